@@ -1,0 +1,112 @@
+/**
+ * The values of the chain: outpoints, assets, scripts, transactions, blocks. Immutable data without behaviour; every
+ * u64 is a `bigint`. Wire names and byte layouts live in `codec.ts` and `json.ts`.
+ */
+
+/** One output of one transaction. `tHash` is `g` + 31 hex digits, or any text for a genesis transaction; `n` is an i32. */
+export interface OutPoint {
+  readonly tHash: string;
+  readonly n: number;
+}
+
+/** Tokens, in raw units (72,072,000 to the display unit). */
+export interface TokenAsset {
+  readonly kind: 'token';
+  readonly amount: bigint;
+}
+
+/** Items of one kind. A null `genesisHash` is only found on the output that created them. */
+export interface ItemAsset {
+  readonly kind: 'item';
+  readonly amount: bigint;
+  readonly genesisHash: string | null;
+  readonly metadata: string | null;
+}
+
+export type Asset = TokenAsset | ItemAsset;
+
+/** An entry of a script. `op` is the declaration index of the opcode (see `script/opcodes.ts`), as on the wire. */
+export type StackEntry =
+  | { readonly kind: 'op'; readonly op: number }
+  | { readonly kind: 'signature'; readonly bytes: Uint8Array }
+  | { readonly kind: 'pubkey'; readonly bytes: Uint8Array }
+  | { readonly kind: 'num'; readonly value: bigint }
+  | { readonly kind: 'bytes'; readonly text: string };
+
+/** Entries from the bottom of the stack to its top, which is the order of execution. */
+export type Script = readonly StackEntry[];
+
+export interface TxIn {
+  /** Null for a coinbase or a create transaction. */
+  readonly previousOut: OutPoint | null;
+  readonly script: Script;
+}
+
+export interface TxOut {
+  readonly value: Asset;
+  /** Spendable when the current block number is at least this. */
+  readonly locktime: bigint;
+  /** An address text, not a script. Null outputs can never be spent. */
+  readonly scriptPublicKey: string | null;
+}
+
+/** What some transaction under the same DRUID must do: pay `asset` from the inputs named by `from` to `to`. */
+export interface DruidExpectation {
+  readonly from: string;
+  readonly to: string;
+  readonly asset: Asset;
+}
+
+export interface DruidInfo {
+  readonly druid: string;
+  readonly participants: bigint;
+  readonly expectations: readonly DruidExpectation[];
+  readonly genesisHash: string | null;
+}
+
+export interface Transaction {
+  readonly inputs: readonly TxIn[];
+  readonly outputs: readonly TxOut[];
+  readonly version: bigint;
+  /** Explicit fee outputs. Fee `i` is the outpoint `outputs.length + i` (decision B5). */
+  readonly fees: readonly TxOut[];
+  readonly druidInfo: DruidInfo | null;
+}
+
+export interface BlockHeader {
+  /** u32 */
+  readonly version: number;
+  readonly bits: bigint;
+  readonly nonce: Uint8Array;
+  readonly miningTxHash: string;
+  readonly bNum: bigint;
+  /** Unix seconds, i64. */
+  readonly timestamp: bigint;
+  /** Empty, or a compact target as 4 big-endian bytes. */
+  readonly difficulty: Uint8Array;
+  /** ASCII of `<unicorn seed>-<witness>`; empty in block 0 of some chains. */
+  readonly seedValue: Uint8Array;
+  readonly previousHash: string | null;
+  readonly merkleRoot: string;
+  readonly txsHash: string;
+}
+
+export interface Block {
+  readonly header: BlockHeader;
+  /** Transaction hashes in block order; the mining transaction is not among them. */
+  readonly transactions: readonly string[];
+}
+
+/** A block with everything in it, as mempool and storage exchange it. */
+export interface FullBlock {
+  readonly block: Block;
+  /** In the order of `block.transactions`. */
+  readonly transactions: readonly Transaction[];
+  readonly miningTransaction: Transaction;
+}
+
+/** How a public key becomes an address (chain.md §2.3): null is the current form, 0 the short one, 99999 the temporary one. */
+export type AddressVersion = null | 0 | 99999;
+
+/** What a created item calls itself: `Create` takes the creating transaction's hash, `Default` the shared literal. */
+export type GenesisHashSpec = 'Create' | 'Default';

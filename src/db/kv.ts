@@ -1,0 +1,35 @@
+/**
+ * The key-value store that every service writes to. Implementations: LevelDB (`level-kv.ts`) and memory (`memory-kv.ts`,
+ * for tests of rules, never for a node). Both pass the same contract tests. Values carry a checksum over key and value
+ * that the implementation adds and checks: a damaged record is `data_corrupt`, never a wrong value (rule P3).
+ */
+
+/** Writes that happen together or not at all. */
+export interface KvBatch {
+  put(key: Uint8Array, value: Uint8Array): KvBatch;
+  del(key: Uint8Array): KvBatch;
+  /** Number of operations. */
+  readonly size: number;
+}
+
+/** Keys from `gte` (inclusive) up to `lt` (exclusive), in byte order. */
+export interface KvRange {
+  readonly gte: Uint8Array;
+  readonly lt: Uint8Array;
+  readonly reverse?: boolean;
+  readonly limit?: number;
+}
+
+export type KvEntry = readonly [key: Uint8Array, value: Uint8Array];
+
+export interface Kv {
+  get(key: Uint8Array): Promise<Uint8Array | undefined>;
+  /** In the order of `keys`. */
+  getMany(keys: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]>;
+  batch(): KvBatch;
+  /** With `sync` the batch survives power loss once the promise resolves; without, it survives kill -9 of the process. */
+  write(batch: KvBatch, options: { readonly sync: boolean }): Promise<void>;
+  /** Entries in key order, read in chunks. */
+  entries(range: KvRange): AsyncIterable<KvEntry>;
+  close(): Promise<void>;
+}

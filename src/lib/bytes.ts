@@ -1,0 +1,67 @@
+/** Small tools for byte arrays: hex, UTF-8, comparison. Everything here is pure and throws nothing but `TesseraError`. */
+
+import { TesseraError } from './errors.js';
+
+const HEX = /^(?:[0-9a-fA-F]{2})*$/;
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Lower-case hex of the bytes. */
+export function toHex(bytes: Uint8Array): string {
+  return asBuffer(bytes).toString('hex');
+}
+
+/** The bytes of an even-length hex text of either case. Throws `invalid_request` on anything else. */
+export function fromHex(hex: string): Uint8Array {
+  if (!HEX.test(hex)) throw new TesseraError('invalid_request', 'not an even number of hexadecimal digits');
+  return Buffer.from(hex, 'hex');
+}
+
+/** True when the text is an even number of hexadecimal digits (of `byteLength` bytes, if given). */
+export function isHex(text: string, byteLength?: number): boolean {
+  return (byteLength === undefined || text.length === byteLength * 2) && HEX.test(text);
+}
+
+/** UTF-8 bytes of a text. Lone surrogates become U+FFFD: check with `isWellFormed` where text comes from outside. */
+export function utf8(text: string): Uint8Array {
+  return Buffer.from(text, 'utf8');
+}
+
+/** The text of UTF-8 bytes; throws `invalid_request` when they are not valid UTF-8. */
+export function fromUtf8(bytes: Uint8Array): string {
+  try {
+    return decoder.decode(bytes);
+  } catch (cause) {
+    throw new TesseraError('invalid_request', 'not valid UTF-8', { cause });
+  }
+}
+
+/** Number of UTF-8 bytes of a text. */
+export function utf8Length(text: string): number {
+  return Buffer.byteLength(text, 'utf8');
+}
+
+/** All parts, one after the other, in a new array. */
+export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
+  return Buffer.concat(parts);
+}
+
+/** Byte-wise order: negative, zero or positive. */
+export function compareBytes(a: Uint8Array, b: Uint8Array): number {
+  return Buffer.compare(a, b);
+}
+
+/** True when both hold the same bytes. Not constant-time: never for secrets. */
+export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && Buffer.compare(a, b) === 0;
+}
+
+/** Order of two texts by their UTF-8 bytes, the order of every map in the chain's formats. */
+export function compareUtf8(a: string, b: string): number {
+  if (a === b) return 0;
+  return Buffer.compare(Buffer.from(a, 'utf8'), Buffer.from(b, 'utf8'));
+}
+
+/** A Buffer over the same memory. */
+export function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

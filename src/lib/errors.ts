@@ -1,0 +1,90 @@
+/**
+ * The error of this project: a code from one catalogue, a sentence for people, and optional details for programs.
+ * Domain code throws these; only `api/problem.ts` knows which HTTP status a code has.
+ */
+
+/** Every code that may leave the node, with its meaning. Lower snake case (decision H2). */
+export const ERROR_CODES = {
+  // The request itself
+  invalid_request: 'The request does not have the shape that the operation asks for.',
+  malformed_json: 'The body is not valid JSON.',
+  malformed_transaction: 'A transaction cannot be decoded.',
+  malformed_key_pair: 'A key pair cannot be decoded or does not belong to its address.',
+  invalid_socket_address: 'The address is not a valid ip:port.',
+  blank_passphrase: 'The new passphrase is blank.',
+  no_addresses: 'No address to work on was named.',
+  payload_too_large: 'The body is larger than the node accepts.',
+  unsupported_media_type: 'The body is not application/json.',
+  idempotency_conflict: 'The x-cache-id was used before with another route or body.',
+  // Access
+  missing_api_key: 'The route needs an API key and none was sent.',
+  invalid_api_key: 'The API key is not one of this node, or does not cover the route.',
+  wrong_passphrase: 'The wallet passphrase is wrong.',
+  rate_limited: 'Too many requests from this address.',
+  // Not there
+  not_found: 'The node has no such route.',
+  method_not_allowed: 'The route exists, but not with this method.',
+  entry_not_found: 'No entry is stored under this key.',
+  block_not_found: 'No block is stored at this number.',
+  no_blocks: 'No block has been stored yet.',
+  item_not_found: 'No item was created under this genesis hash.',
+  // Refused by the rules of the chain
+  transaction_rejected: 'A rule of the chain refuses the transaction.',
+  double_spend: 'An input is spent by another transaction.',
+  unknown_input: 'An input does not exist or is still locked.',
+  invalid_signature: 'A signature or script does not verify.',
+  mempool_full: 'The pool of this mempool node is full.',
+  insufficient_funds: 'The wallet cannot pay this amount.',
+  payment_refused: 'The payment cannot be constructed.',
+  // The node cannot do it (now)
+  mempool_unreachable: 'The mempool node cannot be reached or is not ready.',
+  storage_unreachable: 'The storage node cannot be reached or is not ready.',
+  peer_unreachable: 'No link to the peer could be opened.',
+  no_wallet: 'This node exposes no wallet.',
+  wallet_unreadable: 'The wallet store cannot be read.',
+  wallet_write_failed: 'The wallet store cannot be written.',
+  refresh_failed: 'The refresh could not be requested.',
+  not_mining: 'This node does not mine.',
+  cannot_pay: 'This node cannot make payments.',
+  overloaded: 'The node has more work than it can take; try again.',
+  shutting_down: 'The node is stopping.',
+  internal_error: 'Something broke inside the node.',
+  // The node itself
+  invalid_config: 'The configuration is wrong.',
+  data_dir_locked: 'Another process uses this data directory.',
+  data_dir_invalid: 'The data directory is not one of this node.',
+  data_corrupt: 'Stored data fails its own checks; the node must not go on.',
+  protocol_violation: 'A peer broke the protocol.',
+  aborted: 'The operation was cancelled.',
+} as const;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+export interface ErrorOptions {
+  readonly cause?: unknown;
+  /** Facts for programs and logs; never a secret. */
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+/** An error with a code of the catalogue. `message` is written for the person who reads it. */
+export class TesseraError extends Error {
+  readonly code: ErrorCode;
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'TesseraError';
+    this.code = code;
+    this.details = options.details ?? {};
+  }
+}
+
+/** True when the value is a `TesseraError`, of the given code if one is named. */
+export function isTesseraError(value: unknown, code?: ErrorCode): value is TesseraError {
+  return value instanceof TesseraError && (code === undefined || value.code === code);
+}
+
+/** The text of anything that was thrown. */
+export function errorMessage(value: unknown): string {
+  return value instanceof Error ? value.message : String(value);
+}

@@ -1,0 +1,66 @@
+/** What the mempool offers to the rest of the node. Every method throws `mempool_unreachable` while it is not up (V24). */
+
+import type { Asset, GenesisHashSpec, ItemAsset, OutPoint, Transaction } from '../chain/types.js';
+
+export type TxStatusKind = 'Pending' | 'Confirmed' | 'Rejected';
+
+/** Decision V1. `timestamp` is unix seconds of the first sight of the transaction. */
+export interface TxStatus {
+  readonly status: TxStatusKind;
+  readonly timestamp: number;
+  readonly additionalInfo: string;
+}
+
+/** An unspent output as balances show it: a null genesis hash is already the creating transaction's hash (V6). */
+export interface Holding {
+  readonly outPoint: OutPoint;
+  readonly value: Asset;
+  readonly locktime: bigint;
+}
+
+export interface Balances {
+  readonly tokens: bigint;
+  /** Genesis hash → amount. */
+  readonly items: ReadonlyMap<string, bigint>;
+  /** In the order asked, addresses without outputs left out (V5). */
+  readonly addresses: ReadonlyMap<string, readonly Holding[]>;
+}
+
+export interface SubmittedTransaction {
+  readonly hash: string;
+  readonly transaction: Transaction;
+}
+
+/** A client-signed item creation (POST /v1/items on a mempool node). */
+export interface ItemCreation {
+  readonly spec: GenesisHashSpec;
+  readonly amount: bigint;
+  readonly metadata: string | null;
+  readonly scriptPublicKey: string;
+  readonly publicKey: Uint8Array;
+  readonly signature: Uint8Array;
+}
+
+export interface CreatedItem {
+  /** `genesisHash` is the transaction's hash for `Create`, `default_genesis_hash` for `Default`. */
+  readonly asset: ItemAsset;
+  readonly toAddress: string;
+  /** Hash of the creating transaction. */
+  readonly txHash: string;
+}
+
+export interface MempoolService {
+  /**
+   * Admits all transactions or none (V3); resolves when they are durable. A transaction that is known already counts as
+   * admitted (V4). Throws `transaction_rejected`, `double_spend`, `unknown_input`, `invalid_signature` or `mempool_full`,
+   * with the hash and the rule in the message.
+   */
+  submit(transactions: readonly Transaction[]): Promise<readonly SubmittedTransaction[]>;
+  createItem(request: ItemCreation): Promise<CreatedItem>;
+  /** Totals over all named addresses, each counted once. */
+  balances(addresses: readonly string[]): Balances;
+  /** Raw units. */
+  supply(): { readonly total: bigint; readonly issued: bigint };
+  /** Unknown hashes are absent. */
+  statuses(hashes: readonly string[]): ReadonlyMap<string, TxStatus>;
+}

@@ -1,0 +1,67 @@
+/**
+ * Links between nodes, as the services see them: who is connected, sending a message, asking and being answered.
+ * What a message means is the business of the services; its shape and its bounds are in `messages.ts`.
+ */
+
+import type { Signal } from '../lib/signal.js';
+import type { MessageBody, MessageType } from './messages.js';
+
+export type NodeRole = 'mempool' | 'storage' | 'miner' | 'user';
+
+/** A message that passed its schema and size bound. `attachment` is the binary part (bincode), empty when there is none. */
+export interface Message<T extends MessageType = MessageType> {
+  readonly type: T;
+  readonly body: MessageBody<T>;
+  readonly attachment: Uint8Array;
+}
+
+/** An open, authenticated connection to one peer. */
+export interface Link {
+  readonly id: string;
+  readonly role: NodeRole;
+  /** `host:port` on which the peer accepts links, as it said in the handshake. */
+  readonly address: string;
+  /** Hex of the peer's node key, proven by its signature in the handshake. */
+  readonly nodeKey: string;
+  /** True when the peer proved knowledge of `network.secret`: it belongs to the same operator. */
+  readonly trusted: boolean;
+  /** Resolves false when the link is closed or its send queue is full; nothing was sent then. */
+  send<T extends MessageType>(type: T, body: MessageBody<T>, attachment?: Uint8Array): boolean;
+  /** Sends and waits for the answer. Throws `peer_unreachable` when the link closes or the time is over. */
+  request<T extends MessageType>(
+    type: T,
+    body: MessageBody<T>,
+    options?: { readonly attachment?: Uint8Array; readonly timeoutMs?: number; readonly signal?: AbortSignal },
+  ): Promise<Message>;
+  close(reason: string): void;
+}
+
+/** What a handler returns to a request; undefined for a one-way message. */
+export interface Reply<T extends MessageType = MessageType> {
+  readonly type: T;
+  readonly body: MessageBody<T>;
+  readonly attachment?: Uint8Array;
+}
+
+export type MessageHandler<T extends MessageType> = (
+  link: Link,
+  message: Message<T>,
+) => Promise<Reply | undefined> | Reply | undefined;
+
+export interface PeerNetwork {
+  /** Starts listening and dialing the configured peers; resolves when it listens. */
+  start(): Promise<void>;
+  /** Closes every link and the listener. */
+  stop(): Promise<void>;
+  /** `host:port` that peers can dial. */
+  readonly address: string;
+  /** Hex of this node's own key. */
+  readonly nodeKey: string;
+  readonly links: ReadonlySet<Link>;
+  readonly linkUp: Signal<Link>;
+  readonly linkDown: Signal<{ readonly link: Link; readonly reason: string }>;
+  /** One handler for each message type; a message without a handler closes the link. */
+  handle<T extends MessageType>(type: T, handler: MessageHandler<T>): void;
+  /** The open link to that address, or a new one. Throws `peer_unreachable` after `timeoutMs`. */
+  dial(address: string, options: { readonly timeoutMs: number; readonly signal?: AbortSignal }): Promise<Link>;
+}

@@ -1,0 +1,54 @@
+/** What the archive offers to the rest of the node. */
+
+import type { Block, Transaction } from '../chain/types.js';
+
+interface StoredBase {
+  /** The resolved real key: block hash or transaction hash (V9). */
+  readonly key: string;
+  readonly blockNum: number;
+  /** Ready bytes of the `BlockchainEntryResponse` JSON: `{"key":…,"data":…,"item_meta":…}`. */
+  readonly json: Uint8Array;
+}
+
+export interface StoredBlock extends StoredBase {
+  readonly kind: 'block';
+  /** Number of transactions of the block, its mining transaction included. */
+  readonly txLen: number;
+  /** Decoded on demand. */
+  block(): Block;
+}
+
+export interface StoredTransaction extends StoredBase {
+  readonly kind: 'tx';
+  readonly txNum: number;
+  /** Decoded on demand. */
+  transaction(): Transaction;
+}
+
+export type StoredEntry = StoredBlock | StoredTransaction;
+
+export interface LatestBlock {
+  readonly hash: string;
+  readonly blockNum: number;
+  /** Ready bytes of the `LatestBlockResponse` JSON: `{"block":{"block":{…}}}` (V10). */
+  readonly json: Uint8Array;
+  block(): Block;
+}
+
+/** `GET /v1/items/{genesis_hash}` (V21). */
+export interface ItemInfo {
+  readonly genesisHash: string;
+  readonly metadata: string | null;
+  readonly totalAmount: bigint;
+  readonly blockNum: number;
+  readonly txHash: string;
+  readonly creatorAddress: string | null;
+}
+
+export interface StorageService {
+  /** By block hash, transaction hash or one of the named keys of decision V9. */
+  entry(key: string): Promise<StoredEntry | undefined>;
+  blockByNumber(num: number): Promise<StoredBlock | undefined>;
+  latest(): Promise<LatestBlock | undefined>;
+  item(genesisHash: string): Promise<ItemInfo | undefined>;
+}
