@@ -62,5 +62,5 @@ export interface MempoolService {
   /** Raw units. */
   supply(): { readonly total: bigint; readonly issued: bigint };
   /** Unknown hashes are absent. */
-  statuses(hashes: readonly string[]): ReadonlyMap<string, TxStatus>;
+  statuses(hashes: readonly string[]): Promise<ReadonlyMap<string, TxStatus>>;
 }
