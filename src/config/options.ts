@@ -1,0 +1,120 @@
+/**
+ * How an option is described: a TypeBox schema that also says what the option is for, its default, its unit, and whether
+ * it is a secret or a path. The loader, the sample file, the help and the redaction all read these marks, so an option is
+ * written down once, in `schema.ts`.
+ */
+
+import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
+
+/** What a node does in the network. The same names as `NodeRole` of the peers, which this folder must not import. */
+export const ROLES = ['mempool', 'storage', 'miner', 'user'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** Where a relative default points: the working directory, or the `config` folder that ships with the program. */
+export type PathBase = 'working-directory' | 'package-config';
+
+/** The marks of an option. */
+export interface OptionMarks {
+  readonly description: string;
+  /** Value when no source names the option; without one it is unset (or required, see `required`). */
+  readonly default?: unknown;
+  /** Defaults that differ by role; they take the place of `default`. */
+  readonly roleDefaults?: Readonly<Record<Role, unknown>>;
+  /** Unit of a number, for people. */
+  readonly unit?: string;
+  /** Never printed, and never accepted on the command line, where every user of the machine can read it. */
+  readonly secret?: boolean;
+  /** A file or folder: relative paths in a config file start at that file's folder. */
+  readonly path?: PathBase;
+  /** An example for the sample file where the default is empty. */
+  readonly example?: string;
+}
+
+interface NumberMarks extends OptionMarks {
+  readonly minimum: number;
+  readonly maximum: number;
+}
+
+interface TextMarks extends OptionMarks {
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  /** What the pattern means, for error messages: "host:port". */
+  readonly form?: string;
+}
+
+const MAX_TEXT = 4_096;
+
+export const integer = (marks: NumberMarks) => Type.Integer({ ...marks });
+export const flag = (marks: OptionMarks) => Type.Boolean({ ...marks });
+export const text = (marks: TextMarks) => Type.String({ maxLength: MAX_TEXT, ...marks });
+/** An optional text: unset unless some source names it. */
+export const maybeText = (marks: TextMarks) => Type.Optional(text(marks));
+export const choice = <const V extends readonly [string, ...string[]]>(values: V, marks: OptionMarks) =>
+  Type.Unsafe<V[number]>(Type.String({ enum: [...values], ...marks }));
+export const list = <S extends TSchema>(item: S, marks: OptionMarks & { readonly maxItems: number }) =>
+  Type.Array(item, { ...marks });
+/** A named group of options; a table in the config file. */
+export const group = <P extends Record<string, TSchema>>(description: string, properties: P): TObject<P> =>
+  Type.Object(properties, { description, additionalProperties: false });
+
+type CamelCase<S extends string> = S extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
+  : S;
+
+/** The same data, deeply read-only and with camelCase member names. */
+export type Camelized<T> = T extends string | number | boolean | undefined
+  ? T
+  : T extends readonly (infer E)[]
+    ? readonly Camelized<E>[]
+    : { readonly [K in keyof T as CamelCase<K & string>]: Camelized<T[K]> };
+
+/** The type of the loaded configuration for a schema. */
+export type Loaded<S extends TSchema> = Camelized<Static<S>>;
+
+/** One option of the schema, found by walking it. */
+export interface OptionSpec {
+  /** `api.rate_limit.per_minute` */
+  readonly path: string;
+  /** `['api', 'rate_limit', 'per_minute']` */
+  readonly keys: readonly string[];
+  readonly schema: TSchema & Partial<OptionMarks>;
+  readonly required: boolean;
+  /** `TESSERA_API__RATE_LIMIT__PER_MINUTE` */
+  readonly env: string;
+}
+
+export const ENV_PREFIX = 'TESSERA_';
+
+/**
+ * The environment variable of an option: its path in upper case, two underscores between the parts. One underscore
+ * belongs to a name, so no two options can share a variable.
+ */
+export function envName(keys: readonly string[]): string {
+  return ENV_PREFIX + keys.map((key) => key.toUpperCase()).join('__');
+}
+
+/** True for a table of further options (not for a list or an option that is itself a table). */
+export function isGroup(schema: TSchema): schema is TObject {
+  return schema.type === 'object';
+}
+
+/** All options of a group, depth first, in the order of the schema. */
+export function listOptions(schema: TObject, parents: readonly string[] = []): OptionSpec[] {
+  return Object.entries(schema.properties).flatMap(([key, member]) => {
+    const keys = [...parents, key];
+    if (isGroup(member)) return listOptions(member, keys);
+    const required = schema.required?.includes(key) ?? false;
+    return [{ path: keys.join('.'), keys, schema: member, required, env: envName(keys) }];
+  });
+}
+
+/** The default of an option on a node of that role; undefined when it has none. */
+export function defaultOf(schema: TSchema & Partial<OptionMarks>, role: Role): unknown {
+  return schema.roleDefaults ? schema.roleDefaults[role] : schema.default;
+}
+
+/** `rate_limit` → `rateLimit` */
+export function camelCase(name: string): string {
+  return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
