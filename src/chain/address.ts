@@ -1,0 +1,87 @@
+/**
+ * Addresses (chain.md §2.3): three ways from a public key, one from a script. An address has no checksum; the rules of the
+ * chain only look at its length.
+ */
+
+import { sha3Bytes, sha3Hex } from '../crypto/sha3.js';
+import { asBuffer, concatBytes, fromHex, toHex, utf8Length } from '../lib/bytes.js';
+import { viewScript } from './codec.js';
+import {
+  ADDRESS_VERSION_TEMP,
+  ADDRESS_VERSION_V0,
+  P2SH_PREFIX,
+  STANDARD_ADDRESS_LENGTH,
+  V0_ADDRESS_LENGTH,
+} from './constants.js';
+import { OP } from './script/opcodes.js';
+import type { AddressVersion, Script } from './types.js';
+
+// The key as bincode writes a slice: its length in 8 bytes, little-endian, then the bytes.
+const V0_KEY_PREFIX = fromHex('2000000000000000');
+
+/** The script that nobody can satisfy. */
+export const BURN_SCRIPT: Script = [{ kind: 'op', op: OP.BURN }];
+
+/** The address of a public key (32 bytes) in the given version. */
+export function addressOf(publicKey: Uint8Array, version: AddressVersion = null): string {
+  if (version === ADDRESS_VERSION_V0)
+    return toHex(sha3Bytes(concatBytes(V0_KEY_PREFIX, publicKey))).slice(0, V0_ADDRESS_LENGTH);
+  if (version === ADDRESS_VERSION_TEMP) return sha3Hex(decodeBase64AsHex(asBuffer(publicKey).toString('base64')));
+  return sha3Hex(publicKey);
+}
+
+/** The version that a selector means: 0 and 99999 mean themselves, every other number the current form. */
+export function addressVersionOf(selector: number | bigint | null): AddressVersion {
+  const value = Number(selector);
+  if (selector !== null && value === ADDRESS_VERSION_V0) return ADDRESS_VERSION_V0;
+  return value === ADDRESS_VERSION_TEMP ? ADDRESS_VERSION_TEMP : null;
+}
+
+/** `H` and 63 hex digits of the hash of the encoded script. */
+export function p2shAddress(script: Script): string {
+  return P2SH_PREFIX + sha3Hex(viewScript(script)).slice(0, STANDARD_ADDRESS_LENGTH - P2SH_PREFIX.length);
+}
+
+/** The address whose outputs can never be spent: that of the script `OP_BURN`. */
+export const BURN_ADDRESS: string = p2shAddress(BURN_SCRIPT);
+
+/** True for an address that names a script. */
+export function isP2shAddress(address: string | null): boolean {
+  return address?.startsWith(P2SH_PREFIX) ?? false;
+}
+
+/** True when the address has 32 or 64 UTF-8 bytes, all that the chain asks of one (chain.md §5.7). */
+export function hasValidAddressLength(address: string): boolean {
+  // One UTF-16 unit has one to three bytes: anything longer than 64 units or shorter than 11 is out without counting.
+  if (address.length > STANDARD_ADDRESS_LENGTH) return false;
+  const bytes = utf8Length(address);
+  return bytes === V0_ADDRESS_LENGTH || bytes === STANDARD_ADDRESS_LENGTH;
+}
+
+/** Version 1 of the JS clients: the hash behind a version 0 address cut at 48 digits. The chain refuses its length. */
+export function clientVersion1Address(publicKey: Uint8Array): string {
+  return toHex(sha3Bytes(concatBytes(V0_KEY_PREFIX, publicKey))).slice(0, 48);
+}
+
+/**
+ * Reads a text that is not hex as if it were (temporary addresses): of each pair of characters both digits if they are
+ * hex, else the first alone, else zero. A plus sign before a digit counts as a sign and is dropped.
+ */
+function decodeBase64AsHex(text: string): Uint8Array {
+  const bytes = new Uint8Array(Math.ceil(text.length / 2));
+  for (let i = 0; i < text.length; i += 2) {
+    const first = hexDigit(text.charCodeAt(i));
+    const second = hexDigit(text.charCodeAt(i + 1));
+    const signed = text[i] === '+' && second !== undefined;
+    if (signed) bytes[i / 2] = second;
+    else if (first === undefined) bytes[i / 2] = 0;
+    else bytes[i / 2] = second === undefined ? first : first * 16 + second;
+  }
+  return bytes;
+}
+
+function hexDigit(code: number): number | undefined {
+  if (code >= 0x30 && code <= 0x39) return code - 0x30;
+  const lower = code | 0x20;
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x61 + 10 : undefined;
+}

@@ -1,0 +1,241 @@
+/**
+ * The binary encoding of the chain: bincode 1.x with its default settings (chain.md §1.1). Little-endian fixed-width
+ * integers, lengths as u64, one tag byte per option, enum variants as u32. The reader trusts nothing: every length is held
+ * against the bytes that are left before anything is allocated.
+ */
+
+import { isUtf8 } from 'node:buffer';
+import { asBuffer } from '../lib/bytes.js';
+import { TesseraError } from '../lib/errors.js';
+import { U64_MAX } from './constants.js';
+
+const INITIAL_CAPACITY = 4_096;
+/** Above this length a native copy is faster than a loop. */
+const LOOP_LIMIT = 96;
+/** UTF-8 bytes that one UTF-16 unit can need. */
+const MAX_UTF8_PER_UNIT = 3;
+const I64_MIN = -0x8000_0000_0000_0000n;
+const I64_MAX = 0x7fff_ffff_ffff_ffffn;
+const U32_MAX = 0xffff_ffff;
+
+function malformed(message: string): TesseraError {
+  return new TesseraError('malformed_transaction', message);
+}
+
+/** Writes bincode into one buffer that grows. Values out of range throw `malformed_transaction`. */
+export class BincodeWriter {
+  #buffer = Buffer.allocUnsafeSlow(INITIAL_CAPACITY);
+  #view = new DataView(this.#buffer.buffer);
+  #length = 0;
+
+  /** Number of bytes written. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Forgets what was written and keeps the memory. */
+  reset(): this {
+    this.#length = 0;
+    return this;
+  }
+
+  /** The bytes written, in the writer's own memory: valid until the next write. */
+  view(): Uint8Array {
+    return this.#buffer.subarray(0, this.#length);
+  }
+
+  /** A copy of the bytes written. */
+  toBytes(): Uint8Array {
+    return Uint8Array.prototype.slice.call(this.#buffer, 0, this.#length);
+  }
+
+  u8(value: number): void {
+    const at = this.#take(1);
+    this.#buffer[at] = value;
+  }
+
+  u32(value: number): void {
+    if (!Number.isInteger(value) || value < 0 || value > U32_MAX) throw malformed(`${value} is not a u32`);
+    this.#view.setUint32(this.#take(4), value, true);
+  }
+
+  i32(value: number): void {
+    if ((value | 0) !== value) throw malformed(`${value} is not an i32`);
+    this.#view.setInt32(this.#take(4), value, true);
+  }
+
+  u64(value: bigint): void {
+    if (value < 0n || value > U64_MAX) throw malformed(`${value} is not a u64`);
+    this.#view.setBigUint64(this.#take(8), value, true);
+  }
+
+  i64(value: bigint): void {
+    if (value < I64_MIN || value > I64_MAX) throw malformed(`${value} is not an i64`);
+    this.#view.setBigInt64(this.#take(8), value, true);
+  }
+
+  /** A length or count: u64 on the wire. */
+  length64(value: number): void {
+    const at = this.#take(8);
+    this.#view.setUint32(at, value, true);
+    this.#view.setUint32(at + 4, Math.floor(value / 0x1_0000_0000), true);
+  }
+
+  /** `Vec<u8>`, and the fixed key arrays that are written as slices. */
+  bytes(value: Uint8Array): void {
+    this.length64(value.length);
+    const at = this.#take(value.length);
+    this.#buffer.set(value, at);
+  }
+
+  string(value: string): void {
+    const start = this.#take(8);
+    const room = value.length * MAX_UTF8_PER_UNIT;
+    this.#reserve(room);
+    const written = this.#writeText(value);
+    this.#view.setUint32(start, written, true);
+    this.#view.setUint32(start + 4, 0, true);
+    this.#length += written;
+  }
+
+  optionalString(value: string | null): void {
+    if (value === null) {
+      this.u8(0);
+      return;
+    }
+    this.u8(1);
+    this.string(value);
+  }
+
+  #writeText(value: string): number {
+    const buffer = this.#buffer;
+    const start = this.#length;
+    if (value.length <= LOOP_LIMIT) {
+      let i = 0;
+      for (; i < value.length; i++) {
+        const code = value.charCodeAt(i);
+        if (code > 0x7f) break;
+        buffer[start + i] = code;
+      }
+      if (i === value.length) return i;
+    }
+    return buffer.write(value, start, 'utf8');
+  }
+
+  #take(bytes: number): number {
+    this.#reserve(bytes);
+    const at = this.#length;
+    this.#length = at + bytes;
+    return at;
+  }
+
+  #reserve(bytes: number): void {
+    const needed = this.#length + bytes;
+    if (needed <= this.#buffer.length) return;
+    const grown = Buffer.allocUnsafeSlow(Math.max(needed, this.#buffer.length * 2));
+    grown.set(this.#buffer.subarray(0, this.#length));
+    this.#buffer = grown;
+    this.#view = new DataView(grown.buffer);
+  }
+}
+
+/** Reads bincode. Anything but the encoding of a value throws `malformed_transaction`. */
+export class BincodeReader {
+  readonly #buffer: Buffer;
+  #at = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#buffer = asBuffer(bytes);
+  }
+
+  /** Bytes not read yet. */
+  get remaining(): number {
+    return this.#buffer.length - this.#at;
+  }
+
+  u8(): number {
+    return this.#buffer.readUInt8(this.#take(1));
+  }
+
+  u32(): number {
+    return this.#buffer.readUInt32LE(this.#take(4));
+  }
+
+  i32(): number {
+    return this.#buffer.readInt32LE(this.#take(4));
+  }
+
+  u64(): bigint {
+    return this.#buffer.readBigUInt64LE(this.#take(8));
+  }
+
+  i64(): bigint {
+    return this.#buffer.readBigInt64LE(this.#take(8));
+  }
+
+  /** A length whose elements need at least `minimumElementSize` bytes each: refused if they cannot all be there. */
+  length64(minimumElementSize: number): number {
+    const at = this.#take(8);
+    const low = this.#buffer.readUInt32LE(at);
+    const high = this.#buffer.readUInt32LE(at + 4);
+    if (high !== 0 || low * minimumElementSize > this.remaining) {
+      throw malformed('a length is larger than the bytes that follow');
+    }
+    return low;
+  }
+
+  /** `Vec<u8>`, copied. */
+  bytes(): Uint8Array {
+    return this.#copy(this.length64(1));
+  }
+
+  /** A key array written as a slice: its length must be `length`. */
+  fixedBytes(length: number): Uint8Array {
+    if (this.length64(1) !== length) throw malformed(`a key or signature does not have ${length} bytes`);
+    return this.#copy(length);
+  }
+
+  string(): string {
+    const length = this.length64(1);
+    const at = this.#take(length);
+    const slice = this.#buffer.subarray(at, at + length);
+    if (!isUtf8(slice)) throw malformed('a text is not valid UTF-8');
+    return slice.toString('utf8');
+  }
+
+  optionalString(): string | null {
+    return this.option() ? this.string() : null;
+  }
+
+  /** The tag of an option: true when a value follows. */
+  option(): boolean {
+    const tag = this.u8();
+    if (tag > 1) throw malformed(`${tag} is not the tag of an option`);
+    return tag === 1;
+  }
+
+  /** `count` elements whose count stands before them; each has at least `minimumElementSize` bytes. */
+  list<T>(minimumElementSize: number, read: () => T): T[] {
+    const count = this.length64(minimumElementSize);
+    const items: T[] = [];
+    for (let i = 0; i < count; i++) items.push(read());
+    return items;
+  }
+
+  /** Throws unless everything was read. */
+  end(): void {
+    if (this.remaining !== 0) throw malformed(`${this.remaining} bytes follow the value`);
+  }
+
+  #copy(length: number): Uint8Array {
+    const at = this.#take(length);
+    return Uint8Array.prototype.slice.call(this.#buffer, at, at + length);
+  }
+
+  #take(bytes: number): number {
+    const at = this.#at;
+    if (this.#buffer.length - at < bytes) throw malformed('the bytes end inside a value');
+    this.#at = at + bytes;
+    return at;
+  }
+}

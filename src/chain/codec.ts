@@ -1,0 +1,335 @@
+/**
+ * Bytes of every structure of the chain (chain.md §1.2 to §1.10), both ways. `encodeX(value)` gives new bytes;
+ * `decodeX(bytes)` takes exactly one value and throws `malformed_transaction` on anything else, trailing bytes included.
+ * `writeX` and `readX` are the parts that larger structures, here and in messages between nodes, are put together from.
+ */
+
+import { PUBLIC_KEY_LENGTH, SIGNATURE_LENGTH } from '../crypto/ed25519.js';
+import { TesseraError } from '../lib/errors.js';
+import { BincodeReader, BincodeWriter } from './bincode.js';
+import { OPCODE_COUNT } from './script/opcodes.js';
+import type {
+  Asset,
+  Block,
+  BlockHeader,
+  DruidExpectation,
+  DruidInfo,
+  FullBlock,
+  OutPoint,
+  Script,
+  StackEntry,
+  Transaction,
+  TxIn,
+  TxOut,
+} from './types.js';
+
+/** `current` is tw_chain 1.1.3; `prime`, its successor, has no `difficulty` and keeps the target in `bits` (chain.md §0.2). */
+export type HeaderLayout = 'current' | 'prime';
+
+const ASSET_TOKEN = 0;
+const ASSET_ITEM = 1;
+const ENTRY_OP = 0;
+const ENTRY_SIGNATURE = 1;
+const ENTRY_PUBKEY = 2;
+const ENTRY_NUM = 3;
+const ENTRY_BYTES = 4;
+
+// The fewest bytes that one element of a list can have; bounds what a length may claim.
+const MIN_ENTRY = 8;
+const MIN_TX_IN = 9;
+const MIN_TX_OUT = 21;
+const MIN_EXPECTATION = 28;
+const MIN_STRING = 8;
+const MIN_TRANSACTION = 33;
+
+// Encoding is synchronous and never re-entered, so one buffer serves every call without an allocation.
+const scratch = new BincodeWriter();
+
+/** Encodes with `write` into the shared buffer; the result is valid until the next encoding. */
+function fill<T>(value: T, write: (to: BincodeWriter, value: T) => void): Uint8Array {
+  write(scratch.reset(), value);
+  return scratch.view();
+}
+
+function encoder<T>(write: (to: BincodeWriter, value: T) => void): (value: T) => Uint8Array {
+  return (value) => {
+    write(scratch.reset(), value);
+    return scratch.toBytes();
+  };
+}
+
+function decoder<T>(read: (from: BincodeReader) => T): (bytes: Uint8Array) => T {
+  return (bytes) => {
+    const reader = new BincodeReader(bytes);
+    const value = read(reader);
+    reader.end();
+    return value;
+  };
+}
+
+export function writeOutPoint(to: BincodeWriter, outPoint: OutPoint): void {
+  to.string(outPoint.tHash);
+  to.i32(outPoint.n);
+}
+
+export function readOutPoint(from: BincodeReader): OutPoint {
+  return { tHash: from.string(), n: from.i32() };
+}
+
+export function writeAsset(to: BincodeWriter, asset: Asset): void {
+  if (asset.kind === 'token') {
+    to.u32(ASSET_TOKEN);
+    to.u64(asset.amount);
+    return;
+  }
+  to.u32(ASSET_ITEM);
+  to.u64(asset.amount);
+  to.optionalString(asset.genesisHash);
+  to.optionalString(asset.metadata);
+}
+
+export function readAsset(from: BincodeReader): Asset {
+  const variant = from.u32();
+  if (variant === ASSET_TOKEN) return { kind: 'token', amount: from.u64() };
+  if (variant !== ASSET_ITEM) throw unknownVariant('asset', variant);
+  return { kind: 'item', amount: from.u64(), genesisHash: from.optionalString(), metadata: from.optionalString() };
+}
+
+function writeEntry(to: BincodeWriter, entry: StackEntry): void {
+  switch (entry.kind) {
+    case 'op':
+      to.u32(ENTRY_OP);
+      to.u32(entry.op);
+      return;
+    case 'signature':
+      to.u32(ENTRY_SIGNATURE);
+      to.bytes(entry.bytes);
+      return;
+    case 'pubkey':
+      to.u32(ENTRY_PUBKEY);
+      to.bytes(entry.bytes);
+      return;
+    case 'num':
+      to.u32(ENTRY_NUM);
+      to.u64(entry.value);
+      return;
+    case 'bytes':
+      to.u32(ENTRY_BYTES);
+      to.string(entry.text);
+  }
+}
+
+function readEntry(from: BincodeReader): StackEntry {
+  const variant = from.u32();
+  switch (variant) {
+    case ENTRY_OP: {
+      const op = from.u32();
+      if (op >= OPCODE_COUNT) throw unknownVariant('opcode', op);
+      return { kind: 'op', op };
+    }
+    case ENTRY_SIGNATURE:
+      return { kind: 'signature', bytes: from.fixedBytes(SIGNATURE_LENGTH) };
+    case ENTRY_PUBKEY:
+      return { kind: 'pubkey', bytes: from.fixedBytes(PUBLIC_KEY_LENGTH) };
+    case ENTRY_NUM:
+      return { kind: 'num', value: from.u64() };
+    case ENTRY_BYTES:
+      return { kind: 'bytes', text: from.string() };
+    default:
+      throw unknownVariant('stack entry', variant);
+  }
+}
+
+export function writeScript(to: BincodeWriter, script: Script): void {
+  to.length64(script.length);
+  for (const entry of script) writeEntry(to, entry);
+}
+
+export function readScript(from: BincodeReader): Script {
+  return from.list(MIN_ENTRY, () => readEntry(from));
+}
+
+export function writeTxIn(to: BincodeWriter, txIn: TxIn): void {
+  if (txIn.previousOut === null) {
+    to.u8(0);
+  } else {
+    to.u8(1);
+    writeOutPoint(to, txIn.previousOut);
+  }
+  writeScript(to, txIn.script);
+}
+
+export function readTxIn(from: BincodeReader): TxIn {
+  return { previousOut: from.option() ? readOutPoint(from) : null, script: readScript(from) };
+}
+
+export function writeTxOut(to: BincodeWriter, txOut: TxOut): void {
+  writeAsset(to, txOut.value);
+  to.u64(txOut.locktime);
+  to.optionalString(txOut.scriptPublicKey);
+}
+
+export function readTxOut(from: BincodeReader): TxOut {
+  return { value: readAsset(from), locktime: from.u64(), scriptPublicKey: from.optionalString() };
+}
+
+export function writeExpectation(to: BincodeWriter, expectation: DruidExpectation): void {
+  to.string(expectation.from);
+  to.string(expectation.to);
+  writeAsset(to, expectation.asset);
+}
+
+export function readExpectation(from: BincodeReader): DruidExpectation {
+  return { from: from.string(), to: from.string(), asset: readAsset(from) };
+}
+
+export function writeDruidInfo(to: BincodeWriter, info: DruidInfo): void {
+  to.string(info.druid);
+  to.u64(info.participants);
+  to.length64(info.expectations.length);
+  for (const expectation of info.expectations) writeExpectation(to, expectation);
+  to.optionalString(info.genesisHash);
+}
+
+export function readDruidInfo(from: BincodeReader): DruidInfo {
+  return {
+    druid: from.string(),
+    participants: from.u64(),
+    expectations: from.list(MIN_EXPECTATION, () => readExpectation(from)),
+    genesisHash: from.optionalString(),
+  };
+}
+
+export function writeTransaction(to: BincodeWriter, tx: Transaction): void {
+  to.length64(tx.inputs.length);
+  for (const txIn of tx.inputs) writeTxIn(to, txIn);
+  to.length64(tx.outputs.length);
+  for (const txOut of tx.outputs) writeTxOut(to, txOut);
+  to.u64(tx.version);
+  to.length64(tx.fees.length);
+  for (const fee of tx.fees) writeTxOut(to, fee);
+  if (tx.druidInfo === null) {
+    to.u8(0);
+  } else {
+    to.u8(1);
+    writeDruidInfo(to, tx.druidInfo);
+  }
+}
+
+export function readTransaction(from: BincodeReader): Transaction {
+  return {
+    inputs: from.list(MIN_TX_IN, () => readTxIn(from)),
+    outputs: from.list(MIN_TX_OUT, () => readTxOut(from)),
+    version: from.u64(),
+    fees: from.list(MIN_TX_OUT, () => readTxOut(from)),
+    druidInfo: from.option() ? readDruidInfo(from) : null,
+  };
+}
+
+/** Hashes and proof of work depend on the layout: this function is the only place that knows both. */
+export function writeHeader(to: BincodeWriter, header: BlockHeader, layout: HeaderLayout = 'current'): void {
+  to.u32(header.version);
+  to.u64(header.bits);
+  to.bytes(header.nonce);
+  to.string(header.miningTxHash);
+  to.u64(header.bNum);
+  to.i64(header.timestamp);
+  if (layout === 'current') to.bytes(header.difficulty);
+  to.bytes(header.seedValue);
+  to.optionalString(header.previousHash);
+  to.string(header.merkleRoot);
+  to.string(header.txsHash);
+}
+
+export function readHeader(from: BincodeReader, layout: HeaderLayout = 'current'): BlockHeader {
+  return {
+    version: from.u32(),
+    bits: from.u64(),
+    nonce: from.bytes(),
+    miningTxHash: from.string(),
+    bNum: from.u64(),
+    timestamp: from.i64(),
+    difficulty: layout === 'current' ? from.bytes() : new Uint8Array(0),
+    seedValue: from.bytes(),
+    previousHash: from.optionalString(),
+    merkleRoot: from.string(),
+    txsHash: from.string(),
+  };
+}
+
+export function writeStrings(to: BincodeWriter, texts: readonly string[]): void {
+  to.length64(texts.length);
+  for (const text of texts) to.string(text);
+}
+
+export function writeBlock(to: BincodeWriter, block: Block): void {
+  writeHeader(to, block.header);
+  writeStrings(to, block.transactions);
+}
+
+export function readBlock(from: BincodeReader): Block {
+  return { header: readHeader(from), transactions: from.list(MIN_STRING, () => from.string()) };
+}
+
+/** Our own framing, between mempool and storage: the block, its transactions in order, the mining transaction. */
+export function writeFullBlock(to: BincodeWriter, full: FullBlock): void {
+  writeBlock(to, full.block);
+  to.length64(full.transactions.length);
+  for (const tx of full.transactions) writeTransaction(to, tx);
+  writeTransaction(to, full.miningTransaction);
+}
+
+export function readFullBlock(from: BincodeReader): FullBlock {
+  return {
+    block: readBlock(from),
+    transactions: from.list(MIN_TRANSACTION, () => readTransaction(from)),
+    miningTransaction: readTransaction(from),
+  };
+}
+
+export const encodeOutPoint = encoder(writeOutPoint);
+export const decodeOutPoint = decoder(readOutPoint);
+export const encodeAsset = encoder(writeAsset);
+export const decodeAsset = decoder(readAsset);
+export const encodeScript = encoder(writeScript);
+export const decodeScript = decoder(readScript);
+export const encodeTxIn = encoder(writeTxIn);
+export const decodeTxIn = decoder(readTxIn);
+export const encodeTxOut = encoder(writeTxOut);
+export const decodeTxOut = decoder(readTxOut);
+export const encodeExpectation = encoder(writeExpectation);
+export const decodeExpectation = decoder(readExpectation);
+export const encodeDruidInfo = encoder(writeDruidInfo);
+export const decodeDruidInfo = decoder(readDruidInfo);
+export const encodeTransaction = encoder(writeTransaction);
+export const decodeTransaction = decoder(readTransaction);
+export const encodeBlock = encoder(writeBlock);
+export const decodeBlock = decoder(readBlock);
+export const encodeFullBlock = encoder(writeFullBlock);
+export const decodeFullBlock = decoder(readFullBlock);
+export const encodeStrings = encoder(writeStrings);
+
+/** Bytes of a header in the given layout. */
+export function encodeHeader(header: BlockHeader, layout: HeaderLayout = 'current'): Uint8Array {
+  writeHeader(scratch.reset(), header, layout);
+  return scratch.toBytes();
+}
+
+/** The header in the given layout; `prime` gives an empty `difficulty`. */
+export function decodeHeader(bytes: Uint8Array, layout: HeaderLayout = 'current'): BlockHeader {
+  return decoder((from) => readHeader(from, layout))(bytes);
+}
+
+/** The bytes of a transaction without a copy: valid until the next encoding of anything. For hashing and measuring. */
+export function viewTransaction(tx: Transaction): Uint8Array {
+  return fill(tx, writeTransaction);
+}
+
+/** The bytes of a script without a copy: valid until the next encoding of anything. */
+export function viewScript(script: Script): Uint8Array {
+  return fill(script, writeScript);
+}
+
+function unknownVariant(what: string, variant: number): TesseraError {
+  return new TesseraError('malformed_transaction', `${variant} is not the number of a kind of ${what}`);
+}

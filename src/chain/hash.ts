@@ -1,0 +1,59 @@
+/**
+ * The hashes of the chain (chain.md §3): transaction hash, block hash, hash of a list of transactions, Merkle root. A
+ * transaction hash covers everything in it; block and list hashes cover transaction hashes, not transactions.
+ */
+
+import { sha3Bytes, sha3Hex } from '../crypto/sha3.js';
+import { concatBytes, toHex } from '../lib/bytes.js';
+import { encodeHeader, encodeStrings, type HeaderLayout, viewTransaction } from './codec.js';
+import { BLOCK_PREFIX, TX_HASH_LENGTH, TX_PREFIX } from './constants.js';
+import type { BlockHeader, Transaction } from './types.js';
+
+/** `g` and the first 31 hex digits of the SHA3-256 of the encoded transaction. */
+export function transactionHash(tx: Transaction): string {
+  return transactionHashOfBytes(viewTransaction(tx));
+}
+
+/** The hash of a transaction that is already encoded. */
+export function transactionHashOfBytes(bytes: Uint8Array): string {
+  return TX_PREFIX + sha3Hex(bytes).slice(0, TX_HASH_LENGTH - TX_PREFIX.length);
+}
+
+/** The 32 bytes that proof of work is judged by. */
+export function headerHash(header: BlockHeader, layout: HeaderLayout = 'current'): Uint8Array {
+  return sha3Bytes(encodeHeader(header, layout));
+}
+
+/** `b` and the 64 hex digits of the header hash: the name of a block and its storage key. */
+export function blockHash(header: BlockHeader, layout: HeaderLayout = 'current'): string {
+  return BLOCK_PREFIX + toHex(headerHash(header, layout));
+}
+
+/** Hex (64) of the hash of a list of transaction hashes in block order: what binds a header to its transactions. */
+export function txsHash(transactionHashes: readonly string[]): string {
+  return sha3Hex(encodeStrings(transactionHashes));
+}
+
+/**
+ * Hex (64) of the Merkle root over transaction hashes, or '' for none. The tree splits at the largest power of two below
+ * the number of leaves; leaves and nodes carry no prefix, and a lone right edge is promoted, not doubled.
+ */
+export function merkleRoot(transactionHashes: readonly string[]): string {
+  if (transactionHashes.length === 0) return '';
+  let level = transactionHashes.map((hash) => sha3Bytes(hash));
+  // Pairing from the left and carrying an odd last node up unchanged gives exactly the tree of RFC 6962.
+  while (level.length > 1) level = parents(level);
+  const [root] = level;
+  return root === undefined ? '' : toHex(root);
+}
+
+function parents(level: readonly Uint8Array[]): Uint8Array[] {
+  const above: Uint8Array[] = [];
+  for (let i = 0; i < level.length; i += 2) {
+    const left = level[i];
+    const right = level[i + 1];
+    if (left === undefined) break;
+    above.push(right === undefined ? left : sha3Bytes(concatBytes(left, right)));
+  }
+  return above;
+}

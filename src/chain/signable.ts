@@ -1,0 +1,71 @@
+/**
+ * What signatures cover, and the name of a party of a trade (chain.md §4). Every signable is the lower-case hex text of a
+ * SHA3-256; the signature is over its 64 ASCII characters, not over the 32 bytes.
+ */
+
+import { sha3Hex } from '../crypto/sha3.js';
+import { toHex } from '../lib/bytes.js';
+import { outPointJson, txOutJson } from './json.js';
+import { opcodeName } from './script/opcodes.js';
+import type { Asset, OutPoint, StackEntry, TxIn, TxOut } from './types.js';
+
+/** The outputs' part of a signable: the same for every input of a transaction, so compute it once (chain.md §4.2). */
+export function outputsPreimage(outputs: readonly TxOut[]): string {
+  let preimage = '';
+  for (const output of outputs) preimage += txOutJson(output);
+  return preimage;
+}
+
+/** The signable of one input, given `outputsPreimage` of the transaction (chain.md §4.2). */
+export function signableOf(preimageOfOutputs: string, previousOut: OutPoint | null): string {
+  return sha3Hex(preimageOfOutputs + outPointJson(previousOut));
+}
+
+/** The signable of one input of a transaction with these outputs. Fees, version and the rest are not covered. */
+export function inputSignable(outputs: readonly TxOut[], previousOut: OutPoint | null): string {
+  return signableOf(outputsPreimage(outputs), previousOut);
+}
+
+/** The former signable, over the outpoint alone. No rule accepts it any more (chain.md §4.1). */
+export function legacyOutPointSignable(outPoint: OutPoint): string {
+  return sha3Hex(outPointText(outPoint));
+}
+
+/** The signable of an item creation: kind and amount only, neither metadata nor address (chain.md §4.3). */
+export function assetSignable(asset: Asset): string {
+  return sha3Hex(`${asset.kind === 'token' ? 'Token' : 'Item'}:${asset.amount}`);
+}
+
+/** The text behind `txInsAddress` (chain.md §4.5). */
+export function txInsPreimage(inputs: readonly TxIn[]): string {
+  return inputs
+    .map(({ previousOut, script }) => {
+      const outPoint = previousOut === null ? 'null' : outPointText(previousOut);
+      return `${outPoint}-${script.map(entryText).join('-')}`;
+    })
+    .join('-');
+}
+
+/** The name of a party of a trade, made of its inputs as finally signed; what `from` of an expectation holds. */
+export function txInsAddress(inputs: readonly TxIn[]): string {
+  return sha3Hex(txInsPreimage(inputs));
+}
+
+function outPointText(outPoint: OutPoint): string {
+  return `${outPoint.n}-${outPoint.tHash}`;
+}
+
+function entryText(entry: StackEntry): string {
+  switch (entry.kind) {
+    case 'op':
+      return `Op:${opcodeName(entry.op)}`;
+    case 'signature':
+      return `Signature:${toHex(entry.bytes)}`;
+    case 'pubkey':
+      return `PubKey:${toHex(entry.bytes)}`;
+    case 'num':
+      return `Num:${entry.value}`;
+    case 'bytes':
+      return `Bytes:${entry.text}`;
+  }
+}

@@ -1,0 +1,76 @@
+/** What a transaction is and what it touches (chain.md §1.8, §7.2). */
+
+import { isP2shAddress } from './address.js';
+import { viewTransaction } from './codec.js';
+import { transactionHash } from './hash.js';
+import type { OutPoint, Transaction, TxOut } from './types.js';
+
+/** One output with its name. */
+export interface PlacedTxOut {
+  readonly outPoint: OutPoint;
+  readonly txOut: TxOut;
+}
+
+/** One input without previous output, and one output: the shape that coinbase and create transactions share. */
+function isCreateCandidate(tx: Transaction): boolean {
+  return tx.inputs.length === 1 && tx.inputs[0]?.previousOut === null && tx.outputs.length === 1;
+}
+
+/** True for the shape of a mining transaction: nothing spent, one output of tokens. */
+export function isCoinbase(tx: Transaction): boolean {
+  return isCreateCandidate(tx) && tx.outputs[0]?.value.kind === 'token';
+}
+
+/** True for the shape of an item creation: nothing spent, one output of items. */
+export function isCreate(tx: Transaction): boolean {
+  return isCreateCandidate(tx) && tx.outputs[0]?.value.kind === 'item';
+}
+
+/** True when the only output goes to a script. */
+export function isP2sh(tx: Transaction): boolean {
+  return tx.outputs.length === 1 && isP2shAddress(tx.outputs[0]?.scriptPublicKey ?? null);
+}
+
+/** Bytes of the encoded transaction. */
+export function totalSize(tx: Transaction): number {
+  return viewTransaction(tx).length;
+}
+
+/** The outpoints that the inputs spend, in order; inputs without one are left out. */
+export function spentOutPoints(tx: Transaction): OutPoint[] {
+  const outPoints: OutPoint[] = [];
+  for (const { previousOut } of tx.inputs) if (previousOut !== null) outPoints.push(previousOut);
+  return outPoints;
+}
+
+/**
+ * Everything that the transaction creates: outputs, then fees, fee `i` at the index `outputs.length + i`, so that no fee
+ * takes the place of an output (decision B5).
+ */
+export function createdOutPoints(tx: Transaction, hash: string = transactionHash(tx)): PlacedTxOut[] {
+  return [...tx.outputs, ...tx.fees].map((txOut, n) => ({ outPoint: { tHash: hash, n }, txOut }));
+}
+
+/** The output or fee at an index, as `createdOutPoints` numbers them. */
+export function txOutAt(tx: Transaction, n: number): TxOut | undefined {
+  return n < tx.outputs.length ? tx.outputs[n] : tx.fees[n - tx.outputs.length];
+}
+
+/** One text per outpoint, usable as a key of maps: `<n>-<t_hash>`, the form of wallet seeds. */
+export function outPointKey(outPoint: OutPoint): string {
+  return `${outPoint.n}-${outPoint.tHash}`;
+}
+
+/** True when two inputs spend the same output (decision B7). The reference finds out only when it builds a block. */
+export function hasDuplicateInputs(tx: Transaction): boolean {
+  const { inputs } = tx;
+  if (inputs.length < 2) return false;
+  const seen = new Set<string>();
+  for (const { previousOut } of inputs) {
+    if (previousOut === null) continue;
+    const key = outPointKey(previousOut);
+    if (seen.has(key)) return true;
+    seen.add(key);
+  }
+  return false;
+}

@@ -1,0 +1,23 @@
+/**
+ * SHA3-256 (FIPS-202, not Keccak-256), the only hash of the chain. Texts are hashed as their UTF-8 bytes.
+ */
+
+import crypto from 'node:crypto';
+
+/** Bytes of a digest. */
+export const SHA3_LENGTH = 32;
+
+const ALGORITHM = 'sha3-256';
+
+// The one-shot form is three times as fast as createHash for the 100 to 600 bytes hashed here, but Node has it only from 20.12 on.
+const hasOneShot = typeof crypto.hash === 'function';
+
+/** Lower-case hex (64 characters) of the SHA3-256 of bytes, or of the UTF-8 bytes of a text. */
+export function sha3Hex(data: Uint8Array | string): string {
+  return hasOneShot ? crypto.hash(ALGORITHM, data, 'hex') : crypto.createHash(ALGORITHM).update(data).digest('hex');
+}
+
+/** The 32 bytes of the SHA3-256 of bytes, or of the UTF-8 bytes of a text. */
+export function sha3Bytes(data: Uint8Array | string): Uint8Array {
+  return hasOneShot ? crypto.hash(ALGORITHM, data, 'buffer') : crypto.createHash(ALGORITHM).update(data).digest();
+}
