@@ -1,0 +1,46 @@
+/**
+ * Replacing a small file so that a crash or a power loss leaves the old content or the new one, never a mixture: written
+ * beside it, synced, renamed over it, and the folder synced.
+ */
+
+import { open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+let counter = 0;
+
+/**
+ * Writes `bytes` to `path` with exactly the permissions `mode` (for example 0o600). When the promise resolves the content
+ * survives power loss; when it rejects the old file is as it was. Two writes of one path at once end in one of the two.
+ */
+export async function writeFileDurable(path: string, bytes: Uint8Array, mode: number): Promise<void> {
+  counter += 1;
+  const temporary = `${path}.${process.pid}-${counter}.tmp`;
+  try {
+    // What a killed process with the same id left behind may have other permissions.
+    await rm(temporary, { force: true });
+    const file = await open(temporary, 'wx', mode);
+    try {
+      // The umask may have taken bits from the mode.
+      await file.chmod(mode);
+      await file.writeFile(bytes);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+  await syncFolder(dirname(path));
+}
+
+/** Makes the creation, renaming and removal of files in a folder survive power loss. */
+export async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
