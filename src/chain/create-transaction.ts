@@ -1,0 +1,196 @@
+/**
+ * The transaction that clients submit, serialize and get back (chain.md §1.12): as the chain's own JSON, but with scripts
+ * that may be given as `Pay2PkH`, and with the spellings that existing clients use. Both directions. Create and coinbase
+ * shapes cannot be expressed. Errors are `malformed_transaction` with the place of the fault.
+ */
+
+import { PUBLIC_KEY_LENGTH, SIGNATURE_LENGTH } from '../crypto/ed25519.js';
+import { isHex, toHex } from '../lib/bytes.js';
+import { addressOf, addressVersionOf } from './address.js';
+import {
+  type DruidInfoView,
+  druidInfoView,
+  type OutPointView,
+  outPointView,
+  type TxOutView,
+  txOutView,
+} from './json.js';
+import {
+  at,
+  fail,
+  isObject,
+  kindOf,
+  type Place,
+  readArray,
+  readBytes,
+  readObject,
+  readOptionalText,
+  readU64,
+  rootPlace,
+} from './json-fields.js';
+import { parseDruidInfo, parseOutPoint, parseStackEntry, parseTxOut } from './json-read.js';
+import { pay2pkhParts, pay2pkhScript } from './script/builders.js';
+import { opcodeName } from './script/opcodes.js';
+import type { AddressVersion, DruidInfo, Script, StackEntry, Transaction, TxIn, TxOut } from './types.js';
+
+const DECIMAL = /^\d{1,20}$/;
+
+export interface Pay2PkHView {
+  signable_data: string;
+  signature: string;
+  public_key: string;
+  address_version: AddressVersion;
+}
+
+/** A stack entry with keys, signatures as hex. */
+export type CreateEntryView =
+  | { Op: string }
+  | { Signature: string }
+  | { PubKey: string }
+  | { Num: bigint }
+  | { Bytes: string };
+
+export interface CreateTxInView {
+  previous_out: OutPointView | null;
+  script_signature: { Pay2PkH: Pay2PkHView } | { stack: CreateEntryView[] };
+}
+
+export interface CreateTransactionView {
+  inputs: CreateTxInView[];
+  outputs: TxOutView[];
+  version: bigint;
+  fees: TxOutView[] | null;
+  druid_info: DruidInfoView | null;
+}
+
+/**
+ * The transaction of a submitted body. `where` names it in errors, such as `transactions[0]`. Integers beyond 2^53 must
+ * have been read as bigints.
+ */
+export function parseCreateTransaction(value: unknown, where = ''): Transaction {
+  const place = rootPlace(where);
+  const object = readObject(value, place);
+  return {
+    inputs: readArray(object.inputs, at(place, 'inputs'), parseCreateTxIn),
+    outputs: readArray(object.outputs, at(place, 'outputs'), parseTxOut),
+    version: readU64(object.version, place, 'version'),
+    fees: parseFees(object.fees, at(place, 'fees')),
+    druidInfo: parseCreateDruidInfo(object.druid_info, at(place, 'druid_info')),
+  };
+}
+
+/**
+ * The body that would submit this transaction (decision V17): `Pay2PkH` for every script of that shape whose address is
+ * its key's, `fees` null when there are none, `druid_info` null when absent.
+ */
+export function transactionToCreateJson(tx: Transaction): CreateTransactionView {
+  return {
+    inputs: tx.inputs.map(createTxInView),
+    outputs: tx.outputs.map(txOutView),
+    version: tx.version,
+    fees: tx.fees.length === 0 ? null : tx.fees.map(txOutView),
+    druid_info: tx.druidInfo === null ? null : druidInfoView(tx.druidInfo),
+  };
+}
+
+function parseCreateTxIn(value: unknown, place: Place): TxIn {
+  const object = readObject(value, place);
+  const previousOut = object.previous_out;
+  if (previousOut === undefined || previousOut === null) {
+    return fail(place, 'previous_out', `Invalid previous_out: it is ${kindOf(previousOut)}`);
+  }
+  return {
+    previousOut: parseOutPoint(previousOut, at(place, 'previous_out')),
+    script: parseScriptSignature(object.script_signature, at(place, 'script_signature')),
+  };
+}
+
+function parseScriptSignature(value: unknown, place: Place): Script {
+  if (!isObject(value)) return fail(place, null, `Invalid script_signature: it is ${kindOf(value)}`);
+  if (value.Pay2PkH !== undefined) return parsePay2PkH(value.Pay2PkH, at(place, 'Pay2PkH'));
+  if (value.stack !== undefined) return readArray(value.stack, at(place, 'stack'), parseCreateEntry);
+  return fail(place, null, 'Invalid script_signature: must hold Pay2PkH or stack');
+}
+
+function parsePay2PkH(value: unknown, place: Place): Script {
+  const object = readObject(value, place);
+  const data = readOptionalText(object.signable_data, place, 'signable_data') ?? '';
+  const signature = readHex(object.signature, place, 'signature', SIGNATURE_LENGTH);
+  const publicKey = readHex(object.public_key, place, 'public_key', PUBLIC_KEY_LENGTH);
+  return pay2pkhScript(data, signature, publicKey, parseAddressVersion(object.address_version, place));
+}
+
+function readHex(value: unknown, place: Place, key: string, length: number): Uint8Array {
+  const problem = `Invalid ${key}`;
+  if (typeof value !== 'string') return fail(place, key, `${problem}: must be hex, not ${kindOf(value)}`);
+  return readBytes(value, place, key, length, problem);
+}
+
+/** Null, absent, `"null"` and `""` are the current version; so is every number but 0 and 99999, also as decimal text. */
+function parseAddressVersion(value: unknown, place: Place): AddressVersion {
+  if (value === undefined || value === null || value === '' || value === 'null') return null;
+  if (typeof value !== 'string') return addressVersionOf(readU64(value, place, 'address_version'));
+  if (!DECIMAL.test(value)) return fail(place, 'address_version', 'must be null, a number or the digits of one');
+  return addressVersionOf(Number(value));
+}
+
+/** As in the chain's own form; a `Bytes` text must be hex, and an array of bytes becomes hex. */
+function parseCreateEntry(value: unknown, place: Place): StackEntry {
+  if (isObject(value) && Array.isArray(value.Bytes)) {
+    return { kind: 'bytes', text: toHex(readBytes(value.Bytes, place, 'Bytes')) };
+  }
+  const entry = parseStackEntry(value, place);
+  if (entry.kind === 'bytes' && !isHex(entry.text)) {
+    return fail(place, 'Bytes', 'must be an even number of hexadecimal digits, or an array of bytes');
+  }
+  return entry;
+}
+
+function parseFees(value: unknown, place: Place): TxOut[] {
+  return value === undefined || value === null ? [] : readArray(value, place, parseTxOut);
+}
+
+/** An empty `druid` says that there is none, whatever else the object holds: a body with all members empty is one of those. */
+function parseCreateDruidInfo(value: unknown, place: Place): DruidInfo | null {
+  if (value === undefined || value === null) return null;
+  const { druid } = readObject(value, place);
+  return druid === '' || druid === undefined || druid === null ? null : parseDruidInfo(value, place);
+}
+
+function createTxInView({ previousOut, script }: TxIn): CreateTxInView {
+  return {
+    previous_out: previousOut === null ? null : outPointView(previousOut),
+    script_signature: scriptSignatureView(script),
+  };
+}
+
+function scriptSignatureView(script: Script): CreateTxInView['script_signature'] {
+  const parts = pay2pkhParts(script);
+  // With another address the short form would not give the same script back.
+  if (parts === undefined || addressOf(parts.publicKey, parts.version) !== parts.address) {
+    return { stack: script.map(createEntryView) };
+  }
+  return {
+    Pay2PkH: {
+      signable_data: parts.data,
+      signature: toHex(parts.signature),
+      public_key: toHex(parts.publicKey),
+      address_version: parts.version,
+    },
+  };
+}
+
+function createEntryView(entry: StackEntry): CreateEntryView {
+  switch (entry.kind) {
+    case 'op':
+      return { Op: String(opcodeName(entry.op)) };
+    case 'signature':
+      return { Signature: toHex(entry.bytes) };
+    case 'pubkey':
+      return { PubKey: toHex(entry.bytes) };
+    case 'num':
+      return { Num: entry.value };
+    case 'bytes':
+      return { Bytes: entry.text };
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * Passphrase to key: scrypt (RFC 7914), always on libuv's thread pool, because one derivation takes a quarter of a second.
+ * The parameters travel with what was sealed under the key, so that new wallets can take larger ones.
+ */
+
+import { scrypt } from 'node:crypto';
+import { utf8 } from '../lib/bytes.js';
+import { TesseraError } from '../lib/errors.js';
+
+/** Bytes of a derived key. */
+const KEY_LENGTH = 32;
+/** Bytes of a salt. */
+export const SALT_LENGTH = 32;
+
+export interface ScryptCost {
+  /** CPU and memory cost: a power of two. */
+  readonly n: number;
+  /** Block size. Memory in bytes is 128 * n * r. */
+  readonly r: number;
+  /** Parallelization. */
+  readonly p: number;
+}
+
+/** 128 MiB and about 240 ms of one core. */
+export const DEFAULT_SCRYPT_COST: ScryptCost = { n: 2 ** 17, r: 8, p: 1 };
+
+/** What a stored file may ask for: a damaged or planted one must not take the machine's memory. */
+const MAX_N = 2 ** 20;
+const MAX_R = 16;
+const MAX_P = 16;
+
+/** True when the cost is one that scrypt takes and this node is ready to pay. */
+export function isScryptCost({ n, r, p }: ScryptCost): boolean {
+  const powerOfTwo = Number.isInteger(n) && n >= 2 && n <= MAX_N && Number.isInteger(Math.log2(n));
+  return powerOfTwo && Number.isInteger(r) && r >= 1 && r <= MAX_R && Number.isInteger(p) && p >= 1 && p <= MAX_P;
+}
+
+/**
+ * The 32-byte key of a passphrase. The passphrase is brought to NFKC first: the same characters typed on two systems are
+ * the same passphrase. Throws `invalid_request` when the cost is out of bounds.
+ */
+export function deriveKey(passphrase: string, salt: Uint8Array, cost: ScryptCost): Promise<Buffer> {
+  if (!isScryptCost(cost)) throw new TesseraError('invalid_request', 'the scrypt parameters are out of bounds');
+  const { n, r, p } = cost;
+  // Node refuses what needs more than maxmem; the vector, p blocks and some room for OpenSSL's own accounting.
+  const maxmem = 128 * n * r + 128 * r * p + 1024 * 1024;
+  return new Promise((resolve, reject) => {
+    scrypt(passphraseBytes(passphrase), salt, KEY_LENGTH, { N: n, r, p, maxmem }, (error, key) => {
+      if (error) reject(error);
+      else resolve(key);
+    });
+  });
+}
+
+/** The bytes of a passphrase that count. */
+export function passphraseBytes(passphrase: string): Uint8Array {
+  return utf8(passphrase.normalize('NFKC'));
+}
