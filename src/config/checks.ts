@@ -1,0 +1,134 @@
+/** Rules between options, checked when each option is right by itself. */
+
+import { accessSync, constants } from 'node:fs';
+import { isIP } from 'node:net';
+import type { ConfigProblem } from './problems.js';
+import type { Config } from './schema.js';
+
+/**
+ * The secret in the role files that ship with the program, which make a network on one machine. Everyone knows it, so a
+ * node that uses it must not be reachable from elsewhere.
+ */
+export const LOOPBACK_SECRET = 'loopback-only-test-secret';
+
+/** The source of an option's value, for messages. */
+type SourceOf = (path: string) => string;
+type Report = (option: string, problem: string) => void;
+
+export interface CheckResult {
+  readonly problems: readonly ConfigProblem[];
+  readonly warnings: readonly string[];
+}
+
+/** Checks the rules between options; reports all that are broken. */
+export function checkConfig(config: Config, sourceOf: SourceOf): CheckResult {
+  const problems: ConfigProblem[] = [];
+  const report: Report = (option, problem) => problems.push({ option, source: sourceOf(option), problem });
+  checkApi(config, report);
+  checkPorts(config, report);
+  checkTls(config, report);
+  checkNetwork(config, report);
+  checkMining(config, report);
+  return { problems, warnings: warningsOf(config) };
+}
+
+/** True when only this machine can reach a listener on that address. */
+export function isLoopback(host: string): boolean {
+  if (host === 'localhost') return true;
+  const bare = host.replace(/^\[|\]$/g, '').toLowerCase();
+  if (isIP(bare) === 4) return bare.startsWith('127.');
+  return bare === '::1' || /^::ffff:127\./.test(bare);
+}
+
+function checkApi({ api }: Config, report: Report): void {
+  if (api.auth === 'open' && !isLoopback(api.host)) {
+    report('api.auth', `"open" is allowed on loopback only, and api.host is ${api.host}; use "keys"`);
+  }
+  const names = new Set<string>();
+  for (const { name, key, sha256 } of api.keys) {
+    if ((key === undefined) === (sha256 === undefined)) report('api.keys', `${name} needs either key or sha256`);
+    if (names.has(name)) report('api.keys', `two keys have the name ${name}`);
+    names.add(name);
+  }
+}
+
+function checkPorts({ api, peers, metrics }: Config, report: Report): void {
+  const used = new Map([[api.port, 'api.port']]);
+  const others: [string, number][] = [['peers.port', peers.port]];
+  if (metrics.enabled) others.push(['metrics.port', metrics.port]);
+  for (const [option, port] of others) {
+    const other = used.get(port);
+    if (port !== 0 && other !== undefined) report(option, `${port} is the port of ${other} too; choose another`);
+    used.set(port, option);
+  }
+}
+
+function checkTls({ api, peers, network }: Config, report: Report): void {
+  for (const [section, tls] of [
+    ['api.tls', api.tls],
+    ['peers.tls', peers.tls],
+  ] as const) {
+    if (tls.certFile !== undefined && tls.keyFile === undefined)
+      report(`${section}.cert_file`, `needs ${section}.key_file`);
+    if (tls.keyFile !== undefined && tls.certFile === undefined)
+      report(`${section}.key_file`, `needs ${section}.cert_file`);
+    checkReadable(`${section}.cert_file`, tls.certFile, report);
+    checkReadable(`${section}.key_file`, tls.keyFile, report);
+  }
+  checkReadable('peers.tls.ca_file', peers.tls.caFile, report);
+  checkReadable('network.genesis_file', network.genesisFile, report);
+}
+
+function checkReadable(option: string, file: string | undefined, report: Report): void {
+  if (file === undefined) return;
+  try {
+    accessSync(file, constants.R_OK);
+  } catch {
+    report(option, `${file} cannot be read; it must be a readable file`);
+  }
+}
+
+function checkNetwork({ node, network, peers }: Config, report: Report): void {
+  const operates = node.role === 'mempool' || node.role === 'storage';
+  if (operates && network.secret === undefined) {
+    report(
+      'network.secret',
+      `a ${node.role} node needs it, the same on all mempool and storage nodes; see network.secret_file`,
+    );
+  }
+  if (network.secret === LOOPBACK_SECRET && !isLoopback(peers.host)) {
+    report(
+      'network.secret',
+      `this is the sample secret, which everyone knows, and peers.host is ${peers.host}; choose one of your own`,
+    );
+  }
+}
+
+function checkMining({ node, mining }: Config, report: Report): void {
+  if (node.role !== 'mempool') return;
+  if (mining.minMiners > mining.partitionSize) {
+    report('mining.min_miners', `${mining.minMiners} is more than mining.partition_size (${mining.partitionSize})`);
+  }
+  const modulus = BigInt(mining.unicorn.modulus);
+  if (modulus % 4n !== 3n) report('mining.unicorn.modulus', 'it must be congruent to 3 modulo 4');
+  if (modulus < 1n << BigInt(2 * mining.unicorn.security)) {
+    report(
+      'mining.unicorn.modulus',
+      `it must be at least 2^${2 * mining.unicorn.security} (2 x mining.unicorn.security)`,
+    );
+  }
+}
+
+function warningsOf({ node, peers, api }: Config): string[] {
+  const warnings: string[] = [];
+  if ((node.role === 'miner' || node.role === 'user') && peers.mempool.length === 0) {
+    warnings.push('peers.mempool is empty: this node can neither send transactions nor hear of blocks');
+  }
+  if (node.role === 'mempool' && peers.storage.length === 0) {
+    warnings.push('peers.storage is empty: no block is final until a storage node has linked itself to this node');
+  }
+  if (!isLoopback(api.host) && api.tls.certFile === undefined) {
+    warnings.push(`api.host is ${api.host} without api.tls: keys and passphrases cross the network unencrypted`);
+  }
+  return warnings;
+}

@@ -1,0 +1,50 @@
+/** Showing a configuration: the effective value of each option with its source, secrets left out by their mark. */
+
+import type { TSchema } from '@sinclair/typebox';
+import { type LoadedConfig, OPTIONS } from './load.js';
+import { isGroup } from './options.js';
+import { isRecord } from './values.js';
+
+/** What stands in the place of a secret. */
+export const REDACTED = '<redacted>';
+
+/** One option as it is in effect. */
+export interface DescribedOption {
+  readonly path: string;
+  readonly description: string;
+  readonly unit: string | undefined;
+  readonly env: string;
+  /** Undefined when the option is unset. Secrets are replaced by `<redacted>`. */
+  readonly value: unknown;
+  /** `default`, `file …`, `env …`, `flag …`; `unset` when no source names it. */
+  readonly source: string;
+}
+
+/** Every option with its value and source, in the order of the schema, safe to print. */
+export function describeConfig(loaded: LoadedConfig): DescribedOption[] {
+  return OPTIONS.map(({ path, schema, env }) => ({
+    path,
+    description: schema.description ?? '',
+    unit: schema.unit,
+    env,
+    value: redact(schema, loaded.values.get(path) ?? fromSecretFile(loaded, path)),
+    source: loaded.sources.get(path) ?? 'unset',
+  }));
+}
+
+/** A value read from a secret file is not among the values, but it has a source. */
+function fromSecretFile(loaded: LoadedConfig, path: string): unknown {
+  return loaded.sources.has(path) ? REDACTED : undefined;
+}
+
+/** The value with every secret in it replaced; an empty secret is no secret. */
+export function redact(schema: TSchema, value: unknown): unknown {
+  if (schema.secret === true) return value === undefined || value === '' ? value : REDACTED;
+  if (Array.isArray(value) && schema.items !== undefined) return value.map((item) => redact(schema.items, item));
+  if (isRecord(value) && isGroup(schema)) {
+    return Object.fromEntries(
+      Object.entries(value).map(([name, member]) => [name, redact(schema.properties[name] ?? {}, member)]),
+    );
+  }
+  return value;
+}

@@ -1,0 +1,21 @@
+/** Collecting what is wrong with a configuration, so that all of it is told at once. */
+
+import { TesseraError } from '../lib/errors.js';
+
+/** One thing that is wrong. */
+export interface ConfigProblem {
+  /** Path of the option: `api.port`. */
+  readonly option: string;
+  /** Where the value came from: `default`, `file /etc/tessera.toml`, `env TESSERA_API__PORT`, `flag --set`. */
+  readonly source: string;
+  /** What is wrong and what is allowed. Never holds a secret. */
+  readonly problem: string;
+}
+
+/** The error `invalid_config`: a line for each problem, and the same in `details.problems`. */
+export function configError(problems: readonly ConfigProblem[]): TesseraError {
+  const lines = problems.map(({ option, source, problem }) => `  ${option} (${source}): ${problem}`);
+  return new TesseraError('invalid_config', `The configuration is wrong:\n${lines.join('\n')}`, {
+    details: { problems },
+  });
+}

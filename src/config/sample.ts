@@ -1,0 +1,97 @@
+/**
+ * The sample file: every option of the schema with its meaning, bounds and default, each commented out.
+ * `config/default.toml` is this text; a test compares them.
+ */
+
+import type { TSchema } from '@sinclair/typebox';
+import { envName, isGroup, type OptionMarks, ROLES } from './options.js';
+import { ConfigSchema } from './schema.js';
+import { isRecord } from './values.js';
+
+/** Characters of a line of the sample. */
+const WIDTH = 100;
+
+const HEADER = [
+  'Every option of a Tessera node, with its default. Made from the schema in src/config/schema.ts by',
+  '`tessera config --sample`: change the schema, not this file.',
+  '',
+  'A node reads, later ones winning: the defaults; one config file (--config FILE, else TESSERA_CONFIG, else the file of',
+  'its role in this folder); environment variables (the name stands with each option); flags (--set api.port=3001).',
+  'Relative paths in a file start at the folder of the file; elsewhere at the working directory.',
+];
+
+/** The text of `config/default.toml`. */
+export function sampleConfig(): string {
+  const lines = [...HEADER.map(comment), ''];
+  addGroup(lines, ConfigSchema.properties, []);
+  return `${lines.join('\n').replace(/\n+$/, '')}\n`;
+}
+
+function addGroup(lines: string[], properties: Readonly<Record<string, TSchema>>, parents: readonly string[]): void {
+  for (const [key, schema] of Object.entries(properties)) {
+    if (!isGroup(schema)) addOption(lines, key, schema, envName([...parents, key]));
+  }
+  for (const [key, schema] of Object.entries(properties)) {
+    if (!isGroup(schema)) continue;
+    const keys = [...parents, key];
+    lines.push(...wrap(schema.description ?? '').map(comment), `[${keys.join('.')}]`, '');
+    addGroup(lines, schema.properties, keys);
+  }
+}
+
+function addOption(lines: string[], key: string, schema: TSchema & Partial<OptionMarks>, env: string): void {
+  lines.push(...wrap(schema.description ?? '').map(comment));
+  const bounds = boundsOf(schema);
+  if (bounds !== '') lines.push(...wrap(bounds).map(comment));
+  lines.push(comment(env));
+  if (schema.roleDefaults !== undefined) {
+    for (const role of ROLES) lines.push(`#${key} = ${tomlValue(schema.roleDefaults[role])}  # ${role}`);
+  } else {
+    const example = schema.example ?? placeholder(schema);
+    lines.push(schema.default === undefined ? `#${key} = ${example}` : `#${key} = ${tomlValue(schema.default)}`);
+    if (schema.default !== undefined && schema.example !== undefined) lines.push(`#${key} = ${schema.example}`);
+  }
+  lines.push('');
+}
+
+/** What is allowed, as far as the line with the default does not show it. */
+function boundsOf(schema: TSchema & Partial<OptionMarks>): string {
+  if (schema.enum !== undefined) return `One of: ${schema.enum.join(', ')}.`;
+  if (schema.type === 'integer')
+    return `${schema.minimum} to ${schema.maximum}${schema.unit ? ` ${schema.unit}` : ''}.`;
+  return '';
+}
+
+function placeholder(schema: TSchema & Partial<OptionMarks>): string {
+  if (schema.type === 'integer') return String(schema.minimum ?? 0);
+  if (schema.enum !== undefined) return tomlValue(schema.enum[0]);
+  return tomlValue('');
+}
+
+function comment(line: string): string {
+  return line === '' ? '#' : `# ${line}`;
+}
+
+/** The words of the text in lines of at most `WIDTH` characters. */
+export function wrap(text: string, width = WIDTH): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = word;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  if (line !== '') lines.push(line);
+  return lines;
+}
+
+/** A value as TOML writes it. */
+export function tomlValue(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(tomlValue).join(', ')}]`;
+  if (isRecord(value)) {
+    const members = Object.entries(value).map(([key, member]) => `${key} = ${tomlValue(member)}`);
+    return `{ ${members.join(', ')} }`;
+  }
+  return typeof value === 'string' ? JSON.stringify(value) : String(value);
+}
