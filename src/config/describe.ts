@@ -27,14 +27,9 @@ export function describeConfig(loaded: LoadedConfig): DescribedOption[] {
     description: schema.description ?? '',
     unit: schema.unit,
     env,
-    value: redact(schema, loaded.values.get(path) ?? fromSecretFile(loaded, path)),
+    value: redact(schema, loaded.values.get(path)),
     source: loaded.sources.get(path) ?? 'unset',
   }));
-}
-
-/** A value read from a secret file is not among the values, but it has a source. */
-function fromSecretFile(loaded: LoadedConfig, path: string): unknown {
-  return loaded.sources.has(path) ? REDACTED : undefined;
 }
 
 /** The value with every secret in it replaced; an empty secret is no secret. */
@@ -42,9 +37,11 @@ export function redact(schema: TSchema, value: unknown): unknown {
   if (schema.secret === true) return value === undefined || value === '' ? value : REDACTED;
   if (Array.isArray(value) && schema.items !== undefined) return value.map((item) => redact(schema.items, item));
   if (isRecord(value) && isGroup(schema)) {
-    return Object.fromEntries(
-      Object.entries(value).map(([name, member]) => [name, redact(schema.properties[name] ?? {}, member)]),
-    );
+    const members = Object.entries(value).map(([name, member]) => {
+      const memberSchema = schema.properties[name];
+      return [name, memberSchema === undefined ? REDACTED : redact(memberSchema, member)];
+    });
+    return Object.fromEntries(members);
   }
   return value;
 }

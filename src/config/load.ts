@@ -45,7 +45,7 @@ const FILE_VARIANTS = [
 ] as const;
 
 /** The source of options that a caller of `createConfig` sets. */
-const IN_CODE = 'code';
+export const IN_CODE = 'code';
 
 /** Bytes. A secret is a line, not a document. */
 const MAX_SECRET_FILE = 4_096;
@@ -77,7 +77,7 @@ export interface LoadedConfig {
   readonly config: Config;
   /** Where each option's value came from: path → `default`, `file …`, `env …`, `flag …`. Unset options are absent. */
   readonly sources: ReadonlyMap<string, string>;
-  /** Values in wire names, before secrets were read from files and names were changed: path → value. */
+  /** The same values by path. Secrets are among them: print `describeConfig` instead. */
   readonly values: ReadonlyMap<string, unknown>;
   /** The config file that was read. */
   readonly file: string | undefined;
@@ -110,13 +110,13 @@ export function loadConfig(input: ConfigInput): LoadedConfig {
   const role = settings.get('node.role')?.value;
   if (isRole(role)) addDefaults(settings, role, cwd);
   else if (role === undefined) problems.push(missingRole());
-  const values = new Map([...settings].map(([path, { value }]) => [path, value]));
   readSecretFiles(settings, problems);
   if (problems.length > 0) throw configError(problems);
 
   const config = buildConfig(settings);
   const { problems: crossProblems, warnings } = checkConfig(config, (path) => settings.get(path)?.source ?? 'default');
   if (crossProblems.length > 0) throw configError(crossProblems);
+  const values = new Map([...settings].map(([path, { value }]) => [path, value]));
   const sources = new Map([...settings].map(([path, { source }]) => [path, source]));
   return { config, sources, values, file, warnings };
 }

@@ -1,0 +1,88 @@
+/**
+ * The keys of the dev network and its genesis file (decision V25): a wallet for the user, one for the miner, ten more
+ * accounts, all funded in block 0. NOT FOR PRODUCTION: each seed is the hash of a text printed here, so everyone has them.
+ */
+
+import { addressOf } from '../chain/address.js';
+import { DISPLAY_UNIT } from '../chain/constants.js';
+import { encodePkcs8, type KeyPair, keyPairFromSeed } from '../crypto/ed25519.js';
+import { sha3Bytes } from '../crypto/sha3.js';
+import { toHex } from '../lib/bytes.js';
+
+/** Accounts beside the two wallets. */
+const ACCOUNT_COUNT = 10;
+/** A wallet holds its funds in several outputs, so that several payments fit into one block. */
+const WALLET_OUTPUTS = 10;
+/** Raw units: 100 million display units to each account and wallet, below 2^53 so that every client can read it. */
+export const DEV_AMOUNT = 100_000_000n * DISPLAY_UNIT;
+
+/** Name of the only genesis transaction; genesis transactions are named by configuration, not by their hash. */
+export const DEV_GENESIS_TX = '000000';
+
+/** A key of the dev network with what it owns in block 0. */
+export interface DevAccount {
+  /** `tessera dev account 1`; the seed is the SHA3-256 of this text. */
+  readonly label: string;
+  readonly keyPair: KeyPair;
+  readonly address: string;
+  /** Output indices of the genesis transaction. */
+  readonly outputs: readonly number[];
+  /** Raw units in each of these outputs. */
+  readonly outputAmount: bigint;
+}
+
+export interface DevAccounts {
+  readonly accounts: readonly DevAccount[];
+  /** The wallet of the user node: index 0 of `user_wallet_seeds`. */
+  readonly user: DevAccount;
+  /** The wallet of the miner: index 1 of `user_wallet_seeds`. */
+  readonly miner: DevAccount;
+}
+
+/** The same keys at every call. Accounts own the first outputs, then the user's wallet, then the miner's. */
+export function devAccounts(): DevAccounts {
+  const accounts = Array.from({ length: ACCOUNT_COUNT }, (_, i) => account(`tessera dev account ${i + 1}`, i, 1));
+  const user = account('tessera dev user', ACCOUNT_COUNT, WALLET_OUTPUTS);
+  const miner = account('tessera dev miner', ACCOUNT_COUNT + WALLET_OUTPUTS, WALLET_OUTPUTS);
+  return { accounts, user, miner };
+}
+
+function account(label: string, firstOutput: number, count: number): DevAccount {
+  const keyPair = keyPairFromSeed(sha3Bytes(label));
+  return {
+    label,
+    keyPair,
+    address: addressOf(keyPair.publicKey),
+    outputs: Array.from({ length: count }, (_, i) => firstOutput + i),
+    outputAmount: DEV_AMOUNT / BigInt(count),
+  };
+}
+
+/** The text of `config/genesis-dev.json`, in the network's shape. */
+export function devGenesis(): string {
+  const { accounts, user, miner } = devAccounts();
+  const owners = [...accounts, user, miner];
+  const seeds = owners.flatMap(({ keyPair, outputs, outputAmount }) =>
+    outputs.map(() => ({ public_key: toHex(keyPair.publicKey), amount: outputAmount, locktime: 0 })),
+  );
+  const genesis = {
+    mempool_seed_utxo: { [DEV_GENESIS_TX]: seeds },
+    mempool_genesis_tx_in: 'Tessera dev network. NOT FOR PRODUCTION: all keys are public.',
+    treasury_supply: DEV_AMOUNT * BigInt(owners.length),
+    user_wallet_seeds: [user, miner].map(walletSeeds),
+    initial_issuances: [],
+  };
+  // JSON.stringify knows no bigint: they pass as marked texts, whose marks are then taken off.
+  const text = JSON.stringify(genesis, (_, value) => (typeof value === 'bigint' ? `${value}n` : value), 2);
+  return `${text.replace(/"(\d+)n"/g, '$1')}\n`;
+}
+
+function walletSeeds({ keyPair, outputs, outputAmount }: DevAccount) {
+  return outputs.map((n) => ({
+    out_point: `${n}-${DEV_GENESIS_TX}`,
+    secret_key: toHex(encodePkcs8(keyPair)),
+    public_key: toHex(keyPair.publicKey),
+    amount: outputAmount,
+    address_version: null,
+  }));
+}

@@ -1,0 +1,55 @@
+/** The configuration of the four nodes of the dev network: `config/dev.toml` and what differs from node to node. */
+
+import { join } from 'node:path';
+import { type FlagValue, IN_CODE, loadConfig, PACKAGE_CONFIG_DIR } from './load.js';
+import type { Role } from './options.js';
+import type { Config } from './schema.js';
+
+export interface DevConfigOptions {
+  /** Each node keeps its data in a folder of its role below this one. */
+  readonly dataDir: string;
+  /** Added to the default ports of every role; `any` takes whatever is free (tests). Default 0. */
+  readonly ports?: number | 'any';
+  /** A block each so many milliseconds; without it blocks are made when there is something to put into them. */
+  readonly intervalMs?: number;
+  /** Peer addresses of nodes that are up already. */
+  readonly peers?: { readonly mempool?: readonly string[]; readonly storage?: readonly string[] };
+  /** Further options; from code, or from the command line with the flag's name. */
+  readonly flags?: readonly FlagValue[];
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
+/** Index in `user_wallet_seeds` of the genesis file. */
+const WALLET_SEEDS: Partial<Record<Role, number>> = { user: 0, miner: 1 };
+
+/** The configuration of the dev network's node of that role. Throws `invalid_config`. */
+export function devConfig(role: Role, options: DevConfigOptions): Config {
+  const own: Record<string, unknown> = { 'node.data_dir': join(options.dataDir, role) };
+  if (options.peers?.mempool !== undefined) own['peers.mempool'] = options.peers.mempool;
+  if (options.peers?.storage !== undefined) own['peers.storage'] = options.peers.storage;
+  if (options.intervalMs !== undefined) {
+    own['mining.instant'] = false;
+    own['mining.block_interval_ms'] = options.intervalMs;
+  }
+  const seeds = WALLET_SEEDS[role];
+  if (seeds !== undefined) own['wallet.genesis_seed_index'] = seeds;
+  const ports = Object.entries(portsOf(role, options.ports ?? 0));
+  const flags = [...Object.entries(own), ...ports].map(([option, value]) => ({ option, value, flag: IN_CODE }));
+  return loadConfig({
+    role,
+    file: join(PACKAGE_CONFIG_DIR, 'dev.toml'),
+    env: options.env ?? {},
+    flags: [...flags, ...(options.flags ?? [])],
+  }).config;
+}
+
+function portsOf(role: Role, ports: number | 'any'): Readonly<Record<string, unknown>> {
+  if (ports === 0) return {};
+  const { api, peers, metrics } = loadConfig({ role, file: join(PACKAGE_CONFIG_DIR, 'dev.toml') }).config;
+  const moved = (port: number) => (ports === 'any' ? 0 : port + ports);
+  return {
+    'api.port': moved(api.port),
+    'peers.port': moved(peers.port),
+    'metrics.port': moved(metrics.port),
+  };
+}
