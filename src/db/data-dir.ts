@@ -1,0 +1,232 @@
+/**
+ * The folder that a node keeps everything in: made private, marked with what it belongs to, locked to one process (rule
+ * P5), brought to the current format, and the place where databases are opened. The lock is one that the kernel releases
+ * when the process ends, however it ends (rule P7).
+ *
+ *   tessera.json    the marker: format, role, network, and the databases that have been created
+ *   lock/           a LevelDB without content; its kernel lock is the lock of the folder
+ *   lock.pid        process id of the owner, for the message that others get
+ *   db/<name>/      one LevelDB per store
+ *
+ * A database that the marker lists is opened with `createIfMissing: false`: without that, LevelDB answers to a lost CURRENT
+ * file with an empty database.
+ */
+
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { Level } from 'level';
+import { type Clock, systemClock } from '../lib/clock.js';
+import { errorMessage, TesseraError } from '../lib/errors.js';
+import { createMutex } from '../lib/mutex.js';
+import type { Kv } from './kv.js';
+import { openLevelKv } from './level-kv.js';
+import { DATA_FORMAT, type Marker, readMarker, writeMarker } from './marker.js';
+import { syncFolder } from './write-file-durable.js';
+
+const LOCK_FOLDER = 'lock';
+const PID_FILE = 'lock.pid';
+const DATABASE_FOLDER = 'db';
+const DATABASE_NAME = /^[a-z][a-z0-9-]{0,31}$/;
+const FOLDER_MODE = 0o700;
+const FILE_MODE = 0o600;
+
+/** One step from the format before `to` to `to`. It runs again after a crash in the middle, so it must bear that. */
+export interface Migration {
+  readonly to: number;
+  run(directory: Pick<DataDir, 'path' | 'open'>): Promise<void>;
+}
+
+export interface DataDirOptions {
+  readonly role: string;
+  readonly networkName: string;
+  readonly clock?: Clock;
+  /** The format that the program writes; for tests of migrations. */
+  readonly format?: number;
+  readonly migrations?: readonly Migration[];
+}
+
+export interface DataDir {
+  readonly path: string;
+  /**
+   * Opens the database `name` (lower case, digits, hyphens), creating it the first time. Throws `data_corrupt` when it was
+   * created before and is missing or damaged.
+   */
+  open(name: string): Promise<Kv>;
+  /** Closes the databases that are still open and releases the lock. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens or creates the data directory `path`. Throws `data_dir_locked` naming the process that has it, `data_dir_invalid`
+ * when it belongs to another role, network or a newer program, `data_corrupt` when its marker is damaged.
+ */
+export async function openDataDir(path: string, options: DataDirOptions): Promise<DataDir> {
+  await makeFolder(path);
+  const unlock = await lock(path);
+  try {
+    const marker = await claim(path, options);
+    const directory = createDataDir(path, marker, unlock);
+    await migrate(directory, marker, options);
+    return directory;
+  } catch (error) {
+    await unlock();
+    throw error;
+  }
+}
+
+interface MutableMarker {
+  current: Marker;
+}
+
+function createDataDir(path: string, marker: MutableMarker, unlock: () => Promise<void>): DataDir {
+  const opened = new Map<string, Kv>();
+  const mutex = createMutex();
+  let closed = false;
+
+  const open = async (name: string): Promise<Kv> => {
+    if (closed) throw new TesseraError('shutting_down', `the data directory ${path} is closed`);
+    if (!DATABASE_NAME.test(name)) throw new TesseraError('internal_error', `"${name}" cannot name a database`);
+    const folder = join(path, DATABASE_FOLDER, name);
+    const known = marker.current.databases.includes(name);
+    const kv = await openLevelKv(folder, { createIfMissing: !known });
+    opened.set(name, kv);
+    if (!known) {
+      // The marker may only say what would still be true after a power loss.
+      await syncFolder(folder);
+      await syncFolder(dirname(folder));
+      await syncFolder(path);
+      marker.current = { ...marker.current, databases: [...marker.current.databases, name].sort() };
+      await writeMarker(path, marker.current);
+    }
+    return kv;
+  };
+
+  return {
+    path,
+    open: (name) => mutex.run(() => open(name)),
+    close: () =>
+      mutex.run(async () => {
+        if (closed) return;
+        closed = true;
+        for (const kv of opened.values()) await kv.close();
+        await unlock();
+      }),
+  };
+}
+
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, { recursive: true, mode: FOLDER_MODE });
+  } catch (error) {
+    throw new TesseraError('data_dir_invalid', `the data directory ${path} cannot be made: ${errorMessage(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Takes the lock; the result releases it. */
+async function lock(path: string): Promise<() => Promise<void>> {
+  const holder = await openLock(path);
+  const pidFile = join(path, PID_FILE);
+  await writeFile(pidFile, `${process.pid}\n`, { mode: FILE_MODE });
+  return async () => {
+    await rm(pidFile, { force: true });
+    await holder.close();
+  };
+}
+
+async function openLock(path: string): Promise<Level> {
+  const location = join(path, LOCK_FOLDER);
+  const attempt = async (): Promise<Level> => {
+    const level = new Level(location);
+    await level.open();
+    return level;
+  };
+  try {
+    return await attempt();
+  } catch (error) {
+    await throwIfLocked(path, error);
+  }
+  // The lock holds no data: what a crash or a full disk did to it must not keep the node from starting (rule P7).
+  await rm(location, { recursive: true, force: true });
+  try {
+    return await attempt();
+  } catch (error) {
+    await throwIfLocked(path, error);
+    throw new TesseraError('data_dir_invalid', `the data directory ${path} cannot be locked: ${causeMessage(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+async function throwIfLocked(path: string, error: unknown): Promise<void> {
+  const cause = error instanceof Error ? error.cause : undefined;
+  if (!(cause instanceof Error && 'code' in cause && cause.code === 'LEVEL_LOCKED')) return;
+  const pid = await readFile(join(path, PID_FILE), 'utf8').then(
+    (text) => text.trim(),
+    () => 'of unknown id',
+  );
+  throw new TesseraError(
+    'data_dir_locked',
+    `process ${pid} uses the data directory ${path}: stop it, or give this node another directory`,
+    { cause: error, details: { pid } },
+  );
+}
+
+function causeMessage(error: unknown): string {
+  return errorMessage(error instanceof Error && error.cause !== undefined ? error.cause : error);
+}
+
+/** Reads the marker and holds it against what the node is, or writes the first one. */
+async function claim(path: string, options: DataDirOptions): Promise<MutableMarker> {
+  const { role, networkName, clock = systemClock, format = DATA_FORMAT } = options;
+  const found = await readMarker(path);
+  if (found === undefined) {
+    await refuseUnmarked(path);
+    const current = { format, role, network: networkName, created: clock.now(), databases: [] };
+    await writeMarker(path, current);
+    return { current };
+  }
+  const wrong =
+    (found.role !== role && `belongs to a ${found.role} node, not to a ${role} node`) ||
+    (found.network !== networkName && `belongs to the network "${found.network}", not to "${networkName}"`) ||
+    (found.format > format && `has format ${found.format}, and this program knows formats up to ${format}`);
+  if (wrong) throw new TesseraError('data_dir_invalid', `the data directory ${path} ${wrong}`);
+  return { current: found };
+}
+
+/** Databases without a marker: whose they are and whether all are there cannot be known. */
+async function refuseUnmarked(path: string): Promise<void> {
+  const databases = await readdir(join(path, DATABASE_FOLDER)).catch(() => []);
+  if (databases.length === 0) return;
+  throw new TesseraError(
+    'data_dir_invalid',
+    `the data directory ${path} holds databases but no marker file: restore it from a backup, or use an empty directory`,
+  );
+}
+
+async function migrate(directory: DataDir, marker: MutableMarker, options: DataDirOptions): Promise<void> {
+  const { format = DATA_FORMAT, migrations = [] } = options;
+  for (let to = marker.current.format + 1; to <= format; to++) {
+    const migration = migrations.find((candidate) => candidate.to === to);
+    if (migration === undefined) {
+      throw new TesseraError(
+        'data_dir_invalid',
+        `the data directory ${directory.path} cannot be brought to format ${to}`,
+      );
+    }
+    const opened: Kv[] = [];
+    const open = async (name: string): Promise<Kv> => {
+      const kv = await directory.open(name);
+      opened.push(kv);
+      return kv;
+    };
+    try {
+      await migration.run({ path: directory.path, open });
+    } finally {
+      for (const kv of opened) await kv.close();
+    }
+    marker.current = { ...marker.current, format: to };
+    await writeMarker(directory.path, marker.current);
+  }
+}

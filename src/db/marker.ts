@@ -1,0 +1,79 @@
+/** The marker file of a data directory: which format, role and network it has, and which databases must be in it. */
+
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { utf8 } from '../lib/bytes.js';
+import { TesseraError } from '../lib/errors.js';
+import { writeFileDurable } from './write-file-durable.js';
+
+/** The format of the data directory that this program writes. A change needs a migration. */
+export const DATA_FORMAT = 1;
+
+const MARKER_FILE = 'tessera.json';
+const MARKER_MODE = 0o600;
+
+const MarkerFile = Type.Object({
+  format: Type.Integer({ minimum: 1 }),
+  role: Type.String(),
+  network: Type.String(),
+  created: Type.Integer(),
+  databases: Type.Array(Type.String()),
+  /** CRC-32 of the JSON of the members before it. */
+  checksum: Type.Integer(),
+});
+
+export interface Marker {
+  readonly format: number;
+  readonly role: string;
+  readonly network: string;
+  /** Milliseconds since the Unix epoch. */
+  readonly created: number;
+  /** Names in order. */
+  readonly databases: readonly string[];
+}
+
+/** The marker of a data directory; undefined when it has none. Throws `data_corrupt` when it is damaged. */
+export async function readMarker(path: string): Promise<Marker | undefined> {
+  const file = join(path, MARKER_FILE);
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (text === undefined) return undefined;
+  const { checksum, ...rest } = parse(file, text);
+  const marker = ordered(rest);
+  if (checksum !== crc32(JSON.stringify(marker))) throw damaged(file);
+  return marker;
+}
+
+export async function writeMarker(path: string, marker: Marker): Promise<void> {
+  const content = ordered(marker);
+  const checked = { ...content, checksum: crc32(JSON.stringify(content)) };
+  await writeFileDurable(join(path, MARKER_FILE), utf8(`${JSON.stringify(checked, null, 2)}\n`), MARKER_MODE);
+}
+
+/** The members in the order that the checksum counts on. */
+function ordered({ format, role, network, created, databases }: Marker): Marker {
+  return { format, role, network, created, databases };
+}
+
+function parse(file: string, text: string): Marker & { readonly checksum: number } {
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch {
+    throw damaged(file);
+  }
+  if (!Value.Check(MarkerFile, content)) throw damaged(file);
+  return content;
+}
+
+function damaged(file: string): TesseraError {
+  return new TesseraError(
+    'data_corrupt',
+    `the marker file ${file} is damaged: restore it from a backup, or use an empty data directory`,
+  );
+}

@@ -1,0 +1,82 @@
+/**
+ * What a value looks like inside a store: the value and the CRC-32 of key and value. A record that was moved to another
+ * key, cut or changed by one bit does not check. Also the list of pending writes that both stores take.
+ */
+
+import { crc32 } from 'node:zlib';
+import { asBuffer } from '../lib/bytes.js';
+import { TesseraError } from '../lib/errors.js';
+import type { KvBatch } from './kv.js';
+
+/** Bytes of the checksum at the end of a record, little-endian. */
+const CHECKSUM_LENGTH = 4;
+/** Characters of a key that an error message shows. */
+const SHOWN_KEY_LENGTH = 160;
+
+/** The record of a value: a copy, followed by its checksum. */
+export function sealRecord(key: Uint8Array, value: Uint8Array): Uint8Array {
+  const record = Buffer.allocUnsafe(value.length + CHECKSUM_LENGTH);
+  record.set(value);
+  record.writeUInt32LE(checksum(key, value), value.length);
+  return record;
+}
+
+/** The value of a record, in the record's memory. Throws `data_corrupt` naming key and database. */
+export function openRecord(database: string, key: Uint8Array, record: Uint8Array): Uint8Array {
+  const length = record.length - CHECKSUM_LENGTH;
+  if (length >= 0) {
+    const value = record.subarray(0, length);
+    if (asBuffer(record).readUInt32LE(length) === checksum(key, value)) return value;
+  }
+  throw new TesseraError('data_corrupt', `the record ${showKey(key)} of database ${database} fails its checksum`, {
+    details: { database, key: asBuffer(key).toString('hex') },
+  });
+}
+
+/** A key as people can read it: printable ASCII as it is, other bytes as `\xNN`. */
+export function showKey(key: Uint8Array): string {
+  let text = '';
+  for (const byte of key) {
+    text += byte > 0x20 && byte < 0x7f && byte !== 0x5c ? String.fromCharCode(byte) : `\\x${hexByte(byte)}`;
+  }
+  return text.length > SHOWN_KEY_LENGTH ? `${text.slice(0, SHOWN_KEY_LENGTH)}…` : text;
+}
+
+function hexByte(byte: number): string {
+  return byte.toString(16).padStart(2, '0');
+}
+
+function checksum(key: Uint8Array, value: Uint8Array): number {
+  return crc32(value, crc32(key));
+}
+
+/** One write; `record` is undefined for a deletion. */
+export interface PendingWrite {
+  readonly key: Uint8Array;
+  readonly record: Uint8Array | undefined;
+}
+
+/** The batch of both stores. A value may be changed after `put`; a key must not until the batch is written. */
+export class PendingBatch implements KvBatch {
+  readonly writes: PendingWrite[] = [];
+
+  get size(): number {
+    return this.writes.length;
+  }
+
+  put(key: Uint8Array, value: Uint8Array): this {
+    this.writes.push({ key, record: sealRecord(key, value) });
+    return this;
+  }
+
+  del(key: Uint8Array): this {
+    this.writes.push({ key, record: undefined });
+    return this;
+  }
+}
+
+/** The writes of a batch that came from `batch()` of one of our stores. */
+export function writesOf(batch: KvBatch): readonly PendingWrite[] {
+  if (batch instanceof PendingBatch) return batch.writes;
+  throw new TesseraError('internal_error', 'a batch must come from the batch() of a store');
+}

@@ -1,0 +1,191 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type DataDirOptions, type Migration, openDataDir } from '../../src/db/data-dir.js';
+
+let folder: string;
+let path: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tessera-dir-'));
+  path = join(folder, 'deep', 'data');
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true });
+});
+
+const STORAGE: DataDirOptions = { role: 'storage', networkName: 'test' };
+const KEY = Buffer.from('key');
+
+async function readBack(): Promise<string | undefined> {
+  const dir = await openDataDir(path, STORAGE);
+  try {
+    const kv = await dir.open('archive');
+    const value = await kv.get(KEY);
+    return value && Buffer.from(value).toString();
+  } finally {
+    await dir.close();
+  }
+}
+
+async function writeSome(): Promise<void> {
+  const dir = await openDataDir(path, STORAGE);
+  const kv = await dir.open('archive');
+  await kv.write(kv.batch().put(KEY, Buffer.from('value')), { sync: true });
+  await dir.close();
+}
+
+/** Another process that opens the data directory, says so, and stays. */
+async function otherProcess() {
+  const child = fork(new URL('./hold-data-dir.ts', import.meta.url), [path], { execArgv: ['--import', 'tsx'] });
+  await once(child, 'message');
+  return child;
+}
+
+describe('openDataDir', () => {
+  it('makes the folder private and its databases durable', async () => {
+    await writeSome();
+    expect((await stat(path)).mode & 0o777).toBe(0o700);
+    expect(await readBack()).toBe('value');
+  });
+
+  it('leaves no database open and no lock held after close', async () => {
+    const dir = await openDataDir(path, STORAGE);
+    const kv = await dir.open('archive');
+    await dir.close();
+    await dir.close();
+    await expect(kv.get(KEY)).rejects.toMatchObject({ code: 'shutting_down' });
+    await expect(dir.open('archive')).rejects.toMatchObject({ code: 'shutting_down' });
+    expect(await readdir(path)).not.toContain('lock.pid');
+  });
+
+  it('refuses a second owner in the same process (rule P5)', async () => {
+    const dir = await openDataDir(path, STORAGE);
+    await expect(openDataDir(path, STORAGE)).rejects.toMatchObject({
+      code: 'data_dir_locked',
+      message: expect.stringContaining(`process ${process.pid} `),
+    });
+    await dir.close();
+  });
+
+  it('refuses while another process has it, naming that process (rule P5), and takes over after kill -9 (rule P7)', async () => {
+    const child = await otherProcess();
+    await expect(openDataDir(path, STORAGE)).rejects.toMatchObject({
+      code: 'data_dir_locked',
+      message: expect.stringContaining(`process ${child.pid} `),
+    });
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    expect(await readBack()).toBe('from the other process');
+  });
+
+  it('takes the lock although its files are damaged (rule P7)', async () => {
+    await writeSome();
+    await writeFile(join(path, 'lock', 'CURRENT'), 'nonsense');
+    expect(await readBack()).toBe('value');
+  });
+
+  it.each([
+    ['role', { ...STORAGE, role: 'mempool' }, 'belongs to a storage node'],
+    ['network', { ...STORAGE, networkName: 'main' }, 'belongs to the network "test"'],
+  ])('refuses the directory of another %s and leaves it usable', async (_, options, text) => {
+    await writeSome();
+    await expect(openDataDir(path, options)).rejects.toMatchObject({
+      code: 'data_dir_invalid',
+      message: expect.stringContaining(text),
+    });
+    expect(await readBack()).toBe('value');
+  });
+
+  it('refuses a directory of a newer format', async () => {
+    await (await openDataDir(path, { ...STORAGE, format: 7 })).close();
+    await expect(openDataDir(path, STORAGE)).rejects.toMatchObject({
+      code: 'data_dir_invalid',
+      message: expect.stringContaining('format 7'),
+    });
+  });
+
+  it('does not take a lost CURRENT or a lost database for an empty one (rule P3)', async () => {
+    await writeSome();
+    await rm(join(path, 'db', 'archive', 'CURRENT'));
+    await expect(readBack()).rejects.toMatchObject({ code: 'data_corrupt' });
+    await rm(join(path, 'db', 'archive'), { recursive: true });
+    await expect(readBack()).rejects.toMatchObject({ code: 'data_corrupt' });
+  });
+
+  it('refuses databases without a marker', async () => {
+    await writeSome();
+    await rm(join(path, 'tessera.json'));
+    await expect(readBack()).rejects.toMatchObject({ code: 'data_dir_invalid' });
+  });
+
+  it.each([
+    ['cut', (text: string) => text.slice(0, 20)],
+    ['changed', (text: string) => text.replace('"storage"', '"mempool"')],
+    ['of another shape', () => '[]'],
+  ])('refuses a marker that was %s', async (_, damage) => {
+    await writeSome();
+    const marker = join(path, 'tessera.json');
+    await writeFile(marker, damage(await readFile(marker, 'utf8')));
+    await expect(openDataDir(path, STORAGE)).rejects.toMatchObject({ code: 'data_corrupt' });
+  });
+
+  it('accepts a folder that exists and holds other files', async () => {
+    await mkdir(path, { recursive: true });
+    await writeFile(join(path, 'api-key'), 'x');
+    await writeSome();
+    expect(await readBack()).toBe('value');
+  });
+
+  it('says data_dir_invalid when the folder cannot be made', async () => {
+    await writeFile(join(folder, 'deep'), 'a file in its place');
+    await expect(openDataDir(path, STORAGE)).rejects.toMatchObject({ code: 'data_dir_invalid' });
+  });
+
+  it('refuses names that are no plain names', async () => {
+    const dir = await openDataDir(path, STORAGE);
+    for (const name of ['', '../x', 'A', 'a/b']) {
+      await expect(dir.open(name)).rejects.toMatchObject({ code: 'internal_error' });
+    }
+    await dir.close();
+  });
+});
+
+describe('migrations of a data directory', () => {
+  const appending = (to: number): Migration => ({
+    to,
+    async run(dir) {
+      const kv = await dir.open('archive');
+      const value = await kv.get(KEY);
+      await kv.write(kv.batch().put(KEY, Buffer.concat([value ?? Buffer.of(), Buffer.from(`>${to}`)])), { sync: true });
+    },
+  });
+  const upTo = (format: number, migrations: Migration[]) => openDataDir(path, { ...STORAGE, format, migrations });
+
+  it('run once each, in order', async () => {
+    await writeSome();
+    const migrations = [appending(3), appending(2)];
+    await (await upTo(3, migrations)).close();
+    const dir = await upTo(3, migrations);
+    const value = await (await dir.open('archive')).get(KEY);
+    expect(Buffer.from(value ?? []).toString()).toBe('value>2>3');
+    await dir.close();
+  });
+
+  it('continue where a failure stopped them', async () => {
+    await writeSome();
+    const failing: Migration = { to: 3, run: () => Promise.reject(new Error('disk full')) };
+    await expect(upTo(3, [appending(2), failing])).rejects.toThrow('disk full');
+    const dir = await upTo(3, [appending(2), appending(3)]);
+    const value = await (await dir.open('archive')).get(KEY);
+    expect(Buffer.from(value ?? []).toString()).toBe('value>2>3');
+    await dir.close();
+  });
+
+  it('refuse a format that nothing leads to', async () => {
+    await writeSome();
+    await expect(upTo(3, [appending(3)])).rejects.toMatchObject({ code: 'data_dir_invalid' });
+  });
+});

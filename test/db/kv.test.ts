@@ -1,0 +1,14 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openLevelKv } from '../../src/db/level-kv.js';
+import { createMemoryKv } from '../../src/db/memory-kv.js';
+import { kvContract } from './kv-contract.js';
+
+kvContract('memory', async () => ({ kv: createMemoryKv(), dispose: async () => undefined }));
+
+kvContract('LevelDB', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'tessera-kv-'));
+  const kv = await openLevelKv(join(folder, 'store'), { createIfMissing: true });
+  return { kv, dispose: () => rm(folder, { recursive: true }) };
+});

@@ -1,0 +1,160 @@
+import { appendFile, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Level } from 'level';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { textKey, u64Key } from '../../src/db/keys.js';
+import { openLevelKv } from '../../src/db/level-kv.js';
+
+let folder: string;
+let path: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tessera-level-'));
+  path = join(folder, 'archive');
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true });
+});
+
+/** A database of 200 records in two batches, closed again: everything is in its log. */
+async function writeSome(): Promise<void> {
+  const kv = await openLevelKv(path, { createIfMissing: true });
+  for (const part of [0, 1]) {
+    const batch = kv.batch();
+    for (let i = 0; i < 100; i++) batch.put(u64Key('n', part * 100 + i), Buffer.alloc(500, i));
+    await kv.write(batch, { sync: true });
+  }
+  await kv.close();
+}
+
+async function file(ending: string): Promise<string> {
+  const names = (await readdir(path)).filter((name) => name.endsWith(ending)).sort();
+  return join(path, names.at(-1) ?? '');
+}
+
+async function flipBit(name: string, offset: number): Promise<void> {
+  const bytes = await readFile(name);
+  bytes[offset] = (bytes[offset] ?? 0) ^ 4;
+  await writeFile(name, bytes);
+}
+
+const reopen = () => openLevelKv(path, { createIfMissing: false });
+
+describe('LevelDB, damaged (rule P3)', () => {
+  it('names key and database when a record fails its checksum', async () => {
+    await writeSome();
+    const raw = new Level<Uint8Array, Uint8Array>(path, { keyEncoding: 'view', valueEncoding: 'view' });
+    await raw.put(textKey('h', 'hash'), Buffer.from('a value without its checksum'));
+    await raw.close();
+    const kv = await reopen();
+    const read = kv.get(textKey('h', 'hash'));
+    await expect(read).rejects.toMatchObject({ code: 'data_corrupt', message: expect.stringContaining('hhash') });
+    await expect(kv.getMany([textKey('h', 'hash')])).rejects.toThrow('database archive');
+    const iterate = async () => {
+      for await (const _ of kv.entries({ gte: textKey('h', ''), lt: textKey('i', '') }));
+    };
+    await expect(iterate()).rejects.toMatchObject({ code: 'data_corrupt' });
+    await kv.close();
+  });
+
+  it('refuses a record that was moved to another key', async () => {
+    await writeSome();
+    const raw = new Level<Uint8Array, Uint8Array>(path, { keyEncoding: 'view', valueEncoding: 'view' });
+    const record = await raw.get(u64Key('n', 1));
+    await raw.put(u64Key('n', 2), record ?? new Uint8Array());
+    await raw.close();
+    const kv = await reopen();
+    await expect(kv.get(u64Key('n', 2))).rejects.toMatchObject({ code: 'data_corrupt' });
+    await kv.close();
+  });
+
+  it('refuses one flipped bit anywhere in the middle of the log', async () => {
+    await writeSome();
+    const log = await file('.log');
+    const { length } = await readFile(log);
+    for (const offset of [1, 4, 6, 40, 32 * 1024, 50_000, length - 60_000]) {
+      await flipBit(log, offset);
+      await expect(reopen(), `bit of byte ${offset}`).rejects.toMatchObject({ code: 'data_corrupt' });
+      await flipBit(log, offset);
+    }
+    await (await reopen()).close();
+  });
+
+  it('refuses one flipped bit in the last record of the log', async () => {
+    await writeSome();
+    const log = await file('.log');
+    await flipBit(log, (await readFile(log)).length - 10);
+    await expect(reopen()).rejects.toMatchObject({ code: 'data_corrupt' });
+  });
+
+  it.each([
+    ['a cut last record', async (log: string) => truncate(log, (await readFile(log)).length - 100)],
+    ['a last header cut in two', async (log: string) => appendFile(log, Uint8Array.of(1, 2, 3))],
+    ['space that was reserved but never written', async (log: string) => appendFile(log, new Uint8Array(9_000))],
+    [
+      'a last record whose end never reached the disk',
+      async (log: string) => {
+        const bytes = await readFile(log);
+        bytes.fill(0, bytes.length - 2_000);
+        await writeFile(log, bytes);
+      },
+    ],
+  ])('opens after a crash that left %s, with all records before it (rule P7)', async (_, tear) => {
+    await writeSome();
+    await tear(await file('.log'));
+    const kv = await reopen();
+    expect(await kv.get(u64Key('n', 99))).toEqual(Buffer.alloc(500, 99));
+    await kv.close();
+  });
+
+  it('never returns a wrong value from a table with a flipped bit', async () => {
+    await writeSome();
+    await (await reopen()).close();
+    const table = await file('.ldb');
+    const { length } = await readFile(table);
+    for (let offset = 7; offset < length - 1_000; offset += 997) {
+      await flipBit(table, offset);
+      const kv = await reopen();
+      for (let i = 0; i < 200; i++) {
+        const value = await kv.get(u64Key('n', i)).catch((error: unknown) => {
+          expect(error).toMatchObject({ code: 'data_corrupt' });
+          return undefined;
+        });
+        if (value !== undefined) expect(value.every((byte) => byte === i % 100)).toBe(true);
+      }
+      await kv.close();
+      await flipBit(table, offset);
+    }
+  });
+
+  it.each(['CURRENT', 'MANIFEST'])('refuses a database whose %s is gone', async (name) => {
+    await writeSome();
+    const names = (await readdir(path)).filter((candidate) => candidate.startsWith(name));
+    for (const found of names) await rm(join(path, found));
+    await expect(reopen()).rejects.toMatchObject({ code: 'data_corrupt', message: expect.stringContaining(path) });
+  });
+
+  it('refuses a database that is gone altogether', async () => {
+    await expect(reopen()).rejects.toMatchObject({ code: 'data_corrupt' });
+  });
+
+  it('refuses a database whose table is gone', async () => {
+    await writeSome();
+    await (await reopen()).close();
+    await rm(await file('.ldb'));
+    const kv = await reopen().catch((error: unknown) => error);
+    if (kv instanceof Error) expect(kv).toMatchObject({ code: 'data_corrupt' });
+    else throw new Error('opened without its table');
+  });
+
+  it('says data_dir_locked when it is open already', async () => {
+    const kv = await openLevelKv(path, { createIfMissing: true });
+    await expect(reopen()).rejects.toMatchObject({ code: 'data_dir_locked' });
+    await kv.close();
+  });
+
+  it('says database_failed when the system refuses', async () => {
+    await writeFile(path, 'a file in its place');
+    await expect(openLevelKv(path, { createIfMissing: true })).rejects.toMatchObject({ code: 'database_failed' });
+  });
+});
