@@ -6,16 +6,13 @@
 
 import { compareUtf8 } from '../lib/bytes.js';
 import { DEFAULT_GENESIS_HASH, DISPLAY_UNIT, TOTAL_TOKENS, U64_MAX } from './constants.js';
-import type { Asset, ItemAsset, OutPoint, TokenAsset } from './types.js';
+import type { Asset, GenesisHashSpec, ItemAsset, OutPoint, TokenAsset } from './types.js';
 
 /** Totals as the API shows them; `items` maps genesis hash to amount, ascending by UTF-8 bytes. */
 export interface AssetValues {
   readonly tokens: bigint;
   readonly items: ReadonlyMap<string, bigint>;
 }
-
-/** How the identity of created items is chosen: their own transaction, or the shared class. */
-export type GenesisHashSpec = 'Create' | 'Default';
 
 /** A running total. */
 export class AssetSum {
@@ -103,7 +100,7 @@ export function equalAssets(a: Asset, b: Asset): boolean {
 
 /** Sum of two u64, at most 2^64-1. */
 export function saturatingAdd(a: bigint, b: bigint): bigint {
-  return a + b > U64_MAX ? U64_MAX : a + b;
+  return atMostU64(a + b);
 }
 
 /** Difference of two u64, at least 0. */
@@ -113,12 +110,17 @@ export function saturatingSub(a: bigint, b: bigint): bigint {
 
 /** Product of two u64, at most 2^64-1. */
 export function saturatingMul(a: bigint, b: bigint): bigint {
-  return a * b > U64_MAX ? U64_MAX : a * b;
+  return atMostU64(a * b);
 }
 
 /** Quotient of two u64; by zero it is 2^64-1. */
 export function saturatingDiv(a: bigint, b: bigint): bigint {
   return b === 0n ? U64_MAX : a / b;
+}
+
+function atMostU64(n: bigint): bigint {
+  // biome-ignore lint/complexity/useMathMinMax: Math works on numbers, this is a bigint
+  return n > U64_MAX ? U64_MAX : n;
 }
 
 /** An amount in display tokens, exact, such as `1.5`; `Value out of bounds` from the whole supply on, as the reference. */

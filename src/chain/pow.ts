@@ -1,0 +1,99 @@
+/**
+ * Proof of work (node.md §2.2): the header's hash, read as a big-endian number, must not be above the target in
+ * `difficulty`, a compact form of 4 big-endian bytes. Without one the hash must begin with a zero byte.
+ */
+
+import { compareBytes, toHex } from '../lib/bytes.js';
+import type { HeaderLayout } from './codec.js';
+import { MAX_NONCE_LENGTH, MINING_DIFFICULTY } from './constants.js';
+import { headerHash } from './hash.js';
+import type { BlockHeader } from './types.js';
+
+/** The easiest target, 2^248: as hard as one leading zero byte. */
+export const MAX_COMPACT_TARGET = 0x22000001;
+export const MAX_TARGET: bigint = expandCompact(MAX_COMPACT_TARGET);
+
+export const INVALID_NONCE = 'InvalidNonce';
+export const INVALID_DIFFICULTY = 'InvalidDifficulty';
+export const DOESNT_MEET_THRESHOLD = 'DoesntMeetThreshold';
+
+const TARGET_LENGTH = 32;
+const COMPACT_LENGTH = 4;
+const MANTISSA_MASK = 0x007f_ffff;
+const MANTISSA_SIGN = 0x0080_0000;
+const MANTISSA_BYTES = 3;
+
+/** The number that a compact target means: the low 23 bits, shifted to as many bytes as the top byte says. */
+export function expandCompact(compact: number): bigint {
+  const exponent = compact >>> 24;
+  const mantissa = BigInt(compact & MANTISSA_MASK);
+  const shift = BigInt(8 * Math.abs(exponent - MANTISSA_BYTES));
+  return exponent <= MANTISSA_BYTES ? mantissa >> shift : mantissa << shift;
+}
+
+/** The compact form of a target that is not negative: its upper 23 or more bits, rounded down. */
+export function compressTarget(target: bigint): number {
+  let size = Math.ceil(target.toString(16).length / 2);
+  const shift = BigInt(8 * Math.abs(size - MANTISSA_BYTES));
+  let mantissa = Number(size <= MANTISSA_BYTES ? target << shift : target >> shift);
+  // The top bit of the mantissa is a sign; a mantissa that would set it moves down a byte.
+  if ((mantissa & MANTISSA_SIGN) !== 0) {
+    mantissa >>>= 8;
+    size += 1;
+  }
+  return ((size << 24) | mantissa) >>> 0;
+}
+
+/** A compact target as headers carry it. */
+export function compactToBytes(compact: number): Uint8Array {
+  return Uint8Array.of(compact >>> 24, (compact >>> 16) & 0xff, (compact >>> 8) & 0xff, compact & 0xff);
+}
+
+/** The compact target in a header's `difficulty`; undefined unless it has 4 bytes. */
+export function compactFromBytes(bytes: Uint8Array): number | undefined {
+  if (bytes.length !== COMPACT_LENGTH) return undefined;
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getUint32(0);
+}
+
+/**
+ * The largest hash that satisfies `difficulty`, as 32 big-endian bytes to compare hashes with. Undefined when `difficulty`
+ * is malformed. A target wider than 256 bits lets every hash pass.
+ */
+export function targetBytes(difficulty: Uint8Array): Uint8Array | undefined {
+  const largest = new Uint8Array(TARGET_LENGTH).fill(0xff);
+  if (difficulty.length === 0) return largest.fill(0, 0, MINING_DIFFICULTY);
+  const compact = compactFromBytes(difficulty);
+  if (compact === undefined) return undefined;
+  const hex = expandCompact(compact)
+    .toString(16)
+    .padStart(TARGET_LENGTH * 2, '0');
+  return hex.length > TARGET_LENGTH * 2 ? largest : Uint8Array.from(Buffer.from(hex, 'hex'));
+}
+
+/** True when the hash is not above the target, both 32 big-endian bytes. */
+export function meetsTarget(hash: Uint8Array, target: Uint8Array): boolean {
+  return compareBytes(hash, target) <= 0;
+}
+
+/** What is wrong with the proof of work of a header, or null when nothing is. */
+export function proofOfWorkFault(header: BlockHeader, layout: HeaderLayout = 'current'): string | null {
+  if (header.nonce.length < 1 || header.nonce.length > MAX_NONCE_LENGTH) return INVALID_NONCE;
+  const difficulty = layout === 'current' ? header.difficulty : difficultyOfBits(header.bits);
+  const target = difficulty === undefined ? undefined : targetBytes(difficulty);
+  if (target === undefined) return INVALID_DIFFICULTY;
+  const hash = headerHash(header, layout);
+  if (meetsTarget(hash, target)) return null;
+  if (difficulty !== undefined && difficulty.length > 0) return DOESNT_MEET_THRESHOLD;
+  return `Hash ${toHex(hash)} has fewer than ${MINING_DIFFICULTY} leading zero bytes`;
+}
+
+/** True when nonce, difficulty and hash of the header are right. */
+export function hasValidProofOfWork(header: BlockHeader, layout: HeaderLayout = 'current'): boolean {
+  return proofOfWorkFault(header, layout) === null;
+}
+
+/** In the layout `prime`, `bits` is the compact target and 0 means none (chain.md §0.2). */
+function difficultyOfBits(bits: bigint): Uint8Array | undefined {
+  if (bits === 0n) return new Uint8Array(0);
+  return bits > 0xffff_ffffn ? undefined : compactToBytes(Number(bits));
+}

@@ -1,0 +1,141 @@
+/**
+ * The unicorn: public randomness that nobody can steer (node.md §2.6). A seed made of what many contributed goes through a
+ * slow function, sloth, which is quick to check; what comes out draws participants and winner. The generator of the draw is
+ * SHA3-256 (decision B11).
+ */
+
+import { sha3Bytes, sha3Hex } from '../crypto/sha3.js';
+import { utf8 } from '../lib/bytes.js';
+import { TesseraError } from '../lib/errors.js';
+import { encodeStrings } from './codec.js';
+import { isProbablePrime, modPow } from './modular.js';
+
+/** Draw of the miners that take part in a block. */
+export const USAGE_PARTICIPANTS = 2;
+/** Draw of the winner among the valid proofs. */
+export const USAGE_WINNER = 3;
+
+/** The modulus of the network, 2^521 - 1. */
+export const DEFAULT_MODULUS: bigint = (1n << 521n) - 1n;
+
+export interface UnicornParameters {
+  /** A prime that leaves 3 when divided by 4. */
+  readonly modulus: bigint;
+  /** Steps of sloth: 2 in development, 1000 on the main network. */
+  readonly iterations: number;
+}
+
+export interface Unicorn {
+  readonly seed: bigint;
+  readonly witness: bigint;
+  /** Lower-case hex of the witness in whole bytes: what draws are made from. */
+  readonly g: string;
+}
+
+export interface UnicornInputs {
+  /** Hashes of the transactions of the new block, in block order. */
+  readonly transactions: readonly string[];
+  /** Names of the participants selected last. */
+  readonly participants: readonly string[];
+  /** Hashes of the mining transactions of all winning proofs of the last round. */
+  readonly winners: readonly string[];
+}
+
+/** The seed: the hash of three hashes. Winners are taken as a sorted set; the order of the others counts. */
+export function unicornSeed({ transactions, participants, winners }: UnicornInputs): bigint {
+  const sortedWinners = [...new Set(winners)].sort();
+  const hashes = [transactions, participants, sortedWinners].map((names) => sha3Hex(encodeStrings(names)));
+  return BigInt(`0x${sha3Hex(encodeStrings(hashes))}`);
+}
+
+/** True when sloth works with the modulus: prime, 3 modulo 4, at least 2^(2 * security). */
+export function isValidModulus(modulus: bigint, security: number): boolean {
+  if (modulus < 1n << BigInt(2 * security) || (modulus & 3n) !== 3n) return false;
+  return isProbablePrime(modulus);
+}
+
+/** Runs sloth. With 1000 iterations and the network's modulus this takes a good part of a second. */
+export function createUnicorn(seed: bigint, { modulus, iterations }: UnicornParameters): Unicorn {
+  const rootExponent = (modulus + 1n) >> 2n;
+  let witness = seed % modulus;
+  for (let i = 0; i < iterations; i++) witness = modPow(flip(witness, modulus), rootExponent, modulus);
+  return { seed, witness, g: toWholeBytes(witness) };
+}
+
+/**
+ * True when `witness` is what sloth makes of the seed. A step loses the sign of its argument, so the way back ends at the
+ * seed or at its negative, and both are right; the reference takes only the negative and so refuses half of all honest
+ * witnesses. The first step back also tells the witness from its negative, which has the same square.
+ */
+export function isUnicornWitness(seed: bigint, witness: bigint, { modulus, iterations }: UnicornParameters): boolean {
+  if (witness < 0n || witness >= modulus) return false;
+  if (iterations > 0 && !isPrincipalRoot(witness, modulus)) return false;
+  let value = witness;
+  for (let i = 0; i < iterations; i++) value = flip((value * value) % modulus, modulus);
+  const expected = seed % modulus;
+  return value === expected || (iterations > 0 && value === modulus - expected);
+}
+
+/** The bytes of `seed_value`: ASCII of `<seed>-<witness>` in decimal. */
+export function seedValueOf({ seed, witness }: Unicorn): Uint8Array {
+  return utf8(`${seed}-${witness}`);
+}
+
+/** Seed and witness out of `seed_value`; undefined when the bytes are not of that form. */
+export function parseSeedValue(seedValue: Uint8Array): { readonly seed: bigint; readonly witness: bigint } | undefined {
+  const match = /^(\d+)-(\d+)$/.exec(Buffer.from(seedValue).toString('latin1'));
+  return match?.[1] === undefined || match[2] === undefined
+    ? undefined
+    : { seed: BigInt(match[1]), witness: BigInt(match[2]) };
+}
+
+/** A number from 0 to 2^64-1, fixed by the unicorn and what it is for: the first 8 bytes of SHA3-256(g || usage as u64le). */
+export function drawNumber(g: string, usage: number): bigint {
+  const input = Buffer.alloc(g.length + 8);
+  input.write(g, 'latin1');
+  input.writeBigUInt64LE(BigInt(usage), g.length);
+  return Buffer.from(sha3Bytes(input)).readBigUInt64BE();
+}
+
+/** One of the items. Throws `internal_error` when there is none. */
+export function drawOne<T>(items: readonly T[], g: string, usage: number): T {
+  const drawn = items[Number(drawNumber(g, usage) % BigInt(Math.max(items.length, 1)))];
+  if (drawn === undefined) throw new TesseraError('internal_error', 'nothing to draw from');
+  return drawn;
+}
+
+/** `count` of the items, or all, in the order of the draw: a shuffle that uses the same number in every step. */
+export function drawSelection<T>(items: readonly T[], count: number, g: string, usage: number): T[] {
+  const number = drawNumber(g, usage);
+  const rest = [...items];
+  const drawn: T[] = [];
+  const wanted = Math.min(count, items.length);
+  while (drawn.length < wanted) {
+    const index = Number(number % BigInt(rest.length));
+    const [first] = rest;
+    const chosen = rest[index];
+    if (first === undefined || chosen === undefined) break;
+    // The swap of the shuffle: what stood first takes the place of what was drawn.
+    rest[index] = first;
+    rest.shift();
+    drawn.push(chosen);
+  }
+  return drawn;
+}
+
+/** Changes the lowest bit, and back again should that lead outside 1 to modulus - 1. */
+function flip(value: bigint, modulus: bigint): bigint {
+  const flipped = value ^ 1n;
+  return flipped >= modulus || flipped === 0n ? value : flipped;
+}
+
+function isPrincipalRoot(witness: bigint, modulus: bigint): boolean {
+  const square = (witness * witness) % modulus;
+  const exponent = (modulus + 1n) >> 2n;
+  return modPow(square, exponent, modulus) === witness || modPow(modulus - square, exponent, modulus) === witness;
+}
+
+function toWholeBytes(value: bigint): string {
+  const hex = value.toString(16);
+  return hex.length % 2 === 0 ? hex : `0${hex}`;
+}
