@@ -1,0 +1,198 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { u64Key } from '../../src/db/keys.js';
+import type { Kv } from '../../src/db/kv.js';
+import { openLevelKv } from '../../src/db/level-kv.js';
+import { createMemoryKv } from '../../src/db/memory-kv.js';
+import type { JournalEntry } from '../../src/journal/journal.js';
+import { createLocalJournal } from '../../src/journal/local-journal.js';
+import { createDeferred } from '../../src/lib/deferred.js';
+import { journalContract } from './journal-contract.js';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tessera-journal-'));
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true });
+});
+
+for (const [name, tailBytes] of [
+  ['LevelDB', undefined],
+  ['LevelDB with almost no memory', 60],
+] as const) {
+  journalContract(name, async () => {
+    let kv: Kv | undefined;
+    return {
+      async open() {
+        await kv?.close();
+        kv = await openLevelKv(join(folder, 'journal'), { createIfMissing: true });
+        return createLocalJournal(tailBytes === undefined ? { kv } : { kv, tailBytes });
+      },
+      dispose: async () => kv?.close(),
+    };
+  });
+}
+
+/** A store that counts and can hold up or break its writes. */
+function watched(kv: Kv) {
+  const writes: { size: number; sync: boolean }[] = [];
+  let before: () => Promise<void> = async () => undefined;
+  const watchedKv: Kv = {
+    ...kv,
+    async write(batch, options) {
+      writes.push({ size: batch.size, sync: options.sync });
+      await before();
+      await kv.write(batch, options);
+    },
+  };
+  return {
+    kv: watchedKv,
+    writes,
+    beforeWrite(run: () => Promise<void>) {
+      before = run;
+    },
+  };
+}
+
+describe('group commit', () => {
+  it('puts what arrives during one sync into the next batch, always synced (rule P1)', async () => {
+    const store = watched(createMemoryKv());
+    const gate = createDeferred<void>();
+    store.beforeWrite(() => gate.promise);
+    const journal = await createLocalJournal({ kv: store.kv });
+    const first = journal.append(Buffer.from('a'));
+    await Promise.resolve();
+    const others = Array.from({ length: 99 }, () => journal.append(Buffer.from('b')));
+    expect(journal.head).toBe(0);
+    gate.resolve();
+    await Promise.all([first, ...others]);
+    expect(store.writes).toEqual([
+      { size: 1, sync: true },
+      { size: 99, sync: true },
+    ]);
+  });
+
+  it('acknowledges nothing after a failed write, for what is on disk is not known', async () => {
+    const store = watched(createMemoryKv());
+    const journal = await createLocalJournal({ kv: store.kv });
+    await journal.append(Buffer.from('a'));
+    store.beforeWrite(() => Promise.reject(new Error('disk full')));
+    await expect(journal.append(Buffer.from('b'))).rejects.toThrow('disk full');
+    store.beforeWrite(async () => undefined);
+    await expect(journal.append(Buffer.from('c'))).rejects.toThrow('disk full');
+    expect(journal.head).toBe(1);
+    await journal.close();
+  });
+
+  it('answers overloaded when more waits than memory may hold (rule P6)', async () => {
+    const store = watched(createMemoryKv());
+    const gate = createDeferred<void>();
+    store.beforeWrite(() => gate.promise);
+    const journal = await createLocalJournal({ kv: store.kv });
+    const large = Buffer.alloc(10 * 1024 * 1024);
+    const accepted = Array.from({ length: 6 }, () => journal.append(large));
+    await expect(journal.append(large)).rejects.toMatchObject({ code: 'overloaded' });
+    gate.resolve();
+    expect(await Promise.all(accepted)).toEqual([1, 2, 3, 4, 5, 6]);
+    await journal.close();
+  });
+});
+
+describe('a damaged journal (rule P3)', () => {
+  it('reports the entry that is missing instead of skipping it', async () => {
+    const kv = createMemoryKv();
+    const journal = await createLocalJournal({ kv });
+    await Promise.all(Array.from({ length: 10 }, () => journal.append(Buffer.from('x'))));
+    await kv.write(kv.batch().del(u64Key('e', 5)), { sync: true });
+    const error = createDeferred<unknown>();
+    const got: JournalEntry[] = [];
+    journal.subscribe(
+      1,
+      async (group) => {
+        got.push(...group);
+      },
+      error.resolve,
+    );
+    expect(await error.promise).toMatchObject({ code: 'data_corrupt', message: expect.stringContaining('entry 5') });
+    expect(got).toEqual([]);
+    await journal.close();
+  });
+
+  it('does not open when its beginning is missing', async () => {
+    const kv = createMemoryKv();
+    const journal = await createLocalJournal({ kv });
+    await Promise.all(Array.from({ length: 3 }, () => journal.append(Buffer.from('x'))));
+    await journal.close();
+    await kv.write(kv.batch().del(u64Key('e', 1)), { sync: true });
+    await expect(createLocalJournal({ kv })).rejects.toMatchObject({ code: 'data_corrupt' });
+  });
+
+  it('removes what an interrupted compaction left', async () => {
+    const kv = createMemoryKv();
+    const journal = await createLocalJournal({ kv });
+    await Promise.all(Array.from({ length: 10 }, () => journal.append(Buffer.from('x'))));
+    await journal.compact(6);
+    await kv.write(kv.batch().put(u64Key('e', 4), Buffer.from('x')), { sync: true });
+    const again = await createLocalJournal({ kv });
+    await again.compact(7);
+    expect(await kv.getMany([4, 6, 7].map((seq) => u64Key('e', seq)))).toEqual([
+      undefined,
+      undefined,
+      expect.anything(),
+    ]);
+  });
+});
+
+describe('kill -9 during appends (rule P1)', () => {
+  /** The highest sequence number that the child has acknowledged when it is killed, after at least `count`. */
+  async function killAfter(child: ChildProcess, count: number): Promise<number> {
+    let acknowledged = 0;
+    const enough = createDeferred<void>();
+    child.on('message', (seq) => {
+      acknowledged = Number(seq);
+      if (acknowledged >= count) enough.resolve();
+    });
+    const exited = once(child, 'exit');
+    await Promise.race([enough.promise, exited]);
+    child.kill('SIGKILL');
+    await exited;
+    return acknowledged;
+  }
+
+  it('keeps every acknowledged entry, whole and in order, through several kills', async () => {
+    const path = join(folder, 'journal');
+    let acknowledged = 0;
+    for (let round = 1; round <= 3; round++) {
+      const child = fork(new URL('./append-until-killed.ts', import.meta.url), [path], {
+        execArgv: ['--import', 'tsx'],
+      });
+      acknowledged = await killAfter(child, acknowledged + 2_000);
+      const kv = await openLevelKv(path, { createIfMissing: false });
+      const journal = await createLocalJournal({ kv });
+      expect(journal.head).toBeGreaterThanOrEqual(acknowledged);
+      let next = 1;
+      const all = createDeferred<void>();
+      const subscription = journal.subscribe(
+        1,
+        async (group) => {
+          for (const { seq, payload } of group) {
+            expect(seq).toBe(next);
+            expect(Buffer.from(payload).toString()).toBe(`${seq} `.repeat(40));
+            next += 1;
+          }
+          if (next > journal.head) all.resolve();
+        },
+        all.reject,
+      );
+      await all.promise;
+      await subscription.stop();
+      await journal.close();
+      await kv.close();
+    }
+  });
+});
