@@ -119,7 +119,6 @@ export function saturatingDiv(a: bigint, b: bigint): bigint {
 }
 
 function atMostU64(n: bigint): bigint {
-  // biome-ignore lint/complexity/useMathMinMax: Math works on numbers, this is a bigint
   return n > U64_MAX ? U64_MAX : n;
 }
 

@@ -1,0 +1,190 @@
+/**
+ * Transactions ready to submit, as the library of the reference builds them (chain.md §7.1). No builder looks anything up
+ * or makes change: inputs and outputs are the caller's, and what does not balance is refused by validation.
+ */
+
+import { sign } from '../crypto/ed25519.js';
+import { addressOf, BURN_ADDRESS, p2shAddress } from './address.js';
+import { genesisHashOf, itemAsset, tokenAsset } from './assets.js';
+import { COINBASE_MATURITY, NETWORK_VERSION } from './constants.js';
+import { coinbaseScript, createAssetScript, pay2pkhScript } from './script/builders.js';
+import { assetSignable, outputsPreimage, signableOf } from './signable.js';
+import { outPointKey } from './transaction.js';
+import type {
+  AddressVersion,
+  Asset,
+  DruidExpectation,
+  DruidInfo,
+  GenesisHashSpec,
+  OutPoint,
+  Script,
+  Transaction,
+  TxIn,
+  TxOut,
+} from './types.js';
+
+/** Who gets what; as a fee, what the fee output holds. */
+export interface Receiver {
+  readonly address: string;
+  readonly asset: Asset;
+}
+
+/** What spends an output that was paid to a key. */
+export interface SigningKey {
+  readonly publicKey: Uint8Array;
+  readonly seed: Uint8Array;
+  /** The version of the address that the output was paid to; absent or null is the current one. */
+  readonly addressVersion?: AddressVersion;
+}
+
+/** The key of each outpoint, by `outPointKey`. Inputs without one keep their script. */
+export type SigningKeys = ReadonlyMap<string, SigningKey>;
+
+export interface Parts {
+  readonly inputs: readonly TxIn[];
+  readonly outputs: readonly TxOut[];
+  readonly fee?: Receiver | null;
+  readonly version?: bigint;
+  readonly druidInfo?: DruidInfo | null;
+}
+
+/** An output with the locktime 0 unless another is given. */
+export function txOut(asset: Asset, address: string | null, locktime = 0n): TxOut {
+  return { value: asset, locktime, scriptPublicKey: address };
+}
+
+/** An input to be signed: its script is empty until a builder fills it. */
+export function unsignedInput(previousOut: OutPoint): TxIn {
+  return { previousOut, script: [] };
+}
+
+/** An input that spends a script's output: the script itself is the proof. */
+export function p2shRedeemInput(previousOut: OutPoint, script: Script): TxIn {
+  return { previousOut, script };
+}
+
+/** Puts a transaction together; a fee becomes its one fee output. */
+export function assemble({ inputs, outputs, fee, version, druidInfo }: Parts): Transaction {
+  const fees = fee === undefined || fee === null ? [] : [txOut(fee.asset, fee.address)];
+  return { inputs, outputs, version: version ?? BigInt(NETWORK_VERSION), fees, druidInfo: druidInfo ?? null };
+}
+
+/** Signs every input whose key is known over the given outputs; the others stay as they are. */
+export function signInputs(inputs: readonly TxIn[], outputs: readonly TxOut[], keys: SigningKeys): TxIn[] {
+  const preimage = outputsPreimage(outputs);
+  return inputs.map((input) => {
+    const key = input.previousOut === null ? undefined : keys.get(outPointKey(input.previousOut));
+    if (key === undefined) return input;
+    const signable = signableOf(preimage, input.previousOut);
+    const signature = sign(key.seed, signable);
+    const script = pay2pkhScript(signable, signature, key.publicKey, key.addressVersion ?? null);
+    return { previousOut: input.previousOut, script };
+  });
+}
+
+/** `assemble` with its inputs signed. */
+export function assembleSigned(parts: Parts, keys: SigningKeys): Transaction {
+  return assemble({ ...parts, inputs: signInputs(parts.inputs, parts.outputs, keys) });
+}
+
+/** Pays one receiver. */
+export function paymentTransaction(
+  parts: { inputs: readonly TxIn[]; receiver: Receiver; fee?: Receiver | null; locktime?: bigint },
+  keys: SigningKeys,
+): Transaction {
+  const outputs = [txOut(parts.receiver.asset, parts.receiver.address, parts.locktime)];
+  return assembleSigned({ inputs: parts.inputs, outputs, fee: parts.fee ?? null }, keys);
+}
+
+/** Pays to the address of a script. */
+export function p2shTransaction(
+  parts: { inputs: readonly TxIn[]; script: Script; asset: Asset; fee?: Receiver | null; locktime?: bigint },
+  keys: SigningKeys,
+): Transaction {
+  const outputs = [txOut(parts.asset, p2shAddress(parts.script), parts.locktime)];
+  return assembleSigned({ inputs: parts.inputs, outputs, fee: parts.fee ?? null }, keys);
+}
+
+/**
+ * Pays to the address that nobody can spend from. `asset` is what is burnt; without one it is 0 tokens, as in the
+ * reference, whose builder therefore burns nothing.
+ */
+export function burnTransaction(
+  parts: { inputs: readonly TxIn[]; asset?: Asset; fee?: Receiver | null },
+  keys: SigningKeys,
+): Transaction {
+  const outputs = [txOut(parts.asset ?? tokenAsset(0n), BURN_ADDRESS)];
+  return assembleSigned({ inputs: parts.inputs, outputs, fee: parts.fee ?? null }, keys);
+}
+
+/** What an item creation says about the items. */
+export interface ItemSpec {
+  readonly bNum: bigint;
+  readonly amount: bigint;
+  readonly spec: GenesisHashSpec;
+  readonly metadata: string | null;
+}
+
+/** A create transaction out of a signature made elsewhere over the signable of the item. */
+export function createItemFromSignature(
+  item: ItemSpec,
+  proof: { readonly address: string; readonly publicKey: Uint8Array; readonly signature: Uint8Array },
+): Transaction {
+  const asset = itemAsset(item.amount, genesisHashOf(item.spec), item.metadata);
+  const script = createAssetScript(item.bNum, assetSignable(asset), proof.signature, proof.publicKey);
+  return assemble({ inputs: [{ previousOut: null, script }], outputs: [txOut(asset, proof.address)] });
+}
+
+/** A create transaction signed here; the items go to the key's current address. */
+export function createItemTransaction(item: ItemSpec, key: SigningKey): Transaction {
+  const signature = sign(key.seed, assetSignable(itemAsset(item.amount, null)));
+  return createItemFromSignature(item, { address: addressOf(key.publicKey), publicKey: key.publicKey, signature });
+}
+
+/** The mining transaction of a block. `maturity` is how many blocks the reward stays locked. */
+export function coinbaseTransaction(
+  bNum: bigint,
+  reward: bigint,
+  address: string,
+  maturity = COINBASE_MATURITY,
+): Transaction {
+  return assemble({
+    inputs: [{ previousOut: null, script: coinbaseScript(bNum) }],
+    outputs: [txOut(tokenAsset(reward), address, bNum + maturity)],
+  });
+}
+
+/** One half of a trade between two ("receipt-based"): two participants, no genesis hash. */
+export function tradeTransaction(
+  parts: Parts & { readonly druid: string; readonly expectations: readonly DruidExpectation[] },
+  keys: SigningKeys,
+): Transaction {
+  const druidInfo = { druid: parts.druid, participants: 2n, expectations: parts.expectations, genesisHash: null };
+  return assembleSigned({ ...parts, druidInfo }, keys);
+}
+
+/** The half of a trade that pays `receiver`. */
+export function tradeSendTransaction(
+  parts: Parts & { readonly receiver: Receiver; readonly locktime?: bigint; readonly druidInfo: DruidInfo },
+  keys: SigningKeys,
+): Transaction {
+  const outputs = [...parts.outputs, txOut(parts.receiver.asset, parts.receiver.address, parts.locktime)];
+  const { druid, expectations } = parts.druidInfo;
+  return tradeTransaction({ ...parts, outputs, druid, expectations }, keys);
+}
+
+/** The half of a trade that gives one item, of the genesis hash in `druidInfo`, to the sender of the payment. */
+export function tradeReceiveTransaction(
+  parts: Parts & { readonly senderAddress: string; readonly locktime?: bigint; readonly druidInfo: DruidInfo },
+  keys: SigningKeys,
+): Transaction {
+  const item = itemAsset(1n, parts.druidInfo.genesisHash);
+  const outputs = [...parts.outputs, txOut(item, parts.senderAddress, parts.locktime)];
+  const { druid, expectations } = parts.druidInfo;
+  return tradeTransaction({ ...parts, outputs, druid, expectations }, keys);
+}
+
+/** A transaction of a trade among any number, with its DRUID info as given. */
+export function ddeTransaction(parts: Parts & { readonly druidInfo: DruidInfo }, keys: SigningKeys): Transaction {
+  return assembleSigned(parts, keys);
+}

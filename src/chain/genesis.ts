@@ -1,0 +1,174 @@
+/**
+ * The beginning of the chain (node.md §1.6): what the genesis file says, the transactions that follow from it, and block 0.
+ * Genesis transactions have the hashes that the file gives them, not those of their bytes. Everything that is wrong with
+ * the file throws `invalid_config` with its place.
+ */
+
+import { compareUtf8 } from '../lib/bytes.js';
+import { isTesseraError, TesseraError } from '../lib/errors.js';
+import { addressOf, addressVersionOf } from './address.js';
+import { tokenAsset } from './assets.js';
+import { assemble, coinbaseTransaction, txOut } from './builders.js';
+import { COINBASE_MATURITY, NETWORK_VERSION, TOTAL_TOKENS } from './constants.js';
+import { merkleRoot, txsHash } from './hash.js';
+import {
+  at,
+  fail,
+  type Place,
+  readArray,
+  readBytes,
+  readObject,
+  readOptionalText,
+  readText,
+  readU64,
+  rootPlace,
+} from './json-fields.js';
+import type { AddressVersion, Block, Transaction, TxOut } from './types.js';
+
+const PUBLIC_KEY_LENGTH = 32;
+const OUT_POINT = /^(\d{1,10})-(.+)$/s;
+
+/** Tokens that are issued at a given block instead of by mining. */
+export interface Issuance {
+  readonly address: string;
+  /** Raw units. */
+  readonly amount: bigint;
+  readonly bNum: bigint;
+}
+
+/** A key that a wallet of a test network starts with, and the output that it owns. */
+export interface WalletSeed {
+  readonly tHash: string;
+  readonly n: number;
+  readonly secretKey: Uint8Array;
+  readonly publicKey: Uint8Array;
+  /** Raw units. */
+  readonly amount: bigint;
+  readonly addressVersion: AddressVersion;
+}
+
+export interface Genesis {
+  /** Hash to transaction, ascending by hash. */
+  readonly transactions: ReadonlyMap<string, Transaction>;
+  /** Ascending by block. */
+  readonly issuances: readonly Issuance[];
+  /** One list for each wallet. */
+  readonly walletSeeds: readonly (readonly WalletSeed[])[];
+  /** Raw units in the outputs of the genesis transactions: what counts as issued at block 0. */
+  readonly initialIssuance: bigint;
+}
+
+/**
+ * Reads a genesis file: `mempool_seed_utxo` (required), `mempool_genesis_tx_in`, `initial_issuances` and
+ * `user_wallet_seeds`. Integers beyond 2^53 must have been read as bigints.
+ */
+export function parseGenesis(value: unknown, where = ''): Genesis {
+  try {
+    return readGenesis(value, rootPlace(where));
+  } catch (error) {
+    if (!isTesseraError(error, 'malformed_transaction')) throw error;
+    throw new TesseraError('invalid_config', error.message, { cause: error, details: error.details });
+  }
+}
+
+/** Block 0: no link, no target, no proof of work; its transactions are the genesis hashes in ascending order. */
+export function genesisBlock({ transactions }: Genesis): Block {
+  const hashes = [...transactions.keys()];
+  const nothing = new Uint8Array(0);
+  return {
+    header: {
+      version: NETWORK_VERSION,
+      bits: 0n,
+      nonce: nothing,
+      miningTxHash: '',
+      bNum: 0n,
+      timestamp: 0n,
+      difficulty: nothing,
+      seedValue: nothing,
+      previousHash: null,
+      merkleRoot: merkleRoot(hashes),
+      txsHash: txsHash(hashes),
+    },
+    transactions: hashes,
+  };
+}
+
+/** The transactions to be appended to a block: coinbases whose output can be spent at once. */
+export function issuanceTransactions({ issuances }: Pick<Genesis, 'issuances'>, bNum: bigint): Transaction[] {
+  return issuances
+    .filter((issuance) => issuance.bNum === bNum)
+    .map(({ address, amount }) => coinbaseTransaction(bNum - COINBASE_MATURITY, amount, address));
+}
+
+function readGenesis(value: unknown, place: Place): Genesis {
+  const object = readObject(value, place);
+  const input = readOptionalText(object.mempool_genesis_tx_in, place, 'mempool_genesis_tx_in');
+  const transactions = readTransactions(object.mempool_seed_utxo, input, at(place, 'mempool_seed_utxo'));
+  const initialIssuance = issuedBy(transactions.values());
+  if (initialIssuance > TOTAL_TOKENS) fail(place, 'mempool_seed_utxo', `issues more than ${TOTAL_TOKENS}`);
+  const issuances = readArray(object.initial_issuances ?? [], at(place, 'initial_issuances'), readIssuance);
+  return {
+    transactions,
+    issuances: issuances.sort((a, b) => Number(a.bNum - b.bNum)),
+    walletSeeds: readArray(object.user_wallet_seeds ?? [], at(place, 'user_wallet_seeds'), (seeds, inside) =>
+      readArray(seeds, inside, readWalletSeed),
+    ),
+    initialIssuance,
+  };
+}
+
+function readTransactions(value: unknown, input: string | null, place: Place): Map<string, Transaction> {
+  const entries = Object.entries(readObject(value, place)).sort(([a], [b]) => compareUtf8(a, b));
+  return new Map(
+    entries.map(([hash, seeds]) => {
+      readText(hash, place, hash);
+      const outputs = readArray(seeds, at(place, hash), readSeedOutput);
+      const inputs = input === null ? [] : [{ previousOut: null, script: [{ kind: 'bytes' as const, text: input }] }];
+      return [hash, assemble({ inputs, outputs })];
+    }),
+  );
+}
+
+/** `address_version` is optional, and an `address` may stand in place of the `public_key`. */
+function readSeedOutput(value: unknown, place: Place): TxOut {
+  const object = readObject(value, place);
+  const locktime = object.locktime === undefined ? 0n : readU64(object.locktime, place, 'locktime');
+  const amount = readU64(object.amount, place, 'amount');
+  if (object.address !== undefined)
+    return txOut(tokenAsset(amount), readText(object.address, place, 'address'), locktime);
+  const publicKey = readBytes(object.public_key, place, 'public_key', PUBLIC_KEY_LENGTH);
+  return txOut(tokenAsset(amount), addressOf(publicKey, readAddressVersion(object.address_version, place)), locktime);
+}
+
+function readIssuance(value: unknown, place: Place): Issuance {
+  const object = readObject(value, place);
+  const bNum = readU64(object.block_height, place, 'block_height');
+  // The coinbase of an issuance is built for the block 100 before, so that it is spendable at once.
+  if (bNum < COINBASE_MATURITY) fail(place, 'block_height', `must be at least ${COINBASE_MATURITY}`);
+  return { address: readText(object.address, place, 'address'), amount: readU64(object.amount, place, 'amount'), bNum };
+}
+
+function readWalletSeed(value: unknown, place: Place): WalletSeed {
+  const object = readObject(value, place);
+  const match = OUT_POINT.exec(readText(object.out_point, place, 'out_point'));
+  const [, n, tHash] = match ?? [];
+  if (n === undefined || tHash === undefined) return fail(place, 'out_point', 'must have the form <n>-<hash>');
+  return {
+    tHash,
+    n: Number(n),
+    secretKey: readBytes(object.secret_key, place, 'secret_key'),
+    publicKey: readBytes(object.public_key, place, 'public_key', PUBLIC_KEY_LENGTH),
+    amount: readU64(object.amount, place, 'amount'),
+    addressVersion: readAddressVersion(object.address_version, place),
+  };
+}
+
+function readAddressVersion(value: unknown, place: Place): AddressVersion {
+  return value === undefined || value === null ? null : addressVersionOf(readU64(value, place, 'address_version'));
+}
+
+function issuedBy(transactions: Iterable<Transaction>): bigint {
+  let issued = 0n;
+  for (const { outputs } of transactions) for (const { value } of outputs) issued += value.amount;
+  return issued;
+}
