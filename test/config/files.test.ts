@@ -1,0 +1,124 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse as parseToml } from 'smol-toml';
+import { describe, expect, it } from 'vitest';
+import { describeConfig } from '../../src/config/describe.js';
+import { devAccounts, devGenesis } from '../../src/config/dev-accounts.js';
+import { devConfig } from '../../src/config/dev-config.js';
+import { loadConfig, OPTIONS, PACKAGE_CONFIG_DIR } from '../../src/config/load.js';
+import { ROLES } from '../../src/config/options.js';
+import { sampleConfig } from '../../src/config/sample.js';
+
+const shipped = (name: string): string => readFileSync(join(PACKAGE_CONFIG_DIR, name), 'utf8');
+
+describe('config/default.toml', () => {
+  it('is what the schema says (npx tsx scripts/write-config.ts writes it again)', () => {
+    expect(shipped('default.toml')).toBe(sampleConfig());
+  });
+
+  it('names every option with its variable, and sets none', () => {
+    const text = shipped('default.toml');
+    for (const { env, keys } of OPTIONS) expect(text).toMatch(new RegExp(`^# ${env}\\n#${keys.at(-1)} = `, 'm'));
+    expect(JSON.stringify(parseToml(text))).not.toMatch(/:(?!\{)/);
+  });
+
+  it('holds the defaults when its lines are uncommented', () => {
+    const uncommented = sampleConfig().replace(/^#(?=[a-z_]+ = )/gm, '');
+    // Where a line is a second form or has no value to show, only the first that is valid can be taken.
+    const seen = new Set<string>();
+    let section = '';
+    const lines = uncommented.split('\n').filter((line) => {
+      if (line.startsWith('[')) section = line;
+      const key = /^([a-z_0-9]+) = /.exec(line)?.[1];
+      if (key === undefined) return true;
+      const name = section + key;
+      return seen.has(name) ? false : seen.add(name);
+    });
+    const table = parseToml(lines.join('\n')) as { mempool: object; mining: { unicorn: object } };
+    expect(table.mempool).toMatchObject({ pool_max_bytes: 268_435_456, druid_lifetime_blocks: 1_000 });
+    expect(table.mining.unicorn).toMatchObject({ iterations: 1_000, modulus: (2n ** 521n - 1n).toString() });
+  });
+});
+
+describe('the role files', () => {
+  it.each(ROLES)('loads as it is: %s', (role) => {
+    const { config, warnings, file } = loadConfig({ role });
+    expect(config.node.role).toBe(role);
+    expect(warnings).toEqual([]);
+    expect(file).toBe(join(PACKAGE_CONFIG_DIR, `${role}.toml`));
+  });
+
+  it('make one network: same name, secret and genesis, linked to each other', () => {
+    const [mempool, storage, miner, user] = ROLES.map((role) => loadConfig({ role }).config);
+    expect(new Set([mempool, storage, miner, user].map((config) => config?.network.name)).size).toBe(1);
+    expect(new Set([mempool, storage, miner, user].map((config) => config?.network.genesisFile)).size).toBe(1);
+    expect(mempool?.network.secret).toBe(storage?.network.secret);
+    expect(mempool?.peers.storage).toEqual([`${storage?.peers.host}:${storage?.peers.port}`]);
+    expect(miner?.peers.mempool).toEqual([`${mempool?.peers.host}:${mempool?.peers.port}`]);
+    expect(user?.peers.mempool).toEqual(miner?.peers.mempool);
+  });
+});
+
+describe('the dev network (decision V25)', () => {
+  it('has the genesis file that its accounts make', () => {
+    expect(shipped('genesis-dev.json')).toBe(devGenesis());
+  });
+
+  it('funds twelve different keys, each with the same amount', () => {
+    const { accounts, user, miner } = devAccounts();
+    const owners = [...accounts, user, miner];
+    expect(new Set(owners.map((owner) => owner.address)).size).toBe(12);
+    expect(new Set(owners.map((owner) => owner.outputAmount * BigInt(owner.outputs.length))).size).toBe(1);
+    const seeds = JSON.parse(devGenesis()).mempool_seed_utxo['000000'];
+    expect(owners.flatMap((owner) => owner.outputs)).toEqual(seeds.map((_: unknown, index: number) => index));
+  });
+
+  it('never changes its keys', () => {
+    expect(devAccounts().accounts[0]?.address).toBe('a5684800b1fb871d78120745ca82847810763fdb6ffaed3f8a72a4ce5d4bb14d');
+  });
+
+  it('is open on loopback, with instant blocks and the tooling routes on every role', () => {
+    const config = devConfig('miner', { dataDir: '/data' });
+    expect(config.api).toMatchObject({
+      auth: 'open',
+      cors: 'all',
+      toolingEverywhere: true,
+      host: '127.0.0.1',
+      port: 3004,
+    });
+    expect(config.mining.instant).toBe(true);
+    expect(config.wallet).toMatchObject({ passphrase: '', genesisSeedIndex: 1 });
+    expect(config.node.dataDir).toBe('/data/miner');
+  });
+
+  it('moves all ports together', () => {
+    const { api, peers } = devConfig('storage', { dataDir: '/data', ports: 100 });
+    expect([api.port, peers.port]).toEqual([3101, 12430]);
+  });
+
+  it('makes blocks at a steady pace when an interval is given', () => {
+    expect(devConfig('mempool', { dataDir: '/data', intervalMs: 250 }).mining).toMatchObject({
+      instant: false,
+      blockIntervalMs: 250,
+    });
+  });
+});
+
+describe('describeConfig', () => {
+  it('shows every option with its source, and no secret', () => {
+    const env = {
+      TESSERA_NETWORK__SECRET: 'network-secret-0123',
+      TESSERA_API__KEYS: '[{ name = "ops", key = "api-key-0123456789" }]',
+      TESSERA_WALLET__PASSPHRASE: 'wallet-secret-0123',
+    };
+    const described = describeConfig(loadConfig({ role: 'user', env }));
+    expect(described.map((option) => option.path)).toEqual(OPTIONS.map((option) => option.path));
+    expect(JSON.stringify(described)).not.toMatch(/0123/);
+    expect(described.find((option) => option.path === 'api.keys')?.value).toEqual([{ name: 'ops', key: '<redacted>' }]);
+    expect(described.find((option) => option.path === 'network.secret')).toMatchObject({
+      value: '<redacted>',
+      source: 'env TESSERA_NETWORK__SECRET',
+    });
+    expect(described.find((option) => option.path === 'peers.advertise')).toMatchObject({ source: 'unset' });
+  });
+});
