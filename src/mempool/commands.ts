@@ -1,0 +1,121 @@
+/**
+ * The commands of the journal: everything that changes the state of the mempool, and their bytes. Times are unix seconds
+ * and were read from the clock when the command was made, so that applying it needs no clock.
+ */
+
+import { BincodeReader, BincodeWriter } from '../chain/bincode.js';
+import { TesseraError } from '../lib/errors.js';
+
+/** Transactions whose scripts and sums were checked. The members of a group are admitted together or not at all. */
+export interface TransactionsCommand {
+  readonly kind: 'transactions';
+  readonly time: number;
+  readonly groups: readonly (readonly Uint8Array[])[];
+}
+
+/** Cuts the template of the next block. `miners` are the addresses of the miners that are linked, in the order they came. */
+export interface CutBlockCommand {
+  readonly kind: 'cut-block';
+  readonly time: number;
+  readonly miners: readonly string[];
+}
+
+/** A nonce that meets the target, with the coinbase that it commits to; both were checked. */
+export interface ProofCommand {
+  readonly kind: 'proof';
+  readonly height: number;
+  readonly miner: string;
+  readonly nonce: Uint8Array;
+  readonly coinbase: Uint8Array;
+}
+
+/** Ends the proof window of the block being mined. */
+export interface CloseBlockCommand {
+  readonly kind: 'close-block';
+  readonly height: number;
+}
+
+/** A storage node has the block on disk. */
+export interface BlockStoredCommand {
+  readonly kind: 'block-stored';
+  readonly height: number;
+  readonly hash: string;
+}
+
+export type Command = TransactionsCommand | CutBlockCommand | ProofCommand | CloseBlockCommand | BlockStoredCommand;
+
+const TAGS = ['transactions', 'cut-block', 'proof', 'close-block', 'block-stored'] as const;
+
+export function encodeCommand(command: Command): Uint8Array {
+  const writer = new BincodeWriter();
+  writer.u8(TAGS.indexOf(command.kind));
+  switch (command.kind) {
+    case 'transactions':
+      writer.length64(command.time);
+      writer.length64(command.groups.length);
+      for (const group of command.groups) {
+        writer.length64(group.length);
+        for (const tx of group) writer.bytes(tx);
+      }
+      break;
+    case 'cut-block':
+      writer.length64(command.time);
+      writer.length64(command.miners.length);
+      for (const miner of command.miners) writer.string(miner);
+      break;
+    case 'proof':
+      writer.length64(command.height);
+      writer.string(command.miner);
+      writer.bytes(command.nonce);
+      writer.bytes(command.coinbase);
+      break;
+    case 'close-block':
+      writer.length64(command.height);
+      break;
+    case 'block-stored':
+      writer.length64(command.height);
+      writer.string(command.hash);
+      break;
+  }
+  return writer.toBytes();
+}
+
+/** Throws `data_corrupt`: the journal holds nothing but commands of this program. */
+export function decodeCommand(bytes: Uint8Array): Command {
+  try {
+    const reader = new BincodeReader(bytes);
+    const command = readCommand(reader);
+    reader.end();
+    return command;
+  } catch (cause) {
+    throw new TesseraError('data_corrupt', 'a command of the journal cannot be decoded', { cause });
+  }
+}
+
+function readCommand(reader: BincodeReader): Command {
+  const kind = TAGS[reader.u8()];
+  switch (kind) {
+    case 'transactions': {
+      const time = Number(reader.u64());
+      return { kind, time, groups: reader.list(8, () => reader.list(8, () => reader.bytes())) };
+    }
+    case 'cut-block': {
+      const time = Number(reader.u64());
+      return { kind, time, miners: reader.list(8, () => reader.string()) };
+    }
+    case 'proof': {
+      const height = Number(reader.u64());
+      const miner = reader.string();
+      const nonce = reader.bytes();
+      return { kind, height, miner, nonce, coinbase: reader.bytes() };
+    }
+    case 'close-block':
+      return { kind, height: Number(reader.u64()) };
+    case 'block-stored': {
+      const height = Number(reader.u64());
+      return { kind, height, hash: reader.string() };
+    }
+    default:
+      throw new TesseraError('data_corrupt', 'unknown command');
+  }
+}

@@ -1,0 +1,183 @@
+/**
+ * What the mempool keeps on disk: the key map and the bytes of each record. All of it is written in the batch of the
+ * command that changed it, so the database always stands exactly behind one command of the journal.
+ *
+ *   m                         head: number of the last applied command, the tip, counters, the state digest
+ *   r                         the block being made, absent between blocks
+ *   u ‖ n u32 ‖ t_hash        an unspent output (TxOut)
+ *   p ‖ arrival u64           a transaction of the pool, until the block that takes it is stored
+ *   d ‖ arrival u64           a transaction that waits for the others of its DRUID
+ *   c ‖ hash                  an item creation that is in the chain: its hash may not come again (decision B6)
+ *   s ‖ hash                  the final status of a transaction
+ *   t ‖ time u64 ‖ number u32 hashes whose statuses were written together, to forget them together
+ */
+
+import { BincodeReader, BincodeWriter } from '../chain/bincode.js';
+import { readHeader, writeHeader } from '../chain/codec.js';
+import type { OutPoint } from '../chain/types.js';
+import { prefixKey, prefixRange, readU64, textKey, u64Key, u64u32Key } from '../db/keys.js';
+import { asBuffer, fromUtf8, utf8 } from '../lib/bytes.js';
+import type { PooledTx } from './pool.js';
+import type { ChainHead, Proof, Round, RoundTx } from './round.js';
+import type { TxStatus, TxStatusKind } from './service.js';
+
+export const keys = {
+  head: prefixKey('m'),
+  round: prefixKey('r'),
+  utxo(outPoint: OutPoint): Uint8Array {
+    const key = Buffer.allocUnsafe(5 + Buffer.byteLength(outPoint.tHash));
+    key[0] = 0x75;
+    key.writeUInt32BE(outPoint.n >>> 0, 1);
+    key.write(outPoint.tHash, 5, 'utf8');
+    return key;
+  },
+  pooled: (arrival: number): Uint8Array => u64Key('p', arrival),
+  held: (arrival: number): Uint8Array => u64Key('d', arrival),
+  create: (hash: string): Uint8Array => textKey('c', hash),
+  status: (hash: string): Uint8Array => textKey('s', hash),
+  expiry: (time: number, number: number): Uint8Array => u64u32Key('t', time, number),
+};
+
+export const ranges = {
+  utxos: prefixRange('u'),
+  pooled: prefixRange('p'),
+  held: prefixRange('d'),
+  expiryBefore: (time: number) => ({ gte: prefixKey('t'), lt: u64Key('t', time) }),
+};
+
+/** The outpoint of a `utxo` key. */
+export function outPointOfKey(key: Uint8Array): OutPoint {
+  const buffer = asBuffer(key);
+  return { n: buffer.readUInt32BE(1) | 0, tHash: buffer.toString('utf8', 5) };
+}
+
+/** The arrival number of a `pooled` or `held` key. */
+export function arrivalOfKey(key: Uint8Array): number {
+  return readU64(key, 1);
+}
+
+export function encodePooled(tx: PooledTx): Uint8Array {
+  const writer = new BincodeWriter();
+  writer.length64(tx.time);
+  writer.length64(tx.unit);
+  writer.length64(tx.height);
+  writer.string(tx.hash);
+  writer.bytes(tx.bytes);
+  return writer.toBytes();
+}
+
+export function decodePooled(arrival: number, bytes: Uint8Array): PooledTx {
+  const reader = new BincodeReader(bytes);
+  const time = Number(reader.u64());
+  const unit = Number(reader.u64());
+  const height = Number(reader.u64());
+  const hash = reader.string();
+  return { arrival, time, unit, height, hash, bytes: reader.bytes() };
+}
+
+const STATUS_KINDS: readonly TxStatusKind[] = ['Pending', 'Confirmed', 'Rejected'];
+
+export function encodeStatus(status: TxStatus): Uint8Array {
+  const writer = new BincodeWriter();
+  writer.u8(STATUS_KINDS.indexOf(status.status));
+  writer.length64(status.timestamp);
+  writer.string(status.additionalInfo);
+  return writer.toBytes();
+}
+
+export function decodeStatus(bytes: Uint8Array): TxStatus {
+  const reader = new BincodeReader(bytes);
+  const status = STATUS_KINDS[reader.u8()] ?? 'Rejected';
+  const timestamp = Number(reader.u64());
+  return { status, timestamp, additionalInfo: reader.string() };
+}
+
+export function encodeHashes(hashes: readonly string[]): Uint8Array {
+  const writer = new BincodeWriter();
+  writer.length64(hashes.length);
+  for (const hash of hashes) writer.string(hash);
+  return writer.toBytes();
+}
+
+export function decodeHashes(bytes: Uint8Array): string[] {
+  const reader = new BincodeReader(bytes);
+  return reader.list(8, () => reader.string());
+}
+
+/** What `m` holds. */
+export interface HeadRecord {
+  readonly seq: number;
+  readonly arrivals: number;
+  readonly head: ChainHead;
+  readonly digest: string;
+}
+
+/** The head as JSON text: small, and readable when something is wrong. */
+export function encodeHead(record: HeadRecord): Uint8Array {
+  return utf8(JSON.stringify({ ...record, head: { ...record.head, issued: record.head.issued.toString() } }));
+}
+
+export function decodeHead(bytes: Uint8Array): HeadRecord {
+  const record = JSON.parse(fromUtf8(bytes)) as HeadRecord & { head: { issued: string } };
+  return { ...record, head: { ...record.head, issued: BigInt(record.head.issued) } };
+}
+
+export function encodeRound(round: Round): Uint8Array {
+  const writer = new BincodeWriter();
+  writer.length64(round.height);
+  writeHeader(writer, round.header);
+  writer.u64(round.reward);
+  writer.string(round.draw);
+  writer.length64(round.participants.length);
+  for (const participant of round.participants) writer.string(participant);
+  writer.length64(round.transactions.length);
+  for (const tx of round.transactions) {
+    writer.string(tx.hash);
+    writer.length64(tx.arrival);
+    writer.length64(tx.time);
+    // What came through the pool is stored under its arrival number already.
+    if (tx.arrival === 0) writer.bytes(tx.bytes);
+  }
+  writer.length64(round.proofs.length);
+  for (const proof of round.proofs) {
+    writer.string(proof.miner);
+    writer.bytes(proof.nonce);
+    writer.bytes(proof.coinbase);
+    writer.string(proof.hash);
+  }
+  writer.length64(round.winner === null ? 0 : round.winner + 1);
+  return writer.toBytes();
+}
+
+/** `pooled` gives the bytes of what came through the pool, by arrival number. */
+export function decodeRound(bytes: Uint8Array, pooled: (arrival: number) => Uint8Array): Round {
+  const reader = new BincodeReader(bytes);
+  const height = Number(reader.u64());
+  const header = readHeader(reader);
+  const reward = reader.u64();
+  const draw = reader.string();
+  const participants = reader.list(8, () => reader.string());
+  const transactions = reader.list(24, (): RoundTx => {
+    const hash = reader.string();
+    const arrival = Number(reader.u64());
+    const time = Number(reader.u64());
+    return { hash, arrival, time, bytes: arrival === 0 ? reader.bytes() : pooled(arrival) };
+  });
+  const proofs = reader.list(32, (): Proof => {
+    const miner = reader.string();
+    const nonce = reader.bytes();
+    const coinbase = reader.bytes();
+    return { miner, nonce, coinbase, hash: reader.string() };
+  });
+  const winner = Number(reader.u64());
+  return {
+    height,
+    header,
+    reward,
+    draw,
+    participants,
+    transactions,
+    proofs,
+    winner: winner === 0 ? null : winner - 1,
+  };
+}

@@ -1,0 +1,207 @@
+/**
+ * One round of making a block: which transactions go in, the header that miners work on, the draw of the winner, and the
+ * finished block (node.md §1.6, §2). Pure functions over what the state hands them.
+ */
+
+import { difficultyFor } from '../chain/asert.js';
+import { encodeBlock } from '../chain/codec.js';
+import { BLOCK_SIZE_IN_TX, NETWORK_VERSION } from '../chain/constants.js';
+import { blockHash, merkleRoot, txsHash } from '../chain/hash.js';
+import { blockReward } from '../chain/reward.js';
+import type { Block, BlockHeader } from '../chain/types.js';
+import {
+  drawOne,
+  drawSelection,
+  seedValueOf,
+  type Unicorn,
+  USAGE_PARTICIPANTS,
+  USAGE_WINNER,
+  unicornSeed,
+} from '../chain/unicorn.js';
+import { concatBytes } from '../lib/bytes.js';
+import type { CutBlockCommand } from './commands.js';
+import type { Pool } from './pool.js';
+
+/** Bytes of transactions in one block, so that a block always fits into one message. */
+export const MAX_BLOCK_TX_BYTES = 32 * 1024 * 1024;
+
+/** A transaction that comes from the configuration of the network, with what it issues in raw units. */
+export interface IssuedTx {
+  readonly hash: string;
+  readonly bytes: Uint8Array;
+  readonly amount: bigint;
+}
+
+export interface RoundRules {
+  /** The transactions of block 0, in block order. */
+  readonly genesis: readonly IssuedTx[];
+  /** Transactions that unlock supply, by the number of their block (node.md §1.6). */
+  readonly issuances: ReadonlyMap<number, readonly IssuedTx[]>;
+  /** Most miners that take part in one round (decision B12). */
+  readonly partitionSize: number;
+  /** Blocks above this number carry a difficulty target (decision B10). */
+  readonly asertActivationHeight: number;
+}
+
+/** The chain as far as it is stored, and what the next header is computed from. */
+export interface ChainHead {
+  /** Number of the last stored block, -1 before the first. */
+  readonly height: number;
+  readonly hash: string | null;
+  /** Unix seconds of the last stored block. */
+  readonly timestamp: number;
+  /** Raw units issued, the block being made included. */
+  readonly issued: bigint;
+  /** Winning proofs in blocks from the activation height on (node.md §2.3). */
+  readonly asertHashes: number;
+  /** Who took part in the last round, and the mining transactions of its proofs: input of the unicorn. */
+  readonly participants: readonly string[];
+  readonly proofHashes: readonly string[];
+}
+
+export interface RoundTx {
+  readonly hash: string;
+  readonly bytes: Uint8Array;
+  /** Arrival number in the pool; 0 for genesis and issuance transactions. */
+  readonly arrival: number;
+  readonly time: number;
+}
+
+export interface Proof {
+  readonly miner: string;
+  readonly nonce: Uint8Array;
+  readonly coinbase: Uint8Array;
+  /** Hash of the coinbase. */
+  readonly hash: string;
+}
+
+export interface Round {
+  readonly height: number;
+  /** Without nonce and mining transaction. */
+  readonly header: BlockHeader;
+  /** Raw units that the coinbase must pay. */
+  readonly reward: bigint;
+  /** The unicorn's output `g`, from which participants and winner are drawn. */
+  readonly draw: string;
+  readonly participants: readonly string[];
+  readonly transactions: readonly RoundTx[];
+  readonly proofs: readonly Proof[];
+  /** Index of the proof that won; null while the round is open. */
+  readonly winner: number | null;
+}
+
+/** What goes into the next block, before the unicorn has spoken. */
+export interface RoundPlan {
+  readonly height: number;
+  readonly transactions: readonly RoundTx[];
+  /** Raw units that the plan issues by itself. */
+  readonly issued: bigint;
+  /** Input of the unicorn. */
+  readonly seed: bigint;
+}
+
+/** The content of the block after `head` (architecture §3.3): complete DRUID sets, then single transactions, then unlocks. */
+export function planRound(rules: RoundRules, head: ChainHead, pool: Pool): RoundPlan {
+  const height = head.height + 1;
+  const unlocks = (rules.issuances.get(height) ?? []).map(toRoundTx);
+  const transactions =
+    height === 0 ? [...rules.genesis.map(toRoundTx), ...unlocks] : [...chooseTransactions(pool), ...unlocks];
+  const sources = [...(height === 0 ? rules.genesis : []), ...(rules.issuances.get(height) ?? [])];
+  const seed = unicornSeed({
+    transactions: transactions.map((tx) => tx.hash),
+    participants: head.participants,
+    winners: head.proofHashes,
+  });
+  return { height, transactions, issued: sources.reduce((sum, tx) => sum + tx.amount, 0n), seed };
+}
+
+function toRoundTx({ hash, bytes }: IssuedTx): RoundTx {
+  return { hash, bytes, arrival: 0, time: 0 };
+}
+
+/** At most 2,000 single transactions and as many whole sets as the bytes of a block hold, oldest first. */
+function chooseTransactions(pool: Pool): RoundTx[] {
+  const chosen: RoundTx[] = [];
+  let bytes = 0;
+  for (const unit of pool.units()) {
+    const size = unit.reduce((sum, tx) => sum + tx.bytes.length, 0);
+    if (bytes + size > MAX_BLOCK_TX_BYTES) break;
+    bytes += size;
+    chosen.push(...unit);
+  }
+  let singles = 0;
+  for (const tx of pool.singles()) {
+    if (singles === BLOCK_SIZE_IN_TX || bytes + tx.bytes.length > MAX_BLOCK_TX_BYTES) break;
+    singles++;
+    bytes += tx.bytes.length;
+    chosen.push(tx);
+  }
+  return chosen;
+}
+
+/** The round that miners work on. */
+export function openRound(
+  rules: RoundRules,
+  head: ChainHead,
+  plan: RoundPlan,
+  unicorn: Unicorn,
+  command: CutBlockCommand,
+): Round {
+  const { height, transactions, issued } = plan;
+  const hashes = transactions.map((tx) => tx.hash);
+  const header: BlockHeader = {
+    version: NETWORK_VERSION,
+    bits: 0n,
+    nonce: new Uint8Array(),
+    miningTxHash: '',
+    bNum: BigInt(height),
+    // Block 0 has no time; later ones never go back.
+    timestamp: height === 0 ? 0n : BigInt(Math.max(command.time, head.timestamp)),
+    difficulty: difficultyFor({
+      bNum: BigInt(height),
+      activationHeight: BigInt(rules.asertActivationHeight),
+      winningProofs: BigInt(head.asertHashes),
+    }),
+    seedValue: seedValueOf(unicorn),
+    previousHash: head.hash,
+    merkleRoot: merkleRoot(hashes),
+    txsHash: txsHash(hashes),
+  };
+  return {
+    height,
+    header,
+    reward: blockReward(head.issued + issued),
+    draw: unicorn.g,
+    participants: drawSelection(command.miners, rules.partitionSize, unicorn.g, USAGE_PARTICIPANTS),
+    transactions,
+    proofs: [],
+    winner: null,
+  };
+}
+
+/** Index of the proof that wins (decision B11). Throws `internal_error` when there is none. */
+export function drawWinner(round: Round): number {
+  return drawOne([...round.proofs.keys()], round.draw, USAGE_WINNER);
+}
+
+/** The finished header of a round that has a winner. */
+export function closedHeader(round: Round): BlockHeader {
+  const proof = round.winner === null ? undefined : round.proofs[round.winner];
+  if (proof === undefined) throw new Error('broken invariant: the round has no winner');
+  return { ...round.header, nonce: proof.nonce, miningTxHash: proof.hash };
+}
+
+/** Hash of the finished block. */
+export function closedHash(round: Round): string {
+  return blockHash(closedHeader(round));
+}
+
+/** The finished block as `FullBlock` bytes, put together from bytes that are encoded already. */
+export function closedBlockBytes(round: Round): Uint8Array {
+  const header = closedHeader(round);
+  const block: Block = { header, transactions: round.transactions.map((tx) => tx.hash) };
+  const count = Buffer.alloc(8);
+  count.writeUInt32LE(round.transactions.length);
+  const mining = round.proofs[round.winner ?? 0]?.coinbase ?? new Uint8Array();
+  return concatBytes(encodeBlock(block), count, ...round.transactions.map((tx) => tx.bytes), mining);
+}

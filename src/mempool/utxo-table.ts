@@ -1,0 +1,402 @@
+/**
+ * The unspent outputs in memory: a hash table over typed arrays, about 50 bytes an output and 45 more for each distinct
+ * address, with a list of outputs for every address. It knows nothing of blocks or rules. A table of objects would cost
+ * five times the memory and long pauses for garbage collection.
+ *
+ * Layout. Outputs live in slots of 11 words, slots in chunks; slot 0 means "none". Free slots form a list. An index of slot
+ * numbers (linear probing, backward-shift deletion) finds a slot by outpoint, another one finds an address by its text.
+ * What does not fit the words (odd hash texts, items, huge locktimes, odd addresses) is kept in maps beside them.
+ */
+
+import type { Asset, OutPoint, TxOut } from '../chain/types.js';
+import { mix, mixText, type SetDigest, SetSum } from './set-digest.js';
+import { SlotIndex, SlotStore, TextPool } from './slots.js';
+
+// Words of an output slot. A free slot keeps the next free one in NEXT.
+const OUT_WORDS = 11;
+const HASH = 0; // 4 words
+const N = 4;
+const AMOUNT_LOW = 5;
+const AMOUNT_HIGH = 6;
+const LOCKTIME = 7;
+const ADDRESS = 8; // address slot and the two flags
+const NEXT = 9;
+const PREVIOUS = 10;
+
+const ITEM_FLAG = 0x8000_0000;
+const CLAIMED_FLAG = 0x4000_0000;
+const ADDRESS_MASK = 0x3fff_ffff;
+/** In LOCKTIME: the value is in `#locktimes`. */
+const LARGE_LOCKTIME = 0xffff_ffff;
+
+// Words of an address slot: 8 of text, then the first output with the kind in the upper two bits.
+const ADDR_WORDS = 9;
+const HEAD = 8;
+const HEAD_MASK = 0x3fff_ffff;
+/** 64 hex digits in 8 words. */
+const KIND_HEX64 = 0;
+/** 32 hex digits in 4 words. */
+const KIND_HEX32 = 1;
+/** `H` and 63 hex digits; the last nibble is 0. */
+const KIND_P2SH = 2;
+/** Any other text: word 0 is its number in `#oddAddresses`. */
+const KIND_ODD = 3;
+
+/** A hash text that is not `g` + 31 hex digits has this in the last nibble of its words, which is 0 for the others. */
+const ODD_HASH = 0xf;
+
+const NIBBLE = new Int8Array(128).fill(-1);
+for (let i = 0; i < 10; i++) NIBBLE[48 + i] = i;
+for (let i = 0; i < 6; i++) NIBBLE[97 + i] = 10 + i;
+
+interface ItemRest {
+  readonly genesisHash: string | null;
+  readonly metadata: string | null;
+}
+
+/** Reads `count` words of hex digits from `start` on; false when one is not a lower-case digit. */
+function readHexWords(text: string, start: number, digits: number, into: Uint32Array): boolean {
+  let word = 0;
+  let at = 0;
+  for (let i = 0; i < digits; i++) {
+    const code = text.charCodeAt(start + i);
+    const nibble = code < 128 ? (NIBBLE[code] as number) : -1;
+    if (nibble < 0) return false;
+    word = (word << 4) | nibble;
+    if ((i & 7) === 7) {
+      into[at++] = word;
+      word = 0;
+    }
+  }
+  const rest = digits & 7;
+  if (rest !== 0) into[at] = word << (4 * (8 - rest));
+  return true;
+}
+
+function hexOf(words: Uint32Array, base: number, count: number): string {
+  let text = '';
+  for (let i = 0; i < count; i++) text += (words[base + i] as number).toString(16).padStart(8, '0');
+  return text;
+}
+
+export class UtxoTable {
+  readonly #outs = new SlotStore(OUT_WORDS, NEXT);
+  readonly #addrs = new SlotStore(ADDR_WORDS, 0);
+  readonly #outIndex: SlotIndex;
+  readonly #addrIndex: SlotIndex;
+  readonly #oddHashes = new TextPool();
+  readonly #oddAddresses = new TextPool();
+  readonly #items = new Map<number, ItemRest>();
+  readonly #locktimes = new Map<number, bigint>();
+  readonly #salt: number;
+  // The key that is looked for; filled by #readHash and #readAddress, so that a look-up allocates nothing.
+  readonly #hashKey = new Uint32Array(4);
+  #nKey = 0;
+  readonly #addrKey = new Uint32Array(8);
+  #kindKey = 0;
+  readonly #sum = new SetSum();
+  readonly #sameOut = (slot: number): boolean => {
+    const c = this.#outs.chunk(slot);
+    const b = this.#outs.base(slot);
+    const k = this.#hashKey;
+    return c[b] === k[0] && c[b + 1] === k[1] && c[b + 2] === k[2] && c[b + 3] === k[3] && c[b + N] === this.#nKey;
+  };
+  readonly #sameAddr = (slot: number): boolean => {
+    const c = this.#addrs.chunk(slot);
+    const b = this.#addrs.base(slot);
+    if ((c[b + HEAD] as number) >>> 30 !== this.#kindKey) return false;
+    for (let i = 0; i < 8; i++) if (c[b + i] !== this.#addrKey[i]) return false;
+    return true;
+  };
+
+  /** `salt` spreads the index so that nobody outside can choose hashes that collide; any number, e.g. 4 random bytes. */
+  constructor(salt = 0) {
+    this.#salt = salt;
+    this.#outIndex = new SlotIndex((slot) => {
+      const c = this.#outs.chunk(slot);
+      const b = this.#outs.base(slot);
+      return this.#hashOutPoint(c[b] as number, c[b + 1] as number, c[b + N] as number);
+    });
+    this.#addrIndex = new SlotIndex((slot) => {
+      const c = this.#addrs.chunk(slot);
+      const b = this.#addrs.base(slot);
+      return this.#hashAddress(c[b] as number, c[b + 1] as number);
+    });
+  }
+
+  get size(): number {
+    return this.#outIndex.size;
+  }
+
+  /** Bytes of the typed arrays. */
+  get bytes(): number {
+    return this.#outs.bytes + this.#addrs.bytes + this.#outIndex.bytes + this.#addrIndex.bytes;
+  }
+
+  get digest(): SetDigest {
+    return this.#sum.digest;
+  }
+
+  /** Makes room for `count` outputs at once, so that loading does not grow the index step by step. */
+  reserve(count: number): void {
+    this.#outIndex.reserve(count);
+  }
+
+  /** The slot of an output, 0 when there is none. A slot is valid until its output is removed. */
+  find(outPoint: OutPoint): number {
+    if (!this.#readHash(outPoint.tHash, false)) return 0;
+    this.#nKey = outPoint.n >>> 0;
+    return this.#outIndex.find(this.#hashKeyHash(), this.#sameOut);
+  }
+
+  /** Adds an output that is not there yet; throws when it is (a broken invariant of the caller). */
+  insert(outPoint: OutPoint, out: TxOut): void {
+    this.#readHash(outPoint.tHash, true);
+    this.#nKey = outPoint.n >>> 0;
+    const hash = this.#hashKeyHash();
+    if (this.#outIndex.find(hash, this.#sameOut) !== 0) {
+      throw new Error(`UTXO table: ${outPoint.tHash}:${outPoint.n} is there already`);
+    }
+    const slot = this.#outs.take();
+    const c = this.#outs.chunk(slot);
+    const b = this.#outs.base(slot);
+    c.set(this.#hashKey, b + HASH);
+    c[b + N] = this.#nKey;
+    c[b + AMOUNT_LOW] = Number(out.value.amount & 0xffff_ffffn);
+    c[b + AMOUNT_HIGH] = Number(out.value.amount >> 32n);
+    if (out.locktime < BigInt(LARGE_LOCKTIME)) c[b + LOCKTIME] = Number(out.locktime);
+    else {
+      c[b + LOCKTIME] = LARGE_LOCKTIME;
+      this.#locktimes.set(slot, out.locktime);
+    }
+    let flags = 0;
+    if (out.value.kind === 'item') {
+      flags = ITEM_FLAG;
+      this.#items.set(slot, { genesisHash: out.value.genesisHash, metadata: out.value.metadata });
+    }
+    this.#outIndex.add(hash, slot);
+    const address = out.scriptPublicKey === null ? 0 : this.#addressSlot(out.scriptPublicKey);
+    c[b + ADDRESS] = flags | address;
+    c[b + PREVIOUS] = 0;
+    c[b + NEXT] = 0;
+    if (address !== 0) this.#link(slot, address);
+    this.#addDigest(slot, 1);
+  }
+
+  remove(slot: number): void {
+    this.#addDigest(slot, -1);
+    const c = this.#outs.chunk(slot);
+    const b = this.#outs.base(slot);
+    this.#outIndex.remove(this.#hashOutPoint(c[b] as number, c[b + 1] as number, c[b + N] as number), slot);
+    const address = (c[b + ADDRESS] as number) & ADDRESS_MASK;
+    if (address !== 0) this.#unlink(slot, address);
+    if (((c[b + 3] as number) & ODD_HASH) === ODD_HASH) this.#oddHashes.release(c[b] as number);
+    if (((c[b + ADDRESS] as number) & ITEM_FLAG) !== 0) this.#items.delete(slot);
+    if (c[b + LOCKTIME] === LARGE_LOCKTIME) this.#locktimes.delete(slot);
+    this.#outs.giveBack(slot);
+  }
+
+  /** The output in a slot. */
+  output(slot: number): TxOut {
+    const c = this.#outs.chunk(slot);
+    const b = this.#outs.base(slot);
+    const address = (c[b + ADDRESS] as number) & ADDRESS_MASK;
+    return {
+      value: this.#asset(slot, c, b),
+      locktime: this.#locktime(slot, c, b),
+      scriptPublicKey: address === 0 ? null : this.#addressText(address),
+    };
+  }
+
+  outPoint(slot: number): OutPoint {
+    const c = this.#outs.chunk(slot);
+    const b = this.#outs.base(slot);
+    const odd = ((c[b + 3] as number) & ODD_HASH) === ODD_HASH;
+    const tHash = odd ? this.#oddHashes.text(c[b] as number) : `g${hexOf(c, b, 4).slice(0, 31)}`;
+    return { tHash, n: (c[b + N] as number) | 0 };
+  }
+
+  /** Whether a transaction of the pool spends the output. */
+  isClaimed(slot: number): boolean {
+    return ((this.#outs.chunk(slot)[this.#outs.base(slot) + ADDRESS] as number) & CLAIMED_FLAG) !== 0;
+  }
+
+  setClaimed(slot: number, claimed: boolean): void {
+    const c = this.#outs.chunk(slot);
+    const at = this.#outs.base(slot) + ADDRESS;
+    c[at] = claimed ? (c[at] as number) | CLAIMED_FLAG : (c[at] as number) & ~CLAIMED_FLAG;
+  }
+
+  /** Slots of the outputs that pay an address, in no particular order. */
+  *slotsOf(address: string): Generator<number> {
+    if (!this.#readAddress(address, false)) return;
+    const found = this.#addrIndex.find(this.#addrKeyHash(), this.#sameAddr);
+    if (found === 0) return;
+    let slot = (this.#addrs.chunk(found)[this.#addrs.base(found) + HEAD] as number) & HEAD_MASK;
+    while (slot !== 0) {
+      yield slot;
+      slot = this.#outs.chunk(slot)[this.#outs.base(slot) + NEXT] as number;
+    }
+  }
+
+  /** Every slot in use. */
+  *slots(): Generator<number> {
+    const last = this.#outs.capacity;
+    for (let slot = 1; slot < last; slot++) if (this.#inUse(slot)) yield slot;
+  }
+
+  #inUse(slot: number): boolean {
+    const c = this.#outs.chunk(slot);
+    const b = this.#outs.base(slot);
+    const hash = this.#hashOutPoint(c[b] as number, c[b + 1] as number, c[b + N] as number);
+    return this.#outIndex.find(hash, (other) => other === slot) === slot;
+  }
+
+  #asset(slot: number, c: Uint32Array, b: number): Asset {
+    const amount = (BigInt(c[b + AMOUNT_HIGH] as number) << 32n) | BigInt(c[b + AMOUNT_LOW] as number);
+    if (((c[b + ADDRESS] as number) & ITEM_FLAG) === 0) return { kind: 'token', amount };
+    const rest = this.#items.get(slot);
+    return { kind: 'item', amount, genesisHash: rest?.genesisHash ?? null, metadata: rest?.metadata ?? null };
+  }
+
+  #locktime(slot: number, c: Uint32Array, b: number): bigint {
+    const word = c[b + LOCKTIME] as number;
+    return word === LARGE_LOCKTIME ? (this.#locktimes.get(slot) ?? 0n) : BigInt(word);
+  }
+
+  // Keys
+
+  /** Puts a hash text into the key; with `add` an odd text gets a number, without it false means that nobody knows it. */
+  #readHash(tHash: string, add: boolean): boolean {
+    const key = this.#hashKey;
+    if (tHash.length === 32 && tHash.charCodeAt(0) === 103 && readHexWords(tHash, 1, 31, key)) return true;
+    const number = add ? this.#oddHashes.add(tHash) : this.#oddHashes.find(tHash);
+    if (number === undefined) return false;
+    key[0] = number;
+    key[1] = 0;
+    key[2] = 0;
+    key[3] = ODD_HASH;
+    return true;
+  }
+
+  #readAddress(address: string, add: boolean): boolean {
+    const key = this.#addrKey;
+    key.fill(0);
+    this.#kindKey = KIND_ODD;
+    if (address.length === 64) {
+      if (address.charCodeAt(0) === 72) {
+        if (readHexWords(address, 1, 63, key)) this.#kindKey = KIND_P2SH;
+      } else if (readHexWords(address, 0, 64, key)) this.#kindKey = KIND_HEX64;
+    } else if (address.length === 32 && readHexWords(address, 0, 32, key)) this.#kindKey = KIND_HEX32;
+    if (this.#kindKey !== KIND_ODD) return true;
+    const number = add ? this.#oddAddresses.add(address) : this.#oddAddresses.find(address);
+    if (number === undefined) return false;
+    key.fill(0);
+    key[0] = number;
+    return true;
+  }
+
+  #hashOutPoint(a: number, b: number, n: number): number {
+    return mix(mix(this.#salt, a), b ^ Math.imul(n + 1, 0x85eb_ca6b));
+  }
+
+  #hashAddress(a: number, b: number): number {
+    return mix(mix(this.#salt, a), b);
+  }
+
+  #hashKeyHash(): number {
+    return this.#hashOutPoint(this.#hashKey[0] as number, this.#hashKey[1] as number, this.#nKey);
+  }
+
+  #addrKeyHash(): number {
+    return this.#hashAddress(this.#addrKey[0] as number, this.#addrKey[1] as number);
+  }
+
+  // Addresses and their lists of outputs
+
+  /** The slot of an address, made when it is new. */
+  #addressSlot(address: string): number {
+    if (this.#readAddress(address, false)) {
+      const found = this.#addrIndex.find(this.#addrKeyHash(), this.#sameAddr);
+      if (found !== 0) return found;
+    }
+    this.#readAddress(address, true);
+    const slot = this.#addrs.take();
+    const c = this.#addrs.chunk(slot);
+    const b = this.#addrs.base(slot);
+    c.set(this.#addrKey, b);
+    c[b + HEAD] = this.#kindKey << 30;
+    this.#addrIndex.add(this.#addrKeyHash(), slot);
+    return slot;
+  }
+
+  #addressText(slot: number): string {
+    const c = this.#addrs.chunk(slot);
+    const b = this.#addrs.base(slot);
+    switch ((c[b + HEAD] as number) >>> 30) {
+      case KIND_HEX64:
+        return hexOf(c, b, 8);
+      case KIND_HEX32:
+        return hexOf(c, b, 4);
+      case KIND_P2SH:
+        return `H${hexOf(c, b, 8).slice(0, 63)}`;
+      default:
+        return this.#oddAddresses.text(c[b] as number);
+    }
+  }
+
+  #link(slot: number, address: number): void {
+    const ac = this.#addrs.chunk(address);
+    const head = this.#addrs.base(address) + HEAD;
+    const first = (ac[head] as number) & HEAD_MASK;
+    this.#outs.chunk(slot)[this.#outs.base(slot) + NEXT] = first;
+    if (first !== 0) this.#outs.chunk(first)[this.#outs.base(first) + PREVIOUS] = slot;
+    ac[head] = ((ac[head] as number) & ~HEAD_MASK) | slot;
+  }
+
+  #unlink(slot: number, address: number): void {
+    const c = this.#outs.chunk(slot);
+    const b = this.#outs.base(slot);
+    const next = c[b + NEXT] as number;
+    const previous = c[b + PREVIOUS] as number;
+    if (next !== 0) this.#outs.chunk(next)[this.#outs.base(next) + PREVIOUS] = previous;
+    if (previous !== 0) {
+      this.#outs.chunk(previous)[this.#outs.base(previous) + NEXT] = next;
+      return;
+    }
+    const ac = this.#addrs.chunk(address);
+    const ab = this.#addrs.base(address);
+    if (next !== 0) {
+      ac[ab + HEAD] = ((ac[ab + HEAD] as number) & ~HEAD_MASK) | next;
+      return;
+    }
+    this.#addrIndex.remove(this.#hashAddress(ac[ab] as number, ac[ab + 1] as number), address);
+    if ((ac[ab + HEAD] as number) >>> 30 === KIND_ODD) this.#oddAddresses.release(ac[ab] as number);
+    this.#addrs.giveBack(address);
+  }
+
+  /** Adds (+1) or takes away (-1) the output of a slot in the set digest. */
+  #addDigest(slot: number, sign: 1 | -1): void {
+    const c = this.#outs.chunk(slot);
+    const b = this.#outs.base(slot);
+    const flags = c[b + ADDRESS] as number;
+    let x = (flags & ITEM_FLAG) === 0 ? 1 : 2;
+    if (((c[b + 3] as number) & ODD_HASH) === ODD_HASH) x = mixText(x, this.#oddHashes.text(c[b] as number));
+    else for (let i = 0; i < 4; i++) x = mix(x, c[b + i] as number);
+    for (let i = N; i <= LOCKTIME; i++) x = mix(x, c[b + i] as number);
+    const address = flags & ADDRESS_MASK;
+    if (address !== 0) {
+      const ac = this.#addrs.chunk(address);
+      const ab = this.#addrs.base(address);
+      const kind = (ac[ab + HEAD] as number) >>> 30;
+      x = mix(x, kind);
+      if (kind === KIND_ODD) x = mixText(x, this.#oddAddresses.text(ac[ab] as number));
+      else for (let i = 0; i < 8; i++) x = mix(x, ac[ab + i] as number);
+    }
+    if ((flags & ITEM_FLAG) !== 0) {
+      const rest = this.#items.get(slot);
+      x = mixText(mixText(x, rest?.genesisHash ?? ''), rest?.metadata ?? '');
+    }
+    this.#sum.change(x, sign);
+  }
+}
