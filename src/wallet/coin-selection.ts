@@ -1,0 +1,138 @@
+/**
+ * Which outpoints pay an amount. Pure: branch and bound for a sum that needs no change, then the smallest single coin that
+ * leaves sound change, then largest first. There are no fees by size on this chain, so what counts is: no change if
+ * possible, no dust as change, few inputs.
+ */
+
+export interface Selectable {
+  /** Raw units, or items. */
+  readonly amount: bigint;
+}
+
+export interface SelectionLimits {
+  /** Inputs of one transaction. */
+  readonly maxInputs: number;
+  /** Change below this is avoided where another choice exists. */
+  readonly dust: bigint;
+}
+
+export type Selection<T> =
+  | { readonly kind: 'found'; readonly coins: readonly T[]; readonly change: bigint }
+  /** All coins together are less than the target. */
+  | { readonly kind: 'short'; readonly total: bigint }
+  /** The funds suffice, but only with more inputs than one transaction may have; `reachable` is what it could pay. */
+  | { readonly kind: 'scattered'; readonly reachable: bigint };
+
+/** Coins that branch and bound looks at: the largest that do not exceed the target. */
+const WINDOW = 100;
+/** Inputs that a sum without change may cost. */
+const MAX_EXACT_INPUTS = 8;
+/** Steps of the search; about a millisecond. */
+const MAX_TRIES = 4_000;
+
+/** Selects from `coins`, which are in ascending order of amount, at least `target` (more than 0). */
+export function selectCoins<T extends Selectable>(
+  coins: readonly T[],
+  target: bigint,
+  limits: SelectionLimits,
+): Selection<T> {
+  const exact = exactSum(coins, target, Math.min(limits.maxInputs, MAX_EXACT_INPUTS));
+  if (exact) return found(exact, target);
+  const single = coins[lowerBound(coins, target + limits.dust)];
+  if (single && limits.maxInputs >= 1) return found([single], target);
+  return largestFirst(coins, target, limits);
+}
+
+/** Index of the first coin of at least `amount`. */
+export function lowerBound(coins: readonly Selectable[], amount: bigint): number {
+  let low = 0;
+  let high = coins.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const coin = coins[middle];
+    if (coin && coin.amount < amount) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function found<T extends Selectable>(coins: readonly T[], target: bigint): Selection<T> {
+  return { kind: 'found', coins, change: sum(coins) - target };
+}
+
+function sum(coins: readonly Selectable[]): bigint {
+  return coins.reduce((total, { amount }) => total + amount, 0n);
+}
+
+/** Coins that sum up to the target, or undefined when the search did not find any. */
+function exactSum<T extends Selectable>(coins: readonly T[], target: bigint, maxInputs: number): T[] | undefined {
+  const end = lowerBound(coins, target + 1n);
+  const window = coins.slice(Math.max(0, end - WINDOW), end).reverse();
+  // rest[i]: everything from i on; a branch that cannot reach the target any more is cut.
+  const rest = new Array<bigint>(window.length + 1).fill(0n);
+  for (let i = window.length - 1; i >= 0; i--) rest[i] = (rest[i + 1] ?? 0n) + (window[i]?.amount ?? 0n);
+  const chosen: T[] = [];
+  let tries = MAX_TRIES;
+
+  function search(from: number, missing: bigint): boolean {
+    if (missing === 0n) return chosen.length > 0;
+    if (chosen.length === maxInputs) return false;
+    for (let i = from; i < window.length; i++) {
+      const coin = window[i];
+      if (coin === undefined || (rest[i] ?? 0n) < missing || tries-- <= 0) return false;
+      // A coin like the one just left out leads to the same sums.
+      const same = i > from && window[i - 1]?.amount === coin.amount;
+      if (same || coin.amount > missing || coin.amount === 0n) continue;
+      chosen.push(coin);
+      if (search(i + 1, missing - coin.amount)) return true;
+      chosen.pop();
+    }
+    return false;
+  }
+
+  return search(0, target) ? chosen : undefined;
+}
+
+/** Fewest inputs; change of at least `dust` if the limits allow it. */
+function largestFirst<T extends Selectable>(
+  coins: readonly T[],
+  target: bigint,
+  { maxInputs, dust }: SelectionLimits,
+): Selection<T> {
+  const chosen: T[] = [];
+  let total = 0n;
+  for (let i = coins.length - 1; i >= 0 && chosen.length < maxInputs && total < target; i--) {
+    const coin = coins[i];
+    if (coin === undefined) break;
+    chosen.push(coin);
+    total += coin.amount;
+  }
+  if (total < target) {
+    return chosen.length === coins.length ? { kind: 'short', total } : { kind: 'scattered', reachable: total };
+  }
+  if (total - target >= dust || total === target) return found(shrinkLast(coins, chosen, total, target + dust), target);
+  // The change would be dust: one more coin makes it sound, if there is one and room for it.
+  const free = freeCoin(coins, chosen, dust - (total - target));
+  if (free && chosen.length < maxInputs) chosen.push(free);
+  return found(chosen, target);
+}
+
+/** The smallest coin of at least `amount` that is not chosen; chosen are the largest ones. */
+function freeCoin<T extends Selectable>(coins: readonly T[], chosen: readonly T[], amount: bigint): T | undefined {
+  const at = lowerBound(coins, amount);
+  return at < coins.length - chosen.length ? coins[at] : undefined;
+}
+
+/** The last coin gives way to the smallest that still does: large coins stay free for other payments. */
+function shrinkLast<T extends Selectable>(
+  coins: readonly T[],
+  chosen: readonly T[],
+  total: bigint,
+  enough: bigint,
+): readonly T[] {
+  const last = chosen.at(-1);
+  if (last === undefined) return chosen;
+  const before = chosen.slice(0, -1);
+  const smaller = freeCoin(coins, before, enough - (total - last.amount));
+  return smaller && smaller.amount < last.amount ? [...before, smaller] : chosen;
+}

@@ -1,0 +1,86 @@
+/** One outpoint of the wallet, its states, and its record on disk. */
+
+import { BincodeReader, BincodeWriter } from '../chain/bincode.js';
+import { readAsset, readOutPoint, writeAsset, writeOutPoint } from '../chain/codec.js';
+import type { Asset, OutPoint } from '../chain/types.js';
+import { compareUtf8 } from '../lib/bytes.js';
+
+/**
+ * - `expected`: an output of an own transaction that no block has yet; nothing may spend it.
+ * - `unspent`: in the set of the chain.
+ * - `reserved`: input of a payment that is being built; only ever in memory.
+ * - `pending`: input of an own transaction that no block has yet.
+ * - `spent`: for good.
+ */
+export type CoinState = 'expected' | 'unspent' | 'reserved' | 'pending' | 'spent';
+
+export interface Coin {
+  /** `outPointKey` of the outpoint. */
+  readonly key: string;
+  readonly outPoint: OutPoint;
+  /** With its genesis hash fixed (decision V6). */
+  readonly value: Asset;
+  readonly amount: bigint;
+  /** Empty for tokens, else the genesis hash. */
+  readonly assetId: string;
+  readonly address: string;
+  /** Number of the batch (block, refresh, payment) in which it came; orders the pages (decision V12). */
+  readonly arrival: number;
+  readonly locktime: bigint;
+  state: CoinState;
+  /** Hash of the own transaction that makes an `expected` or spends a `pending` coin; else null. */
+  by: string | null;
+}
+
+const STATES: readonly CoinState[] = ['expected', 'unspent', 'reserved', 'pending', 'spent'];
+
+export const TOKENS = '';
+
+/** What a coin is counted under: tokens, or items of one genesis hash. */
+export function assetIdOf(asset: Asset): string {
+  return asset.kind === 'token' ? TOKENS : (asset.genesisHash ?? '');
+}
+
+/** The order of pages: by arrival, then by outpoint (decision V12). */
+export function compareCoins(a: Coin, b: Coin): number {
+  return a.arrival - b.arrival || compareUtf8(a.outPoint.tHash, b.outPoint.tHash) || a.outPoint.n - b.outPoint.n;
+}
+
+// Encoding is synchronous, so one buffer serves every call.
+const scratch = new BincodeWriter();
+
+export function encodeCoin(coin: Coin): Uint8Array {
+  const to = scratch.reset();
+  to.u8(STATES.indexOf(coin.state));
+  writeOutPoint(to, coin.outPoint);
+  writeAsset(to, coin.value);
+  to.string(coin.address);
+  to.u64(BigInt(coin.arrival));
+  to.u64(coin.locktime);
+  to.optionalString(coin.by);
+  return to.toBytes();
+}
+
+export function decodeCoin(key: string, bytes: Uint8Array): Coin {
+  const from = new BincodeReader(bytes);
+  const state = STATES[from.u8()] ?? 'spent';
+  const outPoint = readOutPoint(from);
+  const value = readAsset(from);
+  const address = from.string();
+  const arrival = Number(from.u64());
+  const locktime = from.u64();
+  const by = from.optionalString();
+  from.end();
+  return {
+    key,
+    outPoint,
+    value,
+    amount: value.amount,
+    assetId: assetIdOf(value),
+    address,
+    arrival,
+    locktime,
+    state,
+    by,
+  };
+}

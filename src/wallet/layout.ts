@@ -1,0 +1,38 @@
+/**
+ * The key map of the wallet's store, and the only place that knows it.
+ *
+ *   v                 format version, and a box that only the right master key opens
+ *   m                 counters: block number, arrivals, spent outpoints, payments; the address for rewards
+ *   k <address>       a key pair, sealed under the master key
+ *   u <outpoint>      an outpoint that is not spent for good
+ *   s <u64>           a spent outpoint, in the order in which they were spent
+ *   p <u64>           an own transaction and its state, in the order in which they were made
+ *   d <day><node key> donations to a peer on a day (UTC)
+ */
+
+import { prefixKey, readU64, textKey, u64Key } from '../db/keys.js';
+import { asBuffer } from '../lib/bytes.js';
+
+/** Version of this key map and of the records behind the keys. */
+export const STORE_FORMAT = 1;
+
+export const PREFIX = { key: 'k', outpoint: 'u', spent: 's', payment: 'p', donation: 'd' } as const;
+
+export const FORMAT_KEY: Uint8Array = prefixKey('v');
+export const META_KEY: Uint8Array = prefixKey('m');
+
+export const addressKey = (address: string): Uint8Array => textKey(PREFIX.key, address);
+export const outpointRecordKey = (outpoint: string): Uint8Array => textKey(PREFIX.outpoint, outpoint);
+export const spentKey = (number: number): Uint8Array => u64Key(PREFIX.spent, number);
+export const paymentKey = (number: number): Uint8Array => u64Key(PREFIX.payment, number);
+export const donationKey = (day: string, nodeKey: string): Uint8Array => textKey(PREFIX.donation, `${day}${nodeKey}`);
+
+/** The text after the prefix. */
+export function keyText(key: Uint8Array): string {
+  return asBuffer(key).toString('utf8', 1);
+}
+
+/** The number after the prefix. */
+export function keyNumber(key: Uint8Array): number {
+  return readU64(key, 1);
+}

@@ -1,0 +1,53 @@
+/** The counters of the wallet: one small record that is written together with what they count. */
+
+import { type Static, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import type { Kv } from '../db/kv.js';
+import { fromUtf8, utf8 } from '../lib/bytes.js';
+import { TesseraError } from '../lib/errors.js';
+import { META_KEY } from './layout.js';
+import type { StagedWrites } from './staged-writes.js';
+
+const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+const MetaRecord = Type.Object({
+  /** Last block that the fund book has taken in; -1 before the first. */
+  block: Type.Integer({ minimum: -1, maximum: Number.MAX_SAFE_INTEGER }),
+  arrivals: Count,
+  spent: Count,
+  payments: Count,
+  rewardAddress: Type.Union([Type.String(), Type.Null()]),
+  /** True once the seeds of the configuration were loaded. */
+  seeded: Type.Boolean(),
+});
+
+export type Meta = Static<typeof MetaRecord>;
+
+export interface MetaStore {
+  readonly current: Readonly<Meta>;
+  /** Changes members and stages the record. */
+  update(change: Partial<Meta>): void;
+}
+
+/** Throws `wallet_unreadable` when the record is not one. */
+export async function openMeta(kv: Kv, writes: StagedWrites): Promise<MetaStore> {
+  let current = await readMeta(kv);
+  return {
+    get current() {
+      return current;
+    },
+    update(change) {
+      current = { ...current, ...change };
+      writes.put(META_KEY, utf8(JSON.stringify(current)));
+    },
+  };
+}
+
+async function readMeta(kv: Kv): Promise<Meta> {
+  const bytes = await kv.get(META_KEY);
+  if (bytes === undefined) return { block: -1, arrivals: 0, spent: 0, payments: 0, rewardAddress: null, seeded: false };
+  const record: unknown = JSON.parse(fromUtf8(bytes));
+  if (!Value.Check(MetaRecord, record)) {
+    throw new TesseraError('wallet_unreadable', 'the counters of the wallet are damaged; restore it from a backup');
+  }
+  return record;
+}

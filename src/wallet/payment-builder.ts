@@ -1,0 +1,134 @@
+/**
+ * From chosen coins to signed transactions: payments of tokens or items, merges, item creations and the halves of two-way
+ * trades. Each input is signed with the address version of its own key, so that coins of every kind of address can be
+ * spent (node.md §12, quirk 13). The functions decide nothing: which coins are spent and where change goes is given.
+ */
+
+import { addressOf, hasValidAddressLength } from '../chain/address.js';
+import { genesisHashOf, itemAsset, tokenAsset } from '../chain/assets.js';
+import { MAX_METADATA_BYTES, NETWORK_VERSION, U64_MAX } from '../chain/constants.js';
+import { createAssetScript, pay2pkhScript } from '../chain/script/builders.js';
+import { assetSignable, outputsPreimage, signableOf } from '../chain/signable.js';
+import type {
+  Asset,
+  DruidExpectation,
+  DruidInfo,
+  GenesisHashSpec,
+  OutPoint,
+  Transaction,
+  TxIn,
+  TxOut,
+} from '../chain/types.js';
+import { sign } from '../crypto/ed25519.js';
+import { utf8Length } from '../lib/bytes.js';
+import { TesseraError } from '../lib/errors.js';
+import { TOKENS } from './coin.js';
+import type { SigningKey } from './key-ring.js';
+
+/** Largest amount of a payment: the API's int64 (decision V14). */
+export const MAX_PAYMENT = 2n ** 63n - 1n;
+
+/** What an input needs to be signed. */
+export interface SpentCoin {
+  readonly outPoint: OutPoint;
+  readonly address: string;
+}
+
+export type SigningKeys = ReadonlyMap<string, SigningKey>;
+
+export interface PaymentPlan {
+  readonly inputs: readonly SpentCoin[];
+  readonly to: string;
+  readonly asset: Asset;
+  readonly locktime: bigint;
+  /** Left out when the inputs are exactly the amount. */
+  readonly change: { readonly amount: bigint; readonly address: string } | null;
+}
+
+/** Throws `payment_refused` with the reason unless the address, amount and locktime can be paid (decision V14). */
+export function checkPayment(address: string, amount: bigint, locktime: bigint): void {
+  checkAmount(amount);
+  if (!isWellFormed(address) || !hasValidAddressLength(address)) {
+    const length = utf8Length(address);
+    throw refused(`an address has 32 or 64 bytes, but the one to pay to has ${length}`);
+  }
+  if (locktime < 0n || locktime > U64_MAX) throw refused('the locktime must be between 0 and 2^64-1');
+}
+
+function checkAmount(amount: bigint): void {
+  if (amount <= 0n) throw refused('the amount must be at least 1');
+  if (amount > MAX_PAYMENT) throw refused(`the amount must be at most ${MAX_PAYMENT} (2^63-1)`);
+}
+
+/** The asset of a payment: tokens for the id of tokens, else items with this genesis hash; spent items carry no metadata. */
+export function assetOf(assetId: string, amount: bigint): Asset {
+  return assetId === TOKENS ? tokenAsset(amount) : itemAsset(amount, assetId);
+}
+
+/** A signed payment of tokens or items: the payment first, then the change. */
+export function buildPayment(plan: PaymentPlan, keys: SigningKeys): Transaction {
+  return assemble(signInputs(plan.inputs, paymentOutputs(plan), keys), paymentOutputs(plan), null);
+}
+
+/**
+ * One half of a two-way trade: pays as `buildPayment` does and states what it expects in return (chain.md §6). What the
+ * other party must name as `from` in its own expectation is `txInsAddress` of the half's inputs, as signed here.
+ */
+export function buildTradeHalf(
+  plan: PaymentPlan,
+  trade: { readonly druid: string; readonly expectations: readonly DruidExpectation[] },
+  keys: SigningKeys,
+): Transaction {
+  const outputs = paymentOutputs(plan);
+  const druidInfo: DruidInfo = { ...trade, participants: 2n, genesisHash: null };
+  return assemble(signInputs(plan.inputs, outputs, keys), outputs, druidInfo);
+}
+
+/** A signed item creation to the key's own address. Throws `payment_refused` for a bad amount or metadata over 800 bytes. */
+export function buildItemCreation(
+  request: { readonly spec: GenesisHashSpec; readonly amount: bigint; readonly metadata: string | null },
+  blockNum: bigint,
+  key: SigningKey,
+): Transaction {
+  checkAmount(request.amount);
+  const { metadata } = request;
+  if (metadata !== null && (!isWellFormed(metadata) || utf8Length(metadata) > MAX_METADATA_BYTES)) {
+    throw refused(`metadata must be UTF-8 text of at most ${MAX_METADATA_BYTES} bytes; it has ${utf8Length(metadata)}`);
+  }
+  const asset = itemAsset(request.amount, genesisHashOf(request.spec), metadata);
+  const signable = assetSignable(asset);
+  const script = createAssetScript(blockNum, signable, sign(key.seed, signable), key.publicKey);
+  const output: TxOut = { value: asset, locktime: 0n, scriptPublicKey: addressOf(key.publicKey, key.version) };
+  return assemble([{ previousOut: null, script }], [output], null);
+}
+
+function paymentOutputs({ to, asset, locktime, change }: PaymentPlan): TxOut[] {
+  const payment: TxOut = { value: asset, locktime, scriptPublicKey: to };
+  if (change === null) return [payment];
+  const rest = asset.kind === 'token' ? tokenAsset(change.amount) : itemAsset(change.amount, asset.genesisHash);
+  return [payment, { value: rest, locktime: 0n, scriptPublicKey: change.address }];
+}
+
+function signInputs(inputs: readonly SpentCoin[], outputs: readonly TxOut[], keys: SigningKeys): TxIn[] {
+  const preimage = outputsPreimage(outputs);
+  return inputs.map(({ outPoint, address }) => {
+    const key = keys.get(address);
+    if (key === undefined) throw new TesseraError('payment_refused', `the wallet has no key for ${address}`);
+    const signable = signableOf(preimage, outPoint);
+    const script = pay2pkhScript(signable, sign(key.seed, signable), key.publicKey, key.version);
+    return { previousOut: outPoint, script };
+  });
+}
+
+function assemble(inputs: readonly TxIn[], outputs: readonly TxOut[], druidInfo: DruidInfo | null): Transaction {
+  return { inputs, outputs, version: BigInt(NETWORK_VERSION), fees: [], druidInfo };
+}
+
+/** False for a text with half a surrogate pair, which has no UTF-8 form. */
+function isWellFormed(text: string): boolean {
+  return !/\p{Surrogate}/u.test(text);
+}
+
+function refused(reason: string): TesseraError {
+  return new TesseraError('payment_refused', reason);
+}

@@ -1,0 +1,368 @@
+/**
+ * The wallet of a node: keys, funds and own transactions behind one interface, for the API (`WalletService`), for the user
+ * service, which sends what is queued and reports what the chain says, and for the miner, which asks for addresses. It
+ * knows no network. Every write is durable when its promise resolves.
+ */
+
+import { addressOf } from '../chain/address.js';
+import { tokenAsset } from '../chain/assets.js';
+import { outPointKey } from '../chain/transaction.js';
+import type { FullBlock, Transaction } from '../chain/types.js';
+import type { ScryptCost } from '../crypto/scrypt.js';
+import type { Kv } from '../db/kv.js';
+import type { Clock } from '../lib/clock.js';
+import { errorMessage, TesseraError } from '../lib/errors.js';
+import type { Logger } from '../lib/logger.js';
+import { createMutex } from '../lib/mutex.js';
+import type { Random } from '../lib/random.js';
+import { createSignal, type Signal } from '../lib/signal.js';
+import { checkBlock } from './block-check.js';
+import { type DonationLimits, openDonationLedger } from './donation-ledger.js';
+import { type BlockOutcome, type FundTotals, groupByAddress, openFundBook, type Utxo } from './fund-book.js';
+import { createGuessLimiter } from './guess-limiter.js';
+import { openKeyRing } from './key-ring.js';
+import { openKeystore } from './keystore.js';
+import { FORMAT_KEY } from './layout.js';
+import { openMeta } from './meta.js';
+import { type OwnTransaction, openOutgoing } from './outgoing.js';
+import { createPayments, type ItemOrder, type PaymentOrder } from './payments.js';
+import type { WalletSeed } from './seeds.js';
+import type { KeyPairRecord, WalletService } from './service.js';
+import { createStagedWrites } from './staged-writes.js';
+
+/** Inputs of one transaction: about 200 KB and 30 ms of signing. */
+const DEFAULT_MAX_INPUTS = 500;
+/** Raw units: a thousandth of a display token. Change below it is avoided where possible. */
+const DEFAULT_DUST = 72_072n;
+
+export interface WalletOptions {
+  /** Path of the keystore file. */
+  readonly keystoreFile: string;
+  /** Opens the wallet, or becomes its passphrase when it is new. */
+  readonly passphrase: string;
+  /** A new wallet may have a blank passphrase: development networks only (decision V25). */
+  readonly allowBlankPassphrase: boolean;
+  /** Merge small outputs when more spendable token outputs than this are held; null never does. */
+  readonly aggregateAbove: number | null;
+  readonly maxInputs?: number;
+  /** Raw units. */
+  readonly dust?: bigint;
+  /** Funds and keys that a new wallet starts with (development and test networks). */
+  readonly seeds?: readonly WalletSeed[];
+  readonly seedKeyPairs?: ReadonlyMap<string, KeyPairRecord>;
+  /** Cost of new seals; tests only. */
+  readonly scryptCost?: ScryptCost;
+}
+
+export interface WalletModules {
+  /** The wallet's own store; the wallet does not close it. */
+  readonly kv: Kv;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+/** Asks the chain for the outpoints of addresses; resolves when the request is on its way. */
+export type Refresher = (addresses: readonly string[]) => Promise<void>;
+
+export interface Wallet extends WalletService {
+  /** Throws `wrong_passphrase`; guessing is slowed (decisions V14, V26). */
+  verifyPassphrase(passphrase: string): Promise<void>;
+  /** Throws `payment_refused`, `insufficient_funds` or `wallet_write_failed`. */
+  pay(order: PaymentOrder): Promise<OwnTransaction>;
+  /** As `pay`, counted as a donation to the peer; undefined when a limit is reached. */
+  donate(order: PaymentOrder, nodeKey: string, limits: DonationLimits): Promise<OwnTransaction | undefined>;
+  createItem(order: ItemOrder): Promise<OwnTransaction>;
+
+  /** Every own address. */
+  addresses(): readonly string[];
+  owns(address: string): boolean;
+  /** True when the address holds something that is not spent. */
+  isUsed(address: string): boolean;
+  totals(): FundTotals;
+  readonly blockNum: number;
+
+  /** Own transactions that are queued or sent. */
+  inFlight(): readonly OwnTransaction[];
+  /** Own transactions with their states, oldest first. */
+  history(): Promise<readonly OwnTransaction[]>;
+  takeQueued(): OwnTransaction | undefined;
+  putBack(hash: string): void;
+  /** The mempool has admitted it. */
+  markSent(hash: string): Promise<void>;
+  /** It must be sent again. */
+  requeue(hash: string): Promise<void>;
+  /** The mempool has refused it for good: inputs come back (V13). Resolves with the addresses of the inputs. */
+  markRejected(hash: string, reason: string): Promise<readonly string[]>;
+  /** It is in a block that this wallet has not seen. Refresh first. */
+  markConfirmed(hash: string): Promise<void>;
+  /** True when the chain's set, as last told, still has every input of it. */
+  inputsExist(utxos: readonly Utxo[], transaction: Transaction): boolean;
+
+  /** Throws `protocol_violation` for a block that is not what it says. */
+  applyBlock(block: FullBlock, hash: string): Promise<BlockOutcome>;
+  /** False when the answer is older than what the wallet knows: ask again. */
+  replaceAddresses(addresses: readonly string[], utxos: readonly Utxo[], blockNum: number): Promise<boolean>;
+  /** All addresses were refreshed as of this block. */
+  advanceTo(blockNum: number): Promise<void>;
+
+  /** Who does refreshes; without one `refresh` throws `refresh_failed`. */
+  setRefresher(refresher: Refresher | null): void;
+  readonly rewards: {
+    /** A durable address for the next mining reward; a new one after each reward. */
+    address(): Promise<string>;
+  };
+  /** An own transaction can be sent. */
+  readonly queued: Signal<OwnTransaction>;
+  /** An own transaction was confirmed or rejected. */
+  readonly settled: Signal<OwnTransaction>;
+  readonly changed: Signal<FundTotals>;
+  /** Writes what is staged and wipes the keys from memory. */
+  close(): Promise<void>;
+}
+
+/** Opens the wallet, or makes it. Throws `wrong_passphrase`, `wallet_unreadable`, `blank_passphrase`, `malformed_key_pair`. */
+export async function createWallet(options: WalletOptions, modules: WalletModules): Promise<Wallet> {
+  const { kv, clock, random, logger } = modules;
+  const writes = createStagedWrites(kv);
+  const guesses = createGuessLimiter(clock);
+  const keystoreOptions = {
+    file: options.keystoreFile,
+    passphrase: options.passphrase,
+    createIfMissing: (await kv.get(FORMAT_KEY)) === undefined,
+    allowBlankPassphrase: options.allowBlankPassphrase,
+    ...(options.scryptCost ? { scryptCost: options.scryptCost } : {}),
+  };
+  const keystore = await openKeystore(keystoreOptions, { random, guesses });
+  const keys = await openKeyRing({ kv, writes, keystore, random });
+  const meta = await openMeta(kv, writes);
+  const book = await openFundBook({ kv, writes, meta, owns: (address) => keys.addresses.has(address) });
+  const outgoing = await openOutgoing(kv, writes, meta);
+  const donations = await openDonationLedger(kv, writes, clock);
+  const limits = { maxInputs: options.maxInputs ?? DEFAULT_MAX_INPUTS, dust: options.dust ?? DEFAULT_DUST };
+  const payments = createPayments(
+    { limits, aggregateAbove: options.aggregateAbove },
+    { book, keys, outgoing, writes, meta, clock },
+  );
+
+  const onListenerError = (error: unknown): void => {
+    logger.error({ error: errorMessage(error) }, 'a listener of the wallet failed');
+  };
+  const queued = createSignal<OwnTransaction>(onListenerError);
+  const settled = createSignal<OwnTransaction>(onListenerError);
+  const changed = createSignal<FundTotals>(onListenerError);
+  const merges = createMutex();
+  let refresher: Refresher | null = null;
+  let closed = false;
+
+  function checkOpen(): void {
+    if (closed) throw new TesseraError('shutting_down', 'the wallet is closed');
+  }
+
+  async function queue(make: Promise<OwnTransaction>): Promise<OwnTransaction> {
+    const made = await make;
+    queued.emit(made);
+    changed.emit(book.totals());
+    return made;
+  }
+
+  /** Makes the changes durable and tells of them. */
+  async function commit(done: readonly OwnTransaction[] = []): Promise<void> {
+    await writes.flush();
+    for (const transaction of done) settled.emit(transaction);
+    changed.emit(book.totals());
+  }
+
+  function settle(hash: string, state: 'confirmed' | 'rejected', reason = ''): readonly OwnTransaction[] {
+    const entry = outgoing.mark(hash, state, reason);
+    return entry ? [entry] : [];
+  }
+
+  /** Joins small coins in the background, one merge after the other. */
+  function mergeLater(): void {
+    void merges.run(async () => {
+      if (closed) return;
+      try {
+        for (const made of await payments.merge()) queued.emit(made);
+      } catch (error) {
+        logger.warn({ error: errorMessage(error) }, 'small outputs could not be merged; the next block tries again');
+      }
+    });
+  }
+
+  async function requestRefresh(addresses: readonly string[]): Promise<void> {
+    if (refresher === null) throw new TesseraError('refresh_failed', 'no mempool node is linked; try again later');
+    try {
+      await refresher(addresses);
+    } catch (cause) {
+      throw new TesseraError('refresh_failed', `the refresh could not be requested: ${errorMessage(cause)}`, { cause });
+    }
+  }
+
+  function loadSeeds(): void {
+    const pairs = new Map(options.seedKeyPairs ?? []);
+    const seeds = options.seeds ?? [];
+    for (const { keyPair } of seeds) pairs.set(addressOf(keyPair.publicKey, keyPair.addressVersion), keyPair);
+    keys.importPairs(pairs);
+    for (const { outPoint, keyPair, amount } of seeds) {
+      const scriptPublicKey = addressOf(keyPair.publicKey, keyPair.addressVersion);
+      book.add(outPoint, { value: tokenAsset(amount), locktime: 0n, scriptPublicKey });
+    }
+    meta.update({ seeded: true });
+  }
+
+  if (!meta.current.seeded) {
+    loadSeeds();
+    await writes.flush();
+  }
+
+  const concerns = ({ outputs, fees }: Transaction): boolean =>
+    [...outputs, ...fees].some(({ scriptPublicKey: to }) => to !== null && keys.addresses.has(to));
+
+  return {
+    async info({ page, spent }) {
+      const list = spent === true ? await book.spent() : book.unspent(page);
+      const { running, available, locked } = book.totals();
+      return { addresses: groupByAddress(list), running, available, locked, items: book.items() };
+    },
+    async newAddress() {
+      checkOpen();
+      const address = keys.create();
+      await writes.flush();
+      return address;
+    },
+    exportKeyPairs: async () => {
+      checkOpen();
+      return keys.exportPairs();
+    },
+    async importKeyPairs(pairs) {
+      checkOpen();
+      const imported = keys.importPairs(pairs);
+      await writes.flush();
+      if (imported.length > 0) await requestRefresh(imported);
+      return imported;
+    },
+    changePassphrase: (oldPassphrase, newPassphrase) => keystore.changePassphrase(oldPassphrase, newPassphrase),
+    async outgoing() {
+      return (await outgoing.history()).map(({ hash, transaction }) => [hash, transaction] as const);
+    },
+    async refresh(target) {
+      checkOpen();
+      if ('addresses' in target && target.addresses.length === 0) {
+        throw new TesseraError('no_addresses', 'addresses must not be empty');
+      }
+      const wanted = 'all' in target ? [...keys.addresses.keys()] : target.addresses;
+      // Addresses of others are nothing to this wallet; asking for them would only tell the mempool node about them.
+      await requestRefresh([...new Set(wanted)].filter((address) => keys.addresses.has(address)));
+    },
+
+    verifyPassphrase: (passphrase) => keystore.verify(passphrase),
+    async pay(order) {
+      checkOpen();
+      return queue(payments.pay(order));
+    },
+    async donate(order, nodeKey, donationLimits) {
+      checkOpen();
+      if (!donations.take(nodeKey, donationLimits)) return undefined;
+      try {
+        return await queue(payments.pay({ ...order, kind: 'donation' }));
+      } catch (error) {
+        donations.giveBack(nodeKey);
+        throw error;
+      }
+    },
+    async createItem(order) {
+      checkOpen();
+      return queue(payments.createItem(order));
+    },
+
+    addresses: () => [...keys.addresses.keys()],
+    owns: (address) => keys.addresses.has(address),
+    isUsed: (address) => book.isUsed(address),
+    totals: () => book.totals(),
+    get blockNum() {
+      return book.blockNum;
+    },
+
+    inFlight: () => [...outgoing.inFlight()],
+    history: () => outgoing.history(),
+    takeQueued: () => outgoing.takeQueued(),
+    putBack: (hash) => outgoing.putBack(hash),
+    async markSent(hash) {
+      if (outgoing.mark(hash, 'sent')) await writes.flush();
+    },
+    async requeue(hash) {
+      const entry = outgoing.mark(hash, 'queued');
+      if (entry === undefined) return;
+      await writes.flush();
+      queued.emit(entry);
+    },
+    async markRejected(hash, reason) {
+      const entry = outgoing.get(hash);
+      if (entry === undefined) return [];
+      const addresses = book.release(hash, entry.transaction);
+      await commit(settle(hash, 'rejected', reason));
+      return addresses;
+    },
+    async markConfirmed(hash) {
+      const entry = outgoing.get(hash);
+      if (entry === undefined) return;
+      book.settle(hash, entry.transaction);
+      await commit(settle(hash, 'confirmed'));
+    },
+    inputsExist(utxos, { inputs }) {
+      const present = new Set(utxos.map(([outPoint]) => outPointKey(outPoint)));
+      return inputs.every(({ previousOut }) => previousOut === null || present.has(outPointKey(previousOut)));
+    },
+
+    async applyBlock(block, hash) {
+      checkOpen();
+      checkBlock(block, hash, concerns);
+      const outcome = book.applyBlock(block);
+      if (outcome !== 'applied') return outcome;
+      const rewarded = block.miningTransaction.outputs.some(
+        (output) => output.scriptPublicKey === meta.current.rewardAddress,
+      );
+      if (meta.current.rewardAddress !== null && rewarded) meta.update({ rewardAddress: null });
+      await commit(block.block.transactions.flatMap((name) => settle(name, 'confirmed')));
+      mergeLater();
+      return outcome;
+    },
+    async replaceAddresses(addresses, utxos, blockNum) {
+      checkOpen();
+      const own = new Set(addresses.filter((address) => keys.addresses.has(address)));
+      if (!book.replaceAddresses(own, utxos, blockNum)) return false;
+      await commit();
+      return true;
+    },
+    async advanceTo(blockNum) {
+      checkOpen();
+      book.advanceTo(blockNum);
+      await commit();
+      mergeLater();
+    },
+
+    setRefresher(next) {
+      refresher = next;
+    },
+    rewards: {
+      async address() {
+        checkOpen();
+        const address = meta.current.rewardAddress ?? keys.create();
+        if (meta.current.rewardAddress === null) meta.update({ rewardAddress: address });
+        await writes.flush();
+        return address;
+      },
+    },
+    queued,
+    settled,
+    changed,
+    async close() {
+      if (closed) return;
+      closed = true;
+      guesses.close();
+      await merges.run(() => undefined);
+      await writes.flush().finally(() => keystore.close());
+    },
+  };
+}
