@@ -1,0 +1,222 @@
+/**
+ * The bytes of frames. A text frame is a control record in JSON: handshake, heartbeat, farewell. A binary frame is a
+ * message: u32le length of the JSON envelope ‖ envelope `{t, id?, re?, b}` ‖ attachment, where `id` marks a request and
+ * `re` its answer. Whatever comes in is checked here against a compiled schema; all else is a `protocol_violation`.
+ */
+
+import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler';
+import { asBuffer } from '../lib/bytes.js';
+import { TesseraError } from '../lib/errors.js';
+import { MAX_ADDRESS_LENGTH } from './address.js';
+import { MESSAGES, type MessageType } from './messages.js';
+import type { Message, NodeRole } from './network.js';
+
+/** Version of the protocol between nodes; two nodes must have the same. */
+export const PROTOCOL_VERSION = 1;
+
+/** Bytes of the largest envelope: a list of 1,000 statuses with their reasons, escaped. */
+export const MAX_ENVELOPE_BYTES = 4 * 1024 * 1024;
+/** Characters of the largest control record. */
+const MAX_CONTROL_LENGTH = 8 * 1024;
+/** Characters of a reason; what is longer is cut when sent. */
+export const MAX_REASON_LENGTH = 500;
+const LENGTH_BYTES = 4;
+
+const hexOf = (bytes: number) => Type.String({ pattern: `^[0-9a-f]{${bytes * 2}}$` });
+
+export const NodeRoleSchema = Type.Union([
+  Type.Literal('mempool'),
+  Type.Literal('storage'),
+  Type.Literal('miner'),
+  Type.Literal('user'),
+]);
+
+/** First record of each side. */
+export const Hello = Type.Object({
+  k: Type.Literal('hello'),
+  protocol: Type.Literal(PROTOCOL_VERSION),
+  network: Type.String({ minLength: 1, maxLength: 64 }),
+  role: NodeRoleSchema,
+  /** `host:port` where the sender says it accepts links. */
+  address: Type.String({ minLength: 3, maxLength: MAX_ADDRESS_LENGTH }),
+  node_key: hexOf(32),
+  nonce: hexOf(32),
+});
+export type Hello = Static<typeof Hello>;
+
+/** Second record of each side: what it proves over both hellos. */
+export const Proof = Type.Object({
+  k: Type.Literal('proof'),
+  signature: hexOf(64),
+  /** Absent when the sender has no network secret. */
+  mac: Type.Optional(hexOf(32)),
+});
+export type Proof = Static<typeof Proof>;
+
+/** Third record of each side: the other one is accepted, messages may come. */
+const Ready = Type.Object({ k: Type.Literal('ready') });
+const Ping = Type.Object({ k: Type.Literal('ping') });
+const Pong = Type.Object({ k: Type.Literal('pong') });
+
+/** Why a connection is being closed. `duplicate`: there is a link to this node key already. */
+const Bye = Type.Object({
+  k: Type.Literal('bye'),
+  reason: Type.String({ maxLength: 1_000 }),
+  duplicate: Type.Optional(Type.Boolean()),
+});
+
+const CONTROLS = {
+  hello: TypeCompiler.Compile(Hello),
+  proof: TypeCompiler.Compile(Proof),
+  ready: TypeCompiler.Compile(Ready),
+  ping: TypeCompiler.Compile(Ping),
+  pong: TypeCompiler.Compile(Pong),
+  bye: TypeCompiler.Compile(Bye),
+} as const;
+
+export type Control =
+  | Hello
+  | Proof
+  | Static<typeof Ready>
+  | Static<typeof Ping>
+  | Static<typeof Pong>
+  | Static<typeof Bye>;
+
+const Envelope = Type.Object({
+  t: Type.String({ maxLength: 64 }),
+  id: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
+  re: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
+  b: Type.Unknown(),
+});
+const envelopeCheck = TypeCompiler.Compile(Envelope);
+
+const bodyChecks = new Map<string, TypeCheck<TSchema>>(
+  Object.entries(MESSAGES).map(([type, spec]) => [type, TypeCompiler.Compile(spec.body as TSchema)]),
+);
+
+/** Who sends, as far as the rules of a message care. */
+export interface Sender {
+  readonly role: NodeRole;
+  readonly trusted: boolean;
+}
+
+export interface Envelope {
+  readonly message: Message;
+  /** Set on a request. */
+  readonly id: number | undefined;
+  /** Set on the answer to the request with this id. */
+  readonly re: number | undefined;
+}
+
+export function violation(message: string): TesseraError {
+  return new TesseraError('protocol_violation', message);
+}
+
+export function encodeControl(control: Control): string {
+  if (control.k !== 'bye') return JSON.stringify(control);
+  return JSON.stringify({ ...control, reason: control.reason.slice(0, MAX_REASON_LENGTH) });
+}
+
+/** Throws `protocol_violation`; a hello of another protocol version says so before anything else is looked at. */
+export function decodeControl(text: string): Control {
+  if (text.length > MAX_CONTROL_LENGTH)
+    throw violation(`a control record has at most ${MAX_CONTROL_LENGTH} characters`);
+  const record = parseJson(text, 'a control record');
+  const kind = memberOf(record, 'k');
+  if (kind === 'hello') checkProtocol(memberOf(record, 'protocol'));
+  const check =
+    typeof kind === 'string' && Object.hasOwn(CONTROLS, kind) ? CONTROLS[kind as keyof typeof CONTROLS] : null;
+  if (check === null) throw violation('a control record of an unknown kind');
+  if (!check.Check(record)) throw violation(`${String(kind)}: ${firstError(check, record)}`);
+  return record as Control;
+}
+
+function checkProtocol(version: unknown): void {
+  if (version === PROTOCOL_VERSION) return;
+  const theirs = typeof version === 'number' ? `protocol ${version}` : 'another protocol';
+  throw violation(
+    `this node speaks peer protocol ${PROTOCOL_VERSION}, the other ${theirs}: run the same release on both nodes`,
+  );
+}
+
+/**
+ * The bytes of a message. Throws `internal_error` when the body or the attachment breaks the type's own bounds: that is a
+ * mistake of this node, found before the peer closes the link over it.
+ */
+export function encodeMessage(
+  type: MessageType,
+  body: unknown,
+  attachment: Uint8Array,
+  marks: { readonly id?: number; readonly re?: number },
+  sender: Sender,
+): Uint8Array {
+  try {
+    checkMessage(type, body, attachment.length, sender);
+  } catch (cause) {
+    const text = cause instanceof Error ? cause.message : '';
+    throw new TesseraError('internal_error', `this node must not send this: ${text}`, { cause });
+  }
+  const json = Buffer.from(JSON.stringify({ t: type, ...marks, b: body }), 'utf8');
+  if (json.length > MAX_ENVELOPE_BYTES) throw new TesseraError('internal_error', `${type}: the envelope is too large`);
+  const frame = Buffer.allocUnsafe(LENGTH_BYTES + json.length + attachment.length);
+  frame.writeUInt32LE(json.length, 0);
+  frame.set(json, LENGTH_BYTES);
+  frame.set(attachment, LENGTH_BYTES + json.length);
+  return frame;
+}
+
+/** The checked message of a binary frame; its attachment is a view of the frame. Throws `protocol_violation`. */
+export function decodeMessage(frame: Uint8Array, sender: Sender): Envelope {
+  const bytes = asBuffer(frame);
+  if (bytes.length < LENGTH_BYTES) throw violation('a message frame is shorter than its length field');
+  const jsonLength = bytes.readUInt32LE(0);
+  if (jsonLength > MAX_ENVELOPE_BYTES) throw violation(`an envelope has at most ${MAX_ENVELOPE_BYTES} bytes`);
+  const end = LENGTH_BYTES + jsonLength;
+  if (end > bytes.length) throw violation('a message frame is shorter than its envelope');
+  const envelope = parseJson(bytes.toString('utf8', LENGTH_BYTES, end), 'an envelope');
+  if (!envelopeCheck.Check(envelope)) throw violation(`an envelope: ${firstError(envelopeCheck, envelope)}`);
+  if (envelope.id !== undefined && envelope.re !== undefined)
+    throw violation('a message is a request and an answer at once');
+  const attachment = bytes.subarray(end);
+  const type = checkMessage(envelope.t, envelope.b, attachment.length, sender);
+  // The schema of the type has just been held against the body.
+  const message = { type, body: envelope.b, attachment } as Message;
+  return { message, id: envelope.id, re: envelope.re };
+}
+
+function checkMessage(type: string, body: unknown, attachmentLength: number, sender: Sender): MessageType {
+  const check = bodyChecks.get(type);
+  if (check === undefined) throw violation(`"${type}" is not a message of this protocol`);
+  const known = type as MessageType;
+  const spec = MESSAGES[known];
+  if (!(spec.from as readonly NodeRole[]).includes(sender.role)) {
+    throw violation(`${type} is not a message that a ${sender.role} node may send`);
+  }
+  if (spec.trusted && !sender.trusted) {
+    throw violation(`${type} needs a link that has proven network.secret: set the same network.secret on both nodes`);
+  }
+  if (attachmentLength > spec.maxAttachment) {
+    throw violation(`${type}: ${attachmentLength} bytes are attached, ${spec.maxAttachment} are allowed`);
+  }
+  if (!check.Check(body)) throw violation(`${type}: ${firstError(check, body)}`);
+  return known;
+}
+
+function parseJson(text: string, what: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw violation(`${what} is not JSON`);
+  }
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+}
+
+/** Where and what; never the value, which is the other side's. */
+function firstError(check: TypeCheck<TSchema>, value: unknown): string {
+  const error = check.Errors(value).First();
+  return error ? `${error.path.slice(0, 64) || 'the body'}: ${error.message}` : 'not as the schema asks';
+}

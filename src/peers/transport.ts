@@ -1,0 +1,52 @@
+/**
+ * What links are built on: ordered, reliable frames between two ends. Implementations: WebSocket (`websocket-transport.ts`)
+ * and memory (`memory-transport.ts`); both pass the same contract tests. A transport knows nothing of roles or messages.
+ */
+
+import type { HostAndPort } from './address.js';
+
+/** A text frame carries control, a binary frame a message. */
+export type Frame = string | Uint8Array;
+
+/** Bytes of the largest frame: the largest attachment of any message, the largest envelope, and room. */
+export const MAX_FRAME_BYTES = 72 * 1024 * 1024;
+
+/** Bytes that a connection may send in all before `liftGuard`: a handshake, with room. */
+export const GUARD_BYTES = 64 * 1024;
+
+/** Why a connection ends that sends more than that. */
+export const GUARD_REASON = `more than ${GUARD_BYTES} bytes before the handshake was done`;
+
+/** One end of an open connection. */
+export interface Connection {
+  /** Where the other end is, for logs; proves nothing. */
+  readonly remote: string;
+  /** Bytes given to `send` that have not left this process. */
+  readonly bufferedAmount: number;
+  /** Bytes received so far, those of unfinished frames included. */
+  readonly bytesReceived: number;
+  /** Queues a frame; frames arrive in the order sent. Does nothing when closed. */
+  send(frame: Frame): void;
+  /** Sets the listener for frames, in place of the one before. Frames that came earlier are delivered to the first one. */
+  onMessage(listener: (frame: Frame) => void): void;
+  /** Adds a listener for the end of the connection; each is called once, with a reason for the log, also when it is late. */
+  onClose(listener: (reason: string) => void): void;
+  /** Until this is called, more than `GUARD_BYTES` received close the connection: a stranger gets no large buffers. */
+  liftGuard(): void;
+  /** Sends what is queued and closes; cuts off when that takes longer than a second. */
+  close(): void;
+}
+
+export interface Listener {
+  /** Host and port that are in use (the real port when 0 was asked for). */
+  readonly address: HostAndPort;
+  /** Accepts no more; resolves when the port is free. Connections already accepted are closed too. */
+  close(): Promise<void>;
+}
+
+export interface Transport {
+  /** Throws `peer_unreachable` when the port cannot be opened. */
+  listen(at: HostAndPort, onConnection: (connection: Connection) => void): Promise<Listener>;
+  /** Resolves the name anew each time. Throws `invalid_socket_address`, `peer_unreachable`, or `aborted` by the signal. */
+  dial(address: string, signal: AbortSignal): Promise<Connection>;
+}
