@@ -1,0 +1,157 @@
+/**
+ * What a command is: a description from which its help is made and its flags are parsed, and a function that runs it.
+ * One file each in this folder exports one as `command`; `commands.ts` lists them and imports them when they are called.
+ */
+
+import { parseArgs } from 'node:util';
+import { didYouMean } from '../config/suggest.js';
+import { TesseraError } from '../lib/errors.js';
+
+/** A flag: `--name VALUE`, or `--name` alone when it has no value. */
+export interface FlagSpec {
+  readonly name: string;
+  /** One letter: `-r`. */
+  readonly short?: string;
+  /** Name of the value in the help: `FILE`. Without it the flag is true or absent. */
+  readonly value?: string;
+  /** May be given several times. */
+  readonly repeatable?: boolean;
+  readonly description: string;
+}
+
+/** What stands on the command line apart from flags. */
+export interface ArgumentSpec {
+  readonly name: string;
+  readonly description: string;
+  /** It must be there. */
+  readonly required?: boolean;
+  /** It takes all that follow. */
+  readonly rest?: boolean;
+}
+
+export interface CommandSpec {
+  readonly name: string;
+  /** One line, for the list of commands. */
+  readonly summary: string;
+  /** Paragraphs. */
+  readonly description: readonly string[];
+  readonly arguments?: readonly ArgumentSpec[];
+  readonly flags: readonly FlagSpec[];
+  /** Command lines that work, with what they do. */
+  readonly examples: readonly { readonly line: string; readonly does: string }[];
+  /** Exit status → when, beyond 0 (done), 1 (failed) and 2 (wrong command line). */
+  readonly exits?: Readonly<Record<number, string>>;
+}
+
+/** The parsed command line of a command. */
+export interface ParsedArgs {
+  readonly positionals: readonly string[];
+  /** The last value of a flag. */
+  value(flag: string): string | undefined;
+  /** All values of a repeatable flag, in order. */
+  values(flag: string): readonly string[];
+  /** True when a flag without a value was given. */
+  has(flag: string): boolean;
+}
+
+/** A stream to write text to. */
+export interface Output {
+  write(text: string): unknown;
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+
+/** The process around a command; tests give one of their own. */
+export interface CliContext {
+  readonly stdout: Output;
+  readonly stderr: Output;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Calls the listener for each signal; returns its removal. */
+  onSignal(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP', listener: () => void): () => void;
+  /** Ends the process at once. */
+  exit(code: number): void;
+}
+
+export interface Command {
+  readonly spec: CommandSpec;
+  /** Resolves with the exit status when the command is done. Throws what is to be printed. */
+  run(args: ParsedArgs, context: CliContext): Promise<number>;
+}
+
+/** A wrong command line: exit status 2 and a pointer to the help. */
+export class UsageError extends TesseraError {
+  constructor(message: string) {
+    super('invalid_request', message);
+    this.name = 'UsageError';
+  }
+}
+
+/** Parses the arguments after the command's name. Throws `UsageError` that says what is allowed. */
+export function parseCommandLine(spec: CommandSpec, args: readonly string[]): ParsedArgs {
+  const options = Object.fromEntries(
+    spec.flags.map(({ name, short, value }) => [
+      name,
+      {
+        type: value === undefined ? ('boolean' as const) : ('string' as const),
+        multiple: true,
+        ...(short === undefined ? {} : { short }),
+      },
+    ]),
+  );
+  const { tokens } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true });
+  const given = new Map<string, string[]>();
+  const positionals: string[] = [];
+  for (const token of tokens) {
+    if (token.kind === 'positional') positionals.push(token.value);
+    else if (token.kind === 'option') addFlag(spec, given, token.name, token.rawName, token.value);
+  }
+  checkPositionals(spec, positionals);
+  return {
+    positionals,
+    value: (flag) => given.get(flag)?.at(-1),
+    values: (flag) => given.get(flag) ?? [],
+    has: (flag) => given.has(flag),
+  };
+}
+
+function addFlag(
+  spec: CommandSpec,
+  given: Map<string, string[]>,
+  name: string,
+  rawName: string,
+  value: string | undefined,
+): void {
+  const flag = spec.flags.find((candidate) => candidate.name === name);
+  if (flag === undefined) {
+    const known = spec.flags.map((candidate) => `--${candidate.name}`);
+    throw new UsageError(`${rawName} is not a flag of tessera ${spec.name}${didYouMean(rawName, known)}`);
+  }
+  if (flag.value !== undefined && (value === undefined || value === '')) {
+    throw new UsageError(`${rawName} needs a value: --${name} ${flag.value}`);
+  }
+  if (flag.value === undefined && value !== undefined) throw new UsageError(`${rawName} takes no value`);
+  const values = given.get(name) ?? [];
+  if (values.length > 0 && flag.repeatable !== true) throw new UsageError(`${rawName} is given twice`);
+  given.set(name, [...values, value ?? '']);
+}
+
+function checkPositionals(spec: CommandSpec, positionals: readonly string[]): void {
+  const allowed = spec.arguments ?? [];
+  const missing = allowed.find((argument, index) => argument.required === true && positionals.length <= index);
+  if (missing !== undefined) throw new UsageError(`${missing.name} is missing: ${missing.description}`);
+  const extra = positionals[allowed.length];
+  if (extra !== undefined && allowed.at(-1)?.rest !== true) {
+    throw new UsageError(`tessera ${spec.name} does not know what to do with "${extra}"`);
+  }
+}
+
+/** A flag's value as a whole number in the range. Throws `UsageError`. */
+export function integerFlag(args: ParsedArgs, flag: string, minimum: number, maximum: number): number | undefined {
+  const text = args.value(flag);
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (!/^-?[0-9]+$/.test(text) || value < minimum || value > maximum) {
+    throw new UsageError(`--${flag} must be a whole number from ${minimum} to ${maximum}, not "${text}"`);
+  }
+  return value;
+}
