@@ -193,7 +193,14 @@ export function createPeerNetwork(options: PeerNetworkOptions, modules: PeerNetw
       handshakes.delete(handshake);
     };
     track(connection);
-    const cancel = runHandshake(
+    let cancel: (reason: string) => void = () => undefined;
+    const handshake: Handshake = { link: result.promise, cancel: (reason) => cancel(reason) };
+    const timer = clock.after(limits.handshakeTimeoutMs, () =>
+      cancel(`the handshake was not finished within ${limits.handshakeTimeoutMs} ms`),
+    );
+    handshakes.add(handshake);
+    // The last step: frames may be waiting, and then it is over before this returns.
+    cancel = runHandshake(
       connection,
       {
         identity: identity(),
@@ -225,11 +232,6 @@ export function createPeerNetwork(options: PeerNetworkOptions, modules: PeerNetw
         },
       },
     );
-    const handshake: Handshake = { link: result.promise, cancel };
-    const timer = clock.after(limits.handshakeTimeoutMs, () =>
-      cancel(`the handshake was not finished within ${limits.handshakeTimeoutMs} ms`),
-    );
-    handshakes.add(handshake);
     return handshake;
   };
 

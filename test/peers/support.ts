@@ -1,0 +1,247 @@
+/** What the tests of links share: a clock moved by hand, seeded randomness, both transports, nodes that are stopped at the end, and a raw peer that can break every rule. */
+
+import { createHash } from 'node:crypto';
+import { type KeyPair, keyPairFromSeed } from '../../src/crypto/ed25519.js';
+import type { Clock } from '../../src/lib/clock.js';
+import { createDeferred } from '../../src/lib/deferred.js';
+import { silentLogger } from '../../src/lib/logger.js';
+import type { Random } from '../../src/lib/random.js';
+import type { Signal } from '../../src/lib/signal.js';
+import { decodeControl, encodeControl, type Hello, type Proof } from '../../src/peers/frames.js';
+import { createHello, createProof, type Identity } from '../../src/peers/handshake.js';
+import { createMemoryHub, type MemoryHub } from '../../src/peers/memory-transport.js';
+import {
+  createPeerNetwork,
+  type Link,
+  type PeerNetwork,
+  type PeerNetworkModules,
+  type PeerNetworkOptions,
+} from '../../src/peers/network.js';
+import type { Connection, Frame, Transport } from '../../src/peers/transport.js';
+import { createWebSocketTransport } from '../../src/peers/websocket-transport.js';
+
+export const SECRET = 'a secret of this operator';
+
+export interface FakeClock extends Clock {
+  /** Moves time and fires what is due, each timer at its own time, with the promises between them settled. */
+  advance(ms: number): Promise<void>;
+  readonly timers: number;
+  /** Milliseconds until each waiting timer, in order. */
+  readonly due: readonly number[];
+}
+
+export function createFakeClock(): FakeClock {
+  let time = 1_700_000_000_000;
+  const timers = new Set<{ readonly at: number; readonly run: () => void }>();
+  const next = (until: number) =>
+    [...timers].filter(({ at }) => at <= until).sort((a, b) => a.at - b.at)[0];
+  return {
+    now: () => time,
+    monotonic: () => time,
+    after(ms, run) {
+      const timer = { at: time + ms, run };
+      timers.add(timer);
+      return { cancel: () => void timers.delete(timer) };
+    },
+    async advance(ms) {
+      const until = time + ms;
+      for (let timer = next(until); timer; timer = next(until)) {
+        timers.delete(timer);
+        time = timer.at;
+        timer.run();
+        await settle();
+      }
+      time = until;
+      await settle();
+    },
+    get timers() {
+      return timers.size;
+    },
+    get due() {
+      return [...timers].map(({ at }) => at - time).sort((a, b) => a - b);
+    },
+  };
+}
+
+/** Lets everything run that needs no time: promises, and the memory transport's frames. */
+export async function settle(): Promise<void> {
+  for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+export function createSeededRandom(seed: string): Random {
+  let counter = 0;
+  return {
+    bytes(length) {
+      const parts: Buffer[] = [];
+      for (let size = 0; size < length; size += 32) {
+        parts.push(createHash('sha256').update(`${seed}/${counter++}`).digest());
+      }
+      return Buffer.concat(parts).subarray(0, length);
+    },
+  };
+}
+
+export function keyOf(name: string): KeyPair {
+  return keyPairFromSeed(createHash('sha256').update(name).digest());
+}
+
+/** Resolves with the next value of the signal that fits. */
+export function nextOf<T>(signal: Signal<T>, fits: (value: T) => boolean = () => true): Promise<T> {
+  const result = createDeferred<T>();
+  const off = signal.on((value) => {
+    if (!fits(value)) return;
+    off();
+    result.resolve(value);
+  });
+  return result.promise;
+}
+
+export interface Bed {
+  readonly clock: FakeClock;
+  readonly hub: MemoryHub;
+  transport(): Transport;
+  /** A node that is not started. Its key is that of `name`. */
+  node(name: string, options?: Partial<PeerNetworkOptions>, modules?: Partial<PeerNetworkModules>): PeerNetwork;
+  /** A started node. */
+  start(name: string, options?: Partial<PeerNetworkOptions>, modules?: Partial<PeerNetworkModules>): Promise<PeerNetwork>;
+  /** Stops every node. */
+  stop(): Promise<void>;
+}
+
+export type TransportKind = 'websocket' | 'memory';
+
+export function createBed(kind: TransportKind, maxFrameBytes?: number): Bed {
+  const clock = createFakeClock();
+  const bounds = maxFrameBytes === undefined ? {} : { maxFrameBytes };
+  const hub = createMemoryHub(bounds);
+  const nodes: PeerNetwork[] = [];
+  const transport = () => (kind === 'memory' ? hub.transport() : createWebSocketTransport(bounds));
+
+  const node: Bed['node'] = (name, options = {}, modules = {}) => {
+    const network = createPeerNetwork(
+      {
+        network: 'test',
+        role: 'user',
+        nodeKey: keyOf(name),
+        listen: { host: '127.0.0.1', port: 0 },
+        peers: [],
+        ...options,
+      },
+      { transport: transport(), clock, random: createSeededRandom(name), logger: silentLogger, ...modules },
+    );
+    nodes.push(network);
+    return network;
+  };
+
+  return {
+    clock,
+    hub,
+    transport,
+    node,
+    async start(name, options, modules) {
+      const network = node(name, options, modules);
+      await network.start();
+      return network;
+    },
+    async stop() {
+      await Promise.all(nodes.map((network) => network.stop()));
+    },
+  };
+}
+
+/** Two started nodes and the link between them, seen from both ends. */
+export async function linkTwo(
+  bed: Bed,
+  dialer: Partial<PeerNetworkOptions> = {},
+  listener: Partial<PeerNetworkOptions> = {},
+): Promise<{ a: PeerNetwork; b: PeerNetwork; toB: Link; toA: Link }> {
+  const a = await bed.start('a', dialer);
+  const b = await bed.start('b', listener);
+  const accepted = nextOf(b.linkUp);
+  const toB = await a.dial(b.address, { timeoutMs: 5_000 });
+  return { a, b, toB, toA: await accepted };
+}
+
+/** A peer that speaks frames, not the protocol. */
+export interface RawPeer {
+  readonly connection: Connection;
+  /** The next frame that is not a ping; rejects when the connection ends first. */
+  next(): Promise<Frame>;
+  /** Why the other end says that it closes, or '' when it only closed. */
+  readonly farewell: Promise<string>;
+}
+
+export function createRawPeer(connection: Connection): RawPeer {
+  const frames: Frame[] = [];
+  const waiting: { resolve(frame: Frame): void; reject(error: unknown): void }[] = [];
+  const farewell = createDeferred<string>();
+  let reason = '';
+  connection.onMessage((frame) => {
+    if (typeof frame === 'string') {
+      const control = decodeControl(frame);
+      if (control.k === 'ping') return;
+      if (control.k === 'bye') reason = control.reason;
+    }
+    const waiter = waiting.shift();
+    if (waiter) waiter.resolve(frame);
+    else frames.push(frame);
+  });
+  connection.onClose((closeReason) => {
+    farewell.resolve(reason);
+    for (const waiter of waiting) waiter.reject(new Error(`closed: ${reason || closeReason}`));
+  });
+  return {
+    connection,
+    farewell: farewell.promise,
+    next() {
+      const frame = frames.shift();
+      if (frame !== undefined) return Promise.resolve(frame);
+      const waiter = createDeferred<Frame>();
+      waiting.push(waiter);
+      return waiter.promise;
+    },
+  };
+}
+
+export async function dialRaw(bed: Bed, address: string): Promise<RawPeer> {
+  return createRawPeer(await bed.transport().dial(address, new AbortController().signal));
+}
+
+export function rawIdentity(name: string, overrides: Partial<Identity> = {}): Identity {
+  return { network: 'test', role: 'user', address: '127.0.0.1:9', nodeKey: keyOf(name), secret: undefined, ...overrides };
+}
+
+/** Does a dialer's handshake by hand; `tamper` may change what is sent. Resolves when the listener has accepted, with what was sent. */
+export async function shakeHandsRaw(
+  peer: RawPeer,
+  identity: Identity,
+  tamper: { hello?(hello: Hello): object; proof?(proof: Proof): object } = {},
+): Promise<readonly string[]> {
+  const hello = createHello(identity, createSeededRandom(`raw ${identity.address}`));
+  const sent: string[] = [];
+  const send = (record: object): void => {
+    const text = JSON.stringify(record);
+    sent.push(text);
+    peer.connection.send(text);
+  };
+  send(tamper.hello?.(hello) ?? hello);
+  const theirs = decodeControl(String(await peer.next()));
+  if (theirs.k !== 'hello') throw new Error(`expected hello, got ${theirs.k}`);
+  const proof = createProof(identity, 'dialer', hello, theirs);
+  send(tamper.proof?.(proof) ?? proof);
+  for (;;) {
+    const control = decodeControl(String(await peer.next()));
+    if (control.k === 'bye') throw new Error(control.reason);
+    if (control.k === 'ready') break;
+  }
+  send(JSON.parse(encodeControl({ k: 'ready' })));
+  return sent;
+}
+
+/** The bytes of a message frame, whatever they say. */
+export function rawMessage(envelope: unknown, attachment: Uint8Array = new Uint8Array(0)): Uint8Array {
+  const json = Buffer.from(typeof envelope === 'string' ? envelope : JSON.stringify(envelope), 'utf8');
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(json.length);
+  return Buffer.concat([length, json, attachment]);
+}
