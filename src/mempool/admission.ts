@@ -1,0 +1,220 @@
+/**
+ * The way of a transaction into the pool (architecture §3.1): what no state can change is checked here, before the journal;
+ * conflicts are decided when the command is applied, and that verdict is what the client is told. A list is admitted
+ * together or not at all (decision V3).
+ */
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { encodeTransaction } from '../chain/codec.js';
+import { transactionHashOfBytes } from '../chain/hash.js';
+import { hasDuplicateInputs, isCoinbase, isCreate } from '../chain/transaction.js';
+import type { Transaction, TxOut } from '../chain/types.js';
+import {
+  INVALID_SCRIPT,
+  planCreateValidation,
+  planValidation,
+  UNKNOWN_UTXO,
+  type UtxoLookup,
+} from '../chain/validation.js';
+import { type Clock, unixSeconds } from '../lib/clock.js';
+import { createDeferred, type Deferred } from '../lib/deferred.js';
+import { type ErrorCode, TesseraError } from '../lib/errors.js';
+import type { Applier } from './applier.js';
+import type { SubmittedTransaction } from './service.js';
+import { type CandidateTx, type GroupOutcome, type MempoolState, type Refusal, RULES } from './state.js';
+import type { Statuses } from './statuses.js';
+import type { Verifier } from './verifier.js';
+
+/** Bytes of one encoded transaction: room for some 1,500 inputs. */
+export const MAX_TRANSACTION_BYTES = 512 * 1024;
+/** Members of one DRUID set, so that a set always fits into one block. */
+export const MAX_DRUID_PARTICIPANTS = 64n;
+/** Transactions checked before the event loop gets a turn: about two milliseconds. */
+const CHUNK = 128;
+
+export interface AdmissionOptions {
+  readonly maxTransactions: number;
+  readonly maxBytes: number;
+}
+
+export interface Admission {
+  /** See `MempoolService.submit`. */
+  submit(transactions: readonly Transaction[]): Promise<readonly SubmittedTransaction[]>;
+}
+
+interface Group {
+  readonly candidates: readonly CandidateTx[];
+  readonly done: Deferred<GroupOutcome>;
+}
+
+export function createAdmission(
+  options: AdmissionOptions,
+  modules: {
+    readonly state: MempoolState;
+    readonly applier: Applier;
+    readonly statuses: Statuses;
+    readonly verifier: Verifier;
+    readonly clock: Clock;
+  },
+): Admission {
+  const { state, applier, statuses, verifier, clock } = modules;
+  let queue: Group[] = [];
+  /** Admitted by the checks, not applied yet: counted against the bounds of the pool. */
+  const underWay = { count: 0, bytes: 0 };
+
+  const visibleOutput: UtxoLookup = (outPoint) => {
+    const slot = state.utxos.find(outPoint);
+    if (slot === 0) return undefined;
+    const out = state.utxos.output(slot);
+    return isLocked(out) ? undefined : out;
+  };
+
+  function isLocked(out: TxOut): boolean {
+    return out.locktime > currentBlock();
+  }
+
+  /** Number of the last stored block, which locktimes are held against. */
+  function currentBlock(): bigint {
+    return BigInt(Math.max(0, state.head.height));
+  }
+
+  /** The refusal of the rules that need no journal; the scripts last, off the event loop. */
+  async function check({ hash, bytes, tx }: CandidateTx): Promise<Refusal | null> {
+    const refuse = (code: ErrorCode, rule: string): Refusal => ({ code, hash, rule });
+    if (bytes.length > MAX_TRANSACTION_BYTES) {
+      return refuse(
+        'transaction_rejected',
+        `It has ${bytes.length} bytes; at most ${MAX_TRANSACTION_BYTES} are allowed`,
+      );
+    }
+    if (isCoinbase(tx)) return refuse('transaction_rejected', 'Only a miner can make a coinbase transaction');
+    const participants = tx.druidInfo?.participants ?? 1n;
+    if (participants < 1n || participants > MAX_DRUID_PARTICIPANTS) {
+      return refuse('transaction_rejected', `A DRUID set has 1 to ${MAX_DRUID_PARTICIPANTS} participants`);
+    }
+    if (hasDuplicateInputs(tx)) return refuse('double_spend', RULES.duplicateInputs);
+    if (tx.druidInfo === null && spendsClaimed(tx)) return refuse('double_spend', RULES.spent);
+    const plan = isCreate(tx) ? planCreateValidation(tx) : planValidation(tx, currentBlock(), visibleOutput);
+    if (plan.message !== '' && plan.checks.length === 0) return refuse(codeOf(plan.message), plan.message);
+    if (!(await verifier.verify(plan.checks))) return refuse('invalid_signature', INVALID_SCRIPT);
+    return plan.message === '' ? null : refuse(codeOf(plan.message), plan.message);
+  }
+
+  function spendsClaimed(tx: Transaction): boolean {
+    return tx.inputs.some(({ previousOut }) => {
+      const slot = previousOut === null ? 0 : state.utxos.find(previousOut);
+      return slot !== 0 && state.utxos.isClaimed(slot);
+    });
+  }
+
+  function codeOf(message: string): ErrorCode {
+    if (message === UNKNOWN_UTXO) return 'unknown_input';
+    return message === INVALID_SCRIPT ? 'invalid_signature' : 'transaction_rejected';
+  }
+
+  /** Puts a checked group into the journal, with all others of this turn of the loop in one command. */
+  function append(candidates: readonly CandidateTx[]): Promise<GroupOutcome> {
+    const done = createDeferred<GroupOutcome>();
+    queue.push({ candidates, done });
+    if (queue.length === 1) setImmediate(flush);
+    return done.promise;
+  }
+
+  function flush(): void {
+    const groups = queue;
+    queue = [];
+    const command = {
+      kind: 'transactions' as const,
+      time: unixSeconds(clock),
+      groups: groups.map(({ candidates }) => candidates.map(({ bytes }) => bytes)),
+    };
+    applier
+      .submit<'transactions'>(
+        command,
+        groups.map(({ candidates }) => candidates),
+      )
+      .then(
+        (outcomes) => {
+          for (const [i, group] of groups.entries()) group.done.resolve(outcomes[i] ?? null);
+        },
+        (error: unknown) => {
+          for (const group of groups) group.done.reject(error);
+        },
+      );
+  }
+
+  /** True when the transaction was admitted before: it waits, or it is in a block (decision V4). */
+  async function isKnown(hash: string): Promise<boolean> {
+    return state.pending(hash) !== undefined || (await statuses.final(hash))?.status === 'Confirmed';
+  }
+
+  async function reject(refusal: Refusal): Promise<never> {
+    const { code, hash, rule } = refusal;
+    await statuses.refuse(hash, rule);
+    throw new TesseraError(code, `transaction ${hash} is refused: ${rule}`, { details: { hash, rule } });
+  }
+
+  function reserve(fresh: readonly CandidateTx[]): () => void {
+    const bytes = fresh.reduce((sum, candidate) => sum + candidate.bytes.length, 0);
+    const { waiting } = state;
+    if (
+      waiting.count + underWay.count + fresh.length > options.maxTransactions ||
+      waiting.bytes + underWay.bytes + bytes > options.maxBytes
+    ) {
+      throw new TesseraError(
+        'mempool_full',
+        `the pool is full: it takes ${options.maxTransactions} transactions and ${options.maxBytes} bytes; try again after the next block`,
+      );
+    }
+    underWay.count += fresh.length;
+    underWay.bytes += bytes;
+    return () => {
+      underWay.count -= fresh.length;
+      underWay.bytes -= bytes;
+    };
+  }
+
+  /** The members that are not admitted yet and pass every check; throws for the first that fails. */
+  async function checkAll(candidates: readonly CandidateTx[]): Promise<readonly CandidateTx[]> {
+    const fresh: CandidateTx[] = [];
+    for (let at = 0; at < candidates.length; at += CHUNK) {
+      if (at > 0) await nextTurn();
+      const chunk = candidates.slice(at, at + CHUNK).filter(({ hash }) => state.pending(hash) === undefined);
+      const refusals = await Promise.all(chunk.map(check));
+      for (const [i, candidate] of chunk.entries()) {
+        const refusal = refusals[i];
+        if (refusal === null || refusal === undefined) fresh.push(candidate);
+        else if (!(await isKnown(candidate.hash))) await reject(refusal);
+      }
+    }
+    return fresh;
+  }
+
+  async function admit(fresh: readonly CandidateTx[]): Promise<void> {
+    const release = reserve(fresh);
+    try {
+      let rest = fresh;
+      while (rest.length > 0) {
+        const refusal = await append(rest);
+        if (refusal === null) return;
+        // It may have been admitted, and mined, between the checks and the command; then the others are tried again.
+        if (!(await isKnown(refusal.hash))) await reject(refusal);
+        rest = rest.filter(({ hash }) => hash !== refusal.hash);
+      }
+    } finally {
+      release();
+    }
+  }
+
+  return {
+    async submit(transactions) {
+      const candidates = transactions.map((tx): CandidateTx => {
+        const bytes = encodeTransaction(tx);
+        return { hash: transactionHashOfBytes(bytes), bytes, tx };
+      });
+      const fresh = await checkAll(candidates);
+      if (fresh.length > 0) await admit(fresh);
+      return candidates.map(({ hash, tx }) => ({ hash, transaction: tx }));
+    },
+  };
+}

@@ -1,0 +1,79 @@
+/** Reads the state of the mempool from its database and holds it against the digest that the last batch wrote (P3). */
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { decodeTxOut } from '../chain/codec.js';
+import type { Kv } from '../db/kv.js';
+import { TesseraError } from '../lib/errors.js';
+import type { PooledTx } from './pool.js';
+import { arrivalOfKey, decodeHead, decodePooled, decodeRound, keys, outPointOfKey, ranges } from './records.js';
+import { createMempoolState, type MempoolState, type StateRules } from './state.js';
+import { UtxoTable } from './utxo-table.js';
+
+/** Records read before the event loop gets a turn. */
+const CHUNK = 2_000;
+
+export interface LoadOptions {
+  /** Spreads the hash table; see `UtxoTable`. */
+  readonly salt: number;
+  /** Told how many unspent outputs have been read so far. */
+  readonly onProgress?: (outputs: number) => void;
+}
+
+/** The state behind the last command that was applied. Throws `data_corrupt` when records are missing or damaged. */
+export async function loadMempoolState(kv: Kv, rules: StateRules, options: LoadOptions): Promise<MempoolState> {
+  const head = await kv.get(keys.head);
+  const utxos = await loadUtxos(kv, options);
+  const waiting = await loadTransactions(kv, ranges.pooled);
+  const held = await loadTransactions(kv, ranges.held);
+  if (head === undefined) {
+    if (utxos.size > 0 || waiting.size > 0 || held.size > 0) throw corrupt('its head record is missing');
+    return createMempoolState(rules, { utxos, record: null, pooled: [], held: [], round: null });
+  }
+  const record = decodeHead(head);
+  const roundBytes = await kv.get(keys.round);
+  const round =
+    roundBytes === undefined
+      ? null
+      : decodeRound(roundBytes, (arrival) => {
+          const tx = waiting.get(arrival);
+          if (tx === undefined) throw corrupt(`transaction ${arrival} of the block being made is missing`);
+          waiting.delete(arrival);
+          return tx.bytes;
+        });
+  const state = createMempoolState(rules, {
+    utxos,
+    record,
+    pooled: [...waiting.values()],
+    held: [...held.values()],
+    round,
+  });
+  if (state.digest() !== record.digest) throw corrupt('its records do not give the digest that was written with them');
+  return state;
+}
+
+async function loadUtxos(kv: Kv, { salt, onProgress }: LoadOptions): Promise<UtxoTable> {
+  const utxos = new UtxoTable(salt);
+  for await (const [key, value] of kv.entries(ranges.utxos)) {
+    utxos.insert(outPointOfKey(key), decodeTxOut(value));
+    if (utxos.size % CHUNK !== 0) continue;
+    onProgress?.(utxos.size);
+    await nextTurn();
+  }
+  return utxos;
+}
+
+async function loadTransactions(kv: Kv, range: typeof ranges.pooled): Promise<Map<number, PooledTx>> {
+  const transactions = new Map<number, PooledTx>();
+  for await (const [key, value] of kv.entries(range)) {
+    const arrival = arrivalOfKey(key);
+    transactions.set(arrival, decodePooled(arrival, value));
+  }
+  return transactions;
+}
+
+function corrupt(why: string): TesseraError {
+  return new TesseraError(
+    'data_corrupt',
+    `the mempool's database is damaged: ${why}; restore a backup of the data directory, or let the node rebuild it from the journal`,
+  );
+}
