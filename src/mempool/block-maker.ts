@@ -4,8 +4,8 @@
  * whatever round the state holds.
  */
 
-import { coinbaseFault } from '../chain/coinbase.js';
 import { decodeTransaction, encodeHeader } from '../chain/codec.js';
+import { coinbaseFault } from '../chain/coinbase.js';
 import { transactionHashOfBytes } from '../chain/hash.js';
 import { proofOfWorkFault } from '../chain/pow.js';
 import { drawSelection, USAGE_PARTICIPANTS } from '../chain/unicorn.js';

@@ -1,7 +1,14 @@
 /** The binary attachments of messages that are lists: transactions, unspent outputs. bincode, bounded, no trailing bytes. */
 
 import { BincodeReader, BincodeWriter } from '../chain/bincode.js';
-import { readOutPoint, readTransaction, readTxOut, writeOutPoint, writeTransaction, writeTxOut } from '../chain/codec.js';
+import {
+  readOutPoint,
+  readTransaction,
+  readTxOut,
+  writeOutPoint,
+  writeTransaction,
+  writeTxOut,
+} from '../chain/codec.js';
 import type { OutPoint, Transaction, TxOut } from '../chain/types.js';
 
 /** Bytes of the shortest transaction: three empty lists, a version, no DRUID info. */
@@ -9,10 +16,7 @@ const MIN_TRANSACTION = 33;
 /** Bytes of the shortest outpoint with its output. */
 const MIN_UTXO = 33;
 
-export interface Utxo {
-  readonly outPoint: OutPoint;
-  readonly txOut: TxOut;
-}
+export type Utxo = readonly [outPoint: OutPoint, txOut: TxOut];
 
 export function encodeTransactions(transactions: readonly Transaction[]): Uint8Array {
   const writer = new BincodeWriter();
@@ -32,7 +36,7 @@ export function decodeTransactions(bytes: Uint8Array): Transaction[] {
 export function encodeUtxos(utxos: readonly Utxo[]): Uint8Array {
   const writer = new BincodeWriter();
   writer.length64(utxos.length);
-  for (const { outPoint, txOut } of utxos) {
+  for (const [outPoint, txOut] of utxos) {
     writeOutPoint(writer, outPoint);
     writeTxOut(writer, txOut);
   }
@@ -42,7 +46,7 @@ export function encodeUtxos(utxos: readonly Utxo[]): Uint8Array {
 /** Throws `malformed_transaction`. */
 export function decodeUtxos(bytes: Uint8Array): Utxo[] {
   const reader = new BincodeReader(bytes);
-  const utxos = reader.list(MIN_UTXO, () => ({ outPoint: readOutPoint(reader), txOut: readTxOut(reader) }));
+  const utxos = reader.list(MIN_UTXO, (): Utxo => [readOutPoint(reader), readTxOut(reader)]);
   reader.end();
   return utxos;
 }

@@ -1,0 +1,217 @@
+/**
+ * The mempool of a node: builds its parts bottom-up, starts them, and offers `MempoolService`. While it starts, or when it
+ * cannot go on, every method answers `mempool_unreachable` (decision V24).
+ */
+
+import { withFixedHash } from '../chain/assets.js';
+import { createItemFromSignature } from '../chain/builders.js';
+import { TOTAL_TOKENS } from '../chain/constants.js';
+import { transactionHash } from '../chain/hash.js';
+import type { Unicorn } from '../chain/unicorn.js';
+import type { Kv } from '../db/kv.js';
+import type { Journal } from '../journal/journal.js';
+import { compareUtf8 } from '../lib/bytes.js';
+import type { Clock } from '../lib/clock.js';
+import { TesseraError } from '../lib/errors.js';
+import type { Logger } from '../lib/logger.js';
+import type { Random } from '../lib/random.js';
+import { createSignal, type Signal } from '../lib/signal.js';
+import type { PeerNetwork } from '../peers/network.js';
+import { type Admission, type AdmissionOptions, createAdmission } from './admission.js';
+import { type Applier, createApplier } from './applier.js';
+import { type BlockMaker, type BlockMakerOptions, createBlockMaker } from './block-maker.js';
+import { createDelivery, type Delivery } from './delivery.js';
+import { createGateway, type Gateway } from './gateway.js';
+import { loadMempoolState } from './load.js';
+import { closedHash } from './round.js';
+import type { Balances, Holding, ItemCreation, MempoolService } from './service.js';
+import type { MempoolState, StateRules } from './state.js';
+import { createStatuses, type Statuses, type StatusesOptions } from './statuses.js';
+import { createVerifier, type Verifier } from './verifier.js';
+
+export interface MempoolOptions {
+  readonly rules: StateRules;
+  readonly pool: AdmissionOptions;
+  readonly blocks: BlockMakerOptions;
+  readonly statuses: StatusesOptions;
+  /** Threads that verify signatures beside the main one. */
+  readonly verifyThreads: number;
+}
+
+export interface MempoolModules {
+  readonly kv: Kv;
+  readonly journal: Journal;
+  readonly network: PeerNetwork;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly unicorn: (seed: bigint) => Promise<Unicorn> | Unicorn;
+}
+
+/** Numbers for metrics and health. */
+export interface MempoolFigures {
+  readonly height: number;
+  readonly waitingCount: number;
+  readonly waitingBytes: number;
+  readonly utxos: number;
+  readonly utxoBytes: number;
+  readonly miners: number;
+  /** Number of the last command applied. */
+  readonly seq: number;
+  /** What the chain waits for; empty when nothing is wrong. */
+  readonly waitsFor: string;
+}
+
+export interface Mempool extends MempoolService {
+  /** Loads, replays the journal, and starts making blocks. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** Rejects when the mempool must not go on. */
+  readonly failed: Promise<never>;
+  readonly blockConfirmed: Signal<{ readonly height: number; readonly hash: string; readonly transactions: number }>;
+  figures(): MempoolFigures;
+  /** Digest of the whole state, equal on replicas that have applied the same commands. */
+  digest(): string;
+}
+
+interface Parts {
+  readonly state: MempoolState;
+  readonly applier: Applier;
+  readonly statuses: Statuses;
+  readonly verifier: Verifier;
+  readonly admission: Admission;
+  readonly maker: BlockMaker;
+  readonly delivery: Delivery;
+  readonly gateway: Gateway;
+}
+
+export function createMempool(options: MempoolOptions, modules: MempoolModules): Mempool {
+  const { logger, network } = modules;
+  const blockConfirmed = createSignal<{ height: number; hash: string; transactions: number }>();
+  let failMempool: (error: unknown) => void = () => undefined;
+  const failed = new Promise<never>((_, reject) => {
+    failMempool = reject;
+  });
+  failed.catch(() => undefined);
+  let parts: Parts | undefined;
+
+  function up(): Parts {
+    if (parts === undefined) throw new TesseraError('mempool_unreachable', 'the mempool is not up yet; try again');
+    return parts;
+  }
+
+  async function build(): Promise<Parts> {
+    const salt = Buffer.from(modules.random.bytes(4)).readUInt32LE();
+    const onProgress = (outputs: number): void => logger.debug({ outputs }, 'reading unspent outputs');
+    const state = await loadMempoolState(modules.kv, options.rules, { salt, onProgress });
+    const applier = createApplier({ ...modules, state });
+    await applier.start();
+    const statuses = createStatuses(options.statuses, { ...modules, state });
+    const verifier = createVerifier({ threads: options.verifyThreads });
+    const admission = createAdmission(options.pool, { ...modules, state, applier, statuses, verifier });
+    const maker = createBlockMaker(options.blocks, { ...modules, state, applier });
+    const delivery = createDelivery({ ...modules, state, applier });
+    const gateway = createGateway({ ...modules, state, applier, statuses, admission });
+    applier.failed.catch(failMempool);
+    applier.confirmed.on((round) => {
+      const hash = closedHash(round);
+      logger.info({ height: round.height, hash }, `block ${round.height} stored`);
+      blockConfirmed.emit({ height: round.height, hash, transactions: round.transactions.length });
+    });
+    return { state, applier, statuses, verifier, admission, maker, delivery, gateway };
+  }
+
+  function balances(addresses: readonly string[]): Balances {
+    const { utxos } = up().state;
+    let tokens = 0n;
+    const items = new Map<string, bigint>();
+    const byAddress = new Map<string, Holding[]>();
+    for (const address of new Set(addresses)) {
+      const holdings = [...utxos.slotsOf(address)].map((slot): Holding => {
+        const outPoint = utxos.outPoint(slot);
+        const { value, locktime } = utxos.output(slot);
+        return { outPoint, value: withFixedHash(value, outPoint), locktime };
+      });
+      if (holdings.length === 0) continue;
+      holdings.sort((a, b) => compareUtf8(a.outPoint.tHash, b.outPoint.tHash) || a.outPoint.n - b.outPoint.n);
+      byAddress.set(address, holdings);
+      for (const { value } of holdings) {
+        if (value.kind === 'token') tokens += value.amount;
+        else if (value.genesisHash !== null) {
+          items.set(value.genesisHash, (items.get(value.genesisHash) ?? 0n) + value.amount);
+        }
+      }
+    }
+    return { tokens, items: new Map([...items].sort(([a], [b]) => compareUtf8(a, b))), addresses: byAddress };
+  }
+
+  function waitsFor({ state, maker }: Parts): string {
+    if (state.round?.winner !== null && state.round !== null) {
+      const linked = [...network.links].some((link) => link.role === 'storage' && link.trusted);
+      return linked ? '' : `a storage node to take block ${state.round.height}`;
+    }
+    return maker.miners.length === 0 ? 'a miner' : '';
+  }
+
+  return {
+    failed,
+    blockConfirmed,
+    async start() {
+      parts = await build();
+      parts.gateway.start();
+      parts.delivery.start();
+      parts.maker.start();
+    },
+    async stop() {
+      const running = parts;
+      parts = undefined;
+      if (running === undefined) return;
+      running.maker.stop();
+      running.delivery.stop();
+      running.gateway.stop();
+      running.statuses.stop();
+      await running.applier.stop();
+      await running.verifier.close();
+    },
+    submit: async (transactions) => up().admission.submit(transactions),
+    async createItem(request: ItemCreation) {
+      const { admission, state } = up();
+      const tx = createItemFromSignature(
+        {
+          bNum: BigInt(Math.max(0, state.head.height)),
+          amount: request.amount,
+          spec: request.spec,
+          metadata: request.metadata,
+        },
+        { address: request.scriptPublicKey, publicKey: request.publicKey, signature: request.signature },
+      );
+      const txHash = transactionHash(tx);
+      await admission.submit([tx]);
+      const value = tx.outputs[0]?.value;
+      if (value?.kind !== 'item') throw new Error('broken invariant: an item creation without an item');
+      return {
+        asset: { ...value, genesisHash: value.genesisHash ?? txHash },
+        toAddress: request.scriptPublicKey,
+        txHash,
+      };
+    },
+    balances,
+    supply: () => ({ total: TOTAL_TOKENS, issued: up().state.head.issued }),
+    statuses: async (hashes) => up().statuses.get(hashes),
+    figures() {
+      const running = up();
+      const { state, maker } = running;
+      return {
+        height: state.head.height,
+        waitingCount: state.waiting.count,
+        waitingBytes: state.waiting.bytes,
+        utxos: state.utxos.size,
+        utxoBytes: state.utxos.bytes,
+        miners: maker.miners.length,
+        seq: state.seq,
+        waitsFor: waitsFor(running),
+      };
+    },
+    digest: () => up().state.digest(),
+  };
+}
