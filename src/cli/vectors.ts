@@ -1,0 +1,30 @@
+/** The command `vectors FILE`: runs golden vectors against the chain's code and says which of them fail. */
+
+import { readFileSync } from 'node:fs';
+import { errorMessage } from '../lib/errors.js';
+import { parseExactJson } from '../lib/exact-json.js';
+import { readVectors, runVectors, type Vector } from './vectors/run.js';
+
+const USAGE = 'usage: tessera vectors FILE';
+
+/** Runs the vectors of one file. Exit code 0 when all pass, 1 when one fails, 2 when the file cannot be used. */
+export async function vectorsCommand(args: string[]): Promise<number> {
+  const [file] = args;
+  if (file === undefined || args.length !== 1) {
+    console.error(USAGE);
+    return 2;
+  }
+  let vectors: Vector[];
+  try {
+    vectors = readVectors(parseExactJson(readFileSync(file, 'utf8')));
+  } catch (error) {
+    console.error(`${file}: ${errorMessage(error)}\n${USAGE}`);
+    return 2;
+  }
+  const { passed, failures } = runVectors(vectors);
+  for (const { id, problems } of failures) {
+    for (const problem of problems) console.log(`FAILED ${id}: ${problem}`);
+  }
+  console.log(`${passed} passed, ${failures.length} failed`);
+  return failures.length === 0 ? 0 : 1;
+}

@@ -1,0 +1,298 @@
+/** Vectors about bytes and JSON of transactions, blocks and smaller structures, and their hashes (chain.md §1, §3). */
+
+import {
+  type AssetValues,
+  saturatingAdd,
+  saturatingDiv,
+  saturatingMul,
+  saturatingSub,
+  withFixedHash,
+} from '../../chain/assets.js';
+import { BincodeWriter } from '../../chain/bincode.js';
+import * as codec from '../../chain/codec.js';
+import { BLOCK_PREFIX, TOTAL_TOKENS } from '../../chain/constants.js';
+import { transactionToCreateJson } from '../../chain/create-transaction.js';
+import { blockHash, headerHash, merkleRoot, transactionHash, txsHash } from '../../chain/hash.js';
+import * as json from '../../chain/json.js';
+import * as read from '../../chain/json-read.js';
+import { interpret } from '../../chain/script/interpreter.js';
+import { assetSignable, outputsPreimage, signableOf, txInsAddress, txInsPreimage } from '../../chain/signable.js';
+import { isCoinbase, isCreate, isP2sh, totalSize } from '../../chain/transaction.js';
+import type { BlockHeader, StackEntry, Transaction } from '../../chain/types.js';
+import { createIsValid } from '../../chain/validation.js';
+import { sign, verifySignature } from '../../crypto/ed25519.js';
+import { parseExactJson, stringifyExactJson } from '../../lib/exact-json.js';
+import { type Computed, isRecord } from './compare.js';
+import {
+  arrayOf,
+  exact,
+  has,
+  hasStructure,
+  hexOf,
+  type Inputs,
+  integerOf,
+  requiredKeyOf,
+  structureOf,
+  textOf,
+  transactionOf,
+  txInOf,
+  UnknownShapeError,
+} from './inputs.js';
+import { messageOf } from './keys.js';
+
+const BINCODE_MEMBERS = ['bincode_hex', 'txn_hex', 'transaction_hex'] as const;
+
+function anyTransaction(inputs: Inputs): Transaction {
+  if (hasStructure(inputs, 'transaction')) return transactionOf(structureOf(inputs, 'transaction'));
+  if (hasStructure(inputs, 'tx')) return transactionOf(structureOf(inputs, 'tx'));
+  if (has(inputs, 'inputs', 'outputs', 'version')) return transactionOf(exact(inputs));
+  for (const name of BINCODE_MEMBERS) if (has(inputs, name)) return codec.decodeTransaction(hexOf(inputs, name));
+  throw new UnknownShapeError('no transaction');
+}
+
+/** The first signature in a script, which must verify over the first text by the first key. */
+function embeddedSignature(script: readonly StackEntry[]): Uint8Array {
+  const signature = script.find((entry) => entry.kind === 'signature');
+  const publicKey = script.find((entry) => entry.kind === 'pubkey');
+  const message = script.find((entry) => entry.kind === 'bytes');
+  if (signature === undefined || publicKey === undefined || message === undefined)
+    throw new UnknownShapeError('no signature');
+  if (!verifySignature(publicKey.bytes, message.text, signature.bytes))
+    throw new Error('the embedded signature does not verify');
+  return signature.bytes;
+}
+
+/** Bytes, hash and everything that follows from a transaction; `wholeOf` says what a bare expected text is. */
+function transactionMembers(tx: Transaction, inputs: Inputs): Record<string, () => unknown> {
+  const bytes = () => codec.encodeTransaction(codec.decodeTransaction(codec.encodeTransaction(tx)));
+  const hash = () => transactionHash(tx);
+  const size = () => totalSize(tx);
+  const firstInput = () => tx.inputs[0] ?? { previousOut: null, script: [] };
+  const preimage = () => outputsPreimage(tx.outputs);
+  return {
+    bincode_hex: bytes,
+    txn_hex: bytes,
+    tx_hash: hash,
+    hash,
+    txn_hash_hex: hash,
+    total_size: size,
+    length: size,
+    is_coinbase: () => isCoinbase(tx),
+    is_create_tx: () => isCreate(tx),
+    is_p2sh_tx: () => isP2sh(tx),
+    create_script_valid: () => createIsValid(tx).valid,
+    asset_hash: () => tx.outputs[0] && assetSignable(tx.outputs[0].value),
+    signature_hex: () => (isRecord(inputs.signing) ? signed(inputs.signing) : embeddedSignature(firstInput().script)),
+    effective_genesis_hash_when_spent: () => effectiveGenesisHash(tx),
+    signable_preimage: () => preimage() + json.outPointJson(firstInput().previousOut),
+    signable_hash: () => signableOf(preimage(), firstInput().previousOut),
+    tx_ins_address: () => txInsAddress(tx.inputs),
+    p2pkh_interpret: () => interpret(firstInput().script),
+    interpret: () => interpret(firstInput().script),
+    json: () => json.transactionJson(tx),
+    transaction_json: () => json.transactionJson(tx),
+    create_transaction: () => transactionToCreateJson(tx),
+  };
+}
+
+function signed(signing: Inputs): Uint8Array {
+  return sign(requiredKeyOf(signing).seed, messageOf(signing));
+}
+
+function effectiveGenesisHash(tx: Transaction): unknown {
+  const [output] = tx.outputs;
+  if (output === undefined) throw new UnknownShapeError('no output');
+  const fixed = withFixedHash(output.value, { tHash: transactionHash(tx), n: 0 });
+  return fixed.kind === 'item' ? fixed.genesisHash : null;
+}
+
+export function transactionVector(inputs: Inputs, expected: unknown): Computed {
+  const tx = anyTransaction(inputs);
+  const members = transactionMembers(tx, inputs);
+  const isHash = typeof expected === 'string' && expected.startsWith('g');
+  return { whole: () => (isHash ? members.tx_hash?.() : members.bincode_hex?.()), members };
+}
+
+export function transactionHashVector(inputs: Inputs): Computed {
+  const tx = anyTransaction(inputs);
+  return { whole: () => transactionHash(tx), members: transactionMembers(tx, inputs) };
+}
+
+/** A header without `difficulty` is in the layout of the successor library. */
+function layoutOf(header: unknown): codec.HeaderLayout {
+  return isRecord(header) && header.difficulty === undefined ? 'prime' : 'current';
+}
+
+function reencodedHeader(header: BlockHeader, layout: codec.HeaderLayout): Uint8Array {
+  return codec.encodeHeader(codec.decodeHeader(codec.encodeHeader(header, layout), layout), layout);
+}
+
+function blockBytes(header: BlockHeader, layout: codec.HeaderLayout, transactions: readonly string[]): Uint8Array {
+  const writer = new BincodeWriter();
+  codec.writeHeader(writer, header, layout);
+  codec.writeStrings(writer, transactions);
+  return writer.toBytes();
+}
+
+/** A header or a block, in either layout. As a whole it is the block's hash. */
+export function blockVector(inputs: Inputs): Computed {
+  const isBlock = hasStructure(inputs, 'block');
+  if (!isBlock && !hasStructure(inputs, 'header')) throw new UnknownShapeError('neither header nor block');
+  const structure = structureOf(inputs, isBlock ? 'block' : 'header');
+  const headerValue = isBlock && isRecord(structure) ? structure.header : structure;
+  const layout = layoutOf(headerValue);
+  const header = read.parseHeader(headerValue, layout);
+  const hashes = isBlock && isRecord(structure) ? arrayOf(structure, 'transactions').map(String) : [];
+  const bytes = () => (isBlock ? blockBytes(header, layout, hashes) : reencodedHeader(header, layout));
+  const headerText = () => json.headerJson(header, layout);
+  const hash = () => blockHash(header, layout);
+  return {
+    whole: hash,
+    members: {
+      bincode_hex: bytes,
+      length: () => bytes().length,
+      header_hash_hex: () => headerHash(header, layout),
+      header_hash: () => headerHash(header, layout),
+      block_hash: hash,
+      prefix: () => BLOCK_PREFIX,
+      merkle_root: () => merkleRoot(hashes),
+      txs_hash: () => txsHash(hashes),
+      is_null: () => header.bits === 0n,
+      header_json: headerText,
+      json: () => (isBlock ? `{"header":${headerText()},"transactions":${JSON.stringify(hashes)}}` : headerText()),
+    },
+  };
+}
+
+/** Root and list hash, as a pair or by name. */
+export function merkleVector(inputs: Inputs): Computed {
+  const name = ['transactions', 'tx_hashes', 'hashes'].find((candidate) => has(inputs, candidate));
+  if (name === undefined) throw new UnknownShapeError('no transactions');
+  const hashes = arrayOf(inputs, name).map((hash) => {
+    if (typeof hash !== 'string') throw new UnknownShapeError('a transaction hash must be a string');
+    return hash;
+  });
+  const root = () => merkleRoot(hashes);
+  const list = () => txsHash(hashes);
+  return { whole: () => [root(), list()], members: { merkle_root: root, root, txs_hash: list } };
+}
+
+/** How each small structure is told, read and written. */
+const STRUCTURES: readonly { has: string; encode: (value: unknown) => Uint8Array; json: (value: unknown) => string }[] =
+  [
+    structure('t_hash', read.parseOutPoint, codec.encodeOutPoint, json.outPointJson),
+    structure('inputs', transactionOf, codec.encodeTransaction, json.transactionJson),
+    structure('previous_out', txInOf, codec.encodeTxIn, json.txInJson),
+    structure('value', read.parseTxOut, codec.encodeTxOut, json.txOutJson),
+    structure('druid', read.parseDruidInfo, codec.encodeDruidInfo, json.druidInfoJson),
+    structure('from', read.parseExpectation, codec.encodeExpectation, json.expectationJson),
+    structure('tokens', read.parseAssetValues, encodeAssetValues, json.assetValuesJson),
+    structure('stack', read.parseScript, codec.encodeScript, json.scriptJson),
+    structure('header', read.parseBlock, codec.encodeBlock, json.blockJson),
+    structure('Token', read.parseAsset, codec.encodeAsset, json.assetJson),
+    structure('Item', read.parseAsset, codec.encodeAsset, json.assetJson),
+  ];
+
+function structure<T>(
+  name: string,
+  parse: (value: unknown) => T,
+  encode: (value: T) => Uint8Array,
+  text: (value: T) => string,
+) {
+  return { has: name, encode: (value: unknown) => encode(parse(value)), json: (value: unknown) => text(parse(value)) };
+}
+
+function encodeAssetValues(values: AssetValues): Uint8Array {
+  const writer = new BincodeWriter();
+  writer.u64(values.tokens);
+  writer.length64(values.items.size);
+  for (const [genesisHash, amount] of values.items) {
+    writer.string(genesisHash);
+    writer.u64(amount);
+  }
+  return writer.toBytes();
+}
+
+function structureFor(value: unknown) {
+  const found = isRecord(value) ? STRUCTURES.find(({ has: name }) => value[name] !== undefined) : undefined;
+  // A block header has none of the names above; it is told by its number.
+  if (found !== undefined) return found;
+  if (!isRecord(value) || value.b_num === undefined) throw new UnknownShapeError('no known structure');
+  const layout = layoutOf(value);
+  const header = () => read.parseHeader(value, layout);
+  return {
+    has: 'b_num',
+    encode: () => codec.encodeHeader(header(), layout),
+    json: () => json.headerJson(header(), layout),
+  };
+}
+
+function structureInput(inputs: Inputs): unknown {
+  if (typeof inputs.json === 'string') return parseExactJson(inputs.json);
+  if (isRecord(inputs.json)) return exact(inputs.json);
+  return has(inputs, 'value') ? exact(inputs.value) : exact(inputs);
+}
+
+export function structVector(inputs: Inputs): Computed {
+  const value = structureInput(inputs);
+  const kind = structureFor(value);
+  const bytes = () => kind.encode(value);
+  return { whole: bytes, members: { bincode_hex: bytes, length: () => bytes().length, json: () => kind.json(value) } };
+}
+
+/** Compact text, by the chain's own writer where the value is one of its structures, else by the exact writer. */
+export function jsonVector(inputs: Inputs): Computed {
+  if (!has(inputs, 'value') && !has(inputs, 'json') && !has(inputs, 'string') && !has(inputs, 'text'))
+    throw new UnknownShapeError('no value');
+  const raw = inputs.value ?? inputs.json ?? inputs.string ?? inputs.text;
+  const value = exact(raw);
+  const text = () =>
+    isClientInput(value) || !isRecord(value) ? stringifyExactJson(value) : structureFor(value).json(value);
+  return { whole: text, members: { json: text, text } };
+}
+
+/** The form in which clients submit an input; the chain never writes it with text that is not hex. */
+function isClientInput(value: unknown): boolean {
+  return isRecord(value) && isRecord(value.script_signature) && value.script_signature.Pay2PkH !== undefined;
+}
+
+export function txInsVector(inputs: Inputs): Computed {
+  const txIns = arrayOf(inputs, 'inputs').map(txInOf);
+  const preimage = txInsPreimage(txIns);
+  if (typeof inputs.preimage === 'string' && inputs.preimage !== preimage) {
+    throw new Error(`preimage is ${preimage}, not ${inputs.preimage}`);
+  }
+  const address = () => txInsAddress(txIns);
+  return { whole: address, members: { address, tx_ins_address: address, from: address, preimage: () => preimage } };
+}
+
+const OPERATIONS: Readonly<Record<string, (a: bigint, b: bigint) => bigint>> = {
+  '+': saturatingAdd,
+  '-': saturatingSub,
+  '*': saturatingMul,
+  '/': saturatingDiv,
+};
+
+/** Saturating arithmetic; `+=` and its like compute the same. `sum` folds a list. */
+export function amountVector(inputs: Inputs): Computed {
+  const result = () => {
+    if (Array.isArray(inputs.values_u64)) {
+      return inputs.values_u64.map((value) => integerOf({ value }, 'value')).reduce(saturatingAdd, 0n);
+    }
+    const compute = OPERATIONS[textOf(inputs, 'op').replace('=', '')];
+    if (compute === undefined) throw new UnknownShapeError('no such operation');
+    return compute(integerOf(inputs, 'lhs_u64'), integerOf(inputs, 'rhs_u64'));
+  };
+  return { whole: result, members: { u64: result } };
+}
+
+/** Constants by name; `example_issued` is only a large integer that must come through JSON unharmed. */
+export function constantsVector(_inputs: Inputs, expected: unknown): Computed {
+  const example = isRecord(expected) ? expected.example_issued : undefined;
+  return {
+    members: {
+      TOTAL_TOKENS: () => TOTAL_TOKENS,
+      example_issued: () => parseExactJson(stringifyExactJson(BigInt(String(example)))),
+    },
+  };
+}
