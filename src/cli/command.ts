@@ -103,7 +103,11 @@ export function parseCommandLine(spec: CommandSpec, args: readonly string[]): Pa
   const positionals: string[] = [];
   for (const token of tokens) {
     if (token.kind === 'positional') positionals.push(token.value);
-    else if (token.kind === 'option') addFlag(spec, given, token.name, token.rawName, token.value);
+    else if (token.kind === 'option') {
+      // `--role --data X`: the parser would take the next flag as the value.
+      const swallowed = token.inlineValue === false && token.value.startsWith('--');
+      addFlag(spec, given, token.name, token.rawName, swallowed ? undefined : token.value);
+    }
   }
   checkPositionals(spec, positionals);
   return {

@@ -1,0 +1,70 @@
+/** What `tessera dev` prints when its network is up: where it is, who owns what, and three requests to try. */
+
+import { DISPLAY_UNIT } from '../chain/constants.js';
+import type { DevAccount, DevAccounts } from '../config/dev-accounts.js';
+import type { Role } from '../config/options.js';
+import { toHex } from '../lib/bytes.js';
+
+export interface BannerFacts {
+  readonly urls: Readonly<Record<Role, string>>;
+  readonly accounts: DevAccounts;
+  /** The folder of the chain; null when it is removed at the end. */
+  readonly dataDir: string | null;
+  /** Milliseconds between blocks; undefined when blocks are made on demand. */
+  readonly intervalMs: number | undefined;
+  /** Milliseconds from the start of the command. */
+  readonly readyAfterMs: number;
+}
+
+/** Raw units that the example pays: one display unit. */
+const EXAMPLE_AMOUNT = DISPLAY_UNIT;
+
+/** The three requests; each is one line that a shell takes as it is. */
+export function exampleRequests({ urls, accounts }: Pick<BannerFacts, 'urls' | 'accounts'>): readonly string[] {
+  const payee = accounts.accounts[0]?.address ?? '';
+  const payment = `{"kind":"address","address":"${payee}","amount":${EXAMPLE_AMOUNT},"passphrase":""}`;
+  return [
+    `curl -s '${urls.mempool}/v1/balances?address=${payee}'`,
+    `curl -s ${urls.user}/v1/payments -H 'content-type: application/json' -d '${payment}'`,
+    `curl -s ${urls.storage}/v1/blocks/latest`,
+  ];
+}
+
+/** The whole text, ending in a line end. */
+export function devBanner(facts: BannerFacts): string {
+  const { urls, accounts, dataDir, intervalMs, readyAfterMs } = facts;
+  const [balance, payment, latest] = exampleRequests(facts);
+  const funds = (owner: DevAccount) =>
+    `${(owner.outputAmount * BigInt(owner.outputs.length)) / DISPLAY_UNIT} display units`;
+  return [
+    '',
+    `Tessera dev network, ready after ${Math.round(readyAfterMs)} ms. NOT FOR PRODUCTION: everybody knows these keys.`,
+    '',
+    ...(['mempool', 'storage', 'miner', 'user'] as const).map((role) => `  ${role.padEnd(8)} ${urls[role]}`),
+    '',
+    intervalMs === undefined ? '  Blocks are made when there is something to put into them.' : `  A block every ${intervalMs} ms.`,
+    dataDir === null ? '  The chain is removed at the end; --data DIR keeps it.' : `  The chain is kept in ${dataDir}.`,
+    '',
+    `Accounts, each with ${funds(accounts.user)} in block 0 (address, then secret seed):`,
+    '',
+    ...accounts.accounts.map((owner, index) => accountLine(String(index + 1), owner)),
+    '',
+    'Wallets of the nodes, the same amount each, passphrase "":',
+    '',
+    accountLine('user', accounts.user),
+    accountLine('miner', accounts.miner),
+    '',
+    'Try, in another terminal (the balance of account 1, a payment to it, the latest block):',
+    '',
+    `  ${balance}`,
+    `  ${payment}`,
+    `  ${latest}`,
+    '',
+    'Ctrl-C stops.',
+    '',
+  ].join('\n');
+}
+
+function accountLine(name: string, owner: DevAccount): string {
+  return `  ${name.padStart(5)}  ${owner.address}  ${toHex(owner.keyPair.seed)}`;
+}

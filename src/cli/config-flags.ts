@@ -1,0 +1,79 @@
+/** The flags that set options of the configuration, shared by the commands that load one. */
+
+import { type ConfigInput, type FlagValue, OPTIONS } from '../config/load.js';
+import { didYouMean } from '../config/suggest.js';
+import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from './command.js';
+
+/** Flag → option that it sets. */
+const SHORTCUTS: Readonly<Record<string, string>> = {
+  data: 'node.data_dir',
+  name: 'node.name',
+  'api-host': 'api.host',
+  'api-port': 'api.port',
+  'peer-host': 'peers.host',
+  'peer-port': 'peers.port',
+  'log-level': 'log.level',
+  'log-format': 'log.format',
+};
+
+export const SET_FLAG: FlagSpec = {
+  name: 'set',
+  short: 's',
+  value: 'OPTION=VALUE',
+  repeatable: true,
+  description: 'Sets any option of the configuration: --set mining.threads=2. Lists are separated by commas.',
+};
+
+export const LOG_LEVEL_FLAG: FlagSpec = {
+  name: 'log-level',
+  short: 'l',
+  value: 'LEVEL',
+  description: 'debug, info, warn, error or silent (log.level).',
+};
+
+export const CONFIG_FLAGS: readonly FlagSpec[] = [
+  { name: 'role', short: 'r', value: 'ROLE', description: 'What the node does: mempool, storage, miner or user.' },
+  {
+    name: 'config',
+    short: 'c',
+    value: 'FILE',
+    description: 'The config file, in TOML. Without it TESSERA_CONFIG, else the file that ships for the role.',
+  },
+  { name: 'data', short: 'd', value: 'DIR', description: 'Folder for the data of the node (node.data_dir).' },
+  { name: 'name', short: 'n', value: 'NAME', description: 'Name of the node in logs and metrics (node.name).' },
+  { name: 'api-host', value: 'HOST', description: 'Address of the HTTP API (api.host).' },
+  { name: 'api-port', short: 'p', value: 'PORT', description: 'Port of the HTTP API (api.port).' },
+  { name: 'peer-host', value: 'HOST', description: 'Address for links from other nodes (peers.host).' },
+  { name: 'peer-port', value: 'PORT', description: 'Port for links from other nodes (peers.port).' },
+  LOG_LEVEL_FLAG,
+  { name: 'log-format', value: 'FORMAT', description: 'auto, json or pretty (log.format).' },
+  SET_FLAG,
+];
+
+/** What the flags of `CONFIG_FLAGS` say, for `loadConfig`. Throws `UsageError` for a malformed --set. */
+export function configInput(args: ParsedArgs, context: CliContext): ConfigInput {
+  const role = args.value('role');
+  const file = args.value('config');
+  return {
+    env: context.env,
+    flags: flagValues(args),
+    ...(role === undefined ? {} : { role }),
+    ...(file === undefined ? {} : { file }),
+  };
+}
+
+/** The options that the given flags set. */
+export function flagValues(args: ParsedArgs): FlagValue[] {
+  const shortcuts = Object.entries(SHORTCUTS).flatMap(([flag, option]) => {
+    const value = args.value(flag);
+    return value === undefined ? [] : [{ option, value, flag: `--${flag}` }];
+  });
+  return [...shortcuts, ...args.values('set').map(setting)];
+}
+
+function setting(text: string): FlagValue {
+  const at = text.indexOf('=');
+  if (at > 0) return { option: text.slice(0, at).trim(), value: text.slice(at + 1), flag: '--set' };
+  const known = OPTIONS.map((option) => option.path);
+  throw new UsageError(`--set ${text}: write OPTION=VALUE, as in --set api.port=3001${didYouMean(text, known)}`);
+}

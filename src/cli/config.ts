@@ -1,0 +1,62 @@
+/** `tessera config`: the configuration in effect, with the source of each option, without secrets. */
+
+import { type DescribedOption, describeConfig } from '../config/describe.js';
+import { loadConfig } from '../config/load.js';
+import { sampleConfig, tomlValue } from '../config/sample.js';
+import type { Command, CommandSpec } from './command.js';
+import { CONFIG_FLAGS, configInput } from './config-flags.js';
+
+/** Column at which sources stand, where the line leaves room. */
+const SOURCE_COLUMN = 56;
+
+const spec: CommandSpec = {
+  name: 'config',
+  summary: 'Shows the configuration in effect and where each value comes from',
+  description: [
+    'Loads the configuration as `tessera start` would with the same flags and environment, and prints every option with ' +
+      'its value and source. Secrets are shown as <redacted>. Nothing is started. All mistakes are told at once.',
+  ],
+  flags: [
+    ...CONFIG_FLAGS,
+    { name: 'json', description: 'Prints a JSON array of {path, value, source, env, unit, description} instead.' },
+    { name: 'sample', description: 'Prints a config file with every option, its meaning and default, and ends.' },
+  ],
+  examples: [
+    { line: 'tessera config --role miner', does: 'What a miner started like this would use.' },
+    { line: 'tessera config --sample > node.toml', does: 'A file to begin with.' },
+  ],
+};
+
+export const command: Command = {
+  spec,
+  async run(args, context) {
+    if (args.has('sample')) {
+      context.stdout.write(sampleConfig());
+      return 0;
+    }
+    const loaded = loadConfig(configInput(args, context));
+    const options = describeConfig(loaded);
+    context.stdout.write(args.has('json') ? `${JSON.stringify(options, null, 2)}\n` : table(options));
+    for (const warning of loaded.warnings) context.stderr.write(`warning: ${warning}\n`);
+    return 0;
+  },
+};
+
+/** TOML that can be read back, sources as comments. */
+function table(options: readonly DescribedOption[]): string {
+  let section = '';
+  const lines: string[] = [];
+  for (const option of options) {
+    const cut = option.path.lastIndexOf('.');
+    const heading = option.path.slice(0, cut);
+    if (heading !== section) lines.push(...(section === '' ? [] : ['']), `[${heading}]`);
+    section = heading;
+    lines.push(optionLine(option.path.slice(cut + 1), option));
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+function optionLine(name: string, { value, source }: DescribedOption): string {
+  if (value === undefined) return `# ${name} is unset`;
+  return `${`${name} = ${tomlValue(value)}`.padEnd(SOURCE_COLUMN)} # ${source}`;
+}

@@ -1,0 +1,134 @@
+/** The help texts, in the form of a manual page, made from the descriptions of commands and options. */
+
+import { OPTIONS } from '../config/load.js';
+import { isGroup, type OptionSpec, ROLES } from '../config/options.js';
+import { tomlValue, wrap } from '../config/sample.js';
+import { ConfigSchema } from '../config/schema.js';
+import { didYouMean } from '../config/suggest.js';
+import { allowed } from '../config/values.js';
+import { type ArgumentSpec, type CommandSpec, type FlagSpec, UsageError } from './command.js';
+
+export const PROGRAM = 'tessera';
+
+/** Characters of a line. */
+const WIDTH = 80;
+const INDENT = 7;
+
+const EXITS: Readonly<Record<number, string>> = { 0: 'done', 1: 'failed', 2: 'the command line is wrong' };
+
+/** The page that `tessera help` prints. */
+export function overview(commands: readonly { readonly name: string; readonly summary: string }[]): string {
+  const width = Math.max(...commands.map((command) => command.name.length));
+  return page([
+    ['NAME', [`${PROGRAM} - a multi-role HTTP node for a UTXO blockchain`]],
+    ['SYNOPSIS', [`${PROGRAM} [command] [flags]`, `${PROGRAM} --role ${ROLES.join('|')} [flags]`]],
+    ['COMMANDS', commands.map(({ name, summary }) => `${name.padEnd(width)}  ${summary}`)],
+    [
+      'MORE',
+      [
+        `${PROGRAM} help COMMAND   the page of a command (also COMMAND --help)`,
+        `${PROGRAM} help options   every option of the configuration`,
+        `${PROGRAM} --version      version of the program and of Node.js`,
+      ],
+    ],
+  ]);
+}
+
+/** The page of one command. */
+export function commandPage(spec: CommandSpec): string {
+  const title = spec.name === 'start' ? PROGRAM : `${PROGRAM} ${spec.name}`;
+  const exits = Object.entries({ ...EXITS, ...spec.exits }).map(([code, when]) => `${code.padEnd(4)} ${when}`);
+  return page([
+    ['NAME', [`${PROGRAM} ${spec.name} - ${lowerFirst(spec.summary)}`]],
+    [
+      'SYNOPSIS',
+      [`${title} ${[...spec.flags.map(flagUsage), ...(spec.arguments ?? []).map(argumentUsage)].join(' ')}`],
+    ],
+    ['DESCRIPTION', separate(spec.description)],
+    ['ARGUMENTS', entries((spec.arguments ?? []).map(({ name, description }) => [name, description]))],
+    ['FLAGS', entries(spec.flags.map((flag) => [flagTitle(flag), flag.description]))],
+    ['EXAMPLES', entries(spec.examples.map(({ line, does }) => [line, does]))],
+    ['EXIT STATUS', exits],
+  ]);
+}
+
+/** The page of every option, or of those in the named section (`api`, `api.limits`) or with that path. */
+export function optionsPage(section?: string): string {
+  const chosen = OPTIONS.filter(
+    ({ path }) => section === undefined || path === section || path.startsWith(`${section}.`),
+  );
+  if (section !== undefined && chosen.length === 0) {
+    const known = [...new Set(OPTIONS.flatMap(({ path }) => [path, path.split('.')[0] ?? '']))];
+    throw new UsageError(`${section} is no section and no option${didYouMean(section, known)}`);
+  }
+  const sections: [string, string[]][] = Object.entries(ConfigSchema.properties).map(([name, schema]) => {
+    const options = chosen.filter(({ path }) => path.startsWith(`${name}.`)).map(optionEntry);
+    const about = isGroup(schema) && options.length > 0 ? [schema.description ?? '', ''] : [];
+    return [name.toUpperCase(), [...about, ...entries(options)]];
+  });
+  return page([
+    ['NAME', [`${PROGRAM} options - the configuration of a node`]],
+    [
+      'SOURCES',
+      [
+        'Later ones win: defaults; one config file (--config FILE, else TESSERA_CONFIG, else the file that ships for the ' +
+          'role); environment variables; flags (--set api.port=3001). Secrets are not taken from the command line.',
+      ],
+    ],
+    ...sections,
+  ]);
+}
+
+function optionEntry({ path, schema, env }: OptionSpec): [string, string] {
+  const unit = schema.unit === undefined ? '' : ` ${schema.unit}`;
+  const fallback = schema.roleDefaults
+    ? ROLES.map((role) => `${schema.roleDefaults?.[role]} (${role})`).join(', ')
+    : schema.default === undefined
+      ? 'unset'
+      : tomlValue(schema.default);
+  return [path, `${schema.description} Allowed: ${allowed(schema)}${unit}. Default: ${fallback}. Variable: ${env}.`];
+}
+
+function page(sections: readonly (readonly [title: string, lines: readonly string[]])[]): string {
+  return sections
+    .filter(([, lines]) => lines.length > 0)
+    .map(([title, lines]) => `${title}\n${lines.flatMap(indented).join('\n')}\n`)
+    .join('\n');
+}
+
+/** A line keeps its own indentation when it is wrapped; columns inside a line that fits are left alone. */
+function indented(line: string): string[] {
+  if (line === '') return [''];
+  const lead = /^ */.exec(line)?.[0].length ?? 0;
+  const pad = ' '.repeat(INDENT + lead);
+  const text = line.slice(lead);
+  if (pad.length + text.length <= WIDTH) return [pad + text];
+  return wrap(text, WIDTH - pad.length).map((part) => pad + part);
+}
+
+/** A title with its text below, further in. */
+function entries(list: readonly (readonly [title: string, text: string])[]): string[] {
+  return list.flatMap(([title, text], index) => [...(index === 0 ? [] : ['']), title, `    ${text}`]);
+}
+
+function separate(paragraphs: readonly string[]): string[] {
+  return paragraphs.flatMap((paragraph, index) => (index === 0 ? [paragraph] : ['', paragraph]));
+}
+
+function flagTitle({ name, short, value }: FlagSpec): string {
+  const long = `--${name}${value === undefined ? '' : ` ${value}`}`;
+  return short === undefined ? long : `-${short}, ${long}`;
+}
+
+function flagUsage({ name, value, repeatable }: FlagSpec): string {
+  return `[--${name}${value === undefined ? '' : ` ${value}`}]${repeatable === true ? '...' : ''}`;
+}
+
+function argumentUsage({ name, required, rest }: ArgumentSpec): string {
+  const shown = rest === true ? `${name}...` : name;
+  return required === true ? shown : `[${shown}]`;
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}

@@ -1,0 +1,94 @@
+/**
+ * Running until something ends it: a first SIGINT or SIGTERM stops cleanly within five seconds, a second one ends the
+ * process at once, and a fatal error stops what still can be stopped and is reported by its code.
+ */
+
+import { createDeferred } from '../lib/deferred.js';
+import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
+import type { Logger } from '../lib/logger.js';
+import type { CliContext } from './command.js';
+import type { Runnable } from './node-types.js';
+
+/** Milliseconds for a clean stop. */
+export const STOP_TIMEOUT_MS = 5_000;
+
+/** Exit status of a process that a signal ended: 128 + its number. */
+const SIGNAL_EXITS = { SIGINT: 130, SIGTERM: 143 } as const;
+
+type Ending = { readonly kind: 'signal' } | { readonly kind: 'failure'; readonly error: unknown };
+
+export interface LifecycleModules {
+  readonly logger: Logger;
+  readonly context: CliContext;
+  /** Called when everything is up. */
+  readonly onReady?: () => void;
+  /** Replaces the timeout in tests. */
+  readonly stopTimeoutMs?: number;
+}
+
+/** Starts, waits for the end, stops. Resolves with the exit status: 0 after a signal, 1 after a failure. */
+export async function runUntilStopped(running: Runnable, modules: LifecycleModules): Promise<number> {
+  const { logger, context, onReady } = modules;
+  const ended = createDeferred<Ending>();
+  const removeListeners = listenForSignals(context, () => {
+    logger.info({}, 'stopping; a second signal ends at once');
+    ended.resolve({ kind: 'signal' });
+  });
+  const fail = (error: unknown) => ended.resolve({ kind: 'failure', error });
+  running.failed.catch(fail);
+  try {
+    running.start().then(() => onReady?.(), fail);
+    const ending = await ended.promise;
+    if (ending.kind === 'failure') reportFailure(ending.error, logger, context);
+    const stopped = await stopInTime(running, modules);
+    return ending.kind === 'signal' && stopped ? 0 : 1;
+  } finally {
+    removeListeners();
+  }
+}
+
+function listenForSignals(context: CliContext, onFirst: () => void): () => void {
+  let seen = false;
+  const removers = (['SIGINT', 'SIGTERM'] as const).map((signal) =>
+    context.onSignal(signal, () => {
+      if (seen) context.exit(SIGNAL_EXITS[signal]);
+      else onFirst();
+      seen = true;
+    }),
+  );
+  return () => {
+    for (const remove of removers) remove();
+  };
+}
+
+/** False when the stop failed or took too long; the process must then be ended without it. */
+async function stopInTime(
+  running: Runnable,
+  { logger, stopTimeoutMs = STOP_TIMEOUT_MS }: LifecycleModules,
+): Promise<boolean> {
+  const late = createDeferred<never>();
+  const timer = setTimeout(() => {
+    late.reject(new TesseraError('internal_error', `the node did not stop within ${stopTimeoutMs} ms`));
+  }, stopTimeoutMs);
+  try {
+    await Promise.race([running.stop(), late.promise]);
+    return true;
+  } catch (error) {
+    logger.error({ error }, 'not stopped cleanly');
+    return false;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** One line for people with the code; the log has the rest. */
+function reportFailure(error: unknown, logger: Logger, context: CliContext): void {
+  logger.error({ error }, 'the node cannot go on');
+  context.stderr.write(`${failureText(error)}\n`);
+}
+
+/** `tessera: data_dir_locked: Another process …` */
+export function failureText(error: unknown): string {
+  const code = isTesseraError(error) ? error.code : 'internal_error';
+  return `tessera: ${code}: ${errorMessage(error)}`;
+}
