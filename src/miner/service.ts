@@ -1,6 +1,6 @@
 /** What mining offers to the rest of the node. */
 
-import type { BlockHeader } from '../chain/types.js';
+import type { BlockHeader, Transaction } from '../chain/types.js';
 
 export interface CurrentBlock {
   readonly header: BlockHeader;
@@ -11,4 +11,21 @@ export interface CurrentBlock {
 export interface MinerService {
   /** The block being mined; null when none was received yet. */
   currentBlock(): CurrentBlock | null;
+}
+
+/** Where the rewards go. */
+export interface RewardAddresses {
+  /** The address for the next coinbase; asked once for each template. */
+  address(): Promise<string>;
+}
+
+/** A proof that the mempool took into its window. Whether it wins is told by `block.mined`. */
+export interface AcceptedProof {
+  readonly blockNum: number;
+  readonly coinbase: Transaction;
+  /** Transaction hash of the coinbase. */
+  readonly coinbaseHash: string;
+  readonly address: string;
+  /** Raw units. */
+  readonly reward: bigint;
 }

@@ -1,0 +1,88 @@
+/**
+ * The search for a nonce, as a plain function: it runs in a worker thread (`pow-worker.ts`) and inline in tests. The header
+ * is encoded once; then only the bytes of the nonce change. Every searcher has a range of its own, so no two try the same.
+ */
+
+import { createSHA3 } from 'hash-wasm';
+import { encodeHeader } from '../chain/codec.js';
+import { targetBytes } from '../chain/pow.js';
+import type { BlockHeader } from '../chain/types.js';
+import { TesseraError } from '../lib/errors.js';
+
+/** Bytes of a nonce: 2 for the range, 6 that count. The chain takes 1 to 32. */
+export const NONCE_LENGTH = 8;
+/** Ranges there are. */
+export const MAX_RANGES = 0x1_0000;
+const RANGE_LENGTH = 2;
+/** Hashes between two looks at the stop flag: half a millisecond. */
+const HASHES_PER_CHECK = 1_024;
+
+/** What to search, in a form that can be sent to a thread. */
+export interface SearchJob {
+  /** Bytes of the header, the mining transaction in it, and `NONCE_LENGTH` bytes for the nonce. */
+  readonly header: Uint8Array;
+  readonly nonceOffset: number;
+  /** Largest hash that will do, 32 bytes big-endian. */
+  readonly target: Uint8Array;
+}
+
+export interface SearchResult {
+  /** Undefined when the search was stopped. */
+  readonly nonce: Uint8Array | undefined;
+  readonly hashes: number;
+}
+
+/** Searches in the given range until a nonce is found or `isStopped` says so. */
+export type NonceSearcher = (job: SearchJob, range: number, isStopped: (hashes: number) => boolean) => SearchResult;
+
+/** The job for a header whose mining transaction is set. Throws `invalid_request` when its difficulty is malformed. */
+export function searchJobOf(header: BlockHeader): SearchJob {
+  const target = targetBytes(header.difficulty);
+  if (target === undefined) {
+    throw new TesseraError('invalid_request', `a difficulty has 0 or 4 bytes, not ${header.difficulty.length}`);
+  }
+  const bytes = encodeHeader({ ...header, nonce: new Uint8Array(NONCE_LENGTH) });
+  // Where the nonce is: the first byte that another nonce changes. So the codec stays the only one that knows the layout.
+  const other = encodeHeader({ ...header, nonce: new Uint8Array(NONCE_LENGTH).fill(0xff) });
+  return { header: bytes, nonceOffset: bytes.findIndex((byte, i) => byte !== other[i]), target };
+}
+
+export async function createNonceSearcher(): Promise<NonceSearcher> {
+  const sha3 = await createSHA3(256);
+  return (job, range, isStopped) => {
+    const header = Uint8Array.from(job.header);
+    const nonce = header.subarray(job.nonceOffset, job.nonceOffset + NONCE_LENGTH);
+    nonce[0] = range & 0xff;
+    nonce[1] = range >>> 8;
+    const { target } = job;
+    let hashes = 0;
+    while (!isStopped(hashes)) {
+      for (let i = 0; i < HASHES_PER_CHECK; i++) {
+        sha3.init();
+        sha3.update(header);
+        if (isAtMost(sha3.digest('binary'), target)) return { nonce: nonce.slice(), hashes: hashes + i + 1 };
+        count(nonce);
+      }
+      hashes += HASHES_PER_CHECK;
+    }
+    return { nonce: undefined, hashes };
+  };
+}
+
+/** Both are 32 bytes, big-endian; decided by the first byte for all but one hash in 256. */
+function isAtMost(hash: Uint8Array, target: Uint8Array): boolean {
+  for (let i = 0; i < hash.length; i++) {
+    const difference = (hash[i] ?? 0) - (target[i] ?? 0);
+    if (difference !== 0) return difference < 0;
+  }
+  return true;
+}
+
+/** The next nonce of the range: little-endian behind the range's own bytes. */
+function count(nonce: Uint8Array): void {
+  for (let i = RANGE_LENGTH; i < NONCE_LENGTH; i++) {
+    const next = ((nonce[i] ?? 0) + 1) & 0xff;
+    nonce[i] = next;
+    if (next !== 0) return;
+  }
+}

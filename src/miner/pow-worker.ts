@@ -1,0 +1,36 @@
+/**
+ * The thread that searches nonces. It takes one job at a time and works on it as long as the shared flag shows the job's
+ * number: a new number or 0 stops it within a millisecond, though the thread reads no messages while it searches.
+ */
+
+import { parentPort, workerData } from 'node:worker_threads';
+import { createNonceSearcher, type SearchJob } from './nonce-search.js';
+
+/** Given to the thread at its start. */
+export interface PowWorkerData {
+  /** One Int32: the number of the job to work on. */
+  readonly currentJob: SharedArrayBuffer;
+  /** The part of the nonces that is this thread's own. */
+  readonly range: number;
+}
+
+export interface PowTask {
+  /** At least 1. */
+  readonly job: number;
+  readonly search: SearchJob;
+}
+
+/** What a thread sends: once that it is ready, then each nonce found. */
+export type PowReport = { readonly ready: true } | { readonly job: number; readonly nonce: Uint8Array };
+
+if (parentPort) {
+  const port = parentPort;
+  const { currentJob, range } = workerData as PowWorkerData;
+  const flag = new Int32Array(currentJob);
+  const search = await createNonceSearcher();
+  port.on('message', ({ job, search: what }: PowTask) => {
+    const { nonce } = search(what, range, () => Atomics.load(flag, 0) !== job);
+    if (nonce) port.postMessage({ job, nonce } satisfies PowReport);
+  });
+  port.postMessage({ ready: true } satisfies PowReport);
+}
