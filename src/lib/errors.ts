@@ -36,6 +36,7 @@ export const ERROR_CODES = {
   mempool_full: 'The pool of this mempool node is full.',
   insufficient_funds: 'The wallet cannot pay this amount.',
   payment_refused: 'The payment cannot be constructed.',
+  block_refused: 'A block fails verification and is not stored.',
   // The node cannot do it (now)
   mempool_unreachable: 'The mempool node cannot be reached or is not ready.',
   storage_unreachable: 'The storage node cannot be reached or is not ready.',

@@ -1,0 +1,26 @@
+/** Which items a block creates, by genesis hash (decision V21). */
+
+import { isCreate } from '../chain/transaction.js';
+import type { ItemRecord } from './records.js';
+import type { VerifiedBlock } from './verify-block.js';
+
+/**
+ * The item records after a block: those that it adds or changes. An output without genesis hash founds an item named by
+ * its transaction; one with a genesis hash (the shared default one) adds to that item.
+ */
+export async function itemsAfter(
+  block: VerifiedBlock,
+  before: (genesisHash: string) => Promise<ItemRecord | undefined>,
+): Promise<Map<string, ItemRecord>> {
+  const after = new Map<string, ItemRecord>();
+  for (const { hash, transaction } of block.transactions) {
+    const [output] = transaction.outputs;
+    if (!isCreate(transaction) || output?.value.kind !== 'item') continue;
+    const { amount, metadata } = output.value;
+    const genesisHash = output.value.genesisHash ?? hash;
+    const known = after.get(genesisHash) ?? (await before(genesisHash));
+    const founded = { blockNum: block.blockNum, txHash: hash, metadata, creatorAddress: output.scriptPublicKey };
+    after.set(genesisHash, { ...(known ?? founded), totalAmount: (known?.totalAmount ?? 0n) + amount });
+  }
+  return after;
+}

@@ -1,0 +1,48 @@
+/**
+ * The archive's key map, and the names that clients use (decision V9).
+ *
+ *   h ‖ number (u64 be)                    → block hash
+ *   b ‖ block hash                         → block record
+ *   i ‖ number (u64 be) ‖ index (u32 be)   → transaction hash; the mining transaction comes last
+ *   t ‖ transaction hash                   → transaction record
+ *   g ‖ genesis hash                       → item record
+ *   l                                      → last block: number (u64 be) ‖ hash
+ *
+ * Block hashes are `b` + 64 hex digits. Transaction hashes are `g` + 31 hex digits, but those of block 0 are any text.
+ */
+
+import { prefixKey, prefixRange, textKey, u64Key, u64u32Key } from '../db/keys.js';
+
+export const numberKey = (blockNum: number): Uint8Array => u64Key('h', blockNum);
+export const blockKey = (hash: string): Uint8Array => textKey('b', hash);
+export const indexKey = (blockNum: number, txNum: number): Uint8Array => u64u32Key('i', blockNum, txNum);
+export const transactionKey = (hash: string): Uint8Array => textKey('t', hash);
+export const itemKey = (genesisHash: string): Uint8Array => textKey('g', genesisHash);
+export const LAST_KEY = prefixKey('l');
+export const NUMBERS = prefixRange('h');
+
+const LAST_BLOCK = 'nLastBlockHashKey';
+const INDEXED_BLOCK = /^nIndexedBlockHashKey_([0-9a-f]{16})$/;
+const INDEXED_TRANSACTION = /^nIndexedTxHashKey_([0-9a-f]{16})_([0-9a-f]{8})$/;
+const BLOCK_HASH = /^b[0-9a-f]{64}$/;
+
+/** What a key that a client asks for means. */
+export type EntryKey =
+  | { readonly kind: 'last' }
+  | { readonly kind: 'block-number'; readonly blockNum: number }
+  | { readonly kind: 'transaction-index'; readonly blockNum: number; readonly txNum: number }
+  | { readonly kind: 'block-hash' }
+  | { readonly kind: 'transaction-hash' };
+
+/** A number that no double can hold is beyond every chain. */
+export function parseEntryKey(key: string): EntryKey {
+  if (key === LAST_BLOCK) return { kind: 'last' };
+  const block = INDEXED_BLOCK.exec(key);
+  if (block) return { kind: 'block-number', blockNum: Number.parseInt(block[1] ?? '', 16) };
+  const indexed = INDEXED_TRANSACTION.exec(key);
+  if (indexed) {
+    const [, blockNum = '', txNum = ''] = indexed;
+    return { kind: 'transaction-index', blockNum: Number.parseInt(blockNum, 16), txNum: Number.parseInt(txNum, 16) };
+  }
+  return BLOCK_HASH.test(key) ? { kind: 'block-hash' } : { kind: 'transaction-hash' };
+}

@@ -1,0 +1,153 @@
+/**
+ * What the archive's records hold, as bytes. The canonical content is the chain's own encoding, and on every read it is
+ * hashed again: a record that does not hash to its key is `data_corrupt` (rule P3), whatever its checksum says.
+ *
+ *   block         issued (u64 le, raw units, this block included) ‖ bincode Block
+ *   transaction   block number (u64 le) ‖ index in the block (u32 le) ‖ bincode Transaction
+ *   item          JSON: total amount (digits), block number and hash of the first creation, metadata, address
+ *   last          number (u64 be) ‖ block hash (ASCII)
+ */
+
+import { Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { decodeBlock, decodeTransaction } from '../chain/codec.js';
+import { blockHash, transactionHashOfBytes, txsHash } from '../chain/hash.js';
+import type { Block, Transaction } from '../chain/types.js';
+import { encodeU64, readU64 } from '../db/keys.js';
+import { asBuffer, concatBytes, fromUtf8, utf8 } from '../lib/bytes.js';
+import { TesseraError } from '../lib/errors.js';
+
+const U64_LENGTH = 8;
+const U32_LENGTH = 4;
+
+export interface BlockRecord {
+  readonly hash: string;
+  readonly blockNum: number;
+  /** Raw units issued up to this block, its own coinbase included. */
+  readonly issued: bigint;
+  readonly bytes: Uint8Array;
+  readonly block: Block;
+}
+
+export interface TransactionRecord {
+  readonly hash: string;
+  readonly blockNum: number;
+  readonly txNum: number;
+  readonly bytes: Uint8Array;
+  readonly transaction: Transaction;
+}
+
+export interface ItemRecord {
+  readonly totalAmount: bigint;
+  readonly blockNum: number;
+  readonly txHash: string;
+  readonly metadata: string | null;
+  readonly creatorAddress: string | null;
+}
+
+export function encodeBlockRecord(issued: bigint, bytes: Uint8Array): Uint8Array {
+  const head = Buffer.allocUnsafe(U64_LENGTH);
+  head.writeBigUInt64LE(issued);
+  return concatBytes(head, bytes);
+}
+
+/** Checks that the header hashes to `hash` and the list of transactions to the header's. */
+export function readBlockRecord(hash: string, record: Uint8Array): BlockRecord {
+  return checked(`block ${hash}`, () => {
+    const bytes = record.subarray(U64_LENGTH);
+    const block = decodeBlock(bytes);
+    if (blockHash(block.header) !== hash || txsHash(block.transactions) !== block.header.txsHash) return undefined;
+    const issued = asBuffer(record).readBigUInt64LE(0);
+    return { hash, blockNum: Number(block.header.bNum), issued, bytes, block };
+  });
+}
+
+export function encodeTransactionRecord(blockNum: number, txNum: number, bytes: Uint8Array): Uint8Array {
+  const head = Buffer.allocUnsafe(U64_LENGTH + U32_LENGTH);
+  head.writeBigUInt64LE(BigInt(blockNum));
+  head.writeUInt32LE(txNum, U64_LENGTH);
+  return concatBytes(head, bytes);
+}
+
+/**
+ * Checks that the transaction hashes to `hash`. Those that block 0 lists have their names from configuration: for them
+ * `genesisNames` must hold the name at the transaction's index.
+ */
+export function readTransactionRecord(
+  hash: string,
+  record: Uint8Array,
+  genesisNames: readonly string[],
+): TransactionRecord {
+  return checked(`transaction ${hash}`, () => {
+    const buffer = asBuffer(record);
+    const blockNum = Number(buffer.readBigUInt64LE(0));
+    const txNum = buffer.readUInt32LE(U64_LENGTH);
+    const bytes = record.subarray(U64_LENGTH + U32_LENGTH);
+    const listed = blockNum === 0 && genesisNames[txNum] === hash;
+    if (!listed && transactionHashOfBytes(bytes) !== hash) return undefined;
+    return { hash, blockNum, txNum, bytes, transaction: decodeTransaction(bytes) };
+  });
+}
+
+export function encodeLast(blockNum: number, hash: string): Uint8Array {
+  return concatBytes(encodeU64(blockNum), utf8(hash));
+}
+
+export function readLast(record: Uint8Array): { readonly blockNum: number; readonly hash: string } {
+  return { blockNum: readU64(record, 0), hash: fromUtf8(record.subarray(U64_LENGTH)) };
+}
+
+const ItemJson = Type.Object({
+  total_amount: Type.String({ pattern: '^[0-9]+$' }),
+  block_num: Type.Integer({ minimum: 0 }),
+  tx_hash: Type.String(),
+  metadata: Type.Union([Type.String(), Type.Null()]),
+  creator_address: Type.Union([Type.String(), Type.Null()]),
+});
+
+export function encodeItemRecord(item: ItemRecord): Uint8Array {
+  return utf8(
+    JSON.stringify({
+      total_amount: String(item.totalAmount),
+      block_num: item.blockNum,
+      tx_hash: item.txHash,
+      metadata: item.metadata,
+      creator_address: item.creatorAddress,
+    }),
+  );
+}
+
+export function readItemRecord(genesisHash: string, record: Uint8Array): ItemRecord {
+  return checked(`item ${genesisHash}`, () => {
+    const content: unknown = JSON.parse(fromUtf8(record));
+    if (!Value.Check(ItemJson, content)) return undefined;
+    return {
+      totalAmount: BigInt(content.total_amount),
+      blockNum: content.block_num,
+      txHash: content.tx_hash,
+      metadata: content.metadata,
+      creatorAddress: content.creator_address,
+    };
+  });
+}
+
+/** What `read` gives; when that is nothing, or it throws, the record is damaged. */
+function checked<T>(what: string, read: () => T | undefined): T {
+  let cause: unknown;
+  try {
+    const value = read();
+    if (value !== undefined) return value;
+  } catch (error) {
+    cause = error;
+  }
+  throw damaged(`the stored ${what} is not what its name says`, cause);
+}
+
+/** The error that ends the node: the archive does not hold together. */
+export function damaged(what: string, cause?: unknown): TesseraError {
+  return new TesseraError(
+    'data_corrupt',
+    `archive: ${what}. Restore the data directory from a backup, or remove it and let the node catch up from its peers`,
+    { cause },
+  );
+}

@@ -1,0 +1,46 @@
+/** The JSON of the archive (node.md §4.3, decisions V8 to V10), made once and sent as bytes from then on. */
+
+import { decodeBlock, decodeTransaction } from '../chain/codec.js';
+import { blockJson, transactionJson } from '../chain/json.js';
+import type { BlockRecord, TransactionRecord } from './records.js';
+import type { LatestBlock, StoredBlock, StoredTransaction } from './service.js';
+
+/** Bytes that an entry takes beside its JSON and its canonical bytes; what the cache reckons with. */
+const ENTRY_OVERHEAD = 512;
+
+export interface Rendered<T> {
+  readonly entry: T;
+  /** Bytes of memory. */
+  readonly size: number;
+}
+
+const bytesOf = (json: string): Uint8Array => Buffer.from(json, 'utf8');
+const blockDataJson = ({ block }: BlockRecord): string => `{"block":${blockJson(block)}}`;
+
+export function renderBlock(record: BlockRecord): Rendered<StoredBlock> {
+  const { hash, blockNum, block, bytes } = record;
+  const txLen = block.transactions.length + 1;
+  const meta = `{"type":"block","block_num":${blockNum},"tx_len":${txLen}}`;
+  const json = bytesOf(`{"key":"${hash}","data":${blockDataJson(record)},"item_meta":${meta}}`);
+  return {
+    entry: { kind: 'block', key: hash, blockNum, txLen, json, block: () => decodeBlock(bytes) },
+    size: json.length + bytes.length + ENTRY_OVERHEAD,
+  };
+}
+
+export function renderTransaction(record: TransactionRecord): Rendered<StoredTransaction> {
+  const { hash, blockNum, txNum, bytes, transaction } = record;
+  const meta = `{"type":"tx","block_num":${blockNum},"tx_num":${txNum}}`;
+  // The hash of a genesis transaction may be any text.
+  const json = bytesOf(`{"key":${JSON.stringify(hash)},"data":${transactionJson(transaction)},"item_meta":${meta}}`);
+  return {
+    entry: { kind: 'tx', key: hash, blockNum, txNum, json, transaction: () => decodeTransaction(bytes) },
+    size: json.length + bytes.length + ENTRY_OVERHEAD,
+  };
+}
+
+export function renderLatest(record: BlockRecord): LatestBlock {
+  const { hash, blockNum, bytes } = record;
+  const json = bytesOf(`{"block":${blockDataJson(record)}}`);
+  return { hash, blockNum, json, block: () => decodeBlock(bytes) };
+}
