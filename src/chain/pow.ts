@@ -11,7 +11,6 @@ import type { BlockHeader } from './types.js';
 
 /** The easiest target, 2^248: as hard as one leading zero byte. */
 export const MAX_COMPACT_TARGET = 0x22000001;
-export const MAX_TARGET: bigint = expandCompact(MAX_COMPACT_TARGET);
 
 export const INVALID_NONCE = 'InvalidNonce';
 export const INVALID_DIFFICULTY = 'InvalidDifficulty';
@@ -22,6 +21,9 @@ const COMPACT_LENGTH = 4;
 const MANTISSA_MASK = 0x007f_ffff;
 const MANTISSA_SIGN = 0x0080_0000;
 const MANTISSA_BYTES = 3;
+
+/** `MAX_COMPACT_TARGET` as a number. */
+export const MAX_TARGET: bigint = expandCompact(MAX_COMPACT_TARGET);
 
 /** The number that a compact target means: the low 23 bits, shifted to as many bytes as the top byte says. */
 export function expandCompact(compact: number): bigint {

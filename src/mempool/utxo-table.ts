@@ -384,6 +384,7 @@ export class UtxoTable {
     if (((c[b + 3] as number) & ODD_HASH) === ODD_HASH) x = mixText(x, this.#oddHashes.text(c[b] as number));
     else for (let i = 0; i < 4; i++) x = mix(x, c[b + i] as number);
     for (let i = N; i <= LOCKTIME; i++) x = mix(x, c[b + i] as number);
+    if (c[b + LOCKTIME] === LARGE_LOCKTIME) x = mixText(x, String(this.#locktimes.get(slot)));
     const address = flags & ADDRESS_MASK;
     if (address !== 0) {
       const ac = this.#addrs.chunk(address);
@@ -395,7 +396,7 @@ export class UtxoTable {
     }
     if ((flags & ITEM_FLAG) !== 0) {
       const rest = this.#items.get(slot);
-      x = mixText(mixText(x, rest?.genesisHash ?? ''), rest?.metadata ?? '');
+      x = mixText(x, JSON.stringify([rest?.genesisHash, rest?.metadata]));
     }
     this.#sum.change(x, sign);
   }

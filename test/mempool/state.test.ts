@@ -1,0 +1,417 @@
+import { fc, test } from '@fast-check/vitest';
+import { describe, expect, it } from 'vitest';
+import { itemAsset, tokenAsset } from '../../src/chain/assets.js';
+import { createItemTransaction, txOut } from '../../src/chain/builders.js';
+import { encodeTransaction } from '../../src/chain/codec.js';
+import { hasValidProofOfWork } from '../../src/chain/pow.js';
+import { blockReward } from '../../src/chain/reward.js';
+import { txInsAddress } from '../../src/chain/signable.js';
+import type { DruidExpectation, DruidInfo, Transaction } from '../../src/chain/types.js';
+import { createMemoryKv } from '../../src/db/memory-kv.js';
+import { toHex } from '../../src/lib/bytes.js';
+import { loadMempoolState } from '../../src/mempool/load.js';
+import { decodeStatus, encodeRound, keys } from '../../src/mempool/records.js';
+import { closedHash, closedHeader, type Round } from '../../src/mempool/round.js';
+import { createMempoolState, type MempoolState, RULES, type StateRules } from '../../src/mempool/state.js';
+import { type Account, account, candidate, genesisOut, mine, pay, payment, rulesFor, unicornOf } from './support.js';
+
+const alice = account('alice');
+const bob = account('bob');
+const miner = account('miner');
+
+/** A state over a memory database, with each command in a batch of its own. */
+function createBench(rules: StateRules = rulesFor([alice, bob])) {
+  const kv = createMemoryKv();
+  const state = createMempoolState(rules);
+  let seq = 0;
+  const step = async <T>(run: (batch: ReturnType<typeof kv.batch>) => T): Promise<T> => {
+    const batch = kv.batch();
+    const result = run(batch);
+    state.seal(++seq, batch);
+    await kv.write(batch, { sync: false });
+    return result;
+  };
+  const bench = {
+    kv,
+    state,
+    rules,
+    admit: (txs: readonly Transaction[], known: (hash: string) => boolean = () => false) =>
+      step((batch) => state.admit([txs.map(candidate)], 1_700_000_000, known, batch)[0] ?? null),
+    cut: async (time = 1_700_000_100): Promise<Round> => {
+      const round = await step((batch) => {
+        const plan = state.planCut();
+        if (plan === null) return null;
+        return state.cutBlock({ kind: 'cut-block', time, miners: ['m1'] }, plan, unicornOf(plan.seed), batch);
+      });
+      if (round === null) throw new Error('a round is under way');
+      return round;
+    },
+    prove: (round: Round, name = 'm1', to: Account = miner) => {
+      const { nonce, coinbase } = mine(round.header, round.reward, to);
+      const command = { kind: 'proof' as const, height: round.height, miner: name, nonce };
+      return step((batch) => state.addProof({ ...command, coinbase: encodeTransaction(coinbase) }, batch));
+    },
+    close: (height: number) => step((batch) => state.closeBlock({ kind: 'close-block', height }, batch)),
+    stored: (height: number, hash: string) =>
+      step((batch) => state.blockStored({ kind: 'block-stored', height, hash }, batch)),
+    /** A whole round. */
+    block: async (): Promise<Round> => {
+      const round = await bench.cut();
+      await bench.prove(round);
+      const closed = await bench.close(round.height);
+      if (closed === null) throw new Error('not closed');
+      await bench.stored(closed.height, closedHash(closed));
+      return closed;
+    },
+    status: async (hash: string) => {
+      const bytes = await kv.get(keys.status(hash));
+      return bytes === undefined ? undefined : decodeStatus(bytes);
+    },
+    reload: () => loadMempoolState(kv, rules, { salt: 5 }),
+  };
+  return bench;
+}
+
+const tokensOf = (state: MempoolState): bigint => {
+  let sum = 0n;
+  for (const slot of state.utxos.slots()) {
+    const { value } = state.utxos.output(slot);
+    if (value.kind === 'token') sum += value.amount;
+  }
+  return sum;
+};
+
+describe('a round of block making', () => {
+  it('makes block 0 out of the genesis transactions, without time or previous hash (node.md §1.6)', async () => {
+    const bench = createBench();
+    const round = await bench.block();
+    expect(round.header).toMatchObject({ bNum: 0n, timestamp: 0n, previousHash: null, version: 6, bits: 0n });
+    expect(round.transactions.map((tx) => tx.hash)).toEqual(['000000']);
+    expect(bench.state.head).toMatchObject({ height: 0, hash: closedHash(round) });
+    expect(bench.state.head.issued).toBe(2_000_000n + round.reward);
+  });
+
+  it('links each block to the one before and pays the reward of what was issued (node.md §2.5)', async () => {
+    const bench = createBench();
+    const first = await bench.block();
+    await bench.admit([payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(bob, 1_000_000n)] })]);
+    const second = await bench.block();
+    expect(second.header.previousHash).toBe(closedHash(first));
+    expect(second.reward).toBe(blockReward(2_000_000n + first.reward));
+    expect(hasValidProofOfWork(closedHeader(second))).toBe(true);
+  });
+
+  it('carries a difficulty only above the activation height (decision B10)', async () => {
+    const bench = createBench();
+    const difficulties: number[] = [];
+    for (let i = 0; i < 6; i++) difficulties.push((await bench.block()).header.difficulty.length);
+    expect(difficulties).toEqual([0, 0, 0, 0, 4, 4]);
+  });
+
+  it('spends inputs and creates outputs when the template is cut, before the block is mined (decision V7)', async () => {
+    const bench = createBench();
+    await bench.block();
+    const tx = payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(bob, 999_990n), pay(alice, 10n)] });
+    await bench.admit([tx]);
+    expect([...bench.state.utxos.slotsOf(bob.address)]).toHaveLength(1);
+    await bench.cut();
+    expect([...bench.state.utxos.slotsOf(bob.address)]).toHaveLength(2);
+    expect(bench.state.utxos.find(genesisOut(0))).toBe(0);
+  });
+
+  it('numbers fee outputs after the outputs (decision B5)', async () => {
+    const bench = createBench();
+    await bench.block();
+    const plain = payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(bob, 999_995n)] });
+    const tx = { ...plain, fees: [pay(miner, 5n)] };
+    await bench.admit([tx]);
+    await bench.cut();
+    const tHash = candidate(tx).hash;
+    expect(bench.state.utxos.output(bench.state.utxos.find({ tHash, n: 0 })).value.amount).toBe(999_995n);
+    expect(bench.state.utxos.output(bench.state.utxos.find({ tHash, n: 1 })).value.amount).toBe(5n);
+  });
+
+  it('takes one proof of each miner, and none after the close', async () => {
+    const bench = createBench();
+    const round = await bench.cut();
+    expect(await bench.prove(round)).toBe(true);
+    expect(await bench.prove(round)).toBe(false);
+    expect(await bench.prove(round, 'm2')).toBe(true);
+    await bench.close(0);
+    expect(await bench.prove(round, 'm3')).toBe(false);
+  });
+
+  it('goes on only when the block that was closed is stored', async () => {
+    const bench = createBench();
+    const round = await bench.cut();
+    await bench.prove(round);
+    const closed = (await bench.close(0)) ?? round;
+    expect(bench.state.planCut()).toBeNull();
+    expect(await bench.stored(0, `b${'0'.repeat(64)}`)).toBeNull();
+    expect(await bench.stored(1, closedHash(closed))).toBeNull();
+    expect(await bench.stored(0, closedHash(closed))).not.toBeNull();
+  });
+});
+
+describe('admission into the pool', () => {
+  it('refuses an output that is spent by another transaction, in the pool or in the block being made (P4)', async () => {
+    const bench = createBench();
+    await bench.block();
+    expect(
+      await bench.admit([payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(bob, 1_000_000n)] })]),
+    ).toBeNull();
+    const other = payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(alice, 1_000_000n)] });
+    expect(await bench.admit([other])).toMatchObject({ code: 'double_spend', rule: RULES.spent });
+    await bench.cut();
+    expect(await bench.admit([other])).toMatchObject({ code: 'unknown_input' });
+  });
+
+  it('admits all of a group or nothing (decision V3)', async () => {
+    const bench = createBench();
+    await bench.block();
+    const good = payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(bob, 1_000_000n)] });
+    const bad = payment({ from: bob, inputs: [genesisOut(7)], outputs: [pay(bob, 1n)] });
+    expect(await bench.admit([good, bad])).toMatchObject({ code: 'unknown_input', hash: candidate(bad).hash });
+    expect(bench.state.ready).toBe(0);
+    expect(await bench.admit([good])).toBeNull();
+  });
+
+  it('refuses a transaction that spends one output twice (decision B7)', async () => {
+    const bench = createBench();
+    await bench.block();
+    const tx = payment({ from: alice, inputs: [genesisOut(0), genesisOut(0)], outputs: [pay(bob, 2_000_000n)] });
+    expect(await bench.admit([tx])).toMatchObject({ code: 'double_spend', rule: RULES.duplicateInputs });
+  });
+
+  it('takes the same transaction once (decision V4)', async () => {
+    const bench = createBench();
+    await bench.block();
+    const tx = payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(bob, 1_000_000n)] });
+    await bench.admit([tx]);
+    expect(await bench.admit([tx])).toBeNull();
+    expect(bench.state.ready).toBe(1);
+  });
+
+  it('refuses an item creation whose hash is in the chain (decision B6)', async () => {
+    const bench = createBench();
+    await bench.block();
+    const tx = createItemTransaction({ bNum: 0n, amount: 5n, spec: 'Create', metadata: 'm' }, alice.key);
+    expect(await bench.admit([tx])).toBeNull();
+    await bench.block();
+    expect(await bench.kv.get(keys.create(candidate(tx).hash))).toBeDefined();
+    expect(await bench.admit([tx], () => true)).toMatchObject({ rule: RULES.create });
+  });
+
+  it('writes Confirmed with the name of the block when it is stored (decision V1)', async () => {
+    const bench = createBench();
+    await bench.block();
+    const tx = payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(bob, 1_000_000n)] });
+    await bench.admit([tx]);
+    expect(bench.state.pending(candidate(tx).hash)).toMatchObject({ time: 1_700_000_000, info: 'Waits for a block' });
+    const round = await bench.block();
+    expect(bench.state.pending(candidate(tx).hash)).toBeUndefined();
+    expect(await bench.status(candidate(tx).hash)).toEqual({
+      status: 'Confirmed',
+      timestamp: 1_700_000_000,
+      additionalInfo: `In block 1 ${closedHash(round)}`,
+    });
+  });
+});
+
+describe('a DRUID trade', () => {
+  const druid = 'DRUID0x0123456789abcdef0123456789abcdef';
+
+  /** Two halves: alice pays bob 600,000, bob pays alice 400,000. */
+  function halves(expected = 400_000n, participants = 2n): { ofAlice: Transaction; ofBob: Transaction } {
+    const build = (from: Account, n: number, to: Account, amount: bigint, info: DruidInfo): Transaction =>
+      payment({
+        from,
+        inputs: [genesisOut(n)],
+        outputs: [pay(to, amount), pay(from, 1_000_000n - amount)],
+        druidInfo: info,
+      });
+    const info = (expectations: readonly DruidExpectation[]): DruidInfo => ({
+      druid,
+      participants,
+      expectations,
+      genesisHash: null,
+    });
+    const fromOf = (tx: Transaction): string => txInsAddress(tx.inputs);
+    const draftAlice = build(alice, 0, bob, 600_000n, info([]));
+    const draftBob = build(bob, 1, alice, 400_000n, info([]));
+    const toAlice = { from: fromOf(draftBob), to: alice.address, asset: tokenAsset(expected) };
+    const toBob = { from: fromOf(draftAlice), to: bob.address, asset: tokenAsset(600_000n) };
+    return {
+      ofAlice: { ...draftAlice, druidInfo: info([toAlice]) },
+      ofBob: { ...draftBob, druidInfo: info([toBob]) },
+    };
+  }
+
+  it('waits for its other half and enters the block with it', async () => {
+    const bench = createBench();
+    await bench.block();
+    const { ofAlice, ofBob } = halves();
+    expect(await bench.admit([ofAlice])).toBeNull();
+    expect(bench.state.ready).toBe(0);
+    expect(bench.state.pending(candidate(ofAlice).hash)?.info).toBe('DRUID transaction: waits for 1 of 2');
+    expect(await bench.admit([ofBob])).toBeNull();
+    const round = await bench.block();
+    expect(new Set(round.transactions.map((tx) => tx.hash))).toEqual(
+      new Set([candidate(ofAlice).hash, candidate(ofBob).hash]),
+    );
+  });
+
+  it('is admitted when both halves come in one list', async () => {
+    const bench = createBench();
+    await bench.block();
+    const { ofAlice, ofBob } = halves();
+    expect(await bench.admit([ofAlice, ofBob])).toBeNull();
+    expect(bench.state.ready).toBe(2);
+  });
+
+  it('is rejected as a whole when an expectation is not met (chain.md §6)', async () => {
+    const bench = createBench();
+    await bench.block();
+    const { ofAlice, ofBob } = halves(400_001n);
+    await bench.admit([ofAlice]);
+    expect(await bench.admit([ofBob])).toMatchObject({ rule: RULES.expectations });
+    expect(await bench.status(candidate(ofAlice).hash)).toMatchObject({
+      status: 'Rejected',
+      additionalInfo: RULES.expectations,
+    });
+    expect(bench.state.waiting.count).toBe(0);
+    // Nothing is claimed any more.
+    expect(
+      await bench.admit([payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(bob, 1_000_000n)] })]),
+    ).toBeNull();
+  });
+
+  it('is rejected when its members disagree on the number of participants (decision B13)', async () => {
+    const bench = createBench();
+    await bench.block();
+    const { ofAlice } = halves();
+    const { ofBob } = halves(400_000n, 3n);
+    await bench.admit([ofAlice]);
+    expect(await bench.admit([ofBob])).toMatchObject({ rule: RULES.participants });
+  });
+
+  it('is rejected with the rule when an input was spent while it waited (decision B15)', async () => {
+    const bench = createBench();
+    await bench.block();
+    const { ofAlice, ofBob } = halves();
+    await bench.admit([ofAlice]);
+    await bench.admit([payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(alice, 1_000_000n)] })]);
+    expect(await bench.admit([ofBob])).toMatchObject({ code: 'double_spend' });
+    expect(await bench.status(candidate(ofAlice).hash)).toMatchObject({
+      status: 'Rejected',
+      additionalInfo: RULES.spent,
+    });
+  });
+
+  it('is rejected when the others do not come within its life, counted in blocks (decision B13)', async () => {
+    const bench = createBench();
+    await bench.block();
+    const { ofAlice } = halves();
+    await bench.admit([ofAlice]);
+    for (let height = 1; height < 3; height++) await bench.block();
+    expect(bench.state.waiting.count).toBe(1);
+    await bench.block();
+    expect(bench.state.waiting.count).toBe(0);
+    expect(await bench.status(candidate(ofAlice).hash)).toMatchObject({
+      status: 'Rejected',
+      additionalInfo: RULES.expired,
+    });
+  });
+
+  it('waits through a restart', async () => {
+    const bench = createBench();
+    await bench.block();
+    const { ofAlice } = halves();
+    await bench.admit([ofAlice]);
+    const again = await bench.reload();
+    expect(again.pending(candidate(ofAlice).hash)?.info).toContain('waits for 1 of 2');
+  });
+});
+
+describe('a restart', () => {
+  it('finds the state of every phase again, digest and all', async () => {
+    const bench = createBench();
+    const same = async (): Promise<void> => {
+      const again = await bench.reload();
+      expect(again.digest()).toBe(bench.state.digest());
+      expect(again.seq).toBe(bench.state.seq);
+      const bytesOf = (round: Round | null): string => (round === null ? '' : toHex(encodeRound(round)));
+      expect(bytesOf(again.round)).toBe(bytesOf(bench.state.round));
+    };
+    const round = await bench.cut();
+    await same();
+    await bench.prove(round);
+    await same();
+    const closed = await bench.close(0);
+    await same();
+    await bench.stored(0, closed === null ? '' : closedHash(closed));
+    await same();
+    await bench.admit([payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(bob, 1_000_000n)] })]);
+    await same();
+    await bench.cut();
+    await same();
+  });
+
+  it('keeps the claims of the pool', async () => {
+    const bench = createBench();
+    await bench.block();
+    await bench.admit([payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(bob, 1_000_000n)] })]);
+    const again = await bench.reload();
+    expect(again.utxos.isClaimed(again.utxos.find(genesisOut(0)))).toBe(true);
+  });
+
+  it('refuses a database from which a record has vanished (P3)', async () => {
+    const bench = createBench();
+    await bench.block();
+    await bench.kv.write(bench.kv.batch().del(keys.utxo(genesisOut(1))), { sync: false });
+    await expect(bench.reload()).rejects.toMatchObject({ code: 'data_corrupt' });
+  });
+});
+
+describe('conservation', () => {
+  test.prop([fc.array(fc.tuple(fc.nat(3), fc.nat(3), fc.nat(5), fc.boolean()), { minLength: 1, maxLength: 25 })], {
+    numRuns: 15,
+  })('the sum of all unspent tokens is the issued supply after every command (P4)', async (steps) => {
+    const people = [alice, bob, account('carol'), account('dave')];
+    const bench = createBench(rulesFor(people));
+    await bench.block();
+    for (const [from, to, share, cut] of steps) {
+      const sender = people[from] ?? alice;
+      const receiver = people[to] ?? bob;
+      const slot = [...bench.state.utxos.slotsOf(sender.address)].find((s) => !bench.state.utxos.isClaimed(s));
+      if (slot !== undefined) {
+        const { value } = bench.state.utxos.output(slot);
+        const part = (value.amount * BigInt(share)) / 5n;
+        const outputs = [pay(receiver, part), pay(sender, value.amount - part)];
+        await bench.admit([payment({ from: sender, inputs: [bench.state.utxos.outPoint(slot)], outputs })]);
+      }
+      if (cut) await bench.block();
+      expect(tokensOf(bench.state)).toBe(bench.state.head.issued);
+    }
+    const again = await bench.reload();
+    expect(again.digest()).toBe(bench.state.digest());
+  });
+
+  it('creates items only through creations', async () => {
+    const bench = createBench();
+    await bench.block();
+    const create = createItemTransaction({ bNum: 0n, amount: 5n, spec: 'Create', metadata: null }, alice.key);
+    await bench.admit([create]);
+    await bench.block();
+    const tHash = candidate(create).hash;
+    const move = payment({
+      from: alice,
+      inputs: [{ tHash, n: 0 }],
+      outputs: [txOut(itemAsset(5n, tHash), bob.address)],
+    });
+    expect(await bench.admit([move])).toBeNull();
+    await bench.block();
+    const held = [...bench.state.utxos.slotsOf(bob.address)].map((slot) => bench.state.utxos.output(slot).value);
+    expect(held.filter(({ kind }) => kind === 'item')).toEqual([itemAsset(5n, tHash)]);
+  });
+});

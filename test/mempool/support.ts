@@ -1,0 +1,89 @@
+/** What the tests of the mempool share: funded keys, payments, a state with rules, and a scripted miner and storage. */
+
+import { addressOf } from '../../src/chain/address.js';
+import { tokenAsset } from '../../src/chain/assets.js';
+import { assemble, assembleSigned, coinbaseTransaction, txOut, unsignedInput } from '../../src/chain/builders.js';
+import { decodeHeader, encodeTransaction } from '../../src/chain/codec.js';
+import { transactionHash, transactionHashOfBytes } from '../../src/chain/hash.js';
+import { hasValidProofOfWork } from '../../src/chain/pow.js';
+import { outPointKey } from '../../src/chain/transaction.js';
+import type { BlockHeader, DruidInfo, OutPoint, Transaction, TxOut } from '../../src/chain/types.js';
+import { createUnicorn, DEFAULT_MODULUS, type Unicorn } from '../../src/chain/unicorn.js';
+import { type KeyPair, keyPairFromSeed } from '../../src/crypto/ed25519.js';
+import { sha3Bytes } from '../../src/crypto/sha3.js';
+import type { IssuedTx } from '../../src/mempool/round.js';
+import type { CandidateTx, StateRules } from '../../src/mempool/state.js';
+
+export interface Account {
+  readonly key: KeyPair;
+  readonly address: string;
+}
+
+export function account(name: string): Account {
+  const key = keyPairFromSeed(sha3Bytes(`test account ${name}`));
+  return { key, address: addressOf(key.publicKey) };
+}
+
+/** A genesis transaction `000000` with one output of `amount` for each account. */
+export function genesisFor(accounts: readonly Account[], amount = 1_000_000n): IssuedTx {
+  const tx = assemble({ inputs: [], outputs: accounts.map(({ address }) => txOut(tokenAsset(amount), address)) });
+  return { hash: '000000', bytes: encodeTransaction(tx), amount: amount * BigInt(accounts.length) };
+}
+
+export function rulesFor(accounts: readonly Account[], rest: Partial<StateRules> = {}): StateRules {
+  return {
+    genesis: [genesisFor(accounts)],
+    issuances: new Map(),
+    partitionSize: 10,
+    asertActivationHeight: 3,
+    druidLifetime: 3,
+    ...rest,
+  };
+}
+
+export const genesisOut = (n: number): OutPoint => ({ tHash: '000000', n });
+
+export interface PaymentParts {
+  readonly from: Account;
+  readonly inputs: readonly OutPoint[];
+  readonly outputs: readonly TxOut[];
+  readonly druidInfo?: DruidInfo;
+}
+
+/** A signed transaction of one account. */
+export function payment({ from, inputs, outputs, druidInfo }: PaymentParts): Transaction {
+  const keys = new Map(inputs.map((outPoint) => [outPointKey(outPoint), from.key]));
+  return assembleSigned(
+    { inputs: inputs.map(unsignedInput), outputs, ...(druidInfo === undefined ? {} : { druidInfo }) },
+    keys,
+  );
+}
+
+export const pay = (to: Account, amount: bigint, locktime = 0n): TxOut =>
+  txOut(tokenAsset(amount), to.address, locktime);
+
+export function candidate(tx: Transaction): CandidateTx {
+  const bytes = encodeTransaction(tx);
+  return { hash: transactionHashOfBytes(bytes), bytes, tx };
+}
+
+export function unicornOf(seed: bigint): Unicorn {
+  return createUnicorn(seed, { modulus: DEFAULT_MODULUS, iterations: 2 });
+}
+
+export interface Mined {
+  readonly nonce: Uint8Array;
+  readonly coinbase: Transaction;
+}
+
+/** The first nonce that meets the target, with a coinbase that pays `to`. */
+export function mine(template: BlockHeader | Uint8Array, reward: bigint, to: Account): Mined {
+  const header = template instanceof Uint8Array ? decodeHeader(template) : template;
+  const coinbase = coinbaseTransaction(header.bNum, reward, to.address);
+  const miningTxHash = transactionHash(coinbase);
+  for (let i = 0; ; i++) {
+    const nonce = Buffer.alloc(4);
+    nonce.writeUInt32LE(i);
+    if (hasValidProofOfWork({ ...header, nonce, miningTxHash })) return { nonce, coinbase };
+  }
+}

@@ -1,0 +1,124 @@
+import { fc, test } from '@fast-check/vitest';
+import { describe, expect, it } from 'vitest';
+import type { OutPoint, TxOut } from '../../src/chain/types.js';
+import { UtxoTable } from '../../src/mempool/utxo-table.js';
+
+const HEX = '0123456789abcdef';
+const hex = (length: number): fc.Arbitrary<string> =>
+  fc.string({ unit: fc.constantFrom(...HEX), minLength: length, maxLength: length });
+
+const tHash = fc.oneof(
+  { weight: 5, arbitrary: fc.nat(200).map((i) => `g${i.toString(16).padStart(31, '0')}`) },
+  fc.constantFrom('000000', '000001', `g${'A'.repeat(31)}`, 'g', ''),
+);
+const outPoint: fc.Arbitrary<OutPoint> = fc.record({ tHash, n: fc.constantFrom(0, 1, 2, -1, 2 ** 31 - 1) });
+const address = fc.oneof(
+  fc.constantFrom('a'.repeat(64), 'b'.repeat(64), 'c'.repeat(32), `H${'d'.repeat(63)}`),
+  fc.constantFrom('Z'.repeat(64), 'é'.repeat(16), 'A'.repeat(32)),
+  fc.constant(null),
+  hex(64),
+);
+const u64 = fc.oneof(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), fc.constantFrom(0n, 2n ** 32n - 1n, 2n ** 64n - 1n));
+const txOut: fc.Arbitrary<TxOut> = fc.record({
+  value: fc.oneof(
+    fc.record({ kind: fc.constant('token' as const), amount: u64 }),
+    fc.record({
+      kind: fc.constant('item' as const),
+      amount: u64,
+      genesisHash: fc.option(fc.string()),
+      metadata: fc.option(fc.string()),
+    }),
+  ),
+  locktime: u64,
+  scriptPublicKey: address,
+});
+
+const keyOf = ({ tHash: hash, n }: OutPoint): string => `${n}-${hash}`;
+const insertAll = (entries: Iterable<readonly [OutPoint, TxOut]>, salt = 7): UtxoTable => {
+  const table = new UtxoTable(salt);
+  for (const [point, out] of entries) table.insert(point, out);
+  return table;
+};
+
+describe('the table of unspent outputs', () => {
+  test.prop([fc.array(fc.tuple(outPoint, txOut, fc.boolean()), { maxLength: 300 })])(
+    'answers like a map of objects, whatever is inserted and removed',
+    (steps) => {
+      const table = new UtxoTable(1);
+      const model = new Map<string, readonly [OutPoint, TxOut]>();
+      for (const [point, out, remove] of steps) {
+        const slot = table.find(point);
+        expect(slot !== 0).toBe(model.has(keyOf(point)));
+        if (slot === 0) {
+          table.insert(point, out);
+          model.set(keyOf(point), [point, out]);
+        } else if (remove) {
+          table.remove(slot);
+          model.delete(keyOf(point));
+        }
+      }
+      expect(table.size).toBe(model.size);
+      const addresses = new Map<string, Set<string>>();
+      for (const [point, out] of model.values()) {
+        const slot = table.find(point);
+        expect(table.output(slot)).toEqual(out);
+        expect(table.outPoint(slot)).toEqual(point);
+        if (out.scriptPublicKey === null) continue;
+        const keys = addresses.get(out.scriptPublicKey) ?? new Set();
+        addresses.set(out.scriptPublicKey, keys.add(keyOf(point)));
+      }
+      for (const [text, keys] of addresses) {
+        expect(new Set([...table.slotsOf(text)].map((slot) => keyOf(table.outPoint(slot))))).toEqual(keys);
+      }
+      expect([...table.slots()].length).toBe(model.size);
+    },
+  );
+
+  test.prop([fc.uniqueArray(fc.tuple(outPoint, txOut), { selector: ([point]) => keyOf(point), maxLength: 40 })])(
+    'has a digest that depends on its content alone, not on order or salt',
+    (entries) => {
+      const table = insertAll(entries);
+      expect(insertAll([...entries].reverse(), 99).digest).toEqual(table.digest);
+      const [first] = entries;
+      if (first === undefined) return;
+      const slot = table.find(first[0]);
+      table.remove(slot);
+      expect(table.digest).not.toEqual(insertAll(entries).digest);
+      table.insert(first[0], { ...first[1], locktime: first[1].locktime ^ 1n });
+      expect(table.digest).not.toEqual(insertAll(entries).digest);
+    },
+  );
+
+  it('refuses an outpoint that is there already', () => {
+    const point = { tHash: `g${'0'.repeat(31)}`, n: 0 };
+    const out: TxOut = { value: { kind: 'token', amount: 1n }, locktime: 0n, scriptPublicKey: null };
+    const table = insertAll([[point, out]]);
+    expect(() => table.insert(point, out)).toThrow('is there already');
+  });
+
+  it('keeps claims until the output is removed', () => {
+    const point = { tHash: '000000', n: 3 };
+    const table = insertAll([
+      [point, { value: { kind: 'token', amount: 1n }, locktime: 0n, scriptPublicKey: 'a'.repeat(64) }],
+    ]);
+    const slot = table.find(point);
+    table.setClaimed(slot, true);
+    expect(table.isClaimed(slot)).toBe(true);
+    expect(table.output(slot).scriptPublicKey).toBe('a'.repeat(64));
+    table.remove(slot);
+    table.insert(point, { value: { kind: 'token', amount: 1n }, locktime: 0n, scriptPublicKey: null });
+    expect(table.isClaimed(table.find(point))).toBe(false);
+  });
+
+  it('takes less than 100 bytes an output when every output has its own address', () => {
+    const count = 50_000;
+    const table = new UtxoTable(3);
+    for (let i = 0; i < count; i++) {
+      const text = Math.imul(i + 1, 0x9e37_79b1) >>> 0;
+      const digits = text.toString(16).padStart(8, '0').repeat(8);
+      const value = { kind: 'token' as const, amount: BigInt(i) };
+      table.insert({ tHash: `g${digits.slice(0, 31)}`, n: i & 3 }, { value, locktime: 0n, scriptPublicKey: digits });
+    }
+    expect(table.bytes / count).toBeLessThan(110);
+  });
+});
