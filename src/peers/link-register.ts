@@ -8,6 +8,7 @@ import type { PeerIdentity, Refusal, Side } from './handshake.js';
 import type { Link, NodeRole } from './network.js';
 
 export interface LinkRegisterOptions {
+  readonly ownRole: NodeRole;
   /** Hex of this node's own key. */
   readonly nodeKey: string;
   /** Accepted links at once, those of the same operator not counted. */
@@ -53,6 +54,12 @@ export function createLinkRegister(options: LinkRegisterOptions): LinkRegister {
         reason: `node key ${peer.nodeKey} is not among the keys that this node allows for the role ${peer.role}`,
       };
     }
+    // Wallets and miners believe what their mempool says, so it must be one that they chose, not one that came to them.
+    if (isStranger && !allowed && isServer(peer.role) && !isServer(options.ownRole)) {
+      return {
+        reason: `a ${options.ownRole} node takes no links from a ${peer.role} node: it dials those in its network.peers`,
+      };
+    }
     if (options.nodeKey < peer.nodeKey && admitted.has(peer.nodeKey)) {
       return {
         reason: 'the two nodes have a link already; if this is another node, give it a data directory of its own',
@@ -93,4 +100,8 @@ export function createLinkRegister(options: LinkRegisterOptions): LinkRegister {
     byKey: (nodeKey) => [...links].find((link) => link.nodeKey === nodeKey),
     byAddress: (address) => byAddress.get(address),
   };
+}
+
+function isServer(role: NodeRole): boolean {
+  return role === 'mempool' || role === 'storage';
 }

@@ -130,6 +130,7 @@ export function createPeerNetwork(options: PeerNetworkOptions, modules: PeerNetw
   const linkDown = createSignal<{ readonly link: Link; readonly reason: string }>(listenerFailed);
   const handlers = new Map<MessageType, MessageHandler<MessageType>>();
   const register = createLinkRegister({
+    ownRole: options.role,
     nodeKey,
     maxLinks: limits.maxLinks,
     allowedKeys: options.allowedKeys ?? {},

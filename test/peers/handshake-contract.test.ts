@@ -89,6 +89,15 @@ describe.each<TransportKind>(['websocket', 'memory'])('handshake over %s (archit
     expect(b.links.size).toBe(2);
   });
 
+  it.each(['mempool', 'storage'] as const)('refuses a strange %s node that dials a wallet or a miner', async (role) => {
+    expect(await refusal({ role }, { role: 'miner' })).toMatch(/network\.peers/);
+  });
+
+  it("lets its own operator's mempool dial a miner", async () => {
+    const { toB } = await linkTwo(bed, { role: 'mempool', secret: SECRET }, { role: 'miner', secret: SECRET });
+    expect(toB.trusted).toBe(true);
+  });
+
   it('refuses strangers when it has its links, and still takes its own operator', async () => {
     const limits = { maxLinks: 1 };
     const { b } = await linkTwo(bed, {}, { role: 'mempool', secret: SECRET, limits });
@@ -118,7 +127,10 @@ describe.each<TransportKind>(['websocket', 'memory'])('handshake over %s (archit
     const b = await bed.start('b');
     const peer = await dialRaw(bed, b.address);
     const shaken = shakeHandsRaw(peer, rawIdentity('raw'), {
-      proof: (proof) => ({ ...proof, signature: proof.signature.replace(/^../, (hex) => (hex === '00' ? '01' : '00')) }),
+      proof: (proof) => ({
+        ...proof,
+        signature: proof.signature.replace(/^../, (hex) => (hex === '00' ? '01' : '00')),
+      }),
     });
     await expect(shaken).rejects.toThrow(/signature does not prove/);
     expect(b.links.size).toBe(0);

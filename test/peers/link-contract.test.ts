@@ -13,7 +13,6 @@ import {
   rawIdentity,
   rawMessage,
   SECRET,
-  settle,
   shakeHandsRaw,
   type TransportKind,
 } from './support.js';
@@ -221,7 +220,11 @@ describe.each<TransportKind>(['websocket', 'memory'])('links over %s (architectu
   it.each<[string, Uint8Array | string, RegExp]>([
     ['a type that does not exist', rawMessage({ t: 'no.such', b: {} }), /"no.such" is not a message/],
     ['a type from the prototype', rawMessage({ t: 'constructor', b: {} }), /is not a message/],
-    ['a body against its schema', rawMessage({ t: 'donation.request', b: { address: 7 } }), /donation\.request: \/address/],
+    [
+      'a body against its schema',
+      rawMessage({ t: 'donation.request', b: { address: 7 } }),
+      /donation\.request: \/address/,
+    ],
     ['a message from the wrong role', rawMessage({ t: 'mining.join', b: {} }), /a user node may send/],
     ['an attachment too large', rawMessage({ t: 'address.get', b: {} }, new Uint8Array(1)), /0 are allowed/],
     ['a message without a handler', rawMessage({ t: 'utxos.get', b: { addresses: [] } }), /takes no utxos\.get/],
@@ -285,15 +288,16 @@ describe.each<TransportKind>(['websocket', 'memory'])('links over %s (architectu
     expect((await down).reason).toMatch(/no answer to 3 pings/);
   });
 
-  it('keeps a link whose peer answers', async () => {
-    const { a, b } = await linkTwo(bed);
-    for (let i = 0; i < 20; i++) {
-      const before = [...a.links].length;
+  it('keeps a link whose peer sends nothing but answers to pings', async () => {
+    const { b, peer } = await rawLink();
+    for (let i = 0; i < 10; i++) {
       await bed.clock.advance(5_000);
-      expect(before).toBe(1);
-      await settle();
+      // Our own ping after the answer: its answer shows that the other end has seen both.
+      peer.connection.send('{"k":"pong"}');
+      peer.connection.send('{"k":"ping"}');
+      expect(await peer.next()).toBe('{"k":"pong"}');
     }
-    expect([a.links.size, b.links.size]).toEqual([1, 1]);
+    expect(b.links.size).toBe(1);
   });
 
   it('never throws on random frames: it closes or ignores', async () => {
@@ -312,7 +316,9 @@ describe.each<TransportKind>(['websocket', 'memory'])('links over %s (architectu
       fc.json().map((json) => rawMessage(json)),
       fc.string(),
       fc.json(),
-      fc.record({ k: fc.constantFrom('hello', 'proof', 'ready', 'ping', 'pong', 'bye'), reason: fc.string() }).map((control) => JSON.stringify(control)),
+      fc
+        .record({ k: fc.constantFrom('hello', 'proof', 'ready', 'ping', 'pong', 'bye'), reason: fc.string() })
+        .map((control) => JSON.stringify(control)),
     );
     const errors: object[] = [];
     const logger: Logger = { debug() {}, info() {}, warn() {}, error: (fields) => void errors.push(fields) };

@@ -33,8 +33,7 @@ export interface FakeClock extends Clock {
 export function createFakeClock(): FakeClock {
   let time = 1_700_000_000_000;
   const timers = new Set<{ readonly at: number; readonly run: () => void }>();
-  const next = (until: number) =>
-    [...timers].filter(({ at }) => at <= until).sort((a, b) => a.at - b.at)[0];
+  const next = (until: number) => [...timers].filter(({ at }) => at <= until).sort((a, b) => a.at - b.at)[0];
   return {
     now: () => time,
     monotonic: () => time,
@@ -103,7 +102,11 @@ export interface Bed {
   /** A node that is not started. Its key is that of `name`. */
   node(name: string, options?: Partial<PeerNetworkOptions>, modules?: Partial<PeerNetworkModules>): PeerNetwork;
   /** A started node. */
-  start(name: string, options?: Partial<PeerNetworkOptions>, modules?: Partial<PeerNetworkModules>): Promise<PeerNetwork>;
+  start(
+    name: string,
+    options?: Partial<PeerNetworkOptions>,
+    modules?: Partial<PeerNetworkModules>,
+  ): Promise<PeerNetwork>;
   /** Stops every node. */
   stop(): Promise<void>;
 }
@@ -208,7 +211,14 @@ export async function dialRaw(bed: Bed, address: string): Promise<RawPeer> {
 }
 
 export function rawIdentity(name: string, overrides: Partial<Identity> = {}): Identity {
-  return { network: 'test', role: 'user', address: '127.0.0.1:9', nodeKey: keyOf(name), secret: undefined, ...overrides };
+  return {
+    network: 'test',
+    role: 'user',
+    address: '127.0.0.1:9',
+    nodeKey: keyOf(name),
+    secret: undefined,
+    ...overrides,
+  };
 }
 
 /** Does a dialer's handshake by hand; `tamper` may change what is sent. Resolves when the listener has accepted, with what was sent. */
