@@ -42,7 +42,9 @@ export function devBanner(facts: BannerFacts): string {
     '',
     ...(['mempool', 'storage', 'miner', 'user'] as const).map((role) => `  ${role.padEnd(8)} ${urls[role]}`),
     '',
-    intervalMs === undefined ? '  Blocks are made when there is something to put into them.' : `  A block every ${intervalMs} ms.`,
+    intervalMs === undefined
+      ? '  Blocks are made when there is something to put into them.'
+      : `  A block every ${intervalMs} ms.`,
     dataDir === null ? '  The chain is removed at the end; --data DIR keeps it.' : `  The chain is kept in ${dataDir}.`,
     '',
     `Accounts, each with ${funds(accounts.user)} in block 0 (address, then secret seed):`,

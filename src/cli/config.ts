@@ -11,7 +11,7 @@ const SOURCE_COLUMN = 56;
 
 const spec: CommandSpec = {
   name: 'config',
-  summary: 'Shows the configuration in effect and where each value comes from',
+  summary: 'Shows the configuration in effect, with sources',
   description: [
     'Loads the configuration as `tessera start` would with the same flags and environment, and prints every option with ' +
       'its value and source. Secrets are shown as <redacted>. Nothing is started. All mistakes are told at once.',

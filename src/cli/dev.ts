@@ -9,6 +9,7 @@ import type { Role } from '../config/options.js';
 import { createLogger, type NodeLogger } from '../observability/logger.js';
 import { devBanner } from './banner.js';
 import { type CliContext, type Command, type CommandSpec, integerFlag, type ParsedArgs } from './command.js';
+import { loadDevNetwork } from './composition.js';
 import { flagValues, LOG_LEVEL_FLAG, SET_FLAG } from './config-flags.js';
 import { failureText, runUntilStopped } from './lifecycle.js';
 import type { Runnable } from './node-types.js';
@@ -83,7 +84,12 @@ export async function runDev(args: ParsedArgs, context: CliContext, load: () => 
     const { createDevNetwork } = await load();
     const network = await createDevNetwork({ ...common, dataDir, logger });
     const onReady = () => {
-      const facts = { urls: network.urls, accounts: devAccounts(), dataDir: kept === undefined ? null : dataDir, intervalMs };
+      const facts = {
+        urls: network.urls,
+        accounts: devAccounts(),
+        dataDir: kept === undefined ? null : dataDir,
+        intervalMs,
+      };
       context.stdout.write(devBanner({ ...facts, readyAfterMs: performance.now() - startedAt }));
     };
     return await runUntilStopped(network, { logger, context, onReady });
@@ -97,5 +103,5 @@ export async function runDev(args: ParsedArgs, context: CliContext, load: () => 
 
 export const command: Command = {
   spec,
-  run: (args, context) => runDev(args, context, () => import('../node/dev-network.js')),
+  run: (args, context) => runDev(args, context, loadDevNetwork),
 };

@@ -13,6 +13,8 @@ export const PROGRAM = 'tessera';
 /** Characters of a line. */
 const WIDTH = 80;
 const INDENT = 7;
+/** Characters of a default that are shown. */
+const MAX_DEFAULT = 40;
 
 const EXITS: Readonly<Record<number, string>> = { 0: 'done', 1: 'failed', 2: 'the command line is wrong' };
 
@@ -85,8 +87,12 @@ function optionEntry({ path, schema, env }: OptionSpec): [string, string] {
     ? ROLES.map((role) => `${schema.roleDefaults?.[role]} (${role})`).join(', ')
     : schema.default === undefined
       ? 'unset'
-      : tomlValue(schema.default);
+      : shortened(tomlValue(schema.default));
   return [path, `${schema.description} Allowed: ${allowed(schema)}${unit}. Default: ${fallback}. Variable: ${env}.`];
+}
+
+function shortened(text: string): string {
+  return text.length > MAX_DEFAULT ? `${text.slice(0, MAX_DEFAULT)}…` : text;
 }
 
 function page(sections: readonly (readonly [title: string, lines: readonly string[]])[]): string {

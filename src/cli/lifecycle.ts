@@ -67,6 +67,7 @@ async function stopInTime(
   { logger, stopTimeoutMs = STOP_TIMEOUT_MS }: LifecycleModules,
 ): Promise<boolean> {
   const late = createDeferred<never>();
+  // Not through the clock seam: this timer must keep the process alive, and its length is a promise to the operator.
   const timer = setTimeout(() => {
     late.reject(new TesseraError('internal_error', `the node did not stop within ${stopTimeoutMs} ms`));
   }, stopTimeoutMs);

@@ -109,7 +109,7 @@ export function loadConfig(input: ConfigInput): LoadedConfig {
   for (const layer of layers) for (const [path, setting] of layer) settings.set(path, setting);
   const role = settings.get('node.role')?.value;
   if (isRole(role)) addDefaults(settings, role, cwd);
-  else if (role === undefined) problems.push(missingRole());
+  else if (problems.every(({ option }) => option !== 'node.role')) problems.push(missingRole());
   readSecretFiles(settings, problems);
   if (problems.length > 0) throw configError(problems);
 

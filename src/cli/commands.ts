@@ -1,0 +1,61 @@
+/** The list of commands. A command's file is imported when it is called or its help is asked for, and not before. */
+
+import { didYouMean } from '../config/suggest.js';
+import { type Command, type CommandSpec, UsageError } from './command.js';
+
+interface CommandEntry {
+  readonly name: string;
+  readonly summary: string;
+  load(): Promise<Command>;
+}
+
+const vectors: CommandSpec = {
+  name: 'vectors',
+  summary: 'Runs golden vectors against the code of the chain',
+  description: [
+    'Reads a JSON file of vectors, computes each with this program and compares. A category that it does not know is a ' +
+      'failure. Ends with the line "N passed, N failed".',
+  ],
+  arguments: [{ name: 'FILE', required: true, description: 'The file of vectors.' }],
+  flags: [],
+  examples: [{ line: 'tessera vectors chain-vectors.json', does: 'Runs all vectors of the file.' }],
+};
+
+export const COMMANDS: readonly CommandEntry[] = [
+  {
+    name: 'start',
+    summary: 'Runs a node (the command when none is named)',
+    load: async () => (await import('./start.js')).command,
+  },
+  {
+    name: 'dev',
+    summary: 'Runs a whole network on this machine, with funded accounts',
+    load: async () => (await import('./dev.js')).command,
+  },
+  {
+    name: 'config',
+    summary: 'Shows the configuration in effect, with sources',
+    load: async () => (await import('./config.js')).command,
+  },
+  {
+    name: 'vectors',
+    summary: vectors.summary,
+    async load() {
+      const { vectorsCommand } = await import('./vectors.js');
+      return { spec: vectors, run: (args) => vectorsCommand([...args.positionals]) };
+    },
+  },
+  {
+    name: 'help',
+    summary: 'Explains a command, or the options of the configuration',
+    load: async () => (await import('./help-command.js')).command,
+  },
+];
+
+/** The command of that name. Throws `UsageError` with the nearest name. */
+export async function loadCommand(name: string): Promise<Command> {
+  const entry = COMMANDS.find((candidate) => candidate.name === name);
+  if (entry !== undefined) return entry.load();
+  const known = COMMANDS.map((candidate) => candidate.name);
+  throw new UsageError(`${name} is not a command${didYouMean(name, known) || `; known are ${known.join(', ')}`}`);
+}

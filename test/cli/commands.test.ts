@@ -1,0 +1,136 @@
+import { existsSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { devBanner, exampleRequests } from '../../src/cli/banner.js';
+import { type Command, parseCommandLine } from '../../src/cli/command.js';
+import { type DevNetworkRequest, command as devCommand, runDev } from '../../src/cli/dev.js';
+import { runNode, command as startCommand } from '../../src/cli/start.js';
+import { devAccounts } from '../../src/config/dev-accounts.js';
+import type { Config } from '../../src/config/schema.js';
+import { createDeferred } from '../../src/lib/deferred.js';
+import { createContext } from './context.js';
+
+const urls = {
+  mempool: 'http://127.0.0.1:3003',
+  storage: 'http://127.0.0.1:3001',
+  miner: 'http://127.0.0.1:3004',
+  user: 'http://127.0.0.1:3000',
+};
+const never = new Promise<never>(() => undefined);
+const parse = ({ spec }: Command, ...args: string[]) => parseCommandLine(spec, args);
+
+function fakeNode() {
+  const started = createDeferred<void>();
+  const node = {
+    start: async () => started.resolve(),
+    stop: async () => undefined,
+    failed: never,
+    apiUrl: urls.user,
+    peerAddress: '127.0.0.1:12360',
+    urls,
+  };
+  return { node, started: started.promise };
+}
+
+describe('start', () => {
+  it('makes a node from the flags and runs it until a signal', async () => {
+    const context = createContext();
+    const { node, started } = fakeNode();
+    let config: Config | undefined;
+    const createNode = async (given: Config) => {
+      config = given;
+      return node;
+    };
+    const args = parse(startCommand, '-r', 'user', '-d', '/data', '-p', '4000', '-l', 'silent');
+    const status = runNode(args, context, async () => ({ createNode }));
+    await started;
+    context.raise('SIGTERM');
+    expect(await status).toBe(0);
+    expect(config).toMatchObject({ node: { role: 'user', dataDir: '/data' }, api: { port: 4000 } });
+    expect(context.listeners()).toBe(0);
+  });
+
+  it('reads the configuration again at SIGHUP and hands it to the node', async () => {
+    const context = createContext();
+    const { node, started } = fakeNode();
+    const reloaded: Config[] = [];
+    const createNode = async () => ({ ...node, reload: (config: Config) => void reloaded.push(config) });
+    const status = runNode(parse(startCommand, '-r', 'user', '-l', 'silent'), context, async () => ({ createNode }));
+    await started;
+    context.raise('SIGHUP');
+    context.raise('SIGINT');
+    expect(await status).toBe(0);
+    expect(reloaded.map((config) => config.node.role)).toEqual(['user']);
+  });
+
+  it('says why a node cannot be made', async () => {
+    const context = createContext();
+    const args = parse(startCommand, '-r', 'user', '-l', 'silent');
+    const createNode = () => Promise.reject(new Error('no wallet'));
+    expect(await runNode(args, context, async () => ({ createNode }))).toBe(1);
+    expect(context.err()).toContain('no wallet');
+  });
+});
+
+describe('dev', () => {
+  async function runNetwork(...flags: string[]) {
+    const context = createContext();
+    const { node, started } = fakeNode();
+    const requests: DevNetworkRequest[] = [];
+    let existed = false;
+    const createDevNetwork = async (request: DevNetworkRequest) => {
+      requests.push(request);
+      existed = existsSync(request.dataDir);
+      return node;
+    };
+    const status = runDev(parse(devCommand, ...flags), context, async () => ({ createDevNetwork }));
+    await started;
+    context.raise('SIGINT');
+    return { status: await status, request: requests[0], existed, out: context.out() };
+  }
+
+  it('keeps the chain in a folder of its own that is removed at the end', async () => {
+    const { status, request, existed } = await runNetwork();
+    expect(status).toBe(0);
+    expect(existed).toBe(true);
+    expect(existsSync(request?.dataDir ?? '')).toBe(false);
+  });
+
+  it('passes interval, folder, ports and options on', async () => {
+    const { request } = await runNetwork('-i', '250', '-d', '/chain', '--port-offset', '100', '-s', 'mining.threads=2');
+    expect(request).toMatchObject({
+      intervalMs: 250,
+      dataDir: '/chain',
+      ports: 100,
+      flags: [{ option: 'mining.threads', value: '2' }],
+    });
+  });
+
+  it('refuses a wrong option before anything is made', async () => {
+    const context = createContext();
+    const load = () => Promise.reject(new Error('must not be called'));
+    await expect(runDev(parse(devCommand, '-s', 'mining.treads=2'), context, load)).rejects.toMatchObject({
+      code: 'invalid_config',
+    });
+  });
+});
+
+describe('the banner of the dev network (decision V25)', () => {
+  const facts = { urls, accounts: devAccounts(), dataDir: null, intervalMs: undefined, readyAfterMs: 900 };
+
+  it('names every URL, address and key', () => {
+    const banner = devBanner(facts);
+    const { accounts, user, miner } = facts.accounts;
+    for (const url of Object.values(urls)) expect(banner).toContain(url);
+    for (const owner of [...accounts, user, miner]) expect(banner).toContain(owner.address);
+    expect(banner).toContain('NOT FOR PRODUCTION');
+  });
+
+  it('ends in three requests that a shell takes as they are', () => {
+    const [balance, payment, latest] = exampleRequests(facts);
+    const address = facts.accounts.accounts[0]?.address;
+    expect(balance).toBe(`curl -s '${urls.mempool}/v1/balances?address=${address}'`);
+    expect(latest).toBe(`curl -s ${urls.storage}/v1/blocks/latest`);
+    const body = / -d '([^']+)'$/.exec(payment ?? '')?.[1] ?? '';
+    expect(JSON.parse(body)).toEqual({ kind: 'address', address, amount: 72_072_000, passphrase: '' });
+  });
+});

@@ -1,0 +1,38 @@
+/** A process for commands to run in: collects what they print, raises signals on demand. */
+
+import type { CliContext } from '../../src/cli/command.js';
+import { createDeferred } from '../../src/lib/deferred.js';
+
+export interface TestContext extends CliContext {
+  out(): string;
+  err(): string;
+  raise(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP'): void;
+  /** Number of signal listeners. */
+  listeners(): number;
+  /** Resolves with the status that `exit` was called with. */
+  readonly exited: Promise<number>;
+}
+
+export function createContext(env: Readonly<Record<string, string>> = {}): TestContext {
+  const written = { out: '', err: '' };
+  const signals = new Set<readonly [signal: string, listener: () => void]>();
+  const exited = createDeferred<number>();
+  return {
+    stdout: { write: (text) => (written.out += text) },
+    stderr: { write: (text) => (written.err += text) },
+    env,
+    onSignal(signal, listener) {
+      const entry = [signal, listener] as const;
+      signals.add(entry);
+      return () => signals.delete(entry);
+    },
+    exit: (code) => exited.resolve(code),
+    out: () => written.out,
+    err: () => written.err,
+    raise(signal) {
+      for (const [name, listener] of [...signals]) if (name === signal) listener();
+    },
+    listeners: () => signals.size,
+    exited: exited.promise,
+  };
+}

@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import { runUntilStopped } from '../../src/cli/lifecycle.js';
+import type { Runnable } from '../../src/cli/node-types.js';
+import { createDeferred } from '../../src/lib/deferred.js';
+import { TesseraError } from '../../src/lib/errors.js';
+import { silentLogger } from '../../src/lib/logger.js';
+import { createContext } from './context.js';
+
+function setup(overrides: Partial<Runnable> = {}) {
+  const calls: string[] = [];
+  const failure = createDeferred<never>();
+  const ready = createDeferred<void>();
+  const node: Runnable = {
+    start: async () => void calls.push('start'),
+    stop: async () => void calls.push('stop'),
+    failed: failure.promise,
+    ...overrides,
+  };
+  const context = createContext();
+  const run = (stopTimeoutMs?: number) =>
+    runUntilStopped(node, {
+      logger: silentLogger,
+      context,
+      onReady: () => ready.resolve(),
+      ...(stopTimeoutMs === undefined ? {} : { stopTimeoutMs }),
+    });
+  return { calls, failure, ready: ready.promise, context, run };
+}
+
+describe('running until stopped', () => {
+  it.each(['SIGINT', 'SIGTERM'] as const)('stops cleanly at the first %s', async (signal) => {
+    const { calls, ready, context, run } = setup();
+    const status = run();
+    await ready;
+    context.raise(signal);
+    expect(await status).toBe(0);
+    expect(calls).toEqual(['start', 'stop']);
+    expect(context.listeners()).toBe(0);
+  });
+
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('ends at once at a second signal: %s', async (signal, code) => {
+    const stopping = createDeferred<void>();
+    const { ready, context, run } = setup({ stop: () => stopping.promise });
+    const status = run();
+    await ready;
+    context.raise('SIGINT');
+    context.raise(signal);
+    expect(await context.exited).toBe(code);
+    stopping.resolve();
+    await status;
+  });
+
+  it('stops what is still starting', async () => {
+    const starting = createDeferred<void>();
+    const { calls, context, run } = setup({ start: () => starting.promise });
+    const status = run();
+    context.raise('SIGTERM');
+    expect(await status).toBe(0);
+    expect(calls).toEqual(['stop']);
+  });
+
+  it('gives up a stop that takes too long, with status 1', async () => {
+    const { ready, context, run } = setup({ stop: () => new Promise<void>(() => undefined) });
+    const status = run(1);
+    await ready;
+    context.raise('SIGINT');
+    expect(await status).toBe(1);
+  });
+
+  it('prints the code of a fatal error, stops the rest and ends with status 1', async () => {
+    const { calls, failure, ready, context, run } = setup();
+    const status = run();
+    await ready;
+    failure.reject(new TesseraError('data_corrupt', 'block 7 does not match its hash'));
+    expect(await status).toBe(1);
+    expect(context.err()).toBe('tessera: data_corrupt: block 7 does not match its hash\n');
+    expect(calls).toEqual(['start', 'stop']);
+  });
+
+  it('ends with status 1 when the start fails', async () => {
+    const { context, run } = setup({
+      start: () => Promise.reject(new TesseraError('data_dir_locked', 'another process uses it')),
+    });
+    expect(await run()).toBe(1);
+    expect(context.err()).toContain('data_dir_locked');
+  });
+});
