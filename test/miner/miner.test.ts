@@ -1,0 +1,250 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { encodeHeader } from '../../src/chain/codec.js';
+import { coinbaseFault } from '../../src/chain/coinbase.js';
+import { transactionHash } from '../../src/chain/hash.js';
+import { proofOfWorkFault } from '../../src/chain/pow.js';
+import type { BlockHeader } from '../../src/chain/types.js';
+import { silentLogger } from '../../src/lib/logger.js';
+import { createMiner, fixedRewardAddress, type Miner } from '../../src/miner/miner.js';
+import type { AcceptedProof, RewardAddresses } from '../../src/miner/service.js';
+import type { Link, PeerNetwork } from '../../src/peers/network.js';
+import { type Bed, createBed, nextOf, settle } from '../peers/support.js';
+import {
+  createFakeMempool,
+  type FakeMempool,
+  IMPOSSIBLE,
+  type Proof,
+  REWARD,
+  TWO_BYTES,
+  templateHeader,
+} from './support.js';
+
+const ADDRESS = 'e'.repeat(64);
+
+let bed: Bed;
+let mempoolNode: PeerNetwork;
+let mempool: FakeMempool;
+const miners: Miner[] = [];
+
+beforeEach(async () => {
+  bed = createBed('memory');
+  mempoolNode = bed.node('mempool', { role: 'mempool' });
+  mempool = createFakeMempool(mempoolNode);
+  await mempoolNode.start();
+});
+
+afterEach(async () => {
+  await Promise.all(miners.splice(0).map((miner) => miner.stop()));
+  await bed.stop();
+});
+
+/** A started miner that has joined, and its link as the mempool sees it. */
+async function startMiner(
+  rewards: RewardAddresses = fixedRewardAddress(ADDRESS),
+  threads = 1,
+): Promise<{ miner: Miner; network: PeerNetwork; link: Link }> {
+  const network = bed.node('miner', { role: 'miner', peers: [mempoolNode.address] });
+  const miner = createMiner({ threads }, { network, rewards, clock: bed.clock, logger: silentLogger });
+  miners.push(miner);
+  const joined = nextOf(mempool.joined);
+  await network.start();
+  await miner.start();
+  return { miner, network, link: await joined };
+}
+
+function faultOf(header: BlockHeader, { nonce, coinbase }: Proof): string | null {
+  return proofOfWorkFault({ ...header, nonce, miningTxHash: transactionHash(coinbase) });
+}
+
+describe('a proof', () => {
+  it.each([
+    ['block 0 without a target (node.md §2.2)', templateHeader(0)],
+    ['a later block without a target', templateHeader(7)],
+    ['the easiest compact target', templateHeader(8, Uint8Array.of(0x22, 0, 0, 1))],
+    ['a compact target of two bytes', templateHeader(9, TWO_BYTES)],
+  ])('verifies for %s', async (_what, header) => {
+    const { link } = await startMiner();
+    const proof = nextOf(mempool.proofs);
+    mempool.give(link, header);
+    const received = await proof;
+    expect(received.blockNum).toBe(Number(header.bNum));
+    expect(faultOf(header, received)).toBeNull();
+  });
+
+  it('carries a coinbase that the chain accepts (decision B9)', async () => {
+    const { link } = await startMiner();
+    const proof = nextOf(mempool.proofs);
+    mempool.give(link, templateHeader(41));
+    const { coinbase } = await proof;
+    expect(coinbaseFault(coinbase, 41n, REWARD)).toBeNull();
+    expect(coinbase.outputs[0]).toMatchObject({ locktime: 141n, scriptPublicKey: ADDRESS });
+  });
+
+  it('is announced when the mempool accepts it', async () => {
+    const { miner, link } = await startMiner();
+    const accepted = nextOf(miner.proofAccepted);
+    const proof = nextOf(mempool.proofs);
+    mempool.give(link, templateHeader(3));
+    const { coinbase } = await proof;
+    expect(await accepted).toEqual({
+      blockNum: 3,
+      coinbase,
+      coinbaseHash: transactionHash(coinbase),
+      address: ADDRESS,
+      reward: REWARD,
+    } satisfies AcceptedProof);
+  });
+
+  it('is not announced when the mempool refuses it', async () => {
+    const { miner, link } = await startMiner();
+    const accepted: number[] = [];
+    miner.proofAccepted.on(({ blockNum }) => accepted.push(blockNum));
+    mempool.verdict = { accepted: false, reason: 'Not block currently mined' };
+    const refused = nextOf(mempool.proofs);
+    mempool.give(link, templateHeader(3));
+    await refused;
+    await settle();
+    mempool.verdict = { accepted: true, reason: '' };
+    const announced = nextOf(miner.proofAccepted);
+    mempool.give(link, templateHeader(4));
+    await announced;
+    expect(accepted).toEqual([4]);
+  });
+
+  it('is found by several threads too', async () => {
+    const { miner, link } = await startMiner(undefined, 3);
+    expect(miner.threads).toBe(3);
+    const proof = nextOf(mempool.proofs);
+    mempool.give(link, templateHeader(5, TWO_BYTES));
+    expect(faultOf(templateHeader(5, TWO_BYTES), await proof)).toBeNull();
+  });
+});
+
+describe('a template', () => {
+  it('takes the place of the one before', async () => {
+    const { link } = await startMiner();
+    mempool.give(link, templateHeader(1, IMPOSSIBLE));
+    await settle();
+    const proof = nextOf(mempool.proofs);
+    mempool.give(link, templateHeader(2));
+    expect((await proof).blockNum).toBe(2);
+  });
+
+  it('is dropped by mining.stop, and the next one is worked on', async () => {
+    const { miner, link } = await startMiner();
+    mempool.give(link, templateHeader(1, IMPOSSIBLE));
+    await settle();
+    link.send('mining.stop', { block_num: 1 });
+    await settle();
+    expect(miner.currentBlock()?.header.bNum).toBe(1n);
+    const proof = nextOf(mempool.proofs);
+    mempool.give(link, templateHeader(2));
+    expect((await proof).blockNum).toBe(2);
+  });
+
+  it('is the current block, with the own coinbase in it (decision V19)', async () => {
+    const { miner, link } = await startMiner();
+    expect(miner.currentBlock()).toBeNull();
+    const proof = nextOf(mempool.proofs);
+    mempool.give(link, templateHeader(6));
+    const { coinbase } = await proof;
+    expect(miner.currentBlock()).toEqual({
+      header: { ...templateHeader(6), miningTxHash: transactionHash(coinbase) },
+      reward: REWARD,
+    });
+  });
+
+  it('asks for one address, however often it comes', async () => {
+    let asked = 0;
+    const { link } = await startMiner({ address: async () => `${asked++}`.padStart(64, '0') });
+    const first = nextOf(mempool.proofs);
+    mempool.give(link, templateHeader(1));
+    const { coinbase } = await first;
+    await settle();
+    const again = nextOf(mempool.proofs);
+    mempool.give(link, templateHeader(1));
+    expect((await again).coinbase).toEqual(coinbase);
+    expect(asked).toBe(1);
+  });
+
+  it('waits for an address that cannot be had at once', async () => {
+    let asked = 0;
+    const { link } = await startMiner({
+      async address() {
+        if (asked++ === 0) throw new Error('the wallet is locked');
+        return ADDRESS;
+      },
+    });
+    const proof = nextOf(mempool.proofs);
+    mempool.give(link, templateHeader(1));
+    await settle();
+    await bed.clock.advance(2_000);
+    expect((await proof).coinbase.outputs[0]?.scriptPublicKey).toBe(ADDRESS);
+  });
+
+  it.each<[string, (link: Link) => void, RegExp]>([
+    [
+      'the header of another block',
+      (link) => link.send('mining.template', { block_num: 2, reward: '1' }, encoded(1)),
+      /another block/,
+    ],
+    [
+      'a header that is none',
+      (link) => link.send('mining.template', { block_num: 2, reward: '1' }, new Uint8Array(9)),
+      /mining\.template/,
+    ],
+    ['a difficulty of three bytes', (link) => mempool.give(link, templateHeader(1, new Uint8Array(3))), /difficulty/],
+    ['a reward beyond a u64', (link) => mempool.give(link, templateHeader(1), 2n ** 64n), /u64/],
+  ])('with %s closes the link', async (_what, send, reason) => {
+    const { link } = await startMiner();
+    const down = nextOf(mempoolNode.linkDown);
+    send(link);
+    expect((await down).reason).toMatch(reason);
+  });
+});
+
+describe('a lost link', () => {
+  it('is followed by joining again, and the work goes on where it was', async () => {
+    const { link } = await startMiner();
+    const first = nextOf(mempool.proofs);
+    mempool.give(link, templateHeader(1));
+    const { nonce, coinbase } = await first;
+    const joined = nextOf(mempool.joined);
+    for (const wire of bed.hub.wires) wire.cut();
+    await settle();
+    await bed.clock.advance(1_000);
+    const again = nextOf(mempool.proofs);
+    mempool.give(await joined, templateHeader(1));
+    expect(await again).toMatchObject({ nonce, coinbase });
+  });
+
+  it('ends a search, and the next template is worked on', async () => {
+    const { link } = await startMiner();
+    mempool.give(link, templateHeader(1, IMPOSSIBLE));
+    await settle();
+    const joined = nextOf(mempool.joined);
+    for (const wire of bed.hub.wires) wire.cut();
+    await settle();
+    await bed.clock.advance(1_000);
+    const proof = nextOf(mempool.proofs);
+    mempool.give(await joined, templateHeader(1));
+    expect((await proof).blockNum).toBe(1);
+  });
+});
+
+describe('stopping', () => {
+  it('ends a search that would never end, and leaves no thread and no timer', async () => {
+    const { miner, network, link } = await startMiner(undefined, 2);
+    mempool.give(link, templateHeader(1, IMPOSSIBLE));
+    await settle();
+    await miner.stop();
+    expect(miner.threads).toBe(0);
+    await network.stop();
+    await mempoolNode.stop();
+    expect(bed.clock.timers).toBe(0);
+  });
+});
+
+function encoded(bNum: number): Uint8Array {
+  return encodeHeader(templateHeader(bNum));
+}
