@@ -93,28 +93,34 @@ function exactSum<T extends Selectable>(coins: readonly T[], target: bigint, max
   return search(0, target) ? chosen : undefined;
 }
 
-/** Fewest inputs; change of at least `dust` if the limits allow it. */
+/** Fewest inputs; change of at least `dust` if coins and limit allow it. */
 function largestFirst<T extends Selectable>(
   coins: readonly T[],
   target: bigint,
   { maxInputs, dust }: SelectionLimits,
 ): Selection<T> {
+  const sound = takeLargest(coins, target + dust, maxInputs);
+  if (sound.total >= target + dust) return found(shrinkLast(coins, sound.chosen, sound.total, target + dust), target);
+  const { chosen, total } = takeLargest(coins, target, maxInputs);
+  if (total >= target) return found(chosen, target);
+  const all = sum(coins);
+  return all < target ? { kind: 'short', total: all } : { kind: 'scattered', reachable: total };
+}
+
+function takeLargest<T extends Selectable>(
+  coins: readonly T[],
+  enough: bigint,
+  maxInputs: number,
+): { readonly chosen: T[]; readonly total: bigint } {
   const chosen: T[] = [];
   let total = 0n;
-  for (let i = coins.length - 1; i >= 0 && chosen.length < maxInputs && total < target; i--) {
+  for (let i = coins.length - 1; i >= 0 && chosen.length < maxInputs && total < enough; i--) {
     const coin = coins[i];
     if (coin === undefined) break;
     chosen.push(coin);
     total += coin.amount;
   }
-  if (total < target) {
-    return chosen.length === coins.length ? { kind: 'short', total } : { kind: 'scattered', reachable: total };
-  }
-  if (total - target >= dust || total === target) return found(shrinkLast(coins, chosen, total, target + dust), target);
-  // The change would be dust: one more coin makes it sound, if there is one and room for it.
-  const free = freeCoin(coins, chosen, dust - (total - target));
-  if (free && chosen.length < maxInputs) chosen.push(free);
-  return found(chosen, target);
+  return { chosen, total };
 }
 
 /** The smallest coin of at least `amount` that is not chosen; chosen are the largest ones. */

@@ -4,6 +4,7 @@
  */
 
 import { addressOf } from '../chain/address.js';
+import type { SigningKey } from '../chain/builders.js';
 import { ADDRESS_VERSION_TEMP, ADDRESS_VERSION_V0 } from '../chain/constants.js';
 import type { AddressVersion } from '../chain/types.js';
 import {
@@ -33,11 +34,6 @@ const VERSION_BYTES = new Map<AddressVersion, number>([
 const CHECK_CONTEXT = 'tessera-wallet-store';
 /** Addresses whose records are kept in memory until they are surely on disk: far more than one flush ever holds. */
 const MAX_FRESH = 10_000;
-
-/** What signs for one address. */
-export interface SigningKey extends KeyPair {
-  readonly version: AddressVersion;
-}
 
 export interface KeyRing {
   /** In the order of their text when read, then as they were added. */
@@ -96,7 +92,7 @@ export async function openKeyRing({ kv, writes, keystore, random }: KeyRingModul
     const seed = Uint8Array.from(content.subarray(0, SEED_LENGTH));
     const publicKey = Uint8Array.from(content.subarray(SEED_LENGTH));
     content.fill(0);
-    return { seed, publicKey, version: versionOf(record) };
+    return { seed, publicKey, addressVersion: versionOf(record) };
   }
 
   async function signingKeys(wanted: Iterable<string>): Promise<Map<string, SigningKey>> {
@@ -124,7 +120,11 @@ export async function openKeyRing({ kv, writes, keystore, random }: KeyRingModul
       const keys = await signingKeys(addresses.keys());
       const pairs = new Map<string, KeyPairRecord>();
       for (const [address, key] of keys) {
-        pairs.set(address, { publicKey: key.publicKey, secretKey: encodePkcs8(key), addressVersion: key.version });
+        pairs.set(address, {
+          publicKey: key.publicKey,
+          secretKey: encodePkcs8(key),
+          addressVersion: key.addressVersion ?? null,
+        });
       }
       wipeKeys(keys);
       return pairs;

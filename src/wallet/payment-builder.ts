@@ -4,26 +4,22 @@
  * spent (node.md §12, quirk 13). The functions decide nothing: which coins are spent and where change goes is given.
  */
 
-import { addressOf, hasValidAddressLength } from '../chain/address.js';
-import { genesisHashOf, itemAsset, tokenAsset } from '../chain/assets.js';
-import { MAX_METADATA_BYTES, NETWORK_VERSION, U64_MAX } from '../chain/constants.js';
-import { createAssetScript, pay2pkhScript } from '../chain/script/builders.js';
-import { assetSignable, outputsPreimage, signableOf } from '../chain/signable.js';
-import type {
-  Asset,
-  DruidExpectation,
-  DruidInfo,
-  GenesisHashSpec,
-  OutPoint,
-  Transaction,
-  TxIn,
-  TxOut,
-} from '../chain/types.js';
-import { sign } from '../crypto/ed25519.js';
+import { hasValidAddressLength } from '../chain/address.js';
+import { itemAsset, tokenAsset } from '../chain/assets.js';
+import {
+  assembleSigned,
+  createItemTransaction,
+  type SigningKey,
+  tradeTransaction,
+  txOut,
+  unsignedInput,
+} from '../chain/builders.js';
+import { MAX_METADATA_BYTES, U64_MAX } from '../chain/constants.js';
+import { outPointKey } from '../chain/transaction.js';
+import type { Asset, DruidExpectation, GenesisHashSpec, OutPoint, Transaction, TxIn, TxOut } from '../chain/types.js';
 import { utf8Length } from '../lib/bytes.js';
 import { TesseraError } from '../lib/errors.js';
 import { TOKENS } from './coin.js';
-import type { SigningKey } from './key-ring.js';
 
 /** Largest amount of a payment: the API's int64 (decision V14). */
 export const MAX_PAYMENT = 2n ** 63n - 1n;
@@ -34,7 +30,8 @@ export interface SpentCoin {
   readonly address: string;
 }
 
-export type SigningKeys = ReadonlyMap<string, SigningKey>;
+/** By address. */
+export type AddressKeys = ReadonlyMap<string, SigningKey>;
 
 export interface PaymentPlan {
   readonly inputs: readonly SpentCoin[];
@@ -55,7 +52,8 @@ export function checkPayment(address: string, amount: bigint, locktime: bigint):
   if (locktime < 0n || locktime > U64_MAX) throw refused('the locktime must be between 0 and 2^64-1');
 }
 
-function checkAmount(amount: bigint): void {
+/** Throws `payment_refused` unless the amount is between 1 and 2^63-1 (decision V14). */
+export function checkAmount(amount: bigint): void {
   if (amount <= 0n) throw refused('the amount must be at least 1');
   if (amount > MAX_PAYMENT) throw refused(`the amount must be at most ${MAX_PAYMENT} (2^63-1)`);
 }
@@ -66,8 +64,8 @@ export function assetOf(assetId: string, amount: bigint): Asset {
 }
 
 /** A signed payment of tokens or items: the payment first, then the change. */
-export function buildPayment(plan: PaymentPlan, keys: SigningKeys): Transaction {
-  return assemble(signInputs(plan.inputs, paymentOutputs(plan), keys), paymentOutputs(plan), null);
+export function buildPayment(plan: PaymentPlan, keys: AddressKeys): Transaction {
+  return assembleSigned({ inputs: unsignedInputs(plan), outputs: paymentOutputs(plan) }, keysOfInputs(plan, keys));
 }
 
 /**
@@ -77,17 +75,16 @@ export function buildPayment(plan: PaymentPlan, keys: SigningKeys): Transaction 
 export function buildTradeHalf(
   plan: PaymentPlan,
   trade: { readonly druid: string; readonly expectations: readonly DruidExpectation[] },
-  keys: SigningKeys,
+  keys: AddressKeys,
 ): Transaction {
-  const outputs = paymentOutputs(plan);
-  const druidInfo: DruidInfo = { ...trade, participants: 2n, genesisHash: null };
-  return assemble(signInputs(plan.inputs, outputs, keys), outputs, druidInfo);
+  const parts = { inputs: unsignedInputs(plan), outputs: paymentOutputs(plan), ...trade };
+  return tradeTransaction(parts, keysOfInputs(plan, keys));
 }
 
 /** A signed item creation to the key's own address. Throws `payment_refused` for a bad amount or metadata over 800 bytes. */
 export function buildItemCreation(
   request: { readonly spec: GenesisHashSpec; readonly amount: bigint; readonly metadata: string | null },
-  blockNum: bigint,
+  bNum: bigint,
   key: SigningKey,
 ): Transaction {
   checkAmount(request.amount);
@@ -95,33 +92,28 @@ export function buildItemCreation(
   if (metadata !== null && (!isWellFormed(metadata) || utf8Length(metadata) > MAX_METADATA_BYTES)) {
     throw refused(`metadata must be UTF-8 text of at most ${MAX_METADATA_BYTES} bytes; it has ${utf8Length(metadata)}`);
   }
-  const asset = itemAsset(request.amount, genesisHashOf(request.spec), metadata);
-  const signable = assetSignable(asset);
-  const script = createAssetScript(blockNum, signable, sign(key.seed, signable), key.publicKey);
-  const output: TxOut = { value: asset, locktime: 0n, scriptPublicKey: addressOf(key.publicKey, key.version) };
-  return assemble([{ previousOut: null, script }], [output], null);
+  return createItemTransaction({ ...request, bNum }, key);
+}
+
+function unsignedInputs({ inputs }: PaymentPlan): TxIn[] {
+  return inputs.map(({ outPoint }) => unsignedInput(outPoint));
+}
+
+function keysOfInputs({ inputs }: PaymentPlan, keys: AddressKeys): Map<string, SigningKey> {
+  return new Map(
+    inputs.map(({ outPoint, address }) => {
+      const key = keys.get(address);
+      if (key === undefined) throw refused(`the wallet has no key for ${address}`);
+      return [outPointKey(outPoint), key];
+    }),
+  );
 }
 
 function paymentOutputs({ to, asset, locktime, change }: PaymentPlan): TxOut[] {
-  const payment: TxOut = { value: asset, locktime, scriptPublicKey: to };
+  const payment = txOut(asset, to, locktime);
   if (change === null) return [payment];
   const rest = asset.kind === 'token' ? tokenAsset(change.amount) : itemAsset(change.amount, asset.genesisHash);
-  return [payment, { value: rest, locktime: 0n, scriptPublicKey: change.address }];
-}
-
-function signInputs(inputs: readonly SpentCoin[], outputs: readonly TxOut[], keys: SigningKeys): TxIn[] {
-  const preimage = outputsPreimage(outputs);
-  return inputs.map(({ outPoint, address }) => {
-    const key = keys.get(address);
-    if (key === undefined) throw new TesseraError('payment_refused', `the wallet has no key for ${address}`);
-    const signable = signableOf(preimage, outPoint);
-    const script = pay2pkhScript(signable, sign(key.seed, signable), key.publicKey, key.version);
-    return { previousOut: outPoint, script };
-  });
-}
-
-function assemble(inputs: readonly TxIn[], outputs: readonly TxOut[], druidInfo: DruidInfo | null): Transaction {
-  return { inputs, outputs, version: BigInt(NETWORK_VERSION), fees: [], druidInfo };
+  return [payment, txOut(rest, change.address)];
 }
 
 /** False for a text with half a surrogate pair, which has no UTF-8 form. */

@@ -14,7 +14,7 @@ import type { FundBook } from './fund-book.js';
 import { type KeyRing, wipeKeys } from './key-ring.js';
 import type { MetaStore } from './meta.js';
 import type { Outgoing, OutgoingKind, OwnTransaction } from './outgoing.js';
-import { assetOf, buildItemCreation, buildPayment, checkPayment, type SigningKeys } from './payment-builder.js';
+import { type AddressKeys, assetOf, buildItemCreation, buildPayment, checkPayment } from './payment-builder.js';
 import type { StagedWrites } from './staged-writes.js';
 
 export interface PaymentOrder {
@@ -95,7 +95,7 @@ export function createPayments(options: PaymentOptions, modules: PaymentModules)
   /** Signs with the keys of the inputs and makes the transaction own; the coins come back if anything fails. */
   async function spend(
     coins: readonly Coin[],
-    build: (signing: SigningKeys) => Transaction,
+    build: (signing: AddressKeys) => Transaction,
     kind: OutgoingKind,
     peer: string | null,
   ): Promise<OwnTransaction> {

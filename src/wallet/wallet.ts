@@ -6,7 +6,8 @@
 
 import { addressOf } from '../chain/address.js';
 import { tokenAsset } from '../chain/assets.js';
-import { outPointKey } from '../chain/transaction.js';
+import { txOut } from '../chain/builders.js';
+import type { WalletSeed } from '../chain/genesis.js';
 import type { FullBlock, Transaction } from '../chain/types.js';
 import type { ScryptCost } from '../crypto/scrypt.js';
 import type { Kv } from '../db/kv.js';
@@ -26,7 +27,6 @@ import { FORMAT_KEY } from './layout.js';
 import { openMeta } from './meta.js';
 import { type OwnTransaction, openOutgoing } from './outgoing.js';
 import { createPayments, type ItemOrder, type PaymentOrder } from './payments.js';
-import type { WalletSeed } from './seeds.js';
 import type { KeyPairRecord, WalletService } from './service.js';
 import { createStagedWrites } from './staged-writes.js';
 
@@ -96,8 +96,6 @@ export interface Wallet extends WalletService {
   markRejected(hash: string, reason: string): Promise<readonly string[]>;
   /** It is in a block that this wallet has not seen. Refresh first. */
   markConfirmed(hash: string): Promise<void>;
-  /** True when the chain's set, as last told, still has every input of it. */
-  inputsExist(utxos: readonly Utxo[], transaction: Transaction): boolean;
 
   /** Throws `protocol_violation` for a block that is not what it says. */
   applyBlock(block: FullBlock, hash: string): Promise<BlockOutcome>;
@@ -200,14 +198,15 @@ export async function createWallet(options: WalletOptions, modules: WalletModule
   }
 
   function loadSeeds(): void {
-    const pairs = new Map(options.seedKeyPairs ?? []);
-    const seeds = options.seeds ?? [];
-    for (const { keyPair } of seeds) pairs.set(addressOf(keyPair.publicKey, keyPair.addressVersion), keyPair);
+    const seeds = (options.seeds ?? []).map((seed) => ({
+      seed,
+      address: addressOf(seed.publicKey, seed.addressVersion),
+    }));
+    const pairs = new Map<string, KeyPairRecord>(options.seedKeyPairs ?? []);
+    for (const { seed, address } of seeds) pairs.set(address, seed);
     keys.importPairs(pairs);
-    for (const { outPoint, keyPair, amount } of seeds) {
-      const scriptPublicKey = addressOf(keyPair.publicKey, keyPair.addressVersion);
-      book.add(outPoint, { value: tokenAsset(amount), locktime: 0n, scriptPublicKey });
-    }
+    for (const { seed, address } of seeds)
+      book.add({ tHash: seed.tHash, n: seed.n }, txOut(tokenAsset(seed.amount), address));
     meta.update({ seeded: true });
   }
 
@@ -309,10 +308,6 @@ export async function createWallet(options: WalletOptions, modules: WalletModule
       if (entry === undefined) return;
       book.settle(hash, entry.transaction);
       await commit(settle(hash, 'confirmed'));
-    },
-    inputsExist(utxos, { inputs }) {
-      const present = new Set(utxos.map(([outPoint]) => outPointKey(outPoint)));
-      return inputs.every(({ previousOut }) => previousOut === null || present.has(outPointKey(previousOut)));
     },
 
     async applyBlock(block, hash) {

@@ -1,0 +1,163 @@
+/**
+ * Payments between wallets (decision V15): a payer dials the payee, asks for an address and pays it; a node that wants a
+ * donation offers an address and is paid what the other's operator allows. Only an address that was just asked for is
+ * paid; what a peer says about a payment is never believed, only passed on: funds come from blocks.
+ */
+
+import { hasValidAddressLength } from '../chain/address.js';
+import { decodeTransaction, encodeTransaction } from '../chain/codec.js';
+import { transactionHash } from '../chain/hash.js';
+import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
+import type { Logger } from '../lib/logger.js';
+import { createSignal, type Signal } from '../lib/signal.js';
+import { parseAddress } from '../peers/address.js';
+import type { MessageBody } from '../peers/messages.js';
+import type { Link, PeerNetwork, Reply } from '../peers/network.js';
+import type { OwnTransaction } from '../wallet/outgoing.js';
+import { checkAmount } from '../wallet/payment-builder.js';
+import type { Wallet } from '../wallet/wallet.js';
+import type { AddressPayment } from './service.js';
+
+/** Milliseconds to open a link (decision V15). */
+const DIAL_TIMEOUT = 5_000;
+/** Milliseconds that a peer has to answer. */
+const ANSWER_TIMEOUT = 10_000;
+/** Peers for which an address that nobody has paid to yet is kept; a new peer then gets that of the oldest. */
+const MAX_OFFERED = 1_000;
+
+export interface PeerPaymentOptions {
+  /** Raw units paid to a peer that asks; 0 refuses. */
+  readonly donationAmount: bigint;
+  readonly donationsPerPeerPerDay: number;
+  /** Of all peers together. */
+  readonly donationsPerDay: number;
+}
+
+export interface PeerPaymentModules {
+  readonly wallet: Wallet;
+  readonly network: PeerNetwork;
+  readonly logger: Logger;
+}
+
+/** What a peer says that it has paid to this wallet. */
+export interface AnnouncedPayment {
+  readonly hash: string;
+  readonly peer: string;
+}
+
+export interface PeerPayments {
+  payPeer(payment: Omit<AddressPayment, 'passphrase'>): Promise<OwnTransaction>;
+  requestDonation(peer: string): Promise<void>;
+  /** Tells the peer of a payment that the mempool has admitted; a peer that cannot be reached sees it in its block. */
+  tell(payment: OwnTransaction): void;
+  readonly announced: Signal<AnnouncedPayment>;
+  stop(): void;
+}
+
+export function createPeerPayments(options: PeerPaymentOptions, modules: PeerPaymentModules): PeerPayments {
+  const { wallet, network, logger } = modules;
+  const announced = createSignal<AnnouncedPayment>((error) => {
+    logger.error({ error: errorMessage(error) }, 'a listener failed');
+  });
+  const stopping = new AbortController();
+  /** Node key → address told to that peer. */
+  const offered = new Map<string, Promise<string>>();
+
+  /** One address for a peer until it has been paid to: strangers cannot make the wallet grow. */
+  async function addressFor(nodeKey: string): Promise<string> {
+    const known = await offered.get(nodeKey);
+    if (known !== undefined && !wallet.isUsed(known)) return known;
+    const [oldest] = offered.size >= MAX_OFFERED ? offered : [];
+    if (oldest) offered.delete(oldest[0]);
+    const spare = oldest && (await oldest[1]);
+    const address = spare !== undefined && !wallet.isUsed(spare) ? Promise.resolve(spare) : wallet.newAddress();
+    offered.set(nodeKey, address);
+    address.catch(() => offered.delete(nodeKey));
+    return address;
+  }
+
+  async function reach(peer: string): Promise<Link> {
+    parseAddress(peer);
+    const link = await network.dial(peer, { timeoutMs: DIAL_TIMEOUT, signal: stopping.signal });
+    if (link.role === 'user' || link.role === 'miner') return link;
+    throw new TesseraError('peer_unreachable', `${peer} is a ${link.role} node; it has no wallet`);
+  }
+
+  const waiting = { timeoutMs: ANSWER_TIMEOUT, signal: stopping.signal };
+
+  async function donate(link: Link, address: string): Promise<Reply<'donation.reply'>> {
+    const reply = (accepted: boolean, reason: string): Reply<'donation.reply'> => ({
+      type: 'donation.reply',
+      body: { accepted, reason },
+    });
+    if (options.donationAmount === 0n) return reply(false, 'this node gives no donations');
+    if (!hasValidAddressLength(address)) throw new TesseraError('invalid_request', 'an address has 32 or 64 bytes');
+    const limits = { perPeerPerDay: options.donationsPerPeerPerDay, perDay: options.donationsPerDay };
+    const order = { address, amount: options.donationAmount, locktime: 0n, peer: link.address };
+    try {
+      const paid = await wallet.donate(order, link.nodeKey, limits);
+      return paid ? reply(true, '') : reply(false, 'no more donations today');
+    } catch (error) {
+      // A stranger learns that it is not paid, not what is in the wallet.
+      if (!isTesseraError(error)) throw error;
+      logger.info({ peer: link.address, error: error.message }, 'a donation could not be paid');
+      return reply(false, 'the donation cannot be paid now');
+    }
+  }
+
+  network.handle('address.get', async (link) => {
+    const address = await addressFor(link.nodeKey);
+    return { type: 'address', body: { address } };
+  });
+  network.handle('donation.request', (link, { body }) => donate(link, body.address));
+  network.handle('payment.sent', (link, { attachment }) => {
+    const transaction = decodeTransaction(attachment);
+    const isMine = transaction.outputs.some(({ scriptPublicKey: to }) => to !== null && wallet.owns(to));
+    if (!isMine) return undefined;
+    const hash = transactionHash(transaction);
+    logger.info({ hash, peer: link.address }, 'a peer says that it has paid; the funds come with a block');
+    announced.emit({ hash, peer: link.address });
+    return undefined;
+  });
+
+  return {
+    async payPeer({ address: peer, amount, locktime }) {
+      checkAmount(amount);
+      const link = await reach(peer);
+      const answer = await link.request('address.get', {}, waiting);
+      const address = answer.type === 'address' ? (answer.body as MessageBody<'address'>).address : undefined;
+      if (address === undefined || !hasValidAddressLength(address)) {
+        throw new TesseraError('protocol_violation', `${peer} did not answer with an address; nothing was paid`);
+      }
+      return wallet.pay({ address, amount, locktime, peer });
+    },
+    async requestDonation(peer) {
+      const link = await reach(peer);
+      const address = await addressFor(link.nodeKey);
+      const answer = await link.request('donation.request', { address }, waiting);
+      if (answer.type !== 'donation.reply') {
+        throw new TesseraError('protocol_violation', `${peer} answered ${answer.type} to a request for a donation`);
+      }
+      const { accepted, reason } = answer.body as MessageBody<'donation.reply'>;
+      logger.info({ peer, accepted, reason }, 'a donation was requested');
+    },
+    tell(payment) {
+      const { peer, hash, kind, transaction } = payment;
+      if (peer === null) return;
+      if (kind === 'donation') {
+        // The address is the peer's own word: it is not dialed, only recognized.
+        const link = [...network.links].find(({ address }) => address === peer);
+        link?.send('payment.sent', {}, encodeTransaction(transaction));
+        return;
+      }
+      network.dial(peer, { timeoutMs: DIAL_TIMEOUT, signal: stopping.signal }).then(
+        (link) => link.send('payment.sent', {}, encodeTransaction(transaction)),
+        (error: unknown) => logger.info({ peer, hash, error: errorMessage(error) }, 'the payee could not be told'),
+      );
+    },
+    announced,
+    stop() {
+      stopping.abort();
+    },
+  };
+}

@@ -1,0 +1,222 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, describe, expect, it } from 'vitest';
+import { toHex } from '../../src/lib/bytes.js';
+import { createManualClock } from '../support/manual-clock.js';
+import { newWallet, openWallet, PASSPHRASE, removeFolders, temporaryFolder } from '../support/wallet-fixtures.js';
+
+afterAll(removeFolders);
+
+describe('keystore (issue 4 §1)', () => {
+  it('opens again with its passphrase and has every key', async () => {
+    const first = await newWallet();
+    const address = await first.wallet.newAddress();
+    const pair = (await first.wallet.exportKeyPairs()).get(address);
+    await first.close();
+    const second = await openWallet(first.folder);
+    expect((await second.wallet.exportKeyPairs()).get(address)).toEqual(pair);
+    await second.close();
+  });
+
+  it('does not open with a wrong passphrase', async () => {
+    const { folder, close } = await newWallet();
+    await close();
+    await expect(openWallet(folder, { passphrase: 'another' })).rejects.toMatchObject({ code: 'wrong_passphrase' });
+  });
+
+  it('is a file that only the owner reads, with its parameters and no secret in clear', async () => {
+    const { wallet, folder, close } = await newWallet();
+    const address = await wallet.newAddress();
+    const secret = toHex((await wallet.exportKeyPairs()).get(address)?.secretKey ?? new Uint8Array(0));
+    await close();
+    const path = join(folder, 'keystore.json');
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    const text = await readFile(path, 'utf8');
+    expect(JSON.parse(text)).toMatchObject({ format: 1, kdf: { name: 'scrypt', n: 16, r: 1, p: 1 } });
+    const stored = [text];
+    for (const name of await readdir(join(folder, 'db'))) stored.push(await readFile(join(folder, 'db', name), 'hex'));
+    const seed = secret.slice(32, 96);
+    for (const content of stored) expect(content.includes(seed)).toBe(false);
+  });
+
+  it('tells damage from a wrong passphrase', async () => {
+    const { folder, close } = await newWallet();
+    await close();
+    const path = join(folder, 'keystore.json');
+    const text = await readFile(path, 'utf8');
+    for (const damaged of ['', '{}', text.replace('"n": 16', '"n": 32'), text.replace('"format": 1', '"format": 9')]) {
+      await writeFile(path, damaged);
+      await expect(openWallet(folder)).rejects.toMatchObject({ code: 'wallet_unreadable' });
+    }
+  });
+
+  it('does not make a new master key when the file is gone and there are keys', async () => {
+    const { folder, close } = await newWallet();
+    await close();
+    await rm(join(folder, 'keystore.json'));
+    await expect(openWallet(folder)).rejects.toMatchObject({ code: 'wallet_unreadable' });
+    expect(await readdir(folder)).not.toContain('keystore.json');
+  });
+
+  it('does not open the store of another wallet', async () => {
+    const one = await newWallet();
+    const other = await newWallet();
+    await one.close();
+    await other.close();
+    await writeFile(join(one.folder, 'keystore.json'), await readFile(join(other.folder, 'keystore.json')));
+    await expect(openWallet(one.folder)).rejects.toMatchObject({ code: 'wallet_unreadable' });
+  });
+
+  it('takes a blank passphrase only where that is allowed (decision V25)', async () => {
+    const folder = await temporaryFolder();
+    await expect(openWallet(folder, { passphrase: ' ' })).rejects.toMatchObject({ code: 'blank_passphrase' });
+    const { wallet, close } = await openWallet(folder, { passphrase: '', allowBlankPassphrase: true });
+    await wallet.verifyPassphrase('');
+    await close();
+  });
+
+  it('changes the passphrase; only the new one opens it (decision V26)', async () => {
+    const { wallet, folder, close } = await newWallet();
+    const address = await wallet.newAddress();
+    await expect(wallet.changePassphrase(PASSPHRASE, '  ')).rejects.toMatchObject({ code: 'blank_passphrase' });
+    await wallet.changePassphrase(PASSPHRASE, 'new');
+    await expect(wallet.verifyPassphrase(PASSPHRASE)).rejects.toMatchObject({ code: 'wrong_passphrase' });
+    await close();
+    await expect(openWallet(folder)).rejects.toMatchObject({ code: 'wrong_passphrase' });
+    const again = await openWallet(folder, { passphrase: 'new' });
+    expect(again.wallet.owns(address)).toBe(true);
+    await again.close();
+  });
+
+  it('has exactly one valid passphrase and every key after each of 40 kills during changes', async () => {
+    const first = await newWallet();
+    const address = await first.wallet.newAddress();
+    await first.close();
+    const { folder } = first;
+    let valid = PASSPHRASE;
+    for (let round = 0; round < 40; round++) {
+      // The child changes 0 → 1 → 2 … and prints each number when the promise has resolved.
+      const child = spawn(process.execPath, ['--import', 'tsx', CHILD, folder, valid, String(round)], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      let done = 0;
+      const wanted = 1 + (round % 5);
+      for await (const line of createInterface({ input: child.stdout })) {
+        done = Number(line);
+        // In the middle of the next change, at a moment that differs from round to round.
+        if (done >= wanted) setTimeout(() => child.kill('SIGKILL'), (round * 7) % 11).unref();
+      }
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+      expect(child.signalCode).toBe('SIGKILL');
+      const candidates = [
+        passphraseOf(round, done),
+        passphraseOf(round, done + 1),
+        passphraseOf(round, done + 2),
+        valid,
+      ];
+      const opening: string[] = [];
+      for (const passphrase of new Set(candidates)) {
+        try {
+          const { wallet, close } = await openWallet(folder, { passphrase });
+          expect((await wallet.exportKeyPairs()).has(address)).toBe(true);
+          await close();
+          opening.push(passphrase);
+        } catch (error) {
+          expect(error).toMatchObject({ code: 'wrong_passphrase' });
+        }
+      }
+      expect(opening).toHaveLength(1);
+      valid = opening[0] ?? '';
+    }
+  }, 240_000);
+});
+
+const CHILD = new URL('./change-until-killed.ts', import.meta.url).pathname;
+const passphraseOf = (round: number, change: number): string => `passphrase ${round} ${change}`;
+
+describe('guessing (issue 4 §1)', () => {
+  it('slows down with each wrong passphrase, up to a cap', async () => {
+    const clock = createManualClock();
+    const { wallet, close } = await newWallet({ clock });
+    const delays: number[] = [];
+    for (let i = 0; i < 10; i++) {
+      let waited = 0;
+      let settled = false;
+      const attempt = wallet.verifyPassphrase('wrong').catch((error: unknown) => {
+        settled = true;
+        return error;
+      });
+      await turns();
+      while (!settled) {
+        clock.advance(250);
+        waited += 250;
+        await turns();
+      }
+      expect(await attempt).toMatchObject({ code: 'wrong_passphrase' });
+      delays.push(waited);
+    }
+    expect(delays).toEqual([0, 250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]);
+    await close();
+  });
+
+  it('looks at nothing before the delay is over, not even at the right passphrase', async () => {
+    const clock = createManualClock();
+    const { wallet, close } = await newWallet({ clock });
+    await expect(wallet.verifyPassphrase('wrong')).rejects.toThrow();
+    let open = false;
+    const right = wallet.verifyPassphrase(PASSPHRASE).then(() => {
+      open = true;
+    });
+    clock.advance(249);
+    await turns();
+    expect(open).toBe(false);
+    clock.advance(1);
+    await right;
+    await close();
+  });
+
+  it('gives nothing away to many guesses at once', async () => {
+    const clock = createManualClock();
+    const { wallet, close } = await newWallet({ clock });
+    await expect(wallet.verifyPassphrase('wrong')).rejects.toThrow();
+    const guesses = Array.from({ length: 200 }, (_, i) =>
+      wallet.verifyPassphrase(`guess ${i}`).catch((e: unknown) => e),
+    );
+    clock.advance(250);
+    await turns();
+    let answered = 0;
+    for (const guess of guesses) void guess.then(() => (answered += 1));
+    await turns();
+    // One was looked at; those beyond the line of 32 were turned away unseen.
+    expect(answered).toBe(200 - 32 + 1);
+    await close();
+    expect((await Promise.all(guesses)).every((error) => error instanceof Error)).toBe(true);
+  });
+
+  it('does not slow down a wallet with the right passphrase', async () => {
+    const clock = createManualClock();
+    const { wallet, close } = await newWallet({ clock });
+    await Promise.all(Array.from({ length: 500 }, () => wallet.verifyPassphrase(PASSPHRASE)));
+    await close();
+  });
+
+  it('slows the old passphrase of a change as well (decision V26)', async () => {
+    const clock = createManualClock();
+    const { wallet, close } = await newWallet({ clock });
+    await expect(wallet.changePassphrase('wrong', 'new')).rejects.toMatchObject({ code: 'wrong_passphrase' });
+    const change = wallet.changePassphrase(PASSPHRASE, 'new');
+    await turns();
+    expect(clock.waiting).toBe(1);
+    clock.advance(250);
+    await change;
+    await close();
+  });
+});
+
+/** Lets everything that waits for nothing but its turn go on. */
+async function turns(): Promise<void> {
+  for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+}
