@@ -1,0 +1,230 @@
+import { get } from 'node:http';
+import { createConnection } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createDeferred } from '../../src/lib/deferred.js';
+import { createMemoryHub } from '../../src/peers/memory-transport.js';
+import type { Connection, Frame, Listener, Transport } from '../../src/peers/transport.js';
+import { createWebSocketTransport } from '../../src/peers/websocket-transport.js';
+import { NODE_CERT, NODE_TLS_KEY, OTHER_CERT } from './certificates.js';
+import { createFakeClock } from './support.js';
+
+const HERE = { host: '127.0.0.1', port: 0 };
+const never = new AbortController().signal;
+const tls = { cert: NODE_CERT, key: NODE_TLS_KEY, ca: NODE_CERT };
+
+const KINDS: [string, () => Transport][] = [
+  ['WebSocket', () => createWebSocketTransport()],
+  ['WebSocket with TLS', () => createWebSocketTransport({ tls })],
+  ['memory', () => createMemoryHub().transport()],
+];
+
+function frameOf(connection: Connection): Promise<Frame> {
+  const frame = createDeferred<Frame>();
+  connection.onMessage(frame.resolve);
+  return frame.promise;
+}
+
+function endOf(connection: Connection): Promise<string> {
+  const end = createDeferred<string>();
+  connection.onClose(end.resolve);
+  return end.promise;
+}
+
+describe.each(KINDS)('the %s transport', (_name, create) => {
+  let transport: Transport;
+  let listener: Listener;
+  let accepted: Promise<Connection>;
+
+  beforeEach(async () => {
+    transport = create();
+    const first = createDeferred<Connection>();
+    accepted = first.promise;
+    listener = await transport.listen(HERE, first.resolve);
+  });
+  afterEach(() => listener.close());
+
+  const dial = () => transport.dial(`127.0.0.1:${listener.address.port}`, never);
+
+  it('carries text and bytes both ways', async () => {
+    const dialer = await dial();
+    const other = await accepted;
+    dialer.send('hello');
+    expect(await frameOf(other)).toBe('hello');
+    other.send(Uint8Array.of(1, 2, 3));
+    const bytes = await frameOf(dialer);
+    expect(typeof bytes === 'string' ? bytes : [...bytes]).toEqual([1, 2, 3]);
+    expect(dialer.bytesReceived).toBeGreaterThan(0);
+  });
+
+  it('keeps frames that came before anybody listened', async () => {
+    const dialer = await dial();
+    const other = await accepted;
+    other.send('first');
+    other.send('second');
+    dialer.send('answer');
+    await frameOf(other);
+    const frames: Frame[] = [];
+    const both = createDeferred<void>();
+    dialer.onMessage((frame) => {
+      frames.push(frame);
+      if (frames.length === 2) both.resolve();
+    });
+    await both.promise;
+    expect(frames).toEqual(['first', 'second']);
+  });
+
+  it('sends what is queued before it closes, and tells both ends once', async () => {
+    const dialer = await dial();
+    const other = await accepted;
+    const frame = frameOf(other);
+    const ends = Promise.all([endOf(dialer), endOf(other)]);
+    dialer.send('bye');
+    dialer.close();
+    expect(await frame).toBe('bye');
+    expect(await ends).toEqual(['closed by this node', 'the peer closed the connection']);
+    expect(await endOf(dialer)).toBe('closed by this node');
+    dialer.send('into the void');
+  });
+
+  it('carries a large frame once its guard is lifted', async () => {
+    const dialer = await dial();
+    const other = await accepted;
+    other.liftGuard();
+    const frame = frameOf(other);
+    dialer.send(new Uint8Array(8 * 1024 * 1024).fill(7));
+    expect((await frame).length).toBe(8 * 1024 * 1024);
+  });
+
+  it('cannot reach a port on which nobody listens', async () => {
+    await listener.close();
+    await expect(dial()).rejects.toMatchObject({ code: 'peer_unreachable' });
+  });
+
+  it('cannot listen twice on one port', async () => {
+    const at = { host: '127.0.0.1', port: listener.address.port };
+    await expect(transport.listen(at, () => undefined)).rejects.toMatchObject({ code: 'peer_unreachable' });
+  });
+
+  it('gives up a dial by its signal', async () => {
+    const abort = new AbortController();
+    abort.abort();
+    await expect(transport.dial('127.0.0.1:9', abort.signal)).rejects.toMatchObject({ code: 'aborted' });
+  });
+
+  it('closes what it accepted when its listener closes', async () => {
+    const dialer = await dial();
+    await accepted;
+    const end = endOf(dialer);
+    await listener.close();
+    expect(await end).not.toBe('');
+  });
+});
+
+describe('the WebSocket transport alone', () => {
+  let listener: Listener | undefined;
+
+  afterEach(async () => {
+    await listener?.close();
+  });
+
+  it('does not accept a certificate of another authority', async () => {
+    listener = await createWebSocketTransport({ tls }).listen(HERE, () => undefined);
+    const stranger = createWebSocketTransport({ tls: { ...tls, ca: OTHER_CERT } });
+    await expect(stranger.dial(`127.0.0.1:${listener.address.port}`, never)).rejects.toThrow(/certificate/);
+  });
+
+  it('does not link with TLS on one side only', async () => {
+    listener = await createWebSocketTransport({ tls }).listen(HERE, () => undefined);
+    const plain = createWebSocketTransport();
+    await expect(plain.dial(`127.0.0.1:${listener.address.port}`, never)).rejects.toMatchObject({
+      code: 'peer_unreachable',
+    });
+  });
+
+  it('reaches a peer by its name', async () => {
+    const transport = createWebSocketTransport();
+    listener = await transport.listen({ host: 'localhost', port: 0 }, () => undefined);
+    const connection = await transport.dial(`localhost:${listener.address.port}`, never);
+    const end = endOf(connection);
+    connection.close();
+    expect(await end).toBe('closed by this node');
+  });
+
+  it('tells a plain HTTP client what it is', async () => {
+    listener = await createWebSocketTransport().listen(HERE, () => undefined);
+    const status = createDeferred<number | undefined>();
+    get({ ...listener.address, path: '/v1/debug' }, (response) => {
+      response.resume();
+      status.resolve(response.statusCode);
+    });
+    expect(await status.promise).toBe(426);
+  });
+
+  it('gives up a dial that is under way', async () => {
+    const transport = createWebSocketTransport();
+    const connected = createDeferred<void>();
+    const { createServer } = await import('node:net');
+    const mute = createServer(() => connected.resolve());
+    await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve));
+    const at = mute.address();
+    const abort = new AbortController();
+    const dialed = transport.dial(`127.0.0.1:${typeof at === 'object' ? at?.port : 0}`, abort.signal);
+    const failed = expect(dialed).rejects.toMatchObject({ code: 'aborted' });
+    await connected.promise;
+    abort.abort();
+    await failed;
+    await new Promise((resolve) => mute.close(resolve));
+  });
+
+  it('closes with sockets open that never became links', async () => {
+    listener = await createWebSocketTransport().listen(HERE, () => undefined);
+    const socket = createConnection(listener.address);
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.on('error', () => undefined);
+    await new Promise((resolve) => socket.once('connect', resolve));
+    await listener.close();
+    await closed;
+    listener = undefined;
+  });
+});
+
+describe('the memory transport alone', () => {
+  const two = async (options: Parameters<typeof createMemoryHub>[0] = {}) => {
+    const hub = createMemoryHub(options);
+    const first = createDeferred<Connection>();
+    const { address } = await hub.transport().listen(HERE, first.resolve);
+    const dialer = await hub.transport().dial(`127.0.0.1:${address.port}`, never);
+    return { wire: hub.wires[0], dialer, other: await first.promise };
+  };
+
+  it('delays frames by the clock', async () => {
+    const clock = createFakeClock();
+    const { dialer, other } = await two({ clock, delayMs: 100 });
+    const frames: Frame[] = [];
+    other.onMessage((frame) => frames.push(frame));
+    dialer.send('a');
+    await clock.advance(99);
+    expect(frames).toEqual([]);
+    await clock.advance(1);
+    expect(frames).toEqual(['a']);
+  });
+
+  it('drops and changes frames as the test says', async () => {
+    const { wire, dialer, other } = await two();
+    wire?.filter((frame, from) => (from === 'listener' ? undefined : `${String(frame)}!`));
+    other.send('lost');
+    dialer.send('heard');
+    expect(await frameOf(other)).toBe('heard!');
+  });
+
+  it('queues frames while it is stalled', async () => {
+    const { wire, dialer, other } = await two();
+    wire?.stall();
+    dialer.send('abc');
+    dialer.send(new Uint8Array(7));
+    expect(dialer.bufferedAmount).toBe(10);
+    const frame = frameOf(other);
+    wire?.resume();
+    expect(await frame).toBe('abc');
+  });
+});
