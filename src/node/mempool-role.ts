@@ -1,0 +1,93 @@
+/** The role mempool: rules from configuration and genesis, journal and state in databases of their own. */
+
+import { encodeTransaction } from '../chain/codec.js';
+import { type Genesis, issuanceTransactions } from '../chain/genesis.js';
+import { transactionHash } from '../chain/hash.js';
+import type { Transaction } from '../chain/types.js';
+import { isValidModulus } from '../chain/unicorn.js';
+import type { Config } from '../config/schema.js';
+import { createLocalJournal } from '../journal/local-journal.js';
+import { TesseraError } from '../lib/errors.js';
+import { createMempool } from '../mempool/mempool.js';
+import type { IssuedTx } from '../mempool/round.js';
+import type { StateRules } from '../mempool/state.js';
+import { createUnicornSource } from '../mempool/unicorn-source.js';
+import { failureOf, type RoleContext, type RunningRole } from './role.js';
+
+const SECONDS_PER_HOUR = 3_600;
+
+export async function createMempoolRole(context: RoleContext): Promise<RunningRole> {
+  const { config, dataDir, network } = context;
+  const { mempool: pool, mining } = config;
+  const kv = await dataDir.open('mempool');
+  const journal = await createLocalJournal({ kv: await dataDir.open('journal') });
+  const mempool = createMempool(
+    {
+      rules: stateRules(context.genesis, config),
+      pool: { maxTransactions: pool.poolMaxTransactions, maxBytes: pool.poolMaxBytes },
+      blocks: {
+        instant: mining.instant,
+        blockInterval: mining.blockIntervalMs,
+        proofWindow: mining.proofWindowMs,
+        minMiners: mining.minMiners,
+        partitionSize: mining.partitionSize,
+      },
+      statuses: { lifetime: pool.txStatusLifetimeHours * SECONDS_PER_HOUR },
+      verifyThreads: pool.verifyThreads,
+    },
+    { ...context, kv, journal, logger: context.logger('mempool'), unicorn: unicornSource(config) },
+  );
+  let started = false;
+  return {
+    type: 'Mempool',
+    services: { mempool },
+    async load() {
+      await mempool.start();
+      started = true;
+    },
+    async start() {},
+    async stop() {
+      await mempool.stop();
+      await journal.close();
+    },
+    readiness() {
+      if (!started) return ['the mempool reads its state'];
+      const { waitsFor } = mempool.figures();
+      const reasons = waitsFor === '' ? [] : [`the chain waits for ${waitsFor}`];
+      return network.links.size === 0 ? [...reasons, 'no other node is linked'] : reasons;
+    },
+    failed: failureOf((fail) => void mempool.failed.catch(fail)),
+  };
+}
+
+/** The rules of the network as the state machine needs them. */
+export function stateRules(genesis: Genesis, config: Config): StateRules {
+  const heights = new Set(genesis.issuances.map(({ bNum }) => bNum));
+  return {
+    genesis: [...genesis.transactions].map(([hash, tx]) => issued(hash, tx)),
+    issuances: new Map(
+      [...heights].map((bNum) => [
+        Number(bNum),
+        issuanceTransactions(genesis, bNum).map((tx) => issued(transactionHash(tx), tx)),
+      ]),
+    ),
+    partitionSize: config.mining.partitionSize,
+    asertActivationHeight: config.mining.asertActivationHeight,
+    druidLifetime: config.mempool.druidLifetimeBlocks,
+  };
+}
+
+function issued(hash: string, tx: Transaction): IssuedTx {
+  return { hash, bytes: encodeTransaction(tx), amount: tx.outputs.reduce((sum, { value }) => sum + value.amount, 0n) };
+}
+
+function unicornSource({ mining: { unicorn } }: Config) {
+  const modulus = BigInt(unicorn.modulus);
+  if (!isValidModulus(modulus, unicorn.security)) {
+    throw new TesseraError(
+      'invalid_config',
+      `mining.unicorn.modulus must be a prime that leaves 3 when divided by 4, and at least 2^(2 x ${unicorn.security})`,
+    );
+  }
+  return createUnicornSource({ modulus, iterations: unicorn.iterations });
+}

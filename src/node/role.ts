@@ -1,0 +1,57 @@
+/** What every role gives the node that runs it, and what it is built from. */
+
+import type { NodeInfo } from '../api/options.js';
+import type { Genesis } from '../chain/genesis.js';
+import type { Config } from '../config/schema.js';
+import type { DataDir } from '../db/data-dir.js';
+import type { Clock } from '../lib/clock.js';
+import type { Logger } from '../lib/logger.js';
+import type { Random } from '../lib/random.js';
+import type { Mempool } from '../mempool/mempool.js';
+import type { Miner } from '../miner/miner.js';
+import type { PeerNetwork } from '../peers/network.js';
+import type { RunningStorageService } from '../storage/storage-service.js';
+import type { RunningUserService } from '../user/user-service.js';
+import type { Wallet } from '../wallet/wallet.js';
+
+export interface RoleContext {
+  readonly config: Config;
+  readonly genesis: Genesis;
+  readonly dataDir: DataDir;
+  /** Not started yet. */
+  readonly network: PeerNetwork;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** A logger for a component. */
+  logger(component: string): Logger;
+}
+
+/** The services of a role; the API takes them by their interfaces. */
+export interface RoleServices {
+  readonly mempool?: Mempool;
+  readonly storage?: RunningStorageService;
+  readonly miner?: Miner;
+  readonly wallet?: Wallet;
+  readonly user?: RunningUserService;
+}
+
+export interface RunningRole {
+  readonly type: ReturnType<NodeInfo['type']>;
+  readonly services: RoleServices;
+  /** Sets message handlers and loads; called before the network starts. */
+  load(): Promise<void>;
+  /** Begins the work that needs the network. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** Why the node cannot do its work now; empty when it can. */
+  readiness(): readonly string[];
+  /** Rejects when the node must not go on. */
+  readonly failed: Promise<never>;
+}
+
+/** A promise that rejects with what `watch` hands to its argument, and a mark that somebody will look at it. */
+export function failureOf(watch: (fail: (error: unknown) => void) => void): Promise<never> {
+  const failed = new Promise<never>((_, reject) => watch(reject));
+  failed.catch(() => undefined);
+  return failed;
+}
