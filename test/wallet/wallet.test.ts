@@ -1,0 +1,416 @@
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { addressOf } from '../../src/chain/address.js';
+import { coinbaseTransaction } from '../../src/chain/builders.js';
+import { transactionHash } from '../../src/chain/hash.js';
+import { outPointKey, spentOutPoints } from '../../src/chain/transaction.js';
+import type { AddressVersion, OutPoint, TxOut } from '../../src/chain/types.js';
+import { transactionIsValid } from '../../src/chain/validation.js';
+import { encodePkcs8, encodeSecretKey64, keyPairFromSeed } from '../../src/crypto/ed25519.js';
+import type { Kv } from '../../src/db/kv.js';
+import { isTesseraError, TesseraError } from '../../src/lib/errors.js';
+import type { OwnTransaction } from '../../src/wallet/outgoing.js';
+import type { KeyPairRecord } from '../../src/wallet/service.js';
+import type { Wallet } from '../../src/wallet/wallet.js';
+import {
+  block,
+  fund,
+  NOBODY,
+  newWallet,
+  type OpenWallet,
+  openWallet,
+  paymentFromOutside,
+  removeFolders,
+  tokens,
+} from '../support/wallet-fixtures.js';
+
+let open: OpenWallet;
+let wallet: Wallet;
+let reopened: OpenWallet | undefined;
+
+beforeEach(async () => {
+  open = await newWallet();
+  wallet = open.wallet;
+});
+afterEach(async () => {
+  await (reopened ?? open).close();
+  reopened = undefined;
+});
+afterAll(removeFolders);
+
+async function reopen(): Promise<Wallet> {
+  await (reopened ?? open).close();
+  reopened = await openWallet(open.folder);
+  return reopened.wallet;
+}
+
+async function mine(made: readonly OwnTransaction[], to: Wallet = wallet): Promise<void> {
+  const { full, hash } = block(
+    to.blockNum + 1,
+    made.map(({ transaction }) => transaction),
+  );
+  await to.applyBlock(full, hash);
+}
+
+const pay = (amount: bigint, address = NOBODY) => wallet.pay({ address, amount, locktime: 0n });
+const outpointsOf = async (options: { page?: number; spent?: boolean } = {}) =>
+  [...(await wallet.info(options)).addresses.values()].flat().map(({ outPoint }) => outPointKey(outPoint));
+
+describe('payments (decision V14)', () => {
+  it('pays, gives change to a fresh address, and settles with the block', async () => {
+    await fund(wallet, [100n]);
+    const before = wallet.addresses();
+    const { hash, transaction } = await pay(30n);
+    expect(transaction.outputs.map(({ value }) => value.amount)).toEqual([30n, 70n]);
+    const change = transaction.outputs[1]?.scriptPublicKey ?? '';
+    expect(before).not.toContain(change);
+    expect(wallet.owns(change)).toBe(true);
+    expect(wallet.totals()).toEqual({ running: 70n, available: 0n, locked: 70n, unconfirmed: 70n });
+    await mine([{ ...(await wallet.history())[0] } as OwnTransaction]);
+    expect(wallet.totals()).toEqual({ running: 70n, available: 70n, locked: 0n, unconfirmed: 0n });
+    expect((await wallet.history()).map(({ hash: h, state }) => [h, state])).toEqual([[hash, 'confirmed']]);
+  });
+
+  it('signs transactions that the rules of the chain accept', async () => {
+    await fund(wallet, [40n, 50n, 60n]);
+    const utxos = new Map<string, TxOut>();
+    for (const [address, list] of (await wallet.info({})).addresses) {
+      for (const { outPoint, value } of list) {
+        utxos.set(outPointKey(outPoint), { value, locktime: 0n, scriptPublicKey: address });
+      }
+    }
+    const { transaction } = await pay(145n);
+    const verdict = transactionIsValid(transaction, 1n, (outPoint: OutPoint) => utxos.get(outPointKey(outPoint)));
+    expect(verdict).toMatchObject({ valid: true });
+  });
+
+  it.each<AddressVersion>([null, 0, 99999])('spends coins of address version %s with that version', async (version) => {
+    const pair = keyPairFromSeed(new Uint8Array(32).fill(9));
+    const address = addressOf(pair.publicKey, version);
+    const record = { publicKey: pair.publicKey, secretKey: pair.seed, addressVersion: version };
+    await wallet.importKeyPairs(new Map([[address, record]])).catch(() => undefined);
+    const funding = paymentFromOutside([tokens(address, 10n)]);
+    const { full, hash } = block(0, [funding]);
+    await wallet.applyBlock(full, hash);
+    const { transaction } = await pay(10n);
+    expect(transactionIsValid(transaction, 1n, () => tokens(address, 10n))).toMatchObject({ valid: true });
+  });
+
+  it('refuses with the shortfall', async () => {
+    await fund(wallet, [100n]);
+    const locked = block(1, [], coinbaseTransaction(1n, 50n, await wallet.newAddress()));
+    await wallet.applyBlock(locked.full, locked.hash);
+    await expect(pay(120n)).rejects.toMatchObject({
+      code: 'insufficient_funds',
+      message: 'the payment needs 120 raw units: available 100, locked 50, short of 20',
+    });
+    expect(wallet.totals().available).toBe(100n);
+  });
+
+  it.each([
+    [0n, NOBODY, 0n, /at least 1/],
+    [2n ** 63n, NOBODY, 0n, /at most 9223372036854775807/],
+    [-1n, NOBODY, 0n, /at least 1/],
+    [1n, 'abc', 0n, /32 or 64 bytes, but the one to pay to has 3/],
+    [1n, `${'0'.repeat(63)}\ud800`, 0n, /32 or 64/],
+    [1n, NOBODY, 2n ** 64n, /locktime/],
+  ])('refuses %s to %s with locktime %s', async (amount, address, locktime, message) => {
+    await fund(wallet, [100n]);
+    const refused = wallet.pay({ address, amount, locktime });
+    await expect(refused).rejects.toMatchObject({ code: 'payment_refused' });
+    await expect(refused).rejects.toThrow(message);
+    expect(await wallet.history()).toEqual([]);
+    expect(wallet.totals().available).toBe(100n);
+  });
+
+  it('uses no outpoint twice in 200 parallel payments and conserves the sum', async () => {
+    await fund(
+      wallet,
+      Array.from({ length: 150 }, (_, i) => BigInt(10 + (i % 7))),
+    );
+    const total = wallet.totals().running;
+    const results = await Promise.allSettled(Array.from({ length: 200 }, () => pay(11n)));
+    const made = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+    for (const result of results) {
+      if (result.status === 'rejected') expect(isTesseraError(result.reason, 'insufficient_funds')).toBe(true);
+    }
+    expect(made.length).toBeGreaterThan(50);
+    const spent = made.flatMap(({ transaction }) => spentOutPoints(transaction).map(outPointKey));
+    expect(new Set(spent).size).toBe(spent.length);
+    expect(wallet.totals().running).toBe(total - BigInt(made.length) * 11n);
+    expect(wallet.inFlight()).toHaveLength(made.length);
+  });
+
+  it('keeps acknowledged payments over a restart, with the same bytes', async () => {
+    await fund(wallet, [100n, 200n]);
+    const made = [await pay(10n), await pay(20n)];
+    const totals = wallet.totals();
+    const again = await reopen();
+    expect(again.inFlight()).toEqual(made);
+    expect(again.totals()).toEqual(totals);
+    expect([again.takeQueued()?.hash, again.takeQueued()?.hash, again.takeQueued()]).toEqual([
+      made[0]?.hash,
+      made[1]?.hash,
+      undefined,
+    ]);
+  });
+
+  it('gives the inputs of a rejected payment back and keeps the reason (decision V13)', async () => {
+    await fund(wallet, [100n]);
+    const settled: OwnTransaction[] = [];
+    wallet.settled.on((transaction) => settled.push(transaction));
+    const { hash } = await pay(30n);
+    await wallet.markRejected(hash, 'double_spend: elsewhere');
+    expect(wallet.totals()).toEqual({ running: 100n, available: 100n, locked: 0n, unconfirmed: 0n });
+    expect(settled).toMatchObject([{ hash, state: 'rejected', reason: 'double_spend: elsewhere' }]);
+    const again = await reopen();
+    expect(await again.history()).toMatchObject([{ hash, state: 'rejected', reason: 'double_spend: elsewhere' }]);
+    expect(again.totals().available).toBe(100n);
+  });
+
+  it('pays items and gives change of the same kind', async () => {
+    const made = await wallet.createItem({ spec: 'Create', amount: 5n, metadata: 'm' });
+    await mine([made]);
+    const { transaction } = await wallet.pay({ address: NOBODY, amount: 2n, genesisHash: made.hash, locktime: 0n });
+    const item = (amount: bigint) => ({ kind: 'item', amount, genesisHash: made.hash, metadata: null });
+    expect(transaction.outputs.map(({ value }) => value)).toEqual([item(2n), item(3n)]);
+    const created = made.transaction.outputs[0] as TxOut;
+    const value = { ...created.value, genesisHash: made.hash };
+    expect(transactionIsValid(transaction, 1n, () => ({ ...created, value }) as TxOut)).toMatchObject({ valid: true });
+  });
+
+  it('takes nothing when the store cannot be written', async () => {
+    await open.close();
+    let broken = false;
+    const wrap = (kv: Kv): Kv => ({
+      ...kv,
+      write: (batch, options) => (broken ? Promise.reject(new Error('disk full')) : kv.write(batch, options)),
+    });
+    reopened = await openWallet(open.folder, { wrap });
+    const { wallet: fragile } = reopened;
+    await fund(fragile, [100n]);
+    broken = true;
+    await expect(fragile.pay({ address: NOBODY, amount: 1n, locktime: 0n })).rejects.toMatchObject({
+      code: 'wallet_write_failed',
+    });
+    expect(fragile.takeQueued()).toBeUndefined();
+    expect(fragile.totals().available).toBe(100n);
+    broken = false;
+    await fragile.pay({ address: NOBODY, amount: 1n, locktime: 0n });
+    expect((await fragile.history()).length).toBe(1);
+  });
+});
+
+describe('items (issue 4 §6)', () => {
+  it.each([
+    ['Create' as const, undefined],
+    ['Default' as const, 'default_genesis_hash'],
+  ])('creates with %s; the item is in wallet and totals under its genesis hash', async (spec, genesisHash) => {
+    const made = await wallet.createItem({ spec, amount: 7n, metadata: 'x'.repeat(800) });
+    await mine([made]);
+    const info = await wallet.info({});
+    expect(info.items).toEqual(new Map([[genesisHash ?? made.hash, 7n]]));
+    expect([...info.addresses.values()].flat()[0]?.value).toMatchObject({ genesisHash: genesisHash ?? made.hash });
+  });
+
+  it.each([
+    [0n, null],
+    [2n ** 63n, null],
+    [1n, 'x'.repeat(801)],
+  ])('refuses amount %s with metadata %s', async (amount, metadata) => {
+    const refused = wallet.createItem({ spec: 'Create', amount, metadata });
+    await expect(refused).rejects.toMatchObject({ code: 'payment_refused' });
+  });
+});
+
+describe('fund book (issue 4 §3)', () => {
+  it('shows pages of 25, by arrival then outpoint; one past the end is empty (decision V12)', async () => {
+    await fund(wallet, new Array<bigint>(30).fill(1n));
+    await fund(wallet, new Array<bigint>(30).fill(2n));
+    const pages = await Promise.all([0, 1, 2, 3].map((page) => outpointsOf({ page })));
+    expect(pages.map((page) => page.length)).toEqual([25, 25, 10, 0]);
+    expect(pages.flat()).toEqual(await outpointsOf());
+    const values = [...(await wallet.info({ page: 0 })).addresses.values()].flat().map(({ value }) => value.amount);
+    expect(new Set(values)).toEqual(new Set([1n]));
+  });
+
+  it('shows the spent outpoints, and spent wins over page (decision V12)', async () => {
+    await fund(wallet, [10n, 20n]);
+    const made = await pay(10n);
+    const input = spentOutPoints(made.transaction).map(outPointKey);
+    expect(await outpointsOf({ spent: true, page: 5 })).toEqual(input);
+    await mine([made]);
+    expect(await outpointsOf({ spent: true })).toEqual(input);
+  });
+
+  it('locks a coinbase for a hundred blocks (issue 4 §7)', async () => {
+    const { full, hash } = block(0, [], coinbaseTransaction(0n, 80n, await wallet.rewards.address()));
+    await wallet.applyBlock(full, hash);
+    for (let bNum = 1; bNum < 100; bNum++) await mine([]);
+    expect(wallet.totals()).toMatchObject({ running: 80n, available: 0n, locked: 80n });
+    wallet = await reopen();
+    expect(wallet.totals()).toMatchObject({ running: 80n, available: 0n, locked: 80n });
+    await mine([]);
+    expect(wallet.totals()).toMatchObject({ running: 80n, available: 80n, locked: 0n });
+  });
+
+  it('counts a fee output paid to an own address after the outputs (decision B5)', async () => {
+    const address = await wallet.newAddress();
+    const funding = { ...paymentFromOutside([tokens(address, 5n)]), fees: [tokens(address, 6n)] };
+    const { full, hash } = block(0, [funding]);
+    await wallet.applyBlock(full, hash);
+    expect(await outpointsOf()).toEqual([`0-${transactionHash(funding)}`, `1-${transactionHash(funding)}`]);
+    expect(wallet.totals().running).toBe(11n);
+  });
+
+  it('takes in a block once, and none after a gap', async () => {
+    const funding = paymentFromOutside([tokens(await wallet.newAddress(), 5n)]);
+    const { full, hash } = block(0, [funding]);
+    expect(await wallet.applyBlock(full, hash)).toBe('applied');
+    expect(await wallet.applyBlock(full, hash)).toBe('known');
+    const later = block(2, [paymentFromOutside([tokens(await wallet.newAddress(), 9n)])]);
+    expect(await wallet.applyBlock(later.full, later.hash)).toBe('gap');
+    expect(wallet.totals().running).toBe(5n);
+  });
+
+  it('does not believe a block whose transaction is not the one it lists', async () => {
+    const address = await wallet.newAddress();
+    const { full, hash } = block(1, [paymentFromOutside([tokens(NOBODY, 5n)])]);
+    const forged = { ...full, transactions: [paymentFromOutside([tokens(address, 5n)])] };
+    await expect(wallet.applyBlock(forged, hash)).rejects.toMatchObject({ code: 'protocol_violation' });
+    await expect(wallet.applyBlock(full, 'b00')).rejects.toMatchObject({ code: 'protocol_violation' });
+    expect(wallet.totals().running).toBe(0n);
+  });
+
+  it('refreshes only the addresses named (decision V13)', async () => {
+    await fund(wallet, [10n, 20n]);
+    const [first = '', second = ''] = wallet.addresses();
+    const utxos = [
+      [{ tHash: 'new', n: 0 }, tokens(first, 7n)],
+      [{ tHash: 'alien', n: 0 }, tokens(second, 99n)],
+    ] as const;
+    expect(await wallet.replaceAddresses([first], utxos, 0)).toBe(true);
+    expect(wallet.totals().running).toBe(27n);
+    expect(await wallet.replaceAddresses([first], utxos, 0)).toBe(true);
+    expect(wallet.totals().running).toBe(27n);
+  });
+
+  it('keeps own unconfirmed spends spent in a refresh (decision V13)', async () => {
+    await fund(wallet, [10n]);
+    const [address = ''] = wallet.addresses();
+    const { transaction } = await pay(4n);
+    const [outPoint] = spentOutPoints(transaction);
+    if (outPoint === undefined) throw new Error('no input');
+    await wallet.replaceAddresses(wallet.addresses(), [[outPoint, tokens(address, 10n)]], 0);
+    expect(wallet.totals()).toMatchObject({ running: 6n, available: 0n });
+    await expect(pay(1n)).rejects.toMatchObject({ code: 'insufficient_funds' });
+  });
+
+  it('does not take an answer that is older than its last block', async () => {
+    await fund(wallet, [10n]);
+    await fund(wallet, [10n]);
+    expect(await wallet.replaceAddresses(wallet.addresses(), [], 0)).toBe(false);
+    expect(wallet.totals().running).toBe(20n);
+  });
+});
+
+describe('keys (decision V11)', () => {
+  const pair = keyPairFromSeed(new Uint8Array(32).fill(3));
+  const record = (secretKey: Uint8Array, addressVersion: AddressVersion = null): KeyPairRecord => ({
+    publicKey: pair.publicKey,
+    secretKey,
+    addressVersion,
+  });
+  const address = addressOf(pair.publicKey);
+
+  it.each([
+    ['PKCS#8', encodePkcs8(pair)],
+    ['a 32-byte seed', pair.seed],
+    ['a 64-byte secret', encodeSecretKey64(pair)],
+  ])('imports %s and exports PKCS#8', async (_, secretKey) => {
+    const asked: string[][] = [];
+    wallet.setRefresher(async (addresses) => void asked.push([...addresses]));
+    expect(await wallet.importKeyPairs(new Map([[address, record(secretKey)]]))).toEqual([address]);
+    expect(asked).toEqual([[address]]);
+    const again = await reopen();
+    expect((await again.exportKeyPairs()).get(address)).toEqual(record(encodePkcs8(pair)));
+  });
+
+  it.each([
+    ['the address of another version', address, record(pair.seed, 0)],
+    ['the public key of another', address, { ...record(pair.seed), publicKey: new Uint8Array(32) }],
+    ['a secret of 33 bytes', address, record(new Uint8Array(33))],
+    ['an address of another key', NOBODY, record(pair.seed)],
+  ])('refuses %s, and all the others with it', async (_, wrongAddress, wrong) => {
+    const good = keyPairFromSeed(new Uint8Array(32).fill(4));
+    const goodAddress = addressOf(good.publicKey);
+    const goodRecord = { publicKey: good.publicKey, secretKey: good.seed, addressVersion: null };
+    const pairs = new Map<string, KeyPairRecord>([
+      [goodAddress, goodRecord],
+      [wrongAddress, wrong],
+    ]);
+    await expect(wallet.importKeyPairs(pairs)).rejects.toMatchObject({ code: 'malformed_key_pair' });
+    expect(wallet.addresses()).toEqual([]);
+  });
+
+  it('keeps the keys when the refresh cannot be requested (issue 4 §2)', async () => {
+    wallet.setRefresher(() => Promise.reject(new TesseraError('mempool_unreachable', 'down')));
+    const imported = wallet.importKeyPairs(new Map([[address, record(pair.seed)]]));
+    await expect(imported).rejects.toMatchObject({ code: 'refresh_failed' });
+    expect((await reopen()).addresses()).toEqual([address]);
+  });
+
+  it('asks for a refresh of what is named, and of nothing that is not its own', async () => {
+    const asked: (readonly string[])[] = [];
+    wallet.setRefresher(async (addresses) => void asked.push(addresses));
+    const own = await wallet.newAddress();
+    await expect(wallet.refresh({ addresses: [] })).rejects.toMatchObject({ code: 'no_addresses' });
+    await wallet.refresh({ addresses: [own, NOBODY, own] });
+    await wallet.refresh({ all: true });
+    expect(asked).toEqual([[own], [own]]);
+  });
+
+  it('loads seeds once (node.md §1.6)', async () => {
+    const seed = {
+      tHash: '000000',
+      n: 3,
+      secretKey: pair.seed,
+      publicKey: pair.publicKey,
+      amount: 12n,
+      addressVersion: null,
+    };
+    await open.close();
+    const fresh = await newWallet({ seeds: [seed] });
+    expect(fresh.wallet.totals().available).toBe(12n);
+    await fresh.wallet.pay({ address: NOBODY, amount: 12n, locktime: 0n });
+    await fresh.close();
+    reopened = await openWallet(fresh.folder, { seeds: [seed] });
+    expect(reopened.wallet.totals().running).toBe(0n);
+  });
+});
+
+describe('rewards (issue 4 §7)', () => {
+  it('keeps its address until a reward came to it, also over a restart', async () => {
+    const address = await wallet.rewards.address();
+    expect(await wallet.rewards.address()).toBe(address);
+    wallet = await reopen();
+    expect(await wallet.rewards.address()).toBe(address);
+    const { full, hash } = block(0, [], coinbaseTransaction(0n, 80n, address));
+    await wallet.applyBlock(full, hash);
+    expect(await wallet.rewards.address()).not.toBe(address);
+  });
+
+  it('joins a thousand rewards in two transactions of at most 500 inputs', async () => {
+    await open.close();
+    reopened = await newWallet({ aggregateAbove: 5 });
+    ({ wallet } = reopened);
+    const merges: OwnTransaction[] = [];
+    wallet.queued.on((made) => merges.push(made));
+    await fund(wallet, new Array<bigint>(1_000).fill(8n));
+    while (merges.length < 2) await new Promise((resolve) => setImmediate(resolve));
+    expect(merges.map(({ transaction }) => transaction.inputs.length)).toEqual([500, 498]);
+    expect(wallet.totals()).toMatchObject({ running: 8_000n, available: 16n });
+    await mine(merges);
+    expect(wallet.totals()).toMatchObject({ running: 8_000n, available: 8_000n });
+    expect(await outpointsOf()).toHaveLength(4);
+  });
+});
