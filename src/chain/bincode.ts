@@ -22,6 +22,13 @@ function malformed(message: string): TesseraError {
   return new TesseraError('malformed_transaction', message);
 }
 
+/** A copy in memory of its own: a slice of a Buffer would be a Buffer, and often a part of Node's shared pool. */
+function copyOf(buffer: Buffer, start: number, end: number): Uint8Array {
+  const copy = new Uint8Array(end - start);
+  copy.set(buffer.subarray(start, end));
+  return copy;
+}
+
 /** Writes bincode into one buffer that grows. Values out of range throw `malformed_transaction`. */
 export class BincodeWriter {
   #buffer = Buffer.allocUnsafeSlow(INITIAL_CAPACITY);
@@ -46,7 +53,7 @@ export class BincodeWriter {
 
   /** A copy of the bytes written. */
   toBytes(): Uint8Array {
-    return Uint8Array.prototype.slice.call(this.#buffer, 0, this.#length);
+    return copyOf(this.#buffer, 0, this.#length);
   }
 
   u8(value: number): void {
@@ -229,7 +236,7 @@ export class BincodeReader {
 
   #copy(length: number): Uint8Array {
     const at = this.#take(length);
-    return Uint8Array.prototype.slice.call(this.#buffer, at, at + length);
+    return copyOf(this.#buffer, at, at + length);
   }
 
   #take(bytes: number): number {

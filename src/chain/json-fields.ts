@@ -94,7 +94,8 @@ export function readBytes(
   problem = 'is malformed',
 ): Uint8Array {
   if (typeof value === 'string') {
-    if (isHex(value, length)) return Buffer.from(value, 'hex');
+    // Copied, because a Buffer this small would keep a page of Node's shared pool alive.
+    if (isHex(value, length)) return new Uint8Array(Buffer.from(value, 'hex'));
     return fail(place, key, `${problem}: must be ${length === undefined ? 'pairs of' : length * 2} hexadecimal digits`);
   }
   if (!Array.isArray(value))

@@ -65,7 +65,7 @@ export function verifySignatureAsync(
 
 /** The 64-byte signature of `message` by the secret `seed`; a text is signed as its UTF-8 bytes. Throws `malformed_key_pair`. */
 export function sign(seed: Uint8Array, message: Uint8Array | string): Uint8Array {
-  return nodeSign(null, messageBytes(message), importSeed(seed));
+  return new Uint8Array(nodeSign(null, messageBytes(message), importSeed(seed)));
 }
 
 /** The public key (32 bytes) of a 32-byte seed. Throws `malformed_key_pair` when the seed has another length. */

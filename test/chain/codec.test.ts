@@ -1,0 +1,153 @@
+import { fc, test } from '@fast-check/vitest';
+import { describe, expect, it } from 'vitest';
+import * as codec from '../../src/chain/codec.js';
+import { transactionHash, transactionHashOfBytes } from '../../src/chain/hash.js';
+import { totalSize } from '../../src/chain/transaction.js';
+import type { Transaction } from '../../src/chain/types.js';
+import { isTesseraError } from '../../src/lib/errors.js';
+import * as arb from './arbitraries.js';
+
+const DECODERS = {
+  outPoint: codec.decodeOutPoint,
+  asset: codec.decodeAsset,
+  script: codec.decodeScript,
+  txIn: codec.decodeTxIn,
+  txOut: codec.decodeTxOut,
+  druidInfo: codec.decodeDruidInfo,
+  transaction: codec.decodeTransaction,
+  header: (bytes: Uint8Array) => codec.decodeHeader(bytes),
+  primeHeader: (bytes: Uint8Array) => codec.decodeHeader(bytes, 'prime'),
+  block: codec.decodeBlock,
+  fullBlock: codec.decodeFullBlock,
+};
+
+/** The value, or undefined for the typed error; anything else thrown fails the test. */
+function attempt<T>(decode: (bytes: Uint8Array) => T, bytes: Uint8Array): T | undefined {
+  try {
+    return decode(bytes);
+  } catch (error) {
+    if (isTesseraError(error, 'malformed_transaction')) return undefined;
+    throw error;
+  }
+}
+
+const EMPTY: Transaction = { inputs: [], outputs: [], version: 6n, fees: [], druidInfo: null };
+
+describe('the binary encoding gives every structure back (chain.md §1)', () => {
+  test.prop([arb.outPoint])('outpoints', (value) => {
+    expect(codec.decodeOutPoint(codec.encodeOutPoint(value))).toEqual(value);
+  });
+  test.prop([arb.asset])('assets', (value) => {
+    expect(codec.decodeAsset(codec.encodeAsset(value))).toEqual(value);
+  });
+  test.prop([arb.script])('scripts', (value) => {
+    expect(codec.decodeScript(codec.encodeScript(value))).toEqual(value);
+  });
+  test.prop([arb.druidInfo])('DRUID info', (value) => {
+    expect(codec.decodeDruidInfo(codec.encodeDruidInfo(value))).toEqual(value);
+  });
+  test.prop([arb.transaction])('transactions', (value) => {
+    const bytes = codec.encodeTransaction(value);
+    expect(codec.decodeTransaction(bytes)).toEqual(value);
+    expect(totalSize(value)).toBe(bytes.length);
+    expect(transactionHash(value)).toBe(transactionHashOfBytes(bytes));
+  });
+  test.prop([arb.header])('headers of both layouts', (value) => {
+    expect(codec.decodeHeader(codec.encodeHeader(value))).toEqual(value);
+    const prime = { ...value, difficulty: new Uint8Array(0) };
+    expect(codec.decodeHeader(codec.encodeHeader(value, 'prime'), 'prime')).toEqual(prime);
+  });
+  test.prop([arb.block])('blocks', (value) => {
+    expect(codec.decodeBlock(codec.encodeBlock(value))).toEqual(value);
+  });
+  test.prop([arb.fullBlock])('full blocks', (value) => {
+    expect(codec.decodeFullBlock(codec.encodeFullBlock(value))).toEqual(value);
+  });
+});
+
+describe('decoding bytes from outside', () => {
+  test.prop([fc.uint8Array({ maxLength: 300 })])(
+    'random bytes are a value or the typed error, never another throw',
+    (bytes) => {
+      for (const decode of Object.values(DECODERS)) attempt<unknown>(decode, bytes);
+    },
+  );
+
+  test.prop([arb.transaction, fc.nat(), fc.integer({ min: 1, max: 255 })])(
+    'a changed byte gives an error or another transaction',
+    (value, position, change) => {
+      const bytes = codec.encodeTransaction(value);
+      const index = position % bytes.length;
+      bytes[index] = (bytes[index] ?? 0) ^ change;
+      const decoded = attempt(codec.decodeTransaction, bytes);
+      if (decoded !== undefined) expect(codec.encodeTransaction(decoded)).toEqual(bytes);
+    },
+  );
+
+  test.prop([arb.transaction, fc.nat()])('truncated bytes are refused', (value, length) => {
+    const bytes = codec.encodeTransaction(value);
+    expect(attempt(codec.decodeTransaction, bytes.subarray(0, length % bytes.length))).toBeUndefined();
+  });
+
+  test.prop([arb.transaction, fc.uint8Array({ minLength: 1, maxLength: 8 })])(
+    'trailing bytes are refused (V17)',
+    (value, tail) => {
+      const bytes = Buffer.concat([codec.encodeTransaction(value), tail]);
+      expect(attempt(codec.decodeTransaction, bytes)).toBeUndefined();
+    },
+  );
+
+  it('refuses a length that the bytes cannot hold before it allocates (chain.md §10.10)', () => {
+    const bytes = Buffer.alloc(33);
+    for (const length of [2n ** 64n - 1n, 2n ** 32n, 4n]) {
+      bytes.writeBigUInt64LE(length, 0);
+      expect(attempt(codec.decodeTransaction, bytes)).toBeUndefined();
+    }
+  });
+
+  it.each([
+    ['a text that is not UTF-8', '0200000000000000c3280000000000'],
+    ['half a surrogate pair as CESU', '0300000000000000eda0800000000000'],
+  ])('refuses %s', (_, hex) => {
+    expect(attempt(codec.decodeOutPoint, Buffer.from(`${hex}00`.slice(0, 30), 'hex'))).toBeUndefined();
+  });
+
+  it.each([
+    ['an unknown kind of asset', codec.decodeAsset, '020000000000000000000000'],
+    ['an option tag of 2', codec.decodeTxIn, '020000000000000000'],
+    ['an unknown opcode', codec.decodeScript, '01000000000000000000000062000000'],
+    ['an unknown stack entry', codec.decodeScript, '010000000000000005000000000000000000'],
+    ['a signature of 63 bytes', codec.decodeScript, `0100000000000000010000003f00000000000000${'00'.repeat(63)}`],
+    ['a key of 33 bytes', codec.decodeScript, `0100000000000000020000002100000000000000${'00'.repeat(33)}`],
+  ])('refuses %s (chain.md §1.1)', (_, decode: (bytes: Uint8Array) => unknown, hex) => {
+    expect(attempt(decode, Buffer.from(hex, 'hex'))).toBeUndefined();
+  });
+
+  it('reads the last opcode, index 97', () => {
+    expect(codec.decodeScript(Buffer.from('01000000000000000000000061000000', 'hex'))).toEqual([
+      { kind: 'op', op: 97 },
+    ]);
+  });
+});
+
+describe('encoding values that have no encoding', () => {
+  it.each([-1n, 2n ** 64n])('refuses %s as a u64', (version) => {
+    expect(() => codec.encodeTransaction({ ...EMPTY, version })).toThrow('is not a u64');
+  });
+
+  it('gives bytes that later encodings leave alone', () => {
+    const first = codec.encodeTransaction(EMPTY);
+    const copy = Buffer.from(first);
+    codec.encodeTransaction({ ...EMPTY, version: 99n });
+    expect(Buffer.from(first)).toEqual(copy);
+  });
+
+  it('grows its buffer over large values', () => {
+    const big = 'ü'.repeat(100_000);
+    const tx = {
+      ...EMPTY,
+      outputs: [{ value: { kind: 'token' as const, amount: 1n }, locktime: 0n, scriptPublicKey: big }],
+    };
+    expect(codec.decodeTransaction(codec.encodeTransaction(tx))).toEqual(tx);
+  });
+});
