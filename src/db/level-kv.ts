@@ -1,6 +1,6 @@
 /**
- * The key-value store on disk: LevelDB with a checksum around every value, its write-ahead log checked before opening, and
- * its errors turned into ours. LevelDB hides damage; this file is what makes it visible (rule P3).
+ * The key-value store on disk: LevelDB with a checksum around every value, its files checked before opening, and its errors
+ * turned into ours. LevelDB hides damage; this file is what makes it visible (rule P3).
  */
 
 import { basename } from 'node:path';
@@ -8,11 +8,14 @@ import { Level } from 'level';
 import { errorMessage, TesseraError } from '../lib/errors.js';
 import type { Kv, KvEntry } from './kv.js';
 import { checkLevelLogs } from './level-log-check.js';
+import { checkLevelTables } from './level-table-check.js';
 import { openRecord, PendingBatch, writesOf } from './record.js';
 
 /** Entries that an iteration takes from LevelDB at once, and the bytes that end a chunk earlier. */
 const CHUNK_ENTRIES = 1_000;
 const CHUNK_BYTES = 256 * 1024;
+/** Bytes of tables that are checked before opening: under a second. The archive's `verify` reads the rest. */
+const DEFAULT_CHECK_BYTES = 256 * 1024 * 1024;
 const BINARY = { keyEncoding: 'view', valueEncoding: 'view' } as const;
 
 export interface LevelKvOptions {
@@ -20,6 +23,8 @@ export interface LevelKvOptions {
   readonly createIfMissing: boolean;
   /** Bytes of LevelDB's cache of uncompressed blocks; 8 MiB by default. */
   readonly cacheBytes?: number;
+  /** Bytes of tables whose checksums are read before opening, the newest first; 256 MiB by default. */
+  readonly checkBytes?: number;
 }
 
 type Binary = Level<Uint8Array, Uint8Array>;
@@ -32,7 +37,8 @@ export async function openLevelKv(path: string, options: LevelKvOptions): Promis
   const cache = options.cacheBytes === undefined ? {} : { cacheSize: options.cacheBytes };
   try {
     await checkLevelLogs(path);
-    // The constructor begins to open: it must come after the check.
+    await checkLevelTables(path, options.checkBytes ?? DEFAULT_CHECK_BYTES);
+    // The constructor begins to open: it must come after the checks.
     const level: Binary = new Level(path, { ...BINARY, ...cache, createIfMissing: options.createIfMissing });
     await level.open();
     return levelKv(level, path);

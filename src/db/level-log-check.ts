@@ -10,22 +10,14 @@
 import { type FileHandle, open, readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { TesseraError } from '../lib/errors.js';
+import { maskedCrc32c } from './crc32c.js';
 
 const BLOCK_LENGTH = 32 * 1024;
 const HEADER_LENGTH = 7;
 const LENGTH_OFFSET = 4;
 const TYPE_OFFSET = 6;
-/** The polynomial of CRC-32C, bits reversed. */
-const CASTAGNOLI = 0x82f63b78;
-const MASK_DELTA = 0xa282ead8;
 /** Zero bytes at the end of a log that say: these were never written. The smallest unit of a disk. */
 const UNWRITTEN = 512;
-
-const TABLE = Int32Array.from({ length: 256 }, (_, byte) => {
-  let crc = byte;
-  for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ CASTAGNOLI : crc >>> 1;
-  return crc;
-});
 
 /** Checks every log in the folder of a database; does nothing when there is no such folder. Throws `data_corrupt`. */
 export async function checkLevelLogs(path: string): Promise<void> {
@@ -72,17 +64,10 @@ function firstBadRecord(block: Buffer, last: boolean): number | undefined {
     const end = at + HEADER_LENGTH + length;
     // A record never leaves its block; only the file's end may cut one.
     if (end > block.length) return last && at + HEADER_LENGTH + length <= BLOCK_LENGTH ? undefined : at;
-    if (maskedCrc(block.subarray(at + TYPE_OFFSET, end)) !== block.readUInt32LE(at)) return at;
+    if (maskedCrc32c(block.subarray(at + TYPE_OFFSET, end)) !== block.readUInt32LE(at)) return at;
     at = end;
   }
   return undefined;
-}
-
-function maskedCrc(bytes: Uint8Array): number {
-  let crc = -1;
-  for (let i = 0; i < bytes.length; i++) crc = (TABLE[(crc ^ (bytes[i] ?? 0)) & 0xff] ?? 0) ^ (crc >>> 8);
-  crc = ~crc;
-  return (((crc >>> 15) | (crc << 17)) + MASK_DELTA) >>> 0;
 }
 
 /** True when the file ends in zeros, at least a disk sector of them or all there is behind `from`. */

@@ -93,9 +93,10 @@ export async function createArchive(options: ArchiveOptions): Promise<Archive> {
     cache.set(entry.key, entry, { size });
     return entry;
   };
+  /** Numbers from outside may be no integers at all. */
+  const isStored = (blockNum: number): boolean => Number.isInteger(blockNum) && blockNum >= 0 && blockNum < tip.next;
   const hashAt = async (blockNum: number): Promise<string | undefined> => {
-    // Numbers from outside may be no safe integers.
-    if (!(blockNum >= 0 && blockNum < tip.next)) return undefined;
+    if (!isStored(blockNum)) return undefined;
     const known = hashes.get(blockNum);
     if (known !== undefined) return known;
     const hash = await reader.hashAt(blockNum);
@@ -119,7 +120,7 @@ export async function createArchive(options: ArchiveOptions): Promise<Archive> {
     return record && keep(renderTransaction(record));
   };
   const transactionAt = async (blockNum: number, txNum: number): Promise<StoredTransaction | undefined> => {
-    const hash = blockNum < tip.next ? await reader.transactionHashAt(blockNum, txNum) : undefined;
+    const hash = isStored(blockNum) ? await reader.transactionHashAt(blockNum, txNum) : undefined;
     return hash === undefined ? undefined : reader.present(await transactionByHash(hash), `transaction ${hash}`);
   };
   const entry = async (key: string): Promise<StoredEntry | undefined> => {
@@ -168,7 +169,7 @@ export async function createArchive(options: ArchiveOptions): Promise<Archive> {
     item: (genesisHash) => guard(() => itemInfo(reader, genesisHash)),
     store: (full) => writing.run(() => guard(() => store(full))),
     hashAt: (num) => guard(() => hashAt(num)),
-    fullBlockBytes: (num) => guard(async () => (num < tip.next ? reader.fullBlockBytes(num) : undefined)),
+    fullBlockBytes: (num) => guard(async () => (isStored(num) ? reader.fullBlockBytes(num) : undefined)),
     verify: (range, onProgress, signal) => guard(() => auditArchive({ reader, tip, rules }, range, onProgress, signal)),
   };
 }

@@ -1,0 +1,292 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { decodeFullBlock, encodeFullBlock } from '../../src/chain/codec.js';
+import { parseGenesis } from '../../src/chain/genesis.js';
+import { transactionHash } from '../../src/chain/hash.js';
+import type { Kv } from '../../src/db/kv.js';
+import { openLevelKv } from '../../src/db/level-kv.js';
+import { type Archive, type ArchiveOptions, createArchive } from '../../src/storage/archive.js';
+import {
+  ADDRESS,
+  createTestChain,
+  GENESIS,
+  itemCreation,
+  MINER,
+  payment,
+  RULES,
+  type TestChain,
+} from './support/test-chain.js';
+
+let folder: string;
+let kv: Kv;
+let archive: Archive;
+let chain: TestChain;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tessera-archive-'));
+  kv = await openLevelKv(join(folder, 'archive'), { createIfMissing: true });
+  archive = await createArchive({ kv, rules: RULES });
+  chain = createTestChain();
+});
+afterEach(async () => {
+  await kv.close();
+  await rm(folder, { recursive: true });
+});
+
+async function storeBlocks(count: number): Promise<void> {
+  chain.grow(count);
+  for (const block of chain.blocks.slice(archive.nextHeight)) await archive.store(block);
+}
+
+async function reopen(options: Partial<ArchiveOptions> = {}): Promise<void> {
+  await kv.close();
+  kv = await openLevelKv(join(folder, 'archive'), { createIfMissing: false });
+  archive = await createArchive({ kv, rules: RULES, ...options });
+}
+
+const json = (bytes: Uint8Array | undefined): string => Buffer.from(bytes ?? []).toString();
+const entryJson = async (key: string): Promise<string> => json((await archive.entry(key))?.json);
+
+describe('the archive, empty', () => {
+  it('has nothing, not even a latest block', async () => {
+    expect(archive.nextHeight).toBe(0);
+    expect(await archive.latest()).toBeUndefined();
+    expect(await archive.entry('nLastBlockHashKey')).toBeUndefined();
+    expect(await archive.entry('nIndexedBlockHashKey_0000000000000000')).toBeUndefined();
+    expect(await archive.blockByNumber(0)).toBeUndefined();
+    expect(await archive.item('000000')).toBeUndefined();
+  });
+});
+
+describe('keys of the archive (decision V9)', () => {
+  it('finds a block by hash, by number and by the named keys, and answers with its hash', async () => {
+    await storeBlocks(3);
+    for (const key of [chain.hash(2), 'nLastBlockHashKey', 'nIndexedBlockHashKey_0000000000000002']) {
+      expect(await archive.entry(key), key).toMatchObject({ kind: 'block', key: chain.hash(2), blockNum: 2, txLen: 3 });
+    }
+    expect(await archive.blockByNumber(1)).toMatchObject({ key: chain.hash(1), blockNum: 1 });
+  });
+
+  it('finds transactions by hash and by index, the mining transaction last', async () => {
+    await storeBlocks(2);
+    const { block, miningTransaction } = chain.block(1);
+    const names = [...block.transactions, transactionHash(miningTransaction)];
+    for (const [i, name] of names.entries()) {
+      const named = `nIndexedTxHashKey_0000000000000001_${i.toString(16).padStart(8, '0')}`;
+      for (const key of [name, named]) {
+        expect(await archive.entry(key), key).toMatchObject({ kind: 'tx', key: name, blockNum: 1, txNum: i });
+      }
+    }
+    expect(await archive.entry('nIndexedTxHashKey_0000000000000001_00000003')).toBeUndefined();
+  });
+
+  it('finds genesis transactions by the names that configuration gave them', async () => {
+    await storeBlocks(2);
+    expect(await archive.entry('000001')).toMatchObject({ kind: 'tx', key: '000001', blockNum: 0, txNum: 1 });
+    expect(await archive.entry('nIndexedTxHashKey_0000000000000000_00000000')).toMatchObject({ key: '000000' });
+    await reopen();
+    expect(await archive.entry('000001')).toMatchObject({ kind: 'tx', key: '000001' });
+  });
+
+  it.each([
+    '',
+    'n',
+    `b${'0'.repeat(64)}`,
+    `g${'0'.repeat(31)}`,
+    'nIndexedBlockHashKey_0000000000000009',
+    'nIndexedBlockHashKey_ffffffffffffffff',
+    'nIndexedBlockHashKey_000000000000000A',
+    'nIndexedBlockHashKey_1',
+    'nIndexedTxHashKey_ffffffffffffffff_00000000',
+    'nIndexedTxHashKey_0000000000000009_00000000',
+    'h\0\0\0\0\0\0\0\0',
+    'x'.repeat(10_000),
+  ])('knows nothing under %j', async (key) => {
+    await storeBlocks(1);
+    expect(await archive.entry(key)).toBeUndefined();
+  });
+
+  it.each([-1, 1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 60])('has no block number %d', async (num) => {
+    await storeBlocks(1);
+    expect(await archive.blockByNumber(num)).toBeUndefined();
+  });
+});
+
+describe('shapes of the archive', () => {
+  it('shows a block as the reference stores it, with item_meta (node.md §4.3, decision V8)', async () => {
+    await storeBlocks(2);
+    const { header, transactions } = chain.block(1).block;
+    const expected = {
+      key: chain.hash(1),
+      data: {
+        block: {
+          header: {
+            version: 6,
+            bits: 0,
+            nonce_and_mining_tx_hash: [[...header.nonce], header.miningTxHash],
+            b_num: 1,
+            timestamp: 1_700_000_000,
+            difficulty: [],
+            seed_value: [...Buffer.from('1-9')],
+            previous_hash: chain.hash(0),
+            txs_merkle_root_and_hash: [header.merkleRoot, header.txsHash],
+          },
+          transactions,
+        },
+      },
+      item_meta: { type: 'block', block_num: 1, tx_len: 3 },
+    };
+    expect(await entryJson(chain.hash(1))).toBe(JSON.stringify(expected));
+  });
+
+  it('shows the latest block in its double wrapping (decision V10)', async () => {
+    await storeBlocks(6);
+    const { data } = JSON.parse(await entryJson(chain.hash(5)));
+    expect(data.block.header.difficulty).toEqual([34, 0, 0, 1]);
+    const latest = await archive.latest();
+    expect(latest).toMatchObject({ hash: chain.hash(5), blockNum: 5 });
+    expect(json(latest?.json)).toBe(JSON.stringify({ block: data }));
+    await reopen();
+    expect(json((await archive.latest())?.json)).toBe(JSON.stringify({ block: data }));
+  });
+
+  it('shows a transaction with exact integers', async () => {
+    await storeBlocks(1);
+    await archive.store(chain.add([payment(1, 2n ** 64n - 1n)]));
+    const text = await entryJson(chain.block(1).block.transactions[0] ?? '');
+    expect(text).toContain('"value":{"Token":18446744073709551615},"locktime":0');
+    expect(text).toContain('{"Op":"OP_DUP"},{"Bytes":"é \\"x\\""}');
+    expect(text).toContain('"item_meta":{"type":"tx","block_num":1,"tx_num":0}}');
+    expect(await entryJson('000000')).toContain('{"Token":90090000000000000}');
+  });
+
+  it('gives the same bytes from memory and from disk', async () => {
+    await storeBlocks(3);
+    const keys = [chain.hash(2), '000000', ...chain.block(2).block.transactions];
+    const stored = await Promise.all(keys.map(entryJson));
+    const again = await Promise.all(keys.map(entryJson));
+    await reopen();
+    expect(again).toEqual(stored);
+    expect(await Promise.all(keys.map(entryJson))).toEqual(stored);
+  });
+
+  it('answers with the stored bytes again, not with new ones, while the cache has room', async () => {
+    await storeBlocks(2);
+    await reopen();
+    const first = await archive.entry('000000');
+    expect(await archive.entry('000000')).toBe(first);
+    await reopen({ cacheBytes: 10 });
+    expect(await archive.entry('000000')).not.toBe(await archive.entry('000000'));
+  });
+
+  it('decodes block and transaction on demand', async () => {
+    await storeBlocks(2);
+    await reopen();
+    const block = await archive.blockByNumber(1);
+    expect(block?.block().header.bNum).toBe(1n);
+    const tx = await archive.entry(chain.block(1).block.transactions[1] ?? '');
+    expect(tx?.kind === 'tx' && transactionHash(tx.transaction())).toBe(tx?.key);
+  });
+
+  it('gives a whole block back as it came', async () => {
+    await storeBlocks(3);
+    for (const [i, block] of chain.blocks.entries()) {
+      const bytes = await archive.fullBlockBytes(i);
+      expect(Buffer.from(bytes ?? [])).toEqual(Buffer.from(encodeFullBlock(block)));
+      expect(decodeFullBlock(bytes ?? new Uint8Array()).transactions).toHaveLength(2);
+    }
+    expect(await archive.fullBlockBytes(3)).toBeUndefined();
+  });
+});
+
+describe('items (decision V21)', () => {
+  it('are known by their genesis hash: the creating transaction, or the shared default', async () => {
+    await storeBlocks(1);
+    const own = itemCreation(1, 10n, null, 'a picture');
+    const shared = itemCreation(2, 2n ** 63n, 'default_genesis_hash', 'first');
+    const more = itemCreation(3, 2n ** 63n, 'default_genesis_hash', 'second');
+    await archive.store(chain.add([own, shared]));
+    await archive.store(chain.add([more]));
+    await reopen();
+    expect(await archive.item(transactionHash(own))).toEqual({
+      genesisHash: transactionHash(own),
+      metadata: 'a picture',
+      totalAmount: 10n,
+      blockNum: 1,
+      txHash: transactionHash(own),
+      creatorAddress: ADDRESS,
+    });
+    expect(await archive.item('default_genesis_hash')).toMatchObject({
+      totalAmount: 2n ** 64n,
+      metadata: 'first',
+      blockNum: 1,
+      txHash: transactionHash(shared),
+    });
+    expect(await archive.item(transactionHash(shared))).toBeUndefined();
+    expect(await archive.item(chain.block(1).block.header.miningTxHash)).toBeUndefined();
+  });
+
+  it('of one block add up', async () => {
+    await storeBlocks(1);
+    await archive.store(chain.add([1, 2, 3].map((n) => itemCreation(n, 5n, 'default_genesis_hash', 'x'))));
+    expect(await archive.item('default_genesis_hash')).toMatchObject({ totalAmount: 15n });
+  });
+});
+
+describe('storing', () => {
+  it('tells of each block when it is on disk, and goes on after a restart', async () => {
+    const told: number[] = [];
+    archive.blockStored.on(({ blockNum }) => told.push(blockNum));
+    await storeBlocks(3);
+    expect(told).toEqual([0, 1, 2]);
+    await reopen();
+    expect(archive.tip).toEqual({ next: 3, hash: chain.hash(2), issued: chain.issued });
+    await storeBlocks(5);
+    expect(archive.nextHeight).toBe(5);
+  });
+
+  it('writes one synced batch for each block (rule P1)', async () => {
+    const writes: boolean[] = [];
+    const write: Kv['write'] = (batch, options) => {
+      writes.push(options.sync);
+      return kv.write(batch, options);
+    };
+    const counted = await createArchive({ kv: { ...kv, write }, rules: RULES });
+    await counted.store(chain.add());
+    await counted.store(chain.add());
+    expect(writes).toEqual([true, true]);
+  });
+
+  it('serves two calls at once one after the other', async () => {
+    chain.grow(3);
+    await Promise.all(chain.blocks.map((block) => archive.store(block)));
+    expect(archive.nextHeight).toBe(3);
+    const twice = await Promise.allSettled([chain.add(), chain.block(3)].map((block) => archive.store(block)));
+    expect(twice.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+  });
+
+  it('counts what is issued: genesis, coinbases and issuances', async () => {
+    const genesis = parseGenesis({
+      mempool_seed_utxo: { '000000': [{ address: ADDRESS, amount: 1_000 }] },
+      initial_issuances: [
+        { address: ADDRESS, amount: 500, block_height: 101 },
+        { address: MINER, amount: 70, block_height: 101 },
+      ],
+    });
+    const own = createTestChain(0, genesis);
+    archive = await createArchive({ kv, rules: { ...RULES, genesis } });
+    for (let i = 0; i < 103; i++) await archive.store(own.add([]));
+    expect(archive.tip.issued).toBe(own.issued);
+    const coinbases = own.blocks.reduce((sum, b) => sum + (b.miningTransaction.outputs[0]?.value.amount ?? 0n), 0n);
+    expect(own.issued).toBe(1_000n + coinbases + 570n);
+    expect(await archive.verify()).toEqual({ blocks: 103, transactions: 103 + 1 + 2 });
+  });
+
+  it('keeps the genesis amounts of the configuration as issued', async () => {
+    await storeBlocks(1);
+    const coinbase = chain.block(0).miningTransaction.outputs[0]?.value.amount ?? 0n;
+    expect(archive.tip.issued).toBe(GENESIS.initialIssuance + coinbase);
+  });
+});

@@ -1,0 +1,277 @@
+import { describe, expect, it } from 'vitest';
+import { coinbaseTransaction } from '../../src/chain/builders.js';
+import { parseGenesis } from '../../src/chain/genesis.js';
+import { merkleRoot, transactionHash, txsHash } from '../../src/chain/hash.js';
+import { compactToBytes } from '../../src/chain/pow.js';
+import type { FullBlock, Transaction, TxOut } from '../../src/chain/types.js';
+import { createMemoryKv } from '../../src/db/memory-kv.js';
+import { createArchive } from '../../src/storage/archive.js';
+import type { BlockRule } from '../../src/storage/verify-block.js';
+import {
+  ADDRESS,
+  assembleBlock,
+  createTestChain,
+  itemCreation,
+  MINER,
+  mine,
+  type Parts,
+  payment,
+  RULES,
+  spoil,
+  type TestChain,
+} from './support/test-chain.js';
+
+/** An archive with two blocks and the chain that it holds. */
+async function twoBlocks(rules = RULES) {
+  const archive = await createArchive({ kv: createMemoryKv(), rules });
+  const chain = createTestChain().grow(2);
+  for (const block of chain.blocks) await archive.store(block);
+  return { archive, chain };
+}
+
+const first = (parts: Parts): Transaction => parts.transactions[0] ?? payment(99);
+const output = (tx: Transaction): TxOut =>
+  tx.outputs[0] ?? { value: { kind: 'token', amount: 0n }, locktime: 0n, scriptPublicKey: null };
+const mining = (parts: Parts, change: (tx: Transaction) => Transaction): FullBlock =>
+  assembleBlock({ ...parts, miningTransaction: change(parts.miningTransaction) });
+const miningOutput = (parts: Parts, change: Partial<TxOut>): FullBlock =>
+  mining(parts, (tx) => ({ ...tx, outputs: [{ ...output(tx), ...change }] }));
+const listed = (parts: Parts, transactions: readonly Transaction[]): FullBlock =>
+  assembleBlock({ ...parts, transactions, names: transactions.map(transactionHash) });
+
+/** Each case breaks one rule of a block that is fine otherwise, mined again so that the proof of work holds. */
+const BROKEN: [name: string, rule: BlockRule, make: (parts: Parts, chain: TestChain) => FullBlock][] = [
+  ['is not the next one', 'number', (parts) => assembleBlock(parts, { bNum: 3n })],
+  ['is stored already', 'number', (_, chain) => chain.block(1)],
+  ['hangs on another block', 'link', (parts, chain) => assembleBlock(parts, { previousHash: chain.hash(0) })],
+  ['hangs on nothing', 'link', (parts) => assembleBlock(parts, { previousHash: null })],
+  ['has another list than its header binds', 'list', (parts) => assembleBlock(parts, { txsHash: txsHash([]) })],
+  ['has another Merkle root', 'merkle', (parts) => assembleBlock(parts, { merkleRoot: merkleRoot(['x']) })],
+  [
+    'has a list that was changed after mining',
+    'list',
+    (parts) => {
+      const full = assembleBlock(parts);
+      return { ...full, block: { ...full.block, transactions: [...full.block.transactions, 'g'] } };
+    },
+  ],
+  [
+    'lacks its proof of work',
+    'proof',
+    (parts) => {
+      const full = assembleBlock(parts);
+      return { ...full, block: { ...full.block, header: spoil(full.block.header) } };
+    },
+  ],
+  [
+    'has a nonce of no bytes',
+    'proof',
+    (parts) => {
+      const full = assembleBlock(parts);
+      return { ...full, block: { ...full.block, header: { ...full.block.header, nonce: new Uint8Array(0) } } };
+    },
+  ],
+  [
+    'carries a target before the activation height',
+    'difficulty',
+    (parts) => assembleBlock({ ...parts, difficulty: compactToBytes(0x22000001) }),
+  ],
+  ['lacks a transaction', 'transactions', (parts) => ({ ...assembleBlock(parts), transactions: [] })],
+  [
+    'brings one transaction too many',
+    'transactions',
+    (parts) => ({ ...assembleBlock(parts), transactions: [...parts.transactions, payment(50)] }),
+  ],
+  [
+    'brings another transaction than it names',
+    'transactions',
+    (parts) => ({ ...assembleBlock(parts), transactions: [payment(50)] }),
+  ],
+  ['has a transaction twice', 'duplicate', (parts) => listed(parts, [first(parts), first(parts)])],
+  [
+    'has a transaction of an earlier block',
+    'duplicate',
+    (parts, chain) => listed(parts, [...parts.transactions, ...chain.block(1).transactions]),
+  ],
+  [
+    'has an input that spends nothing beside others (P4)',
+    'transactions',
+    (parts) => listed(parts, [{ ...payment(1), inputs: [{ previousOut: null, script: [] }, ...payment(1).inputs] }]),
+  ],
+  ['has a transaction without inputs (P4)', 'transactions', (parts) => listed(parts, [{ ...payment(1), inputs: [] }])],
+  [
+    'has a creation with fees, which would mint (decision B6)',
+    'transactions',
+    (parts) => listed(parts, [{ ...itemCreation(1, 1n, null, ''), fees: payment(1).outputs }]),
+  ],
+  [
+    'issues tokens in an ordinary transaction (P4)',
+    'issuance',
+    (parts) => listed(parts, [coinbaseTransaction(77n, 5n, ADDRESS)]),
+  ],
+  [
+    'names another mining transaction than it brings',
+    'mining-transaction',
+    (parts) => assembleBlock(parts, { miningTxHash: transactionHash(payment(1)) }),
+  ],
+  [
+    'is mined for another block number (decision B9)',
+    'mining-transaction',
+    (parts) =>
+      mining(parts, (tx) => ({ ...tx, inputs: [{ previousOut: null, script: [{ kind: 'num', value: 3n }] }] })),
+  ],
+  [
+    'has more in the script of its mining transaction',
+    'mining-transaction',
+    (parts) =>
+      mining(parts, (tx) => ({
+        ...tx,
+        inputs: [{ previousOut: null, script: [...(tx.inputs[0]?.script ?? []), { kind: 'num', value: 2n }] }],
+      })),
+  ],
+  ['pays its miner too early (decision B9)', 'mining-transaction', (parts) => miningOutput(parts, { locktime: 101n })],
+  [
+    'pays its miner in items',
+    'mining-transaction',
+    (parts) => miningOutput(parts, { value: { kind: 'item', amount: 1n, genesisHash: 'x', metadata: null } }),
+  ],
+  [
+    'pays its miner twice',
+    'mining-transaction',
+    (parts) => mining(parts, (tx) => ({ ...tx, outputs: [...tx.outputs, ...tx.outputs] })),
+  ],
+  [
+    'has fees in its mining transaction',
+    'mining-transaction',
+    (parts) => mining(parts, (tx) => ({ ...tx, fees: tx.outputs })),
+  ],
+  [
+    'has DRUID info in its mining transaction',
+    'mining-transaction',
+    (parts) =>
+      mining(parts, (tx) => ({
+        ...tx,
+        druidInfo: { druid: 'd', participants: 1n, expectations: [], genesisHash: null },
+      })),
+  ],
+  ['has a payment as its mining transaction', 'mining-transaction', (parts) => mining(parts, () => payment(1))],
+  [
+    'pays one unit more than the reward',
+    'reward',
+    (parts) => {
+      const amount = output(parts.miningTransaction).value.amount + 1n;
+      return miningOutput(parts, { value: { kind: 'token', amount } });
+    },
+  ],
+  [
+    'pays one unit less than the reward',
+    'reward',
+    (parts) => {
+      const amount = output(parts.miningTransaction).value.amount - 1n;
+      return miningOutput(parts, { value: { kind: 'token', amount } });
+    },
+  ],
+];
+
+describe('a block is refused and changes nothing when it (architecture §3.5)', () => {
+  it.each(BROKEN)('%s', async (_, rule, make) => {
+    const { archive, chain } = await twoBlocks();
+    const parts = chain.parts();
+    const broken = make(parts, chain);
+    await expect(archive.store(broken)).rejects.toMatchObject({ code: 'block_refused', details: { rule } });
+    expect(archive.tip).toEqual({ next: 2, hash: chain.hash(1), issued: chain.issued });
+    expect(await archive.entry(parts.names[0] ?? '')).toBeUndefined();
+    expect(await archive.store(assembleBlock(parts))).toMatchObject({ blockNum: 2 });
+  });
+});
+
+describe('the difficulty of a block after the activation height', () => {
+  const build = async () => {
+    const archive = await createArchive({ kv: createMemoryKv(), rules: RULES });
+    const chain = createTestChain().grow(4);
+    for (const block of chain.blocks) await archive.store(block);
+    return { archive, parts: chain.parts() };
+  };
+
+  it('is a compact target', async () => {
+    const { archive, parts } = await build();
+    expect(await archive.store(assembleBlock(parts))).toMatchObject({ blockNum: 4 });
+  });
+
+  it.each([
+    ['none', []],
+    ['of 3 bytes', [34, 0, 1]],
+    ['easier than the chain allows', [0x22, 0, 0, 2]],
+    ['wider than a hash', [0xc8, 0, 0xff, 0xff]],
+  ])('is refused when it is %s', async (_, bytes) => {
+    const { archive, parts } = await build();
+    // With 3 bytes no nonce can ever be right, so that block is not mined.
+    const sound = assembleBlock(parts);
+    const header = { ...sound.block.header, difficulty: Uint8Array.from(bytes) };
+    const block = { ...sound.block, header: bytes.length === 3 ? header : mine(header) };
+    await expect(archive.store({ ...sound, block })).rejects.toMatchObject({ details: { rule: 'difficulty' } });
+  });
+
+  it('is refused when it is impossible', async () => {
+    const { archive, parts } = await build();
+    const sound = assembleBlock(parts);
+    const header = { ...sound.block.header, difficulty: Uint8Array.of(3, 0, 0, 0) };
+    await expect(archive.store({ ...sound, block: { ...sound.block, header } })).rejects.toMatchObject({
+      details: { rule: 'difficulty' },
+    });
+  });
+});
+
+describe('block 0', () => {
+  const empty = async (rules = RULES) => createArchive({ kv: createMemoryKv(), rules });
+
+  it('is accepted with the names and contents of the genesis file, whatever the names are', async () => {
+    expect(await (await empty()).store(createTestChain().add())).toMatchObject({ blockNum: 0 });
+  });
+
+  it('is refused when it is not the one that the network is known to have', async () => {
+    const chain = createTestChain().grow(1);
+    const strict = await empty({ ...RULES, genesisHash: `b${'0'.repeat(64)}` });
+    await expect(strict.store(chain.block(0))).rejects.toMatchObject({ details: { rule: 'genesis' } });
+    const fitting = await empty({ ...RULES, genesisHash: chain.hash(0) });
+    expect(await fitting.store(chain.block(0))).toMatchObject({ blockNum: 0 });
+  });
+
+  it('is refused when a genesis transaction has the right name and another content', async () => {
+    const parts = createTestChain().parts();
+    const [one, two] = parts.transactions;
+    const richer = { ...(one ?? payment(1)), outputs: payment(1, 10n ** 17n).outputs };
+    const block = assembleBlock({ ...parts, transactions: [richer, two ?? payment(1)] });
+    await expect((await empty()).store(block)).rejects.toMatchObject({ details: { rule: 'genesis' } });
+  });
+
+  it('is refused when it lists other transactions than the genesis file', async () => {
+    const parts = createTestChain().parts();
+    const fewer = { ...parts, names: parts.names.slice(1), transactions: parts.transactions.slice(1) };
+    await expect((await empty()).store(assembleBlock(fewer))).rejects.toMatchObject({ details: { rule: 'genesis' } });
+    const renamed = { ...parts, names: ['000000', '000002'] };
+    await expect((await empty()).store(assembleBlock(renamed))).rejects.toMatchObject({ details: { rule: 'genesis' } });
+  });
+});
+
+describe('issuances of the genesis file', () => {
+  const genesis = parseGenesis({
+    mempool_seed_utxo: { '000000': [{ address: ADDRESS, amount: 1_000 }] },
+    initial_issuances: [{ address: MINER, amount: 70, block_height: 100 }],
+  });
+
+  it('must end the list of the block at which they fall due', async () => {
+    const archive = await createArchive({ kv: createMemoryKv(), rules: { ...RULES, genesis } });
+    const chain = createTestChain(0, genesis);
+    for (let i = 0; i < 100; i++) await archive.store(chain.add([]));
+    const due = coinbaseTransaction(0n, 70n, MINER);
+    const without = chain.parts([payment(1)]);
+    const early = listed(without, [due, payment(1)]);
+    const other = listed(without, [payment(1), coinbaseTransaction(0n, 71n, MINER)]);
+    for (const block of [assembleBlock(without), early, other, listed(without, [])]) {
+      await expect(archive.store(block)).rejects.toMatchObject({ details: { rule: 'issuance' } });
+    }
+    expect(await archive.store(listed(without, [payment(1), due]))).toMatchObject({ blockNum: 100 });
+    expect(archive.tip.issued).toBe(chain.issued + 70n + output(without.miningTransaction).value.amount);
+  });
+});
