@@ -1,0 +1,191 @@
+/**
+ * Transactions as clients send and get them. The schemas document the shapes; what is posted is checked by the parser of
+ * `chain/create-transaction.ts`, which knows every accepted spelling and names the place of an error.
+ */
+
+import { type Static, Type } from '@sinclair/typebox';
+import { ApiAsset, AssetValue, OutPoint } from './asset.js';
+import { Address, EXAMPLE_ADDRESS, EXAMPLE_TX_HASH, Int64, MapOf, Nullable, TransactionHash } from './scalars.js';
+
+const EXAMPLE_SCRIPT = {
+  Pay2PkH: {
+    signable_data: 'dda7c5b0e4fb7d3f4fc4bd9dd6a0e6a1f8f8a0ecaf8a0d5f6ad1ac9cd5b2b5c0',
+    signature:
+      '3d920151b954a014e761dea0d5dc0c68ab332a50a2e2907707890fec2d0fa1b1994b4b86a8cd851b4ff8b2bcb38466fa8618bcb13344e9509a013121706aaf09',
+    public_key: 'ae7c8238b1a79ae72dfe27ef608c31b713b01a4b8144d6be3d9bd32d83b8fc3b',
+    address_version: null,
+  },
+};
+
+const EXAMPLE_OUTPUT = { value: { Token: 1000 }, locktime: 0, script_public_key: EXAMPLE_ADDRESS };
+
+/** A transaction that has the right shape; its input does not exist. */
+export const EXAMPLE_TRANSACTION = {
+  inputs: [{ previous_out: { t_hash: EXAMPLE_TX_HASH, n: 0 }, script_signature: EXAMPLE_SCRIPT }],
+  outputs: [EXAMPLE_OUTPUT],
+  version: 2,
+  fees: null,
+  druid_info: null,
+};
+
+const HexOrBytes = (what: string, length?: number) =>
+  Type.Union(
+    [
+      Type.String({ pattern: '^([0-9a-fA-F]{2})*$', ...(length && { minLength: length * 2, maxLength: length * 2 }) }),
+      Type.Array(Type.Integer({ minimum: 0, maximum: 255 }), length ? { minItems: length, maxItems: length } : {}),
+    ],
+    { description: `${what}, as hex text or as a list of byte values.` },
+  );
+
+export const PrettyStackEntry = Type.Union(
+  [
+    Type.Object({ Op: Type.String({ description: 'Name of an opcode.', examples: ['OP_DUP'] }) }),
+    Type.Object({ Signature: HexOrBytes('A signature of 64 bytes', 64) }),
+    Type.Object({ PubKey: HexOrBytes('A public key of 32 bytes', 32) }),
+    Type.Object({ Num: Int64({ description: 'A number.' }) }),
+    Type.Object({ Bytes: HexOrBytes('A text') }),
+  ],
+  { $id: 'PrettyStackEntry', description: 'One entry of a script.', examples: [{ Op: 'OP_DUP' }] },
+);
+
+const Pay2PkH = Type.Object(
+  {
+    Pay2PkH: Type.Object({
+      signable_data: Type.Optional(
+        Nullable(Type.String(), {
+          description:
+            'Hex digest that is signed: SHA3-256 over the JSON of all outputs and of the previous output of this input.',
+        }),
+      ),
+      signature: Type.String({
+        pattern: '^[0-9a-fA-F]{128}$',
+        description: 'ed25519 signature over the 64 characters of signable_data, in hex.',
+      }),
+      public_key: Type.String({ pattern: '^[0-9a-fA-F]{64}$', description: 'ed25519 public key in hex.' }),
+      address_version: Type.Optional(
+        Nullable(Type.Union([Int64(), Type.String()]), {
+          description:
+            'How the address comes from the key: null is the current form, 0 the short, 99999 the temporary.',
+        }),
+      ),
+    }),
+  },
+  { title: 'Pay2PkH' },
+);
+
+const Stack = Type.Object({ stack: Type.Array(PrettyStackEntry) }, { title: 'stack' });
+
+export const CreateTxInScript = Type.Union([Pay2PkH, Stack], {
+  $id: 'CreateTxInScript',
+  description:
+    'What opens the output that an input spends: the short form of pay-to-public-key-hash, or a whole script.',
+  examples: [EXAMPLE_SCRIPT],
+});
+
+export const CreateTxIn = Type.Object(
+  {
+    previous_out: Nullable(OutPoint, {
+      description: 'The output to spend. Null only in answers, for a mining transaction.',
+    }),
+    script_signature: Type.Optional(Nullable(CreateTxInScript)),
+  },
+  {
+    $id: 'CreateTxIn',
+    description: 'An output to spend and what opens it. A script_signature is needed in effect.',
+    examples: [{ previous_out: { t_hash: EXAMPLE_TX_HASH, n: 0 }, script_signature: EXAMPLE_SCRIPT }],
+  },
+);
+
+export const CreateTxOut = Type.Object(
+  {
+    value: AssetValue,
+    locktime: Int64({ description: 'Number of the first block in which it can be spent; 0 is at once.' }),
+    script_public_key: Type.Optional(Nullable(Address(), { description: 'Address that is paid.' })),
+  },
+  { $id: 'CreateTxOut', description: 'An output.', examples: [EXAMPLE_OUTPUT] },
+);
+
+const DruidExpectation = Type.Object(
+  {
+    from: Type.String({ description: 'Digest of the inputs of the paying party.' }),
+    to: Type.String({ description: 'Address that must be paid.' }),
+    asset: AssetValue,
+  },
+  {
+    $id: 'DruidExpectation',
+    description: 'A payment that some transaction of the same trade must make.',
+    examples: [{ from: EXAMPLE_ADDRESS, to: EXAMPLE_ADDRESS, asset: { Token: 1000 } }],
+  },
+);
+
+const EXAMPLE_DRUID = {
+  druid: 'DRUID0xd0f407436f7f1fc494d7aee22939090e',
+  participants: 2,
+  expectations: [{ from: EXAMPLE_ADDRESS, to: EXAMPLE_ADDRESS, asset: { Token: 1000 } }],
+  genesis_hash: null,
+};
+
+export const DruidInfo = Type.Object(
+  {
+    druid: Type.String({ description: 'Name of the trade.' }),
+    participants: Int64({ description: 'Number of transactions that belong together.' }),
+    expectations: Type.Union([Type.Array(DruidExpectation), DruidExpectation], {
+      description: 'What the other transactions must pay; one may stand without a list.',
+    }),
+    genesis_hash: Type.Optional(Nullable(Type.String())),
+  },
+  {
+    $id: 'DruidInfo',
+    description: 'Ties transactions together: all enter a block or none.',
+    examples: [EXAMPLE_DRUID],
+  },
+);
+
+export const CreateTransaction = Type.Object(
+  {
+    inputs: Type.Array(CreateTxIn),
+    outputs: Type.Array(CreateTxOut),
+    version: Int64({ description: 'Version of the transaction; any number is accepted and kept.', examples: [2] }),
+    fees: Type.Optional(Nullable(Type.Array(CreateTxOut), { description: 'Outputs that pay fees.' })),
+    druid_info: Type.Optional(Nullable(DruidInfo)),
+  },
+  { $id: 'CreateTransaction', description: 'A signed transaction.', examples: [EXAMPLE_TRANSACTION] },
+);
+export type CreateTransaction = Static<typeof CreateTransaction>;
+
+export const JsonSerializedTransaction = Type.Object(
+  {
+    txn_hash_hex: TransactionHash(),
+    txn_hex: Type.String({ description: 'The bytes of the transaction (bincode) in hex.' }),
+  },
+  {
+    $id: 'JsonSerializedTransaction',
+    description: 'The bytes of a transaction and their hash.',
+    examples: [{ txn_hash_hex: 'g1b4a9035171a3dd4758197ce8907f07', txn_hex: `${'00'.repeat(16)}06${'00'.repeat(16)}` }],
+  },
+);
+export type JsonSerializedTransaction = Static<typeof JsonSerializedTransaction>;
+
+export const TxOutputSummary = Type.Object(
+  {
+    address: Type.String({ description: 'Address of the first output; empty when it has none.' }),
+    asset: ApiAsset,
+  },
+  {
+    $id: 'TxOutputSummary',
+    description: 'The first output of a transaction.',
+    examples: [{ address: EXAMPLE_ADDRESS, asset: { kind: 'token', amount: 1000 } }],
+  },
+);
+
+export const CreateTransactionsResponse = Type.Object(
+  { transactions: MapOf(TxOutputSummary, { description: 'The admitted transactions by hash.' }) },
+  {
+    $id: 'CreateTransactionsResponse',
+    description: 'What was admitted to the mempool.',
+    examples: [
+      { transactions: { [EXAMPLE_TX_HASH]: { address: EXAMPLE_ADDRESS, asset: { kind: 'token', amount: 1000 } } } },
+    ],
+  },
+);
+export type CreateTransactionsResponse = Static<typeof CreateTransactionsResponse>;
