@@ -1,0 +1,134 @@
+/**
+ * What a route is: data. One definition per operation holds everything that the Fastify route, the OpenAPI entry, the
+ * typed client and the generated tests are made from. Handlers are separate: typed arguments in, data out.
+ */
+
+import type { Static, TSchema } from '@sinclair/typebox';
+import type { ErrorCode } from '../lib/errors.js';
+import type { NodeRole } from '../peers/network.js';
+
+export type HttpMethod = 'GET' | 'POST' | 'PUT';
+
+/** Which form errors have: problem documents for `v1` and `node`, envelopes for `envelope`. */
+export type Family = 'v1' | 'envelope' | 'node';
+
+/** One success answer. Without a schema it has no body. */
+export interface Success {
+  readonly description: string;
+  readonly schema?: TSchema;
+  /** Media type, when it is not JSON. */
+  readonly media?: string;
+  /** The answer may carry `ETag`, and a request with `If-None-Match` may be answered 304. */
+  readonly cacheable?: boolean;
+}
+
+export interface RequestBody {
+  readonly schema: TSchema;
+  /** An empty body stands for `{}`. */
+  readonly optional?: boolean;
+}
+
+export interface Operation {
+  readonly id: string;
+  readonly family: Family;
+  readonly method: HttpMethod;
+  /** Methods that do the same, for the clients that use them. */
+  readonly aliases?: readonly HttpMethod[];
+  /** In OpenAPI form: `/v1/blocks/{num}`. */
+  readonly path: string;
+  /** Roles that mount it. */
+  readonly roles: readonly NodeRole[];
+  /** Section of the document. */
+  readonly tag: string;
+  /** Asks for the header `x-api-key` (decision H3). */
+  readonly apiKey?: boolean;
+  /** Never open to callers from elsewhere, whatever the configuration says. */
+  readonly secret?: boolean;
+  /** Stateless, so `api.tooling_everywhere` mounts it on every role (decision V23). */
+  readonly tooling?: boolean;
+  readonly summary: string;
+  readonly description?: string;
+  /** Object schemas whose members are the parameters. */
+  readonly params?: TSchema;
+  readonly query?: TSchema;
+  readonly body?: RequestBody;
+  /** By status. */
+  readonly success: Readonly<Record<number, Success>>;
+  /** Codes that this operation may answer beside the general ones; `problem.ts` knows their statuses. */
+  readonly errors: readonly ErrorCode[];
+}
+
+/** Keeps the exact type, from which handlers and client get theirs. */
+export function defineOperation<const O extends Operation>(operation: O): O {
+  return operation;
+}
+
+type StaticOf<S> = S extends TSchema ? Static<S> : undefined;
+
+/** What a handler gets: the validated parts of the request. */
+export interface Arguments<O extends Operation> {
+  readonly params: StaticOf<O['params']>;
+  readonly query: StaticOf<O['query']>;
+  readonly body: O['body'] extends { schema: infer S } ? StaticOf<S> : undefined;
+}
+
+/** Where a value has an object with free keys, an answer may also be a map, which keeps its order. */
+export type Answerable<T> = T extends string | number | bigint | boolean | null | undefined
+  ? T
+  : T extends readonly (infer E)[]
+    ? readonly Answerable<E>[]
+    : string extends keyof T
+      ? ReadonlyMap<string, Answerable<T[keyof T]>> | { readonly [key: string]: Answerable<T[keyof T]> }
+      : { readonly [K in keyof T]: Answerable<T[K]> };
+
+/** The body of a success answer. */
+export type Result<O extends Operation> = {
+  [S in keyof O['success']]: O['success'][S] extends { schema: infer B extends TSchema } ? Static<B> : undefined;
+}[keyof O['success']];
+
+/**
+ * JSON that is ready to be sent, such as a stored block. With an `etag` (the name of the content) a client that has it
+ * already gets 304; `immutable` says that it will never change.
+ */
+export class ReadyJson {
+  readonly bytes: Buffer;
+  readonly etag: string | undefined;
+  readonly immutable: boolean;
+
+  constructor(bytes: Buffer, etag?: string, immutable = false) {
+    this.bytes = bytes;
+    this.etag = etag;
+    this.immutable = immutable;
+  }
+}
+
+/** An answer with another status than the first of the operation. */
+export class WithStatus<T> {
+  readonly status: number;
+  readonly body: T;
+
+  constructor(status: number, body: T) {
+    this.status = status;
+    this.body = body;
+  }
+}
+
+export type Answer<O extends Operation> = Answerable<Result<O>> | WithStatus<Answerable<Result<O>>> | ReadyJson;
+
+export type Handler<O extends Operation> = (args: Arguments<O>) => Answer<O> | Promise<Answer<O>>;
+
+/** The parameters' names and whether they are required, of an object schema. */
+export function membersOf(schema: TSchema | undefined): { name: string; schema: TSchema; required: boolean }[] {
+  if (schema === undefined) return [];
+  const required: readonly string[] = schema.required ?? [];
+  return Object.entries<TSchema>(schema.properties ?? {}).map(([name, member]) => ({
+    name,
+    schema: member,
+    required: required.includes(name),
+  }));
+}
+
+/** The path as Fastify writes it: `{num}` → `:num`, and a literal colon doubled. */
+export function fastifyPath(path: string): string {
+  return path.replaceAll(':', '::').replaceAll(/\{(\w+)\}/g, ':$1');
+}
