@@ -1,0 +1,182 @@
+/**
+ * The HTTP app of a node, without listening: which role mounts which routes, and what all routes share (error answers,
+ * exact JSON, request ids, limits). `createNode` gives it services and calls `listen`; tests give it fakes and inject.
+ */
+
+import type { IncomingMessage } from 'node:http';
+import cors from '@fastify/cors';
+import rateLimit from '@fastify/rate-limit';
+import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { errorMessage, type TesseraError } from '../lib/errors.js';
+import { stringifyExact } from '../lib/json.js';
+import { createApiKeyGate } from './api-key.js';
+import { commonPlugin } from './common/plugin.js';
+import { answerClientError, limitConnections } from './connections.js';
+import { docsPlugin } from './docs.js';
+import { envelopePlugin, sendEnvelopeError } from './envelope/plugin.js';
+import { addJsonBodyParser } from './json.js';
+import { mempoolPlugin } from './mempool/plugin.js';
+import { minerPlugin } from './miner/plugin.js';
+import { walletPlugin } from './miner/wallet-plugin.js';
+import { createNotFound, isProblemPath } from './not-found.js';
+import { describeApi, openApiDocument } from './openapi.js';
+import type { Operation } from './operation.js';
+import { OPERATIONS } from './operations.js';
+import type { ApiModules, ApiOptions } from './options.js';
+import { createOverloadGuard } from './overload.js';
+import { PROBLEM_MEDIA_TYPE, problemHeaders, problemOf, publicError } from './problem.js';
+import { createRequestIds } from './request-id.js';
+import { createRouter, logRequest, type Router } from './route.js';
+import { storagePlugin } from './storage/plugin.js';
+import { toolingPlugin, userPlugin } from './user/plugin.js';
+import { createValidators } from './validator.js';
+
+export type { ApiModules, ApiOptions } from './options.js';
+
+/** Longest part of a path that is looked at; the HTTP parser bounds the whole header at 16 KiB. */
+const MAX_PARAM_LENGTH = 16_384;
+const RATE_WINDOW_MS = 60_000;
+/** Headers that existing clients send from browsers (reference, §6.7). */
+const CORS_REQUEST_HEADERS = 'accept, content-type, if-none-match, x-api-key, x-cache-id, x-nonce, x-request-id'.split(
+  ', ',
+);
+const CORS_RESPONSE_HEADERS = ['etag', 'retry-after', 'x-request-id'];
+
+/**
+ * The app, ready to inject or listen. Throws `invalid_config` when the key options are not safe. `app.close()` ends
+ * everything that it holds.
+ */
+export async function createApi(options: ApiOptions, modules: ApiModules): Promise<FastifyInstance> {
+  const { api } = options;
+  const keys = createApiKeyGate(api, OPERATIONS);
+  const app = createFastify(options, modules);
+  const overload = createOverloadGuard(modules.clock);
+  const router = createRouter({
+    logger: modules.logger,
+    keys,
+    overload,
+    validators: createValidators(api.limits),
+  });
+
+  limitConnections(app.server, api.limits.connectionsPerAddress);
+  addJsonBodyParser(app);
+  app.addHook('onClose', async () => overload.stop());
+  app.setErrorHandler((error: FastifyError, request, reply) => answerError(error, request, reply, modules));
+  if (api.rateLimit.enabled) {
+    await app.register(rateLimit, { global: true, max: api.rateLimit.perMinute, timeWindow: RATE_WINDOW_MS });
+  }
+  if (api.cors !== 'off') {
+    await app.register(cors, {
+      origin: api.cors === 'all' ? '*' : [...api.cors],
+      methods: ['GET', 'HEAD', 'POST', 'PUT'],
+      allowedHeaders: CORS_REQUEST_HEADERS,
+      exposedHeaders: CORS_RESPONSE_HEADERS,
+      strictPreflight: false,
+    });
+  }
+
+  mountRoutes(app, options, modules, router);
+  const { role } = options;
+  await app.register(docsPlugin, {
+    router,
+    describe: (mounted: readonly Operation[]) => openApiDocument(mounted, { role, limits: api.limits }),
+  });
+  await app.after();
+  addNotFound(app, options, modules, router);
+  await app.ready();
+  return app;
+}
+
+/** The plugins of each role: this table is what a role serves over HTTP. */
+function mountRoutes(app: FastifyInstance, options: ApiOptions, modules: ApiModules, router: Router): void {
+  const { role, api, envelope } = options;
+  app.register(commonPlugin, {
+    router,
+    modules,
+    describe: (mounted) => describeApi(mounted, { role, limits: api.limits }),
+  });
+  if (role === 'mempool') app.register(mempoolPlugin, { router, modules });
+  if (role === 'storage') app.register(storagePlugin, { router, modules });
+  if (role === 'miner') app.register(minerPlugin, { router, modules });
+  if (role === 'miner' || role === 'user') app.register(walletPlugin, { router, modules });
+  if (role === 'user') app.register(userPlugin, { router, modules });
+  if (role === 'user' || api.toolingEverywhere) app.register(toolingPlugin, { router });
+  if (envelope.enabled) {
+    app.register(envelopePlugin, {
+      router,
+      options: { ...envelope, batch: api.limits.batch },
+      roles: { mempool: role === 'mempool', storage: role === 'storage' },
+      modules,
+      onError: (error, shown, request) => logFault(error, shown, request, modules),
+    });
+  }
+}
+
+function createFastify(options: ApiOptions, modules: ApiModules): FastifyInstance {
+  const { limits } = options.api;
+  const common = {
+    logger: false,
+    bodyLimit: limits.bodyBytes,
+    requestTimeout: limits.requestTimeoutMs,
+    connectionTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    forceCloseConnections: 'idle',
+    requestIdHeader: false,
+    genReqId: createRequestIds(modules.random),
+    rewriteUrl,
+    clientErrorHandler: answerClientError,
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
+    frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) =>
+      answerError(error, request, reply, modules),
+  } as const;
+  const headersTimeout = limits.requestTimeoutMs;
+  const app =
+    options.tls === undefined
+      ? Fastify({ ...common, http: { headersTimeout } })
+      : Fastify({ ...common, https: { ...options.tls, headersTimeout } });
+  return app as unknown as FastifyInstance;
+}
+
+/** `%3A` equals `:` in a path (decision H5); the router would keep them apart. */
+function rewriteUrl(request: IncomingMessage): string {
+  const url = request.url ?? '/';
+  return url.includes('%3') ? url.replaceAll(/%3[Aa]/g, ':') : url;
+}
+
+function addNotFound(app: FastifyInstance, options: ApiOptions, modules: ApiModules, router: Router): void {
+  const notFound = createNotFound(router.mounted, OPERATIONS);
+  const limited = options.api.rateLimit.enabled ? { preHandler: app.rateLimit() } : {};
+  app.setNotFoundHandler(limited, (request, reply) => {
+    reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff');
+    const error = notFound(request.method, pathOf(request.url));
+    sendError(reply, error, pathOf(request.url));
+    logRequest(modules.logger, request, reply, error.code);
+  });
+}
+
+function answerError(error: FastifyError, request: FastifyRequest, reply: FastifyReply, modules: ApiModules): void {
+  const shown = publicError(error);
+  logFault(error, shown, request, modules);
+  sendError(reply, shown, pathOf(request.url), request.routeOptions?.config?.operation?.id);
+}
+
+function sendError(reply: FastifyReply, error: TesseraError, path: string, operationId?: string): void {
+  if (!isProblemPath(path)) {
+    sendEnvelopeError(reply, error);
+    return;
+  }
+  const problem = problemOf(error, operationId);
+  reply.code(problem.status).headers(problemHeaders(error)).type(PROBLEM_MEDIA_TYPE).send(stringifyExact(problem));
+}
+
+/** What clients are not told goes to the log, with the id that they are told. */
+function logFault(error: unknown, shown: TesseraError, request: FastifyRequest, { logger }: ApiModules): void {
+  if (shown.code !== 'internal_error') return;
+  const stack = error instanceof Error ? error.stack : undefined;
+  logger.error({ request_id: request.id, error: errorMessage(error), stack }, 'request failed inside the node');
+}
+
+function pathOf(url: string): string {
+  const end = url.indexOf('?');
+  return end === -1 ? url : url.slice(0, end);
+}

@@ -1,0 +1,88 @@
+/** What an app is made from: options, which are plain data in the shape of the configuration, and modules, which do the work. */
+
+import type { Clock } from '../lib/clock.js';
+import type { Logger } from '../lib/logger.js';
+import type { Random } from '../lib/random.js';
+import type { MempoolService } from '../mempool/service.js';
+import type { MinerService } from '../miner/service.js';
+import type { NodeRole } from '../peers/network.js';
+import type { StorageService } from '../storage/service.js';
+import type { UserService } from '../user/service.js';
+import type { WalletService } from '../wallet/service.js';
+
+/** A key for protected routes: itself, or its SHA-256 in hex. */
+export interface ApiKeyOptions {
+  readonly name: string;
+  readonly key?: string | undefined;
+  readonly sha256?: string | undefined;
+  /** `POST /v1/payments`, or `* /v1/wallet/keypairs` for every method. Without a list the key opens all routes. */
+  readonly routes?: readonly string[] | undefined;
+}
+
+export interface ApiLimits {
+  readonly bodyBytes: number;
+  /** Entries of a list in a body. */
+  readonly batch: number;
+  /** Values of a list in a query string. */
+  readonly queryValues: number;
+  /** Open connections of one remote address; loopback is not counted. */
+  readonly connectionsPerAddress: number;
+  readonly requestTimeoutMs: number;
+  readonly keepAliveTimeoutMs: number;
+}
+
+export interface EnvelopeOptions {
+  readonly enabled: boolean;
+  /** Decision E1. */
+  readonly requireCacheId: boolean;
+  /** Decision E9. */
+  readonly blockByNum: 'blocks' | 'pairs';
+  readonly cacheEntries: number;
+  readonly cacheTtlSeconds: number;
+}
+
+/** The members are those of the sections `api` and `envelope` of the configuration. */
+export interface ApiOptions {
+  readonly role: NodeRole;
+  readonly api: {
+    /** Address that the server will listen on; decides what `auth: 'open'` may do. */
+    readonly host: string;
+    readonly auth: 'keys' | 'open';
+    readonly keys: readonly ApiKeyOptions[];
+    readonly cors: 'off' | 'all' | readonly string[];
+    readonly toolingEverywhere: boolean;
+    readonly limits: ApiLimits;
+    readonly rateLimit: { readonly enabled: boolean; readonly perMinute: number };
+  };
+  readonly envelope: EnvelopeOptions;
+  /** Certificate and key in PEM: the app speaks HTTPS. */
+  readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer };
+}
+
+/** Facts about the node that `GET /v1/debug` shows. */
+export interface NodeInfo {
+  /** `Mempool`, `Storage`, `User`, `Miner` or `Miner/User` (decision V20). */
+  type(): string;
+  /** Connected mempool and storage nodes. */
+  peers(): readonly NodePeer[];
+  readonly routesPow: Readonly<Record<string, number>>;
+}
+
+export interface NodePeer {
+  readonly address: string;
+  readonly node_type: 'Mempool' | 'Storage';
+}
+
+export interface ApiModules {
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly node: NodeInfo;
+  /** Why the node cannot do its work now; empty when it can. */
+  readonly readiness: () => readonly string[];
+  readonly mempool?: MempoolService | undefined;
+  readonly storage?: StorageService | undefined;
+  readonly miner?: MinerService | undefined;
+  readonly wallet?: WalletService | undefined;
+  readonly user?: UserService | undefined;
+}
