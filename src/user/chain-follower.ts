@@ -5,6 +5,7 @@
  * can say that it is a mempool node.
  */
 
+import { setMaxListeners } from 'node:events';
 import { decodeFullBlock } from '../chain/codec.js';
 import { createdOutPoints, outPointKey, spentOutPoints } from '../chain/transaction.js';
 import type { FullBlock, Transaction } from '../chain/types.js';
@@ -59,6 +60,8 @@ export function createChainFollower({ mempools }: ChainFollowerOptions, modules:
   const { wallet, network, clock, logger } = modules;
   const ready = createSignal<Link>((error) => logger.error({ error: errorMessage(error) }, 'a listener failed'));
   const stopping = new AbortController();
+  // Every request under way listens to it.
+  setMaxListeners(0, stopping.signal);
   const steps = createMutex();
   const believed = new Set<Link>();
   const waitingBlocks: { readonly block: FullBlock; readonly hash: string }[] = [];

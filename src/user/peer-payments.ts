@@ -4,6 +4,7 @@
  * paid; what a peer says about a payment is never believed, only passed on: funds come from blocks.
  */
 
+import { setMaxListeners } from 'node:events';
 import { hasValidAddressLength } from '../chain/address.js';
 import { decodeTransaction, encodeTransaction } from '../chain/codec.js';
 import { transactionHash } from '../chain/hash.js';
@@ -60,6 +61,8 @@ export function createPeerPayments(options: PeerPaymentOptions, modules: PeerPay
     logger.error({ error: errorMessage(error) }, 'a listener failed');
   });
   const stopping = new AbortController();
+  // Every request under way listens to it.
+  setMaxListeners(0, stopping.signal);
   /** Node key → address told to that peer. */
   const offered = new Map<string, Promise<string>>();
 

@@ -3,6 +3,7 @@
  * good. Anything else (no link, no room, no answer) is no answer, and the same bytes are sent again later.
  */
 
+import { setMaxListeners } from 'node:events';
 import type { Clock, Timer } from '../lib/clock.js';
 import { errorMessage, isTesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
@@ -54,6 +55,8 @@ type Verdict = { readonly kind: 'admitted' } | { readonly kind: 'refused' | 'aga
 export function createSender(modules: SenderModules): Sender {
   const { wallet, clock, logger } = modules;
   const stopping = new AbortController();
+  // Every request under way listens to it.
+  setMaxListeners(0, stopping.signal);
   const running = new Set<Promise<void>>();
   let failures = 0;
   let pause: Timer | undefined;

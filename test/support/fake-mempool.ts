@@ -1,0 +1,120 @@
+/**
+ * A mempool node as small as a wallet's tests allow: real links, real rules for transactions, one set of outputs in memory,
+ * and a block whenever the test asks for one.
+ */
+
+import { coinbaseTransaction } from '../../src/chain/builders.js';
+import { encodeFullBlock } from '../../src/chain/codec.js';
+import { transactionHash } from '../../src/chain/hash.js';
+import { createdOutPoints, isCreate, outPointKey, spentOutPoints } from '../../src/chain/transaction.js';
+import type { OutPoint, Transaction, TxOut } from '../../src/chain/types.js';
+import { createIsValid, transactionIsValid } from '../../src/chain/validation.js';
+import type { ErrorCode } from '../../src/lib/errors.js';
+import type { PeerNetwork } from '../../src/peers/network.js';
+import { decodeTransactions, encodeUtxos } from '../../src/user/attachments.js';
+import { block, NOBODY } from './wallet-fixtures.js';
+
+type StatusKind = 'Pending' | 'Confirmed' | 'Rejected';
+
+export interface FakeMempool {
+  readonly utxos: Map<string, readonly [OutPoint, TxOut]>;
+  readonly statuses: Map<string, StatusKind>;
+  /** Hashes of every submission, repeated ones included. */
+  readonly submissions: string[];
+  /** Last block; -1 before the first. */
+  readonly blockNum: number;
+  /** Answers every submission with this code while set. */
+  refuseWith: ErrorCode | undefined;
+  /** Admits, but lets the answer get lost. */
+  silent: boolean;
+  /** Puts outputs into the set by hand. */
+  grant(outputs: readonly TxOut[]): void;
+  /** Closes a block of everything admitted, and tells every wallet that is linked unless `tell` is false. */
+  mine(options?: { readonly rewardTo?: string; readonly reward?: bigint; readonly tell?: boolean }): void;
+}
+
+export function createFakeMempool(network: PeerNetwork): FakeMempool {
+  const utxos = new Map<string, readonly [OutPoint, TxOut]>();
+  const statuses = new Map<string, StatusKind>();
+  const pool = new Map<string, Transaction>();
+  const submissions: string[] = [];
+  let grants = 0;
+  let blockNum = -1;
+
+  function admit(transaction: Transaction): { code: string; detail: string } | undefined {
+    const hash = transactionHash(transaction);
+    submissions.push(hash);
+    if (fake.refuseWith !== undefined) return { code: fake.refuseWith, detail: 'as the test wants' };
+    if (statuses.has(hash)) return undefined;
+    const lookup = (outPoint: OutPoint) => utxos.get(outPointKey(outPoint))?.[1];
+    const verdict = isCreate(transaction)
+      ? createIsValid(transaction)
+      : transactionIsValid(transaction, BigInt(Math.max(blockNum, 0)), lookup);
+    const taken = [...pool.values()].flatMap(spentOutPoints).map(outPointKey);
+    if (spentOutPoints(transaction).some((outPoint) => taken.includes(outPointKey(outPoint)))) {
+      return { code: 'double_spend', detail: hash };
+    }
+    if (!verdict.valid) return { code: 'unknown_input', detail: verdict.message };
+    pool.set(hash, transaction);
+    statuses.set(hash, 'Pending');
+    return undefined;
+  }
+
+  network.handle('transactions.submit', async (_, { attachment }) => {
+    const refusals = decodeTransactions(attachment).map(admit);
+    if (fake.silent) await new Promise(() => undefined);
+    const refusal = refusals.find((found) => found !== undefined);
+    return { type: 'transactions.result', body: { accepted: !refusal, code: '', detail: '', ...refusal } };
+  });
+  network.handle('utxos.get', (_, { body }) => {
+    const asked = new Set(body.addresses);
+    const found = [...utxos.values()].filter(([, { scriptPublicKey }]) => asked.has(scriptPublicKey ?? ''));
+    return { type: 'utxos', body: { block_num: blockNum }, attachment: encodeUtxos(found) };
+  });
+  network.handle('statuses.get', (_, { body }) => {
+    const known = body.hashes.flatMap((hash) => {
+      const status = statuses.get(hash);
+      return status ? [{ hash, status, info: 'told by the test' }] : [];
+    });
+    return { type: 'statuses', body: { statuses: known } };
+  });
+
+  const fake: FakeMempool = {
+    utxos,
+    statuses,
+    submissions,
+    get blockNum() {
+      return blockNum;
+    },
+    refuseWith: undefined,
+    silent: false,
+    grant(outputs) {
+      grants += 1;
+      outputs.forEach((txOut, n) => {
+        const outPoint = { tHash: `grant ${grants}`, n };
+        utxos.set(outPointKey(outPoint), [outPoint, txOut]);
+      });
+    },
+    mine({ rewardTo = NOBODY, reward = 1n, tell = true } = {}) {
+      blockNum += 1;
+      const { full, hash } = block(
+        blockNum,
+        [...pool.values()],
+        coinbaseTransaction(BigInt(blockNum), reward, rewardTo),
+      );
+      const all = [...full.transactions, full.miningTransaction];
+      for (const transaction of all) {
+        for (const outPoint of spentOutPoints(transaction)) utxos.delete(outPointKey(outPoint));
+        for (const { outPoint, txOut } of createdOutPoints(transaction)) {
+          utxos.set(outPointKey(outPoint), [outPoint, txOut]);
+        }
+      }
+      for (const name of pool.keys()) statuses.set(name, 'Confirmed');
+      pool.clear();
+      if (!tell) return;
+      const attachment = encodeFullBlock(full);
+      for (const link of network.links) link.send('block.mined', { block_num: blockNum, hash }, attachment);
+    },
+  };
+  return fake;
+}

@@ -1,0 +1,110 @@
+/** Networks of user nodes and a fake mempool node over links in memory. */
+
+import { generateKeyPair } from '../../src/crypto/ed25519.js';
+import { type Clock, systemClock } from '../../src/lib/clock.js';
+import { silentLogger } from '../../src/lib/logger.js';
+import { systemRandom } from '../../src/lib/random.js';
+import type { Signal } from '../../src/lib/signal.js';
+import { createMemoryHub, type MemoryHub } from '../../src/peers/memory-transport.js';
+import { createPeerNetwork, type NodeRole, type PeerNetwork } from '../../src/peers/network.js';
+import { createUserService, type RunningUserService } from '../../src/user/user-service.js';
+import type { Wallet } from '../../src/wallet/wallet.js';
+import { createFakeMempool, type FakeMempool } from '../support/fake-mempool.js';
+import { newWallet, type OpenWallet, type OpenWalletOptions, openWallet } from '../support/wallet-fixtures.js';
+
+export const MEMPOOL = '127.0.0.1:12300';
+
+export interface TestUser {
+  readonly wallet: Wallet;
+  readonly user: RunningUserService;
+  readonly network: PeerNetwork;
+  readonly address: string;
+  readonly folder: string;
+  stop(): Promise<void>;
+}
+
+export interface TestUserOptions extends OpenWalletOptions {
+  readonly folder?: string;
+  readonly role?: NodeRole;
+  readonly donationAmount?: bigint;
+  readonly donationsPerDay?: number;
+  readonly clock?: Clock;
+  readonly mempools?: readonly string[];
+}
+
+export interface TestNet {
+  readonly hub: MemoryHub;
+  readonly mempool: FakeMempool;
+  readonly mempoolNetwork: PeerNetwork;
+  user(options?: TestUserOptions): Promise<TestUser>;
+  /** A bare node of a role, for peers that do not behave. */
+  stranger(role: NodeRole, listenPort?: number): PeerNetwork;
+  stop(): Promise<void>;
+}
+
+export async function createTestNet(): Promise<TestNet> {
+  const hub = createMemoryHub();
+  const stops: (() => Promise<void>)[] = [];
+
+  function network(role: NodeRole, port: number, peers: readonly string[], clock = systemClock): PeerNetwork {
+    return createPeerNetwork(
+      { network: 'test', role, nodeKey: generateKeyPair(systemRandom), listen: { host: '127.0.0.1', port }, peers },
+      { transport: hub.transport(), clock, random: systemRandom, logger: silentLogger },
+    );
+  }
+
+  const mempoolNetwork = network('mempool', 12_300, []);
+  const mempool = createFakeMempool(mempoolNetwork);
+  await mempoolNetwork.start();
+  stops.push(() => mempoolNetwork.stop());
+
+  return {
+    hub,
+    mempool,
+    mempoolNetwork,
+    async user(options = {}) {
+      const { folder, role = 'user', donationAmount = 0n, donationsPerDay, mempools = [MEMPOOL], ...rest } = options;
+      const opened: OpenWallet = folder === undefined ? await newWallet(rest) : await openWallet(folder, rest);
+      const links = network(role, 0, mempools);
+      const limits = donationsPerDay === undefined ? {} : { donationsPerDay };
+      const user = createUserService(
+        { mempools, donationAmount, donationsPerPeerPerDay: 2, ...limits },
+        { wallet: opened.wallet, network: links, clock: options.clock ?? systemClock, logger: silentLogger },
+      );
+      user.start();
+      await links.start();
+      let stopped = false;
+      const stop = async (): Promise<void> => {
+        if (stopped) return;
+        stopped = true;
+        await user.stop();
+        await links.stop();
+        await opened.close();
+      };
+      stops.unshift(stop);
+      return { wallet: opened.wallet, user, network: links, address: links.address, folder: opened.folder, stop };
+    },
+    stranger(role, listenPort = 0) {
+      const links = network(role, listenPort, []);
+      stops.unshift(() => links.stop());
+      return links;
+    },
+    async stop() {
+      for (const stop of stops) await stop();
+    },
+  };
+}
+
+/** Resolves when the condition holds; the test's own timeout is the limit. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 2));
+}
+
+export function next<T>(signal: Signal<T>): Promise<T> {
+  return new Promise((resolve) => {
+    const off = signal.on((value) => {
+      off();
+      resolve(value);
+    });
+  });
+}

@@ -1,0 +1,369 @@
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { encodeFullBlock, encodeTransaction } from '../../src/chain/codec.js';
+import { outPointKey, spentOutPoints } from '../../src/chain/transaction.js';
+import type { OwnTransaction } from '../../src/wallet/outgoing.js';
+import {
+  block,
+  NOBODY,
+  PASSPHRASE,
+  paymentFromOutside,
+  removeFolders,
+  temporaryFolder,
+  tokens,
+} from '../support/wallet-fixtures.js';
+import { createTestNet, MEMPOOL, next, type TestNet, type TestUser, until } from './support.js';
+
+let net: TestNet;
+
+beforeEach(async () => {
+  net = await createTestNet();
+});
+afterEach(() => net.stop());
+afterAll(removeFolders);
+
+const order = (amount: bigint, address = NOBODY) => ({ address, amount, locktime: 0n, passphrase: PASSPHRASE });
+const stateOf = async ({ wallet }: TestUser, hash: string) =>
+  (await wallet.history()).find((entry) => entry.hash === hash)?.state;
+
+/** A user in step with the chain whose wallet has these coins. */
+async function richUser(amounts: readonly bigint[], options: Parameters<TestNet['user']>[0] = {}): Promise<TestUser> {
+  const node = await net.user(options);
+  await until(() => node.user.inStep);
+  for (const amount of amounts) net.mempool.grant([tokens(await node.wallet.newAddress(), amount)]);
+  await node.wallet.refresh({ all: true });
+  const total = amounts.reduce((sum, amount) => sum + amount, 0n);
+  await until(() => node.wallet.totals().available === total);
+  return node;
+}
+
+describe('payments by address', () => {
+  it('sends a payment to the mempool and settles it with the block', async () => {
+    const node = await richUser([100n]);
+    const { txHash } = await node.user.payAddress(order(30n));
+    await until(async () => (await stateOf(node, txHash)) === 'sent');
+    const settled = next(node.wallet.settled);
+    net.mempool.mine();
+    expect(await settled).toMatchObject({ hash: txHash, state: 'confirmed' });
+    expect(node.wallet.totals()).toMatchObject({ running: 70n, available: 70n });
+  });
+
+  it('checks the passphrase before anything else', async () => {
+    const node = await richUser([100n]);
+    const wrong = { ...order(0n), passphrase: 'wrong' };
+    await expect(node.user.payAddress(wrong)).rejects.toMatchObject({ code: 'wrong_passphrase' });
+    await expect(node.user.payPeer({ ...wrong, address: 'nonsense' })).rejects.toMatchObject({
+      code: 'wrong_passphrase',
+    });
+  });
+
+  it('queues while no mempool node is there, and sends when one is', async () => {
+    const lonely = await richUser([100n]);
+    await lonely.stop();
+    await net.mempoolNetwork.stop();
+    const node = await net.user({ folder: lonely.folder });
+    const { txHash } = await node.user.payAddress(order(30n));
+    expect(await stateOf(node, txHash)).toBe('queued');
+    await node.stop();
+    const later = await createTestNet();
+    for (const [key, entry] of net.mempool.utxos) later.mempool.utxos.set(key, entry);
+    const again = await later.user({ folder: lonely.folder });
+    await until(async () => (await stateOf(again, txHash)) === 'sent');
+    expect(later.mempool.submissions).toEqual([txHash]);
+    await later.stop();
+  });
+
+  it.each(['mempool_full', 'overloaded', 'mempool_unreachable'] as const)('tries again after %s', async (code) => {
+    const node = await richUser([100n]);
+    net.mempool.refuseWith = code;
+    const { txHash } = await node.user.payAddress(order(30n));
+    await until(() => net.mempool.submissions.length >= 1);
+    expect(await stateOf(node, txHash)).toBe('queued');
+    net.mempool.refuseWith = undefined;
+    await until(async () => (await stateOf(node, txHash)) === 'sent');
+    expect(new Set(net.mempool.submissions)).toEqual(new Set([txHash]));
+  });
+
+  it('keeps the reason of a refusal, and the inputs come back (decision V13)', async () => {
+    const node = await richUser([100n]);
+    net.mempool.refuseWith = 'transaction_rejected';
+    const settled = next(node.wallet.settled);
+    await node.user.payAddress(order(30n));
+    expect(await settled).toMatchObject({ state: 'rejected', reason: 'transaction_rejected: as the test wants' });
+    expect(node.wallet.totals()).toMatchObject({ running: 100n, available: 100n });
+  });
+
+  it('does not count on inputs that another has spent, after a refusal', async () => {
+    const node = await richUser([100n]);
+    net.mempool.utxos.clear();
+    await node.user.payAddress(order(30n));
+    await until(() => node.wallet.totals().running === 0n);
+    expect((await node.wallet.history())[0]?.state).toBe('rejected');
+  });
+
+  it('pays 200 times in parallel: each admitted once, no outpoint twice, sums conserved', async () => {
+    const node = await richUser(new Array<bigint>(120).fill(10n));
+    const results = await Promise.allSettled(Array.from({ length: 200 }, () => node.user.payAddress(order(7n))));
+    const paid = results.filter(({ status }) => status === 'fulfilled').length;
+    expect(paid).toBe(120);
+    await until(() => node.wallet.inFlight().every(({ state }) => state === 'sent'));
+    expect(new Set(net.mempool.submissions).size).toBe(120);
+    net.mempool.mine();
+    await until(() => node.wallet.inFlight().length === 0);
+    expect(node.wallet.totals()).toMatchObject({ running: 360n, available: 360n });
+    const toNobody = [...net.mempool.utxos.values()].filter(([, { scriptPublicKey: to }]) => to === NOBODY);
+    expect(toNobody.filter(([, { value }]) => value.amount === 7n)).toHaveLength(120);
+  });
+
+  it('creates an item that the wallet has after the block', async () => {
+    const node = await richUser([]);
+    const { txHash } = await node.user.createItem({ spec: 'Create', amount: 3n, metadata: 'm' });
+    await until(async () => (await stateOf(node, txHash)) === 'sent');
+    net.mempool.mine();
+    await until(() => node.wallet.inFlight().length === 0);
+    expect((await node.wallet.info({})).items).toEqual(new Map([[txHash, 3n]]));
+  });
+});
+
+describe('following the chain (issue 4 §3)', () => {
+  it('refreshes when it starts', async () => {
+    const folder = await temporaryFolder();
+    const first = await net.user({ folder });
+    const address = await first.wallet.newAddress();
+    await first.stop();
+    net.mempool.grant([tokens(address, 5n)]);
+    const again = await net.user({ folder });
+    await until(() => again.wallet.totals().available === 5n);
+  });
+
+  it('refreshes when blocks are missing', async () => {
+    const node = await richUser([]);
+    const address = await node.wallet.newAddress();
+    net.mempool.mine();
+    await until(() => node.wallet.blockNum === 0);
+    net.mempool.mine({ rewardTo: address, reward: 9n, tell: false });
+    net.mempool.mine();
+    await until(() => node.wallet.blockNum === 2);
+    expect(node.wallet.totals()).toMatchObject({ running: 9n, locked: 9n });
+  });
+
+  it('sends again what the mempool does not know, and only the same bytes', async () => {
+    const node = await richUser([100n]);
+    const { txHash } = await node.user.payAddress(order(30n));
+    await until(async () => (await stateOf(node, txHash)) === 'sent');
+    await node.stop();
+    const later = await createTestNet();
+    for (const [key, entry] of net.mempool.utxos) later.mempool.utxos.set(key, entry);
+    const again = await later.user({ folder: node.folder });
+    await until(() => later.mempool.submissions.length === 1);
+    expect(later.mempool.submissions).toEqual([txHash]);
+    await until(async () => (await stateOf(again, txHash)) === 'sent');
+    await later.stop();
+  });
+
+  it.each([
+    ['the status says so', false],
+    ['the status is forgotten, by what is left of it on the chain', true],
+  ])('settles a payment that was mined while the node was down, because %s', async (_, forget) => {
+    const node = await richUser([100n]);
+    const { txHash } = await node.user.payAddress(order(100n));
+    await until(async () => (await stateOf(node, txHash)) === 'sent');
+    await node.stop();
+    net.mempool.mine();
+    if (forget) net.mempool.statuses.clear();
+    const again = await net.user({ folder: node.folder });
+    await until(async () => (await stateOf(again, txHash)) === 'confirmed');
+    expect(net.mempool.submissions).toEqual([txHash]);
+    expect(again.wallet.totals()).toMatchObject({ running: 0n });
+  });
+
+  it('settles a payment that was admitted without an answer, and pays it once', async () => {
+    const node = await richUser([100n]);
+    net.mempool.silent = true;
+    const { txHash } = await node.user.payAddress(order(30n));
+    await until(() => net.mempool.submissions.length === 1);
+    await node.stop();
+    net.mempool.silent = false;
+    net.mempool.mine();
+    net.mempool.statuses.clear();
+    const again = await net.user({ folder: node.folder });
+    await until(async () => (await stateOf(again, txHash)) === 'confirmed');
+    expect(again.wallet.totals()).toMatchObject({ running: 70n, available: 70n });
+    expect(net.mempool.submissions).toEqual([txHash]);
+  });
+
+  it('believes no blocks of a mempool node that it was not told of', async () => {
+    const node = await richUser([]);
+    const address = await node.wallet.newAddress();
+    const stranger = net.stranger('mempool');
+    await stranger.start();
+    // A link that this node opened itself: someone asked it to pay there.
+    await expect(node.user.payPeer(order(1n, stranger.address))).rejects.toMatchObject({ code: 'peer_unreachable' });
+    const [link] = stranger.links;
+    const { full, hash } = block(node.wallet.blockNum + 1, [paymentFromOutside([tokens(address, 1_000n)])]);
+    link?.send('block.mined', { block_num: 0, hash }, encodeFullBlock(full));
+    net.mempool.mine();
+    await until(() => node.wallet.blockNum === 0);
+    expect(node.wallet.totals().running).toBe(0n);
+  });
+
+  it('refuses a refresh that cannot be requested', async () => {
+    const node = await net.user({ mempools: ['127.0.0.1:1'] });
+    const own = await node.wallet.newAddress();
+    await expect(node.wallet.refresh({ addresses: [own] })).rejects.toMatchObject({ code: 'refresh_failed' });
+  });
+});
+
+describe('payments by ip (decision V15)', () => {
+  it('asks for an address, pays it, tells the peer, and both wallets agree', async () => {
+    const alice = await richUser([100n]);
+    const bob = await richUser([]);
+    const announced = next(bob.user.announced);
+    await alice.user.payPeer(order(40n, bob.address));
+    const { hash } = await announced;
+    expect(bob.wallet.totals().running).toBe(0n);
+    net.mempool.mine();
+    await until(() => bob.wallet.totals().running === 40n && alice.wallet.inFlight().length === 0);
+    expect(alice.wallet.totals().running).toBe(60n);
+    expect((await alice.wallet.history()).map((entry: OwnTransaction) => entry.hash)).toEqual([hash]);
+    // Only own payments are listed (node.md §12, quirk 16).
+    expect(await bob.wallet.history()).toEqual([]);
+    await bob.user.payPeer(order(15n, alice.address));
+    await until(() => bob.wallet.inFlight()[0]?.state === 'sent');
+    net.mempool.mine();
+    await until(() => alice.wallet.totals().running === 75n && bob.wallet.totals().running === 25n);
+  });
+
+  it('does not pay a peer that cannot be reached, or an address that is none', async () => {
+    const alice = await richUser([100n]);
+    await expect(alice.user.payPeer(order(1n, '127.0.0.1:9'))).rejects.toMatchObject({ code: 'peer_unreachable' });
+    await expect(alice.user.payPeer(order(1n, 'nonsense'))).rejects.toMatchObject({ code: 'invalid_socket_address' });
+    await expect(alice.user.payPeer(order(0n, '127.0.0.1:9'))).rejects.toMatchObject({ code: 'payment_refused' });
+    await expect(alice.user.payPeer(order(1n, MEMPOOL))).rejects.toMatchObject({ code: 'peer_unreachable' });
+    expect(await alice.wallet.history()).toEqual([]);
+  });
+
+  it('pays nothing to a peer that answers with garbage', async () => {
+    const alice = await richUser([100n]);
+    const liar = net.stranger('user');
+    liar.handle('address.get', () => ({ type: 'address', body: { address: 'short' } }));
+    await liar.start();
+    await expect(alice.user.payPeer(order(1n, liar.address))).rejects.toMatchObject({ code: 'protocol_violation' });
+    const confused = net.stranger('user');
+    confused.handle('address.get', () => ({ type: 'donation.reply', body: { accepted: true, reason: '' } }));
+    await confused.start();
+    await expect(alice.user.payPeer(order(1n, confused.address))).rejects.toMatchObject({ code: 'protocol_violation' });
+    expect(await alice.wallet.history()).toEqual([]);
+  });
+
+  it('does not pay an address that nobody asked for', async () => {
+    const alice = await richUser([100n], { donationAmount: 5n });
+    const pusher = net.stranger('user');
+    await pusher.start();
+    const link = await pusher.dial(alice.address, { timeoutMs: 1_000 });
+    link.send('address', { address: NOBODY });
+    await link.request('address.get', {}).catch(() => undefined);
+    expect(await alice.wallet.history()).toEqual([]);
+  });
+
+  it('gives a peer the same address until it was paid to', async () => {
+    const bob = await richUser([]);
+    const asker = net.stranger('user');
+    await asker.start();
+    const link = await asker.dial(bob.address, { timeoutMs: 1_000 });
+    const ask = async () => (await link.request('address.get', {})).body as { address: string };
+    const { address } = await ask();
+    expect((await ask()).address).toBe(address);
+    expect(bob.wallet.addresses()).toEqual([address]);
+    net.mempool.grant([tokens(address, 1n)]);
+    await bob.wallet.refresh({ all: true });
+    await until(() => bob.wallet.isUsed(address));
+    expect((await ask()).address).not.toBe(address);
+  });
+
+  it('believes no payment that is only announced', async () => {
+    const bob = await richUser([]);
+    const liar = net.stranger('user');
+    await liar.start();
+    const link = await liar.dial(bob.address, { timeoutMs: 1_000 });
+    const { address } = (await link.request('address.get', {})).body as { address: string };
+    const announced = next(bob.user.announced);
+    link.send('payment.sent', {}, encodeTransaction(paymentFromOutside([tokens(address, 1_000n)])));
+    await announced;
+    expect(bob.wallet.totals().running).toBe(0n);
+  });
+});
+
+describe('donations (decision V15)', () => {
+  it('pays the configured amount to a peer that asks, both ways', async () => {
+    const alice = await richUser([100n], { donationAmount: 5n });
+    const bob = await richUser([100n], { donationAmount: 7n, role: 'miner' });
+    await bob.user.requestDonation(alice.address);
+    await alice.user.requestDonation(bob.address);
+    await until(() => [alice, bob].every(({ wallet }) => wallet.inFlight()[0]?.state === 'sent'));
+    net.mempool.mine();
+    await until(() => alice.wallet.totals().running === 102n && bob.wallet.totals().running === 98n);
+    expect(await alice.wallet.history()).toMatchObject([{ kind: 'donation', state: 'confirmed' }]);
+  });
+
+  it('gives nothing when switched off', async () => {
+    const alice = await richUser([100n]);
+    const bob = await richUser([]);
+    await bob.user.requestDonation(alice.address);
+    expect(await alice.wallet.history()).toEqual([]);
+  });
+
+  it('keeps to the limit for a peer and day, also over a restart', async () => {
+    const alice = await richUser([10n, 10n, 10n], { donationAmount: 5n });
+    const asker = net.stranger('user');
+    asker.handle('payment.sent', () => undefined);
+    await asker.start();
+    const ask = async (to: TestUser) => {
+      const link = await asker.dial(to.address, { timeoutMs: 1_000 });
+      return (await link.request('donation.request', { address: NOBODY })).body;
+    };
+    expect(await ask(alice)).toEqual({ accepted: true, reason: '' });
+    expect(await ask(alice)).toEqual({ accepted: true, reason: '' });
+    await alice.stop();
+    const again = await net.user({ folder: alice.folder, donationAmount: 5n });
+    expect(await ask(again)).toEqual({ accepted: false, reason: 'no more donations today' });
+    expect(await again.wallet.history()).toHaveLength(2);
+  });
+
+  it('keeps to the limit of a day over all peers', async () => {
+    const alice = await richUser([10n, 10n], { donationAmount: 5n, donationsPerDay: 1 });
+    const replies: unknown[] = [];
+    for (let i = 0; i < 2; i++) {
+      const asker = net.stranger('user');
+      asker.handle('payment.sent', () => undefined);
+      await asker.start();
+      const link = await asker.dial(alice.address, { timeoutMs: 1_000 });
+      replies.push((await link.request('donation.request', { address: NOBODY })).body);
+    }
+    expect(replies).toMatchObject([{ accepted: true }, { accepted: false }]);
+  });
+
+  it('does not tell a stranger what is in the wallet, and does not count what was not paid', async () => {
+    const poor = await richUser([1n], { donationAmount: 5n });
+    const asker = net.stranger('user');
+    await asker.start();
+    const link = await asker.dial(poor.address, { timeoutMs: 1_000 });
+    for (let i = 0; i < 4; i++) {
+      const { body } = await link.request('donation.request', { address: NOBODY });
+      expect(body).toEqual({ accepted: false, reason: 'the donation cannot be paid now' });
+    }
+  });
+
+  it('says when the peer cannot be asked', async () => {
+    const bob = await richUser([]);
+    await expect(bob.user.requestDonation('127.0.0.1:9')).rejects.toMatchObject({ code: 'peer_unreachable' });
+  });
+});
+
+describe('spending', () => {
+  it('never submits two transactions with the same input', async () => {
+    const node = await richUser([10n, 20n, 30n]);
+    await Promise.all([5n, 15n, 25n].map((amount) => node.user.payAddress(order(amount))));
+    const inputs = node.wallet.inFlight().flatMap(({ transaction }) => spentOutPoints(transaction).map(outPointKey));
+    expect(new Set(inputs).size).toBe(inputs.length);
+  });
+});
