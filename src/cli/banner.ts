@@ -12,7 +12,7 @@ export interface BannerFacts {
   readonly dataDir: string | null;
   /** Milliseconds between blocks; undefined when blocks are made on demand. */
   readonly intervalMs: number | undefined;
-  /** Milliseconds from the start of the command. */
+  /** Milliseconds from the start of the process. */
   readonly readyAfterMs: number;
 }
 

@@ -4,7 +4,6 @@ import { loadConfig } from '../config/load.js';
 import type { Config } from '../config/schema.js';
 import { createLogger, type NodeLogger } from '../observability/logger.js';
 import type { CliContext, Command, CommandSpec, ParsedArgs } from './command.js';
-import { loadNode } from './composition.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
 import { failureText, runUntilStopped } from './lifecycle.js';
 import type { Runnable } from './node-types.js';
@@ -90,5 +89,5 @@ async function create(config: Config, logger: NodeLogger, load: () => Promise<St
 
 export const command: Command = {
   spec,
-  run: (args, context) => runNode(args, context, loadNode),
+  run: (args, context) => runNode(args, context, () => import('../node/node.js')),
 };

@@ -130,5 +130,8 @@ function warningsOf({ node, peers, api }: Config): string[] {
   if (!isLoopback(api.host) && api.tls.certFile === undefined) {
     warnings.push(`api.host is ${api.host} without api.tls: keys and passphrases cross the network unencrypted`);
   }
+  if (!isLoopback(peers.host) && peers.tls.certFile === undefined) {
+    warnings.push(`peers.host is ${peers.host} without peers.tls: links can be read, and altered, on their way`);
+  }
   return warnings;
 }

@@ -25,7 +25,7 @@ export interface LoggerModules {
 
 /** The logger of a node; services get its children. */
 export interface NodeLogger extends Logger {
-  /** The same logger with `component` in every line. */
+  /** The same logger with `component` in every line; the child of a child has both names, `mempool/peers`. */
   child(component: string): NodeLogger;
   /** Changes the level of this logger and of every child. */
   setLevel(level: LogLevel): void;
@@ -38,7 +38,8 @@ export function createLogger(options: LoggerOptions, modules: LoggerModules = {}
   const target = pretty ? createPrettyTarget(out, out.isTTY === true) : out;
   const base = options.node === undefined ? {} : { node: options.node };
   const levels: LevelSwitch = { children: [] };
-  return wrap(pino({ level: options.level, base }, { write: (line) => target.write(line) }), levels);
+  const root = pino({ level: options.level, base }, { write: (line) => target.write(line) });
+  return wrap(root, root, undefined, levels);
 }
 
 /** pino keeps a level for each child; this list lets one call change them all. */
@@ -46,7 +47,7 @@ interface LevelSwitch {
   readonly children: Pino[];
 }
 
-function wrap(inner: Pino, levels: LevelSwitch): NodeLogger {
+function wrap(root: Pino, inner: Pino, component: string | undefined, levels: LevelSwitch): NodeLogger {
   levels.children.push(inner);
   const at = (level: 'debug' | 'info' | 'warn' | 'error') => (fields: object, message: string) => {
     // Cleaning costs more than asking: lines below the level cost nothing.
@@ -57,7 +58,10 @@ function wrap(inner: Pino, levels: LevelSwitch): NodeLogger {
     info: at('info'),
     warn: at('warn'),
     error: at('error'),
-    child: (component) => wrap(inner.child({ component }), levels),
+    child(name) {
+      const path = component === undefined ? name : `${component}/${name}`;
+      return wrap(root, root.child({ component: path }, { level: inner.level }), path, levels);
+    },
     setLevel(level) {
       for (const child of levels.children) child.level = level;
     },

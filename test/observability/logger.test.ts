@@ -18,6 +18,12 @@ describe('the logger', () => {
     ]);
   });
 
+  it('names the child of a child by both', () => {
+    const { logger, lines } = collect();
+    logger.child('mempool').child('peers').info({}, 'x');
+    expect(lines[0]?.match(/"component":"[^"]*"/g)).toEqual(['"component":"mempool/peers"']);
+  });
+
   it('writes nothing below its level, and follows a change of level in every child', () => {
     const { logger, entries } = collect({ level: 'warn' });
     const child = logger.child('api');
