@@ -68,12 +68,16 @@ export function createUnicorn(seed: bigint, { modulus, iterations }: UnicornPara
  * witnesses. The first step back also tells the witness from its negative, which has the same square.
  */
 export function isUnicornWitness(seed: bigint, witness: bigint, { modulus, iterations }: UnicornParameters): boolean {
-  if (witness < 0n || witness >= modulus) return false;
-  if (iterations > 0 && !isPrincipalRoot(witness, modulus)) return false;
-  let value = witness;
-  for (let i = 0; i < iterations; i++) value = flip((value * value) % modulus, modulus);
-  const expected = seed % modulus;
-  return value === expected || (iterations > 0 && value === modulus - expected);
+  const start = seed % modulus;
+  if (iterations === 0) return witness === start;
+  if (witness < 0n || witness >= modulus || !isPrincipalRoot(witness, modulus)) return false;
+  let square = (witness * witness) % modulus;
+  for (let i = 1; i < iterations; i++) {
+    const before = flip(square, modulus);
+    square = (before * before) % modulus;
+  }
+  const first = flip(start, modulus);
+  return square === first || square === modulus - first;
 }
 
 /** The bytes of `seed_value`: ASCII of `<seed>-<witness>` in decimal. */
