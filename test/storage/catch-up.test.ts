@@ -1,0 +1,291 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { decodeFullBlock, encodeFullBlock } from '../../src/chain/codec.js';
+import type { MessageType } from '../../src/peers/messages.js';
+import type { Reply } from '../../src/peers/network.js';
+import { joinBlocks, splitBlocks } from '../../src/storage/full-block.js';
+import { createFakeClock, type FakeClock } from './support/fake-clock.js';
+import { connect } from './support/fake-network.js';
+import { CATCH_UP, createStorageNode, type StorageNode, settle } from './support/storage-node.js';
+import { createTestChain, RULES, spoil, type TestChain } from './support/test-chain.js';
+
+let clock: FakeClock;
+let chain: TestChain;
+let away: StorageNode;
+
+beforeEach(async () => {
+  clock = createFakeClock();
+  chain = createTestChain();
+  away = await createStorageNode('away', clock);
+});
+
+async function peer(name: string, height: number, of: TestChain = chain): Promise<StorageNode> {
+  const node = await createStorageNode(name, clock);
+  await node.fill(of, height);
+  return node;
+}
+
+const asked = (node: StorageNode, type: MessageType) => node.received.filter((message) => message.type === type);
+
+/** Changes the blocks of an answer. */
+function changingBlocks(change: (blocks: Uint8Array[]) => Uint8Array[]) {
+  return (reply: Reply): Reply => {
+    if (reply.type !== 'blocks') return reply;
+    const { count } = reply.body as { count: number };
+    return { ...reply, attachment: joinBlocks(change(splitBlocks(reply.attachment ?? new Uint8Array(), count))) };
+  };
+}
+
+describe('catching up', () => {
+  it('brings an empty archive to the height of its peers, in ranges, saying how far it is', async () => {
+    const full = await peer('full', 11);
+    const progress: object[] = [];
+    away.service.catchUpProgress.on((step) => progress.push(step));
+    await away.service.start();
+    connect(away.node, full.node, clock);
+    await away.until(11);
+    await settle();
+    expect(away.archive.tip).toEqual(full.archive.tip);
+    expect(asked(full, 'blocks.get').map(({ body }) => body)).toEqual([
+      { from: 0, count: 4 },
+      { from: 4, count: 4 },
+      { from: 8, count: 4 },
+    ]);
+    expect(progress).toEqual(Array.from({ length: 11 }, (_, i) => ({ height: i + 1, target: 11 })));
+    await away.service.stop();
+    expect(away.service.catchingUp).toBeUndefined();
+  });
+
+  it('brings an archive that was away up to date, also with links that were there before the start', async () => {
+    await away.fill(chain, 5);
+    const full = await peer('full', 9);
+    connect(away.node, full.node, clock);
+    await away.service.start();
+    await away.until(9);
+    expect(asked(full, 'blocks.get')[0]?.body).toEqual({ from: 5, count: 4 });
+    await away.service.stop();
+  });
+
+  it('follows a peer that announces new blocks', async () => {
+    const full = await peer('full', 2);
+    await full.service.start();
+    await away.service.start();
+    connect(away.node, full.node, clock);
+    await away.until(2);
+    await full.fill(chain, 3);
+    await away.until(3);
+    await away.service.stop();
+    await full.service.stop();
+  });
+
+  it('goes on while the mempool delivers, each block stored once', async () => {
+    const full = await peer('full', 8);
+    const stored: number[] = [];
+    away.archive.blockStored.on(({ blockNum }) => stored.push(blockNum));
+    full.tamper = (reply, question) => {
+      // The mempool is quicker than the answer.
+      if (question === 'blocks.get')
+        for (const block of chain.blocks.slice(0, 2)) away.archive.store(block).catch(() => 0);
+      return reply;
+    };
+    await away.service.start();
+    connect(away.node, full.node, clock);
+    await away.until(8);
+    expect(stored).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    await away.service.stop();
+  });
+
+  it('asks several peers in turn', async () => {
+    const peers = await Promise.all([peer('one', 12), peer('two', 12)]);
+    await away.service.start();
+    for (const { node } of peers) connect(away.node, node, clock);
+    await away.until(12);
+    for (const node of peers) expect(asked(node, 'blocks.get').length).toBeGreaterThan(0);
+    await away.service.stop();
+  });
+
+  it('asks nodes of its own operator before strangers', async () => {
+    const [stranger, own] = await Promise.all([peer('stranger', 8), peer('own', 8)]);
+    await away.service.start();
+    stranger.tamper = (reply, question) => (question === 'chain.tip.get' ? reply : undefined);
+    connect(away.node, own.node, clock, true);
+    connect(away.node, stranger.node, clock, false);
+    await away.until(8);
+    expect(asked(stranger, 'blocks.get')).toEqual([]);
+    await away.service.stop();
+  });
+});
+
+describe('catching up from a peer that cannot be trusted', () => {
+  /** Two peers, the first of which tampers; the archive must end like the second. */
+  async function withLiar(tamper: (reply: Reply) => Reply): Promise<StorageNode> {
+    const [liar, honest] = await Promise.all([peer('liar', 10), peer('honest', 10)]);
+    liar.node.tamper = tamper;
+    connect(away.node, liar.node, clock);
+    await away.service.start();
+    await settle();
+    connect(away.node, honest.node, clock);
+    await away.until(10);
+    expect(away.archive.tip).toEqual(honest.archive.tip);
+    expect(await away.archive.verify()).toMatchObject({ blocks: 10 });
+    await away.service.stop();
+    return liar;
+  }
+  const isCutOff = (liar: StorageNode): boolean => liar.network.links.size === 0;
+
+  it('refuses a block with a false proof of work, and cuts the peer off', async () => {
+    const liar = await withLiar(
+      changingBlocks((blocks) =>
+        blocks.map((bytes) => {
+          const full = decodeFullBlock(bytes);
+          return encodeFullBlock({ ...full, block: { ...full.block, header: spoil(full.block.header) } });
+        }),
+      ),
+    );
+    expect(isCutOff(liar)).toBe(true);
+    expect(asked(liar, 'blocks.get')).toHaveLength(1);
+  });
+
+  it('keeps the good blocks before a bad one', async () => {
+    const stored: number[] = [];
+    away.archive.blockStored.on(({ blockNum }) => stored.push(blockNum));
+    const spoilThird = changingBlocks((blocks) =>
+      blocks.map((bytes, i) => (i === 2 ? encodeFullBlock({ ...decodeFullBlock(bytes), transactions: [] }) : bytes)),
+    );
+    const liar = await peer('liar', 6);
+    liar.node.tamper = spoilThird;
+    connect(away.node, liar.node, clock);
+    await away.service.start();
+    await settle();
+    expect(stored).toEqual([0, 1]);
+    expect(isCutOff(liar)).toBe(true);
+    await away.service.stop();
+  });
+
+  it.each([
+    ['bytes that are no block', changingBlocks((blocks) => blocks.map(() => Uint8Array.of(1, 2, 3)))],
+    ['blocks in another order', changingBlocks((blocks) => blocks.reverse())],
+    [
+      'a cut answer',
+      (reply: Reply) => ({ ...reply, ...(reply.attachment && { attachment: reply.attachment.slice(0, 50) }) }),
+    ],
+    [
+      'blocks that were not asked for',
+      (reply: Reply) => (reply.type === 'blocks' ? { ...reply, body: { from: 3, count: 1 } } : reply),
+    ],
+  ])('cuts off a peer that sends %s', async (_, tamper) => {
+    expect(isCutOff(await withLiar(tamper as (reply: Reply) => Reply))).toBe(true);
+  });
+
+  it('does not take the chain of another genesis block when it knows its own', async () => {
+    const other = await peer('other', 3, createTestChain(100));
+    const strict = await createStorageNode('strict', clock, { ...RULES, genesisHash: `b${'1'.repeat(64)}` });
+    connect(strict.node, other.node, clock);
+    await strict.service.start();
+    await settle();
+    expect(strict.archive.nextHeight).toBe(0);
+    await strict.service.stop();
+  });
+
+  it('passes over a peer on another branch without cutting it off, for it may be right', async () => {
+    await away.fill(chain, 3);
+    const [branch, same] = await Promise.all([peer('branch', 6, createTestChain(100)), peer('same', 6)]);
+    connect(away.node, branch.node, clock);
+    await away.service.start();
+    await settle();
+    expect(away.archive.nextHeight).toBe(3);
+    expect(branch.network.links.size).toBe(1);
+    connect(away.node, same.node, clock);
+    await away.until(6);
+    expect(away.archive.tip.hash).toBe(chain.hash(5));
+    await away.service.stop();
+  });
+
+  it.each([
+    [
+      'has nothing of what it claimed',
+      (reply: Reply) =>
+        reply.type === 'blocks' ? { ...reply, body: { from: 0, count: 0 }, attachment: new Uint8Array() } : reply,
+    ],
+    [
+      'answers with an error',
+      (reply: Reply) =>
+        reply.type === 'blocks' ? { type: 'error', body: { code: 'internal_error', detail: '' } } : reply,
+    ],
+  ])('passes over a peer that %s', async (_, tamper) => {
+    const liar = await withLiar(tamper as (reply: Reply) => Reply);
+    expect(isCutOff(liar)).toBe(false);
+  });
+});
+
+describe('catching up from a silent peer', () => {
+  it('goes on with another one after the timeout', async () => {
+    const [silent, honest] = await Promise.all([peer('silent', 10), peer('honest', 10)]);
+    silent.node.tamper = (reply, question) => (question === 'chain.tip.get' ? reply : undefined);
+    connect(away.node, silent.node, clock);
+    await away.service.start();
+    await settle();
+    connect(away.node, honest.node, clock);
+    await settle();
+    expect(away.archive.nextHeight).toBe(0);
+    clock.advance(CATCH_UP.requestTimeoutMs);
+    await away.until(10);
+    await away.service.stop();
+  });
+
+  it('asks it again later, when there is no other', async () => {
+    const shy = await peer('shy', 6);
+    shy.node.tamper = () => undefined;
+    connect(away.node, shy.node, clock);
+    await away.service.start();
+    await settle();
+    clock.advance(CATCH_UP.requestTimeoutMs);
+    await settle();
+    expect(asked(shy, 'chain.tip.get')).toHaveLength(1);
+    shy.node.tamper = (reply) => reply;
+    clock.advance(CATCH_UP.retryMs);
+    await away.until(6);
+    await away.service.stop();
+  });
+
+  it('goes on with another one when the link breaks in the middle', async () => {
+    const [silent, honest] = await Promise.all([peer('silent', 10), peer('honest', 10)]);
+    silent.node.tamper = (reply, question) => (question === 'chain.tip.get' ? reply : undefined);
+    const { a } = connect(away.node, silent.node, clock);
+    await away.service.start();
+    await settle();
+    connect(away.node, honest.node, clock);
+    await settle();
+    a.close('gone');
+    await away.until(10);
+    await away.service.stop();
+  });
+
+  it('stops at once when it is told to, and leaves no timer that does anything', async () => {
+    const silent = await peer('silent', 10);
+    silent.node.tamper = (reply, question) => (question === 'chain.tip.get' ? reply : undefined);
+    connect(away.node, silent.node, clock);
+    await away.service.start();
+    await settle();
+    expect(away.service.catchingUp).toEqual({ height: 0, target: 10 });
+    await away.service.stop();
+    expect(away.service.catchingUp).toBeUndefined();
+    clock.advance(60_000);
+    await settle();
+    expect(asked(silent, 'chain.tip.get')).toHaveLength(1);
+    expect(asked(silent, 'blocks.get')).toHaveLength(1);
+  });
+});
+
+describe('the end of catching up', () => {
+  it('is told to other storage nodes once, not block by block', async () => {
+    const full = await peer('full', 8);
+    const listener = await createStorageNode('listener', clock);
+    await away.service.start();
+    connect(away.node, listener.node, clock);
+    connect(away.node, full.node, clock);
+    await away.until(8);
+    await settle();
+    expect(asked(listener, 'chain.tip').map(({ body }) => body)).toEqual([{ next: 8, hash: chain.hash(7) }]);
+    await away.service.stop();
+  });
+});

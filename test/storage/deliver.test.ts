@@ -1,0 +1,173 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { encodeFullBlock } from '../../src/chain/codec.js';
+import { blockHash } from '../../src/chain/hash.js';
+import type { FullBlock } from '../../src/chain/types.js';
+import { splitBlocks } from '../../src/storage/full-block.js';
+import { numberKey } from '../../src/storage/keys.js';
+import { connect, createFakeNode, type FakeNode } from './support/fake-network.js';
+import { createStorageNode, type StorageNode } from './support/storage-node.js';
+import { createTestChain, spoil, type TestChain } from './support/test-chain.js';
+
+let storage: StorageNode;
+let mempool: FakeNode;
+let chain: TestChain;
+
+beforeEach(async () => {
+  storage = await createStorageNode('storage');
+  mempool = createFakeNode('mempool', 'mempool');
+  chain = createTestChain().grow(4);
+});
+
+/** The answer of the storage node to a delivery. */
+function deliver(
+  block: FullBlock,
+  change: { hash?: string; block_num?: number; attachment?: Uint8Array } = {},
+  trusted = true,
+) {
+  const link = connect(mempool, storage.node, storage.clock, trusted).a;
+  const { attachment = encodeFullBlock(block), ...named } = change;
+  const body = { block_num: Number(block.block.header.bNum), hash: blockHash(block.block.header), ...named };
+  return link.request('block.deliver', body, { attachment });
+}
+
+const storedAnswer = (num: number) => ({ type: 'block.stored', body: { block_num: num, hash: chain.hash(num) } });
+const refusedAnswer = (num: number, next: number, reason: string) => ({
+  type: 'block.refused',
+  body: { block_num: num, next, reason: expect.stringContaining(reason) },
+});
+
+describe('block.deliver', () => {
+  it('is confirmed once the block is stored', async () => {
+    expect(await deliver(chain.block(0))).toMatchObject(storedAnswer(0));
+    expect(await deliver(chain.block(1))).toMatchObject(storedAnswer(1));
+    expect(storage.archive.nextHeight).toBe(2);
+  });
+
+  it('is confirmed again for the same block, also an old one, for the answer may have been lost', async () => {
+    await storage.fill(chain, 3);
+    expect(await deliver(chain.block(2))).toMatchObject(storedAnswer(2));
+    expect(await deliver(chain.block(0))).toMatchObject(storedAnswer(0));
+    expect(storage.archive.nextHeight).toBe(3);
+  });
+
+  it('is confirmed twice when the same block comes twice at once', async () => {
+    const answers = await Promise.all([deliver(chain.block(0)), deliver(chain.block(0))]);
+    expect(answers).toMatchObject([storedAnswer(0), storedAnswer(0)]);
+  });
+
+  it('is refused with the number that is expected when blocks are missing, and these are looked for', async () => {
+    await storage.fill(chain, 1);
+    const other = await createStorageNode('other', storage.clock);
+    await other.fill(chain, 3);
+    await storage.service.start();
+    connect(storage.node, other.node, storage.clock);
+    expect(await deliver(chain.block(3))).toMatchObject(refusedAnswer(3, 1, 'block 1 must come first'));
+    await storage.until(3);
+    expect(await deliver(chain.block(3))).toMatchObject(storedAnswer(3));
+    await storage.service.stop();
+  });
+
+  it('is refused for another block at a height that is stored', async () => {
+    await storage.fill(chain, 2);
+    const other = createTestChain(100).grow(2);
+    expect(await deliver(other.block(1))).toMatchObject(
+      refusedAnswer(1, 2, `another block is stored as number 1: ${chain.hash(1)}`),
+    );
+    expect(await storage.archive.hashAt(1)).toBe(chain.hash(1));
+  });
+
+  it('is refused with the rule that the block breaks, and the right one is taken afterwards', async () => {
+    await storage.fill(chain, 2);
+    const sound = chain.block(2);
+    const bad = { ...sound, block: { ...sound.block, header: spoil(sound.block.header) } };
+    expect(await deliver(bad)).toMatchObject(refusedAnswer(2, 2, 'proof of work'));
+    expect(await deliver(sound)).toMatchObject(storedAnswer(2));
+  });
+
+  it('is refused when message and block differ, or the block cannot be read', async () => {
+    const block = chain.block(0);
+    expect(await deliver(block, { hash: chain.hash(1) })).toMatchObject(refusedAnswer(0, 0, 'but brings block 0'));
+    expect(await deliver(block, { block_num: 1 })).toMatchObject(refusedAnswer(1, 0, 'but brings block 0'));
+    const cut = encodeFullBlock(block).slice(0, -1);
+    expect(await deliver(block, { attachment: cut })).toMatchObject(refusedAnswer(0, 0, 'cannot be decoded'));
+    expect(storage.archive.nextHeight).toBe(0);
+  });
+
+  it('is not taken from a node that has not proven the network secret, or from another role', async () => {
+    expect(await deliver(chain.block(0), {}, false)).toMatchObject({
+      type: 'error',
+      body: { code: 'protocol_violation' },
+    });
+    const stranger = createFakeNode('user', 'user');
+    const link = connect(stranger, storage.node, storage.clock).a;
+    const body = { block_num: 0, hash: chain.hash(0) };
+    const answer = await link.request('block.deliver', body, { attachment: encodeFullBlock(chain.block(0)) });
+    expect(answer).toMatchObject({ type: 'error', body: { code: 'protocol_violation' } });
+    expect(storage.archive.nextHeight).toBe(0);
+  });
+
+  it('is neither confirmed nor refused when the block cannot be written', async () => {
+    await storage.fill(chain, 2);
+    await storage.kv.close();
+    expect(await deliver(chain.block(2))).toMatchObject({ type: 'error', body: { code: 'shutting_down' } });
+  });
+});
+
+describe('what other storage nodes are told', () => {
+  const ask = (trusted = false) => connect(createFakeNode('asking', 'storage'), storage.node, storage.clock, trusted).a;
+
+  it('how far the archive is', async () => {
+    expect(await ask().request('chain.tip.get', {})).toMatchObject({
+      type: 'chain.tip',
+      body: { next: 0, hash: null },
+    });
+    await storage.fill(chain, 3);
+    expect(await ask().request('chain.tip.get', {})).toMatchObject({ body: { next: 3, hash: chain.hash(2) } });
+  });
+
+  it('blocks of a range, as many as there are', async () => {
+    await storage.fill(chain, 4);
+    const answer = await ask().request('blocks.get', { from: 2, count: 64 });
+    expect(answer).toMatchObject({ type: 'blocks', body: { from: 2, count: 2 } });
+    const blocks = splitBlocks(answer.attachment, 2);
+    expect(blocks.map((bytes) => Buffer.from(bytes))).toEqual(
+      [2, 3].map((num) => Buffer.from(encodeFullBlock(chain.block(num)))),
+    );
+    expect(await ask().request('blocks.get', { from: 1, count: 2 })).toMatchObject({ body: { from: 1, count: 2 } });
+    expect(await ask().request('blocks.get', { from: 9, count: 2 })).toMatchObject({ body: { from: 9, count: 0 } });
+  });
+
+  it('no block that is damaged (rule P3)', async () => {
+    await storage.fill(chain, 3);
+    await storage.kv.write(storage.kv.batch().del(numberKey(2)), { sync: true });
+    const answer = await ask().request('blocks.get', { from: 2, count: 1 });
+    expect(answer).toMatchObject({ type: 'error', body: { code: 'data_corrupt' } });
+  });
+
+  it('each block that is stored, when they are linked', async () => {
+    await storage.service.start();
+    const other = createFakeNode('other', 'storage');
+    connect(storage.node, other, storage.clock);
+    connect(storage.node, mempool, storage.clock);
+    await deliver(chain.block(0));
+    await deliver(chain.block(1));
+    const tips = other.received.filter(({ type }) => type === 'chain.tip').map(({ body }) => body);
+    expect(tips).toEqual([
+      { next: 1, hash: chain.hash(0) },
+      { next: 2, hash: chain.hash(1) },
+    ]);
+    expect(mempool.received).toEqual([]);
+    await storage.service.stop();
+  });
+});
+
+describe('splitBlocks', () => {
+  it.each([
+    ['cut in a length', Uint8Array.of(1, 0, 0), 1],
+    ['cut in a block', Uint8Array.of(9, 0, 0, 0, 1), 1],
+    ['of too few blocks', Uint8Array.of(1, 0, 0, 0, 7), 2],
+    ['of too many blocks', Uint8Array.of(1, 0, 0, 0, 7), 0],
+  ])('refuses an answer %s', (_, attachment, count) => {
+    expect(() => splitBlocks(attachment, count)).toThrow(expect.objectContaining({ code: 'protocol_violation' }));
+  });
+});

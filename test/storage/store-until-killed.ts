@@ -1,0 +1,18 @@
+/** Child process of kill.test.ts: stores block after block, tells each number that is confirmed, until it is killed. */
+
+import { openDataDir } from '../../src/db/data-dir.js';
+import { createArchive } from '../../src/storage/archive.js';
+import { createTestChain, RULES } from './support/test-chain.js';
+
+const dir = await openDataDir(process.argv[2] ?? '', { role: 'storage', networkName: 'test' });
+const archive = await createArchive({ kv: await dir.open('archive'), rules: RULES });
+process.on('disconnect', () => process.exit());
+
+// The chain is the same at every start: the blocks of earlier runs are made again and left out.
+const chain = createTestChain();
+for (;;) {
+  const block = chain.add();
+  if (block.block.header.bNum < BigInt(archive.nextHeight)) continue;
+  const { blockNum } = await archive.store(block);
+  process.send?.(blockNum);
+}

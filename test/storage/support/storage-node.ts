@@ -1,0 +1,56 @@
+/** A storage node on a fake network, with its archive in memory. */
+
+import { createMemoryKv } from '../../../src/db/memory-kv.js';
+import { silentLogger } from '../../../src/lib/logger.js';
+import type { Signal } from '../../../src/lib/signal.js';
+import { createArchive } from '../../../src/storage/archive.js';
+import { createStorageService } from '../../../src/storage/storage-service.js';
+import type { ChainRules } from '../../../src/storage/verify-block.js';
+import { createFakeClock, type FakeClock } from './fake-clock.js';
+import { createFakeNode } from './fake-network.js';
+import { RULES, type TestChain } from './test-chain.js';
+
+export const CATCH_UP = { requestTimeoutMs: 1_000, retryMs: 500, blocksPerRequest: 4 };
+
+export async function createStorageNode(name: string, clock: FakeClock = createFakeClock(), rules: ChainRules = RULES) {
+  const node = createFakeNode(name, 'storage');
+  const kv = createMemoryKv();
+  const archive = await createArchive({ kv, rules });
+  const service = createStorageService(
+    { catchUp: CATCH_UP },
+    { archive, network: node.network, clock, logger: silentLogger },
+  );
+  return {
+    ...node,
+    node,
+    kv,
+    clock,
+    archive,
+    service,
+    async fill(chain: TestChain, to: number) {
+      chain.grow(to);
+      for (const block of chain.blocks.slice(archive.nextHeight, to)) await archive.store(block);
+    },
+    /** Resolves when the archive holds `count` blocks. */
+    async until(count: number): Promise<void> {
+      while (archive.nextHeight < count) await next(archive.blockStored);
+    },
+  };
+}
+
+export type StorageNode = Awaited<ReturnType<typeof createStorageNode>>;
+
+/** The next value of a signal. */
+export function next<T>(signal: Signal<T>): Promise<T> {
+  return new Promise((resolve) => {
+    const off = signal.on((value) => {
+      off();
+      resolve(value);
+    });
+  });
+}
+
+/** Lets all microtasks and immediate work settle. */
+export async function settle(turns = 20): Promise<void> {
+  for (let i = 0; i < turns; i++) await new Promise((resolve) => setImmediate(resolve));
+}
