@@ -141,11 +141,16 @@ export function createApplier({ journal, kv, state, unicorn }: ApplierModules): 
     else if (appending > 0) outcomes.set(seq, outcome);
   }
 
-  function fail(error: unknown): void {
+  /** Nothing is applied any more; whoever waits for an outcome is told why. */
+  function end(error: unknown): void {
     broken = error;
     for (const waiter of waiters.values()) waiter.reject(error);
     waiters.clear();
     reached?.done.reject(error);
+  }
+
+  function fail(error: unknown): void {
+    end(error);
     failure.reject(error);
   }
 
@@ -188,7 +193,7 @@ export function createApplier({ journal, kv, state, unicorn }: ApplierModules): 
     },
     async stop() {
       await subscription?.stop();
-      fail(new TesseraError('shutting_down', 'the node is stopping'));
+      end(new TesseraError('shutting_down', 'the node is stopping'));
     },
   };
 }
