@@ -2,12 +2,15 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse as parseToml } from 'smol-toml';
 import { describe, expect, it } from 'vitest';
+import { parseGenesis } from '../../src/chain/genesis.js';
 import { describeConfig } from '../../src/config/describe.js';
-import { devAccounts, devGenesis } from '../../src/config/dev-accounts.js';
+import { DEV_AMOUNT, devAccounts, devGenesis } from '../../src/config/dev-accounts.js';
 import { devConfig } from '../../src/config/dev-config.js';
 import { loadConfig, OPTIONS, PACKAGE_CONFIG_DIR } from '../../src/config/load.js';
 import { ROLES } from '../../src/config/options.js';
 import { sampleConfig } from '../../src/config/sample.js';
+import { toHex } from '../../src/lib/bytes.js';
+import { parseExactJson } from '../../src/lib/json.js';
 
 const shipped = (name: string): string => readFileSync(join(PACKAGE_CONFIG_DIR, name), 'utf8');
 
@@ -56,6 +59,24 @@ describe('the role files', () => {
     expect(mempool?.peers.storage).toEqual([`${storage?.peers.host}:${storage?.peers.port}`]);
     expect(miner?.peers.mempool).toEqual([`${mempool?.peers.host}:${mempool?.peers.port}`]);
     expect(user?.peers.mempool).toEqual(miner?.peers.mempool);
+  });
+});
+
+describe('the genesis files', () => {
+  it.each([
+    ['genesis.json', 90_090_000_000_000_000n],
+    ['genesis-dev.json', 12n * DEV_AMOUNT],
+  ])('are read by the chain: %s', (name, issued) => {
+    expect(parseGenesis(parseExactJson(shipped(name))).initialIssuance).toBe(issued);
+  });
+
+  it('hold the keys of the wallets that the dev nodes take in', () => {
+    const { user, miner } = devAccounts();
+    const { walletSeeds } = parseGenesis(parseExactJson(shipped('genesis-dev.json')));
+    expect(walletSeeds.map((seeds) => seeds.length)).toEqual([user.outputs.length, miner.outputs.length]);
+    expect(walletSeeds.map((seeds) => toHex(seeds[0]?.publicKey ?? new Uint8Array()))).toEqual(
+      [user, miner].map(({ keyPair }) => toHex(keyPair.publicKey)),
+    );
   });
 });
 
