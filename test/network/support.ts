@@ -1,0 +1,149 @@
+/**
+ * Real nodes for tests of the network: each a process of its own with its own data directory, on loopback, with ports that
+ * it keeps over restarts. Everything started here is ended by `stopAll`.
+ */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
+import type { NodeRole } from '../../src/peers/network.js';
+
+const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+/** Milliseconds between two looks at something that another process must reach. */
+const LOOK_EVERY = 25;
+/** Milliseconds until a test gives up waiting; generous, because machines are slow and shared. */
+const PATIENCE = 60_000;
+
+export interface NodeProcess {
+  readonly role: NodeRole;
+  readonly apiUrl: string;
+  readonly peerAddress: string;
+  /** What it wrote, last lines, for messages of failed tests. */
+  log(): string;
+  /** Ends it as a power cut would and resolves when it is gone. */
+  kill(): Promise<void>;
+  /** SIGTERM; resolves with the exit code. */
+  stop(): Promise<number | null>;
+  /** Starts it again on the same data and ports; resolves when it is ready. */
+  start(): Promise<void>;
+}
+
+export interface Network {
+  add(name: string, role: NodeRole, options?: Readonly<Record<string, unknown>>): Promise<NodeProcess>;
+  stopAll(): Promise<void>;
+}
+
+/** The parts of a dev network, each to be started as a process. */
+export async function createNetwork(): Promise<Network> {
+  const root = await mkdtemp(join(tmpdir(), 'tessera-test-'));
+  const nodes: NodeProcess[] = [];
+  return {
+    async add(name, role, options = {}) {
+      const node = createNodeProcess(role, {
+        'node.name': name,
+        'node.data_dir': join(root, name),
+        'log.level': 'info',
+        'log.format': 'json',
+        ...options,
+      });
+      nodes.push(node);
+      await node.start();
+      return node;
+    },
+    async stopAll() {
+      await Promise.all(nodes.map((node) => node.kill()));
+      await rm(root, { recursive: true, force: true });
+    },
+  };
+}
+
+function createNodeProcess(role: NodeRole, options: Readonly<Record<string, unknown>>): NodeProcess {
+  let child: ChildProcess | undefined;
+  let apiUrl = '';
+  let peerAddress = '';
+  const lines: string[] = [];
+
+  const portOf = (address: string): number =>
+    address === '' ? 0 : Number(address.slice(address.lastIndexOf(':') + 1));
+
+  async function start(): Promise<void> {
+    const all = { 'api.port': portOf(apiUrl), 'peers.port': portOf(peerAddress), ...options };
+    const sets = Object.entries(all).flatMap(([name, value]) => ['--set', `${name}=${String(value)}`]);
+    const started = spawn(process.execPath, [MAIN, '--role', role, '--config', 'config/dev.toml', ...sets], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    child = started;
+    const note = (line: string): void => {
+      lines.push(line);
+      if (lines.length > 400) lines.shift();
+    };
+    createInterface({ input: started.stderr }).on('line', note);
+    await new Promise<void>((resolve, reject) => {
+      createInterface({ input: started.stdout }).on('line', (line) => {
+        note(line);
+        if (!line.includes('"msg":"ready"')) return;
+        const facts = JSON.parse(line) as { api: string; peers: string };
+        apiUrl = facts.api;
+        peerAddress = facts.peers;
+        resolve();
+      });
+      started.once('exit', (code) => reject(new Error(`${role} ended with ${code}:\n${lines.slice(-30).join('\n')}`)));
+    });
+  }
+
+  async function end(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> {
+    const ending = child;
+    if (ending === undefined || ending.exitCode !== null || ending.signalCode !== null) return ending?.exitCode ?? null;
+    const gone = new Promise<number | null>((resolve) => ending.once('exit', (code) => resolve(code)));
+    ending.kill(signal);
+    return gone;
+  }
+
+  return {
+    role,
+    get apiUrl() {
+      return apiUrl;
+    },
+    get peerAddress() {
+      return peerAddress;
+    },
+    log: () => lines.join('\n'),
+    kill: async () => {
+      await end('SIGKILL');
+    },
+    stop: () => end('SIGTERM'),
+    start,
+  };
+}
+
+/** The parsed body of an answer with a 2xx; anything else is an error with the body in it. Integers are exact. */
+export async function call(url: string, body?: unknown): Promise<unknown> {
+  const init =
+    body === undefined
+      ? {}
+      : { method: 'POST', headers: { 'content-type': 'application/json' }, body: stringifyExact(body) };
+  const response = await fetch(url, init);
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${url}: ${response.status} ${text}`);
+  return text === '' ? undefined : parseExactJson(text);
+}
+
+/** Looks again and again until `look` gives something; what it throws meanwhile is part of the final error. */
+export async function until<T>(what: string, look: () => Promise<T | undefined>): Promise<T> {
+  const deadline = performance.now() + PATIENCE;
+  let last: unknown;
+  while (performance.now() < deadline) {
+    try {
+      const found = await look();
+      if (found !== undefined) return found;
+    } catch (error) {
+      last = error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY));
+  }
+  throw new Error(`waited in vain for ${what}`, { cause: last });
+}
