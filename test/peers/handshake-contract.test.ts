@@ -213,6 +213,18 @@ describe.each<TransportKind>(['websocket', 'memory'])('handshake over %s (archit
     await expect(shakeHandsRaw(first, rawIdentity('raw'))).rejects.toThrow();
   });
 
+  it('keeps no place for a peer that was let in and never finished', async () => {
+    const b = await bed.start('b', { limits: { maxLinks: 1 } });
+    const peer = await dialRaw(bed, b.address);
+    const up = nextOf(b.linkUp);
+    await shakeHandsRaw(peer, rawIdentity('raw'), { ready: false });
+    await bed.clock.advance(5_000);
+    await peer.farewell;
+    const a = await bed.start('a');
+    await a.dial(b.address, { timeoutMs: 5_000 });
+    expect((await up).nodeKey).toBe(a.nodeKey);
+  });
+
   it('keeps one link when both ends dial at once', async () => {
     const a = await bed.start('a');
     const b = await bed.start('b');

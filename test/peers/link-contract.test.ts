@@ -190,6 +190,21 @@ describe.each<TransportKind>(['websocket', 'memory'])('links over %s (architectu
     await Promise.allSettled(waiting);
   });
 
+  it('has room again for each request that is over, however it ended', async () => {
+    const { b, toB } = await linkTwo(bed, { limits: { maxPendingRequests: 1 } });
+    let calls = 0;
+    b.handle('address.get', () => (calls++ < 2 ? new Promise<undefined>(() => undefined) : ADDRESS));
+    const late = expect(toB.request('address.get', {}, { timeoutMs: 1_000 })).rejects.toThrow(/1000 ms/);
+    await bed.clock.advance(1_000);
+    await late;
+    const abort = new AbortController();
+    const given = expect(toB.request('address.get', {}, { signal: abort.signal })).rejects.toThrow(/given up/);
+    abort.abort();
+    await given;
+    await toB.request('address.get', {});
+    await expect(toB.request('address.get', {})).resolves.toMatchObject(ADDRESS);
+  });
+
   it('answers overloaded when its handlers are busy', async () => {
     const { b, toB } = await linkTwo(bed, {}, { limits: { maxRunningHandlers: 1 } });
     b.handle('address.get', () => new Promise(() => undefined));

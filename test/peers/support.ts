@@ -225,7 +225,7 @@ export function rawIdentity(name: string, overrides: Partial<Identity> = {}): Id
 export async function shakeHandsRaw(
   peer: RawPeer,
   identity: Identity,
-  tamper: { hello?(hello: Hello): object; proof?(proof: Proof): object } = {},
+  tamper: { hello?(hello: Hello): object; proof?(proof: Proof): object; ready?: false } = {},
 ): Promise<readonly string[]> {
   const hello = createHello(identity, createSeededRandom(`raw ${identity.address}`));
   const sent: string[] = [];
@@ -244,7 +244,7 @@ export async function shakeHandsRaw(
     if (control.k === 'bye') throw new Error(control.reason);
     if (control.k === 'ready') break;
   }
-  send(JSON.parse(encodeControl({ k: 'ready' })));
+  if (tamper.ready !== false) send(JSON.parse(encodeControl({ k: 'ready' })));
   return sent;
 }
 

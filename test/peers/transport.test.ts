@@ -3,7 +3,14 @@ import { createConnection } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createDeferred } from '../../src/lib/deferred.js';
 import { createMemoryHub } from '../../src/peers/memory-transport.js';
-import type { Connection, Frame, Listener, Transport } from '../../src/peers/transport.js';
+import {
+  type Connection,
+  type Frame,
+  GUARD_BYTES,
+  GUARD_REASON,
+  type Listener,
+  type Transport,
+} from '../../src/peers/transport.js';
 import { createWebSocketTransport } from '../../src/peers/websocket-transport.js';
 import { NODE_CERT, NODE_TLS_KEY, OTHER_CERT } from './certificates.js';
 import { createFakeClock } from './support.js';
@@ -84,6 +91,16 @@ describe.each(KINDS)('the %s transport', (_name, create) => {
     expect(await ends).toEqual(['closed by this node', 'the peer closed the connection']);
     expect(await endOf(dialer)).toBe('closed by this node');
     dialer.send('into the void');
+  });
+
+  it('ends a connection that sends much before its guard is lifted', async () => {
+    const dialer = await dial();
+    const other = await accepted;
+    const frames: Frame[] = [];
+    other.onMessage((frame) => frames.push(frame));
+    dialer.send(new Uint8Array(8 * GUARD_BYTES));
+    expect(await endOf(other)).toBe(GUARD_REASON);
+    expect(frames).toEqual([]);
   });
 
   it('carries a large frame once its guard is lifted', async () => {
