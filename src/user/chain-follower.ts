@@ -124,7 +124,12 @@ export function createChainFollower({ mempools }: ChainFollowerOptions, modules:
     const statuses = await fetchStatuses(link, flying);
     const interesting = new Set(flying.flatMap(({ hash, transaction }) => outpointsOf(hash, transaction)));
     const { blockNum, present } = await refreshAll(link, wallet.addresses(), interesting);
-    for (const entry of flying) await judge(entry, statuses.get(entry.hash), present);
+    const returned = new Set<string>();
+    for (const entry of flying) {
+      for (const address of await judge(entry, statuses.get(entry.hash), present)) returned.add(address);
+    }
+    // What a rejected payment had taken comes back only if the chain still has it.
+    if (returned.size > 0) await refreshAll(link, [...returned], new Set());
     if (blockNum !== undefined) await wallet.advanceTo(blockNum);
     for (let next = waitingBlocks.shift(); next; next = waitingBlocks.shift()) {
       await wallet.applyBlock(next.block, next.hash);
@@ -173,28 +178,28 @@ export function createChainFollower({ mempools }: ChainFollowerOptions, modules:
     throw new TesseraError('mempool_unreachable', `the mempool node is behind block ${wallet.blockNum} of this wallet`);
   }
 
-  /** What became of an own transaction, by its status or, where that is forgotten, by what is left on the chain. */
+  /**
+   * What became of an own transaction, by its status or, where that is forgotten, by what is left of it on the chain.
+   * Resolves with the addresses of the inputs of a rejected one.
+   */
   async function judge(
     before: OwnTransaction,
     status: Status | undefined,
     present: ReadonlySet<string>,
-  ): Promise<void> {
-    const { hash, transaction } = before;
-    const now = wallet.inFlight().find((entry) => entry.hash === hash);
-    if (now === undefined || now.state !== before.state) return;
-    if (status?.status === 'Confirmed') return wallet.markConfirmed(hash);
-    if (status?.status === 'Rejected') {
-      await wallet.markRejected(hash, status.info);
-      return;
-    }
-    if (status?.status === 'Pending') return wallet.markSent(hash);
+  ): Promise<readonly string[]> {
+    const { hash, transaction, state } = before;
+    // An answer that came meanwhile knows better.
+    if (wallet.inFlight().find((entry) => entry.hash === hash)?.state !== state) return [];
+    if (status?.status === 'Rejected') return wallet.markRejected(hash, status.info);
     const outputIsThere = createdOutPoints(transaction, hash).some(({ outPoint }) =>
       present.has(outPointKey(outPoint)),
     );
     const inputsAreThere = spentOutPoints(transaction).every((outPoint) => present.has(outPointKey(outPoint)));
+    if (status?.status === 'Pending') await wallet.markSent(hash);
     // Once admitted, nothing else can spend its inputs: that they are gone means that it is in the chain.
-    if (outputIsThere || (before.state === 'sent' && !inputsAreThere)) return wallet.markConfirmed(hash);
-    if (before.state === 'sent') return wallet.requeue(hash);
+    else if (status || outputIsThere || (state === 'sent' && !inputsAreThere)) await wallet.markConfirmed(hash);
+    else if (state === 'sent') await wallet.requeue(hash);
+    return [];
   }
 
   async function onBlock(link: Link, attachment: Uint8Array, hash: string): Promise<void> {

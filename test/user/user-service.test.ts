@@ -176,6 +176,20 @@ describe('following the chain (issue 4 §3)', () => {
     expect(again.wallet.totals()).toMatchObject({ running: 0n });
   });
 
+  it('rejects what the mempool has rejected meanwhile, and takes back only inputs that are still there', async () => {
+    const node = await richUser([100n, 50n]);
+    const { txHash } = await node.user.payAddress(order(150n));
+    await until(async () => (await stateOf(node, txHash)) === 'sent');
+    await node.stop();
+    net.mempool.statuses.set(txHash, 'Rejected');
+    const [gone] = [...net.mempool.utxos].find(([, [, { value }]]) => value.amount === 100n) ?? [''];
+    net.mempool.utxos.delete(gone);
+    const again = await net.user({ folder: node.folder });
+    await until(() => again.user.inStep);
+    expect(await again.wallet.history()).toMatchObject([{ state: 'rejected', reason: 'told by the test' }]);
+    expect(again.wallet.totals()).toMatchObject({ running: 50n, available: 50n });
+  });
+
   it('settles a payment that was admitted without an answer, and pays it once', async () => {
     const node = await richUser([100n]);
     net.mempool.silent = true;
