@@ -171,7 +171,7 @@ describe('kill -9 during appends (rule P1)', () => {
       const child = fork(new URL('./append-until-killed.ts', import.meta.url), [path], {
         execArgv: ['--import', 'tsx'],
       });
-      acknowledged = await killAfter(child, acknowledged + 2_000);
+      acknowledged = await killAfter(child, acknowledged + 500);
       const kv = await openLevelKv(path, { createIfMissing: false });
       const journal = await createLocalJournal({ kv });
       expect(journal.head).toBeGreaterThanOrEqual(acknowledged);
