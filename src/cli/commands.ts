@@ -38,6 +38,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./config.js')).command,
   },
   {
+    name: 'verify',
+    summary: 'Checks the data of a stopped node',
+    load: async () => (await import('./verify.js')).command,
+  },
+  {
     name: 'vectors',
     summary: vectors.summary,
     async load() {
