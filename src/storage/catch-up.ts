@@ -5,6 +5,7 @@
  */
 
 import { decodeFullBlock } from '../chain/codec.js';
+import type { FullBlock } from '../chain/types.js';
 import type { Clock, Timer } from '../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
@@ -125,15 +126,23 @@ export function createCatchUp(options: CatchUpOptions, modules: CatchUpModules):
     if (reply.body.count === 0) throw new TesseraError('peer_unreachable', 'the peer has no such blocks after all');
     for (const bytes of splitBlocks(reply.attachment, reply.body.count)) {
       if (stopping.signal.aborted) return;
-      const full = decodeFullBlock(bytes);
-      // The mempool may have delivered it in the meantime.
-      if (full.block.header.bNum < BigInt(archive.nextHeight)) continue;
-      await archive.store(full);
+      await storeFetched(decodeFullBlock(bytes));
       progress.emit(status());
     }
     // A range that was stored in the meantime is progress too; otherwise the peer would be asked for ever.
     if (archive.nextHeight === from)
       throw new TesseraError('protocol_violation', 'the peer sent blocks of other numbers');
+  };
+
+  /** Stores a block, unless the mempool delivers it before it is its turn: that is no fault of the peer. */
+  const storeFetched = async (full: FullBlock): Promise<void> => {
+    const isStored = (): boolean => full.block.header.bNum < BigInt(archive.nextHeight);
+    if (isStored()) return;
+    try {
+      await archive.store(full);
+    } catch (error) {
+      if (!(isTesseraError(error, 'block_refused') && isStored())) throw error;
+    }
   };
 
   /** Not to be asked again before it speaks again, or never. */

@@ -196,8 +196,14 @@ export function journalContract(name: string, makeBed: () => Promise<JournalBed>
 
     it('forgets nothing that a subscriber has not got yet', async () => {
       const gate = createDeferred<void>();
-      const reader = collector(journal, 1, () => gate.promise);
-      await append(1, 20);
+      const entered = createDeferred<void>();
+      const reader = collector(journal, 1, async () => {
+        entered.resolve();
+        await gate.promise;
+      });
+      await journal.append(payload(1));
+      await entered.promise;
+      await append(2, 20);
       await journal.compact(21);
       gate.resolve();
       await append(21, 30);

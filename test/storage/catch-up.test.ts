@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { decodeFullBlock, encodeFullBlock } from '../../src/chain/codec.js';
+import { createDeferred } from '../../src/lib/deferred.js';
 import type { MessageType } from '../../src/peers/messages.js';
 import type { Reply } from '../../src/peers/network.js';
 import { joinBlocks, splitBlocks } from '../../src/storage/full-block.js';
@@ -81,15 +82,19 @@ describe('catching up', () => {
     const full = await peer('full', 8);
     const stored: number[] = [];
     away.archive.blockStored.on(({ blockNum }) => stored.push(blockNum));
-    full.tamper = (reply, question) => {
-      // The mempool is quicker than the answer.
-      if (question === 'blocks.get')
-        for (const block of chain.blocks.slice(0, 2)) away.archive.store(block).catch(() => 0);
+    // The mempool delivers block 0 while the answer is on its way, and the disk is slow.
+    const disk = createDeferred<void>();
+    away.hooks.beforeWrite = () => disk.promise;
+    full.node.tamper = (reply, question) => {
+      if (question === 'blocks.get' && away.archive.nextHeight === 0) void away.archive.store(chain.block(0));
       return reply;
     };
     await away.service.start();
     connect(away.node, full.node, clock);
+    await settle();
+    disk.resolve();
     await away.until(8);
+    expect(full.network.links.size).toBe(1);
     expect(stored).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
     await away.service.stop();
   });
@@ -106,7 +111,7 @@ describe('catching up', () => {
   it('asks nodes of its own operator before strangers', async () => {
     const [stranger, own] = await Promise.all([peer('stranger', 8), peer('own', 8)]);
     await away.service.start();
-    stranger.tamper = (reply, question) => (question === 'chain.tip.get' ? reply : undefined);
+    stranger.node.tamper = (reply, question) => (question === 'chain.tip.get' ? reply : undefined);
     connect(away.node, own.node, clock, true);
     connect(away.node, stranger.node, clock, false);
     await away.until(8);
@@ -242,6 +247,20 @@ describe('catching up from a silent peer', () => {
     await settle();
     expect(asked(shy, 'chain.tip.get')).toHaveLength(1);
     shy.node.tamper = (reply) => reply;
+    clock.advance(CATCH_UP.retryMs);
+    await away.until(6);
+    await away.service.stop();
+  });
+
+  it('asks it for blocks again later, when it only says how far it is', async () => {
+    const slow = await peer('slow', 6);
+    slow.node.tamper = (reply, question) => (question === 'chain.tip.get' ? reply : undefined);
+    connect(away.node, slow.node, clock);
+    await away.service.start();
+    await settle();
+    clock.advance(CATCH_UP.requestTimeoutMs);
+    await settle();
+    slow.node.tamper = (reply) => reply;
     clock.advance(CATCH_UP.retryMs);
     await away.until(6);
     await away.service.stop();

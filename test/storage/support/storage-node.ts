@@ -1,5 +1,6 @@
 /** A storage node on a fake network, with its archive in memory. */
 
+import type { Kv } from '../../../src/db/kv.js';
 import { createMemoryKv } from '../../../src/db/memory-kv.js';
 import { silentLogger } from '../../../src/lib/logger.js';
 import type { Signal } from '../../../src/lib/signal.js';
@@ -14,7 +15,15 @@ export const CATCH_UP = { requestTimeoutMs: 1_000, retryMs: 500, blocksPerReques
 
 export async function createStorageNode(name: string, clock: FakeClock = createFakeClock(), rules: ChainRules = RULES) {
   const node = createFakeNode(name, 'storage');
-  const kv = createMemoryKv();
+  const hooks = { beforeWrite: async (): Promise<void> => undefined };
+  const memory = createMemoryKv();
+  const kv: Kv = {
+    ...memory,
+    async write(batch, options) {
+      await hooks.beforeWrite();
+      await memory.write(batch, options);
+    },
+  };
   const archive = await createArchive({ kv, rules });
   const service = createStorageService(
     { catchUp: CATCH_UP },
@@ -24,6 +33,7 @@ export async function createStorageNode(name: string, clock: FakeClock = createF
     ...node,
     node,
     kv,
+    hooks,
     clock,
     archive,
     service,
