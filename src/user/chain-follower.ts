@@ -189,7 +189,7 @@ export function createChainFollower({ mempools }: ChainFollowerOptions, modules:
   ): Promise<readonly string[]> {
     const { hash, transaction, state } = before;
     // An answer that came meanwhile knows better.
-    if (wallet.inFlight().find((entry) => entry.hash === hash)?.state !== state) return [];
+    if (wallet.inFlightByHash(hash)?.state !== state) return [];
     if (status?.status === 'Rejected') return wallet.markRejected(hash, status.info);
     const outputIsThere = createdOutPoints(transaction, hash).some(({ outPoint }) =>
       present.has(outPointKey(outPoint)),

@@ -1,8 +1,10 @@
 /** One outpoint of the wallet, its states, and its record on disk. */
 
+import { withFixedHash } from '../chain/assets.js';
 import { BincodeReader, BincodeWriter } from '../chain/bincode.js';
 import { readAsset, readOutPoint, writeAsset, writeOutPoint } from '../chain/codec.js';
-import type { Asset, OutPoint } from '../chain/types.js';
+import { outPointKey } from '../chain/transaction.js';
+import type { Asset, OutPoint, TxOut } from '../chain/types.js';
 import { compareUtf8 } from '../lib/bytes.js';
 
 /**
@@ -80,6 +82,35 @@ export function decodeCoin(key: string, bytes: Uint8Array): Coin {
     address,
     arrival,
     locktime,
+    state,
+    by,
+  };
+}
+
+/** True for what counts as owned. */
+export function isListed(coin: Coin): boolean {
+  return coin.state === 'unspent' || coin.state === 'expected';
+}
+
+/** The coin of an output. */
+export function newCoin(
+  outPoint: OutPoint,
+  txOut: TxOut,
+  address: string,
+  arrival: number,
+  state: Coin['state'],
+  by: string | null,
+): Coin {
+  const value = withFixedHash(txOut.value, outPoint);
+  return {
+    key: outPointKey(outPoint),
+    outPoint,
+    value,
+    amount: value.amount,
+    assetId: assetIdOf(value),
+    address,
+    arrival,
+    locktime: txOut.locktime,
     state,
     by,
   };

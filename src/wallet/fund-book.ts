@@ -4,13 +4,12 @@
  * synchronous step that stages its records; the caller flushes. Spent outpoints are on disk only.
  */
 
-import { withFixedHash } from '../chain/assets.js';
 import { createdOutPoints, outPointKey, spentOutPoints } from '../chain/transaction.js';
 import type { FullBlock, OutPoint, Transaction, TxOut } from '../chain/types.js';
 import { prefixRange } from '../db/keys.js';
 import type { Kv } from '../db/kv.js';
 import { compareUtf8 } from '../lib/bytes.js';
-import { assetIdOf, type Coin, compareCoins, decodeCoin, encodeCoin, TOKENS } from './coin.js';
+import { type Coin, compareCoins, decodeCoin, encodeCoin, isListed, newCoin, TOKENS } from './coin.js';
 import { type CoinShelf, createCoinShelf } from './coin-shelf.js';
 import { keyText, outpointRecordKey, PREFIX, spentKey } from './layout.js';
 import type { MetaStore } from './meta.js';
@@ -353,31 +352,4 @@ export function groupByAddress(list: readonly Coin[]): Map<string, WalletOutpoin
     else groups.set(address, [{ outPoint, value }]);
   }
   return groups;
-}
-
-function isListed(coin: Coin): boolean {
-  return coin.state === 'unspent' || coin.state === 'expected';
-}
-
-function newCoin(
-  outPoint: OutPoint,
-  txOut: TxOut,
-  address: string,
-  arrival: number,
-  state: Coin['state'],
-  by: string | null,
-): Coin {
-  const value = withFixedHash(txOut.value, outPoint);
-  return {
-    key: outPointKey(outPoint),
-    outPoint,
-    value,
-    amount: value.amount,
-    assetId: assetIdOf(value),
-    address,
-    arrival,
-    locktime: txOut.locktime,
-    state,
-    by,
-  };
 }

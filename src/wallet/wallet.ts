@@ -8,7 +8,7 @@ import { addressOf } from '../chain/address.js';
 import { tokenAsset } from '../chain/assets.js';
 import { txOut } from '../chain/builders.js';
 import type { WalletSeed } from '../chain/genesis.js';
-import type { FullBlock, Transaction } from '../chain/types.js';
+import type { Transaction } from '../chain/types.js';
 import type { ScryptCost } from '../crypto/scrypt.js';
 import type { Kv } from '../db/kv.js';
 import type { Clock } from '../lib/clock.js';
@@ -16,19 +16,22 @@ import { errorMessage, TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
 import { createMutex } from '../lib/mutex.js';
 import type { Random } from '../lib/random.js';
-import { createSignal, type Signal } from '../lib/signal.js';
+import { createSignal } from '../lib/signal.js';
 import { checkBlock } from './block-check.js';
-import { type DonationLimits, openDonationLedger } from './donation-ledger.js';
-import { type BlockOutcome, type FundTotals, groupByAddress, openFundBook, type Utxo } from './fund-book.js';
+import { openDonationLedger } from './donation-ledger.js';
+import { type FundTotals, groupByAddress, openFundBook } from './fund-book.js';
 import { createGuessLimiter } from './guess-limiter.js';
 import { openKeyRing } from './key-ring.js';
 import { openKeystore } from './keystore.js';
 import { FORMAT_KEY } from './layout.js';
 import { openMeta } from './meta.js';
+import type { Refresher, Wallet } from './node-wallet.js';
 import { type OwnTransaction, openOutgoing } from './outgoing.js';
-import { createPayments, type ItemOrder, type PaymentOrder } from './payments.js';
-import type { KeyPairRecord, WalletService } from './service.js';
+import { createPayments } from './payments.js';
+import type { KeyPairRecord } from './service.js';
 import { createStagedWrites } from './staged-writes.js';
+
+export type { Refresher, Wallet } from './node-wallet.js';
 
 /** Inputs of one transaction: about 200 KB and 30 ms of signing. */
 const DEFAULT_MAX_INPUTS = 500;
@@ -60,63 +63,6 @@ export interface WalletModules {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-}
-
-/** Asks the chain for the outpoints of addresses; resolves when the request is on its way. */
-export type Refresher = (addresses: readonly string[]) => Promise<void>;
-
-export interface Wallet extends WalletService {
-  /** Throws `wrong_passphrase`; guessing is slowed (decisions V14, V26). */
-  verifyPassphrase(passphrase: string): Promise<void>;
-  /** Throws `payment_refused`, `insufficient_funds` or `wallet_write_failed`. */
-  pay(order: PaymentOrder): Promise<OwnTransaction>;
-  /** As `pay`, counted as a donation to the peer; undefined when a limit is reached. */
-  donate(order: PaymentOrder, nodeKey: string, limits: DonationLimits): Promise<OwnTransaction | undefined>;
-  createItem(order: ItemOrder): Promise<OwnTransaction>;
-
-  /** Every own address. */
-  addresses(): readonly string[];
-  owns(address: string): boolean;
-  /** True when the address holds something that is not spent. */
-  isUsed(address: string): boolean;
-  totals(): FundTotals;
-  readonly blockNum: number;
-
-  /** Own transactions that are queued or sent. */
-  inFlight(): readonly OwnTransaction[];
-  /** Own transactions with their states, oldest first. */
-  history(): Promise<readonly OwnTransaction[]>;
-  takeQueued(): OwnTransaction | undefined;
-  putBack(hash: string): void;
-  /** The mempool has admitted it. */
-  markSent(hash: string): Promise<void>;
-  /** It must be sent again. */
-  requeue(hash: string): Promise<void>;
-  /** The mempool has refused it for good: inputs come back (V13). Resolves with the addresses of the inputs. */
-  markRejected(hash: string, reason: string): Promise<readonly string[]>;
-  /** It is in a block that this wallet has not seen. Refresh first. */
-  markConfirmed(hash: string): Promise<void>;
-
-  /** Throws `protocol_violation` for a block that is not what it says. */
-  applyBlock(block: FullBlock, hash: string): Promise<BlockOutcome>;
-  /** False when the answer is older than what the wallet knows: ask again. */
-  replaceAddresses(addresses: readonly string[], utxos: readonly Utxo[], blockNum: number): Promise<boolean>;
-  /** All addresses were refreshed as of this block. */
-  advanceTo(blockNum: number): Promise<void>;
-
-  /** Who does refreshes; without one `refresh` throws `refresh_failed`. */
-  setRefresher(refresher: Refresher | null): void;
-  readonly rewards: {
-    /** A durable address for the next mining reward; a new one after each reward. */
-    address(): Promise<string>;
-  };
-  /** An own transaction can be sent. */
-  readonly queued: Signal<OwnTransaction>;
-  /** An own transaction was confirmed or rejected. */
-  readonly settled: Signal<OwnTransaction>;
-  readonly changed: Signal<FundTotals>;
-  /** Writes what is staged and wipes the keys from memory. */
-  close(): Promise<void>;
 }
 
 /** Opens the wallet, or makes it. Throws `wrong_passphrase`, `wallet_unreadable`, `blank_passphrase`, `malformed_key_pair`. */
@@ -284,6 +230,7 @@ export async function createWallet(options: WalletOptions, modules: WalletModule
     },
 
     inFlight: () => [...outgoing.inFlight()],
+    inFlightByHash: (hash) => outgoing.get(hash),
     history: () => outgoing.history(),
     takeQueued: () => outgoing.takeQueued(),
     putBack: (hash) => outgoing.putBack(hash),

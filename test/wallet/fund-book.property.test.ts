@@ -87,7 +87,9 @@ describe('fund book against a model (decisions V12, V13)', () => {
         const free = [...model.utxos].filter(([key]) => !takenByFlying().has(key));
         if (step.kind === 'deposit') {
           const address = own[step.amount % own.length] ?? '';
-          model.pool.push(paymentFromOutside([tokens(address, BigInt(step.amount), BigInt(model.height + step.lock))]));
+          model.pool.push(
+            paymentFromOutside([tokens(address, BigInt(step.amount), BigInt(Math.max(model.height, 0) + step.lock))]),
+          );
         } else if (step.kind === 'pay') {
           const address = step.own ? (own[0] ?? '') : NOBODY;
           try {
