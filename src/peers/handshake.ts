@@ -225,7 +225,7 @@ function helloRefusal(identity: Identity, hello: Hello): string | undefined {
     return `this node is on network "${identity.network}", the other on "${hello.network}": set the same network.name on both`;
   }
   if (hello.node_key === toHex(identity.nodeKey.publicKey)) {
-    return 'the two ends have the same node key: take a node out of its own network.peers, and give each node a data directory of its own';
+    return 'the two ends have the same node key: take a node out of its own list of peers, and give each node a data directory of its own';
   }
   return undefined;
 }

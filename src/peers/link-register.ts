@@ -57,7 +57,7 @@ export function createLinkRegister(options: LinkRegisterOptions): LinkRegister {
     // Wallets and miners believe what their mempool says, so it must be one that they chose, not one that came to them.
     if (isStranger && !allowed && isServer(peer.role) && !isServer(options.ownRole)) {
       return {
-        reason: `a ${options.ownRole} node takes no links from a ${peer.role} node: it dials those in its network.peers`,
+        reason: `a ${options.ownRole} node takes no links from a ${peer.role} node: let it dial (peers.${peer.role}), or set the same network.secret on both`,
       };
     }
     if (options.nodeKey < peer.nodeKey && admitted.has(peer.nodeKey)) {
@@ -68,7 +68,7 @@ export function createLinkRegister(options: LinkRegisterOptions): LinkRegister {
     }
     if (isStranger && strangers >= options.maxLinks) {
       return {
-        reason: `this node has its ${options.maxLinks} links: raise network.max_links there or link to another node`,
+        reason: `this node has its ${options.maxLinks} links: raise peers.max_links there or link to another node`,
       };
     }
     return undefined;
