@@ -26,7 +26,8 @@ import type { ApiModules, ApiOptions } from './options.js';
 import { createOverloadGuard } from './overload.js';
 import { PROBLEM_MEDIA_TYPE, problemHeaders, problemOf, publicError } from './problem.js';
 import { createRequestIds } from './request-id.js';
-import { createRouter, logRequest, type Router } from './route.js';
+import { createRequestLog, type RequestLog } from './request-log.js';
+import { createRouter, type Router } from './route.js';
 import { storagePlugin } from './storage/plugin.js';
 import { toolingPlugin, userPlugin } from './user/plugin.js';
 import { createValidators } from './validator.js';
@@ -51,8 +52,9 @@ export async function createApi(options: ApiOptions, modules: ApiModules): Promi
   const keys = createApiKeyGate(api, OPERATIONS);
   const app = createFastify(options, modules);
   const overload = createOverloadGuard(modules.clock);
+  const log = createRequestLog(modules, modules.requestLines);
   const router = createRouter({
-    logger: modules.logger,
+    log,
     keys,
     overload,
     validators: createValidators(api.limits),
@@ -60,7 +62,10 @@ export async function createApi(options: ApiOptions, modules: ApiModules): Promi
 
   limitConnections(app.server, api.limits.connectionsPerAddress);
   addJsonBodyParser(app);
-  app.addHook('onClose', async () => overload.stop());
+  app.addHook('onClose', async () => {
+    overload.stop();
+    log.flush();
+  });
   app.setErrorHandler((error: FastifyError, request, reply) => answerError(error, request, reply, modules));
   if (api.rateLimit.enabled) {
     await app.register(rateLimit, { global: true, max: api.rateLimit.perMinute, timeWindow: RATE_WINDOW_MS });
@@ -82,7 +87,7 @@ export async function createApi(options: ApiOptions, modules: ApiModules): Promi
     describe: (mounted: readonly Operation[]) => openApiDocument(mounted, { role, limits: api.limits }),
   });
   await app.after();
-  addNotFound(app, options, modules, router);
+  addNotFound(app, options, router, log);
   await app.ready();
   return app;
 }
@@ -143,14 +148,14 @@ function rewriteUrl(request: IncomingMessage): string {
   return url.includes('%3') ? url.replaceAll(/%3[Aa]/g, ':') : url;
 }
 
-function addNotFound(app: FastifyInstance, options: ApiOptions, modules: ApiModules, router: Router): void {
+function addNotFound(app: FastifyInstance, options: ApiOptions, router: Router, log: RequestLog): void {
   const notFound = createNotFound(router.mounted, OPERATIONS);
   const limited = options.api.rateLimit.enabled ? { preHandler: app.rateLimit() } : {};
   app.setNotFoundHandler(limited, (request, reply) => {
     reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff');
     const error = notFound(request.method, pathOf(request.url));
     sendError(reply, error, pathOf(request.url));
-    logRequest(modules.logger, request, reply, error.code);
+    log.add(request, reply, error.code);
   });
 }
 

@@ -5,11 +5,11 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { stringifyExact } from '../lib/json.js';
-import type { Logger } from '../lib/logger.js';
 import type { ApiKeyGate, Caller } from './api-key.js';
 import { JSON_MEDIA_TYPE } from './json.js';
 import { fastifyPath, type Handler, type Operation, ReadyJson, WithStatus } from './operation.js';
 import type { OverloadGuard } from './overload.js';
+import type { RequestLog } from './request-log.js';
 import type { Validate, Validators } from './validator.js';
 
 declare module 'fastify' {
@@ -19,7 +19,7 @@ declare module 'fastify' {
 }
 
 export interface RouterModules {
-  readonly logger: Logger;
+  readonly log: RequestLog;
   readonly keys: ApiKeyGate;
   readonly overload: OverloadGuard;
   readonly validators: Validators;
@@ -44,7 +44,7 @@ export interface RouteOptions {
 
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 
-export function createRouter({ logger, keys, overload, validators }: RouterModules): Router {
+export function createRouter({ log, keys, overload, validators }: RouterModules): Router {
   const mounted: Operation[] = [];
 
   const options = (operation: Operation): RouteOptions => {
@@ -69,7 +69,7 @@ export function createRouter({ logger, keys, overload, validators }: RouterModul
         done();
       },
       onResponse(request, reply, done) {
-        logRequest(logger, request, reply, operation.id);
+        log.add(request, reply, operation.id);
         done();
       },
     };
@@ -97,19 +97,6 @@ export function createRouter({ logger, keys, overload, validators }: RouterModul
       });
     },
   };
-}
-
-/** One line for each request. */
-export function logRequest(logger: Logger, request: FastifyRequest, reply: FastifyReply, operation: string): void {
-  logger.info(
-    {
-      request_id: request.id,
-      operation,
-      status: reply.statusCode,
-      duration_ms: Math.round(reply.elapsedTime * 1000) / 1000,
-    },
-    'request',
-  );
 }
 
 function callerOf({ headers, socket }: FastifyRequest): Caller {

@@ -1,26 +1,30 @@
 /** Routes of every node: debug data, the API description, health. */
 
 import type { FastifyPluginCallback } from 'fastify';
+import type { Clock } from '../../lib/clock.js';
 import { stringifyExact } from '../../lib/json.js';
 import { type Operation, ReadyJson, WithStatus } from '../operation.js';
 import type { ApiModules, NodeInfo } from '../options.js';
 import type { Router } from '../route.js';
-import type { HealthResponse } from '../schemas/common.js';
+import type { DebugData, HealthResponse } from '../schemas/common.js';
 import { getDebug, getLiveness, getOpenApi, getReadiness } from './operations.js';
 
 export interface CommonRoutes {
   readonly router: Router;
-  readonly modules: Pick<ApiModules, 'node' | 'readiness'>;
+  readonly modules: Pick<ApiModules, 'node' | 'readiness' | 'clock'>;
   /** Asked once all routes are mounted: the document of this node. */
   readonly describe: (operations: readonly Operation[]) => { readonly text: string; readonly etag: string };
 }
 
+/** How long the debug data may be behind, in ms: peers do not come and go faster. */
+const DEBUG_FRESH_MS = 100;
+
 export const commonPlugin: FastifyPluginCallback<CommonRoutes> = (app, { router, modules, describe }, done) => {
-  const { node, readiness } = modules;
+  const { node, readiness, clock } = modules;
 
   let debug: (() => ReadyJson) | undefined;
   router.add(app, getDebug, () => {
-    debug ??= createDebugAnswer(node, mountedPaths(router.mounted));
+    debug ??= createDebugAnswer(node, clock, mountedPaths(router.mounted));
     return debug();
   });
 
@@ -50,17 +54,22 @@ export function mountedPaths(mounted: readonly Operation[]): string[] {
   return [...new Set(mounted.filter(({ family }) => family === 'v1').map(({ path }) => path))];
 }
 
-/** Bytes of the debug data; made again only when the peers or the type have changed. */
-function createDebugAnswer(node: NodeInfo, paths: readonly string[]): () => ReadyJson {
-  const api = stringifyExact(paths);
-  const pow = stringifyExact(node.routesPow);
-  let last: { changing: string; answer: ReadyJson } | undefined;
+/** Bytes of the debug data, made at most once in `DEBUG_FRESH_MS`. */
+function createDebugAnswer(node: NodeInfo, clock: Clock, paths: readonly string[]): () => ReadyJson {
+  let answer: ReadyJson | undefined;
+  let staleAt = 0;
   return () => {
-    const changing = `"node_peers":${stringifyExact(node.peers())},"node_type":${stringifyExact(node.type())}`;
-    if (last?.changing !== changing) {
-      const text = `{"node_api":${api},${changing},"routes_pow":${pow}}`;
-      last = { changing, answer: new ReadyJson(Buffer.from(text, 'utf8')) };
+    const now = clock.monotonic();
+    if (answer === undefined || now >= staleAt) {
+      const data: DebugData = {
+        node_api: [...paths],
+        node_peers: [...node.peers()],
+        node_type: node.type(),
+        routes_pow: { ...node.routesPow },
+      };
+      answer = new ReadyJson(Buffer.from(stringifyExact(data), 'utf8'));
+      staleAt = now + DEBUG_FRESH_MS;
     }
-    return last.answer;
+    return answer;
   };
 }
