@@ -1,0 +1,139 @@
+/** The options of what a node serves over HTTP: the API, the older envelope routes, the metrics. */
+
+import { Type } from '@sinclair/typebox';
+import { DAY_S, file, hex, host, KIB, MIB, MINUTE_MS, port } from './option-kinds.js';
+import { choice, flag, group, integer, list } from './options.js';
+
+const ApiKey = Type.Object(
+  {
+    name: Type.String({ minLength: 1, maxLength: 64 }),
+    key: Type.Optional(Type.String({ minLength: 16, maxLength: 256, secret: true })),
+    sha256: Type.Optional(hex(32)),
+    routes: Type.Optional(
+      Type.Array(Type.String({ pattern: '^(GET|POST|PUT|\\*) /', maxLength: 128 }), { maxItems: 64 }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export const api = group('The HTTP API.', {
+  host: host('Address to listen on.'),
+  port: port({ storage: 3001, mempool: 3003, miner: 3004, user: 3000 }, 'Port to listen on.'),
+  auth: choice(['keys', 'open'], {
+    default: 'keys',
+    description:
+      'keys: protected routes ask for an x-api-key. open: they are open to everyone, which is allowed on loopback only.',
+  }),
+  keys: list(ApiKey, {
+    default: [],
+    maxItems: 100,
+    example: '[{ name = "ops", sha256 = "<64 hex digits>", routes = ["POST /v1/payments"] }]',
+    description:
+      'Keys for protected routes: a name, the key or its SHA-256 in hex, and optionally the routes it opens (all without ' +
+      'a list). With none the node writes a random key to <data_dir>/api-key.',
+  }),
+  cors: Type.Union(
+    [
+      Type.Literal('off'),
+      Type.Literal('all'),
+      Type.Array(Type.String({ pattern: '^https?://[^/]+$' }), { maxItems: 100 }),
+    ],
+    {
+      default: 'off',
+      form: '"off", "all" or a list of origins (https://host[:port])',
+      example: '["https://wallet.example"]',
+      description: 'Which browser origins may read answers: "off", "all", or a list of origins.',
+    },
+  ),
+  tooling_everywhere: flag({
+    default: false,
+    description: 'Serves transactions:serialize and :deserialize on every role, not on users alone.',
+  }),
+  limits: group('Bounds of a request. What is beyond them is answered with 413, 400 or 408.', {
+    body_bytes: integer({
+      minimum: KIB,
+      maximum: 64 * MIB,
+      default: 2 * MIB,
+      unit: 'bytes',
+      description: 'Largest body.',
+    }),
+    batch: integer({
+      minimum: 1,
+      maximum: 10_000,
+      default: 1_000,
+      unit: 'entries',
+      description: 'Most entries of a list in a body.',
+    }),
+    query_values: integer({
+      minimum: 1,
+      maximum: 1_000,
+      default: 100,
+      unit: 'values',
+      description: 'Most numbers, hashes or addresses in a query string.',
+    }),
+    connections_per_address: integer({
+      minimum: 1,
+      maximum: 65_536,
+      default: 64,
+      unit: 'connections',
+      description: 'Most open connections from one remote address (loopback is not counted).',
+    }),
+    request_timeout_ms: integer({
+      minimum: 100,
+      maximum: 10 * MINUTE_MS,
+      default: 30_000,
+      unit: 'ms',
+      description: 'Time in which a request must have arrived in full.',
+    }),
+    keep_alive_timeout_ms: integer({
+      minimum: 100,
+      maximum: 10 * MINUTE_MS,
+      default: 72_000,
+      unit: 'ms',
+      description: 'How long an idle connection is kept.',
+    }),
+  }),
+  rate_limit: group('Requests counted by remote address; beyond the limit the answer is 429.', {
+    enabled: flag({ default: false, description: 'Turns the limit on.' }),
+    per_minute: integer({
+      minimum: 1,
+      maximum: 10_000_000,
+      default: 600,
+      unit: 'requests/minute',
+      description: 'Requests of one address in a minute.',
+    }),
+  }),
+  tls: group('HTTPS, when both files are given.', {
+    cert_file: file('Certificate chain, PEM.'),
+    key_file: file('Private key of the certificate, PEM.'),
+  }),
+});
+
+export const envelope = group('The older routes at the root of the API, with the x-cache-id header.', {
+  enabled: flag({ default: true, description: 'Serves these routes.' }),
+  require_cache_id: flag({ default: false, description: 'Refuses requests without x-cache-id.' }),
+  block_by_num: choice(['blocks', 'pairs'], {
+    default: 'blocks',
+    description: 'Form of the answer of block_by_num: {"blocks": [...]}, or a list of [hash, block] pairs.',
+  }),
+  cache_entries: integer({
+    minimum: 1,
+    maximum: 1_000_000,
+    default: 10_000,
+    unit: 'answers',
+    description: 'Answers kept for repeated ids.',
+  }),
+  cache_ttl_seconds: integer({
+    minimum: 1,
+    maximum: 7 * DAY_S,
+    default: 3_600,
+    unit: 's',
+    description: 'How long an answer is kept.',
+  }),
+});
+
+export const metrics = group('Prometheus metrics on a port of their own.', {
+  enabled: flag({ default: false, description: 'Serves /metrics.' }),
+  host: host('Address to listen on.'),
+  port: port({ storage: 9301, mempool: 9303, miner: 9304, user: 9300 }, 'Port to listen on.'),
+});

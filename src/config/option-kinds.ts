@@ -1,0 +1,30 @@
+/** Kinds of options that several groups share: addresses, ports, files, hex, and the units of their bounds. */
+
+import { Type } from '@sinclair/typebox';
+import { integer, list, maybeText, type Role, text } from './options.js';
+
+export const KIB = 1_024;
+export const MIB = 1_024 * KIB;
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_S = 86_400;
+
+/** Host name, IPv4 address or bracketed IPv6 address, colon, port. */
+export const HOST_PORT = '^([A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$';
+export const hostPort = () => Type.String({ pattern: HOST_PORT, maxLength: 261, form: 'host:port' });
+export const host = (description: string) =>
+  text({
+    default: '127.0.0.1',
+    pattern: '^[A-Za-z0-9._:-]+$',
+    maxLength: 253,
+    form: 'a host name or address',
+    description,
+  });
+export const port = (roleDefaults: Readonly<Record<Role, number>>, description: string) =>
+  integer({ minimum: 0, maximum: 65_535, roleDefaults, description: `${description} 0 takes any free port.` });
+export const peerList = (description: string) =>
+  list(hostPort(), { default: [], maxItems: 256, example: '["10.0.0.2:12300"]', description });
+export const file = (description: string) =>
+  maybeText({ minLength: 1, path: 'working-directory', form: 'a file path', description });
+export const hex = (bytes: number) =>
+  Type.String({ pattern: `^[0-9a-f]{${bytes * 2}}$`, form: `${bytes * 2} lower-case hex digits` });
