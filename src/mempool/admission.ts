@@ -19,9 +19,10 @@ import {
 import { type Clock, unixSeconds } from '../lib/clock.js';
 import { createDeferred, type Deferred } from '../lib/deferred.js';
 import { type ErrorCode, TesseraError } from '../lib/errors.js';
+import { type CandidateTx, type GroupOutcome, type Refusal, RULES } from './admit.js';
 import type { Applier } from './applier.js';
 import type { SubmittedTransaction } from './service.js';
-import { type CandidateTx, type GroupOutcome, type MempoolState, type Refusal, RULES } from './state.js';
+import type { MempoolState } from './state.js';
 import type { Statuses } from './statuses.js';
 import type { Verifier } from './verifier.js';
 

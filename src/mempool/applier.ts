@@ -13,10 +13,11 @@ import type { Journal, JournalEntry, Subscription } from '../journal/journal.js'
 import { createDeferred, type Deferred } from '../lib/deferred.js';
 import { TesseraError } from '../lib/errors.js';
 import { createSignal, type Signal } from '../lib/signal.js';
+import type { CandidateTx, GroupOutcome } from './admit.js';
 import { type Command, decodeCommand, encodeCommand } from './commands.js';
 import { keys } from './records.js';
 import type { Round } from './round.js';
-import type { CandidateTx, GroupOutcome, MempoolState } from './state.js';
+import type { MempoolState } from './state.js';
 
 /** Blocks between two compactions of the journal. */
 const COMPACT_EVERY = 64;

@@ -5,18 +5,16 @@
  */
 
 import { decodeTransaction, encodeTxOut } from '../chain/codec.js';
-import { expectationsAreMet } from '../chain/druid.js';
 import { transactionHashOfBytes } from '../chain/hash.js';
-import { createdOutPoints, hasDuplicateInputs, isCreate } from '../chain/transaction.js';
-import type { OutPoint, Transaction, TxOut } from '../chain/types.js';
+import { createdOutPoints, isCreate } from '../chain/transaction.js';
+import type { OutPoint, TxOut } from '../chain/types.js';
 import type { Unicorn } from '../chain/unicorn.js';
-import { UNKNOWN_UTXO } from '../chain/validation.js';
 import { sha3Hex } from '../crypto/sha3.js';
 import type { KvBatch } from '../db/kv.js';
-import type { ErrorCode } from '../lib/errors.js';
+import { type CandidateTx, createAdmitter, type GroupOutcome, RULES } from './admit.js';
 import type { BlockStoredCommand, CloseBlockCommand, CutBlockCommand, ProofCommand } from './commands.js';
-import { createDruidPool, createPool, type DruidSet, type PooledTx } from './pool.js';
-import { encodeHashes, encodeHead, encodePooled, encodeRound, encodeStatus, type HeadRecord, keys } from './records.js';
+import { createDruidPool, createPool, type PooledTx } from './pool.js';
+import { encodeHashes, encodeHead, encodeRound, encodeStatus, type HeadRecord, keys } from './records.js';
 import {
   type ChainHead,
   closedHash,
@@ -34,41 +32,6 @@ import { UtxoTable } from './utxo-table.js';
 export interface StateRules extends RoundRules {
   /** Blocks that a DRUID half waits for the others (decision B13). */
   readonly druidLifetime: number;
-}
-
-/** A transaction with what is derived from it, so that nothing is decoded or hashed twice. */
-export interface CandidateTx {
-  readonly hash: string;
-  readonly bytes: Uint8Array;
-  readonly tx: Transaction;
-}
-
-/** Why a group was not admitted. */
-export interface Refusal {
-  readonly code: ErrorCode;
-  /** Hash of the member that a rule refuses. */
-  readonly hash: string;
-  readonly rule: string;
-}
-
-/** Null: admitted, or known already. */
-export type GroupOutcome = Refusal | null;
-
-export const RULES = {
-  spent: 'An input is spent by another transaction',
-  create: 'An item creation with this hash is in the chain already',
-  expectations: 'DRUID trade expectations not met',
-  participants: 'The transactions of the DRUID set declare different numbers of participants',
-  tooMany: 'More transactions than participants under one DRUID',
-  expired: 'The other transactions of the DRUID set did not come in time',
-  duplicateInputs: 'Two inputs spend the same output',
-} as const;
-
-interface DruidPlan {
-  readonly druid: string;
-  readonly participants: bigint;
-  readonly candidates: CandidateTx[];
-  readonly waiting: readonly PooledTx[];
 }
 
 export interface MempoolState {
@@ -136,195 +99,38 @@ export function createMempoolState(rules: StateRules, contents?: StateContents):
   /** Groups of statuses written so far with the current head; part of their expiry key. */
   let statusGroups = 0;
 
+  const admitter = createAdmitter(
+    {
+      get height() {
+        return head.height;
+      },
+      isPending,
+      nextArrival: () => ++arrivals,
+      rememberStatuses,
+    },
+    { utxos, pool, druids },
+  );
+
   for (const tx of contents?.pooled ?? []) {
     pool.add(tx);
-    for (const { previousOut } of decodeTransaction(tx.bytes).inputs) claim(previousOut, true);
+    for (const { previousOut } of decodeTransaction(tx.bytes).inputs) claim(previousOut);
   }
   for (const tx of contents?.held ?? []) {
     const info = decodeTransaction(tx.bytes).druidInfo;
     if (info !== null) druids.add(info.druid, info.participants, tx);
   }
 
-  function claim(outPoint: OutPoint | null, claimed: boolean): void {
-    if (outPoint === null) return;
-    const slot = utxos.find(outPoint);
-    if (slot !== 0) utxos.setClaimed(slot, claimed);
+  function claim(outPoint: OutPoint | null): void {
+    const slot = outPoint === null ? 0 : utxos.find(outPoint);
+    if (slot !== 0) utxos.setClaimed(slot, true);
   }
 
   function isPending(hash: string): boolean {
     return pool.get(hash) !== undefined || roundHashes.has(hash) || druids.setOf(hash) !== undefined;
   }
 
-  /** Claims all inputs of a transaction, or none and says why. */
-  function claimInputs(candidate: CandidateTx): Refusal | null {
-    const claimed: number[] = [];
-    for (const { previousOut } of candidate.tx.inputs) {
-      if (previousOut === null) continue;
-      const slot = utxos.find(previousOut);
-      if (slot !== 0 && !utxos.isClaimed(slot)) {
-        utxos.setClaimed(slot, true);
-        claimed.push(slot);
-        continue;
-      }
-      for (const undo of claimed) utxos.setClaimed(undo, false);
-      return slot === 0
-        ? { code: 'unknown_input', hash: candidate.hash, rule: UNKNOWN_UTXO }
-        : { code: 'double_spend', hash: candidate.hash, rule: RULES.spent };
-    }
-    return null;
-  }
-
-  function releaseInputs(tx: Transaction): void {
-    for (const { previousOut } of tx.inputs) claim(previousOut, false);
-  }
-
-  function store(candidate: CandidateTx, time: number, unit: number, batch: KvBatch): void {
-    arrivals++;
-    const tx: PooledTx = {
-      hash: candidate.hash,
-      bytes: candidate.bytes,
-      arrival: arrivals,
-      time,
-      unit,
-      height: head.height,
-    };
-    pool.add(tx);
-    batch.put(keys.pooled(tx.arrival), encodePooled(tx));
-  }
-
-  function hold(candidate: CandidateTx, druid: string, participants: bigint, time: number, batch: KvBatch): void {
-    arrivals++;
-    const { hash, bytes } = candidate;
-    const tx: PooledTx = { hash, bytes, arrival: arrivals, time, unit: 0, height: head.height };
-    druids.add(druid, participants, tx);
-    batch.put(keys.held(tx.arrival), encodePooled(tx));
-  }
-
-  /** Takes a waiting set out, its members being Rejected with the rule (decisions B13, B15). */
-  function rejectSet(set: DruidSet, rule: string, time: number, batch: KvBatch): void {
-    druids.remove(set.druid);
-    for (const tx of set.members) {
-      batch.del(keys.held(tx.arrival));
-      batch.put(keys.status(tx.hash), encodeStatus({ status: 'Rejected', timestamp: tx.time, additionalInfo: rule }));
-    }
-    rememberStatuses(
-      set.members.map((tx) => tx.hash),
-      time,
-      batch,
-    );
-  }
-
   function rememberStatuses(hashes: readonly string[], time: number, batch: KvBatch): void {
     if (hashes.length > 0) batch.put(keys.expiry(time, (seq * 64 + statusGroups++) >>> 0), encodeHashes(hashes));
-  }
-
-  /** One plan for each DRUID of a group, in the order of the first half. */
-  function druidPlans(candidates: readonly CandidateTx[]): DruidPlan[] {
-    const plans = new Map<string, DruidPlan>();
-    for (const candidate of candidates) {
-      const info = candidate.tx.druidInfo;
-      if (info === null) continue;
-      const waiting = druids.set(info.druid);
-      const plan = plans.get(info.druid) ?? {
-        druid: info.druid,
-        participants: waiting?.participants ?? info.participants,
-        candidates: [],
-        waiting: waiting?.members ?? [],
-      };
-      plan.candidates.push(candidate);
-      plans.set(info.druid, plan);
-    }
-    return [...plans.values()];
-  }
-
-  /** Judges a set that is complete and claims its inputs; null when it may go into a block (chain.md §6). */
-  function settle(plan: DruidPlan, members: readonly CandidateTx[]): Refusal | null {
-    const [first] = members;
-    if (first === undefined) return null;
-    const refuse = (rule: string): Refusal => ({ code: 'transaction_rejected', hash: first.hash, rule });
-    if (members.some(({ tx }) => tx.druidInfo?.participants !== plan.participants)) return refuse(RULES.participants);
-    const txs = members.map(({ tx }) => tx);
-    if (!expectationsAreMet(plan.druid, txs)) return refuse(RULES.expectations);
-    for (const [index, member] of members.entries()) {
-      const refusal = claimInputs(member);
-      if (refusal === null) continue;
-      for (const done of members.slice(0, index)) releaseInputs(done.tx);
-      return refusal;
-    }
-    return null;
-  }
-
-  /** Admits the DRUID halves of a group. On a refusal nothing of this group stays, and a set that failed is rejected. */
-  function admitHalves(candidates: readonly CandidateTx[], time: number, batch: KvBatch): Refusal | null {
-    const settled: { plan: DruidPlan; members: CandidateTx[] }[] = [];
-    const incomplete: DruidPlan[] = [];
-    for (const plan of druidPlans(candidates)) {
-      const count = BigInt(plan.waiting.length + plan.candidates.length);
-      if (count < plan.participants) {
-        incomplete.push(plan);
-        continue;
-      }
-      const [first] = plan.candidates;
-      const members = [...plan.waiting.map(toCandidate), ...plan.candidates];
-      const refusal: Refusal | null =
-        count > plan.participants
-          ? { code: 'transaction_rejected', hash: first?.hash ?? '', rule: RULES.tooMany }
-          : settle(plan, members);
-      if (refusal !== null) {
-        for (const done of settled) for (const member of done.members) releaseInputs(member.tx);
-        const waiting = druids.set(plan.druid);
-        if (waiting !== undefined && count === plan.participants) rejectSet(waiting, refusal.rule, time, batch);
-        return refusal;
-      }
-      settled.push({ plan, members });
-    }
-    for (const { plan, members } of settled) admitSet(plan, members, time, batch);
-    for (const plan of incomplete) {
-      for (const candidate of plan.candidates) hold(candidate, plan.druid, plan.participants, time, batch);
-    }
-    return null;
-  }
-
-  function admitSet(plan: DruidPlan, members: readonly CandidateTx[], time: number, batch: KvBatch): void {
-    const times = new Map(plan.waiting.map((tx) => [tx.hash, tx.time]));
-    for (const tx of plan.waiting) batch.del(keys.held(tx.arrival));
-    druids.remove(plan.druid);
-    const unit = arrivals + 1;
-    for (const member of members) store(member, times.get(member.hash) ?? time, unit, batch);
-  }
-
-  function admitGroup(
-    group: readonly CandidateTx[],
-    time: number,
-    isKnownCreate: (hash: string) => boolean,
-    batch: KvBatch,
-  ): GroupOutcome {
-    const fresh = new Map<string, CandidateTx>();
-    for (const candidate of group) if (!isPending(candidate.hash)) fresh.set(candidate.hash, candidate);
-    const singles: CandidateTx[] = [];
-    const halves: CandidateTx[] = [];
-    const undo = (refusal: Refusal): Refusal => {
-      for (const done of singles) releaseInputs(done.tx);
-      return refusal;
-    };
-    for (const candidate of fresh.values()) {
-      const { tx, hash } = candidate;
-      if (hasDuplicateInputs(tx)) return undo({ code: 'double_spend', hash, rule: RULES.duplicateInputs });
-      if (tx.druidInfo !== null) {
-        halves.push(candidate);
-        continue;
-      }
-      if (isCreate(tx) && isKnownCreate(hash)) return undo({ code: 'double_spend', hash, rule: RULES.create });
-      const refusal = claimInputs(candidate);
-      if (refusal !== null) return undo(refusal);
-      singles.push(candidate);
-    }
-    if (halves.length > 0) {
-      const refusal = admitHalves(halves, time, batch);
-      if (refusal !== null) return undo(refusal);
-    }
-    for (const candidate of singles) store(candidate, time, 0, batch);
-    return null;
   }
 
   function insertOutput(outPoint: OutPoint, txOut: TxOut, batch: KvBatch): void {
@@ -350,10 +156,6 @@ export function createMempoolState(rules: StateRules, contents?: StateContents):
     for (const { hash, tx } of decoded) {
       for (const { outPoint, txOut } of createdOutPoints(tx, hash)) insertOutput(outPoint, txOut, batch);
     }
-  }
-
-  function toCandidate(tx: PooledTx): CandidateTx {
-    return { hash: tx.hash, bytes: tx.bytes, tx: decodeTransaction(tx.bytes) };
   }
 
   function setRound(next: Round | null, batch: KvBatch): void {
@@ -409,14 +211,15 @@ export function createMempoolState(rules: StateRules, contents?: StateContents):
       return sha3Hex(parts.join('\n'));
     },
 
-    admit: (groups, time, isKnownCreate, batch) => groups.map((group) => admitGroup(group, time, isKnownCreate, batch)),
+    admit: (groups, time, isKnownCreate, batch) =>
+      groups.map((group) => admitter.admit(group, time, isKnownCreate, batch)),
 
     planCut: () => (round === null ? planRound(rules, head, pool) : null),
 
     cutBlock(command, plan, unicorn, batch) {
       if (round !== null) return null;
       for (const set of druids.olderThan(plan.height - rules.druidLifetime)) {
-        rejectSet(set, RULES.expired, command.time, batch);
+        admitter.rejectSet(set, RULES.expired, command.time, batch);
       }
       const opened = openRound(rules, head, plan, unicorn, command);
       moveIntoBlock(opened, batch);

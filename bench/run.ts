@@ -1,0 +1,17 @@
+/** `npm run bench [-- NAME …]`: runs the benchmarks, or those named, one after the other, and prints figures and ratios. */
+
+import { admissionBench } from './admission.bench.js';
+
+const BENCHES: Readonly<Record<string, () => Promise<void>>> = {
+  admission: admissionBench,
+};
+
+const names = process.argv.slice(2);
+const unknown = names.filter((name) => !(name in BENCHES));
+if (unknown.length > 0) {
+  console.error(`no benchmark ${unknown.join(', ')}; there are ${Object.keys(BENCHES).join(', ')}`);
+  process.exit(2);
+}
+console.log(`node ${process.version}, ${new Date().toISOString()}`);
+for (const [name, bench] of Object.entries(BENCHES)) if (names.length === 0 || names.includes(name)) await bench();
+process.exit(0);
