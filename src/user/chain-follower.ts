@@ -16,9 +16,9 @@ import { createMutex } from '../lib/mutex.js';
 import { createSignal, type Signal } from '../lib/signal.js';
 import { MAX_LIST, type MessageBody } from '../peers/messages.js';
 import type { Link, PeerNetwork } from '../peers/network.js';
+import { decodeUtxos } from '../peers/payloads.js';
 import type { OwnTransaction } from '../wallet/outgoing.js';
 import type { Wallet } from '../wallet/wallet.js';
-import { decodeUtxos } from './attachments.js';
 
 /** Milliseconds that an answer about the chain may take; a large wallet asks for much. */
 const REQUEST_TIMEOUT = 30_000;

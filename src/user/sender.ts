@@ -9,9 +9,9 @@ import { errorMessage, isTesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
 import type { MessageBody } from '../peers/messages.js';
 import type { Link } from '../peers/network.js';
+import { encodeTransactions } from '../peers/payloads.js';
 import type { OwnTransaction } from '../wallet/outgoing.js';
 import type { Wallet } from '../wallet/wallet.js';
-import { encodeTransactions } from './attachments.js';
 
 /** Submissions that wait for their answer at once. */
 const PARALLEL = 32;

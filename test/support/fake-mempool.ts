@@ -11,7 +11,7 @@ import type { OutPoint, Transaction, TxOut } from '../../src/chain/types.js';
 import { createIsValid, transactionIsValid } from '../../src/chain/validation.js';
 import type { ErrorCode } from '../../src/lib/errors.js';
 import type { PeerNetwork } from '../../src/peers/network.js';
-import { decodeTransactions, encodeUtxos } from '../../src/user/attachments.js';
+import { decodeTransactions, encodeUtxos } from '../../src/peers/payloads.js';
 import { block, NOBODY } from './wallet-fixtures.js';
 
 type StatusKind = 'Pending' | 'Confirmed' | 'Rejected';

@@ -316,7 +316,8 @@ describe('donations (decision V15)', () => {
     await until(() => [alice, bob].every(({ wallet }) => wallet.inFlight()[0]?.state === 'sent'));
     net.mempool.mine();
     await until(() => alice.wallet.totals().running === 102n && bob.wallet.totals().running === 98n);
-    expect(await alice.wallet.history()).toMatchObject([{ kind: 'donation', state: 'confirmed' }]);
+    await until(async () => (await alice.wallet.history())[0]?.state === 'confirmed');
+    expect(await alice.wallet.history()).toMatchObject([{ kind: 'donation' }]);
   });
 
   it('gives nothing when switched off', async () => {
