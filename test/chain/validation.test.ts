@@ -114,6 +114,25 @@ describe('ordinary transactions (chain.md §5.5)', () => {
     expect(check({ change })).toEqual(refused(validation.INVALID_SCRIPT));
   });
 
+  it('3e: refuses another key that states the address of the output', () => {
+    const change = (tx: Transaction) =>
+      withScript(
+        tx,
+        (tx.inputs[0]?.script ?? []).map((entry, i) => (i === 5 ? { kind: 'bytes', text: ADDRESS } : entry)),
+      );
+    expect(check({ key: OTHER, change })).toEqual(refused(validation.INVALID_SCRIPT));
+    expect(check({ change })).toEqual(ACCEPTED);
+  });
+
+  it('3e: refuses a script with another text than the signable, even if the signature is right', () => {
+    const change = (tx: Transaction) =>
+      withScript(
+        tx,
+        (tx.inputs[0]?.script ?? []).map((entry, i) => (i === 0 ? { kind: 'bytes', text: '' } : entry)),
+      );
+    expect(check({ change })).toEqual(refused(validation.INVALID_SCRIPT));
+  });
+
   it('3e: refuses a changed signature', () => {
     const flip = (bytes: Uint8Array) => bytes.map((byte, i) => (i === 5 ? byte ^ 1 : byte));
     const change = (tx: Transaction) =>
@@ -163,6 +182,13 @@ describe('amounts and addresses (chain.md §5.7)', () => {
     const spent = [txOut(tokenAsset(3n), ADDRESS)];
     expect(check({ spent, fees: [txOut(tokenAsset(2n), ADDRESS)] })).toEqual(ACCEPTED);
     expect(check({ spent })).toEqual(refused(validation.AMOUNTS_DIFFER));
+  });
+
+  it('refuses to leave items of the inputs behind, zero of them too', () => {
+    for (const amount of [0n, 1n]) {
+      const spent = [txOut(one, ADDRESS), txOut(itemAsset(amount, 'h'), ADDRESS)];
+      expect(check({ spent })).toEqual(refused(validation.AMOUNTS_DIFFER));
+    }
   });
 
   it('refuses a fee in items that are nobody’s (chain.md §10.20)', () => {
