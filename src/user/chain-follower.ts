@@ -10,7 +10,7 @@ import { decodeFullBlock } from '../chain/codec.js';
 import { createdOutPoints, outPointKey, spentOutPoints } from '../chain/transaction.js';
 import type { FullBlock, Transaction } from '../chain/types.js';
 import type { Clock, Timer } from '../lib/clock.js';
-import { errorMessage, TesseraError } from '../lib/errors.js';
+import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
 import { createMutex } from '../lib/mutex.js';
 import { createSignal, type Signal } from '../lib/signal.js';
@@ -157,8 +157,18 @@ export function createChainFollower({ mempools }: ChainFollowerOptions, modules:
     const present = new Set<string>();
     let blockNum: number | undefined;
     // An empty wallet asks too: it learns the block number.
-    for (const chunk of addresses.length === 0 ? [[]] : chunks(addresses)) {
-      const answer = await refreshChunk(link, chunk);
+    const open = addresses.length === 0 ? [[]] : chunks(addresses);
+    for (let chunk = open.pop(); chunk; chunk = open.pop()) {
+      const answer = await refreshChunk(link, chunk).catch((error: unknown) => {
+        // Too many outputs for one answer: ask for fewer addresses at once.
+        if (chunk.length < 2 || !isTesseraError(error, 'invalid_request')) throw error;
+        return undefined;
+      });
+      if (answer === undefined) {
+        const half = Math.ceil(chunk.length / 2);
+        open.push(chunk.slice(0, half), chunk.slice(half));
+        continue;
+      }
       blockNum = Math.min(answer.blockNum, blockNum ?? answer.blockNum);
       for (const key of answer.keys) if (interesting.has(key)) present.add(key);
     }

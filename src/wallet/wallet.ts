@@ -261,6 +261,12 @@ export async function createWallet(options: WalletOptions, modules: WalletModule
       checkOpen();
       checkBlock(block, hash, concerns);
       const outcome = book.applyBlock(block);
+      if (outcome === 'known') {
+        // A refresh was ahead of the blocks and has brought the funds; the own transactions settle here.
+        const late = block.block.transactions.flatMap((name) => outgoing.get(name) ?? []);
+        for (const { hash: name, transaction } of late) book.settle(name, transaction);
+        if (late.length > 0) await commit(late.flatMap((entry) => settle(entry.hash, 'confirmed')));
+      }
       if (outcome !== 'applied') return outcome;
       const rewarded = block.miningTransaction.outputs.some(
         (output) => output.scriptPublicKey === meta.current.rewardAddress,

@@ -9,7 +9,7 @@ import { transactionHash } from '../../src/chain/hash.js';
 import { createdOutPoints, isCreate, outPointKey, spentOutPoints } from '../../src/chain/transaction.js';
 import type { OutPoint, Transaction, TxOut } from '../../src/chain/types.js';
 import { createIsValid, transactionIsValid } from '../../src/chain/validation.js';
-import type { ErrorCode } from '../../src/lib/errors.js';
+import { type ErrorCode, TesseraError } from '../../src/lib/errors.js';
 import type { PeerNetwork } from '../../src/peers/network.js';
 import { decodeTransactions, encodeUtxos } from '../../src/peers/payloads.js';
 import { block, NOBODY } from './wallet-fixtures.js';
@@ -27,6 +27,8 @@ export interface FakeMempool {
   refuseWith: ErrorCode | undefined;
   /** Admits, but lets the answer get lost. */
   silent: boolean;
+  /** Outputs of one answer. */
+  maxUtxos: number;
   /** Puts outputs into the set by hand. */
   grant(outputs: readonly TxOut[]): void;
   /** Closes a block of everything admitted, and tells every wallet that is linked unless `tell` is false. */
@@ -69,6 +71,7 @@ export function createFakeMempool(network: PeerNetwork): FakeMempool {
   network.handle('utxos.get', (_, { body }) => {
     const asked = new Set(body.addresses);
     const found = [...utxos.values()].filter(([, { scriptPublicKey }]) => asked.has(scriptPublicKey ?? ''));
+    if (found.length > fake.maxUtxos) throw new TesseraError('invalid_request', 'ask for fewer addresses at once');
     return { type: 'utxos', body: { block_num: blockNum }, attachment: encodeUtxos(found) };
   });
   network.handle('statuses.get', (_, { body }) => {
@@ -88,6 +91,7 @@ export function createFakeMempool(network: PeerNetwork): FakeMempool {
     },
     refuseWith: undefined,
     silent: false,
+    maxUtxos: 100_000,
     grant(outputs) {
       grants += 1;
       outputs.forEach((txOut, n) => {

@@ -135,6 +135,12 @@ describe('following the chain (issue 4 §3)', () => {
     await until(() => again.wallet.totals().available === 5n);
   });
 
+  it('asks for fewer addresses at once when the answer would be too large', async () => {
+    net.mempool.maxUtxos = 3;
+    const node = await richUser([1n, 2n, 3n, 4n, 5n, 6n, 7n]);
+    expect(node.wallet.totals().available).toBe(28n);
+  });
+
   it('refreshes when blocks are missing', async () => {
     const node = await richUser([]);
     const address = await node.wallet.newAddress();

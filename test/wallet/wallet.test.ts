@@ -262,6 +262,18 @@ describe('fund book (issue 4 §3)', () => {
     expect(wallet.totals().running).toBe(11n);
   });
 
+  it('settles a payment of a block that a refresh was ahead of', async () => {
+    await fund(wallet, [10n]);
+    const { hash, transaction } = await pay(4n);
+    const next = block(1, [transaction]);
+    const change = transaction.outputs[1] as TxOut;
+    await wallet.replaceAddresses(wallet.addresses(), [[{ tHash: hash, n: 1 }, change]], 1);
+    await wallet.advanceTo(1);
+    expect(await wallet.applyBlock(next.full, next.hash)).toBe('known');
+    expect(await wallet.history()).toMatchObject([{ hash, state: 'confirmed' }]);
+    expect(wallet.totals()).toMatchObject({ running: 6n, available: 6n });
+  });
+
   it('takes in a block once, and none after a gap', async () => {
     const funding = paymentFromOutside([tokens(await wallet.newAddress(), 5n)]);
     const { full, hash } = block(0, [funding]);
