@@ -63,22 +63,30 @@ export class BincodeWriter {
 
   u32(value: number): void {
     if (!Number.isInteger(value) || value < 0 || value > U32_MAX) throw malformed(`${value} is not a u32`);
-    this.#view.setUint32(this.#take(4), value, true);
+    // The place first: taking it may move everything to a larger buffer.
+    const at = this.#take(4);
+    this.#view.setUint32(at, value, true);
   }
 
   i32(value: number): void {
     if ((value | 0) !== value) throw malformed(`${value} is not an i32`);
-    this.#view.setInt32(this.#take(4), value, true);
+    // The place first: taking it may move everything to a larger buffer.
+    const at = this.#take(4);
+    this.#view.setInt32(at, value, true);
   }
 
   u64(value: bigint): void {
     if (value < 0n || value > U64_MAX) throw malformed(`${value} is not a u64`);
-    this.#view.setBigUint64(this.#take(8), value, true);
+    // The place first: taking it may move everything to a larger buffer.
+    const at = this.#take(8);
+    this.#view.setBigUint64(at, value, true);
   }
 
   i64(value: bigint): void {
     if (value < I64_MIN || value > I64_MAX) throw malformed(`${value} is not an i64`);
-    this.#view.setBigInt64(this.#take(8), value, true);
+    // The place first: taking it may move everything to a larger buffer.
+    const at = this.#take(8);
+    this.#view.setBigInt64(at, value, true);
   }
 
   /** A length or count: u64 on the wire. */

@@ -170,7 +170,8 @@ export function openRound(
   return {
     height,
     header,
-    reward: blockReward(head.issued + issued),
+    // What a block unlocks counts from the next block on.
+    reward: blockReward(height === 0 ? issued : head.issued),
     draw: unicorn.g,
     participants: drawSelection(command.miners, rules.partitionSize, unicorn.g, USAGE_PARTICIPANTS),
     transactions,

@@ -1,0 +1,453 @@
+/** The mempool as a whole, on a real journal, with a scripted miner and a scripted storage node at the other end of links. */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { tokenAsset } from '../../src/chain/assets.js';
+import { coinbaseTransaction, createItemTransaction, txOut } from '../../src/chain/builders.js';
+import { decodeFullBlock, decodeHeader, encodeTransaction } from '../../src/chain/codec.js';
+import { blockHash, transactionHash } from '../../src/chain/hash.js';
+import { assetSignable } from '../../src/chain/signable.js';
+import type { BlockHeader, FullBlock, Transaction } from '../../src/chain/types.js';
+import { sign } from '../../src/crypto/ed25519.js';
+import { type DataDir, openDataDir } from '../../src/db/data-dir.js';
+import { createLocalJournal } from '../../src/journal/local-journal.js';
+import { toHex } from '../../src/lib/bytes.js';
+import { silentLogger } from '../../src/lib/logger.js';
+import { createMempool, type Mempool, type MempoolOptions } from '../../src/mempool/mempool.js';
+import type { Link, PeerNetwork } from '../../src/peers/network.js';
+import { decodeUtxos, encodeTransactions } from '../../src/peers/payloads.js';
+import { type Bed, createBed, createSeededRandom, nextOf, SECRET } from '../peers/support.js';
+import { type Account, account, genesisOut, mine, pay, payment, rulesFor, unicornOf } from './support.js';
+
+const alice = account('alice');
+const bob = account('bob');
+
+interface Setup {
+  readonly bed: Bed;
+  readonly mempool: Mempool;
+  readonly network: PeerNetwork;
+  /** Blocks that the scripted storage has taken. */
+  readonly blocks: FullBlock[];
+  /** Stops mempool and databases, keeps the folder. */
+  close(): Promise<void>;
+}
+
+interface SetupOptions {
+  readonly folder: string;
+  readonly mempool?: Partial<MempoolOptions>;
+  /** Names of the miners; one by default. */
+  readonly miners?: readonly string[];
+  /** False: no storage node answers. */
+  readonly storage?: boolean;
+}
+
+const cleanups: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'tessera-mempool-'));
+  cleanups.push(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+async function setUp({ folder, miners = ['m1'], storage = true, ...options }: SetupOptions): Promise<Setup> {
+  const bed = createBed('memory');
+  const dataDir: DataDir = await openDataDir(folder, { role: 'mempool', networkName: 'test' });
+  const network = bed.node('mempool', { role: 'mempool', secret: SECRET });
+  const mempool = createMempool(
+    {
+      rules: rulesFor([alice, bob]),
+      pool: { maxTransactions: 100, maxBytes: 1_000_000 },
+      blocks: { instant: true, blockInterval: 0, proofWindow: 500, minMiners: 1, partitionSize: 10 },
+      statuses: { lifetime: 86_400 },
+      verifyThreads: 0,
+      ...options.mempool,
+    },
+    {
+      kv: await dataDir.open('mempool'),
+      journal: await createLocalJournal({ kv: await dataDir.open('journal') }),
+      network,
+      clock: bed.clock,
+      random: createSeededRandom('mempool'),
+      logger: silentLogger,
+      unicorn: unicornOf,
+    },
+  );
+  const blocks: FullBlock[] = [];
+  let closed = false;
+  const close = async (): Promise<void> => {
+    if (closed) return;
+    closed = true;
+    await bed.stop();
+    await mempool.stop();
+    await dataDir.close();
+  };
+  cleanups.push(close);
+  await mempool.start();
+  await network.start();
+  if (storage) await addStorage(bed, network, blocks);
+  for (const name of miners) await addMiner(bed, network, name);
+  return { bed, mempool, network, blocks, close };
+}
+
+async function addStorage(bed: Bed, mempool: PeerNetwork, blocks: FullBlock[]): Promise<PeerNetwork> {
+  const storage = bed.node('storage', { role: 'storage', secret: SECRET });
+  storage.handle('block.deliver', (_link, { body, attachment }) => {
+    const block = decodeFullBlock(attachment);
+    if (blockHash(block.block.header) !== body.hash) throw new Error('the hash is not that of the block');
+    blocks.push(block);
+    return { type: 'block.stored', body };
+  });
+  await storage.start();
+  await storage.dial(mempool.address, { timeoutMs: 5_000 });
+  return storage;
+}
+
+/** A miner that proves every template at once, or only looks at it. */
+async function addMiner(
+  bed: Bed,
+  mempool: PeerNetwork,
+  name: string,
+  look?: (header: BlockHeader, reward: bigint) => void,
+): Promise<Link> {
+  const miner = bed.node(name, { role: 'miner' });
+  miner.handle('mining.template', (link, { body, attachment }) => {
+    if (look !== undefined) {
+      look(decodeHeader(attachment), BigInt(body.reward));
+      return undefined;
+    }
+    const { nonce, coinbase } = mine(attachment, BigInt(body.reward), account(name));
+    const proof = { block_num: body.block_num, nonce: toHex(nonce) };
+    void link.request('mining.proof', proof, { attachment: encodeTransaction(coinbase) }).catch(() => undefined);
+    return undefined;
+  });
+  miner.handle('mining.stop', () => undefined);
+  miner.handle('block.mined', () => undefined);
+  await miner.start();
+  const link = await miner.dial(mempool.address, { timeoutMs: 5_000 });
+  await link.request('mining.join', {});
+  return link;
+}
+
+const stored = (mempool: Mempool, height: number): Promise<unknown> =>
+  mempool.figures().height >= height
+    ? Promise.resolve()
+    : nextOf(mempool.blockConfirmed, (block) => block.height === height);
+
+const send = (from: Account, n: number, to: Account): Transaction =>
+  payment({ from, inputs: [genesisOut(n)], outputs: [pay(to, 999_999n), pay(from, 1n)] });
+
+describe('submitting', () => {
+  it('admits a payment, and the chain keeps it', async () => {
+    const { mempool, blocks } = await setUp({ folder: await newFolder() });
+    await stored(mempool, 0);
+    const tx = send(alice, 0, bob);
+    const [submitted] = await mempool.submit([tx]);
+    expect(submitted?.hash).toBe(transactionHash(tx));
+    await stored(mempool, 1);
+    expect(blocks[1]?.block.transactions).toEqual([transactionHash(tx)]);
+    const { tokens, addresses } = mempool.balances([bob.address]);
+    expect(tokens).toBe(1_999_999n);
+    expect(addresses.get(bob.address)).toHaveLength(2);
+  });
+
+  it('gives the same answer to the same transaction, pending or mined (decision V4)', async () => {
+    const { mempool } = await setUp({ folder: await newFolder() });
+    await stored(mempool, 0);
+    const tx = send(alice, 0, bob);
+    const first = await mempool.submit([tx]);
+    expect(await mempool.submit([tx])).toEqual(first);
+    await stored(mempool, 1);
+    expect(await mempool.submit([tx])).toEqual(first);
+    expect(mempool.figures()).toMatchObject({ height: 1, waitingCount: 0 });
+  });
+
+  it('names the hash and the rule of a refusal, admits nothing of the list, and remembers it (decisions V1, V3)', async () => {
+    const { mempool } = await setUp({ folder: await newFolder() });
+    await stored(mempool, 0);
+    const good = send(alice, 0, bob);
+    const forged = { ...send(bob, 1, alice), outputs: [pay(alice, 1_000_000n)] };
+    const hash = transactionHash(forged);
+    await expect(mempool.submit([good, forged])).rejects.toMatchObject({
+      code: 'invalid_signature',
+      message: expect.stringContaining(`${hash} is refused: Invalid signature or script structure`),
+    });
+    expect(mempool.figures().waitingCount).toBe(0);
+    const statuses = await mempool.statuses([hash, transactionHash(good), 'g0']);
+    expect([...statuses.keys()]).toEqual([hash]);
+    expect(statuses.get(hash)).toMatchObject({
+      status: 'Rejected',
+      additionalInfo: expect.stringContaining('Invalid'),
+    });
+  });
+
+  it.each([
+    ['an unknown input', 'unknown_input', () => send(alice, 77, bob)],
+    [
+      'amounts that differ',
+      'transaction_rejected',
+      () => payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(bob, 5n)] }),
+    ],
+    [
+      'an address of wrong length',
+      'transaction_rejected',
+      () => payment({ from: alice, inputs: [genesisOut(0)], outputs: [txOut(tokenAsset(1_000_000n), 'short')] }),
+    ],
+    [
+      'a spent twice input',
+      'double_spend',
+      () => payment({ from: alice, inputs: [genesisOut(0), genesisOut(0)], outputs: [pay(bob, 2_000_000n)] }),
+    ],
+    ['a coinbase', 'transaction_rejected', () => coinbaseTransaction(1n, 5n, alice.address)],
+    ['no outputs', 'transaction_rejected', () => payment({ from: alice, inputs: [genesisOut(0)], outputs: [] })],
+  ] as const)('refuses %s', async (_name, code, build) => {
+    const { mempool } = await setUp({ folder: await newFolder() });
+    await stored(mempool, 0);
+    await expect(mempool.submit([build()])).rejects.toMatchObject({ code });
+  });
+
+  it('refuses an output that is locked beyond the last stored block', async () => {
+    const { mempool } = await setUp({ folder: await newFolder() });
+    await stored(mempool, 0);
+    const locking = payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(alice, 1_000_000n, 3n)] });
+    await mempool.submit([locking]);
+    await stored(mempool, 1);
+    const early = payment({
+      from: alice,
+      inputs: [{ tHash: transactionHash(locking), n: 0 }],
+      outputs: [pay(bob, 1_000_000n)],
+    });
+    await expect(mempool.submit([early])).rejects.toMatchObject({ code: 'unknown_input' });
+  });
+
+  it('refuses with mempool_full beyond its bounds and admits nothing then (decision B14)', async () => {
+    const folder = await newFolder();
+    const { mempool } = await setUp({
+      folder,
+      mempool: {
+        pool: { maxTransactions: 1, maxBytes: 1_000_000 },
+        blocks: { instant: false, blockInterval: 3_600_000, proofWindow: 0, minMiners: 1, partitionSize: 1 },
+      },
+    });
+    await stored(mempool, 0);
+    await expect(mempool.submit([send(alice, 0, bob), send(bob, 1, alice)])).rejects.toMatchObject({
+      code: 'mempool_full',
+    });
+    expect(mempool.figures().waitingCount).toBe(0);
+    await mempool.submit([send(alice, 0, bob)]);
+    await expect(mempool.submit([send(bob, 1, alice)])).rejects.toMatchObject({ code: 'mempool_full' });
+  });
+
+  it('admits one of many that spend the same output at once (P4)', async () => {
+    const { mempool } = await setUp({ folder: await newFolder() });
+    await stored(mempool, 0);
+    const rivals = Array.from({ length: 20 }, (_, i) =>
+      payment({
+        from: alice,
+        inputs: [genesisOut(0)],
+        outputs: [pay(bob, BigInt(i)), pay(alice, 1_000_000n - BigInt(i))],
+      }),
+    );
+    const outcomes = await Promise.allSettled(rivals.map((tx) => mempool.submit([tx])));
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  });
+
+  it('answers mempool_unreachable while it is not up (decision V24)', async () => {
+    const { mempool, close } = await setUp({ folder: await newFolder() });
+    await close();
+    await expect(mempool.submit([])).rejects.toMatchObject({ code: 'mempool_unreachable' });
+    expect(() => mempool.supply()).toThrow('not up');
+  });
+});
+
+describe('creating items', () => {
+  const order = { spec: 'Create' as const, amount: 7n, metadata: 'about it' };
+  const signed = (from: Account) => ({
+    ...order,
+    scriptPublicKey: from.address,
+    publicKey: from.key.publicKey,
+    signature: sign(from.key.seed, assetSignable({ kind: 'item', amount: 7n, genesisHash: null, metadata: null })),
+  });
+
+  it('makes them known by the hash of their transaction (node.md §3.4)', async () => {
+    const { mempool } = await setUp({ folder: await newFolder() });
+    await stored(mempool, 0);
+    const created = await mempool.createItem(signed(alice));
+    expect(created).toMatchObject({ toAddress: alice.address, asset: { amount: 7n, genesisHash: created.txHash } });
+    await stored(mempool, 1);
+    expect(mempool.balances([alice.address]).items).toEqual(new Map([[created.txHash, 7n]]));
+  });
+
+  it('refuses a signature of somebody else (decision V28)', async () => {
+    const { mempool } = await setUp({ folder: await newFolder() });
+    await stored(mempool, 0);
+    await expect(mempool.createItem({ ...signed(alice), publicKey: bob.key.publicKey })).rejects.toMatchObject({
+      code: 'invalid_signature',
+    });
+  });
+
+  it('refuses metadata beyond 800 bytes', async () => {
+    const { mempool } = await setUp({ folder: await newFolder() });
+    await stored(mempool, 0);
+    await expect(mempool.createItem({ ...signed(alice), metadata: 'é'.repeat(401) })).rejects.toMatchObject({
+      code: 'transaction_rejected',
+    });
+  });
+});
+
+describe('making blocks', () => {
+  it('waits for the minimum number of miners before block 0', async () => {
+    const blocks = { instant: true, blockInterval: 0, proofWindow: 0, minMiners: 2, partitionSize: 10 };
+    const { mempool, bed, network } = await setUp({ folder: await newFolder(), mempool: { blocks } });
+    expect(mempool.figures()).toMatchObject({ height: -1, miners: 1 });
+    await addMiner(bed, network, 'm2');
+    await stored(mempool, 0);
+  });
+
+  it('makes no empty block while nothing happens, and a block as soon as something does', async () => {
+    const { mempool, bed, blocks } = await setUp({ folder: await newFolder() });
+    await stored(mempool, 0);
+    await bed.clock.advance(3_600_000);
+    expect(blocks).toHaveLength(1);
+  });
+
+  it('cuts at its interval, empty or not, when it is not instant', async () => {
+    const blocks = { instant: false, blockInterval: 10_000, proofWindow: 0, minMiners: 1, partitionSize: 10 };
+    const { mempool, bed } = await setUp({ folder: await newFolder(), mempool: { blocks } });
+    await stored(mempool, 0);
+    await bed.clock.advance(9_999);
+    expect(mempool.figures().height).toBe(0);
+    const next = stored(mempool, 1);
+    await bed.clock.advance(1);
+    await next;
+  });
+
+  it('closes when all who take part have proven, or when the window after the first proof is over', async () => {
+    const folder = await newFolder();
+    const { mempool, bed, network } = await setUp({ folder, miners: [] });
+    await addMiner(bed, network, 'silent', () => undefined);
+    // Block 0 goes to the silent miner; a second one joins and works on block 0 only if the first leaves.
+    const silent = [...network.links].find((link) => link.role === 'miner');
+    await addMiner(bed, network, 'busy');
+    expect(mempool.figures().height).toBe(-1);
+    silent?.close('test');
+    await stored(mempool, 0);
+    await addMiner(bed, network, 'late', () => undefined);
+    await mempool.submit([send(alice, 0, bob)]);
+    await expect.poll(() => mempool.figures().waitingCount).toBe(0);
+    expect(mempool.figures().height).toBe(0);
+    const closed = stored(mempool, 1);
+    await bed.clock.advance(500);
+    await closed;
+  });
+
+  it('refuses proofs that are weak, unpaid or late', async () => {
+    const { mempool, bed, network } = await setUp({ folder: await newFolder(), miners: [] });
+    const templates: { header: BlockHeader; reward: bigint }[] = [];
+    const link = await addMiner(bed, network, 'm1', (header, reward) => void templates.push({ header, reward }));
+    await expect.poll(() => templates).toHaveLength(1);
+    const [template] = templates;
+    if (template === undefined) throw new Error('no template');
+    const { nonce, coinbase } = mine(template.header, template.reward, alice);
+    const prove = async (blockNum: number, with_: Uint8Array, tx: Transaction): Promise<string> => {
+      const body = { block_num: blockNum, nonce: toHex(with_) };
+      const answer = await link.request('mining.proof', body, { attachment: encodeTransaction(tx) });
+      return (answer.body as { reason: string }).reason;
+    };
+    expect(await prove(1, nonce, coinbase)).toBe('Not block currently mined');
+    const greedy = mine(template.header, template.reward + 1n, alice);
+    expect(await prove(0, greedy.nonce, greedy.coinbase)).toContain('Coinbase transaction invalid');
+    expect(await prove(0, Buffer.from('00'), { ...coinbase, version: 7n })).toContain('Invalid PoW for block');
+    expect(await prove(0, nonce, coinbase)).toBe('');
+    await stored(mempool, 0);
+  });
+});
+
+describe('delivery to storage', () => {
+  it('keeps a closed block through restarts until a storage node has it, and goes on then', async () => {
+    const folder = await newFolder();
+    const first = await setUp({ folder, storage: false });
+    await expect.poll(() => first.mempool.figures().waitsFor).toContain('storage');
+    await first.close();
+    const second = await setUp({ folder });
+    await stored(second.mempool, 0);
+    expect(second.blocks).toHaveLength(1);
+    await second.mempool.submit([send(alice, 0, bob)]);
+    await stored(second.mempool, 1);
+  });
+
+  it('takes no word of a storage node that does not know the network secret', async () => {
+    const folder = await newFolder();
+    const { mempool, bed, network } = await setUp({ folder, storage: false });
+    const stranger = bed.node('stranger', { role: 'storage', secret: `not ${SECRET}` });
+    stranger.handle('block.deliver', (_link, { body }) => ({ type: 'block.stored', body }));
+    await stranger.start();
+    await expect(stranger.dial(network.address, { timeoutMs: 1_000 })).rejects.toMatchObject({
+      code: 'peer_unreachable',
+    });
+    expect(mempool.figures().height).toBe(-1);
+  });
+});
+
+describe('a restart', () => {
+  it('finds pool, statuses and digest again', async () => {
+    const folder = await newFolder();
+    const blocks = { instant: false, blockInterval: 3_600_000, proofWindow: 0, minMiners: 1, partitionSize: 1 };
+    const first = await setUp({ folder, mempool: { blocks } });
+    await stored(first.mempool, 0);
+    const tx = send(alice, 0, bob);
+    await first.mempool.submit([tx]);
+    const digest = first.mempool.digest();
+    await first.close();
+    const second = await setUp({ folder, mempool: { blocks }, miners: [], storage: false });
+    expect(second.mempool.digest()).toBe(digest);
+    const statuses = await second.mempool.statuses([transactionHash(tx)]);
+    expect(statuses.get(transactionHash(tx))).toMatchObject({ status: 'Pending' });
+  });
+});
+
+describe('wallets at the other end of a link', () => {
+  it('are answered and told of blocks', async () => {
+    const { mempool, bed, network } = await setUp({ folder: await newFolder() });
+    await stored(mempool, 0);
+    const user = bed.node('user', { role: 'user' });
+    const mined: number[] = [];
+    user.handle('block.mined', (_link, { body, attachment }) => {
+      expect(blockHash(decodeFullBlock(attachment).block.header)).toBe(body.hash);
+      mined.push(body.block_num);
+      return undefined;
+    });
+    await user.start();
+    const link = await user.dial(network.address, { timeoutMs: 5_000 });
+    const utxos = await link.request('utxos.get', { addresses: [alice.address] });
+    expect(utxos.body).toEqual({ block_num: 0 });
+    expect(decodeUtxos(utxos.attachment).map(([outPoint]) => outPoint)).toEqual([genesisOut(0)]);
+
+    const tx = send(alice, 0, bob);
+    const ok = await link.request('transactions.submit', {}, { attachment: encodeTransactions([tx]) });
+    expect(ok.body).toEqual({ accepted: true, code: '', detail: '' });
+    await stored(mempool, 1);
+    await expect.poll(() => mined).toEqual([1]);
+    const again = await link.request(
+      'transactions.submit',
+      {},
+      { attachment: encodeTransactions([send(alice, 0, alice)]) },
+    );
+    expect(again.body).toMatchObject({ accepted: false, code: 'unknown_input' });
+    const statuses = await link.request('statuses.get', { hashes: [transactionHash(tx), 'g00'] });
+    expect(statuses.body).toMatchObject({ statuses: [{ hash: transactionHash(tx), status: 'Confirmed' }] });
+  });
+
+  it('create items too', async () => {
+    const { mempool } = await setUp({ folder: await newFolder() });
+    await stored(mempool, 0);
+    const tx = createItemTransaction({ bNum: 0n, amount: 3n, spec: 'Default', metadata: null }, alice.key);
+    await mempool.submit([tx]);
+    await stored(mempool, 1);
+    expect(mempool.balances([alice.address]).items).toEqual(new Map([['default_genesis_hash', 3n]]));
+  });
+});
