@@ -157,6 +157,15 @@ describe('ASERT (node.md §2.3)', () => {
   });
 });
 
+describe('ASERT with more than twice the proofs expected (node.md §2.3, step 2)', () => {
+  it('counts the block number as time, however many proofs there are', () => {
+    const at = (winningProofs: bigint) => toHex(difficultyFor({ bNum: 430_003n, activationHeight: 3n, winningProofs }));
+    // 9,460,000 is twice what is expected; with 430,003 fewer the time is the block number by itself.
+    expect(at(14_000_000n)).toBe(at(9_460_000n - 430_003n));
+    expect(at(14_000_000n)).not.toBe(at(9_000_000n));
+  });
+});
+
 describe('rewards (node.md §2.5)', () => {
   it.each([
     [0n, 3_261_467_223n],
