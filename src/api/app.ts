@@ -6,27 +6,24 @@
 import type { IncomingMessage } from 'node:http';
 import cors from '@fastify/cors';
 import rateLimit from '@fastify/rate-limit';
-import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { errorMessage, type TesseraError } from '../lib/errors.js';
-import { stringifyExact } from '../lib/json.js';
+import Fastify, { type FastifyInstance } from 'fastify';
 import { createApiKeyGate } from './api-key.js';
 import { commonPlugin } from './common/plugin.js';
 import { answerClientError, limitConnections } from './connections.js';
 import { docsPlugin } from './docs.js';
-import { envelopePlugin, sendEnvelopeError } from './envelope/plugin.js';
+import { envelopePlugin } from './envelope/plugin.js';
+import { createErrorAnswers, type ErrorAnswers } from './error-answers.js';
 import { addJsonBodyParser } from './json.js';
 import { mempoolPlugin } from './mempool/plugin.js';
 import { minerPlugin } from './miner/plugin.js';
 import { walletPlugin } from './miner/wallet-plugin.js';
-import { createNotFound, isProblemPath } from './not-found.js';
 import { describeApi, openApiDocument } from './openapi.js';
 import type { Operation } from './operation.js';
 import { OPERATIONS } from './operations.js';
 import type { ApiModules, ApiOptions } from './options.js';
 import { createOverloadGuard } from './overload.js';
-import { PROBLEM_MEDIA_TYPE, problemHeaders, problemOf, publicError } from './problem.js';
 import { createRequestIds } from './request-id.js';
-import { createRequestLog, type RequestLog } from './request-log.js';
+import { createRequestLog } from './request-log.js';
 import { createRouter, type Router } from './route.js';
 import { storagePlugin } from './storage/plugin.js';
 import { toolingPlugin, userPlugin } from './user/plugin.js';
@@ -50,7 +47,6 @@ const CORS_RESPONSE_HEADERS = ['etag', 'retry-after', 'x-request-id'];
 export async function createApi(options: ApiOptions, modules: ApiModules): Promise<FastifyInstance> {
   const { api } = options;
   const keys = createApiKeyGate(api, OPERATIONS);
-  const app = createFastify(options, modules);
   const overload = createOverloadGuard(modules.clock);
   const log = createRequestLog(modules, modules.requestLines);
   const router = createRouter({
@@ -59,6 +55,8 @@ export async function createApi(options: ApiOptions, modules: ApiModules): Promi
     overload,
     validators: createValidators(api.limits),
   });
+  const errors = createErrorAnswers({ logger: modules.logger, log, router });
+  const app = createFastify(options, modules, errors);
 
   limitConnections(app.server, api.limits.connectionsPerAddress);
   addJsonBodyParser(app);
@@ -66,7 +64,7 @@ export async function createApi(options: ApiOptions, modules: ApiModules): Promi
     overload.stop();
     log.flush();
   });
-  app.setErrorHandler((error: FastifyError, request, reply) => answerError(error, request, reply, modules));
+  app.setErrorHandler(errors.onError);
   if (api.rateLimit.enabled) {
     await app.register(rateLimit, { global: true, max: api.rateLimit.perMinute, timeWindow: RATE_WINDOW_MS });
   }
@@ -80,20 +78,26 @@ export async function createApi(options: ApiOptions, modules: ApiModules): Promi
     });
   }
 
-  mountRoutes(app, options, modules, router);
+  mountRoutes(app, options, modules, router, errors);
   const { role } = options;
   await app.register(docsPlugin, {
     router,
     describe: (mounted: readonly Operation[]) => openApiDocument(mounted, { role, limits: api.limits }),
   });
   await app.after();
-  addNotFound(app, options, router, log);
+  app.setNotFoundHandler(api.rateLimit.enabled ? { preHandler: app.rateLimit() } : {}, errors.onNotFound);
   await app.ready();
   return app;
 }
 
 /** The plugins of each role: this table is what a role serves over HTTP. */
-function mountRoutes(app: FastifyInstance, options: ApiOptions, modules: ApiModules, router: Router): void {
+function mountRoutes(
+  app: FastifyInstance,
+  options: ApiOptions,
+  modules: ApiModules,
+  router: Router,
+  errors: ErrorAnswers,
+): void {
   const { role, api, envelope } = options;
   app.register(commonPlugin, {
     router,
@@ -112,12 +116,12 @@ function mountRoutes(app: FastifyInstance, options: ApiOptions, modules: ApiModu
       options: { ...envelope, batch: api.limits.batch },
       roles: { mempool: role === 'mempool', storage: role === 'storage' },
       modules,
-      onError: (error, shown, request) => logFault(error, shown, request, modules),
+      onError: errors.note,
     });
   }
 }
 
-function createFastify(options: ApiOptions, modules: ApiModules): FastifyInstance {
+function createFastify(options: ApiOptions, modules: ApiModules, errors: ErrorAnswers): FastifyInstance {
   const { limits } = options.api;
   const common = {
     logger: false,
@@ -131,8 +135,7 @@ function createFastify(options: ApiOptions, modules: ApiModules): FastifyInstanc
     rewriteUrl,
     clientErrorHandler: answerClientError,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
-    frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) =>
-      answerError(error, request, reply, modules),
+    frameworkErrors: errors.onError,
   } as const;
   const headersTimeout = limits.requestTimeoutMs;
   const app =
@@ -146,42 +149,4 @@ function createFastify(options: ApiOptions, modules: ApiModules): FastifyInstanc
 function rewriteUrl(request: IncomingMessage): string {
   const url = request.url ?? '/';
   return url.includes('%3') ? url.replaceAll(/%3[Aa]/g, ':') : url;
-}
-
-function addNotFound(app: FastifyInstance, options: ApiOptions, router: Router, log: RequestLog): void {
-  const notFound = createNotFound(router.mounted, OPERATIONS);
-  const limited = options.api.rateLimit.enabled ? { preHandler: app.rateLimit() } : {};
-  app.setNotFoundHandler(limited, (request, reply) => {
-    reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff');
-    const error = notFound(request.method, pathOf(request.url));
-    sendError(reply, error, pathOf(request.url));
-    log.add(request, reply, error.code);
-  });
-}
-
-function answerError(error: FastifyError, request: FastifyRequest, reply: FastifyReply, modules: ApiModules): void {
-  const shown = publicError(error);
-  logFault(error, shown, request, modules);
-  sendError(reply, shown, pathOf(request.url), request.routeOptions?.config?.operation?.id);
-}
-
-function sendError(reply: FastifyReply, error: TesseraError, path: string, operationId?: string): void {
-  if (!isProblemPath(path)) {
-    sendEnvelopeError(reply, error);
-    return;
-  }
-  const problem = problemOf(error, operationId);
-  reply.code(problem.status).headers(problemHeaders(error)).type(PROBLEM_MEDIA_TYPE).send(stringifyExact(problem));
-}
-
-/** What clients are not told goes to the log, with the id that they are told. */
-function logFault(error: unknown, shown: TesseraError, request: FastifyRequest, { logger }: ApiModules): void {
-  if (shown.code !== 'internal_error') return;
-  const stack = error instanceof Error ? error.stack : undefined;
-  logger.error({ request_id: request.id, error: errorMessage(error), stack }, 'request failed inside the node');
-}
-
-function pathOf(url: string): string {
-  const end = url.indexOf('?');
-  return end === -1 ? url : url.slice(0, end);
 }

@@ -31,6 +31,10 @@ const DESCRIPTION =
   'unless a field says display units; one display unit is 72,072,000 raw units. Integers are exact up to 2^64 - 1: read ' +
   'them with a parser that keeps them so. Errors of /v1 routes are problem documents (RFC 9457) with a `code` for programs.';
 
+const SECURITY_SCHEMES = {
+  api_key: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'A key of the operator of the node.' },
+};
+
 /** Plain JSON of a document or a part of it. */
 export type Json = null | boolean | number | bigint | string | readonly Json[] | { readonly [key: string]: Json };
 type JsonObject = { readonly [key: string]: Json };
@@ -70,9 +74,7 @@ export function openApiDocument(operations: readonly Operation[], { role, limits
     paths,
     components: {
       schemas: schemas.named(),
-      securitySchemes: {
-        api_key: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'A key of the operator of the node.' },
-      },
+      ...(operations.some(({ apiKey }) => apiKey) ? { securitySchemes: SECURITY_SCHEMES } : {}),
     },
   };
 }

@@ -54,8 +54,7 @@ export function createRouter({ log, keys, overload, validators }: RouterModules)
     return {
       config: { operation },
       onRequest(request, reply, done) {
-        reply.header('x-request-id', request.id);
-        reply.header('x-content-type-options', 'nosniff');
+        addCommonHeaders(request, reply);
         try {
           if (guarded) overload.check();
           if (operation.apiKey) {
@@ -97,6 +96,12 @@ export function createRouter({ log, keys, overload, validators }: RouterModules)
       });
     },
   };
+}
+
+/** What every answer has. */
+export function addCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
+  reply.header('x-request-id', request.id);
+  reply.header('x-content-type-options', 'nosniff');
 }
 
 function callerOf({ headers, socket }: FastifyRequest): Caller {

@@ -5,7 +5,7 @@
  */
 
 import type { TSchema } from '@sinclair/typebox';
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { Ajv2020 as Ajv, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import { TesseraError } from '../lib/errors.js';
 import type { ApiLimits } from './options.js';
 import { INT64_MAX, UINT64_MAX } from './schemas/scalars.js';
@@ -115,11 +115,11 @@ function rewrite(schema: JsonSchema, limits: Readonly<Record<string, number>>, r
   if (request && CHECKED_ELSEWHERE.has(String(schema.$id))) return {};
   const { type } = schema;
   const types = Array.isArray(type) ? type : [type];
-  if (types.includes('integer') && schema.format === 'int64') {
+  if (types.includes('integer') && (schema.format === 'int64' || schema.format === 'uint64')) {
     return {
       int64: {
         minimum: BigInt(Number(schema.minimum ?? -(2 ** 63))),
-        maximum: schema['x-range'] === 'uint64' ? UINT64_MAX : INT64_MAX,
+        maximum: schema.format === 'uint64' || schema['x-range'] === 'uint64' ? UINT64_MAX : INT64_MAX,
         nullable: types.includes('null'),
       },
     };

@@ -1,7 +1,7 @@
 /** Assets and outpoints as the API shows them. */
 
 import { type Static, Type } from '@sinclair/typebox';
-import { Amount, EXAMPLE_TX_HASH, Int32, Int64, Nullable, TransactionHash } from './scalars.js';
+import { Amount, EXAMPLE_TX_HASH, Int32, Int64, Nullable, TransactionHash, Uint64 } from './scalars.js';
 
 const TokenApiAsset = Type.Object(
   { kind: Type.Literal('token'), amount: Amount() },
@@ -39,14 +39,14 @@ export const ApiAsset = Type.Union([TokenApiAsset, ItemApiAsset], {
 export type ApiAsset = Static<typeof ApiAsset>;
 
 const TokenValue = Type.Object(
-  { Token: Amount() },
+  { Token: Uint64({ description: 'Raw token units.', examples: [1000] }) },
   { $id: 'TokenValue', description: 'Tokens, in the form of the chain.', examples: [{ Token: 1000 }] },
 );
 
 const ItemValue = Type.Object(
   {
     Item: Type.Object({
-      amount: Int64({ description: 'Number of items.' }),
+      amount: Uint64({ description: 'Number of items.' }),
       genesis_hash: Type.Optional(Nullable(Type.String())),
       metadata: Type.Optional(Nullable(Type.String())),
     }),

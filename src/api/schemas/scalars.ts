@@ -16,6 +16,11 @@ export function Int64(options: SchemaOptions = {}): TUnsafe<ExactInteger> {
   return Type.Unsafe<ExactInteger>({ type: 'integer', format: 'int64', minimum: 0, ...options });
 }
 
+/** A whole number of the chain: it goes up to 2^64 - 1. */
+export function Uint64(options: SchemaOptions = {}): TUnsafe<ExactInteger> {
+  return Type.Unsafe<ExactInteger>({ type: 'integer', format: 'uint64', minimum: 0, ...options });
+}
+
 /** An integer of 32 bits. */
 export function Int32(options: SchemaOptions = {}): TUnsafe<number> {
   return Type.Unsafe<number>({ type: 'integer', format: 'int32', ...options });

@@ -10,6 +10,7 @@ import {
   Nullable,
   QueryList,
   TransactionHash,
+  Uint64,
 } from './scalars.js';
 
 const EXAMPLE_HEADER = {
@@ -43,7 +44,7 @@ const pair = (first: object, second: object, description: string) =>
 export const BlockHeader = Type.Object(
   {
     version: Int64({ description: 'Version of the format.' }),
-    bits: Int64({ description: 'Unused by mining; kept for the hash.' }),
+    bits: Uint64({ description: 'Unused by mining; kept for the hash.' }),
     nonce_and_mining_tx_hash: pair(
       ByteArray('The nonce.'),
       TransactionHash(),
@@ -83,7 +84,7 @@ export const StoredTransactionData = Type.Object(
   {
     inputs: Type.Array(Type.Object({}, { additionalProperties: true })),
     outputs: Type.Array(Type.Object({}, { additionalProperties: true })),
-    version: Int64(),
+    version: Uint64(),
     fees: Type.Array(Type.Object({}, { additionalProperties: true })),
     druid_info: Type.Unsafe<object | null>({ type: ['object', 'null'] }),
   },

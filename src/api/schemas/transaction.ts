@@ -5,7 +5,7 @@
 
 import { type Static, Type } from '@sinclair/typebox';
 import { ApiAsset, AssetValue, OutPoint } from './asset.js';
-import { Address, EXAMPLE_ADDRESS, EXAMPLE_TX_HASH, Int64, MapOf, Nullable, TransactionHash } from './scalars.js';
+import { Address, EXAMPLE_ADDRESS, EXAMPLE_TX_HASH, MapOf, Nullable, TransactionHash, Uint64 } from './scalars.js';
 
 const EXAMPLE_SCRIPT = {
   Pay2PkH: {
@@ -42,7 +42,7 @@ export const PrettyStackEntry = Type.Union(
     Type.Object({ Op: Type.String({ description: 'Name of an opcode.', examples: ['OP_DUP'] }) }),
     Type.Object({ Signature: HexOrBytes('A signature of 64 bytes', 64) }),
     Type.Object({ PubKey: HexOrBytes('A public key of 32 bytes', 32) }),
-    Type.Object({ Num: Int64({ description: 'A number.' }) }),
+    Type.Object({ Num: Uint64({ description: 'A number.' }) }),
     Type.Object({ Bytes: HexOrBytes('A text') }),
   ],
   { $id: 'PrettyStackEntry', description: 'One entry of a script.', examples: [{ Op: 'OP_DUP' }] },
@@ -63,7 +63,7 @@ const Pay2PkH = Type.Object(
       }),
       public_key: Type.String({ pattern: '^[0-9a-fA-F]{64}$', description: 'ed25519 public key in hex.' }),
       address_version: Type.Optional(
-        Nullable(Type.Union([Int64(), Type.String()]), {
+        Nullable(Type.Union([Uint64(), Type.String()]), {
           description:
             'How the address comes from the key: null is the current form, 0 the short, 99999 the temporary.',
         }),
@@ -99,7 +99,7 @@ export const CreateTxIn = Type.Object(
 export const CreateTxOut = Type.Object(
   {
     value: AssetValue,
-    locktime: Int64({ description: 'Number of the first block in which it can be spent; 0 is at once.' }),
+    locktime: Uint64({ description: 'Number of the first block in which it can be spent; 0 is at once.' }),
     script_public_key: Type.Optional(Nullable(Address(), { description: 'Address that is paid.' })),
   },
   { $id: 'CreateTxOut', description: 'An output.', examples: [EXAMPLE_OUTPUT] },
@@ -128,7 +128,7 @@ const EXAMPLE_DRUID = {
 export const DruidInfo = Type.Object(
   {
     druid: Type.String({ description: 'Name of the trade.' }),
-    participants: Int64({ description: 'Number of transactions that belong together.' }),
+    participants: Uint64({ description: 'Number of transactions that belong together.' }),
     expectations: Type.Union([Type.Array(DruidExpectation), DruidExpectation], {
       description: 'What the other transactions must pay; one may stand without a list.',
     }),
@@ -145,7 +145,7 @@ export const CreateTransaction = Type.Object(
   {
     inputs: Type.Array(CreateTxIn),
     outputs: Type.Array(CreateTxOut),
-    version: Int64({ description: 'Version of the transaction; any number is accepted and kept.', examples: [2] }),
+    version: Uint64({ description: 'Version of the transaction; any number is accepted and kept.', examples: [2] }),
     fees: Type.Optional(Nullable(Type.Array(CreateTxOut), { description: 'Outputs that pay fees.' })),
     druid_info: Type.Optional(Nullable(DruidInfo)),
   },

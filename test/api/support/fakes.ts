@@ -71,7 +71,7 @@ export function transactionBody(amount: number | bigint = 1000): Record<string, 
   };
 }
 
-/** What the fakes were asked to change, in order. */
+/** The calls that the fakes have carried out, in order; those that threw are not among them. */
 export type Calls = { readonly name: string; readonly args: readonly unknown[] }[];
 
 function noted<T extends object>(calls: Calls, service: T): T {
@@ -80,8 +80,11 @@ function noted<T extends object>(calls: Calls, service: T): T {
       const member: unknown = Reflect.get(target, name);
       if (typeof member !== 'function') return member;
       return (...args: unknown[]) => {
-        calls.push({ name: String(name), args });
-        return member.apply(target, args);
+        const note = () => calls.push({ name: String(name), args });
+        const result: unknown = member.apply(target, args);
+        if (result instanceof Promise) result.then(note, () => undefined);
+        else note();
+        return result;
       };
     },
   });
@@ -90,6 +93,10 @@ function noted<T extends object>(calls: Calls, service: T): T {
 export function fakeMempool(calls: Calls = []): MempoolService {
   return noted<MempoolService>(calls, {
     async submit(transactions) {
+      for (const { outputs } of transactions) {
+        const tooMuch = outputs.some(({ value }) => value.amount > TOTAL_SUPPLY);
+        if (tooMuch) throw new TesseraError('transaction_rejected', 'The outputs are more than the inputs.');
+      }
       return transactions.map((transaction) => ({ hash: transactionHash(transaction), transaction }));
     },
     async createItem({ spec, amount, metadata, scriptPublicKey }) {

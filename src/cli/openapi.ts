@@ -1,0 +1,58 @@
+/** `tessera openapi`: writes the OpenAPI documents from the operations, or checks that the files are as they should be. */
+
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openApiFiles } from '../api/openapi-files.js';
+import type { Command, Output } from './command.js';
+
+const DEFAULT_FOLDER = 'openapi';
+
+export interface OpenApiFlags {
+  readonly folder: string;
+  /** Compare instead of writing. */
+  readonly check: boolean;
+}
+
+/** Resolves with 1 when `check` finds a file that differs, else with 0. */
+export async function openapiCommand({ folder, check }: OpenApiFlags, stdout: Output): Promise<number> {
+  const files = openApiFiles();
+  if (!check) {
+    await mkdir(folder, { recursive: true });
+    for (const { name, text } of files) await writeFile(join(folder, name), text);
+    stdout.write(`${files.length} documents written to ${folder}\n`);
+    return 0;
+  }
+  const stale: string[] = [];
+  for (const { name, text } of files) {
+    if ((await readOrEmpty(join(folder, name))) !== text) stale.push(name);
+  }
+  stdout.write(
+    stale.length === 0
+      ? `${files.length} documents are as they should be\n`
+      : `${stale.join(', ')} differ from the operations: run tessera openapi\n`,
+  );
+  return stale.length === 0 ? 0 : 1;
+}
+
+async function readOrEmpty(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch(() => '');
+}
+
+export const command: Command = {
+  spec: {
+    name: 'openapi',
+    summary: 'Writes the OpenAPI documents of the API',
+    description: ['Makes one document of the whole API and one for each role from the definitions of the operations.'],
+    flags: [
+      { name: 'out', value: 'FOLDER', description: 'Where the documents are. Default: openapi.' },
+      { name: 'check', description: 'Writes nothing; fails when a file differs.' },
+    ],
+    examples: [
+      { line: 'tessera openapi', does: 'Writes openapi/*.json.' },
+      { line: 'tessera openapi --check', does: 'Says whether they are up to date.' },
+    ],
+    exits: { 1: 'A file differs (--check).' },
+  },
+  run: (args, { stdout }) =>
+    openapiCommand({ folder: args.value('out') ?? DEFAULT_FOLDER, check: args.has('check') }, stdout),
+};

@@ -1,0 +1,29 @@
+/** The contract fuzz at its usual size; `npm run fuzz -- --runs N` runs any number. */
+
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createFuzzTarget, type FuzzTarget, requestArbitrary } from './support/fuzz.js';
+
+const RUNS = 12_000;
+
+let target: FuzzTarget;
+beforeAll(async () => {
+  target = await createFuzzTarget();
+});
+afterAll(() => target.close());
+
+describe('contract fuzz', () => {
+  it(`answers ${RUNS} whole and broken requests as documented`, { timeout: 300_000 }, async () => {
+    const statuses = new Set<number>();
+    await fc.assert(
+      fc.asyncProperty(requestArbitrary(), async (request) => {
+        statuses.add(await target.check(request));
+      }),
+      { numRuns: RUNS },
+    );
+    // The requests reach everything: successes of every kind, and refusals of every kind.
+    for (const status of [200, 201, 202, 204, 304, 400, 401, 404, 405, 415, 422, 500]) {
+      expect(statuses).toContain(status);
+    }
+  });
+});
