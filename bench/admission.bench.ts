@@ -14,9 +14,9 @@ import { load, once, requestBytes } from './load.js';
 import { benchGenesis, benchPayments } from './payments.js';
 import { printRow, printSection } from './report.js';
 
-const SINGLES = 40_000;
-const BATCHED = 60_000;
-const WARM_UP = 4_000;
+const SINGLES = 20_000;
+const BATCHED = 30_000;
+const WARM_UP = 2_000;
 const BATCH = 100;
 const CONNECTIONS = 64;
 const VERIFY_THREADS = 1;

@@ -18,11 +18,12 @@ import {
 } from '../chain/validation.js';
 import { type Clock, unixSeconds } from '../lib/clock.js';
 import { createDeferred, type Deferred } from '../lib/deferred.js';
-import { type ErrorCode, TesseraError } from '../lib/errors.js';
+import { type ErrorCode, isTesseraError, TesseraError } from '../lib/errors.js';
 import { type CandidateTx, type GroupOutcome, type Refusal, RULES } from './admit.js';
 import type { Applier } from './applier.js';
+import type { MempoolObserver } from './observer.js';
 import type { SubmittedTransaction } from './service.js';
-import type { MempoolState } from './state.js';
+import type { MempoolState, RejectedTx } from './state.js';
 import type { Statuses } from './statuses.js';
 import type { Verifier } from './verifier.js';
 
@@ -56,9 +57,12 @@ export function createAdmission(
     readonly statuses: Statuses;
     readonly verifier: Verifier;
     readonly clock: Clock;
+    readonly observer?: MempoolObserver | undefined;
+    /** Told of each transaction that is refused. */
+    readonly refused?: (rejected: RejectedTx) => void;
   },
 ): Admission {
-  const { state, applier, statuses, verifier, clock } = modules;
+  const { state, applier, statuses, verifier, clock, observer, refused } = modules;
   let queue: Group[] = [];
   /** Admitted by the checks, not applied yet: counted against the bounds of the pool. */
   const underWay = { count: 0, bytes: 0 };
@@ -152,6 +156,7 @@ export function createAdmission(
   async function reject(refusal: Refusal): Promise<never> {
     const { code, hash, rule } = refusal;
     await statuses.refuse(hash, rule);
+    refused?.({ hash, rule });
     throw new TesseraError(code, `transaction ${hash} is refused: ${rule}`, { details: { hash, rule } });
   }
 
@@ -209,13 +214,20 @@ export function createAdmission(
 
   return {
     async submit(transactions) {
-      const candidates = transactions.map((tx): CandidateTx => {
-        const bytes = encodeTransaction(tx);
-        return { hash: transactionHashOfBytes(bytes), bytes, tx };
-      });
-      const fresh = await checkAll(candidates);
-      if (fresh.length > 0) await admit(fresh);
-      return candidates.map(({ hash, tx }) => ({ hash, transaction: tx }));
+      const observed = observer?.submission();
+      try {
+        const candidates = transactions.map((tx): CandidateTx => {
+          const bytes = encodeTransaction(tx);
+          return { hash: transactionHashOfBytes(bytes), bytes, tx };
+        });
+        const fresh = await checkAll(candidates);
+        if (fresh.length > 0) await admit(fresh);
+        observed?.admitted(fresh.length, candidates.length - fresh.length);
+        return candidates.map(({ hash, tx }) => ({ hash, transaction: tx }));
+      } catch (error) {
+        observed?.refused(isTesseraError(error) ? error.code : 'internal_error');
+        throw error;
+      }
     },
   };
 }

@@ -53,6 +53,8 @@ export interface AdmitterChain {
   nextArrival(): number;
   /** Statuses of these transactions were written: forget them together. */
   rememberStatuses(hashes: readonly string[], time: number, batch: KvBatch): void;
+  /** Notes a waiting transaction that was taken out, for whoever tells of it. */
+  noteRejected(hash: string, rule: string): void;
 }
 
 export interface Admitter {
@@ -125,6 +127,7 @@ export function createAdmitter(
     for (const tx of set.members) {
       batch.del(keys.held(tx.arrival));
       batch.put(keys.status(tx.hash), encodeStatus({ status: 'Rejected', timestamp: tx.time, additionalInfo: rule }));
+      chain.noteRejected(tx.hash, rule);
     }
     chain.rememberStatuses(
       set.members.map((tx) => tx.hash),

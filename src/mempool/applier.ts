@@ -15,14 +15,22 @@ import { TesseraError } from '../lib/errors.js';
 import { createSignal, type Signal } from '../lib/signal.js';
 import type { CandidateTx, GroupOutcome } from './admit.js';
 import { type Command, decodeCommand, encodeCommand } from './commands.js';
+import type { MempoolObserver } from './observer.js';
 import { keys } from './records.js';
 import type { Round } from './round.js';
-import type { MempoolState } from './state.js';
+import type { MempoolState, RejectedTx } from './state.js';
 
 /** Blocks between two compactions of the journal. */
 const COMPACT_EVERY = 64;
 /** Commands that the journal keeps behind the state when it is compacted. */
 const KEEP_COMMANDS = 10_000;
+
+/** From the command that the state stood at when it was read, to the journal's head at that time. */
+interface Replay {
+  readonly from: number;
+  readonly seq: number;
+  readonly done: Deferred<void>;
+}
 
 interface Outcomes {
   readonly transactions: readonly GroupOutcome[];
@@ -44,6 +52,10 @@ export interface Applier {
   ): Promise<CommandOutcome<K>>;
   /** After each batch of commands that changed the state. */
   readonly applied: Signal<void>;
+  /** Hashes of transactions that entered the pool. */
+  readonly admitted: Signal<readonly string[]>;
+  /** A transaction that waited for others and was taken out by a rule. */
+  readonly rejected: Signal<RejectedTx>;
   /** Each block that storage has confirmed, in order. */
   readonly confirmed: Signal<Round>;
   /** Rejects when the state can no longer be trusted; the node must stop. */
@@ -57,10 +69,13 @@ export interface ApplierModules {
   readonly state: MempoolState;
   /** Computes the unicorn of a seed; slow for production parameters, so it may run elsewhere. */
   readonly unicorn: (seed: bigint) => Promise<Unicorn> | Unicorn;
+  readonly observer?: MempoolObserver | undefined;
 }
 
-export function createApplier({ journal, kv, state, unicorn }: ApplierModules): Applier {
+export function createApplier({ journal, kv, state, unicorn, observer }: ApplierModules): Applier {
   const applied = createSignal<void>();
+  const admitted = createSignal<readonly string[]>();
+  const rejected = createSignal<RejectedTx>();
   const confirmed = createSignal<Round>();
   const failure = createDeferred<never>();
   failure.promise.catch(() => undefined);
@@ -69,8 +84,9 @@ export function createApplier({ journal, kv, state, unicorn }: ApplierModules): 
   const outcomes = new Map<number, unknown>();
   const waiters = new Map<number, Deferred<unknown>>();
   let appending = 0;
-  let reached: { readonly seq: number; readonly done: Deferred<void> } | undefined;
+  let reached: Replay | undefined;
   let subscription: Subscription | undefined;
+  let entered = new Set<string>();
   let broken: unknown;
 
   async function deliver(entries: readonly JournalEntry[]): Promise<void> {
@@ -90,9 +106,10 @@ export function createApplier({ journal, kv, state, unicorn }: ApplierModules): 
     const last = entries.at(-1)?.seq ?? state.seq;
     if (batch.size > 0 || state.seq !== last) await write(batch, last);
     for (const { seq, outcome } of done) settle(seq, outcome);
+    tell();
     for (const round of stored) confirmed.emit(round);
     applied.emit();
-    if (reached !== undefined && last >= reached.seq) reached.done.resolve();
+    if (reached !== undefined) observeReplay(reached, last);
     if (stored.some((round) => round.height % COMPACT_EVERY === 0)) await compact();
   }
 
@@ -100,7 +117,11 @@ export function createApplier({ journal, kv, state, unicorn }: ApplierModules): 
     switch (command.kind) {
       case 'transactions': {
         const groups = known.get(payload) ?? command.groups.map((group) => group.map(toCandidate));
-        return state.admit(groups, command.time, await knownCreates(groups), batch);
+        const outcomes = state.admit(groups, command.time, await knownCreates(groups), batch);
+        for (const [i, group] of groups.entries()) {
+          if (outcomes[i] === null) for (const { hash } of group) entered.add(hash);
+        }
+        return outcomes;
       }
       case 'cut-block': {
         const plan = state.planCut();
@@ -111,9 +132,27 @@ export function createApplier({ journal, kv, state, unicorn }: ApplierModules): 
         return state.addProof(command, batch);
       case 'close-block':
         return state.closeBlock(command, batch);
-      case 'block-stored':
-        return state.blockStored(command, batch);
+      case 'block-stored': {
+        const done = observer?.applyingBlock();
+        const round = state.blockStored(command, batch);
+        done?.();
+        return round;
+      }
     }
+  }
+
+  /** Tells of the transactions that the last commands let in and took out. */
+  function tell(): void {
+    if (entered.size > 0) {
+      admitted.emit([...entered]);
+      entered = new Set();
+    }
+    for (const one of state.takeRejected()) rejected.emit(one);
+  }
+
+  function observeReplay(replay: Replay, last: number): void {
+    if (last < replay.seq) observer?.replaying(last - replay.from, replay.seq - replay.from);
+    else replay.done.resolve();
   }
 
   async function knownCreates(groups: readonly (readonly CandidateTx[])[]): Promise<(hash: string) => boolean> {
@@ -157,6 +196,8 @@ export function createApplier({ journal, kv, state, unicorn }: ApplierModules): 
 
   return {
     applied,
+    admitted,
+    rejected,
     confirmed,
     failed: failure.promise,
     async start() {
@@ -167,7 +208,7 @@ export function createApplier({ journal, kv, state, unicorn }: ApplierModules): 
         );
       }
       const done = createDeferred<void>();
-      reached = { seq: journal.head, done };
+      reached = { from: state.seq, seq: journal.head, done };
       if (journal.head === state.seq) done.resolve();
       subscription = journal.subscribe(state.seq + 1, deliver, fail);
       await done.promise;

@@ -15,6 +15,7 @@ import { errorMessage } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
 import type { Link, Message, PeerNetwork, Reply } from '../peers/network.js';
 import type { Applier } from './applier.js';
+import type { MempoolObserver } from './observer.js';
 import type { Round } from './round.js';
 import type { MempoolState } from './state.js';
 
@@ -38,6 +39,8 @@ export interface BlockMaker {
   stop(): void;
 }
 
+const MS_PER_SECOND = 1_000;
+
 const REFUSED = {
   round: 'Not block currently mined',
   coinbase: 'Coinbase transaction invalid',
@@ -53,9 +56,10 @@ export function createBlockMaker(
     readonly network: PeerNetwork;
     readonly clock: Clock;
     readonly logger: Logger;
+    readonly observer?: MempoolObserver | undefined;
   },
 ): BlockMaker {
-  const { state, applier, network, clock, logger } = modules;
+  const { state, applier, network, clock, logger, observer } = modules;
   /** Linked miners that asked to take part, by node key, in the order they came. */
   const joined = new Map<string, Link>();
   /** Who has got the template of the round under way. */
@@ -115,6 +119,7 @@ export function createBlockMaker(
       miners: [...joined.keys()],
     });
     if (round === null) return;
+    observer?.templateCut(round.transactions.length, (clock.monotonic() - started) / MS_PER_SECOND);
     logger.info(
       { height: round.height, transactions: round.transactions.length, ms: Math.round(clock.monotonic() - started) },
       `block ${round.height} cut with ${round.transactions.length} transactions`,
@@ -132,6 +137,7 @@ export function createBlockMaker(
     if (toldHeight !== round.height) {
       told = new Set();
       toldHeight = round.height;
+      observer?.templateSent(round.height);
       windowOver = false;
       windowTimer?.cancel();
       windowTimer = undefined;
@@ -158,11 +164,13 @@ export function createBlockMaker(
     const closed = await applier.submit<'close-block'>({ kind: 'close-block', height: round.height });
     if (closed === null) return;
     for (const miner of told) joined.get(miner)?.send('mining.stop', { block_num: round.height });
+    observer?.blockClosed(round.height);
     logger.info({ height: round.height, proofs: closed.proofs.length }, `block ${round.height} closed`);
   }
 
   async function onProof(link: Link, message: Message<'mining.proof'>): Promise<Reply> {
     const reason = await takeProof(link, message);
+    observer?.proofJudged(message.body.block_num, reason === '');
     if (reason !== '') logger.warn({ miner: link.nodeKey, reason }, 'proof refused');
     return { type: 'mining.verdict', body: { accepted: reason === '', reason } };
   }

@@ -23,9 +23,10 @@ import { type BlockMaker, type BlockMakerOptions, createBlockMaker } from './blo
 import { createDelivery, type Delivery } from './delivery.js';
 import { createGateway, type Gateway } from './gateway.js';
 import { loadMempoolState } from './load.js';
+import type { MempoolObserver } from './observer.js';
 import { closedHash } from './round.js';
 import type { Balances, Holding, ItemCreation, MempoolService } from './service.js';
-import type { MempoolState, StateRules } from './state.js';
+import type { MempoolState, RejectedTx, StateRules } from './state.js';
 import { createStatuses, type Statuses, type StatusesOptions } from './statuses.js';
 import { createVerifier, type Verifier } from './verifier.js';
 
@@ -46,6 +47,15 @@ export interface MempoolModules {
   readonly random: Random;
   readonly logger: Logger;
   readonly unicorn: (seed: bigint) => Promise<Unicorn> | Unicorn;
+  readonly observer?: MempoolObserver | undefined;
+}
+
+/** A block that storage has confirmed. */
+export interface ConfirmedBlock {
+  readonly height: number;
+  readonly hash: string;
+  /** Hashes of its transactions, the mining transaction left out. */
+  readonly transactions: readonly string[];
 }
 
 /** Numbers for metrics and health. */
@@ -56,6 +66,9 @@ export interface MempoolFigures {
   readonly utxos: number;
   readonly utxoBytes: number;
   readonly miners: number;
+  readonly druidSets: number;
+  /** Signature and script checks run so far, by where. */
+  readonly checks: { readonly worker: number; readonly main: number };
   /** Number of the last command applied. */
   readonly seq: number;
   /** What the chain waits for; empty when nothing is wrong. */
@@ -68,7 +81,11 @@ export interface Mempool extends MempoolService {
   stop(): Promise<void>;
   /** Rejects when the mempool must not go on. */
   readonly failed: Promise<never>;
-  readonly blockConfirmed: Signal<{ readonly height: number; readonly hash: string; readonly transactions: number }>;
+  readonly blockConfirmed: Signal<ConfirmedBlock>;
+  /** Hashes of transactions that entered the pool. */
+  readonly transactionsAdmitted: Signal<readonly string[]>;
+  /** A transaction that a rule refuses, at once or after it has waited for others. */
+  readonly transactionRejected: Signal<RejectedTx>;
   figures(): MempoolFigures;
   /** Digest of the whole state, equal on replicas that have applied the same commands. */
   digest(): string;
@@ -86,8 +103,10 @@ interface Parts {
 }
 
 export function createMempool(options: MempoolOptions, modules: MempoolModules): Mempool {
-  const { logger, network } = modules;
-  const blockConfirmed = createSignal<{ height: number; hash: string; transactions: number }>();
+  const { logger, network, observer } = modules;
+  const blockConfirmed = createSignal<ConfirmedBlock>();
+  const transactionsAdmitted = createSignal<readonly string[]>();
+  const transactionRejected = createSignal<RejectedTx>();
   let failMempool: (error: unknown) => void = () => undefined;
   const failed = new Promise<never>((_, reject) => {
     failMempool = reject;
@@ -102,13 +121,22 @@ export function createMempool(options: MempoolOptions, modules: MempoolModules):
 
   async function build(): Promise<Parts> {
     const salt = Buffer.from(modules.random.bytes(4)).readUInt32LE();
-    const onProgress = (outputs: number): void => logger.debug({ outputs }, 'reading unspent outputs');
+    const onProgress = (outputs: number): void => observer?.loading(outputs);
     const state = await loadMempoolState(modules.kv, options.rules, { salt, onProgress });
     const applier = createApplier({ ...modules, state });
     await applier.start();
+    applier.admitted.on(transactionsAdmitted.emit);
+    applier.rejected.on(transactionRejected.emit);
     const statuses = createStatuses(options.statuses, { ...modules, state });
     const verifier = createVerifier({ threads: options.verifyThreads });
-    const admission = createAdmission(options.pool, { ...modules, state, applier, statuses, verifier });
+    const admission = createAdmission(options.pool, {
+      ...modules,
+      state,
+      applier,
+      statuses,
+      verifier,
+      refused: transactionRejected.emit,
+    });
     const maker = createBlockMaker(options.blocks, { ...modules, state, applier });
     const delivery = createDelivery({ ...modules, state, applier });
     const gateway = createGateway({ ...modules, state, applier, statuses, admission });
@@ -116,7 +144,7 @@ export function createMempool(options: MempoolOptions, modules: MempoolModules):
     applier.confirmed.on((round) => {
       const hash = closedHash(round);
       logger.info({ height: round.height, hash }, `block ${round.height} stored`);
-      blockConfirmed.emit({ height: round.height, hash, transactions: round.transactions.length });
+      blockConfirmed.emit({ height: round.height, hash, transactions: round.transactions.map((tx) => tx.hash) });
     });
     return { state, applier, statuses, verifier, admission, maker, delivery, gateway };
   }
@@ -156,6 +184,8 @@ export function createMempool(options: MempoolOptions, modules: MempoolModules):
   return {
     failed,
     blockConfirmed,
+    transactionsAdmitted,
+    transactionRejected,
     async start() {
       parts = await build();
       parts.gateway.start();
@@ -200,7 +230,7 @@ export function createMempool(options: MempoolOptions, modules: MempoolModules):
     statuses: async (hashes) => up().statuses.get(hashes),
     figures() {
       const running = up();
-      const { state, maker } = running;
+      const { state, maker, verifier } = running;
       return {
         height: state.head.height,
         waitingCount: state.waiting.count,
@@ -208,6 +238,8 @@ export function createMempool(options: MempoolOptions, modules: MempoolModules):
         utxos: state.utxos.size,
         utxoBytes: state.utxos.bytes,
         miners: maker.miners.length,
+        druidSets: state.waiting.druidSets,
+        checks: verifier.ran,
         seq: state.seq,
         waitsFor: waitsFor(running),
       };

@@ -89,6 +89,8 @@ export interface DruidSet {
 
 export interface DruidPool {
   readonly count: number;
+  /** Sets that wait for a member. */
+  readonly sets: number;
   readonly bytes: number;
   readonly digest: SetDigest;
   /** The set that a waiting transaction belongs to. */
@@ -109,6 +111,9 @@ export function createDruidPool(): DruidPool {
   return {
     get count() {
       return druids.size;
+    },
+    get sets() {
+      return sets.size;
     },
     get bytes() {
       return bytes;

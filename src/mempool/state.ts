@@ -42,7 +42,7 @@ export interface MempoolState {
   /** Transactions that are ready for a block. */
   readonly ready: number;
   /** Everything that waits, DRUID halves included. */
-  readonly waiting: { readonly count: number; readonly bytes: number };
+  readonly waiting: { readonly count: number; readonly bytes: number; readonly druidSets: number };
   /** The pool's or the round's copy of a transaction that is not stored yet. */
   pending(hash: string): { readonly time: number; readonly info: string; readonly bytes: Uint8Array } | undefined;
   digest(): string;
@@ -63,8 +63,16 @@ export interface MempoolState {
   closeBlock(command: CloseBlockCommand, batch: KvBatch): Round | null;
   /** The round that is finished by it, or null when it is not about the closed block. */
   blockStored(command: BlockStoredCommand, batch: KvBatch): Round | null;
+  /** Waiting transactions that were rejected since the last call, with the rule. */
+  takeRejected(): readonly RejectedTx[];
   /** Writes the head with the number of the last command applied; the last step of every batch. */
   seal(seq: number, batch: KvBatch): void;
+}
+
+/** A waiting transaction that a rule has taken out. */
+export interface RejectedTx {
+  readonly hash: string;
+  readonly rule: string;
 }
 
 /** What a state is made of when it is read from disk; `load.ts` fills it. */
@@ -98,6 +106,7 @@ export function createMempoolState(rules: StateRules, contents?: StateContents):
   let roundHashes = new Map(round?.transactions.map((tx) => [tx.hash, tx]));
   /** Groups of statuses written so far with the current head; part of their expiry key. */
   let statusGroups = 0;
+  let rejected: RejectedTx[] = [];
 
   const admitter = createAdmitter(
     {
@@ -107,6 +116,7 @@ export function createMempoolState(rules: StateRules, contents?: StateContents):
       isPending,
       nextArrival: () => ++arrivals,
       rememberStatuses,
+      noteRejected: (hash, rule) => rejected.push({ hash, rule }),
     },
     { utxos, pool, druids },
   );
@@ -180,7 +190,7 @@ export function createMempoolState(rules: StateRules, contents?: StateContents):
       return pool.count;
     },
     get waiting() {
-      return { count: pool.count + druids.count, bytes: pool.bytes + druids.bytes };
+      return { count: pool.count + druids.count, bytes: pool.bytes + druids.bytes, druidSets: druids.sets };
     },
 
     pending(hash) {
@@ -275,6 +285,12 @@ export function createMempoolState(rules: StateRules, contents?: StateContents):
       };
       setRound(null, batch);
       return done;
+    },
+
+    takeRejected() {
+      const taken = rejected;
+      rejected = [];
+      return taken;
     },
 
     seal(appliedSeq, batch) {
