@@ -35,11 +35,21 @@ export interface LocalJournalOptions {
   readonly kv: Kv;
   /** Bytes of recent entries kept in memory; 8 MiB by default. */
   readonly tailBytes?: number;
+  readonly observer?: JournalObserver | undefined;
+}
+
+/** Told of what is written, for whoever measures it. */
+export interface JournalObserver {
+  /** An entry is appended; call the result when it is durable. */
+  appending(): () => void;
+  /** So many entries have shared one sync. */
+  committed(entries: number): void;
 }
 
 interface Append {
   readonly payload: Uint8Array;
   readonly done: Deferred<number>;
+  readonly observed: (() => void) | undefined;
 }
 
 interface Subscriber {
@@ -52,7 +62,7 @@ interface Subscriber {
 
 /** Opens the journal in `kv`. Throws `data_corrupt` when entries are missing in the middle of it. */
 export async function createLocalJournal(options: LocalJournalOptions): Promise<Journal> {
-  const { kv, tailBytes = DEFAULT_TAIL_BYTES } = options;
+  const { kv, tailBytes = DEFAULT_TAIL_BYTES, observer } = options;
   const found = await readBounds(kv);
   let { base, head, first } = found;
 
@@ -77,7 +87,7 @@ export async function createLocalJournal(options: LocalJournalOptions): Promise<
       );
     }
     const done = createDeferred<number>();
-    waiting.push({ payload, done });
+    waiting.push({ payload, done, observed: observer?.appending() });
     waitingBytes += payload.length;
     committing ??= commitAll();
     return done.promise;
@@ -117,7 +127,9 @@ export async function createLocalJournal(options: LocalJournalOptions): Promise<
     }
     head += entries.length;
     if (subscribers.size > 0) tail.push(entries);
-    group.forEach(({ done }, i) => {
+    observer?.committed(group.length);
+    group.forEach(({ done, observed }, i) => {
+      observed?.();
       done.resolve(entries[i]?.seq ?? head);
     });
     for (const subscriber of subscribers) subscriber.wake();

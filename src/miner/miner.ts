@@ -39,6 +39,16 @@ export interface Miner extends MinerService {
   readonly proofAccepted: Signal<AcceptedProof>;
   /** Threads that live. */
   readonly threads: number;
+  figures(): MinerFigures;
+}
+
+/** Counts since the start. */
+export interface MinerFigures {
+  /** Nonces tried. */
+  readonly hashes: number;
+  /** Proofs that the mempool took, and those it refused. */
+  readonly accepted: number;
+  readonly refused: number;
 }
 
 /** Milliseconds until something that failed is tried again: joining, asking for an address, handing in a proof. */
@@ -81,6 +91,7 @@ export function createMiner(options: MinerOptions, modules: MinerModules): Miner
   const unsubscribe: (() => void)[] = [];
   let work: Work | undefined;
   let running = false;
+  const proofs = { accepted: 0, refused: 0 };
 
   const later = (run: () => void): void => {
     const timer = clock.after(RETRY_MS, () => {
@@ -120,6 +131,7 @@ export function createMiner(options: MinerOptions, modules: MinerModules): Miner
     const verdict = verdictOf(answer);
     // Meanwhile another template may have come; this one was accepted all the same.
     mine.state = 'idle';
+    proofs[verdict.accepted ? 'accepted' : 'refused'] += 1;
     if (!verdict.accepted) {
       logger.warn({ blockNum: mine.blockNum }, `the proof was refused: ${verdict.reason}`);
       return;
@@ -203,6 +215,7 @@ export function createMiner(options: MinerOptions, modules: MinerModules): Miner
     get threads() {
       return pool.threads;
     },
+    figures: () => ({ hashes: pool.hashes, ...proofs }),
     currentBlock: () => (work ? { header: work.header, reward: work.reward } : null),
     async start() {
       await pool.start();

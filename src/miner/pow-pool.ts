@@ -23,6 +23,8 @@ export interface PowPool {
   stop(): Promise<void>;
   /** Threads that live. */
   readonly threads: number;
+  /** Nonces tried so far. */
+  readonly hashes: number;
 }
 
 /** Milliseconds until a thread that died is replaced. */
@@ -38,6 +40,7 @@ export function createPowPool(
   const count = Math.min(options.threads, MAX_RANGES);
   const currentJob = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
   const flag = new Int32Array(currentJob);
+  const hashes = new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT);
   const workers = new Set<Worker>();
   const replacements = new Set<Timer>();
   let task: PowTask | undefined;
@@ -63,7 +66,7 @@ export function createPowPool(
 
   const spawn = async (range: number): Promise<void> => {
     const ready = createDeferred<void>();
-    const workerData: PowWorkerData = { currentJob, range };
+    const workerData: PowWorkerData = { currentJob, range, hashes };
     const worker = new Worker(workerUrl(import.meta.url, './pow-worker.js'), { workerData, execArgv: [] });
     let reason = 'it exited';
     let isReady = false;
@@ -117,6 +120,9 @@ export function createPowPool(
     stop,
     get threads() {
       return workers.size;
+    },
+    get hashes() {
+      return Number(Atomics.load(new BigInt64Array(hashes), 0));
     },
   };
 }

@@ -12,6 +12,8 @@ export interface PowWorkerData {
   readonly currentJob: SharedArrayBuffer;
   /** The part of the nonces that is this thread's own. */
   readonly range: number;
+  /** One BigInt64 that all threads share: nonces tried. */
+  readonly hashes: SharedArrayBuffer;
 }
 
 export interface PowTask {
@@ -25,11 +27,21 @@ export type PowReport = { readonly ready: true } | { readonly job: number; reado
 
 if (parentPort) {
   const port = parentPort;
-  const { currentJob, range } = workerData as PowWorkerData;
+  const { currentJob, range, hashes: counter } = workerData as PowWorkerData;
   const flag = new Int32Array(currentJob);
+  const tried = new BigInt64Array(counter);
   const search = await createNonceSearcher();
   port.on('message', ({ job, search: what }: PowTask) => {
-    const { nonce } = search(what, range, () => Atomics.load(flag, 0) !== job);
+    let counted = 0;
+    const count = (hashes: number): void => {
+      Atomics.add(tried, 0, BigInt(hashes - counted));
+      counted = hashes;
+    };
+    const { nonce, hashes } = search(what, range, (done) => {
+      count(done);
+      return Atomics.load(flag, 0) !== job;
+    });
+    count(hashes);
     if (nonce) port.postMessage({ job, nonce } satisfies PowReport);
   });
   port.postMessage({ ready: true } satisfies PowReport);

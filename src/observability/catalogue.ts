@@ -47,14 +47,17 @@ export const METRICS = {
   tessera_mempool_druid_sets: gauge('DRUID sets that wait for a member.'),
   tessera_mempool_unspent_outputs: gauge('Outputs that can still be spent.'),
   tessera_mempool_admissions_total: counter(
-    'Transactions by verdict: admitted, known, or the code of the refusal.',
+    'Transactions by verdict: admitted, known, or the code of the refusal, which counts once for a whole list.',
     'verdict',
   ),
   tessera_mempool_admission_duration_seconds: histogram('From a decoded submission to its durable verdict.', FAST),
-  tessera_mempool_signature_checks_total: counter('Signature checks by where they ran.', 'place'),
+  tessera_mempool_signature_checks_total: counter(
+    'Signature and script checks by where they ran: worker or main.',
+    'place',
+  ),
   tessera_mempool_template_duration_seconds: histogram('Cutting a block template.', FAST),
   tessera_mempool_template_transactions: gauge('Transactions in the last block template.'),
-  tessera_mempool_proofs_total: counter('Proofs of work received, by verdict.', 'verdict'),
+  tessera_mempool_proofs_total: counter('Proofs of work received, by verdict: accepted or refused.', 'verdict'),
   tessera_mempool_proof_wait_seconds: histogram('From a template sent to its first valid proof.', SLOW),
   tessera_mempool_block_apply_duration_seconds: histogram('Applying a closed block to the state.', FAST),
   tessera_mempool_block_confirm_seconds: histogram(
@@ -73,11 +76,15 @@ export const METRICS = {
 
   // Miner
   tessera_miner_hashes_total: counter('Nonces tried.'),
-  tessera_miner_proofs_total: counter('Proofs sent, by verdict of the mempool.', 'verdict'),
+  tessera_miner_proofs_total: counter('Proofs sent, by verdict of the mempool: accepted or refused.', 'verdict'),
 
   // Peers
   tessera_peers_links: gauge('Open links by the role of the peer.', 'role'),
-  tessera_peers_messages_total: counter('Messages by direction (in, out) and type.', 'direction', 'type'),
+  tessera_peers_messages_total: counter(
+    'Messages by direction (in, out) and type; control stands for pings and farewells.',
+    'direction',
+    'type',
+  ),
   tessera_peers_bytes_total: counter('Bytes of messages by direction (in, out).', 'direction'),
   tessera_peers_dial_failures_total: counter('Links that could not be opened.'),
   tessera_peers_violations_total: counter('Links closed because the peer broke the protocol.'),

@@ -37,6 +37,15 @@ export interface LinkOptions {
   onDown(reason: string): void;
 }
 
+/** Told of the traffic of all links, for whoever measures it. `control` stands for handshakes, pings and farewells. */
+export interface PeerObserver {
+  message(direction: 'in' | 'out', type: MessageType | 'control', bytes: number): void;
+  /** A link is closed because the peer broke the protocol. */
+  violation(): void;
+  /** A link could not be opened. */
+  dialFailed(): void;
+}
+
 const NOTHING = new Uint8Array(0);
 /** Bytes of a frame that cost one more token. */
 const BYTES_PER_TOKEN = 64 * 1024;
@@ -70,10 +79,10 @@ export interface OpenableLink {
 
 export function createLink(
   options: LinkOptions,
-  modules: { readonly clock: Clock; readonly logger: Logger },
+  modules: { readonly clock: Clock; readonly logger: Logger; readonly observer?: PeerObserver | undefined },
 ): OpenableLink {
   const { connection, peer, limits, handlers } = options;
-  const { clock, logger } = modules;
+  const { clock, logger, observer } = modules;
   const ownSide: Sender = { role: options.ownRole, trusted: peer.trusted };
   const facts = { link: options.id, peer: peer.address, peerRole: peer.role, nodeKey: peer.nodeKey };
   const bucket = createTokenBucket(limits.framesPerSecond, limits.framesPerSecond * BURST_SECONDS, clock);
@@ -105,8 +114,14 @@ export function createLink(
     goDown(reason);
   };
 
-  const transmit = (frame: Frame): boolean => {
+  const closeForViolation = (reason: string): void => {
+    observer?.violation();
+    close(reason);
+  };
+
+  const transmit = (frame: Frame, type: MessageType | 'control' = 'control'): boolean => {
     if (down || connection.bufferedAmount + frame.length > limits.maxQueuedBytes) return false;
+    observer?.message('out', type, frame.length);
     sentBytes += frame.length;
     connection.send(frame);
     return true;
@@ -135,12 +150,12 @@ export function createLink(
 
   const answerError = (re: number, code: ErrorCode, detail: string): void => {
     const body = { code, detail: detail.slice(0, MAX_DETAIL_LENGTH) };
-    transmit(encodeMessage('error', body, NOTHING, { re }, ownSide));
+    transmit(encodeMessage('error', body, NOTHING, { re }, ownSide), 'error');
   };
 
   const handlerFailed = (error: unknown, { message, id }: Envelope): void => {
     if (isTesseraError(error, 'protocol_violation')) {
-      close(error.message);
+      closeForViolation(error.message);
       return;
     }
     const known = isTesseraError(error) && error.code !== 'internal_error';
@@ -158,7 +173,7 @@ export function createLink(
       return;
     }
     const frame = encodeMessage(reply.type, reply.body, reply.attachment ?? NOTHING, { re: id }, ownSide);
-    if (!transmit(frame))
+    if (!transmit(frame, reply.type))
       logger.warn({ ...facts, type }, 'an answer was dropped: the link is closed or its queue is full');
   };
 
@@ -214,12 +229,19 @@ export function createLink(
       if (!bucket.take(1 + Math.floor(frame.length / BYTES_PER_TOKEN))) {
         throw violation(`more than ${limits.framesPerSecond} messages a second`);
       }
-      if (typeof frame === 'string') receiveControl(frame);
-      else receiveMessage(decodeMessage(frame, peer));
+      if (typeof frame === 'string') {
+        observer?.message('in', 'control', frame.length);
+        receiveControl(frame);
+        return;
+      }
+      const envelope = decodeMessage(frame, peer);
+      observer?.message('in', envelope.message.type, frame.length);
+      receiveMessage(envelope);
     } catch (error) {
       if (!isTesseraError(error, 'protocol_violation'))
         logger.error({ ...facts, err: error }, 'receiving a message broke');
-      close(isTesseraError(error, 'protocol_violation') ? error.message : 'something broke inside the node');
+      if (isTesseraError(error, 'protocol_violation')) closeForViolation(error.message);
+      else close('something broke inside the node');
     }
   };
 
@@ -255,7 +277,7 @@ export function createLink(
     trusted: peer.trusted,
     send(type, body, attachment = NOTHING) {
       if (down) return false;
-      return transmit(encodeMessage(type, body, attachment, {}, ownSide));
+      return transmit(encodeMessage(type, body, attachment, {}, ownSide), type);
     },
     async request(type, body, request = {}) {
       if (request.signal?.aborted) throw new TesseraError('aborted', `the request ${type} was given up`);
@@ -264,7 +286,7 @@ export function createLink(
         throw new TesseraError('overloaded', `${pending.size} requests to ${peer.address} wait for an answer already`);
       }
       const id = nextId++;
-      if (!transmit(encodeMessage(type, body, request.attachment ?? NOTHING, { id }, ownSide))) {
+      if (!transmit(encodeMessage(type, body, request.attachment ?? NOTHING, { id }, ownSide), type)) {
         throw new TesseraError('overloaded', `the send queue to ${peer.address} is full`);
       }
       return await waitFor(id, type, request.timeoutMs ?? limits.requestTimeoutMs, request.signal);

@@ -15,7 +15,7 @@ import { formatAddress, type HostAndPort, parseAddress } from './address.js';
 import { createDialer } from './dialer.js';
 import { type Identity, type PeerIdentity, runHandshake, type Side } from './handshake.js';
 import { DEFAULT_PEER_LIMITS, type PeerLimits } from './limits.js';
-import { createLink } from './link.js';
+import { createLink, type PeerObserver } from './link.js';
 import { type Admission, createLinkRegister } from './link-register.js';
 import type { MessageBody, MessageType } from './messages.js';
 import type { Connection, Listener, Transport } from './transport.js';
@@ -113,6 +113,7 @@ export interface PeerNetworkModules {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  readonly observer?: PeerObserver | undefined;
 }
 
 const MAX_NETWORK_NAME_LENGTH = 64;
@@ -122,7 +123,7 @@ const STOPPING = 'the node is stopping';
 /** The links of one node. Throws `invalid_config` or `invalid_socket_address` when an option is wrong. */
 export function createPeerNetwork(options: PeerNetworkOptions, modules: PeerNetworkModules): PeerNetwork {
   checkOptions(options);
-  const { transport, clock, random, logger } = modules;
+  const { transport, clock, random, logger, observer } = modules;
   const limits: PeerLimits = { ...DEFAULT_PEER_LIMITS, ...options.limits };
   const nodeKey = toHex(options.nodeKey.publicKey);
   const listenerFailed = (error: unknown): void => logger.error({ err: error }, 'a listener of link events broke');
@@ -173,7 +174,7 @@ export function createPeerNetwork(options: PeerNetworkOptions, modules: PeerNetw
     };
     const opened = createLink(
       { id, ownRole: options.role, peer, connection, handlers, limits, onDown },
-      { clock, logger },
+      { clock, logger, observer },
     );
     const { link } = opened;
     register.add(link, reachedAt);
@@ -254,8 +255,14 @@ export function createPeerNetwork(options: PeerNetworkOptions, modules: PeerNetw
     }
   };
 
+  const countedOpenLink = (to: string, signal: AbortSignal): Promise<Link> =>
+    openLink(to, signal).catch((error: unknown) => {
+      if (state === 'started') observer?.dialFailed();
+      throw error;
+    });
+
   const dialer = createDialer(
-    { limits, openLink, isUp: (link) => register.links.has(link) },
+    { limits, openLink: countedOpenLink, isUp: (link) => register.links.has(link) },
     { clock, random, logger },
   );
 

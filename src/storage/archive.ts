@@ -31,6 +31,15 @@ export interface ArchiveOptions {
   readonly rules: ChainRules;
   /** Bytes; 64 MiB by default. */
   readonly cacheBytes?: number;
+  readonly observer?: ArchiveObserver | undefined;
+}
+
+/** Told of what the archive does, for whoever measures it. */
+export interface ArchiveObserver {
+  /** A block is checked and written; call the result when it is on disk. */
+  storing(): () => void;
+  /** An entry was asked for, and found there. */
+  read(source: 'cache' | 'disk' | 'missing'): void;
 }
 
 export interface BlockName {
@@ -38,12 +47,17 @@ export interface BlockName {
   readonly hash: string;
 }
 
+export interface StoredBlockName extends BlockName {
+  /** Without the mining transaction. */
+  readonly transactions: number;
+}
+
 export interface Archive extends StorageService {
   /** Number of the block that comes next: the number of blocks stored, for there is no gap. */
   readonly nextHeight: number;
   readonly tip: ChainTip;
   /** Each block, when it is on disk. */
-  readonly blockStored: Signal<BlockName>;
+  readonly blockStored: Signal<StoredBlockName>;
   /** Every `data_corrupt` that a call met: the node must stop (rule P3). */
   readonly failed: Signal<TesseraError>;
   /**
@@ -65,7 +79,7 @@ export interface Archive extends StorageService {
 
 /** Opens the archive in `kv`. Throws `data_corrupt` when its end does not hold together. */
 export async function createArchive(options: ArchiveOptions): Promise<Archive> {
-  const { kv, rules, cacheBytes = DEFAULT_CACHE_BYTES } = options;
+  const { kv, rules, cacheBytes = DEFAULT_CACHE_BYTES, observer } = options;
   const reader = createArchiveReader(kv);
   const last = await reader.last();
   let tip: ChainTip = last
@@ -76,7 +90,7 @@ export async function createArchive(options: ArchiveOptions): Promise<Archive> {
   const cache = new LRUCache<string, StoredEntry>({ maxSize: Math.max(cacheBytes, 1) });
   const hashes = new LRUCache<number, string>({ max: CACHED_NUMBERS });
   const writing = createMutex();
-  const blockStored = createSignal<BlockName>();
+  const blockStored = createSignal<StoredBlockName>();
   const failed = createSignal<TesseraError>();
 
   /** Reports `data_corrupt` beyond the caller, who may be a client's request. */
@@ -93,6 +107,19 @@ export async function createArchive(options: ArchiveOptions): Promise<Archive> {
     cache.set(entry.key, entry, { size });
     return entry;
   };
+  const cached = (key: string): StoredEntry | undefined => {
+    const entry = cache.get(key);
+    if (entry !== undefined) observer?.read('cache');
+    return entry;
+  };
+  const fromDisk = <T extends StoredEntry>(rendered: Rendered<T>): T => {
+    observer?.read('disk');
+    return keep(rendered);
+  };
+  const noted = <T>(found: T | undefined): T | undefined => {
+    if (found === undefined) observer?.read('missing');
+    return found;
+  };
   /** Numbers from outside may be no integers at all. */
   const isStored = (blockNum: number): boolean => Number.isInteger(blockNum) && blockNum >= 0 && blockNum < tip.next;
   const hashAt = async (blockNum: number): Promise<string | undefined> => {
@@ -104,20 +131,20 @@ export async function createArchive(options: ArchiveOptions): Promise<Archive> {
     return hash;
   };
   const blockByHash = async (hash: string): Promise<StoredBlock | undefined> => {
-    const cached = cache.get(hash);
-    if (cached?.kind === 'block') return cached;
+    const known = cached(hash);
+    if (known?.kind === 'block') return known;
     const record = await reader.block(hash);
-    return record && keep(renderBlock(record));
+    return record && fromDisk(renderBlock(record));
   };
   const blockByNumber = async (blockNum: number): Promise<StoredBlock | undefined> => {
     const hash = await hashAt(blockNum);
     return hash === undefined ? undefined : reader.present(await blockByHash(hash), `block ${hash}`);
   };
   const transactionByHash = async (hash: string): Promise<StoredTransaction | undefined> => {
-    const cached = cache.get(hash);
-    if (cached?.kind === 'tx') return cached;
+    const known = cached(hash);
+    if (known?.kind === 'tx') return known;
     const record = await reader.transaction(hash);
-    return record && keep(renderTransaction(record));
+    return record && fromDisk(renderTransaction(record));
   };
   const transactionAt = async (blockNum: number, txNum: number): Promise<StoredTransaction | undefined> => {
     const hash = isStored(blockNum) ? await reader.transactionHashAt(blockNum, txNum) : undefined;
@@ -140,6 +167,7 @@ export async function createArchive(options: ArchiveOptions): Promise<Archive> {
   };
 
   const store = async (full: FullBlock): Promise<BlockName> => {
+    const done = observer?.storing();
     const verified = await verifyBlock(full, tip, rules, reader.storedTransactions);
     const { hash, blockNum, issued } = verified;
     const blockBytes = encodeBlock(full.block);
@@ -150,7 +178,8 @@ export async function createArchive(options: ArchiveOptions): Promise<Archive> {
     keep(renderBlock(record));
     latest = renderLatest(record);
     if (blockNum === 0) reader.genesisStored(full.block.transactions);
-    blockStored.emit({ blockNum, hash });
+    done?.();
+    blockStored.emit({ blockNum, hash, transactions: full.block.transactions.length });
     return { blockNum, hash };
   };
 
@@ -163,8 +192,8 @@ export async function createArchive(options: ArchiveOptions): Promise<Archive> {
     },
     blockStored,
     failed,
-    entry: (key) => guard(() => entry(key)),
-    blockByNumber: (num) => guard(() => blockByNumber(num)),
+    entry: (key) => guard(async () => noted(await entry(key))),
+    blockByNumber: (num) => guard(async () => noted(await blockByNumber(num))),
     latest: async () => latest,
     item: (genesisHash) => guard(() => itemInfo(reader, genesisHash)),
     store: (full) => writing.run(() => guard(() => store(full))),

@@ -8,7 +8,7 @@ import type { TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
 import type { Signal } from '../lib/signal.js';
 import type { PeerNetwork } from '../peers/network.js';
-import type { Archive, BlockName } from './archive.js';
+import type { Archive, StoredBlockName } from './archive.js';
 import { type CatchUpOptions, type CatchUpProgress, createCatchUp } from './catch-up.js';
 import { handleStorageMessages, tipBody } from './deliver.js';
 import type { StorageService } from './service.js';
@@ -32,7 +32,7 @@ export interface RunningStorageService extends StorageService {
   stop(): Promise<void>;
   /** Number of blocks stored. */
   readonly nextHeight: number;
-  readonly blockStored: Signal<BlockName>;
+  readonly blockStored: Signal<StoredBlockName>;
   /** Stored data failed its checks: the node must stop and show the error (rule P3). */
   readonly failed: Signal<TesseraError>;
   /** Undefined when no blocks are being fetched. */
