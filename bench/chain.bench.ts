@@ -11,7 +11,7 @@ import { outPointKey } from '../src/chain/transaction.js';
 import type { Transaction, TxOut } from '../src/chain/types.js';
 import { planValidation, runCheck, type ScriptCheck } from '../src/chain/validation.js';
 import { keyPairFromSeed } from '../src/crypto/ed25519.js';
-import { stringifyExactJson } from '../src/lib/exact-json.js';
+import { stringifyExact } from '../src/lib/json.js';
 import { printRow, printSection, ratePerSecond } from './report.js';
 
 /** Different transactions, so that no cache is asked for the same one twice in a row. */
@@ -46,7 +46,7 @@ function over<T>(items: readonly T[], run: (item: T) => unknown): () => void {
 
 export async function chainBench(): Promise<void> {
   const { transactions, utxo } = payments();
-  const bodies = transactions.map((tx): unknown => JSON.parse(stringifyExactJson(transactionToCreateJson(tx))));
+  const bodies = transactions.map((tx): unknown => JSON.parse(stringifyExact(transactionToCreateJson(tx))));
   const encoded = transactions.map(encodeTransaction);
   const plan = (tx: Transaction) => planValidation(tx, 0n, (outPoint) => utxo.get(outPointKey(outPoint)));
   const checks = transactions.flatMap((tx): readonly ScriptCheck[] => plan(tx).checks);

@@ -1,9 +1,17 @@
 /** `npm run bench [-- NAME …]`: runs the benchmarks, or those named, one after the other, and prints figures and ratios. */
 
 import { admissionBench } from './admission.bench.js';
+import { blockBench } from './block.bench.js';
+import { chainBench } from './chain.bench.js';
+import { nonceBench } from './nonce.bench.js';
+import { utxoBench } from './utxo.bench.js';
 
 const BENCHES: Readonly<Record<string, () => Promise<void>>> = {
   admission: admissionBench,
+  block: blockBench,
+  utxo: utxoBench,
+  nonce: nonceBench,
+  chain: chainBench,
 };
 
 const names = process.argv.slice(2);

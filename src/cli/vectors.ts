@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { errorMessage } from '../lib/errors.js';
-import { parseExactJson } from '../lib/exact-json.js';
+import { parseExactJson } from '../lib/json.js';
 import { readVectors, runVectors, type Vector } from './vectors/run.js';
 
 const USAGE = 'usage: tessera vectors FILE';

@@ -58,6 +58,8 @@ export const ERROR_CODES = {
   database_failed: 'The database cannot be read or written: permissions, a full disk, too many open files.',
   protocol_violation: 'A peer broke the protocol.',
   aborted: 'The operation was cancelled.',
+  // Commands
+  node_unreachable: 'The API of the node cannot be reached.',
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_CODES;

@@ -4,7 +4,7 @@ import { addressOf } from '../../src/chain/address.js';
 import { parseCreateTransaction, transactionToCreateJson } from '../../src/chain/create-transaction.js';
 import { pay2pkhScript } from '../../src/chain/script/builders.js';
 import type { Transaction } from '../../src/chain/types.js';
-import { parseExactJson, stringifyExactJson } from '../../src/lib/exact-json.js';
+import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
 import * as arb from './arbitraries.js';
 
 const SIGNATURE = 'ab'.repeat(64);
@@ -127,7 +127,7 @@ describe('submitted transactions (chain.md §1.12)', () => {
 describe('transactions given back (V17)', () => {
   it('gives Pay2PkH, fees null and druid_info null', () => {
     const view = transactionToCreateJson(parseCreateTransaction(BODY));
-    expect(JSON.parse(stringifyExactJson(view))).toEqual({ ...BODY, fees: null });
+    expect(JSON.parse(stringifyExact(view))).toEqual({ ...BODY, fees: null });
   });
 
   it('keeps a script whose address is not that of its key', () => {
@@ -136,7 +136,7 @@ describe('transactions given back (V17)', () => {
       i === 5 ? { kind: 'bytes' as const, text: 'ab' } : entry,
     );
     const changed: Transaction = { ...tx, inputs: [{ previousOut: { tHash: 'g1', n: 0 }, script }] };
-    const body = parseExactJson(stringifyExactJson(transactionToCreateJson(changed)));
+    const body = parseExactJson(stringifyExact(transactionToCreateJson(changed)));
     expect(parseCreateTransaction(body)).toEqual(changed);
   });
 
@@ -151,7 +151,7 @@ describe('transactions given back (V17)', () => {
       })),
       druidInfo: tx.druidInfo === null || tx.druidInfo.druid === '' ? null : tx.druidInfo,
     };
-    const body = parseExactJson(stringifyExactJson(transactionToCreateJson(submittable)));
+    const body = parseExactJson(stringifyExact(transactionToCreateJson(submittable)));
     expect(parseCreateTransaction(body)).toEqual(submittable);
   });
 });

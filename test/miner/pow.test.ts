@@ -4,7 +4,6 @@ import { decodeHeader } from '../../src/chain/codec.js';
 import { proofOfWorkFault } from '../../src/chain/pow.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { createNonceSearcher, NONCE_LENGTH, searchJobOf } from '../../src/miner/nonce-search.js';
-import { measureNonceSearch } from '../../src/miner/pow-benchmark.js';
 import { createPowPool, type PowPool } from '../../src/miner/pow-pool.js';
 import { createFakeClock, settle } from '../peers/support.js';
 import { IMPOSSIBLE, TWO_BYTES, templateHeader } from './support.js';
@@ -41,12 +40,6 @@ describe('the nonce search', () => {
     const { nonce, hashes } = search(job, 0, (done) => done >= 4_000);
     expect(nonce).toBeUndefined();
     expect(hashes).toBe(4_096);
-  });
-
-  it('can be measured against its bare loop', async () => {
-    const rates = await measureNonceSearch(HEADER, { hashes: 2_048, rounds: 1 });
-    expect(rates.search).toBeGreaterThan(0);
-    expect(rates.ratio).toBeCloseTo(rates.search / rates.bare);
   });
 });
 

@@ -4,7 +4,7 @@
  */
 
 import { toHex } from '../../lib/bytes.js';
-import { stringifyExactJson } from '../../lib/exact-json.js';
+import { stringifyExact } from '../../lib/json.js';
 
 /** What a family of vectors computes for one: a value as a whole, or members by name, computed when asked for. */
 export interface Computed {
@@ -64,5 +64,5 @@ function isSameInteger(expected: unknown, got: bigint): boolean {
 }
 
 function show(value: unknown): string {
-  return value instanceof Uint8Array ? `"${toHex(value)}"` : stringifyExactJson(value);
+  return value instanceof Uint8Array ? `"${toHex(value)}"` : stringifyExact(value);
 }

@@ -21,7 +21,7 @@ import { isCoinbase, isCreate, isP2sh, totalSize } from '../../chain/transaction
 import type { BlockHeader, StackEntry, Transaction } from '../../chain/types.js';
 import { createIsValid } from '../../chain/validation.js';
 import { sign, verifySignature } from '../../crypto/ed25519.js';
-import { parseExactJson, stringifyExactJson } from '../../lib/exact-json.js';
+import { parseExactJson, stringifyExact } from '../../lib/json.js';
 import { type Computed, isRecord } from './compare.js';
 import {
   arrayOf,
@@ -247,7 +247,7 @@ export function jsonVector(inputs: Inputs): Computed {
   const raw = inputs.value ?? inputs.json ?? inputs.string ?? inputs.text;
   const value = exact(raw);
   const text = () =>
-    isClientInput(value) || !isRecord(value) ? stringifyExactJson(value) : structureFor(value).json(value);
+    isClientInput(value) || !isRecord(value) ? stringifyExact(value) : structureFor(value).json(value);
   return { whole: text, members: { json: text, text } };
 }
 
@@ -292,7 +292,7 @@ export function constantsVector(_inputs: Inputs, expected: unknown): Computed {
   return {
     members: {
       TOTAL_TOKENS: () => TOTAL_TOKENS,
-      example_issued: () => parseExactJson(stringifyExactJson(BigInt(String(example)))),
+      example_issued: () => parseExactJson(stringifyExact(BigInt(String(example)))),
     },
   };
 }

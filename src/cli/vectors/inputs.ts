@@ -9,7 +9,7 @@ import { pay2pkhScript } from '../../chain/script/builders.js';
 import type { AddressVersion, Script, Transaction, TxIn, TxOut } from '../../chain/types.js';
 import { type KeyPair, parseSecretKey } from '../../crypto/ed25519.js';
 import { fromHex } from '../../lib/bytes.js';
-import { parseExactJson } from '../../lib/exact-json.js';
+import { parseExactJson } from '../../lib/json.js';
 import { isRecord } from './compare.js';
 
 export type Inputs = Readonly<Record<string, unknown>>;

@@ -1,0 +1,57 @@
+/** The table of unspent outputs: bytes an output and time of a look-up, against a Map of objects where that fits. */
+
+import type { OutPoint, TxOut } from '../src/chain/types.js';
+import { UtxoTable } from '../src/mempool/utxo-table.js';
+import { printRow, printSection } from './report.js';
+
+const SIZES = [10_000, 1_000_000, 10_000_000];
+/** A Map of objects of more entries than this takes longer than the rest of the benchmark. */
+const MAP_LIMIT = 1_000_000;
+const READS = 200_000;
+
+/** 32 hex digits that look like a hash, for a number. */
+function digits(i: number): string {
+  let text = '';
+  for (let k = 1; k <= 4; k++) text += (Math.imul(i + k, 0x9e37_79b1 + 2 * k) >>> 0).toString(16).padStart(8, '0');
+  return text;
+}
+
+const outPointOf = (i: number): OutPoint => ({ tHash: `g${digits(i).slice(0, 31)}`, n: i & 1 });
+const outOf = (i: number): TxOut => ({
+  value: { kind: 'token', amount: BigInt(i) },
+  locktime: 0n,
+  scriptPublicKey: digits(i) + digits(i + 7),
+});
+
+function readTime(count: number, read: (outPoint: OutPoint) => unknown): number {
+  const wanted = Array.from({ length: READS }, (_, i) => outPointOf(Math.imul(i, 0x1000_0193) >>> (0 % count)));
+  const start = performance.now();
+  for (const outPoint of wanted) read(outPoint);
+  return (1e6 * (performance.now() - start)) / READS;
+}
+
+export async function utxoBench(): Promise<void> {
+  printSection('Unspent outputs in memory (every output with an address of its own)');
+  for (const count of SIZES) {
+    const name = count.toLocaleString('en-US');
+    const table = new UtxoTable(12_345);
+    for (let i = 0; i < count; i++) table.insert(outPointOf(i), outOf(i));
+    const indices = (outPoint: OutPoint): unknown => {
+      const slot = table.find(outPoint);
+      return slot === 0 ? undefined : table.output(slot);
+    };
+    printRow({ name: `${name}: bytes an output`, value: table.bytes / count, unit: 'B' });
+    const tableTime = readTime(count, indices);
+    if (count > MAP_LIMIT) {
+      printRow({ name: `${name}: find and read`, value: tableTime, unit: 'ns' });
+      continue;
+    }
+    const before = process.memoryUsage().heapUsed;
+    const map = new Map<string, TxOut>();
+    for (let i = 0; i < count; i++) map.set(`${outPointOf(i).n}-${outPointOf(i).tHash}`, outOf(i));
+    const mapBytes = (process.memoryUsage().heapUsed - before) / count;
+    printRow({ name: `${name}: bytes in a Map of objects`, value: mapBytes, unit: 'B' });
+    const mapTime = readTime(count, ({ tHash, n }) => map.get(`${n}-${tHash}`));
+    printRow({ name: `${name}: find and read`, value: tableTime, unit: 'ns', against: ['a Map', mapTime] });
+  }
+}

@@ -1,0 +1,10 @@
+/** The version of the program, as package.json has it. */
+
+import { readFileSync } from 'node:fs';
+
+/** `0.1.0` */
+export function programVersion(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  const { version } = JSON.parse(text) as { version: string };
+  return version;
+}
