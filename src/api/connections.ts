@@ -6,6 +6,7 @@ import { TesseraError } from '../lib/errors.js';
 import { stringifyExact } from '../lib/json.js';
 import { isLoopback } from './api-key.js';
 import { PROBLEM_MEDIA_TYPE, problemOf } from './problem.js';
+import type { RequestObserver } from './request-log.js';
 
 /** Closes connections of a remote address beyond `limit`. Loopback is not counted: a proxy may stand there. */
 export function limitConnections(server: Server, limit: number): void {
@@ -24,6 +25,14 @@ export function limitConnections(server: Server, limit: number): void {
       if (left > 0) open.set(address, left);
       else open.delete(address);
     });
+  });
+}
+
+/** Tells of each request from its first byte until its answer is out or its connection gone. */
+export function observeServer(server: Server, observer: RequestObserver): void {
+  server.on('request', (_request, response) => {
+    observer.began();
+    response.once('close', () => observer.ended());
   });
 }
 

@@ -9,7 +9,7 @@ import type { NodeRole } from '../peers/network.js';
 import type { StorageService } from '../storage/service.js';
 import type { UserService } from '../user/service.js';
 import type { WalletService } from '../wallet/service.js';
-import type { LineSink } from './request-log.js';
+import type { LineSink, RequestObserver } from './request-log.js';
 
 /** A key for protected routes: itself, or its SHA-256 in hex. */
 export interface ApiKeyOptions {
@@ -78,6 +78,7 @@ export interface ApiModules {
   readonly logger: Logger;
   /** Where request lines go as ready JSON text, many at once. Without it each goes to `logger`, which is much slower. */
   readonly requestLines?: LineSink | undefined;
+  readonly requestObserver?: RequestObserver | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly node: NodeInfo;

@@ -1,10 +1,3 @@
-/** The version of the program, as package.json has it. */
+/** The version of the program, for the commands. */
 
-import { readFileSync } from 'node:fs';
-
-/** `0.1.0` */
-export function programVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  const { version } = JSON.parse(text) as { version: string };
-  return version;
-}
+export { programVersion } from '../lib/version.js';

@@ -15,7 +15,7 @@ import { TesseraError } from '../lib/errors.js';
 import { createSignal, type Signal } from '../lib/signal.js';
 import type { CandidateTx, GroupOutcome } from './admit.js';
 import { type Command, decodeCommand, encodeCommand } from './commands.js';
-import type { MempoolObserver } from './observer.js';
+import type { MempoolObserver, MempoolProgress } from './observer.js';
 import { keys } from './records.js';
 import type { Round } from './round.js';
 import type { MempoolState, RejectedTx } from './state.js';
@@ -70,9 +70,10 @@ export interface ApplierModules {
   /** Computes the unicorn of a seed; slow for production parameters, so it may run elsewhere. */
   readonly unicorn: (seed: bigint) => Promise<Unicorn> | Unicorn;
   readonly observer?: MempoolObserver | undefined;
+  readonly progress?: MempoolProgress | undefined;
 }
 
-export function createApplier({ journal, kv, state, unicorn, observer }: ApplierModules): Applier {
+export function createApplier({ journal, kv, state, unicorn, observer, progress }: ApplierModules): Applier {
   const applied = createSignal<void>();
   const admitted = createSignal<readonly string[]>();
   const rejected = createSignal<RejectedTx>();
@@ -109,7 +110,7 @@ export function createApplier({ journal, kv, state, unicorn, observer }: Applier
     tell();
     for (const round of stored) confirmed.emit(round);
     applied.emit();
-    if (reached !== undefined) observeReplay(reached, last);
+    if (reached !== undefined) replayedTo(last, reached);
     if (stored.some((round) => round.height % COMPACT_EVERY === 0)) await compact();
   }
 
@@ -150,8 +151,8 @@ export function createApplier({ journal, kv, state, unicorn, observer }: Applier
     for (const one of state.takeRejected()) rejected.emit(one);
   }
 
-  function observeReplay(replay: Replay, last: number): void {
-    if (last < replay.seq) observer?.replaying(last - replay.from, replay.seq - replay.from);
+  function replayedTo(last: number, replay: Replay): void {
+    if (last < replay.seq) progress?.replaying(last - replay.from, replay.seq - replay.from);
     else replay.done.resolve();
   }
 

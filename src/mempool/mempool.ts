@@ -23,7 +23,7 @@ import { type BlockMaker, type BlockMakerOptions, createBlockMaker } from './blo
 import { createDelivery, type Delivery } from './delivery.js';
 import { createGateway, type Gateway } from './gateway.js';
 import { loadMempoolState } from './load.js';
-import type { MempoolObserver } from './observer.js';
+import type { MempoolObserver, MempoolProgress } from './observer.js';
 import { closedHash } from './round.js';
 import type { Balances, Holding, ItemCreation, MempoolService } from './service.js';
 import type { MempoolState, RejectedTx, StateRules } from './state.js';
@@ -48,6 +48,7 @@ export interface MempoolModules {
   readonly logger: Logger;
   readonly unicorn: (seed: bigint) => Promise<Unicorn> | Unicorn;
   readonly observer?: MempoolObserver | undefined;
+  readonly progress?: MempoolProgress | undefined;
 }
 
 /** A block that storage has confirmed. */
@@ -103,7 +104,7 @@ interface Parts {
 }
 
 export function createMempool(options: MempoolOptions, modules: MempoolModules): Mempool {
-  const { logger, network, observer } = modules;
+  const { logger, network, progress } = modules;
   const blockConfirmed = createSignal<ConfirmedBlock>();
   const transactionsAdmitted = createSignal<readonly string[]>();
   const transactionRejected = createSignal<RejectedTx>();
@@ -121,7 +122,7 @@ export function createMempool(options: MempoolOptions, modules: MempoolModules):
 
   async function build(): Promise<Parts> {
     const salt = Buffer.from(modules.random.bytes(4)).readUInt32LE();
-    const onProgress = (outputs: number): void => observer?.loading(outputs);
+    const onProgress = (outputs: number): void => progress?.loading(outputs);
     const state = await loadMempoolState(modules.kv, options.rules, { salt, onProgress });
     const applier = createApplier({ ...modules, state });
     await applier.start();

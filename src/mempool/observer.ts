@@ -1,4 +1,4 @@
-/** What the mempool tells whoever measures it. Every member is optional to call for nobody: without an observer nothing is spent. */
+/** What the mempool tells whoever measures it or shows its progress. Without an observer nothing is spent. */
 
 import type { ErrorCode } from '../lib/errors.js';
 
@@ -21,6 +21,10 @@ export interface MempoolObserver {
   blockClosed(height: number): void;
   /** The confirmed block is being applied; call the result when it is done. */
   applyingBlock(): () => void;
+}
+
+/** How far the start is. */
+export interface MempoolProgress {
   /** Reading the state at the start: unspent outputs so far. */
   loading(outputs: number): void;
   /** Applying what the journal has beyond the state: commands done, commands to do. */

@@ -9,9 +9,12 @@ import type { Config } from '../config/schema.js';
 import { createLocalJournal } from '../journal/local-journal.js';
 import { TesseraError } from '../lib/errors.js';
 import { createMempool } from '../mempool/mempool.js';
+import type { MempoolProgress } from '../mempool/observer.js';
 import type { IssuedTx } from '../mempool/round.js';
 import type { StateRules } from '../mempool/state.js';
 import { createUnicornSource } from '../mempool/unicorn-source.js';
+import { feedMempool } from './feeds.js';
+import { journalObserver, mempoolObserver } from './observers.js';
 import { failureOf, type RoleContext, type RunningRole } from './role.js';
 
 const SECONDS_PER_HOUR = 3_600;
@@ -20,7 +23,21 @@ export async function createMempoolRole(context: RoleContext): Promise<RunningRo
   const { config, dataDir, network } = context;
   const { mempool: pool, mining } = config;
   const kv = await dataDir.open('mempool');
-  const journal = await createLocalJournal({ kv: await dataDir.open('journal') });
+  const { observed } = context;
+  const journal = await createLocalJournal({
+    kv: await dataDir.open('journal'),
+    observer: observed && journalObserver(observed),
+  });
+  const loading = context.progress('load', { task: 'reading the unspent outputs', unit: 'outputs' });
+  const replaying = context.progress('replay', { task: 'applying the journal', unit: 'commands' });
+  const observer = observed && mempoolObserver(observed);
+  const progress: MempoolProgress = {
+    loading: (outputs) => loading.update(outputs),
+    replaying(done, total) {
+      loading.end();
+      replaying.update(done, total);
+    },
+  };
   const mempool = createMempool(
     {
       rules: stateRules(context.genesis, config),
@@ -35,14 +52,20 @@ export async function createMempoolRole(context: RoleContext): Promise<RunningRo
       statuses: { lifetime: pool.txStatusLifetimeHours * SECONDS_PER_HOUR },
       verifyThreads: pool.verifyThreads,
     },
-    { ...context, kv, journal, logger: context.logger('mempool'), unicorn: unicornSource(config) },
+    { ...context, kv, journal, logger: context.logger('mempool'), unicorn: unicornSource(config), observer, progress },
   );
+  if (observer) {
+    feedMempool(context.metrics, mempool, journal);
+    mempool.blockConfirmed.on(({ height }) => observer.blockConfirmed(height));
+  }
   let started = false;
   return {
     type: 'Mempool',
     services: { mempool },
     async load() {
       await mempool.start();
+      loading.end();
+      replaying.end();
       started = true;
     },
     async start() {},
@@ -51,10 +74,13 @@ export async function createMempoolRole(context: RoleContext): Promise<RunningRo
       await journal.close();
     },
     readiness() {
-      if (!started) return ['the mempool reads its state'];
-      const { waitsFor } = mempool.figures();
-      const reasons = waitsFor === '' ? [] : [`the chain waits for ${waitsFor}`];
-      return network.links.size === 0 ? [...reasons, 'no other node is linked'] : reasons;
+      if (!started) return [replaying.current ?? loading.current ?? 'the mempool reads its state'];
+      const { miners } = mempool.figures();
+      const hasStorage = [...network.links].some((link) => link.role === 'storage' && link.trusted);
+      return [
+        ...(miners === 0 ? ['no miner takes part: no block can be made'] : []),
+        ...(hasStorage ? [] : ['no storage node with the same network.secret is linked: no block can be kept']),
+      ];
     },
     failed: failureOf((fail) => void mempool.failed.catch(fail)),
   };

@@ -12,16 +12,24 @@ import type { NodePeer } from '../api/options.js';
 import { type Genesis, parseGenesis } from '../chain/genesis.js';
 import type { Config } from '../config/schema.js';
 import { type DataDir, openDataDir } from '../db/data-dir.js';
+import { observeDataDir } from '../db/observed-kv.js';
 import { type Clock, systemClock } from '../lib/clock.js';
 import { createDeferred } from '../lib/deferred.js';
 import { errorMessage, TesseraError } from '../lib/errors.js';
 import { parseExactJson } from '../lib/json.js';
 import { type Random, systemRandom } from '../lib/random.js';
+import { programVersion } from '../lib/version.js';
 import type { NodeLogger } from '../observability/logger.js';
+import { createMetrics, type Metrics, noMetrics } from '../observability/metrics.js';
+import { createMetricsServer } from '../observability/metrics-server.js';
+import { createProgress } from '../observability/progress.js';
+import type { PeerObserver } from '../peers/link.js';
 import { createPeerNetwork, type PeerNetwork } from '../peers/network.js';
 import { loadOrCreateNodeKey } from '../peers/node-key.js';
 import { createWebSocketTransport } from '../peers/websocket-transport.js';
+import { feedNode } from './feeds.js';
 import { createMempoolRole } from './mempool-role.js';
+import { kvObserver, peerObserver, requestObserver } from './observers.js';
 import type { RoleContext, RoleServices, RunningRole } from './role.js';
 import { createStorageRole } from './storage-role.js';
 import { createWalletRole } from './wallet-role.js';
@@ -33,6 +41,8 @@ export interface NodeModules {
   readonly logger: NodeLogger;
   readonly clock?: Clock;
   readonly random?: Random;
+  /** A terminal for progress bars; without one progress goes to the log. */
+  readonly terminal?: { write(text: string): unknown } | undefined;
 }
 
 export interface Node {
@@ -43,6 +53,8 @@ export interface Node {
   readonly failed: Promise<never>;
   /** `http://host:port`, once started. */
   readonly apiUrl: string;
+  /** Base URL of the metrics, once started; empty when they are off. */
+  readonly metricsUrl: string;
   /** `host:port` for other nodes, once started. */
   readonly peerAddress: string;
   /** The services of its role, once started. */
@@ -59,23 +71,29 @@ interface Parts {
 
 /** Opens nothing yet: a wrong configuration throws `invalid_config` here or in `start`. */
 export async function createNode(config: Config, modules: NodeModules): Promise<Node> {
-  const { logger, clock = systemClock, random = systemRandom } = modules;
+  const { logger, clock = systemClock, random = systemRandom, terminal } = modules;
   const genesis = await readGenesis(config.network.genesisFile);
   const failure = createDeferred<never>();
   failure.promise.catch(() => undefined);
   const closers: (() => Promise<void>)[] = [];
   let parts: Parts | undefined;
+  const registry = config.metrics.enabled ? createMetrics() : undefined;
+  const metrics: Metrics = registry ?? noMetrics;
+  const observed = registry && { metrics: registry, clock };
   let apiUrl = '';
+  let metricsUrl = '';
   let starting: Promise<void> | undefined;
   let stopping: Promise<void> | undefined;
 
   async function open(): Promise<void> {
-    const dataDir = await openDataDir(config.node.dataDir, {
+    const openedDir = await openDataDir(config.node.dataDir, {
       role: config.node.role,
       networkName: config.network.name,
     });
-    closers.push(() => dataDir.close());
-    const network = await createNetwork(config, dataDir, { logger, clock, random });
+    closers.push(() => openedDir.close());
+    const dataDir = observed ? observeDataDir(openedDir, kvObserver(observed)) : openedDir;
+    const peers = observed && peerObserver(observed);
+    const network = await createNetwork(config, dataDir, { logger, clock, random, observer: peers });
     const context: RoleContext = {
       config,
       genesis,
@@ -84,14 +102,33 @@ export async function createNode(config: Config, modules: NodeModules): Promise<
       clock,
       random,
       logger: (component) => logger.child(component),
+      metrics,
+      observed,
+      progress(name, options) {
+        const share = metrics.gauge('tessera_progress_ratio', name);
+        share.set(1);
+        const log = logger.child(name.replace('_', '-'));
+        const line = (text: string): void => log.info({ task: name }, text);
+        return createProgress(options, { clock, terminal, line, share: share.set });
+      },
     };
     const role = await createRole(context);
     closers.push(() => role.stop());
     role.failed.catch(failure.reject);
     let loaded = false;
-    const api = await createNodeApi(config, context, role, () =>
-      loaded ? role.readiness() : ['the node is starting'],
-    );
+    const readiness = (): readonly string[] =>
+      loaded ? role.readiness() : ['the node is starting', ...role.readiness()];
+    if (registry) {
+      const server = createMetricsServer(config.metrics, { metrics: registry, logger: logger.child('metrics') });
+      await server.start();
+      metricsUrl = server.url;
+      closers.push(() => server.stop());
+      const { name, role: ownRole } = config.node;
+      const node = { version: programVersion(), role: ownRole, name, dataDir: dataDir.path };
+      const stopFeed = feedNode(registry, { node, network, logger, clock, readiness });
+      closers.push(async () => stopFeed());
+    }
+    const api = await createNodeApi(config, { ...context, apiLog: logger.child('api') }, role, readiness);
     closers.push(() => network.stop());
     closers.push(() => api.close());
     parts = { dataDir, network, role, api };
@@ -115,6 +152,9 @@ export async function createNode(config: Config, modules: NodeModules): Promise<
     failed: failure.promise,
     get apiUrl() {
       return apiUrl;
+    },
+    get metricsUrl() {
+      return metricsUrl;
     },
     get peerAddress() {
       return parts?.network.address ?? '';
@@ -151,7 +191,12 @@ export async function readGenesis(file: string): Promise<Genesis> {
 async function createNetwork(
   config: Config,
   dataDir: DataDir,
-  modules: { readonly logger: NodeLogger; readonly clock: Clock; readonly random: Random },
+  modules: {
+    readonly logger: NodeLogger;
+    readonly clock: Clock;
+    readonly random: Random;
+    readonly observer: PeerObserver | undefined;
+  },
 ): Promise<PeerNetwork> {
   const { peers, network, mining } = config;
   const { certFile, keyFile, caFile } = peers.tls;
@@ -203,12 +248,12 @@ function createRole(context: RoleContext): Promise<RunningRole> {
 
 async function createNodeApi(
   config: Config,
-  context: RoleContext,
+  context: RoleContext & { readonly apiLog: NodeLogger },
   role: RunningRole,
   readiness: () => readonly string[],
 ): Promise<FastifyInstance> {
   const { certFile, keyFile } = config.api.tls;
-  const logger = context.logger('api');
+  const { apiLog: logger, observed } = context;
   return createApi(
     {
       role: config.node.role,
@@ -221,6 +266,8 @@ async function createNodeApi(
     {
       ...role.services,
       logger,
+      requestLines: logger.infoLines,
+      requestObserver: observed && requestObserver(observed),
       clock: context.clock,
       random: context.random,
       readiness,

@@ -9,10 +9,13 @@ import type { Logger } from '../lib/logger.js';
 import type { Random } from '../lib/random.js';
 import type { Mempool } from '../mempool/mempool.js';
 import type { Miner } from '../miner/miner.js';
+import type { Metrics } from '../observability/metrics.js';
+import type { Progress, ProgressOptions } from '../observability/progress.js';
 import type { PeerNetwork } from '../peers/network.js';
 import type { RunningStorageService } from '../storage/storage-service.js';
 import type { RunningUserService } from '../user/user-service.js';
 import type { Wallet } from '../wallet/wallet.js';
+import type { ObserverModules } from './observers.js';
 
 export interface RoleContext {
   readonly config: Config;
@@ -24,7 +27,15 @@ export interface RoleContext {
   readonly random: Random;
   /** A logger for a component. */
   logger(component: string): Logger;
+  readonly metrics: Metrics;
+  /** What observers are made from; undefined when nothing is measured. */
+  readonly observed: ObserverModules | undefined;
+  /** Shows how far a long task is; `name` is its label in the metrics. */
+  progress(name: TaskName, options: ProgressOptions): Progress;
 }
+
+/** The long tasks of a node, as the metrics name them. */
+export type TaskName = 'load' | 'replay' | 'catch_up' | 'wallet_refresh';
 
 /** The services of a role; the API takes them by their interfaces. */
 export interface RoleServices {

@@ -2,16 +2,23 @@
 
 import { createArchive } from '../storage/archive.js';
 import { createStorageService } from '../storage/storage-service.js';
+import { feedStorage } from './feeds.js';
+import { archiveObserver } from './observers.js';
 import { failureOf, type RoleContext, type RunningRole } from './role.js';
 
 export async function createStorageRole(context: RoleContext): Promise<RunningRole> {
-  const { config, genesis, dataDir } = context;
+  const { config, genesis, dataDir, observed } = context;
   const archive = await createArchive({
     kv: await dataDir.open('archive'),
     rules: { genesis, activationHeight: config.mining.asertActivationHeight },
     cacheBytes: config.storage.cacheBytes,
+    observer: observed && archiveObserver(observed),
   });
   const storage = createStorageService({}, { ...context, archive, logger: context.logger('storage') });
+  if (observed) feedStorage(context.metrics, storage);
+  const catchingUp = context.progress('catch_up', { task: 'catching up', unit: 'blocks' });
+  storage.catchUpProgress.on(({ height, target }) => catchingUp.update(height, target));
+  storage.caughtUp.on(() => catchingUp.end());
   return {
     type: 'Storage',
     services: { storage },
@@ -19,10 +26,8 @@ export async function createStorageRole(context: RoleContext): Promise<RunningRo
     start: () => storage.start(),
     stop: () => storage.stop(),
     readiness() {
-      const progress = storage.catchingUp;
-      if (progress === undefined) return [];
-      const percent = Math.floor((100 * progress.height) / Math.max(1, progress.target));
-      return [`catching up: block ${progress.height} of ${progress.target} (${percent} %)`];
+      if (storage.catchingUp === undefined) return [];
+      return [catchingUp.current ?? 'catching up'];
     },
     failed: failureOf((fail) => void storage.failed.on(fail)),
   };

@@ -29,6 +29,22 @@ export interface NodeLogger extends Logger {
   child(component: string): NodeLogger;
   /** Changes the level of this logger and of every child. */
   setLevel(level: LogLevel): void;
+  /** Lines written so far by this logger and what was made of it. */
+  readonly lines: Readonly<Record<LineLevel, number>>;
+  /** For who makes many lines and puts them together; undefined where lines are made readable for people. */
+  readonly infoLines: InfoLines | undefined;
+}
+
+export type LineLevel = 'debug' | 'info' | 'warn' | 'error';
+
+/** Takes ready JSON lines of level info. */
+export interface InfoLines {
+  /** False while the level leaves them out. */
+  readonly enabled: boolean;
+  /** Members that every line must have, as JSON text with a comma behind each: `"node":"a","component":"api",`. */
+  readonly members: string;
+  /** Whole lines, and how many they are. */
+  write(text: string, count: number): void;
 }
 
 /** A logger as the options say. Lines are written at once: none is lost when the process ends. */
@@ -39,28 +55,63 @@ export function createLogger(options: LoggerOptions, modules: LoggerModules = {}
   const base = options.node === undefined ? {} : { node: options.node };
   const levels: LevelSwitch = { children: [] };
   const root = pino({ level: options.level, base }, { write: (line) => target.write(line) });
-  return wrap(root, root, undefined, levels);
+  const shared: Shared = { root, levels, base, raw: pretty ? undefined : target };
+  return wrap(shared, root, undefined, []);
 }
+
+/** What a logger and all that is made of it have in common. */
+interface Shared {
+  readonly root: Pino;
+  readonly levels: LevelSwitch;
+  readonly base: { readonly node?: string };
+  /** Takes JSON lines as they are. */
+  readonly raw: LineTarget | undefined;
+}
+
+type LineCounts = Record<LineLevel, number>;
 
 /** pino keeps a level for each child; this list lets one call change them all. */
 interface LevelSwitch {
   readonly children: Pino[];
 }
 
-function wrap(root: Pino, inner: Pino, component: string | undefined, levels: LevelSwitch): NodeLogger {
+/** `above` are the counts of the loggers that it was made of. */
+function wrap(shared: Shared, inner: Pino, component: string | undefined, above: readonly LineCounts[]): NodeLogger {
+  const { root, levels, base, raw } = shared;
   levels.children.push(inner);
-  const at = (level: 'debug' | 'info' | 'warn' | 'error') => (fields: object, message: string) => {
-    // Cleaning costs more than asking: lines below the level cost nothing.
-    if (inner.isLevelEnabled(level)) inner[level](cleanFields(fields), message);
+  const lines: LineCounts = { debug: 0, info: 0, warn: 0, error: 0 };
+  const counts = [...above, lines];
+  const count = (level: LineLevel, by: number): void => {
+    for (const each of counts) each[level] += by;
   };
+  const at = (level: LineLevel) => (fields: object, message: string) => {
+    // Cleaning costs more than asking: lines below the level cost nothing.
+    if (!inner.isLevelEnabled(level)) return;
+    count(level, 1);
+    inner[level](cleanFields(fields), message);
+  };
+  const members = Object.entries({ ...base, ...(component === undefined ? {} : { component }) })
+    .map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)},`)
+    .join('');
   return {
+    lines,
+    infoLines: raw && {
+      members,
+      get enabled() {
+        return inner.isLevelEnabled('info');
+      },
+      write(text, added) {
+        count('info', added);
+        raw.write(text);
+      },
+    },
     debug: at('debug'),
     info: at('info'),
     warn: at('warn'),
     error: at('error'),
     child(name) {
       const path = component === undefined ? name : `${component}/${name}`;
-      return wrap(root, root.child({ component: path }, { level: inner.level }), path, levels);
+      return wrap(shared, root.child({ component: path }, { level: inner.level }), path, counts);
     },
     setLevel(level) {
       for (const child of levels.children) child.level = level;

@@ -38,6 +38,8 @@ export interface RunningStorageService extends StorageService {
   /** Undefined when no blocks are being fetched. */
   readonly catchingUp: CatchUpProgress | undefined;
   readonly catchUpProgress: Signal<CatchUpProgress>;
+  /** Nothing more is to be fetched for now. */
+  readonly caughtUp: Signal<CatchUpProgress>;
   readonly verify: Archive['verify'];
 }
 
@@ -73,6 +75,7 @@ export function createStorageService(
     blockStored: archive.blockStored,
     failed: archive.failed,
     catchUpProgress: catchUp.progress,
+    caughtUp: catchUp.idle,
     get nextHeight() {
       return archive.nextHeight;
     },

@@ -41,6 +41,16 @@ export interface ChainFollowerModules {
   readonly network: PeerNetwork;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Told how many of the addresses to refresh are done. */
+  readonly onRefresh?: ((done: number, total: number) => void) | undefined;
+}
+
+/** A block that the followed mempool node says is mined. */
+export interface MinedBlock {
+  readonly blockNum: number;
+  readonly hash: string;
+  /** Without the mining transaction. */
+  readonly transactions: number;
 }
 
 export interface ChainFollower {
@@ -50,6 +60,7 @@ export interface ChainFollower {
   readonly link: Link | undefined;
   /** The wallet is in step over this link. */
   readonly ready: Signal<Link>;
+  readonly blockMined: Signal<MinedBlock>;
   /** Asks for the outpoints of addresses; throws `mempool_unreachable` when it cannot, and does not wait for the answer. */
   requestRefresh(addresses: readonly string[]): void;
 }
@@ -57,8 +68,10 @@ export interface ChainFollower {
 type Status = MessageBody<'statuses'>['statuses'][number];
 
 export function createChainFollower({ mempools }: ChainFollowerOptions, modules: ChainFollowerModules): ChainFollower {
-  const { wallet, network, clock, logger } = modules;
-  const ready = createSignal<Link>((error) => logger.error({ error: errorMessage(error) }, 'a listener failed'));
+  const { wallet, network, clock, logger, onRefresh } = modules;
+  const listenerFailed = (error: unknown): void => logger.error({ error: errorMessage(error) }, 'a listener failed');
+  const ready = createSignal<Link>(listenerFailed);
+  const blockMined = createSignal<MinedBlock>(listenerFailed);
   const stopping = new AbortController();
   // Every request under way listens to it.
   setMaxListeners(0, stopping.signal);
@@ -158,6 +171,8 @@ export function createChainFollower({ mempools }: ChainFollowerOptions, modules:
     let blockNum: number | undefined;
     // An empty wallet asks too: it learns the block number.
     const open = addresses.length === 0 ? [[]] : chunks(addresses);
+    let done = 0;
+    onRefresh?.(done, addresses.length);
     for (let chunk = open.pop(); chunk; chunk = open.pop()) {
       const answer = await refreshChunk(link, chunk).catch((error: unknown) => {
         // Too many outputs for one answer: ask for fewer addresses at once.
@@ -171,6 +186,8 @@ export function createChainFollower({ mempools }: ChainFollowerOptions, modules:
       }
       blockNum = Math.min(answer.blockNum, blockNum ?? answer.blockNum);
       for (const key of answer.keys) if (interesting.has(key)) present.add(key);
+      done += chunk.length;
+      onRefresh?.(done, addresses.length);
     }
     return { blockNum, present };
   }
@@ -215,6 +232,8 @@ export function createChainFollower({ mempools }: ChainFollowerOptions, modules:
   async function onBlock(link: Link, attachment: Uint8Array, hash: string): Promise<void> {
     if (!believed.has(link) || link !== current) return;
     const block = decodeFullBlock(attachment);
+    const { header, transactions } = block.block;
+    blockMined.emit({ blockNum: Number(header.bNum), hash, transactions: transactions.length });
     if (!inStep) {
       waitingBlocks.push({ block, hash });
       if (waitingBlocks.length > MAX_WAITING_BLOCKS) waitingBlocks.shift();
@@ -247,6 +266,7 @@ export function createChainFollower({ mempools }: ChainFollowerOptions, modules:
       return inStep ? current : undefined;
     },
     ready,
+    blockMined,
     requestRefresh(addresses) {
       const link = current;
       if (link === undefined) throw new TesseraError('mempool_unreachable', 'no mempool node is linked');

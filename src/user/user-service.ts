@@ -8,7 +8,7 @@ import type { Logger } from '../lib/logger.js';
 import type { Signal } from '../lib/signal.js';
 import type { PeerNetwork } from '../peers/network.js';
 import type { Wallet } from '../wallet/wallet.js';
-import { createChainFollower } from './chain-follower.js';
+import { createChainFollower, type MinedBlock } from './chain-follower.js';
 import { type AnnouncedPayment, createPeerPayments } from './peer-payments.js';
 import { createSender } from './sender.js';
 import type { UserService } from './service.js';
@@ -30,6 +30,8 @@ export interface UserServiceModules {
   readonly network: PeerNetwork;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Told how many of the addresses to refresh are done. */
+  readonly onRefresh?: ((done: number, total: number) => void) | undefined;
 }
 
 export interface RunningUserService extends UserService {
@@ -41,6 +43,7 @@ export interface RunningUserService extends UserService {
   readonly inStep: boolean;
   /** A peer says that it has paid to this wallet. */
   readonly announced: Signal<AnnouncedPayment>;
+  readonly blockMined: Signal<MinedBlock>;
 }
 
 /** Registers its message handlers at once: create it before the network starts. */
@@ -93,5 +96,6 @@ export function createUserService(options: UserServiceOptions, modules: UserServ
       return follower.link !== undefined;
     },
     announced: peers.announced,
+    blockMined: follower.blockMined,
   };
 }

@@ -1,0 +1,106 @@
+/**
+ * How far a long task is: a bar with rate and time left on a terminal, a line every few seconds elsewhere, and the same
+ * as words and as a share for health and metrics. Updating costs a look at the clock.
+ */
+
+import type { Clock } from '../lib/clock.js';
+
+/** Milliseconds between two drawings of the bar, and between two lines. */
+const TERMINAL_MS = 100;
+const LINE_MS = 5_000;
+/** Cells of the bar. */
+const BAR_WIDTH = 24;
+const CLEAR_LINE = '\r\u001b[K';
+
+export interface ProgressOptions {
+  /** What is being done: `reading blocks`. */
+  readonly task: string;
+  /** What is counted, in the plural. */
+  readonly unit: string;
+}
+
+export interface ProgressModules {
+  readonly clock: Clock;
+  /** A terminal to draw on; without one, lines go to `line`. */
+  readonly terminal?: { write(text: string): unknown } | undefined;
+  readonly line?: ((text: string) => void) | undefined;
+  /** Told the share that is done, 0 to 1, where the total is known. */
+  readonly share?: ((share: number) => void) | undefined;
+}
+
+export interface Progress {
+  /** `total` is undefined while it is not known. Counts may begin anew for another round of the same task. */
+  update(done: number, total?: number): void;
+  /** The task is over: takes the bar away; `current` is undefined from now on. */
+  end(): void;
+  /** `catching up: 40 %, 400 of 1000 blocks`; undefined while nothing is under way. */
+  readonly current: string | undefined;
+}
+
+export function createProgress({ task, unit }: ProgressOptions, modules: ProgressModules): Progress {
+  const { clock, terminal, line, share } = modules;
+  const pause = terminal === undefined ? LINE_MS : TERMINAL_MS;
+  let begun: { readonly at: number; readonly done: number } | undefined;
+  let shownAt = 0;
+  let drawn = false;
+  let done = 0;
+  let total: number | undefined;
+
+  function show(now: number): void {
+    const seconds = begun === undefined ? 0 : (now - begun.at) / 1_000;
+    const rate = (done - (begun?.done ?? 0)) / Math.max(seconds, 0.001);
+    const text = `${amountText(task, unit, done, total)}, ${paceText(unit, rate, done, total)}`;
+    if (terminal === undefined) {
+      line?.(text);
+      return;
+    }
+    drawn = true;
+    terminal.write(`${CLEAR_LINE}${total === undefined ? '' : `${bar(shareOf(done, total))} `}${text}`);
+  }
+
+  return {
+    get current() {
+      return begun && amountText(task, unit, done, total);
+    },
+    update(nowDone, nowTotal) {
+      const now = clock.monotonic();
+      if (begun === undefined || nowDone < done) {
+        begun = { at: now, done: nowDone };
+        shownAt = now;
+      }
+      done = nowDone;
+      total = nowTotal;
+      if (total !== undefined) share?.(shareOf(done, total));
+      if (now - shownAt < pause) return;
+      shownAt = now;
+      show(now);
+    },
+    end() {
+      if (begun === undefined) return;
+      begun = undefined;
+      share?.(1);
+      if (drawn) terminal?.write(CLEAR_LINE);
+      drawn = false;
+    },
+  };
+}
+
+function shareOf(done: number, total: number): number {
+  return total <= 0 ? 1 : Math.min(1, Math.max(0, done / total));
+}
+
+function bar(share: number): string {
+  const full = Math.floor(share * BAR_WIDTH);
+  return `[${'#'.repeat(full)}${'-'.repeat(BAR_WIDTH - full)}]`;
+}
+
+function amountText(task: string, unit: string, done: number, total: number | undefined): string {
+  if (total === undefined) return `${task}: ${done} ${unit}`;
+  return `${task}: ${Math.floor(100 * shareOf(done, total))} %, ${done} of ${total} ${unit}`;
+}
+
+function paceText(unit: string, rate: number, done: number, total: number | undefined): string {
+  const pace = `${Math.round(rate)} ${unit}/s`;
+  if (total === undefined || rate <= 0) return pace;
+  return `${pace}, ${Math.ceil(Math.max(0, total - done) / rate)} s left`;
+}
