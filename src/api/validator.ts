@@ -36,13 +36,22 @@ export interface Validators {
 }
 
 export function createValidators(limits: Pick<ApiLimits, 'batch' | 'queryValues'>): Validators {
-  const bodies = createAjv(false);
-  const texts = createAjv(true);
+  let bodies: Ajv | undefined;
+  let texts: Ajv | undefined;
+  const ajvOf = (part: RequestPart): Ajv => {
+    if (part === 'body') {
+      bodies ??= createAjv(false);
+      return bodies;
+    }
+    texts ??= createAjv(true);
+    return texts;
+  };
   return {
     compile(schema, part) {
-      const ajv = part === 'body' ? bodies : texts;
-      const check = ajv.compile(forValidation(schema, limits));
+      // Compiled when the first request asks for it: all at once are a good part of the time that a node takes to start.
+      let check: ValidateFunction | undefined;
       return (value) => {
+        check ??= ajvOf(part).compile(forValidation(schema, limits));
         if (check(value)) return value;
         throw new TesseraError('invalid_request', describe(check.errors?.[0], part));
       };

@@ -55,7 +55,12 @@ export async function createDevNetwork({ logger, ...options }: DevNetworkOptions
     off();
   }
 
-  const addressOf = (role: Role): string => nodeOf(role).peerAddress;
+  function addressOf(role: Role): string {
+    if (options.ports === 'any') return nodeOf(role).peerAddress;
+    const { host, port } = devConfig(role, options).peers;
+    return `${host}:${port}`;
+  }
+
   const perRole = <T>(read: (node: Node) => T): Record<Role, T> =>
     Object.fromEntries(ROLES.map((role) => [role, read(nodeOf(role))])) as Record<Role, T>;
 
@@ -68,10 +73,10 @@ export async function createDevNetwork({ logger, ...options }: DevNetworkOptions
       return perRole((node) => node.apiUrl);
     },
     async start() {
-      await startNode('storage');
-      await startNode('mempool');
-      // Opening a wallet takes a while on purpose: both at once.
-      await Promise.all([startNode('miner'), startNode('user')]);
+      const chain = startNode('storage').then(() => startNode('mempool'));
+      // Opening a wallet takes a while on purpose. Where ports are known beforehand the chain starts meanwhile.
+      if (options.ports === 'any') await chain;
+      await Promise.all([chain, startNode('miner'), startNode('user')]);
       await Promise.race([firstBlock(), failure.promise]);
     },
     async stop() {
