@@ -47,7 +47,7 @@ export function apiOptions(role: NodeRole, api: Partial<ApiOptions['api']> = {})
   };
 }
 
-export function apiModules(role: NodeRole, calls: Calls = []): ApiModules {
+export function apiModules(role: NodeRole, calls?: Calls): ApiModules {
   const withWallet = role === 'miner' || role === 'user';
   return {
     logger: silentLogger,
@@ -70,7 +70,7 @@ export interface AppSetup {
   readonly api?: Partial<ApiOptions['api']>;
   readonly envelope?: Partial<ApiOptions['envelope']>;
   readonly modules?: Partial<ApiModules>;
-  readonly calls?: Calls;
+  readonly calls?: Calls | undefined;
 }
 
 /** An app of that role; what is not given is usual. */

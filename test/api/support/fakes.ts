@@ -74,7 +74,8 @@ export function transactionBody(amount: number | bigint = 1000): Record<string, 
 /** The calls that the fakes have carried out, in order; those that threw are not among them. */
 export type Calls = { readonly name: string; readonly args: readonly unknown[] }[];
 
-function noted<T extends object>(calls: Calls, service: T): T {
+function noted<T extends object>(calls: Calls | undefined, service: T): T {
+  if (calls === undefined) return service;
   return new Proxy(service, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name);
@@ -90,7 +91,7 @@ function noted<T extends object>(calls: Calls, service: T): T {
   });
 }
 
-export function fakeMempool(calls: Calls = []): MempoolService {
+export function fakeMempool(calls?: Calls): MempoolService {
   return noted<MempoolService>(calls, {
     async submit(transactions) {
       for (const { outputs } of transactions) {
@@ -167,7 +168,7 @@ export const LATEST: LatestBlock = {
   block: () => BLOCK,
 };
 
-export function fakeStorage(calls: Calls = [], empty = false): StorageService {
+export function fakeStorage(calls?: Calls, empty = false): StorageService {
   return noted<StorageService>(calls, {
     async entry(key) {
       if (empty) return undefined;
@@ -200,7 +201,7 @@ export const KEY_PAIR: KeyPairRecord = {
   addressVersion: null,
 };
 
-export function fakeWallet(calls: Calls = []): WalletService {
+export function fakeWallet(calls?: Calls): WalletService {
   return noted<WalletService>(calls, {
     info: async () => ({
       addresses: new Map([
@@ -225,11 +226,22 @@ export function fakeWallet(calls: Calls = []): WalletService {
       if (oldPassphrase !== PASSPHRASE) throw new TesseraError('wrong_passphrase', 'The old passphrase is wrong.');
     },
     outgoing: async () => [[TX_HASH, COINBASE]],
+    payments: async () => [
+      {
+        hash: TX_HASH,
+        kind: 'payment',
+        state: 'rejected',
+        reason: 'double_spend',
+        peer: null,
+        createdAt: 1_700_000_000_000,
+        outputs: [{ address: ADDRESS, value: { kind: 'token', amount: 72_072_000n }, own: false }],
+      },
+    ],
     refresh: async () => undefined,
   });
 }
 
-export function fakeUser(calls: Calls = []): UserService {
+export function fakeUser(calls?: Calls): UserService {
   const checkPassphrase = (passphrase: string) => {
     if (passphrase !== PASSPHRASE) throw new TesseraError('wrong_passphrase', 'The wallet passphrase is wrong.');
   };
