@@ -77,7 +77,7 @@ export async function createNode(config: Config, modules: NodeModules): Promise<
   failure.promise.catch(() => undefined);
   const closers: (() => Promise<void>)[] = [];
   let parts: Parts | undefined;
-  const registry = config.metrics.enabled ? createMetrics() : undefined;
+  const registry = config.metrics.enabled ? createMetrics(config.node.role) : undefined;
   const metrics: Metrics = registry ?? noMetrics;
   const observed = registry && { metrics: registry, clock };
   let apiUrl = '';

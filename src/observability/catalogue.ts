@@ -106,6 +106,24 @@ export const METRICS = {
 
 type Catalogue = typeof METRICS;
 
+/** Roles of nodes; the same names as everywhere. */
+export const NODE_ROLES = ['mempool', 'storage', 'miner', 'user'] as const;
+export type NodeRole = (typeof NODE_ROLES)[number];
+
+/** What only some roles have to tell, by the beginning of the name; everything else is told by every node. */
+const ROLES_BY_PREFIX: Readonly<Record<string, readonly NodeRole[]>> = {
+  tessera_mempool_: ['mempool'],
+  tessera_journal_: ['mempool'],
+  tessera_storage_: ['storage'],
+  tessera_miner_: ['miner'],
+  tessera_wallet_: ['miner', 'user'],
+};
+
+/** The roles whose nodes serve the metric. */
+export function rolesOf(metric: string): readonly NodeRole[] {
+  return Object.entries(ROLES_BY_PREFIX).find(([prefix]) => metric.startsWith(prefix))?.[1] ?? NODE_ROLES;
+}
+
 /** Names of the metrics of one kind. */
 export type MetricName<K extends Definition['kind']> = {
   [N in keyof Catalogue]: Catalogue[N]['kind'] extends K ? N : never;

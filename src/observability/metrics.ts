@@ -5,7 +5,7 @@
  */
 
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { METRICS as CATALOGUE, type LabelValues, type MetricName } from './catalogue.js';
+import { METRICS as CATALOGUE, type LabelValues, type MetricName, type NodeRole, rolesOf } from './catalogue.js';
 
 export interface CounterHandle {
   inc(by?: number): void;
@@ -42,15 +42,19 @@ const MAX_CHILDREN = 1_000;
 
 type Handle = CounterHandle & GaugeHandle & HistogramHandle;
 
-/** Metrics with all of the catalogue registered and at zero. */
-export function createMetrics(): MetricsRegistry {
+const ignore = (): void => undefined;
+const noHandle: Handle = { inc: ignore, set: ignore, dec: ignore, observe: ignore };
+
+/** Metrics with all of the catalogue that nodes of the role serve, or simply all, registered and at zero. */
+export function createMetrics(role?: NodeRole): MetricsRegistry {
   const registry = new Registry();
   const families = new Map<string, (labels: readonly string[]) => Partial<Handle>>();
   const updates = new Set<() => void | Promise<void>>();
   for (const [name, definition] of Object.entries(CATALOGUE)) {
+    if (role !== undefined && !rolesOf(name).includes(role)) continue;
     families.set(name, cached(family(registry, name, definition)));
   }
-  const handle = (name: string, labels: readonly string[]) => families.get(name)?.(labels) as Handle;
+  const handle = (name: string, labels: readonly string[]) => (families.get(name)?.(labels) ?? noHandle) as Handle;
   return {
     counter: (name, ...labels) => handle(name, labels),
     gauge: (name, ...labels) => handle(name, labels),
@@ -102,9 +106,6 @@ function cached<H>(make: (labels: readonly string[]) => H): (labels: readonly st
     return child;
   };
 }
-
-const ignore = (): void => undefined;
-const noHandle: Handle = { inc: ignore, set: ignore, dec: ignore, observe: ignore };
 
 /** Counts nothing: for tests, and for a node whose metrics are switched off. */
 export const noMetrics: Metrics = {

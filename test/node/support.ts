@@ -1,0 +1,53 @@
+/** A dev network in this process, on free ports, stopped and removed when the test ends. */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { IN_CODE } from '../../src/config/load.js';
+import { createDevNetwork, type DevNetwork } from '../../src/node/dev-network.js';
+import { createLogger } from '../../src/observability/logger.js';
+
+export interface RunningDevNetwork extends DevNetwork {
+  /** What the nodes wrote. */
+  readonly lines: readonly string[];
+  /** Stops it and removes its data. */
+  end(): Promise<void>;
+}
+
+export async function startDevNetwork(options: Readonly<Record<string, unknown>> = {}): Promise<RunningDevNetwork> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'tessera-test-'));
+  const lines: string[] = [];
+  const logger = createLogger({ level: 'info', format: 'json' }, { out: { write: (line) => lines.push(line) } });
+  const flags = Object.entries(options).map(([option, value]) => ({ option, value, flag: IN_CODE }));
+  const network = await createDevNetwork({ dataDir, ports: 'any', logger, flags });
+  await network.start();
+  return Object.assign(Object.create(network) as DevNetwork, {
+    lines,
+    async end() {
+      await network.stop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  });
+}
+
+/** Pays from the user node; resolves with the hash when its block is stored. */
+export async function payAndConfirm(network: DevNetwork, address: string, amount: number): Promise<string> {
+  const response = await fetch(`${network.urls.user}/v1/payments`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ kind: 'address', address, amount, passphrase: '' }),
+  });
+  const { tx_hash } = (await response.json()) as { tx_hash: string };
+  const { wallet } = network.nodes.user.services;
+  if (wallet === undefined) throw new Error('the user node has no wallet');
+  if (wallet.inFlightByHash(tx_hash) !== undefined) {
+    await new Promise<void>((resolve) => {
+      const off = wallet.settled.on(({ hash }) => {
+        if (hash !== tx_hash) return;
+        off();
+        resolve();
+      });
+    });
+  }
+  return tx_hash;
+}

@@ -1,0 +1,6 @@
+import { expect, it } from 'vitest';
+import { metricsDocument } from '../../src/observability/document.js';
+
+it('docs/metrics.md is what the catalogue says', async () => {
+  await expect(metricsDocument()).toMatchFileSnapshot('../../docs/metrics.md');
+});
