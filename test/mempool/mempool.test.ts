@@ -12,10 +12,14 @@ import { assetSignable } from '../../src/chain/signable.js';
 import type { BlockHeader, FullBlock, Transaction } from '../../src/chain/types.js';
 import { sign } from '../../src/crypto/ed25519.js';
 import { type DataDir, openDataDir } from '../../src/db/data-dir.js';
+import { createMemoryKv } from '../../src/db/memory-kv.js';
 import { createLocalJournal } from '../../src/journal/local-journal.js';
 import { toHex } from '../../src/lib/bytes.js';
 import { silentLogger } from '../../src/lib/logger.js';
+import { createApplier } from '../../src/mempool/applier.js';
+import { loadMempoolState } from '../../src/mempool/load.js';
 import { createMempool, type Mempool, type MempoolOptions } from '../../src/mempool/mempool.js';
+import { createMempoolState } from '../../src/mempool/state.js';
 import type { Link, PeerNetwork } from '../../src/peers/network.js';
 import { decodeUtxos, encodeTransactions } from '../../src/peers/payloads.js';
 import { type Bed, createBed, createSeededRandom, nextOf, SECRET } from '../peers/support.js';
@@ -407,6 +411,73 @@ describe('a restart', () => {
     expect(second.mempool.digest()).toBe(digest);
     const statuses = await second.mempool.statuses([transactionHash(tx)]);
     expect(statuses.get(transactionHash(tx))).toMatchObject({ status: 'Pending' });
+  });
+});
+
+describe('the journal', () => {
+  it('alone gives the same state again, digest and all (P2)', async () => {
+    const folder = await newFolder();
+    const first = await setUp({ folder, miners: ['m1', 'm2'] });
+    await stored(first.mempool, 0);
+    const payments = [send(alice, 0, bob), send(bob, 1, alice)];
+    for (const [i, tx] of payments.entries()) {
+      await first.mempool.submit([tx]);
+      await stored(first.mempool, i + 1);
+    }
+    const half = payment({
+      from: alice,
+      inputs: [{ tHash: transactionHash(payments[0] ?? send(alice, 0, bob)), n: 1 }],
+      outputs: [pay(bob, 1n)],
+      druidInfo: { druid: 'DRUID0x00', participants: 2n, expectations: [], genesisHash: null },
+    });
+    await first.mempool.submit([half]);
+    const digest = first.mempool.digest();
+    const { seq } = first.mempool.figures();
+    await first.close();
+
+    const dataDir = await openDataDir(folder, { role: 'mempool', networkName: 'test' });
+    cleanups.push(() => dataDir.close());
+    const journal = await createLocalJournal({ kv: await dataDir.open('journal') });
+    const kv = createMemoryKv();
+    const state = createMempoolState(rulesFor([alice, bob]));
+    const applier = createApplier({ journal, kv, state, unicorn: unicornOf });
+    await applier.start();
+    expect({ digest: state.digest(), seq: state.seq }).toEqual({ digest, seq });
+    await applier.stop();
+    await journal.close();
+  });
+
+  it('that lost commands the state stands behind is named, not guessed over (P3)', async () => {
+    const folder = await newFolder();
+    const first = await setUp({ folder });
+    await stored(first.mempool, 0);
+    await first.close();
+    const dataDir = await openDataDir(folder, { role: 'mempool', networkName: 'test' });
+    cleanups.push(() => dataDir.close());
+    const kv = await dataDir.open('mempool');
+    const state = await loadMempoolState(kv, rulesFor([alice, bob]), { salt: 1 });
+    const journal = await createLocalJournal({ kv: createMemoryKv() });
+    const applier = createApplier({ journal, kv, state, unicorn: unicornOf });
+    await expect(applier.start()).rejects.toMatchObject({ code: 'data_corrupt' });
+    await journal.close();
+  });
+});
+
+describe('statuses', () => {
+  it('are kept for their lifetime and forgotten then (decision V1)', async () => {
+    const { mempool, bed } = await setUp({ folder: await newFolder(), mempool: { statuses: { lifetime: 7_200 } } });
+    await stored(mempool, 0);
+    const tx = send(alice, 0, bob);
+    await mempool.submit([tx]);
+    await stored(mempool, 1);
+    const refused = send(alice, 0, alice);
+    await expect(mempool.submit([refused])).rejects.toMatchObject({ code: 'unknown_input' });
+    const hashes = [transactionHash(tx), transactionHash(refused)];
+    await bed.clock.advance(3_600_000);
+    expect((await mempool.statuses(hashes)).size).toBe(2);
+    await bed.clock.advance(3_600_000 + 60_000);
+    await bed.clock.advance(3_600_000);
+    await expect.poll(async () => (await mempool.statuses(hashes)).size).toBe(0);
   });
 });
 

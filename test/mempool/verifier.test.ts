@@ -1,0 +1,72 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { OP } from '../../src/chain/script/opcodes.js';
+import type { ScriptCheck } from '../../src/chain/validation.js';
+import { keyPairFromSeed, sign } from '../../src/crypto/ed25519.js';
+import { createVerifier, type Verifier } from '../../src/mempool/verifier.js';
+import { encodeChecks, runEncodedChecks } from '../../src/mempool/verify-batch.js';
+
+const key = keyPairFromSeed(new Uint8Array(32).fill(7));
+
+function signatureCheck(message: string, signed = message): ScriptCheck {
+  return { kind: 'signature', message, signature: sign(key.seed, signed), publicKey: key.publicKey };
+}
+
+const TRUE: ScriptCheck = { kind: 'script', script: [{ kind: 'num', value: 1n }] };
+const BURN: ScriptCheck = { kind: 'script', script: [{ kind: 'op', op: OP.BURN }] };
+
+describe('a batch of checks', () => {
+  it('keeps order and outcome through its bytes', () => {
+    const checks = [
+      signatureCheck('a'),
+      BURN,
+      signatureCheck('b', 'c'),
+      TRUE,
+      signatureCheck('žluť'),
+      signatureCheck(''),
+    ];
+    expect([...runEncodedChecks(encodeChecks(checks))]).toEqual([1, 0, 0, 1, 1, 1]);
+  });
+
+  it('may be empty', () => {
+    expect([...runEncodedChecks(encodeChecks([]))]).toEqual([]);
+  });
+});
+
+describe.each([0, 1, 2])('the verifier with %i threads', (threads) => {
+  let verifier: Verifier | undefined;
+  afterEach(() => verifier?.close());
+
+  it('gives every caller the verdict on its own checks', async () => {
+    verifier = createVerifier({ threads });
+    const current = verifier;
+    const verdicts = await Promise.all(
+      Array.from({ length: 300 }, (_, i) => {
+        const good = i % 7 !== 0;
+        const checks = [signatureCheck(`m${i}`), good ? TRUE : signatureCheck(`m${i}`, 'other')];
+        return current.verify(checks.slice(0, 1 + (i % 2)).concat(good ? [] : [BURN]));
+      }),
+    );
+    expect(verdicts).toEqual(Array.from({ length: 300 }, (_, i) => i % 7 !== 0));
+  });
+
+  it('holds for no checks, and refuses work once it is closed', async () => {
+    verifier = createVerifier({ threads });
+    expect(await verifier.verify([])).toBe(true);
+    await verifier.close();
+    await expect(verifier.verify([TRUE])).rejects.toMatchObject({ code: 'shutting_down' });
+  });
+
+  it('rejects what is under way when it is closed', async () => {
+    verifier = createVerifier({ threads });
+    const current = verifier;
+    const waiting = Promise.allSettled(
+      Array.from({ length: 200 }, (_, i) => current.verify([signatureCheck(`m${i}`)])),
+    );
+    await current.close();
+    const outcomes = await waiting;
+    expect(outcomes.some(({ status }) => status === 'rejected')).toBe(true);
+    for (const outcome of outcomes) {
+      if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 'shutting_down' });
+    }
+  });
+});
