@@ -160,7 +160,8 @@ async function checkFormat(kv: Kv, writes: StagedWrites, keystore: Keystore): Pr
   }
 }
 
-function checkPair(address: string, { publicKey, secretKey, addressVersion }: KeyPairRecord): KeyPair {
+/** The pair, when both keys and the address belong together (decision V11). Throws `malformed_key_pair` with the address. */
+export function checkPair(address: string, { publicKey, secretKey, addressVersion }: KeyPairRecord): KeyPair {
   let pair: KeyPair;
   try {
     pair = parseSecretKey(secretKey);

@@ -27,6 +27,9 @@ import { createMutex } from '../lib/mutex.js';
 import type { Random } from '../lib/random.js';
 import type { GuessLimiter } from './guess-limiter.js';
 
+/** Its name in the data directory of a node. */
+export const KEYSTORE_FILE = 'keystore.json';
+
 /** Version of the file. */
 const FILE_FORMAT = 1;
 /** Only the owner reads it. */

@@ -11,17 +11,17 @@ import { prefixRange } from '../db/keys.js';
 import type { Kv } from '../db/kv.js';
 import { keyNumber, PREFIX, paymentKey } from './layout.js';
 import type { MetaStore } from './meta.js';
+import { PAYMENT_KINDS, PAYMENT_STATES, type PaymentKind, type PaymentState } from './service.js';
 import type { StagedWrites } from './staged-writes.js';
 
 /** Own transactions that `history` gives at most: the most recent ones. */
 const HISTORY_SHOWN = 10_000;
 
-const STATES = ['queued', 'sent', 'confirmed', 'rejected'] as const;
-export type OutgoingState = (typeof STATES)[number];
-
-const KINDS = ['payment', 'donation', 'item', 'merge'] as const;
-/** `merge` joins many small outputs of the wallet into one. */
-export type OutgoingKind = (typeof KINDS)[number];
+// Records hold the index of state and kind: new ones go to the end of these lists.
+const STATES = PAYMENT_STATES;
+export type OutgoingState = PaymentState;
+const KINDS = PAYMENT_KINDS;
+export type OutgoingKind = PaymentKind;
 
 export interface OwnTransaction {
   readonly hash: string;
@@ -53,8 +53,8 @@ export interface Outgoing {
   /** Changes the state; undefined when the transaction is not in flight. */
   mark(hash: string, state: OutgoingState, reason?: string): OwnTransaction | undefined;
   readonly queuedCount: number;
-  /** Oldest first. */
-  history(): Promise<readonly OwnTransaction[]>;
+  /** Oldest first; the most recent ones. */
+  history(limit?: number): Promise<readonly OwnTransaction[]>;
 }
 
 interface Entry extends OwnTransaction {
@@ -118,9 +118,9 @@ export async function openOutgoing(kv: Kv, writes: StagedWrites, meta: MetaStore
     get queuedCount() {
       return queued.size;
     },
-    async history() {
+    async history(limit = HISTORY_SHOWN) {
       const newest: OwnTransaction[] = [];
-      const range = { ...prefixRange(PREFIX.payment), reverse: true, limit: HISTORY_SHOWN };
+      const range = { ...prefixRange(PREFIX.payment), reverse: true, limit: Math.min(limit, HISTORY_SHOWN) };
       for await (const [key, record] of kv.entries(range)) newest.push(decodeEntry(keyNumber(key), record));
       return newest.reverse();
     },

@@ -191,6 +191,16 @@ export async function createWallet(options: WalletOptions, modules: WalletModule
     async outgoing() {
       return (await outgoing.history()).map(({ hash, transaction }) => [hash, transaction] as const);
     },
+    async payments({ limit } = {}) {
+      return (await outgoing.history(limit)).map(({ transaction, ...entry }) => ({
+        ...entry,
+        outputs: transaction.outputs.map(({ value, scriptPublicKey: address }) => ({
+          address,
+          value,
+          own: address !== null && keys.addresses.has(address),
+        })),
+      }));
+    },
     async refresh(target) {
       checkOpen();
       if ('addresses' in target && target.addresses.length === 0) {

@@ -10,6 +10,8 @@ import {
   NewAddressResponse,
   OutgoingTxsResponse,
   PaymentAcceptedResponse,
+  PaymentHistoryQuery,
+  PaymentHistoryResponse,
   PaymentRequest,
   RefreshRequest,
   WalletInfoQuery,
@@ -40,6 +42,21 @@ export const getOutgoingTransactions = defineOperation({
   tag,
   summary: 'Own payments',
   success: { 200: { description: 'Pairs of hash and transaction.', schema: OutgoingTxsResponse } },
+  errors: ['no_wallet', 'wallet_unreadable'],
+});
+
+export const getWalletHistory = defineOperation({
+  id: 'getWalletHistory',
+  family: 'v1',
+  method: 'GET',
+  path: '/v1/wallet/history',
+  roles: withWallet,
+  tag,
+  apiKey: true,
+  summary: 'Own payments with their states',
+  description: 'Beyond the contract: what became of each payment, kept by this node, with the reason of a rejection.',
+  query: PaymentHistoryQuery,
+  success: { 200: { description: 'Payments.', schema: PaymentHistoryResponse } },
   errors: ['no_wallet', 'wallet_unreadable'],
 });
 
@@ -158,6 +175,7 @@ export const createPayment = defineOperation({
 export const minerOperations = [getCurrentBlock] as const;
 export const walletOperations = [
   getOutgoingTransactions,
+  getWalletHistory,
   getWallet,
   createWalletAddress,
   exportKeypairs,

@@ -3,10 +3,10 @@
 import type { FastifyPluginCallback } from 'fastify';
 import { addressVersionOf } from '../../chain/address.js';
 import { DISPLAY_UNIT } from '../../chain/constants.js';
-import { transactionView } from '../../chain/json.js';
+import { assetView, transactionView } from '../../chain/json.js';
 import { fromHex, isHex, toHex } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
-import type { KeyPairRecord, WalletInfo } from '../../wallet/service.js';
+import type { KeyPairRecord, OwnPayment, WalletInfo } from '../../wallet/service.js';
 import { createItem } from '../mempool/operations.js';
 import { genesisHashSpecOf } from '../mempool/plugin.js';
 import { WithStatus } from '../operation.js';
@@ -22,6 +22,7 @@ import {
   exportKeypairs,
   getOutgoingTransactions,
   getWallet,
+  getWalletHistory,
   importKeypairs,
   refreshRunningTotal,
 } from './operations.js';
@@ -42,6 +43,11 @@ export const walletPlugin: FastifyPluginCallback<WalletRoutes> = (app, { router,
   router.add(app, getOutgoingTransactions, async () => {
     const outgoing = await wallet().outgoing();
     return { transactions: outgoing.map(([hash, transaction]) => [hash, transactionView(transaction)] as const) };
+  });
+
+  router.add(app, getWalletHistory, async ({ query: { limit } }) => {
+    const payments = await wallet().payments(limit === undefined ? {} : { limit: Number(limit) });
+    return { transactions: payments.map(paymentView) };
   });
 
   router.add(app, getWallet, async ({ query }) => {
@@ -121,6 +127,18 @@ function walletInfoView({ addresses, available, locked, running, items }: Wallet
     running_total: displayUnits(running),
     running_total_tokens: running,
     item_total: items,
+  };
+}
+
+function paymentView({ hash, kind, state, reason, peer, createdAt, outputs }: OwnPayment) {
+  return {
+    tx_hash: hash,
+    kind,
+    state,
+    reason: reason === '' ? null : reason,
+    peer,
+    created_at: Math.floor(createdAt / 1_000),
+    outputs: outputs.map(({ address, value, own }) => ({ address, value: assetView(value), own })),
   };
 }
 

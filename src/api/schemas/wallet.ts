@@ -1,7 +1,8 @@
 /** Wallet, payments, donations and the tools of a user node. */
 
 import { type Static, Type } from '@sinclair/typebox';
-import { ApiAsset, OutpointEntry } from './asset.js';
+import { PAYMENT_KINDS, PAYMENT_STATES } from '../../wallet/service.js';
+import { ApiAsset, AssetValue, OutpointEntry } from './asset.js';
 import {
   Address,
   Amount,
@@ -155,6 +156,41 @@ export const OutgoingTxsResponse = Type.Object(
     ),
   },
   { $id: 'OutgoingTxsResponse', description: 'Own payments.', examples: [{ transactions: [] }] },
+);
+
+/** Own payments that one answer holds at most. */
+export const MAX_HISTORY = 10_000;
+
+export const PaymentHistoryQuery = Type.Object({
+  limit: Type.Optional(
+    Int64({ minimum: 1, maximum: MAX_HISTORY, description: 'The most recent ones only.', examples: [20] }),
+  ),
+});
+
+export const PaymentHistoryResponse = Type.Object(
+  {
+    transactions: Type.Array(
+      Type.Object({
+        tx_hash: Type.String({ description: 'Transaction hash.' }),
+        kind: Enum(PAYMENT_KINDS, { description: 'What it was made for; merge joins small outputs of the wallet.' }),
+        state: Enum(PAYMENT_STATES, {
+          description: 'queued: durable here. sent: admitted by the mempool. Then confirmed in a block, or rejected.',
+        }),
+        reason: Nullable(Type.String(), { description: 'Why it was rejected.' }),
+        peer: Nullable(Type.String(), { description: 'The node that was paid, for payments of kind ip.' }),
+        created_at: Int64({ description: 'Seconds since the Unix epoch.' }),
+        outputs: Type.Array(
+          Type.Object({
+            address: Nullable(Type.String()),
+            value: AssetValue,
+            own: Type.Boolean({ description: 'True for what stays in the wallet, such as change.' }),
+          }),
+        ),
+      }),
+      { description: 'Oldest first; the most recent 10,000.' },
+    ),
+  },
+  { $id: 'PaymentHistoryResponse', description: 'Own payments and their states.', examples: [{ transactions: [] }] },
 );
 
 export const PaymentRequest = Type.Object(
