@@ -6,6 +6,10 @@ import { runCli } from './cli/run.js';
 import { errorMessage } from './lib/errors.js';
 
 const context: CliContext = {
+  // Opened when it is asked for: a node has no use for it.
+  get stdin() {
+    return process.stdin;
+  },
   stdout: process.stdout,
   stderr: process.stderr,
   env: process.env,

@@ -5,7 +5,7 @@
 
 import { parseArgs } from 'node:util';
 import { didYouMean } from '../config/suggest.js';
-import { TesseraError } from '../lib/errors.js';
+import { type ErrorCode, TesseraError } from '../lib/errors.js';
 
 /** A flag: `--name VALUE`, or `--name` alone when it has no value. */
 export interface FlagSpec {
@@ -36,6 +36,8 @@ export interface CommandSpec {
   /** Paragraphs. */
   readonly description: readonly string[];
   readonly arguments?: readonly ArgumentSpec[];
+  /** The commands of a group: `wallet` has `wallet pay`. */
+  readonly commands?: readonly { readonly name: string; readonly summary: string }[];
   readonly flags: readonly FlagSpec[];
   /** Command lines that work, with what they do. */
   readonly examples: readonly { readonly line: string; readonly does: string }[];
@@ -61,8 +63,16 @@ export interface Output {
   readonly columns?: number;
 }
 
+/** Where a person types, or a program writes. */
+export type Input = NodeJS.ReadableStream & {
+  readonly isTTY?: boolean | undefined;
+  /** Terminals only: keys arrive one by one, and are not shown. */
+  setRawMode?(raw: boolean): unknown;
+};
+
 /** The process around a command; tests give one of their own. */
 export interface CliContext {
+  readonly stdin: Input;
   readonly stdout: Output;
   readonly stderr: Output;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -72,8 +82,17 @@ export interface CliContext {
   exit(code: number): void;
 }
 
+/** A command in a list; its file is imported when it is called or its help is asked for. */
+export interface CommandEntry {
+  readonly name: string;
+  readonly summary: string;
+  load(): Promise<Command>;
+}
+
 export interface Command {
   readonly spec: CommandSpec;
+  /** A group has commands of its own, named by the next word. */
+  readonly commands?: readonly CommandEntry[];
   /** Resolves with the exit status when the command is done. Throws what is to be printed. */
   run(args: ParsedArgs, context: CliContext): Promise<number>;
 }
@@ -83,6 +102,17 @@ export class UsageError extends TesseraError {
   constructor(message: string) {
     super('invalid_request', message);
     this.name = 'UsageError';
+  }
+}
+
+/** A failure with an exit status of its own, which the help of the command explains. */
+export class ExitError extends TesseraError {
+  readonly status: number;
+
+  constructor(status: number, code: ErrorCode, message: string) {
+    super(code, message);
+    this.name = 'ExitError';
+    this.status = status;
   }
 }
 

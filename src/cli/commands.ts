@@ -1,13 +1,7 @@
 /** The list of commands. A command's file is imported when it is called or its help is asked for, and not before. */
 
 import { didYouMean } from '../config/suggest.js';
-import { type Command, type CommandSpec, UsageError } from './command.js';
-
-interface CommandEntry {
-  readonly name: string;
-  readonly summary: string;
-  load(): Promise<Command>;
-}
+import { type Command, type CommandEntry, type CommandSpec, UsageError } from './command.js';
 
 const vectors: CommandSpec = {
   name: 'vectors',
@@ -38,9 +32,19 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./config.js')).command,
   },
   {
+    name: 'wallet',
+    summary: 'Keys, balance and payments of a wallet',
+    load: async () => (await import('./wallet.js')).command,
+  },
+  {
     name: 'verify',
     summary: 'Checks the data of a stopped node',
     load: async () => (await import('./verify.js')).command,
+  },
+  {
+    name: 'openapi',
+    summary: 'Writes the OpenAPI documents of the API',
+    load: async () => (await import('./openapi.js')).command,
   },
   {
     name: 'vectors',
@@ -57,10 +61,26 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
 ];
 
+/** The command that the words begin with (`wallet`, `pay`), and the words after it. Throws `UsageError` with the nearest name. */
+export async function findCommand(
+  words: readonly string[],
+  entries: readonly CommandEntry[] = COMMANDS,
+  group = '',
+): Promise<{ readonly command: Command; readonly rest: readonly string[] }> {
+  const [name = '', ...rest] = words;
+  const entry = entries.find((candidate) => candidate.name === name);
+  if (entry === undefined) {
+    const known = entries.map((candidate) => candidate.name);
+    throw new UsageError(
+      `${group}${name} is not a command${didYouMean(name, known) || `; known are ${known.join(', ')}`}`,
+    );
+  }
+  const command = await entry.load();
+  const isGroup = command.commands !== undefined && rest[0] !== undefined && !rest[0].startsWith('-');
+  return isGroup ? findCommand(rest, command.commands, `${group}${name} `) : { command, rest };
+}
+
 /** The command of that name. Throws `UsageError` with the nearest name. */
 export async function loadCommand(name: string): Promise<Command> {
-  const entry = COMMANDS.find((candidate) => candidate.name === name);
-  if (entry !== undefined) return entry.load();
-  const known = COMMANDS.map((candidate) => candidate.name);
-  throw new UsageError(`${name} is not a command${didYouMean(name, known) || `; known are ${known.join(', ')}`}`);
+  return (await findCommand([name])).command;
 }

@@ -1,7 +1,7 @@
 /** `tessera help [TOPIC]`: the overview, the page of a command, or the options of the configuration. */
 
 import type { Command } from './command.js';
-import { COMMANDS, loadCommand } from './commands.js';
+import { COMMANDS, findCommand } from './commands.js';
 import { commandPage, optionsPage, overview } from './help.js';
 
 export const command: Command = {
@@ -11,18 +11,23 @@ export const command: Command = {
     description: ['Prints the list of commands, the page of one, or the meaning of configuration options.'],
     arguments: [
       { name: 'TOPIC', description: 'A command, or "options".' },
-      { name: 'SECTION', description: 'With "options": a section (api, api.limits) or one option (api.port).' },
+      {
+        name: 'SECTION',
+        description: 'With "options": a section (api, api.limits) or one option (api.port). With a group: its command.',
+      },
     ],
     flags: [],
     examples: [
       { line: 'tessera help start', does: 'The page of the start command.' },
+      { line: 'tessera help wallet pay', does: 'The page of a command of a group.' },
       { line: 'tessera help options mining', does: 'The options of mining.' },
     ],
   },
   async run({ positionals: [topic, section] }, { stdout }) {
     if (topic === undefined) stdout.write(overview(COMMANDS));
     else if (topic === 'options') stdout.write(optionsPage(section));
-    else stdout.write(commandPage((await loadCommand(topic)).spec));
+    else
+      stdout.write(commandPage((await findCommand(section === undefined ? [topic] : [topic, section])).command.spec));
     return 0;
   },
 };

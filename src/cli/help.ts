@@ -39,13 +39,20 @@ export function overview(commands: readonly { readonly name: string; readonly su
 /** The page of one command. */
 export function commandPage(spec: CommandSpec): string {
   const title = spec.name === 'start' ? PROGRAM : `${PROGRAM} ${spec.name}`;
+  const commands = spec.commands ?? [];
+  const width = Math.max(0, ...commands.map(({ name }) => name.length));
   const exits = Object.entries({ ...EXITS, ...spec.exits }).map(([code, when]) => `${code.padEnd(4)} ${when}`);
   return page([
     ['NAME', [`${PROGRAM} ${spec.name} - ${lowerFirst(spec.summary)}`]],
     [
       'SYNOPSIS',
-      [`${title} ${[...spec.flags.map(flagUsage), ...(spec.arguments ?? []).map(argumentUsage)].join(' ')}`],
+      [
+        commands.length > 0
+          ? `${title} COMMAND`
+          : `${title} ${[...spec.flags.map(flagUsage), ...(spec.arguments ?? []).map(argumentUsage)].join(' ')}`,
+      ],
     ],
+    ['COMMANDS', commands.map(({ name, summary }) => `${name.padEnd(width)}  ${summary}`)],
     ['DESCRIPTION', separate(spec.description)],
     ['ARGUMENTS', entries((spec.arguments ?? []).map(({ name, description }) => [name, description]))],
     ['FLAGS', entries(spec.flags.map((flag) => [flagTitle(flag), flag.description]))],

@@ -1,7 +1,7 @@
 /** From the command line to an exit status: finds the command, parses its flags, runs it, prints what went wrong. */
 
-import { type CliContext, parseCommandLine, UsageError } from './command.js';
-import { COMMANDS, loadCommand } from './commands.js';
+import { type CliContext, ExitError, parseCommandLine, UsageError } from './command.js';
+import { COMMANDS, findCommand } from './commands.js';
 import { commandPage, overview, PROGRAM } from './help.js';
 import { failureText } from './lifecycle.js';
 import { programVersion } from './version.js';
@@ -24,10 +24,10 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
     return 0;
   }
   const named = first !== undefined && !first.startsWith('-');
-  const name = named ? first : DEFAULT_COMMAND;
+  let name = named ? first : DEFAULT_COMMAND;
   try {
-    const command = await loadCommand(name);
-    const rest = named ? argv.slice(1) : argv;
+    const { command, rest } = await findCommand(named ? argv : [DEFAULT_COMMAND, ...argv]);
+    name = command.spec.name;
     if (rest.includes('--help') || rest.includes('-h')) {
       context.stdout.write(commandPage(command.spec));
       return 0;
@@ -37,6 +37,7 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
     const usage = error instanceof UsageError;
     const hint = usage ? `\nSee: ${PROGRAM} help${named ? ` ${name}` : ''}` : '';
     context.stderr.write(`${usage ? `${PROGRAM}: ${error.message}` : failureText(error)}${hint}\n`);
+    if (error instanceof ExitError) return error.status;
     return usage ? USAGE_EXIT : 1;
   }
 }

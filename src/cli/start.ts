@@ -7,6 +7,7 @@ import type { CliContext, Command, CommandSpec, ParsedArgs } from './command.js'
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
 import { failureText, runUntilStopped } from './lifecycle.js';
 import type { Runnable } from './node-types.js';
+import { withTypedPassphrase } from './wallet/start-passphrase.js';
 
 const spec: CommandSpec = {
   name: 'start',
@@ -16,6 +17,8 @@ const spec: CommandSpec = {
       'ends it at once. SIGHUP reads the configuration again and applies the log level.',
     'Without --config the file that ships for the role is read; the four of them make a network on one machine. ' +
       '`tessera help options` explains every option, `tessera config` shows which are in effect and why.',
+    'A user or miner node needs the passphrase of its wallet: wallet.passphrase_file, TESSERA_WALLET__PASSPHRASE, or, on a ' +
+      'terminal and when neither is given, typed when it starts.',
   ],
   flags: CONFIG_FLAGS,
   examples: [
@@ -48,7 +51,9 @@ export async function runNode(
   load: () => Promise<StartModules>,
 ): Promise<number> {
   const input = configInput(args, context);
-  const { config, file, warnings } = loadConfig(input);
+  const loaded = loadConfig(input);
+  const { file, warnings } = loaded;
+  const config = await withTypedPassphrase(loaded, context);
   const logger = createLogger({ ...config.log, node: config.node.name });
   for (const warning of warnings) logger.warn({}, warning);
   logger.info({ role: config.node.role, file: file ?? null, data_dir: config.node.dataDir }, 'starting');

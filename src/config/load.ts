@@ -38,6 +38,13 @@ const OPTIONS_BY_PATH = new Map(OPTIONS.map((option) => [option.path, option]));
 const OPTIONS_BY_ENV = new Map(OPTIONS.map((option) => [option.env, option]));
 const ENV_NAMES = [...OPTIONS_BY_ENV.keys(), CONFIG_FILE_ENV];
 
+/** Variables that commands read; they configure no node. */
+const COMMAND_VARIABLES: ReadonlySet<string> = new Set([
+  `${ENV_PREFIX}API_KEY_FILE`,
+  `${ENV_PREFIX}WALLET_PASSPHRASE`,
+  `${ENV_PREFIX}WALLET_NEW_PASSPHRASE`,
+]);
+
 /** Options whose value may stand in a file that another option names. */
 const FILE_VARIANTS = [
   { option: 'network.secret', file: 'network.secret_file' },
@@ -188,6 +195,7 @@ function readEnvLayer(env: ConfigInput['env'] & object, cwd: string, problems: C
   const settings: Settings = new Map();
   for (const [name, text] of Object.entries(env)) {
     if (text === undefined || !name.startsWith(ENV_PREFIX) || name === CONFIG_FILE_ENV) continue;
+    if (COMMAND_VARIABLES.has(name)) continue;
     const option = OPTIONS_BY_ENV.get(name);
     const source = `env ${name}`;
     if (option !== undefined) {

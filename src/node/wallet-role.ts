@@ -1,19 +1,22 @@
 /** The roles user and miner: one wallet, the user service on it, and mining beside them for a miner (decision V22). */
 
-import { join } from 'node:path';
 import { createMiner, fixedRewardAddress, type Miner } from '../miner/miner.js';
+import type { Progress } from '../observability/progress.js';
 import { createUserService, type RunningUserService } from '../user/user-service.js';
-import { createWallet, type Wallet } from '../wallet/wallet.js';
+import type { Wallet } from '../wallet/wallet.js';
+import { feedMiner, feedWallet } from './feeds.js';
+import { openWallet } from './open-wallet.js';
 import { failureOf, type RoleContext, type RunningRole } from './role.js';
-
-const KEYSTORE_FILE = 'keystore.json';
 
 export async function createWalletRole(context: RoleContext): Promise<RunningRole> {
   const { config, network } = context;
   const isMiner = config.node.role === 'miner';
   const wallet = config.wallet.enabled ? await openWallet(context) : undefined;
-  const user = wallet === undefined ? undefined : createUser(context, wallet);
+  const refreshing = context.progress('wallet_refresh', { task: 'refreshing the wallet', unit: 'addresses' });
+  const user = wallet === undefined ? undefined : createUser(context, wallet, refreshing);
   const miner = isMiner && config.mining.enabled ? mineFor(context, wallet) : undefined;
+  if (context.observed && wallet) feedWallet(context.metrics, wallet);
+  if (context.observed && miner) feedMiner(context.metrics, miner);
   return {
     type: isMiner ? 'Miner/User' : 'User',
     services: {
@@ -33,37 +36,26 @@ export async function createWalletRole(context: RoleContext): Promise<RunningRol
     },
     readiness() {
       if (![...network.links].some(({ role }) => role === 'mempool')) return ['no mempool node is linked'];
-      return user === undefined || user.inStep ? [] : ['the wallet is catching up with the chain'];
+      if (user === undefined || user.inStep) return [];
+      return [refreshing.current ?? 'the wallet is catching up with the chain'];
     },
     failed: failureOf(() => undefined),
   };
 }
 
-async function openWallet(context: RoleContext): Promise<Wallet> {
-  const { config, dataDir, genesis } = context;
-  const seedIndex = config.wallet.genesisSeedIndex;
-  return createWallet(
-    {
-      keystoreFile: join(dataDir.path, KEYSTORE_FILE),
-      passphrase: config.wallet.passphrase,
-      // Only a network whose keys are public gives its wallets their first funds.
-      allowBlankPassphrase: seedIndex !== undefined,
-      aggregateAbove: config.wallet.aggregateAbove,
-      ...(seedIndex === undefined ? {} : { seeds: genesis.walletSeeds[seedIndex] ?? [] }),
-    },
-    { ...context, kv: await dataDir.open('wallet'), logger: context.logger('wallet') },
-  );
-}
-
-function createUser(context: RoleContext, wallet: Wallet): RunningUserService {
+function createUser(context: RoleContext, wallet: Wallet, refreshing: Progress): RunningUserService {
   const { config } = context;
+  const onRefresh = (done: number, total: number): void => {
+    refreshing.update(done, total);
+    if (done === total) refreshing.end();
+  };
   return createUserService(
     {
       mempools: config.peers.mempool,
       donationAmount: BigInt(config.user.donationAmount),
       donationsPerPeerPerDay: config.user.donationsPerPeerPerDay,
     },
-    { ...context, wallet, logger: context.logger('user') },
+    { ...context, wallet, logger: context.logger('user'), onRefresh },
   );
 }
 

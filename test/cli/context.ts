@@ -1,5 +1,6 @@
 /** A process for commands to run in: collects what they print, raises signals on demand. */
 
+import { PassThrough } from 'node:stream';
 import type { CliContext } from '../../src/cli/command.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 
@@ -18,6 +19,7 @@ export function createContext(env: Readonly<Record<string, string>> = {}): TestC
   const signals = new Set<readonly [signal: string, listener: () => void]>();
   const exited = createDeferred<number>();
   return {
+    stdin: new PassThrough(),
     stdout: { write: (text) => (written.out += text) },
     stderr: { write: (text) => (written.err += text) },
     env,

@@ -1,0 +1,69 @@
+/** `tessera wallet …`: keys, balance and payments of a node's wallet, over its API. */
+
+import { type Command, type CommandEntry, UsageError } from './command.js';
+
+const COMMANDS: readonly CommandEntry[] = [
+  {
+    name: 'new',
+    summary: 'Makes the wallet of a node before its first start',
+    load: async () => (await import('./wallet/new.js')).command,
+  },
+  {
+    name: 'address',
+    summary: 'Makes a new address to be paid at',
+    load: async () => (await import('./wallet/address.js')).command,
+  },
+  {
+    name: 'balance',
+    summary: 'Shows what the wallet holds',
+    load: async () => (await import('./wallet/balance.js')).command,
+  },
+  {
+    name: 'pay',
+    summary: 'Pays an address or another node',
+    load: async () => (await import('./wallet/pay.js')).command,
+  },
+  {
+    name: 'history',
+    summary: 'Lists own payments with their states',
+    load: async () => (await import('./wallet/history.js')).command,
+  },
+  {
+    name: 'export',
+    summary: 'Writes the key pairs, private keys included, to a file',
+    load: async () => (await import('./wallet/export.js')).command,
+  },
+  {
+    name: 'import',
+    summary: 'Adds the key pairs of a file',
+    load: async () => (await import('./wallet/import.js')).command,
+  },
+  {
+    name: 'passphrase',
+    summary: 'Changes the passphrase',
+    load: async () => (await import('./wallet/passphrase.js')).command,
+  },
+];
+
+export const command: Command = {
+  spec: {
+    name: 'wallet',
+    summary: 'Keys, balance and payments of a wallet',
+    description: [
+      'Works on the wallet of a running user or miner node, over its API and with its API key; only `new` works on the ' +
+        'folder of a node that does not run. `tessera help wallet COMMAND` is the page of a command.',
+      'Amounts are shown in display units and in raw units; a display unit is 72072000 raw units. Secrets are never taken ' +
+        'from the command line. What spends or shows private keys asks first, on a terminal; elsewhere it needs --yes.',
+    ],
+    commands: COMMANDS,
+    flags: [],
+    examples: [
+      { line: 'tessera wallet balance', does: 'What the wallet of the user node on this machine holds.' },
+      { line: 'tessera wallet pay ADDRESS 1.5', does: 'Pays one and a half display units, after a question.' },
+    ],
+  },
+  commands: COMMANDS,
+  async run() {
+    throw new UsageError(`name a command: tessera wallet ${COMMANDS.map(({ name }) => name).join('|')}`);
+  },
+};

@@ -1,0 +1,25 @@
+/** `tessera wallet address`: a new address to be paid at. */
+
+import { createWalletAddress } from '../../api/miner/operations.js';
+import { stringifyExact } from '../../lib/json.js';
+import type { Command } from '../command.js';
+import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS } from './connection.js';
+
+export const command: Command = {
+  spec: {
+    name: 'wallet address',
+    summary: 'Makes a new address to be paid at',
+    description: [
+      'Asks the node for a new address and prints it. The address is the wallet’s for good; a new one for each payer keeps ' +
+        'payments apart.',
+    ],
+    flags: [...NODE_FLAGS, JSON_FLAG],
+    examples: [{ line: 'tessera wallet address', does: 'A new address of the user node on this machine.' }],
+    exits: NODE_EXITS,
+  },
+  async run(args, context) {
+    const answer = await connect(args, context).call(createWalletAddress);
+    context.stdout.write(args.has('json') ? `${stringifyExact(answer)}\n` : `${answer.address}\n`);
+    return 0;
+  },
+};

@@ -1,0 +1,74 @@
+/** `tessera wallet balance`: what the wallet holds, in display and raw units. */
+
+import { getWallet } from '../../api/miner/operations.js';
+import type { Result } from '../../api/operation.js';
+import { systemClock } from '../../lib/clock.js';
+import { stringifyExact } from '../../lib/json.js';
+import type { Command } from '../command.js';
+import { showDisplay } from './amounts.js';
+import { connect, NODE_EXITS, NODE_FLAGS } from './connection.js';
+import { table } from './table.js';
+import { whileWaiting } from './waiting.js';
+
+type WalletInfo = Result<typeof getWallet>;
+
+export const command: Command = {
+  spec: {
+    name: 'wallet balance',
+    summary: 'Shows what the wallet holds',
+    description: [
+      'Available can be spent now, less what own payments under way have taken; locked are mining rewards of the last ' +
+        'hundred blocks and outputs with a locktime; total is both. Items are counted by their genesis hash.',
+    ],
+    flags: [
+      ...NODE_FLAGS,
+      { name: 'addresses', description: 'Shows each address with what it holds, too.' },
+      { name: 'json', description: 'Prints the answer of GET /v1/wallet instead; outputs only with --addresses.' },
+    ],
+    examples: [
+      { line: 'tessera wallet balance --role miner', does: 'The wallet of the miner on this machine.' },
+      { line: 'tessera wallet balance --addresses --json', does: 'Everything, for a program.' },
+    ],
+    exits: NODE_EXITS,
+  },
+  async run(args, context) {
+    const client = connect(args, context);
+    // Totals come with every page; the first is enough where outputs are not asked for.
+    const query = args.has('addresses') ? {} : { page: 0 };
+    const info = await whileWaiting('reading the wallet', client.call(getWallet, { query }), context, systemClock);
+    const shown = args.has('addresses') ? info : { ...info, addresses: undefined };
+    if (args.has('json')) context.stdout.write(`${stringifyExact(shown)}\n`);
+    else context.stdout.write(totals(info) + items(info) + (args.has('addresses') ? addresses(info) : ''));
+    return 0;
+  },
+};
+
+function totals(info: WalletInfo): string {
+  const row = (title: string, raw: number | bigint): string[] => [title, showDisplay(BigInt(raw)), String(raw)];
+  return table(
+    [{ title: 'TOKENS' }, { title: 'DISPLAY UNITS', align: 'right' }, { title: 'RAW UNITS', align: 'right' }],
+    [
+      row('available', info.available_total_tokens),
+      row('locked', info.locked_total_tokens),
+      row('total', info.running_total_tokens),
+    ],
+  );
+}
+
+function items({ item_total }: WalletInfo): string {
+  const rows = Object.entries(item_total).map(([hash, amount]) => [hash, String(amount)]);
+  return rows.length === 0 ? '' : `\n${table([{ title: 'ITEM' }, { title: 'AMOUNT', align: 'right' }], rows)}`;
+}
+
+function addresses(info: WalletInfo): string {
+  const rows = Object.entries(info.addresses).map(([address, outputs]) => {
+    const raw = outputs.reduce((sum, { value }) => sum + ('Token' in value ? BigInt(value.Token) : 0n), 0n);
+    return [address, String(outputs.length), showDisplay(raw), String(raw)];
+  });
+  const right = 'right' as const;
+  const columns = [
+    { title: 'ADDRESS' },
+    ...['OUTPUTS', 'DISPLAY UNITS', 'RAW UNITS'].map((title) => ({ title, align: right })),
+  ];
+  return `\n${table(columns, rows)}`;
+}

@@ -1,0 +1,80 @@
+/** `tessera wallet export`: every key pair of the wallet, unsealed, into a file that only its owner reads. */
+
+import { existsSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { exportKeypairs } from '../../api/miner/operations.js';
+import { systemClock } from '../../lib/clock.js';
+import { errorMessage, TesseraError } from '../../lib/errors.js';
+import { stringifyExact } from '../../lib/json.js';
+import { type Command, UsageError } from '../command.js';
+import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS, YES_FLAG } from './connection.js';
+import { confirm, DECLINED, INTERRUPTED, isInteractive } from './prompt.js';
+import { whileWaiting } from './waiting.js';
+
+/** Only the owner reads it. */
+const FILE_MODE = 0o600;
+const STDOUT = '-';
+
+export const command: Command = {
+  spec: {
+    name: 'wallet export',
+    summary: 'Writes the key pairs, private keys included, to a file',
+    description: [
+      'Writes a JSON file {"addresses": {ADDRESS: {public_key, secret_key, address_version}}} with mode 0600, which ' +
+        '`tessera wallet import` and POST /v1/wallet/keypairs take. The private keys in it are not encrypted: whoever ' +
+        'reads it can spend everything in the wallet. An existing file is not written over. It asks first; without a ' +
+        'terminal it needs --yes.',
+    ],
+    arguments: [{ name: 'FILE', required: true, description: 'The file to make; - for the standard output.' }],
+    flags: [...NODE_FLAGS, YES_FLAG, JSON_FLAG],
+    examples: [{ line: 'tessera wallet export keys.json', does: 'Asks, then writes keys.json.' }],
+    exits: {
+      ...NODE_EXITS,
+      [DECLINED]: 'the answer to the question was no',
+      [INTERRUPTED]: 'interrupted at a question',
+    },
+  },
+  async run(args, context) {
+    const [file = STDOUT] = args.positionals;
+    if (!args.has('yes') && !isInteractive(context)) {
+      throw new UsageError('this asks before it writes private keys, and there is no terminal: add --yes');
+    }
+    if (file !== STDOUT && existsSync(file)) throw new UsageError(`${file} exists; name another file`);
+    const client = connect(args, context);
+    const where = file === STDOUT ? 'the standard output' : file;
+    if (!args.has('yes')) {
+      await confirm(
+        `This writes every private key of the wallet of ${client.url} to ${where}, unencrypted.\n` +
+          'Whoever reads them can spend everything. Go on?',
+        context,
+      );
+    }
+    const answer = await whileWaiting('reading the keys', client.call(exportKeypairs), context, systemClock);
+    const text = `${stringifyExact(answer)}\n`;
+    if (file === STDOUT) {
+      context.stdout.write(text);
+      return 0;
+    }
+    await writeNew(file, text);
+    const count = Object.keys(answer.addresses).length;
+    const report = args.has('json')
+      ? stringifyExact({ file, key_pairs: count })
+      : `${count} key pairs written to ${file}`;
+    context.stdout.write(`${report}\n`);
+    return 0;
+  },
+};
+
+async function writeNew(file: string, text: string): Promise<void> {
+  try {
+    const handle = await open(file, 'wx', FILE_MODE);
+    try {
+      await handle.writeFile(text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  } catch (cause) {
+    throw new TesseraError('invalid_request', `${file} cannot be written: ${errorMessage(cause)}`, { cause });
+  }
+}

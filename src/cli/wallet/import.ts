@@ -1,0 +1,114 @@
+/** `tessera wallet import`: adds the key pairs of a file to the wallet, after all of them have been checked here. */
+
+import { readFile } from 'node:fs/promises';
+import { text as readAll } from 'node:stream/consumers';
+import { Value } from '@sinclair/typebox/value';
+import { importKeypairs } from '../../api/miner/operations.js';
+import { DEFAULT_BATCH } from '../../api/schemas/scalars.js';
+import { Keypair } from '../../api/schemas/wallet.js';
+import { addressVersionOf } from '../../chain/address.js';
+import { fromHex, isHex } from '../../lib/bytes.js';
+import { systemClock } from '../../lib/clock.js';
+import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
+import { parseExactJson, stringifyExact } from '../../lib/json.js';
+import { checkPair } from '../../wallet/key-ring.js';
+import type { CliContext, Command } from '../command.js';
+import { createProgress } from '../progress.js';
+import type { NodeClient } from './client.js';
+import { connect, JSON_FLAG, NODE_FLAGS } from './connection.js';
+import { whileWaiting } from './waiting.js';
+
+const STDIN = '-';
+
+type Pairs = readonly (readonly [address: string, pair: Keypair])[];
+
+export const command: Command = {
+  spec: {
+    name: 'wallet import',
+    summary: 'Adds the key pairs of a file',
+    description: [
+      'Takes the file that `tessera wallet export` writes; secret keys may also be 32-byte seeds or 64-byte secrets, in ' +
+        'hex. All pairs are checked before the first is sent: a wrong one is named, and nothing is imported. Then the node ' +
+        'asks the mempool what the addresses hold; `tessera wallet balance` shows it a moment later.',
+      `More than ${DEFAULT_BATCH} pairs are sent in several requests. Importing a pair again changes nothing, so after a ` +
+        'failure the same command goes on.',
+    ],
+    arguments: [
+      { name: 'FILE', required: true, description: 'The file with the key pairs; - for the standard input.' },
+    ],
+    flags: [...NODE_FLAGS, JSON_FLAG],
+    examples: [
+      { line: 'tessera wallet import keys.json --role miner', does: 'Adds the keys to the wallet of the miner.' },
+    ],
+    exits: { 1: 'failed; when the refresh alone has failed, the message says that the keys are imported' },
+  },
+  async run(args, context) {
+    const [file = STDIN] = args.positionals;
+    const pairs = readPairs(await readInput(file, context), file);
+    const imported = await send(pairs, connect(args, context), context);
+    const report = args.has('json') ? stringifyExact({ imported }) : `${imported.length} key pairs imported`;
+    context.stdout.write(`${report}\n`);
+    return 0;
+  },
+};
+
+async function readInput(file: string, { stdin }: CliContext): Promise<string> {
+  if (file === STDIN) return readAll(stdin);
+  try {
+    return await readFile(file, 'utf8');
+  } catch (cause) {
+    throw new TesseraError('invalid_request', `${file} cannot be read: ${errorMessage(cause)}`, { cause });
+  }
+}
+
+/** The checked pairs of the text. Errors name an address or a place, never a key. */
+function readPairs(text: string, file: string): Pairs {
+  const content = parseJson(text, file);
+  const addresses =
+    typeof content === 'object' && content !== null && 'addresses' in content ? content.addresses : content;
+  if (typeof addresses !== 'object' || addresses === null || Array.isArray(addresses)) {
+    throw new TesseraError('malformed_key_pair', `${file} does not hold {"addresses": {ADDRESS: key pair}}`);
+  }
+  return Object.entries(addresses).map(([address, pair]) => {
+    if (!Value.Check(Keypair, pair) || !isHex(pair.public_key) || !isHex(pair.secret_key)) {
+      throw new TesseraError('malformed_key_pair', `the key pair of ${address.slice(0, 64)} is not two keys in hex`);
+    }
+    const addressVersion = addressVersionOf(pair.address_version ?? null);
+    const publicKey = fromHex(pair.public_key);
+    checkPair(address, { publicKey, secretKey: fromHex(pair.secret_key), addressVersion }).seed.fill(0);
+    return [address, pair];
+  });
+}
+
+function parseJson(text: string, file: string): unknown {
+  try {
+    return parseExactJson(text);
+  } catch {
+    throw new TesseraError('malformed_key_pair', `${file} is not acceptable JSON`);
+  }
+}
+
+async function send(pairs: Pairs, client: NodeClient, context: CliContext): Promise<readonly string[]> {
+  const progress = createProgress('importing', 'key pairs', context, systemClock);
+  const imported: string[] = [];
+  let failedRefresh: TesseraError | undefined;
+  for (let at = 0; at < pairs.length; at += DEFAULT_BATCH) {
+    const part = pairs.slice(at, at + DEFAULT_BATCH);
+    try {
+      const request = client.call(importKeypairs, { body: { addresses: Object.fromEntries(part) } });
+      imported.push(...(await whileWaiting('importing', request, context, systemClock)).imported);
+    } catch (error) {
+      if (!isTesseraError(error, 'refresh_failed')) throw error;
+      failedRefresh = error;
+      imported.push(...part.map(([address]) => address));
+    }
+    progress.update(imported.length, pairs.length);
+  }
+  progress.end();
+  if (failedRefresh === undefined) return imported;
+  throw new TesseraError(
+    'refresh_failed',
+    `${imported.length} key pairs are imported, but their funds are not known yet (${failedRefresh.message}); the node ` +
+      'asks for them when it is linked to a mempool node',
+  );
+}

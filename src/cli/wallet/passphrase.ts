@@ -1,0 +1,55 @@
+/** `tessera wallet passphrase`: seals the wallet under another passphrase. */
+
+import { changePassphrase } from '../../api/miner/operations.js';
+import { systemClock } from '../../lib/clock.js';
+import { type Command, ExitError, UsageError } from '../command.js';
+import { NoAnswer } from './client.js';
+import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS } from './connection.js';
+import { askSecret, INTERRUPTED } from './prompt.js';
+import { askNewPassphrase, givenSecret, NEW_PASSPHRASE, PASSPHRASE, secretFlag } from './secrets.js';
+import { whileWaiting } from './waiting.js';
+
+/** Exit status when it is not known which passphrase is valid. */
+const UNKNOWN = 3;
+
+export const command: Command = {
+  spec: {
+    name: 'wallet passphrase',
+    summary: 'Changes the passphrase',
+    description: [
+      'From then on only the new passphrase opens the wallet; keys and funds are not touched. A node that ends in the ' +
+        'middle is left with exactly one valid passphrase.',
+      'The node reads its passphrase when it starts: put the new one where it finds it (wallet.passphrase_file, or ' +
+        'TESSERA_WALLET__PASSPHRASE), or type it when the node starts on a terminal.',
+    ],
+    flags: [
+      ...NODE_FLAGS,
+      secretFlag(PASSPHRASE, 'the passphrase until now'),
+      secretFlag(NEW_PASSPHRASE, 'the passphrase from now on'),
+      JSON_FLAG,
+    ],
+    examples: [{ line: 'tessera wallet passphrase', does: 'Asks for the old one, then twice for the new one.' }],
+    exits: {
+      ...NODE_EXITS,
+      [UNKNOWN]: 'no answer came: either passphrase may be the valid one',
+      [INTERRUPTED]: 'interrupted at a question',
+    },
+  },
+  async run(args, context) {
+    const [givenOld, givenNew] = [givenSecret(PASSPHRASE, args, context), givenSecret(NEW_PASSPHRASE, args, context)];
+    if (givenNew?.trim() === '') throw new UsageError('the new passphrase is blank: choose another');
+    const client = connect(args, context);
+    const old_passphrase = givenOld ?? (await askSecret('Passphrase until now: ', context));
+    const new_passphrase = givenNew ?? (await askNewPassphrase(NEW_PASSPHRASE.question, context));
+    const change = client.call(changePassphrase, { body: { old_passphrase, new_passphrase } });
+    try {
+      await whileWaiting('sealing the wallet', change, context, systemClock);
+    } catch (error) {
+      if (!(error instanceof NoAnswer) || !error.sent) throw error;
+      throw new ExitError(UNKNOWN, error.code, `${error.message}; either passphrase may be the valid one now`);
+    }
+    context.stderr.write('Changed. Give the node the new passphrase for its next start (wallet.passphrase_file).\n');
+    if (args.has('json')) context.stdout.write('{"changed":true}\n');
+    return 0;
+  },
+};

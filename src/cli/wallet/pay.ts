@@ -1,0 +1,169 @@
+/** `tessera wallet pay`: one payment, after a question; with --wait until its block has confirmed it. */
+
+import { createPayment, getWallet, getWalletHistory } from '../../api/miner/operations.js';
+import type { Result } from '../../api/operation.js';
+import { hasValidAddressLength } from '../../chain/address.js';
+import { systemClock } from '../../lib/clock.js';
+import { TesseraError } from '../../lib/errors.js';
+import { stringifyExact } from '../../lib/json.js';
+import { parseAddress } from '../../peers/address.js';
+import { type Command, ExitError, integerFlag, type ParsedArgs, UsageError } from '../command.js';
+import { parseAmount, showAmount } from './amounts.js';
+import { NoAnswer, type NodeClient } from './client.js';
+import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS, YES_FLAG } from './connection.js';
+import { askSecret, confirm, DECLINED, INTERRUPTED, isInteractive } from './prompt.js';
+import { givenSecret, PASSPHRASE, secretFlag } from './secrets.js';
+import { whileWaiting } from './waiting.js';
+
+/** Exit status when it is not known whether the payment was made. */
+const UNKNOWN = 3;
+/** Payments made after this one that do not hide it while its state is looked at. */
+const LOOK_BACK = 1_000;
+/** Milliseconds between two looks at the state of a payment. */
+const LOOK_EVERY = 250;
+
+type HistoryEntry = Result<typeof getWalletHistory>['transactions'][number];
+
+interface Order {
+  readonly kind: 'address' | 'ip';
+  readonly address: string;
+  /** Raw units. */
+  readonly amount: bigint;
+  readonly locktime: number | null;
+}
+
+export const command: Command = {
+  spec: {
+    name: 'wallet pay',
+    summary: 'Pays an address or another node',
+    description: [
+      'Pays AMOUNT to TO and prints the hash of the payment. What is accepted is durable: the node sends it until the ' +
+        'mempool node has answered, also after a restart. TO is an address, or the HOST:PORT of a node, which is then ' +
+        'asked for an address.',
+      'AMOUNT is in display units and must be a whole number of raw units (72072000 to a display unit); with --raw it is ' +
+        'in raw units.',
+      'Before it pays it shows amount, receiver and funds and asks; without a terminal it needs --yes. When no answer ' +
+        'comes it does not try again, because the payment may have been made: see `tessera wallet history`.',
+    ],
+    arguments: [
+      { name: 'TO', required: true, description: 'Address, or HOST:PORT of a user or miner node.' },
+      { name: 'AMOUNT', required: true, description: 'Display units, such as 1.5; raw units with --raw.' },
+    ],
+    flags: [
+      ...NODE_FLAGS,
+      secretFlag(PASSPHRASE, 'the passphrase of the wallet'),
+      { name: 'raw', description: 'AMOUNT is in raw units.' },
+      { name: 'locktime', value: 'BLOCK', description: 'The first block in which the receiver can spend it.' },
+      { name: 'wait', short: 'w', description: 'Waits until a block has confirmed it, or it was rejected (status 1).' },
+      YES_FLAG,
+      JSON_FLAG,
+    ],
+    examples: [
+      { line: 'tessera wallet pay ADDRESS 1.5', does: 'Asks, then pays one and a half display units.' },
+      { line: 'tessera wallet pay 10.0.0.7:12360 1000 --raw', does: 'Pays the node there 1000 raw units.' },
+      {
+        line: 'tessera wallet pay ADDRESS 1 --yes --wait --passphrase-file /run/secrets/wallet',
+        does: 'For a script: no question, status 0 when it is confirmed.',
+      },
+    ],
+    exits: {
+      ...NODE_EXITS,
+      [UNKNOWN]: 'no answer came: the payment may have been made; look at the history before you pay again',
+      [DECLINED]: 'the answer to the question was no',
+      [INTERRUPTED]: 'interrupted at a question',
+    },
+  },
+  async run(args, context) {
+    const order = readOrder(args);
+    if (args.has('wait') && order.kind === 'ip') throw new UsageError('--wait needs an address, not HOST:PORT');
+    if (!args.has('yes') && !isInteractive(context)) {
+      throw new UsageError('this asks before it pays, and there is no terminal: add --yes');
+    }
+    const given = givenSecret(PASSPHRASE, args, context);
+    const client = connect(args, context);
+    if (!args.has('yes')) await confirm(await question(order, client), context);
+    const passphrase = given ?? (await askSecret(PASSPHRASE.question, context));
+    const answer = await whileWaiting('paying', pay(order, passphrase, client), context, systemClock);
+    const hash = answer.tx_hash;
+    if (!args.has('wait') || hash === null) {
+      context.stdout.write(args.has('json') ? `${stringifyExact(answer)}\n` : `${accepted(order, hash)}\n`);
+      return 0;
+    }
+    // Not lost if waiting is interrupted.
+    context.stderr.write(`accepted as ${hash}\n`);
+    const entry = await whileWaiting('waiting for a block', settled(hash, client), context, systemClock);
+    if (args.has('json'))
+      context.stdout.write(`${stringifyExact({ ...answer, state: entry.state, reason: entry.reason })}\n`);
+    else context.stdout.write(`${hash} ${entry.state}\n`);
+    if (entry.state === 'confirmed') return 0;
+    throw new TesseraError('transaction_rejected', `the payment was rejected: ${entry.reason}; its funds are back`);
+  },
+};
+
+function readOrder(args: ParsedArgs): Order {
+  const [to = '', amount = ''] = args.positionals;
+  const locktime = integerFlag(args, 'locktime', 0, Number.MAX_SAFE_INTEGER) ?? null;
+  return { kind: kindOf(to), address: to, amount: parseAmount(amount, args.has('raw')), locktime };
+}
+
+function kindOf(to: string): Order['kind'] {
+  if (!to.includes(':')) {
+    if (hasValidAddressLength(to) && /^[0-9a-zA-Z]+$/.test(to)) return 'address';
+    throw new UsageError(`TO must be an address of 64 (or, the short form, 32) characters or HOST:PORT, not "${to}"`);
+  }
+  try {
+    parseAddress(to);
+    return 'ip';
+  } catch {
+    throw new UsageError(`TO must be an address or HOST:PORT, not "${to}"`);
+  }
+}
+
+async function question({ address, amount, kind, locktime }: Order, client: NodeClient): Promise<string> {
+  const info = await client.call(getWallet, { query: { page: 0 } });
+  const later = locktime === null ? '' : `, which can be spent from block ${locktime} on`;
+  return [
+    `Wallet of ${client.url}`,
+    `  available  ${showAmount(BigInt(info.available_total_tokens))}`,
+    `  payment    ${showAmount(amount)}${later}`,
+    `  to ${kind === 'ip' ? 'the node ' : ''}${address}`,
+    'Pay?',
+  ].join('\n');
+}
+
+async function pay(order: Order, passphrase: string, client: NodeClient) {
+  try {
+    return await client.call(createPayment, { body: { ...order, passphrase } });
+  } catch (error) {
+    if (!(error instanceof NoAnswer) || !error.sent) throw error;
+    throw new ExitError(
+      UNKNOWN,
+      error.code,
+      `${error.message}; the payment may have been made: look at tessera wallet history before you pay again`,
+    );
+  }
+}
+
+function accepted({ kind, address, amount }: Order, hash: string | null): string {
+  return kind === 'address' ? `${hash}` : `accepted: ${showAmount(amount)} to the node ${address}`;
+}
+
+/** The payment once a block or a refusal has settled it. A node that restarts meanwhile is asked again. */
+async function settled(hash: string, client: NodeClient): Promise<HistoryEntry> {
+  for (;;) {
+    const entry = await look(hash, client);
+    if (entry?.state === 'confirmed' || entry?.state === 'rejected') return entry;
+    // Not through the clock seam, whose timers do not keep the process alive.
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY));
+  }
+}
+
+async function look(hash: string, client: NodeClient): Promise<HistoryEntry | undefined> {
+  try {
+    const { transactions } = await client.call(getWalletHistory, { query: { limit: LOOK_BACK } });
+    return transactions.findLast(({ tx_hash }) => tx_hash === hash);
+  } catch (error) {
+    if (error instanceof NoAnswer) return undefined;
+    throw error;
+  }
+}

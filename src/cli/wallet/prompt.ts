@@ -1,0 +1,105 @@
+/** Asking a person at a terminal: a question to be answered with yes or no, and a secret that is not shown. */
+
+import { StringDecoder } from 'node:string_decoder';
+import { type CliContext, ExitError, UsageError } from '../command.js';
+
+/** Exit status after Ctrl-C at a question: 128 + SIGINT. */
+export const INTERRUPTED = 130;
+/** Exit status when the answer to a question was no. */
+export const DECLINED = 4;
+
+/** Characters that a person may type. */
+const MAX_TYPED = 4_096;
+
+const ENTER = ['\r', '\n'];
+const ERASE = ['\u007f', '\b'];
+const ERASE_ALL = '\u0015';
+const CTRL_C = '\u0003';
+const CTRL_D = '\u0004';
+/** Arrows and other keys that are no text arrive as one piece that begins with it. */
+const ESCAPE = '\u001b';
+
+type Prompting = Pick<CliContext, 'stdin' | 'stderr'>;
+
+/** True when a person can be asked. */
+export function isInteractive({ stdin }: Pick<CliContext, 'stdin'>): boolean {
+  return stdin.isTTY === true;
+}
+
+/**
+ * Asks before something that cannot be taken back. Returns when the answer is yes; throws `ExitError` with status 4
+ * otherwise, and `UsageError` when nobody can be asked.
+ */
+export async function confirm(question: string, context: Prompting): Promise<void> {
+  if (!isInteractive(context)) throw new UsageError('this asks before it acts, and there is no terminal: add --yes');
+  context.stderr.write(`${question} [y/N] `);
+  const answer = await readLine(context, false);
+  if (/^y(es)?$/i.test(answer.trim())) return;
+  throw new ExitError(DECLINED, 'aborted', 'the answer was not yes: nothing was done');
+}
+
+/** Asks for a secret; what is typed is not shown. The terminal is as before when the promise settles. */
+export async function askSecret(question: string, context: Prompting): Promise<string> {
+  context.stderr.write(question);
+  try {
+    return await readLine(context, true);
+  } finally {
+    context.stderr.write('\n');
+  }
+}
+
+/** One line of keys; `secret` switches the terminal's echo off and edits the line here instead. */
+function readLine({ stdin }: Prompting, secret: boolean): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const decoder = new StringDecoder('utf8');
+    let typed = '';
+
+    const finish = (settle: () => void): void => {
+      stdin.off('data', onData);
+      stdin.off('end', onEnd);
+      stdin.off('error', onError);
+      stdin.pause();
+      if (secret) stdin.setRawMode?.(false);
+      settle();
+    };
+    const onEnd = (): void => finish(() => reject(inputEnded()));
+    const onError = (error: Error): void => finish(() => reject(error));
+    const onData = (chunk: Buffer | string): void => {
+      const text = typeof chunk === 'string' ? chunk : decoder.write(chunk);
+      if (text.startsWith(ESCAPE)) return;
+      const keys = [...text];
+      const last = keys.findIndex((key) => ENTER.includes(key) || key === CTRL_C || key === CTRL_D);
+      typed = edited(typed, last === -1 ? keys : keys.slice(0, last));
+      const end = keys[last];
+      if (end === undefined) return;
+      finish(() => {
+        if (end === CTRL_C) reject(new ExitError(INTERRUPTED, 'aborted', 'interrupted: nothing was done'));
+        else if (end === CTRL_D) reject(inputEnded());
+        else resolve(typed);
+      });
+      // What was pasted after the line belongs to the next question; \r\n is one end of line.
+      const rest = keys.slice(end === '\r' && keys[last + 1] === '\n' ? last + 2 : last + 1).join('');
+      if (rest !== '') stdin.unshift(Buffer.from(rest, 'utf8'));
+    };
+    if (secret) stdin.setRawMode?.(true);
+    stdin.on('data', onData);
+    stdin.on('end', onEnd);
+    stdin.on('error', onError);
+    stdin.resume();
+  });
+}
+
+/** The line after these keys. */
+function edited(line: string, keys: readonly string[]): string {
+  let typed = [...line];
+  for (const key of keys) {
+    if (ERASE.includes(key)) typed = typed.slice(0, -1);
+    else if (key === ERASE_ALL) typed = [];
+    else if (key >= ' ' && typed.length < MAX_TYPED) typed.push(key);
+  }
+  return typed.join('');
+}
+
+function inputEnded(): UsageError {
+  return new UsageError('the input ended before the question was answered');
+}

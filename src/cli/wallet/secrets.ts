@@ -1,0 +1,75 @@
+/** Where wallet commands take passphrases from: a file, the environment, or a person at a terminal; never an argument. */
+
+import { readFileSync } from 'node:fs';
+import { errorMessage } from '../../lib/errors.js';
+import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from '../command.js';
+import { askSecret, isInteractive } from './prompt.js';
+
+/** Characters; the API takes no more. */
+const MAX_PASSPHRASE = 1_024;
+/** Times that a person may type a new passphrase until both are the same. */
+const ATTEMPTS = 3;
+
+/** A passphrase by its flag, variable and question. */
+export interface SecretSource {
+  readonly flag: string;
+  readonly env: string;
+  readonly question: string;
+}
+
+export const PASSPHRASE: SecretSource = {
+  flag: 'passphrase-file',
+  env: 'TESSERA_WALLET_PASSPHRASE',
+  question: 'Passphrase of the wallet: ',
+};
+
+export const NEW_PASSPHRASE: SecretSource = {
+  flag: 'new-passphrase-file',
+  env: 'TESSERA_WALLET_NEW_PASSPHRASE',
+  question: 'New passphrase: ',
+};
+
+/** The flag of a source, for the help. */
+export function secretFlag({ flag, env }: SecretSource, what: string): FlagSpec {
+  return {
+    name: flag,
+    value: 'FILE',
+    description:
+      `File with ${what}; line ends after it are dropped. Without it the variable ${env}, ` +
+      'else a question on the terminal.',
+  };
+}
+
+/** What file or environment give; undefined when a person must be asked. Throws `UsageError` when nobody can be. */
+export function givenSecret(source: SecretSource, args: ParsedArgs, context: CliContext): string | undefined {
+  const file = args.value(source.flag);
+  const given = file === undefined ? context.env[source.env] : readSecretFile(file, source);
+  if (given !== undefined && given.length > MAX_PASSPHRASE) {
+    throw new UsageError(`a passphrase has at most ${MAX_PASSPHRASE} characters`);
+  }
+  if (given === undefined && !isInteractive(context)) {
+    throw new UsageError(
+      `the passphrase is missing: give --${source.flag} FILE or the variable ${source.env}, or use a terminal`,
+    );
+  }
+  return given;
+}
+
+function readSecretFile(file: string, { flag }: SecretSource): string {
+  try {
+    return readFileSync(file, 'utf8').replace(/[\r\n]+$/, '');
+  } catch (error) {
+    throw new UsageError(`--${flag} ${file} cannot be read: ${errorMessage(error)}`);
+  }
+}
+
+/** Asks twice for a passphrase that is to be set. Throws `UsageError` after three attempts. */
+export async function askNewPassphrase(question: string, context: CliContext): Promise<string> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const first = await askSecret(question, context);
+    if (first.trim() === '') context.stderr.write('A blank passphrase protects nothing.\n');
+    else if (first === (await askSecret('The same again: ', context))) return first;
+    else context.stderr.write('The two are different.\n');
+  }
+  throw new UsageError('no passphrase was chosen');
+}

@@ -1,0 +1,15 @@
+/** Tables for people: columns as wide as their widest cell, numbers to the right. */
+
+export interface Column {
+  readonly title: string;
+  readonly align?: 'right';
+}
+
+/** The lines of the table with its titles, each ending in a line end. */
+export function table(columns: readonly Column[], rows: readonly (readonly string[])[]): string {
+  const lines = [columns.map(({ title }) => title), ...rows];
+  const widths = columns.map((_, i) => Math.max(...lines.map((line) => line[i]?.length ?? 0)));
+  const cell = (text: string, i: number): string =>
+    columns[i]?.align === 'right' ? text.padStart(widths[i] ?? 0) : text.padEnd(widths[i] ?? 0);
+  return lines.map((line) => `${line.map(cell).join('  ').trimEnd()}\n`).join('');
+}

@@ -1,0 +1,43 @@
+/** Opens the wallet in a node's data directory: for the roles that have one, and for `tessera wallet new`. */
+
+import { join } from 'node:path';
+import { isTesseraError, TesseraError } from '../lib/errors.js';
+import { KEYSTORE_FILE } from '../wallet/keystore.js';
+import { createWallet, type Wallet } from '../wallet/wallet.js';
+import type { RoleContext } from './role.js';
+
+export type WalletContext = Pick<RoleContext, 'config' | 'genesis' | 'dataDir' | 'clock' | 'random' | 'logger'>;
+
+/** Opens the wallet, or makes it. Throws as `createWallet`; an error about the passphrase says how to give it. */
+export async function openWallet(context: WalletContext): Promise<Wallet> {
+  const { config, dataDir, genesis } = context;
+  const seedIndex = config.wallet.genesisSeedIndex;
+  try {
+    return await createWallet(
+      {
+        keystoreFile: join(dataDir.path, KEYSTORE_FILE),
+        passphrase: config.wallet.passphrase,
+        // Only a network whose keys are public gives its wallets their first funds.
+        allowBlankPassphrase: seedIndex !== undefined,
+        aggregateAbove: config.wallet.aggregateAbove,
+        ...(seedIndex === undefined ? {} : { seeds: genesis.walletSeeds[seedIndex] ?? [] }),
+      },
+      { ...context, kv: await dataDir.open('wallet'), logger: context.logger('wallet') },
+    );
+  } catch (error) {
+    throw withAdvice(error, config.wallet.passphrase === '');
+  }
+}
+
+function withAdvice(error: unknown, isMissing: boolean): unknown {
+  const isNew = isTesseraError(error, 'blank_passphrase');
+  if (!isNew && !isTesseraError(error, 'wrong_passphrase')) return error;
+  const ways =
+    'a file (wallet.passphrase_file), TESSERA_WALLET__PASSPHRASE, or typed when the node starts on a terminal';
+  const what = isNew
+    ? 'the wallet is new and needs a passphrase that is not blank'
+    : isMissing
+      ? 'the wallet has a passphrase and none was given'
+      : 'the given passphrase does not open the wallet';
+  return new TesseraError(error.code, `${what}: give it as ${ways}`, { cause: error });
+}
