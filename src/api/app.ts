@@ -13,6 +13,7 @@ import { answerClientError, limitConnections, observeServer } from './connection
 import { docsPlugin } from './docs.js';
 import { envelopePlugin } from './envelope/plugin.js';
 import { createErrorAnswers, type ErrorAnswers } from './error-answers.js';
+import { eventsPlugin } from './events/plugin.js';
 import { addJsonBodyParser } from './json.js';
 import { mempoolPlugin } from './mempool/plugin.js';
 import { minerPlugin } from './miner/plugin.js';
@@ -46,14 +47,15 @@ const CORS_RESPONSE_HEADERS = ['etag', 'retry-after', 'x-request-id'];
  */
 export async function createApi(options: ApiOptions, modules: ApiModules): Promise<FastifyInstance> {
   const { api } = options;
-  const keys = createApiKeyGate(api, OPERATIONS);
+  const keys = modules.keys ?? createApiKeyGate(api, OPERATIONS);
+  const validators = createValidators(api.limits);
   const overload = createOverloadGuard(modules.clock);
   const log = createRequestLog(modules, modules.requestLines, modules.requestObserver);
   const router = createRouter({
     log,
     keys,
     overload,
-    validators: createValidators(api.limits),
+    validators,
   });
   const errors = createErrorAnswers({ logger: modules.logger, log, router });
   const app = createFastify(options, modules, errors);
@@ -80,6 +82,7 @@ export async function createApi(options: ApiOptions, modules: ApiModules): Promi
   }
 
   mountRoutes(app, options, modules, router, errors);
+  app.register(eventsPlugin, { router, role: options.role, validators, modules });
   const { role } = options;
   await app.register(docsPlugin, {
     router,
@@ -136,7 +139,7 @@ function createFastify(options: ApiOptions, modules: ApiModules, errors: ErrorAn
     rewriteUrl,
     clientErrorHandler: answerClientError,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
-    frameworkErrors: errors.onError,
+    frameworkErrors: errors.onUnreadable,
   } as const;
   const headersTimeout = limits.requestTimeoutMs;
   const app =

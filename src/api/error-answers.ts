@@ -14,6 +14,8 @@ import { addCommonHeaders, type Router } from './route.js';
 export interface ErrorAnswers {
   /** For anything thrown on the way to an answer. */
   readonly onError: (error: unknown, request: FastifyRequest, reply: FastifyReply) => void;
+  /** For requests whose path cannot be read, so that no route was looked for. */
+  readonly onUnreadable: (error: unknown, request: FastifyRequest, reply: FastifyReply) => void;
   /** For requests that no route takes. */
   readonly onNotFound: (request: FastifyRequest, reply: FastifyReply) => void;
   /** Notes what is hidden from clients. */
@@ -43,19 +45,25 @@ export function createErrorAnswers({ logger, log, router }: ErrorModules): Error
     logger.error({ request_id: request.id, error: errorMessage(error), stack }, 'request failed inside the node');
   };
 
+  const answer = (error: unknown, shown: TesseraError, request: FastifyRequest, reply: FastifyReply): void => {
+    note(error, shown, request);
+    addCommonHeaders(request, reply);
+    sendError(reply, shown, pathOf(request.url), request.routeOptions?.config?.operation?.id);
+  };
+
   return {
     onNotFound,
     note,
     onError(error, request, reply) {
       const shown = publicError(error);
       // What is wrong with the body of a request that no route takes does not matter.
-      if (request.is404 && shown.code !== 'rate_limited') {
-        onNotFound(request, reply);
-        return;
-      }
-      note(error, shown, request);
-      addCommonHeaders(request, reply);
-      sendError(reply, shown, pathOf(request.url), request.routeOptions?.config?.operation?.id);
+      if (request.is404 && shown.code !== 'rate_limited') onNotFound(request, reply);
+      else answer(error, shown, request, reply);
+    },
+    onUnreadable(error, request, reply) {
+      const shown = publicError(error);
+      answer(error, shown, request, reply);
+      log.add(request, reply, shown.code);
     },
   };
 }

@@ -1,0 +1,259 @@
+/** Every operation with every status that the contract names for it (Endpoints and Errors of the contract). */
+
+import { describe, expect, it } from 'vitest';
+import { OPERATIONS } from '../../src/api/operations.js';
+import type { ApiModules } from '../../src/api/options.js';
+import { errorStatusesOf } from '../../src/api/problem.js';
+import { createChecker } from '../../src/api/validator.js';
+import { type ErrorCode, TesseraError } from '../../src/lib/errors.js';
+import type { NodeRole } from '../../src/peers/network.js';
+import { API_KEY, openApp, type Request, send } from './support/app.js';
+import { ADDRESS, fakeStorage, GENESIS_HASH, PASSPHRASE, TX_HASH, transactionBody } from './support/fakes.js';
+
+const KEY = { 'x-api-key': API_KEY };
+
+const get = (url: string): Request => ({ url });
+const post = (url: string, body: unknown): Request => ({
+  method: 'POST',
+  url,
+  payload: JSON.stringify(body),
+  headers: KEY,
+});
+
+const SIGNED_ITEM = {
+  genesis_hash_spec: 'create',
+  item_amount: 3,
+  metadata: 'm',
+  public_key: 'aa'.repeat(32),
+  script_public_key: ADDRESS,
+  signature: 'bb'.repeat(64),
+};
+const PAYMENT = { kind: 'address', address: ADDRESS, amount: 1, locktime: null, passphrase: PASSPHRASE };
+const PASSPHRASES = { old_passphrase: PASSPHRASE, new_passphrase: 'new' };
+const KEY_PAIR = { public_key: '01'.repeat(32), secret_key: '02'.repeat(85), address_version: null };
+
+interface Row {
+  readonly operation: (typeof OPERATIONS)[number]['id'];
+  readonly status: number;
+  readonly role: NodeRole;
+  readonly request: Request;
+  readonly code?: ErrorCode;
+  /** What the services throw. */
+  readonly fault?: ErrorCode;
+  readonly modules?: Partial<ApiModules>;
+}
+
+const ok = (operation: Row['operation'], status: number, role: NodeRole, request: Request): Row => ({
+  operation,
+  status,
+  role,
+  request,
+});
+const fails = (row: Row, status: number, code: ErrorCode, how: Partial<Row> = { fault: code }): Row => ({
+  ...row,
+  status,
+  code,
+  ...how,
+});
+
+const debug = ok('getDebug', 200, 'storage', get('/v1/debug'));
+const balances = ok('getBalances', 200, 'mempool', get(`/v1/balances?address=${ADDRESS}`));
+const balancesQuery = ok('queryBalances', 200, 'mempool', post('/v1/balances/query', { addresses: [ADDRESS] }));
+const supply = ok('getSupply', 200, 'mempool', get('/v1/supply'));
+const create = ok(
+  'createTransactions',
+  201,
+  'mempool',
+  post('/v1/transactions', { transactions: [transactionBody()] }),
+);
+const status = ok('getTransactionStatus', 200, 'mempool', get(`/v1/transactions/status?hash=${TX_HASH}`));
+const statusQuery = ok(
+  'queryTransactionStatus',
+  200,
+  'mempool',
+  post('/v1/transactions/status:query', { hashes: [TX_HASH] }),
+);
+const item = ok('createItem', 201, 'mempool', post('/v1/items', SIGNED_ITEM));
+const userItem = ok('createItem', 202, 'user', post('/v1/items', { genesis_hash_spec: 'Default', item_amount: 3 }));
+const entry = ok('getBlockchainEntry', 200, 'storage', get(`/v1/blockchain-entries/${TX_HASH}`));
+const entries = ok(
+  'queryBlockchainEntries',
+  200,
+  'storage',
+  post('/v1/blockchain-entries/query', { keys: [TX_HASH, 'x'] }),
+);
+const blocks = ok('getBlocks', 200, 'storage', get('/v1/blocks?num=7&num=8'));
+const latest = ok('getLatestBlock', 200, 'storage', get('/v1/blocks/latest'));
+const block = ok('getBlock', 200, 'storage', get('/v1/blocks/7'));
+const itemInfo = ok('getItem', 200, 'storage', get(`/v1/items/${GENESIS_HASH}`));
+const current = ok('getCurrentBlock', 200, 'miner', get('/v1/mining/current-block'));
+const outgoing = ok('getOutgoingTransactions', 200, 'user', get('/v1/transactions/outgoing'));
+const wallet = ok('getWallet', 200, 'miner', get('/v1/wallet?page=0&spent=false'));
+const address = ok('createWalletAddress', 201, 'user', { ...post('/v1/wallet/addresses', {}) });
+const exported = ok('exportKeypairs', 200, 'user', { url: '/v1/wallet/keypairs', headers: KEY });
+const imported = ok('importKeypairs', 201, 'user', post('/v1/wallet/keypairs', { addresses: { [ADDRESS]: KEY_PAIR } }));
+const passphrase = ok('changePassphrase', 204, 'user', {
+  ...post('/v1/wallet/passphrase', PASSPHRASES),
+  method: 'PUT',
+});
+const refresh = ok('refreshRunningTotal', 202, 'miner', post('/v1/wallet/running-total:refresh', { all: true }));
+const payment = ok('createPayment', 202, 'miner', post('/v1/payments', PAYMENT));
+const ipPayment = ok(
+  'createPayment',
+  202,
+  'user',
+  post('/v1/payments', { ...PAYMENT, kind: 'ip', address: '1.2.3.4:5' }),
+);
+const donation = ok('requestDonation', 202, 'user', post('/v1/donation-requests', { address: '1.2.3.4:5' }));
+const serialize = ok(
+  'serializeTransactions',
+  200,
+  'user',
+  post('/v1/transactions:serialize', { transactions: [transactionBody()] }),
+);
+const deserialize = ok(
+  'deserializeTransactions',
+  200,
+  'user',
+  post('/v1/transactions:deserialize', { transactions: [`${'00'.repeat(16)}06${'00'.repeat(16)}`] }),
+);
+
+const NO_WALLET: Partial<Row> = { modules: { wallet: undefined, user: undefined } };
+const unreachable = (row: Row): Row[] => [
+  fails(row, 500, 'mempool_unreachable'),
+  fails(row, 500, 'mempool_unreachable', { modules: { mempool: undefined } }),
+];
+const noWallet = (row: Row): Row[] => [fails(row, 500, 'no_wallet', NO_WALLET), fails(row, 500, 'wallet_unreadable')];
+const noKey = (row: Row): Row => fails(row, 401, 'missing_api_key', { request: { ...row.request, headers: {} } });
+const wrongKey = (row: Row): Row =>
+  fails(row, 401, 'invalid_api_key', { request: { ...row.request, headers: { 'x-api-key': 'wrong' } } });
+const guarded = (row: Row): Row[] => [noKey(row), wrongKey(row)];
+const refusals = (row: Row): Row[] =>
+  (['transaction_rejected', 'double_spend', 'unknown_input', 'invalid_signature', 'mempool_full'] as const).map(
+    (code) => fails(row, 500, code),
+  );
+const emptyStorage: Partial<Row> = { modules: { storage: fakeStorage(undefined, true) } };
+
+const TABLE: readonly Row[] = [
+  debug,
+  ...[balances, balancesQuery, supply, status, statusQuery].flatMap((row) => [row, ...unreachable(row)]),
+  create,
+  fails(create, 400, 'malformed_transaction', { request: post('/v1/transactions', { transactions: [{}] }) }),
+  ...unreachable(create),
+  ...refusals(create),
+  item,
+  userItem,
+  fails(item, 400, 'invalid_request', { request: post('/v1/items', { genesis_hash_spec: 'Create', item_amount: 3 }) }),
+  fails(item, 400, 'invalid_request', { request: post('/v1/items', { ...SIGNED_ITEM, signature: 'xx' }) }),
+  ...unreachable(item),
+  ...refusals(item).filter(({ code }) => code !== 'unknown_input'),
+  fails(userItem, 500, 'no_wallet', NO_WALLET),
+  fails(userItem, 500, 'mempool_unreachable'),
+  ...guarded(item),
+  ...guarded(userItem),
+  entry,
+  fails(entry, 404, 'entry_not_found', { request: get('/v1/blockchain-entries/unknown') }),
+  entries,
+  blocks,
+  { ...entries, ...emptyStorage },
+  { ...blocks, ...emptyStorage },
+  block,
+  fails(block, 404, 'block_not_found', { request: get('/v1/blocks/8') }),
+  latest,
+  fails(latest, 404, 'no_blocks', emptyStorage),
+  itemInfo,
+  fails(itemInfo, 404, 'item_not_found', { request: get('/v1/items/unknown') }),
+  ...[entry, entries, blocks, block, latest, itemInfo].map((row) =>
+    fails(row, 500, 'storage_unreachable', { modules: { storage: undefined } }),
+  ),
+  current,
+  { ...current, modules: { miner: { currentBlock: () => null } } },
+  fails(current, 500, 'not_mining', { modules: { miner: undefined } }),
+  ...[outgoing, wallet, address, exported, imported, passphrase, refresh].flatMap((row) => [row, ...noWallet(row)]),
+  ...[address, exported, imported, passphrase, refresh, payment, donation].flatMap(guarded),
+  fails(imported, 400, 'malformed_key_pair', {
+    request: post('/v1/wallet/keypairs', { addresses: { [ADDRESS]: { ...KEY_PAIR, secret_key: 'zz' } } }),
+  }),
+  fails(imported, 500, 'wallet_write_failed'),
+  fails(imported, 500, 'refresh_failed'),
+  fails(passphrase, 400, 'blank_passphrase', {
+    request: { ...post('/v1/wallet/passphrase', { ...PASSPHRASES, new_passphrase: '' }), method: 'PUT' },
+  }),
+  // Decision V26: this operation knows 204, 400 and 500 only.
+  fails(passphrase, 500, 'wrong_passphrase', {
+    request: { ...post('/v1/wallet/passphrase', { ...PASSPHRASES, old_passphrase: 'wrong' }), method: 'PUT' },
+  }),
+  fails(passphrase, 500, 'wallet_write_failed'),
+  fails(refresh, 400, 'no_addresses', { request: post('/v1/wallet/running-total:refresh', { all: false }) }),
+  fails(refresh, 500, 'refresh_failed'),
+  payment,
+  ipPayment,
+  fails(ipPayment, 400, 'invalid_socket_address', { request: post('/v1/payments', { ...PAYMENT, kind: 'ip' }) }),
+  // Payments, rule 1: the passphrase comes first, for both kinds.
+  ...[payment, ipPayment].map((row) => fails(row, 401, 'wrong_passphrase')),
+  fails(ipPayment, 401, 'wrong_passphrase', {
+    request: post('/v1/payments', { ...PAYMENT, kind: 'ip', passphrase: 'wrong', address: 'no address' }),
+  }),
+  fails(payment, 422, 'insufficient_funds', { request: post('/v1/payments', { ...PAYMENT, amount: 2_000_000 }) }),
+  fails(payment, 422, 'payment_refused', { request: post('/v1/payments', { ...PAYMENT, amount: 0 }) }),
+  fails(payment, 500, 'no_wallet', NO_WALLET),
+  fails(payment, 500, 'cannot_pay', { modules: { user: undefined } }),
+  fails(ipPayment, 500, 'peer_unreachable', {
+    request: post('/v1/payments', { ...PAYMENT, kind: 'ip', address: '1.2.3.4:1' }),
+  }),
+  donation,
+  fails(donation, 400, 'invalid_socket_address', { request: post('/v1/donation-requests', { address: 'nobody' }) }),
+  fails(donation, 500, 'peer_unreachable', { request: post('/v1/donation-requests', { address: '1.2.3.4:1' }) }),
+  serialize,
+  fails(serialize, 400, 'malformed_transaction', {
+    request: post('/v1/transactions:serialize', { transactions: [{}] }),
+  }),
+  deserialize,
+  fails(deserialize, 400, 'malformed_transaction', {
+    request: post('/v1/transactions:deserialize', { transactions: ['0g'] }),
+  }),
+];
+
+function throwing(code: ErrorCode): Partial<ApiModules> {
+  const service = new Proxy(
+    {},
+    {
+      get: () => () => {
+        throw new TesseraError(code, `made up: ${code}`);
+      },
+    },
+  );
+  return { mempool: service, storage: service, miner: service, wallet: service, user: service } as Partial<ApiModules>;
+}
+
+describe('every operation, every status of the contract', () => {
+  it.each(TABLE)('$operation: $status $code', async ({ operation: id, status: expected, role, request, ...how }) => {
+    const app = await openApp(role, { modules: how.modules ?? (how.fault === undefined ? {} : throwing(how.fault)) });
+    const sent = await send(app, request);
+    expect({ status: sent.status, code: sent.body?.code }).toEqual({ status: expected, code: how.code });
+
+    const operation = OPERATIONS.find((one) => one.id === id);
+    if (operation === undefined) throw new Error(`no operation ${id}`);
+    if (how.code !== undefined) {
+      expect(errorStatusesOf(operation).get(expected)).toContain(how.code);
+      expect(sent.headers['content-type']).toBe('application/problem+json');
+      return;
+    }
+    const success = new Map(Object.entries(operation.success)).get(String(expected)) as { schema?: never } | undefined;
+    expect(success).toBeDefined();
+    if (success?.schema === undefined) expect(sent.text).toBe('');
+    else expect(createChecker(success.schema)(sent.body)).toBeUndefined();
+  });
+
+  it('leaves out no operation of the contract', () => {
+    const covered = new Set(TABLE.map(({ operation }) => operation));
+    const v1 = OPERATIONS.filter(({ family }) => family === 'v1').map(({ id }) => id);
+    // The documents and the history of the wallet have tests of their own.
+    const elsewhere = ['getOpenApi', 'getDocs', 'getWalletHistory'];
+    expect(v1.filter((id) => !covered.has(id) && !elsewhere.includes(id))).toEqual([]);
+  });
+
+  it('has the 25 operations of the contract and GET /v1/items/{genesis_hash}', () => {
+    expect(new Set(TABLE.map(({ operation }) => operation)).size).toBe(26);
+  });
+});
