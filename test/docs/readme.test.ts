@@ -1,0 +1,78 @@
+/** The requests of the README, as they stand there, against a real network: what a reader pastes must work. */
+
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createDevNetwork, type DevNetwork } from '../../src/node/dev-network.js';
+import { createLogger } from '../../src/observability/logger.js';
+
+const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
+const lines = [...readme.matchAll(/^curl .*$/gm)].map(([line]) => line);
+const DEFAULT_PORTS = { '3000': 'user', '3001': 'storage', '3003': 'mempool', '3004': 'miner' } as const;
+
+let dir: string;
+let network: DevNetwork;
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'tessera-readme-'));
+  network = await createDevNetwork({
+    dataDir: dir,
+    ports: 'any',
+    logger: createLogger({ level: 'silent', format: 'json' }),
+  });
+  await network.start();
+}, 60_000);
+
+afterAll(async () => {
+  await network.stop();
+  await rm(dir, { recursive: true, force: true });
+});
+
+interface CurlRequest {
+  readonly url: string;
+  readonly init: RequestInit;
+}
+
+/** Understands as much of curl as the README uses: -s, -X METHOD, -H 'name: value', -d 'body', one URL. */
+function readCurl(line: string): CurlRequest {
+  const words = [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '').slice(1);
+  const headers: Record<string, string> = {};
+  let method: string | undefined;
+  let body: string | undefined;
+  let url: string | undefined;
+  for (let i = 0; i < words.length; i++) {
+    const word = words[i] ?? '';
+    if (word === '-s') continue;
+    if (word === '-X') method = words[++i];
+    else if (word === '-d') body = words[++i];
+    else if (word === '-H') {
+      const [name = '', value = ''] = (words[++i] ?? '').split(/: (.*)/s);
+      headers[name] = value;
+    } else if (word.startsWith('http')) url = word;
+    else throw new Error(`the test does not know "${word}" of: ${line}`);
+  }
+  if (url === undefined) throw new Error(`no URL in: ${line}`);
+  return {
+    url,
+    init: { method: method ?? (body === undefined ? 'GET' : 'POST'), headers, ...(body === undefined ? {} : { body }) },
+  };
+}
+
+describe('the README', () => {
+  it('shows requests to every role', () => {
+    const ports = new Set(lines.map((line) => new URL(readCurl(line).url).port));
+    expect([...ports].sort()).toEqual(Object.keys(DEFAULT_PORTS));
+  });
+
+  it.each(lines)('%s', async (line) => {
+    const { url, init } = readCurl(line);
+    const { port, pathname, search } = new URL(url);
+    const role = DEFAULT_PORTS[port as keyof typeof DEFAULT_PORTS];
+    const response = await fetch(`${network.urls[role]}${pathname}${search}`, init);
+    const mistake = pathname.endsWith('/seven');
+    expect(response.status, await response.clone().text()).toBeGreaterThanOrEqual(200);
+    expect(response.ok).toBe(!mistake);
+    if (mistake) expect(response.headers.get('content-type')).toContain('application/problem+json');
+  });
+});
