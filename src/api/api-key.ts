@@ -34,6 +34,8 @@ export interface Caller {
 export interface ApiKeyGate {
   /** Throws `missing_api_key` or `invalid_api_key` when the caller may not use the operation. */
   check(operation: Operation, caller: Caller): void;
+  /** Puts other keys in the place of those there are. Throws `invalid_config` and changes nothing when one is wrong. */
+  replace(keys: readonly ApiKeyOptions[]): void;
 }
 
 interface Key {
@@ -61,8 +63,12 @@ export function createApiKeyGate(options: ApiKeyGateOptions, operations: readonl
     );
   }
   const known = routesOf(operations);
-  const keys = options.keys.map((key) => readKey(key, known));
+  const readKeys = (keys: readonly ApiKeyOptions[]): readonly Key[] => keys.map((key) => readKey(key, known));
+  let keys = readKeys(options.keys);
   return {
+    replace(next) {
+      keys = readKeys(next);
+    },
     check(operation, caller) {
       if (!operation.apiKey) return;
       if (isOpen && (!operation.secret || isLocal(caller))) return;

@@ -22,6 +22,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Wallet: 'The wallet of a miner or user node.',
   Payments: 'Payments and donation requests of a node with a wallet.',
   Tools: 'Encoding and decoding of transactions; touches no mempool and no wallet.',
+  Events: 'What happens on the node, as it happens. An extension of the interface.',
   Health: 'For supervisors and load balancers.',
   Envelope: 'The older routes: every answer is wrapped in an envelope, and x-cache-id makes repeats harmless.',
 };
@@ -89,7 +90,7 @@ export function describeApi(
 }
 
 function operationEntry(operation: Operation, operationId: string, schemas: SchemaSet): JsonObject {
-  const { tag, summary, description, body, apiKey, method } = operation;
+  const { tag, summary, description, body, apiKey, method, events } = operation;
   const parameters = parametersOf(operation, schemas);
   const takesBody = body !== undefined && method !== 'GET';
   return {
@@ -97,18 +98,21 @@ function operationEntry(operation: Operation, operationId: string, schemas: Sche
     tags: [tag],
     summary,
     ...(description === undefined ? {} : { description }),
-    security: apiKey ? [{ api_key: [] }] : [],
+    security: apiKey ? [...(apiKey === 'optional' ? [{}] : []), { api_key: [] }] : [],
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(takesBody
       ? { requestBody: { required: body.optional !== true, content: jsonContent(body.schema, schemas) } }
       : {}),
     responses: responsesOf(operation, schemas),
+    ...(events === undefined
+      ? {}
+      : { 'x-events': Object.fromEntries(Object.entries(events).map(([name, schema]) => [name, schemas.use(schema)])) }),
   };
 }
 
-function parametersOf({ params, query, family }: Operation, schemas: SchemaSet): Json[] {
+function parametersOf({ params, query, headers, family }: Operation, schemas: SchemaSet): Json[] {
   const parameters: Json[] = [];
-  const add = (members: ReturnType<typeof membersOf>, place: 'path' | 'query') => {
+  const add = (members: ReturnType<typeof membersOf>, place: 'path' | 'query' | 'header') => {
     for (const { name, schema, required } of members) {
       const { description, ...rest } = schemas.use(schema);
       parameters.push({
@@ -123,6 +127,7 @@ function parametersOf({ params, query, family }: Operation, schemas: SchemaSet):
   };
   add(membersOf(params), 'path');
   add(membersOf(query), 'query');
+  add(membersOf(headers), 'header');
   if (family === 'envelope') {
     parameters.push({
       name: 'x-cache-id',

@@ -40,8 +40,8 @@ export interface Operation {
   readonly roles: readonly NodeRole[];
   /** Section of the document. */
   readonly tag: string;
-  /** Asks for the header `x-api-key` (decision H3). */
-  readonly apiKey?: boolean;
+  /** Asks for the header `x-api-key` (decision H3); `optional`: only for some uses, which its route checks itself. */
+  readonly apiKey?: boolean | 'optional';
   /** Never open to callers from elsewhere, whatever the configuration says. */
   readonly secret?: boolean;
   /** Stateless, so `api.tooling_everywhere` mounts it on every role (decision V23). */
@@ -51,9 +51,12 @@ export interface Operation {
   /** Object schemas whose members are the parameters. */
   readonly params?: TSchema;
   readonly query?: TSchema;
+  readonly headers?: TSchema;
   readonly body?: RequestBody;
   /** By status. */
   readonly success: Readonly<Record<number, Success>>;
+  /** The answer is a stream of these events, by name, and ends when one side goes. */
+  readonly events?: Readonly<Record<string, TSchema>>;
   /** Codes that this operation may answer beside the general ones; `problem.ts` knows their statuses. */
   readonly errors: readonly ErrorCode[];
 }

@@ -3,6 +3,7 @@
 import type { NodeRole } from '../peers/network.js';
 import { commonOperations } from './common/operations.js';
 import { envelopeOperations } from './envelope/operations.js';
+import { eventOperations } from './events/operations.js';
 import { mempoolOperations } from './mempool/operations.js';
 import { minerOperations, walletOperations } from './miner/operations.js';
 import type { Operation } from './operation.js';
@@ -17,6 +18,7 @@ export const OPERATIONS = [
   ...walletOperations,
   ...userOperations,
   ...toolingOperations,
+  ...eventOperations,
   ...envelopeOperations,
 ] as const satisfies readonly Operation[];
 

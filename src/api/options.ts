@@ -9,6 +9,8 @@ import type { NodeRole } from '../peers/network.js';
 import type { StorageService } from '../storage/service.js';
 import type { UserService } from '../user/service.js';
 import type { WalletService } from '../wallet/service.js';
+import type { ApiKeyGate } from './api-key.js';
+import type { EventHub } from './events/event-hub.js';
 import type { LineSink, RequestObserver } from './request-log.js';
 
 /** A key for protected routes: itself, or its SHA-256 in hex. */
@@ -78,6 +80,10 @@ export interface ApiModules {
   readonly logger: Logger;
   /** Where request lines go as ready JSON text, many at once. Without it each goes to `logger`, which is much slower. */
   readonly requestLines?: LineSink | undefined;
+  /** Decides who may use protected routes; made from the options when absent. Whoever gives it can replace its keys. */
+  readonly keys?: ApiKeyGate | undefined;
+  /** What the node has to tell; without it there are no events. */
+  readonly events?: EventHub | undefined;
   readonly requestObserver?: RequestObserver | undefined;
   readonly clock: Clock;
   readonly random: Random;

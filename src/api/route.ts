@@ -34,6 +34,8 @@ export interface Router {
   readonly mounted: readonly Operation[];
   /** For routes that answer in their own way: notes them and gives what all routes have in common. */
   options(operation: Operation): RouteOptions;
+  /** Throws unless the caller shows an API key for the operation: for operations that ask for one in some uses only. */
+  authorize(operation: Operation, request: FastifyRequest): void;
 }
 
 export interface RouteOptions {
@@ -57,7 +59,7 @@ export function createRouter({ log, keys, overload, validators }: RouterModules)
         addCommonHeaders(request, reply);
         try {
           if (guarded) overload.check();
-          if (operation.apiKey) {
+          if (operation.apiKey === true) {
             reply.header('cache-control', 'no-store');
             keys.check(operation, callerOf(request));
           }
@@ -77,6 +79,7 @@ export function createRouter({ log, keys, overload, validators }: RouterModules)
   return {
     mounted,
     options,
+    authorize: (operation, request) => keys.check(operation, callerOf(request)),
     add(app, operation, handler) {
       const read = createReader(operation, validators);
       const [status] = Object.keys(operation.success).map(Number);

@@ -3,7 +3,7 @@
 import { loadConfig } from '../config/load.js';
 import type { Config } from '../config/schema.js';
 import { createLogger, type NodeLogger } from '../observability/logger.js';
-import type { CliContext, Command, CommandSpec, ParsedArgs } from './command.js';
+import type { CliContext, Command, CommandSpec, Output, ParsedArgs } from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
 import { failureText, runUntilStopped } from './lifecycle.js';
 import type { Runnable } from './node-types.js';
@@ -14,7 +14,7 @@ const spec: CommandSpec = {
   summary: 'Runs a node (the command when none is named)',
   description: [
     'Runs one node of the given role until SIGINT or SIGTERM, which stop it cleanly within five seconds; a second signal ' +
-      'ends it at once. SIGHUP reads the configuration again and applies the log level.',
+      'ends it at once. SIGHUP reads the configuration again and applies the log level and the API keys.',
     'Without --config the file that ships for the role is read; the four of them make a network on one machine. ' +
       '`tessera help options` explains every option, `tessera config` shows which are in effect and why.',
     'A user or miner node needs the passphrase of its wallet: wallet.passphrase_file, TESSERA_WALLET__PASSPHRASE, or, on a ' +
@@ -37,11 +37,14 @@ export interface StartedNode extends Runnable {
   readonly apiUrl: string;
   readonly peerAddress: string;
   /** Applies what can change while the node runs. */
-  reload?(config: Config): void;
+  reload?(config: Config): Promise<void>;
 }
 
 export interface StartModules {
-  createNode(config: Config, modules: { readonly logger: NodeLogger }): Promise<StartedNode>;
+  createNode(
+    config: Config,
+    modules: { readonly logger: NodeLogger; readonly terminal?: Output | undefined },
+  ): Promise<StartedNode>;
 }
 
 /** Runs a node; `load` gives the composition root, which is imported only when it is needed. */
@@ -59,16 +62,17 @@ export async function runNode(
   logger.info({ role: config.node.role, file: file ?? null, data_dir: config.node.dataDir }, 'starting');
   const node = await create(config, logger, load, context);
   if (node === undefined) return 1;
-  const removeReload = context.onSignal('SIGHUP', () => {
+  const reload = async (): Promise<void> => {
     try {
       const again = loadConfig(input).config;
+      await node.reload?.(again);
       logger.setLevel(again.log.level);
-      node.reload?.(again);
       logger.info({}, 'configuration read again');
     } catch (error) {
       logger.error({ error }, 'configuration not read again: the node goes on as it is');
     }
-  });
+  };
+  const removeReload = context.onSignal('SIGHUP', () => void reload());
   try {
     return await runUntilStopped(node, {
       logger,
@@ -84,7 +88,7 @@ export async function runNode(
 async function create(config: Config, logger: NodeLogger, load: () => Promise<StartModules>, context: CliContext) {
   try {
     const { createNode } = await load();
-    return await createNode(config, { logger });
+    return await createNode(config, { logger, terminal: context.stderr.isTTY === true ? context.stderr : undefined });
   } catch (error) {
     logger.error({ error }, 'the node cannot be made');
     context.stderr.write(`${failureText(error)}\n`);

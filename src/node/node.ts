@@ -6,8 +6,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { loadOrCreateApiKey } from '../api/api-key.js';
+import { type ApiKeyGate, createApiKeyGate, loadOrCreateApiKey } from '../api/api-key.js';
 import { createApi } from '../api/app.js';
+import { createEventHub, type EventHub } from '../api/events/event-hub.js';
+import { OPERATIONS } from '../api/operations.js';
 import type { NodePeer } from '../api/options.js';
 import { type Genesis, parseGenesis } from '../chain/genesis.js';
 import type { Config } from '../config/schema.js';
@@ -27,6 +29,7 @@ import type { PeerObserver } from '../peers/link.js';
 import { createPeerNetwork, type PeerNetwork } from '../peers/network.js';
 import { loadOrCreateNodeKey } from '../peers/node-key.js';
 import { createWebSocketTransport } from '../peers/websocket-transport.js';
+import { feedEvents } from './event-feed.js';
 import { feedNode } from './feeds.js';
 import { createMempoolRole } from './mempool-role.js';
 import { kvObserver, peerObserver, requestObserver } from './observers.js';
@@ -49,6 +52,11 @@ export interface Node {
   /** Resolves when the API listens, the state is loaded and the links are being opened. */
   start(): Promise<void>;
   stop(): Promise<void>;
+  /**
+   * Applies what can change while the node runs: the API keys (with none configured, those of the node's key file). Throws
+   * `invalid_config` and changes nothing when one is wrong.
+   */
+  reload(config: Config): Promise<void>;
   /** Never resolves; rejects with a named error when the node must not go on. */
   readonly failed: Promise<never>;
   /** `http://host:port`, once started. */
@@ -61,12 +69,12 @@ export interface Node {
   readonly services: RoleServices;
 }
 
-/** What has been opened, in that order; it is closed in the opposite one. */
+/** What the node is asked about while it runs. */
 interface Parts {
-  readonly dataDir: DataDir;
+  readonly context: RoleContext;
+  readonly keys: ApiKeyGate;
   readonly network: PeerNetwork;
   readonly role: RunningRole;
-  readonly api: FastifyInstance;
 }
 
 /** Opens nothing yet: a wrong configuration throws `invalid_config` here or in `start`. */
@@ -128,12 +136,16 @@ export async function createNode(config: Config, modules: NodeModules): Promise<
       const stopFeed = feedNode(registry, { node, network, logger, clock, readiness });
       closers.push(async () => stopFeed());
     }
-    const api = await createNodeApi(config, { ...context, apiLog: logger.child('api') }, role, readiness);
+    const events = createEventHub({ epoch: clock.now() });
+    const keys = createApiKeyGate({ ...config.api, keys: await apiKeys(config, context) }, OPERATIONS);
+    const modules = { apiLog: logger.child('api'), readiness, events, keys };
+    const api = await createNodeApi(config, context, role, modules);
     closers.push(() => network.stop());
     closers.push(() => api.close());
-    parts = { dataDir, network, role, api };
+    parts = { context, keys, network, role };
     // The API comes first: while the node loads, it says so (decision V24).
     apiUrl = await api.listen({ host: config.api.host, port: config.api.port });
+    feedEvents(events, role.services);
     await role.load();
     await network.start();
     await role.start();
@@ -169,6 +181,10 @@ export async function createNode(config: Config, modules: NodeModules): Promise<
     stop() {
       stopping ??= close();
       return stopping;
+    },
+    async reload(next) {
+      if (parts === undefined) throw new TesseraError('shutting_down', 'the node is not up');
+      parts.keys.replace(await apiKeys(next, parts.context));
     },
   };
 }
@@ -248,16 +264,22 @@ function createRole(context: RoleContext): Promise<RunningRole> {
 
 async function createNodeApi(
   config: Config,
-  context: RoleContext & { readonly apiLog: NodeLogger },
+  context: RoleContext,
   role: RunningRole,
-  readiness: () => readonly string[],
+  modules: {
+    readonly apiLog: NodeLogger;
+    readonly readiness: () => readonly string[];
+    readonly events: EventHub;
+    readonly keys: ApiKeyGate;
+  },
 ): Promise<FastifyInstance> {
   const { certFile, keyFile } = config.api.tls;
-  const { apiLog: logger, observed } = context;
+  const { observed } = context;
+  const { apiLog: logger, ...rest } = modules;
   return createApi(
     {
       role: config.node.role,
-      api: { ...config.api, keys: await apiKeys(config, context) },
+      api: config.api,
       envelope: config.envelope,
       ...(certFile === undefined || keyFile === undefined
         ? {}
@@ -270,7 +292,7 @@ async function createNodeApi(
       requestObserver: observed && requestObserver(observed),
       clock: context.clock,
       random: context.random,
-      readiness,
+      ...rest,
       node: { type: () => role.type, peers: () => linkedPeers(context.network), routesPow: {} },
     },
   );

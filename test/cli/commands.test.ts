@@ -53,7 +53,7 @@ describe('start', () => {
     const context = createContext();
     const { node, started } = fakeNode();
     const reloaded: Config[] = [];
-    const createNode = async () => ({ ...node, reload: (config: Config) => void reloaded.push(config) });
+    const createNode = async () => ({ ...node, reload: async (config: Config) => void reloaded.push(config) });
     const status = runNode(parse(startCommand, '-r', 'user', '-l', 'silent'), context, async () => ({ createNode }));
     await started;
     context.raise('SIGHUP');

@@ -1,0 +1,49 @@
+/** What a node tells over its event stream: the signals of its services, as events. */
+
+import type { EventHub } from '../api/events/event-hub.js';
+import type { BalanceEvent, BlockEvent, PaymentEvent, TransactionEvent } from '../api/events/operations.js';
+import type { FundTotals } from '../wallet/fund-book.js';
+import type { Wallet } from '../wallet/wallet.js';
+import type { RoleServices } from './role.js';
+
+/** Publishes from now on. The services end with the node, and so do their signals. */
+export function feedEvents(hub: EventHub, { mempool, storage, user, wallet }: RoleServices): void {
+  const block = (event: BlockEvent): void => hub.publish('blocks', 'block', event);
+  const transaction = (event: TransactionEvent): void => hub.publish('transactions', 'transaction', event);
+
+  mempool?.transactionsAdmitted.on((hashes) => {
+    for (const hash of hashes) transaction({ hash, status: 'admitted', block_num: null, reason: null });
+  });
+  mempool?.transactionRejected.on(({ hash, rule }) => {
+    transaction({ hash, status: 'rejected', block_num: null, reason: rule });
+  });
+  mempool?.blockConfirmed.on(({ height, hash, transactions }) => {
+    block({ block_num: height, hash, transactions: transactions.length });
+    for (const tx of transactions) transaction({ hash: tx, status: 'confirmed', block_num: height, reason: null });
+  });
+  storage?.blockStored.on(({ blockNum, hash, transactions }) => block({ block_num: blockNum, hash, transactions }));
+  user?.blockMined.on(({ blockNum, hash, transactions }) => block({ block_num: blockNum, hash, transactions }));
+  if (wallet !== undefined) feedWalletEvents(hub, wallet);
+}
+
+function feedWalletEvents(hub: EventHub, wallet: Wallet): void {
+  let told = totalsText(wallet.totals());
+  wallet.settled.on(({ hash, kind, state, reason }) => {
+    const status = state === 'confirmed' ? 'confirmed' : 'rejected';
+    const event: PaymentEvent = { hash, kind, status, reason: status === 'rejected' ? reason : null };
+    hub.publish('wallet', 'payment', event);
+  });
+  // The wallet tells of every change; a reader wants those of the totals.
+  wallet.changed.on((totals) => {
+    const text = totalsText(totals);
+    if (text === told) return;
+    told = text;
+    const { running, available, locked } = totals;
+    const event: BalanceEvent = { running, available, locked };
+    hub.publish('wallet', 'balance', event);
+  });
+}
+
+function totalsText({ running, available, locked }: FundTotals): string {
+  return `${running} ${available} ${locked}`;
+}
