@@ -46,8 +46,11 @@ export type Command = TransactionsCommand | CutBlockCommand | ProofCommand | Clo
 
 const TAGS = ['transactions', 'cut-block', 'proof', 'close-block', 'block-stored'] as const;
 
+/** Every command is written here and copied out. */
+const scratch = new BincodeWriter();
+
 export function encodeCommand(command: Command): Uint8Array {
-  const writer = new BincodeWriter();
+  const writer = scratch.reset();
   writer.u8(TAGS.indexOf(command.kind));
   switch (command.kind) {
     case 'transactions':

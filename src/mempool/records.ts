@@ -21,6 +21,9 @@ import type { PooledTx } from './pool.js';
 import type { ChainHead, Proof, Round, RoundTx } from './round.js';
 import type { TxStatus, TxStatusKind } from './service.js';
 
+/** Every record is written here and copied out: a buffer for each would keep the garbage collector busy. */
+const scratch = new BincodeWriter();
+
 export const keys = {
   head: prefixKey('m'),
   round: prefixKey('r'),
@@ -57,7 +60,7 @@ export function arrivalOfKey(key: Uint8Array): number {
 }
 
 export function encodePooled(tx: PooledTx): Uint8Array {
-  const writer = new BincodeWriter();
+  const writer = scratch.reset();
   writer.length64(tx.time);
   writer.length64(tx.unit);
   writer.length64(tx.height);
@@ -78,7 +81,7 @@ export function decodePooled(arrival: number, bytes: Uint8Array): PooledTx {
 const STATUS_KINDS: readonly TxStatusKind[] = ['Pending', 'Confirmed', 'Rejected'];
 
 export function encodeStatus(status: TxStatus): Uint8Array {
-  const writer = new BincodeWriter();
+  const writer = scratch.reset();
   writer.u8(STATUS_KINDS.indexOf(status.status));
   writer.length64(status.timestamp);
   writer.string(status.additionalInfo);
@@ -93,7 +96,7 @@ export function decodeStatus(bytes: Uint8Array): TxStatus {
 }
 
 export function encodeHashes(hashes: readonly string[]): Uint8Array {
-  const writer = new BincodeWriter();
+  const writer = scratch.reset();
   writer.length64(hashes.length);
   for (const hash of hashes) writer.string(hash);
   return writer.toBytes();
@@ -123,7 +126,7 @@ export function decodeHead(bytes: Uint8Array): HeadRecord {
 }
 
 export function encodeRound(round: Round): Uint8Array {
-  const writer = new BincodeWriter();
+  const writer = scratch.reset();
   writer.length64(round.height);
   writeHeader(writer, round.header);
   writer.u64(round.reward);

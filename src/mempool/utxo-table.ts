@@ -73,10 +73,14 @@ function readHexWords(text: string, start: number, digits: number, into: Uint32A
   return true;
 }
 
-function hexOf(words: Uint32Array, base: number, count: number): string {
-  let text = '';
-  for (let i = 0; i < count; i++) text += (words[base + i] as number).toString(16).padStart(8, '0');
-  return text;
+const hexScratch = Buffer.allocUnsafe(32);
+
+/** The first `digits` hex digits of some words. */
+function hexOf(words: Uint32Array, base: number, digits: number): string {
+  const count = (digits + 7) >>> 3;
+  for (let i = 0; i < count; i++) hexScratch.writeUInt32BE(words[base + i] as number, i * 4);
+  const text = hexScratch.toString('hex', 0, count * 4);
+  return text.length === digits ? text : text.slice(0, digits);
 }
 
 export class UtxoTable {
@@ -212,7 +216,7 @@ export class UtxoTable {
     const c = this.#outs.chunk(slot);
     const b = this.#outs.base(slot);
     const odd = ((c[b + 3] as number) & ODD_HASH) === ODD_HASH;
-    const tHash = odd ? this.#oddHashes.text(c[b] as number) : `g${hexOf(c, b, 4).slice(0, 31)}`;
+    const tHash = odd ? this.#oddHashes.text(c[b] as number) : `g${hexOf(c, b, 31)}`;
     return { tHash, n: (c[b + N] as number) | 0 };
   }
 
@@ -335,11 +339,11 @@ export class UtxoTable {
     const b = this.#addrs.base(slot);
     switch ((c[b + HEAD] as number) >>> 30) {
       case KIND_HEX64:
-        return hexOf(c, b, 8);
+        return hexOf(c, b, 64);
       case KIND_HEX32:
-        return hexOf(c, b, 4);
+        return hexOf(c, b, 32);
       case KIND_P2SH:
-        return `H${hexOf(c, b, 8).slice(0, 63)}`;
+        return `H${hexOf(c, b, 63)}`;
       default:
         return this.#oddAddresses.text(c[b] as number);
     }
