@@ -37,6 +37,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./wallet.js')).command,
   },
   {
+    name: 'watch',
+    summary: 'Prints what happens on a node, as it happens',
+    load: async () => (await import('./watch.js')).command,
+  },
+  {
     name: 'verify',
     summary: 'Checks the data of a stopped node',
     load: async () => (await import('./verify.js')).command,

@@ -20,7 +20,7 @@ const BlockEvent = Type.Object(
     hash: Type.String({ description: 'Hash of the block.' }),
     transactions: Int64({ description: 'Number of its transactions, the mining transaction left out.' }),
   },
-  { $id: 'BlockEvent', description: 'Topic blocks, event `block`: this node knows the block to be stored.' },
+  { description: 'Topic blocks, event `block`: this node knows the block to be stored.' },
 );
 export type BlockEvent = Static<typeof BlockEvent>;
 
@@ -31,7 +31,7 @@ const TransactionEvent = Type.Object(
     block_num: Nullable(Int64(), { description: 'Of a confirmed transaction: number of its block.' }),
     reason: Nullable(Type.String(), { description: 'Of a rejected transaction: the rule that refuses it.' }),
   },
-  { $id: 'TransactionEvent', description: 'Topic transactions, event `transaction`: what became of a transaction.' },
+  { description: 'Topic transactions, event `transaction`: what became of a transaction.' },
 );
 export type TransactionEvent = Static<typeof TransactionEvent>;
 
@@ -42,7 +42,7 @@ const PaymentEvent = Type.Object(
     status: Enum(['confirmed', 'rejected']),
     reason: Nullable(Type.String(), { description: 'Of a rejected payment: why.' }),
   },
-  { $id: 'PaymentEvent', description: 'Topic wallet, event `payment`: an own transaction is settled.' },
+  { description: 'Topic wallet, event `payment`: an own transaction is settled.' },
 );
 export type PaymentEvent = Static<typeof PaymentEvent>;
 
@@ -52,14 +52,13 @@ const BalanceEvent = Type.Object(
     available: Amount({ description: 'What can be spent now, in raw units.' }),
     locked: Amount({ description: 'What cannot be spent yet, in raw units.' }),
   },
-  { $id: 'BalanceEvent', description: 'Topic wallet, event `balance`: the totals of tokens have changed.' },
+  { description: 'Topic wallet, event `balance`: the totals of tokens have changed.' },
 );
 export type BalanceEvent = Static<typeof BalanceEvent>;
 
 const PlaceEvent = Type.Object(
   { last_event_id: Type.String({ description: 'The id to read on from.' }) },
   {
-    $id: 'PlaceEvent',
     description:
       'Event `reset`: events behind the given Last-Event-ID are gone, read the state anew. Event `lagged`: the reader is too ' +
       'slow; the stream ends.',

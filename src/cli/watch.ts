@@ -1,0 +1,137 @@
+/** `tessera watch`: prints what happens on a node, as it happens, and goes on where it was when the connection breaks. */
+
+import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
+import { parseExactJson } from '../lib/json.js';
+import { type CliContext, type Command, type CommandSpec, type ParsedArgs, UsageError } from './command.js';
+import { type ReceivedEvent, readEvents } from './event-source.js';
+
+const DEFAULT_URL = 'http://127.0.0.1:3003';
+const API_KEY_FILE_ENV = 'TESSERA_API_KEY_FILE';
+/** Milliseconds before the first and the longest wait for another connection. */
+const FIRST_RETRY_MS = 1_000;
+const MAX_RETRY_MS = 30_000;
+/** Milliseconds without a sign of life after which a connection is given up; a node gives one every 15 s. */
+const SILENCE_MS = 45_000;
+
+const spec: CommandSpec = {
+  name: 'watch',
+  summary: 'Prints what happens on a node, as it happens',
+  description: [
+    'Reads the event stream of a node (GET /v1/events) and prints a line for each event: blocks on every node, transactions ' +
+      'on mempool nodes, payments and balance on nodes with a wallet, which needs an API key.',
+    'When the connection breaks it is opened again, and reading goes on behind the last event. A line "reset" says that ' +
+      'some are gone: the node was started again, or has had too many since. Ends at SIGINT.',
+  ],
+  flags: [
+    { name: 'url', short: 'u', value: 'URL', description: `Base URL of the node. Default: ${DEFAULT_URL}.` },
+    {
+      name: 'topics',
+      short: 't',
+      value: 'LIST',
+      description: 'Topics separated by commas: blocks, transactions, wallet. Default: all of the node.',
+    },
+    { name: 'json', description: 'Prints each event as a JSON object on a line: id, event, data.' },
+    {
+      name: 'api-key-file',
+      value: 'FILE',
+      description: `File with an API key of the node, for topic wallet. Default: the file that ${API_KEY_FILE_ENV} names.`,
+    },
+  ],
+  examples: [
+    { line: 'tessera watch', does: 'Blocks and transactions of the mempool node on this machine.' },
+    { line: 'tessera watch -u http://127.0.0.1:3000 -t wallet', does: 'Payments and balance of the user node.' },
+    { line: 'tessera watch -t blocks --json | jq .data.block_num', does: 'Block numbers, for programs.' },
+  ],
+  exits: { 1: 'the node refuses: a wrong topic, or no API key' },
+};
+
+export const command: Command = { spec, run: watch };
+
+async function watch(args: ParsedArgs, context: CliContext): Promise<number> {
+  const url = eventsUrl(args);
+  const apiKey = await readApiKey(args, context);
+  const show = args.has('json') ? jsonLine : textLine;
+  const stop = new AbortController();
+  const removers = (['SIGINT', 'SIGTERM'] as const).map((name) => context.onSignal(name, () => stop.abort()));
+  let lastEventId: string | undefined;
+  let failures = 0;
+  try {
+    while (!stop.signal.aborted) {
+      try {
+        for await (const { id, event } of withWatchdog(stop.signal, (signal) =>
+          readEvents({ url, apiKey, lastEventId, signal }),
+        )) {
+          failures = 0;
+          if (id !== '') lastEventId = id;
+          if (event !== undefined) context.stdout.write(`${show(event)}\n`);
+        }
+      } catch (error) {
+        if (stop.signal.aborted) break;
+        if (!isTesseraError(error, 'peer_unreachable')) throw error;
+        context.stderr.write(`tessera: no connection to ${url}: ${errorMessage(error)}\n`);
+      }
+      const delay = Math.min(FIRST_RETRY_MS * 2 ** failures, MAX_RETRY_MS);
+      failures++;
+      await sleep(delay, undefined, { signal: stop.signal }).catch(() => undefined);
+    }
+    return 0;
+  } finally {
+    for (const remove of removers) remove();
+  }
+}
+
+function eventsUrl(args: ParsedArgs): string {
+  const base = args.value('url') ?? DEFAULT_URL;
+  try {
+    const url = new URL('/v1/events', base);
+    const topics = args.value('topics');
+    if (topics !== undefined) url.searchParams.set('topics', topics);
+    return url.href;
+  } catch {
+    throw new UsageError(`--url must be a URL such as ${DEFAULT_URL}, not "${base}"`);
+  }
+}
+
+async function readApiKey(args: ParsedArgs, { env }: CliContext): Promise<string | undefined> {
+  const file = args.value('api-key-file') ?? env[API_KEY_FILE_ENV];
+  if (file === undefined) return undefined;
+  try {
+    return (await readFile(file, 'utf8')).trim();
+  } catch (cause) {
+    throw new TesseraError('invalid_request', `the API key file cannot be read: ${errorMessage(cause)}`, { cause });
+  }
+}
+
+/** Ends the reading when nothing comes for too long: a broken network says nothing. */
+async function* withWatchdog<T>(
+  outer: AbortSignal,
+  read: (signal: AbortSignal) => AsyncGenerator<T>,
+): AsyncGenerator<T> {
+  const controller = new AbortController();
+  const bark = (): void => controller.abort(new Error(`nothing came for ${SILENCE_MS / 1_000} s`));
+  // This timer keeps no process alive: the connection does.
+  let timer = setTimeout(bark, SILENCE_MS).unref();
+  try {
+    for await (const value of read(AbortSignal.any([outer, controller.signal]))) {
+      clearTimeout(timer);
+      timer = setTimeout(bark, SILENCE_MS).unref();
+      yield value;
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function jsonLine({ id, name, data }: ReceivedEvent): string {
+  return `{"id":${JSON.stringify(id)},"event":${JSON.stringify(name)},"data":${data}}`;
+}
+
+/** `12:00:01 block block_num=7 hash=b1… transactions=2` */
+function textLine({ name, data }: ReceivedEvent): string {
+  const members = Object.entries(parseExactJson(data) as Record<string, unknown>)
+    .filter(([, value]) => value !== null)
+    .map(([member, value]) => `${member}=${String(value)}`);
+  return [new Date().toISOString().slice(11, 19), name, ...members].join(' ');
+}
