@@ -1,0 +1,176 @@
+/** API keys (decision H3): closed by default, scopes, hashes, and what `auth: "open"` may never open. */
+
+import { createHash } from 'node:crypto';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createApiKeyGate, isLoopback, loadOrCreateApiKey } from '../../src/api/api-key.js';
+import { OPERATIONS } from '../../src/api/operations.js';
+import { isTesseraError } from '../../src/lib/errors.js';
+import { systemRandom } from '../../src/lib/random.js';
+import { API_KEY, openApp, send } from './support/app.js';
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+const address = (headers: Record<string, string> = {}) => ({
+  method: 'POST' as const,
+  url: '/v1/wallet/addresses',
+  headers,
+});
+
+describe('protected routes', () => {
+  it('are at least those of the contract (Authentication, rule 2)', () => {
+    const marked = OPERATIONS.filter((operation) => 'apiKey' in operation && operation.apiKey);
+    expect(marked.map(({ method, path }) => `${method} ${path}`)).toEqual(
+      expect.arrayContaining([
+        'POST /v1/items',
+        'POST /v1/donation-requests',
+        'POST /v1/payments',
+        'POST /v1/wallet/addresses',
+        'GET /v1/wallet/keypairs',
+        'POST /v1/wallet/keypairs',
+        'PUT /v1/wallet/passphrase',
+        'POST /v1/wallet/running-total:refresh',
+      ]),
+    );
+  });
+
+  it('answer 401 without a key, before the body is looked at', async () => {
+    const app = await openApp('user');
+    const sent = await send(app, { method: 'POST', url: '/v1/payments', payload: '{' });
+    expect(sent.body).toMatchObject({ status: 401, code: 'missing_api_key' });
+    expect(sent.headers['www-authenticate']).toBeDefined();
+  });
+
+  it('answer 401 to a wrong key', async () => {
+    const app = await openApp('user');
+    expect((await send(app, address({ 'x-api-key': `${API_KEY}x` }))).body.code).toBe('invalid_api_key');
+  });
+
+  it('are closed when no key is configured', async () => {
+    const app = await openApp('user', { api: { keys: [] } });
+    expect((await send(app, address({ 'x-api-key': API_KEY }))).status).toBe(401);
+  });
+
+  it('open to a key that is configured as its hash', async () => {
+    const app = await openApp('user', { api: { keys: [{ name: 'ops', sha256: sha256('a-key-of-the-operator') }] } });
+    expect((await send(app, address({ 'x-api-key': 'a-key-of-the-operator' }))).status).toBe(201);
+    expect((await send(app, address({ 'x-api-key': sha256('a-key-of-the-operator') }))).status).toBe(401);
+  });
+
+  it('open to a key with a list of routes only where the list says so', async () => {
+    const keys = [
+      { name: 'ops', key: 'a-key-of-the-operator', routes: ['POST /v1/wallet/addresses', '* /v1/wallet/keypairs'] },
+    ];
+    const app = await openApp('user', { api: { keys } });
+    const headers = { 'x-api-key': 'a-key-of-the-operator' };
+    expect((await send(app, address(headers))).status).toBe(201);
+    expect((await send(app, { url: '/v1/wallet/keypairs', headers })).status).toBe(200);
+    const other = await send(app, { method: 'PUT', url: '/v1/wallet/passphrase', headers, payload: '{}' });
+    expect(other.body.code).toBe('invalid_api_key');
+  });
+
+  it('never let their answers be stored', async () => {
+    const app = await openApp('user');
+    const sent = await send(app, { url: '/v1/wallet/keypairs', headers: { 'x-api-key': API_KEY } });
+    expect(sent.headers['cache-control']).toBe('no-store');
+  });
+
+  it('leave the other routes open', async () => {
+    const app = await openApp('user');
+    expect((await send(app, { url: '/v1/wallet' })).status).toBe(200);
+  });
+});
+
+describe('auth: "open"', () => {
+  const open = { auth: 'open' as const, keys: [] };
+
+  it('opens protected routes on loopback', async () => {
+    const app = await openApp('user', { api: open });
+    expect((await send(app, address())).status).toBe(201);
+  });
+
+  it.each(['0.0.0.0', '::', '192.168.1.5', 'node.example'])('is refused on %s', (host) => {
+    expect(codeOf(() => createApiKeyGate({ ...open, host }, OPERATIONS))).toBe('invalid_config');
+  });
+
+  describe('and GET /v1/wallet/keypairs, which is open only to callers on this machine', () => {
+    it.each<[string, Record<string, string>, number]>([
+      ['a program here', {}, 200],
+      ['a page of this machine', { origin: 'http://localhost:8080', host: 'localhost:3000' }, 200],
+      ['a page of elsewhere', { origin: 'https://evil.example' }, 401],
+      ['a page without origin', { origin: 'null' }, 401],
+      ['a page that has rebound its name', { host: 'evil.example:3000' }, 401],
+      ['a proxy', { 'x-forwarded-for': '1.2.3.4' }, 401],
+      ['another proxy', { forwarded: 'for=1.2.3.4' }, 401],
+    ])('%s', async (_who, headers, status) => {
+      const app = await openApp('user', { api: open });
+      expect(
+        (await send(app, { url: '/v1/wallet/keypairs', headers: { host: '127.0.0.1:3000', ...headers } })).status,
+      ).toBe(status);
+    });
+
+    it('not to another machine', async () => {
+      const app = await openApp('user', { api: open });
+      const response = await app.inject({ url: '/v1/wallet/keypairs', remoteAddress: '10.0.0.9' });
+      expect(response.statusCode).toBe(401);
+    });
+  });
+});
+
+describe('keys in the configuration', () => {
+  it.each([
+    ['neither key nor hash', { name: 'x' }],
+    ['both', { name: 'x', key: 'k'.repeat(20), sha256: sha256('x') }],
+    ['a short key', { name: 'x', key: 'short' }],
+    ['a hash that is none', { name: 'x', sha256: 'ab' }],
+    ['a route that no key opens', { name: 'x', key: 'k'.repeat(20), routes: ['GET /v1/supply'] }],
+  ])('are refused with %s', (_what, key) => {
+    const make = () => createApiKeyGate({ host: '127.0.0.1', auth: 'keys', keys: [key] }, OPERATIONS);
+    expect(codeOf(make)).toBe('invalid_config');
+  });
+});
+
+describe('loadOrCreateApiKey', () => {
+  it('writes a random key that only the owner can read, and gives it again', async () => {
+    const path = join(await tempFolder(), 'api-key');
+    const key = await loadOrCreateApiKey(path, systemRandom);
+    expect(key).toMatch(/^[0-9a-f]{64}$/);
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect((await readFile(path, 'utf8')).trim()).toBe(key);
+    expect(await loadOrCreateApiKey(path, systemRandom)).toBe(key);
+  });
+
+  it('refuses a file without a key', async () => {
+    const path = join(await tempFolder(), 'api-key');
+    await writeFile(path, '\n');
+    await expect(loadOrCreateApiKey(path, systemRandom)).rejects.toMatchObject({ code: 'invalid_config' });
+  });
+});
+
+describe('isLoopback', () => {
+  it.each(['127.0.0.1', '127.1.2.3', '::1', '::ffff:127.0.0.1', 'localhost'])('knows %s', (host) => {
+    expect(isLoopback(host)).toBe(true);
+  });
+  it.each(['0.0.0.0', '::', '10.0.0.1', '128.0.0.1', '127.0.0.1.example', 'localhost.example', ''])(
+    'is not %j',
+    (host) => {
+      expect(isLoopback(host)).toBe(false);
+    },
+  );
+});
+
+async function tempFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'tessera-key-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  return folder;
+}
+
+function codeOf(run: () => unknown): string | undefined {
+  try {
+    run();
+    return undefined;
+  } catch (error) {
+    return isTesseraError(error) ? error.code : String(error);
+  }
+}
