@@ -2,10 +2,9 @@
 
 import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
-import { Value } from '@sinclair/typebox/value';
 import { importKeypairs } from '../../api/miner/operations.js';
 import { DEFAULT_BATCH } from '../../api/schemas/scalars.js';
-import { Keypair } from '../../api/schemas/wallet.js';
+import type { Keypair } from '../../api/schemas/wallet.js';
 import { addressVersionOf } from '../../chain/address.js';
 import { fromHex, isHex } from '../../lib/bytes.js';
 import { systemClock } from '../../lib/clock.js';
@@ -70,7 +69,7 @@ function readPairs(text: string, file: string): Pairs {
     throw new TesseraError('malformed_key_pair', `${file} does not hold {"addresses": {ADDRESS: key pair}}`);
   }
   return Object.entries(addresses).map(([address, pair]) => {
-    if (!Value.Check(Keypair, pair) || !isHex(pair.public_key) || !isHex(pair.secret_key)) {
+    if (!isPair(pair)) {
       throw new TesseraError('malformed_key_pair', `the key pair of ${address.slice(0, 64)} is not two keys in hex`);
     }
     const addressVersion = addressVersionOf(pair.address_version ?? null);
@@ -78,6 +77,14 @@ function readPairs(text: string, file: string): Pairs {
     checkPair(address, { publicKey, secretKey: fromHex(pair.secret_key), addressVersion }).seed.fill(0);
     return [address, pair];
   });
+}
+
+function isPair(value: unknown): value is Keypair {
+  if (typeof value !== 'object' || value === null || !('public_key' in value) || !('secret_key' in value)) return false;
+  const { public_key: publicKey, secret_key: secretKey } = value;
+  const version = 'address_version' in value ? value.address_version : null;
+  if (version !== null && typeof version !== 'number') return false;
+  return typeof publicKey === 'string' && isHex(publicKey) && typeof secretKey === 'string' && isHex(secretKey);
 }
 
 function parseJson(text: string, file: string): unknown {
