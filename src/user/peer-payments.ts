@@ -86,6 +86,17 @@ export function createPeerPayments(options: PeerPaymentOptions, modules: PeerPay
     throw new TesseraError('peer_unreachable', `${peer} is a ${link.role} node; it has no wallet`);
   }
 
+  /** The peer's answer. Whatever goes wrong is the peer's: its codes must not pass for our own (decision V15). */
+  async function ask<T>(peer: string, answer: Promise<T>): Promise<T> {
+    try {
+      return await answer;
+    } catch (cause) {
+      if (stopping.signal.aborted) throw new TesseraError('shutting_down', 'the node is stopping', { cause });
+      const why = errorMessage(cause);
+      throw new TesseraError('peer_unreachable', `${peer} gave no answer: ${why}; nothing was paid`, { cause });
+    }
+  }
+
   const waiting = { timeoutMs: ANSWER_TIMEOUT, signal: stopping.signal };
 
   async function donate(link: Link, address: string): Promise<Reply<'donation.reply'>> {
@@ -127,19 +138,19 @@ export function createPeerPayments(options: PeerPaymentOptions, modules: PeerPay
     async payPeer({ address: peer, amount, locktime }) {
       checkAmount(amount);
       const link = await reach(peer);
-      const answer = await link.request('address.get', {}, waiting);
+      const answer = await ask(peer, link.request('address.get', {}, waiting));
       const address = answer.type === 'address' ? (answer.body as MessageBody<'address'>).address : undefined;
       if (address === undefined || !hasValidAddressLength(address)) {
-        throw new TesseraError('protocol_violation', `${peer} did not answer with an address; nothing was paid`);
+        throw new TesseraError('peer_unreachable', `${peer} did not answer with an address; nothing was paid`);
       }
       return wallet.pay({ address, amount, locktime, peer });
     },
     async requestDonation(peer) {
       const link = await reach(peer);
       const address = await addressFor(link.nodeKey);
-      const answer = await link.request('donation.request', { address }, waiting);
+      const answer = await ask(peer, link.request('donation.request', { address }, waiting));
       if (answer.type !== 'donation.reply') {
-        throw new TesseraError('protocol_violation', `${peer} answered ${answer.type} to a request for a donation`);
+        throw new TesseraError('peer_unreachable', `${peer} answered ${answer.type} to a request for a donation`);
       }
       const { accepted, reason } = answer.body as MessageBody<'donation.reply'>;
       logger.info({ peer, accepted, reason }, 'a donation was requested');

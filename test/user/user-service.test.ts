@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { encodeFullBlock, encodeTransaction } from '../../src/chain/codec.js';
 import { outPointKey, spentOutPoints } from '../../src/chain/transaction.js';
+import { TesseraError } from '../../src/lib/errors.js';
 import type { OwnTransaction } from '../../src/wallet/outgoing.js';
 import {
   block,
@@ -267,11 +268,17 @@ describe('payments by ip (decision V15)', () => {
     const liar = net.stranger('user');
     liar.handle('address.get', () => ({ type: 'address', body: { address: 'short' } }));
     await liar.start();
-    await expect(alice.user.payPeer(order(1n, liar.address))).rejects.toMatchObject({ code: 'protocol_violation' });
+    await expect(alice.user.payPeer(order(1n, liar.address))).rejects.toMatchObject({ code: 'peer_unreachable' });
     const confused = net.stranger('user');
     confused.handle('address.get', () => ({ type: 'donation.reply', body: { accepted: true, reason: '' } }));
     await confused.start();
-    await expect(alice.user.payPeer(order(1n, confused.address))).rejects.toMatchObject({ code: 'protocol_violation' });
+    await expect(alice.user.payPeer(order(1n, confused.address))).rejects.toMatchObject({ code: 'peer_unreachable' });
+    const fraud = net.stranger('user');
+    fraud.handle('address.get', () => {
+      throw new TesseraError('wrong_passphrase', 'your passphrase is wrong');
+    });
+    await fraud.start();
+    await expect(alice.user.payPeer(order(1n, fraud.address))).rejects.toMatchObject({ code: 'peer_unreachable' });
     expect(await alice.wallet.history()).toEqual([]);
   });
 
