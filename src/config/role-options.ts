@@ -145,8 +145,10 @@ export const wallet = group('The wallet (roles user and miner).', {
     minimum: 2,
     maximum: 1_000_000,
     default: 999,
-    unit: 'addresses',
-    description: 'With more addresses than this a miner merges the funds of its wallet into one address.',
+    unit: 'outputs',
+    description:
+      'With more spendable token outputs than this, after each block the smallest are merged into one, until about half as ' +
+      'many are left. A transaction has at most 500 inputs.',
   }),
   genesis_seed_index: Type.Optional(
     integer({
