@@ -40,6 +40,14 @@ describe('a secret', () => {
     expect(context.out() + context.err()).toBe('Passphrase: \n');
   });
 
+  it('is asked for when the echo is off already', async () => {
+    const { context, modes } = terminal('x\r');
+    const seen: unknown[] = [];
+    const stderr = { write: (text: string) => seen.push([text, modes.at(-1)]) };
+    await askSecret('Passphrase: ', { ...context, stderr });
+    expect(seen[0]).toEqual(['Passphrase: ', true]);
+  });
+
   it('is edited with backspace and Ctrl-U; arrows are no part of it', async () => {
     const { context, type } = terminal('wrong\u0015abx\u007fc');
     const answer = askSecret('', context);

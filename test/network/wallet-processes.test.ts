@@ -1,6 +1,6 @@
 /**
  * The wallet on real processes (issue "The wallet", what is to be shown at the end): two user nodes and a miner, with a
- * mempool and a storage node, killed and restarted. TESSERA_TEST_LONG=1 does all 40 kills during passphrase changes on the
+ * mempool and a storage node, killed and restarted. LONG_TESTS=1 does all 40 kills during passphrase changes on the
  * process; otherwise 8 are done here, and 40 on the function in test/wallet/keystore.test.ts.
  */
 
@@ -21,7 +21,7 @@ import { openKeystore } from '../../src/wallet/keystore.js';
 import { call, createNetwork, type Network, type NodeProcess, until } from './support.js';
 
 const PAYMENTS = 200;
-const PASSPHRASE_KILLS = process.env.TESSERA_TEST_LONG === undefined ? 8 : 40;
+const PASSPHRASE_KILLS = process.env.LONG_TESTS === undefined ? 8 : 40;
 /** Milliseconds: a change takes about 500, two derivations. */
 const CHANGE_LASTS = 600;
 const DONATION = 7_207_200;

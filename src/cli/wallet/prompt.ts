@@ -32,24 +32,22 @@ export function isInteractive({ stdin }: Pick<CliContext, 'stdin'>): boolean {
  */
 export async function confirm(question: string, context: Prompting): Promise<void> {
   if (!isInteractive(context)) throw new UsageError('this asks before it acts, and there is no terminal: add --yes');
-  context.stderr.write(`${question} [y/N] `);
-  const answer = await readLine(context, false);
+  const answer = await readLine(`${question} [y/N] `, context, false);
   if (/^y(es)?$/i.test(answer.trim())) return;
   throw new ExitError(DECLINED, 'aborted', 'the answer was not yes: nothing was done');
 }
 
 /** Asks for a secret; what is typed is not shown. The terminal is as before when the promise settles. */
 export async function askSecret(question: string, context: Prompting): Promise<string> {
-  context.stderr.write(question);
   try {
-    return await readLine(context, true);
+    return await readLine(question, context, true);
   } finally {
     context.stderr.write('\n');
   }
 }
 
 /** One line of keys; `secret` switches the terminal's echo off and edits the line here instead. */
-function readLine({ stdin }: Prompting, secret: boolean): Promise<string> {
+function readLine(question: string, { stdin, stderr }: Prompting, secret: boolean): Promise<string> {
   return new Promise((resolve, reject) => {
     const decoder = new StringDecoder('utf8');
     let typed = '';
@@ -81,7 +79,9 @@ function readLine({ stdin }: Prompting, secret: boolean): Promise<string> {
       const rest = keys.slice(end === '\r' && keys[last + 1] === '\n' ? last + 2 : last + 1).join('');
       if (rest !== '') stdin.unshift(Buffer.from(rest, 'utf8'));
     };
+    // The echo goes off before the question is there to be answered.
     if (secret) stdin.setRawMode?.(true);
+    stderr.write(question);
     stdin.on('data', onData);
     stdin.on('end', onEnd);
     stdin.on('error', onError);
