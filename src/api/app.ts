@@ -9,7 +9,7 @@ import rateLimit from '@fastify/rate-limit';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { createApiKeyGate } from './api-key.js';
 import { commonPlugin } from './common/plugin.js';
-import { answerClientError, limitConnections, observeServer } from './connections.js';
+import { answerClientError, closeInTime, limitConnections, observeServer } from './connections.js';
 import { docsPlugin } from './docs.js';
 import { envelopePlugin } from './envelope/plugin.js';
 import { createErrorAnswers, type ErrorAnswers } from './error-answers.js';
@@ -61,6 +61,7 @@ export async function createApi(options: ApiOptions, modules: ApiModules): Promi
   const app = createFastify(options, modules, errors);
 
   limitConnections(app.server, api.limits.connectionsPerAddress);
+  closeInTime(app, modules.clock);
   if (modules.requestObserver) observeServer(app.server, modules.requestObserver);
   addJsonBodyParser(app);
   app.addHook('onClose', async () => {

@@ -2,11 +2,17 @@
 
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { Server as TlsServer } from 'node:tls';
+import type { FastifyInstance } from 'fastify';
+import type { Clock, Timer } from '../lib/clock.js';
 import { TesseraError } from '../lib/errors.js';
 import { stringifyExact } from '../lib/json.js';
 import { isLoopback } from './api-key.js';
 import { PROBLEM_MEDIA_TYPE, problemOf } from './problem.js';
 import type { RequestObserver } from './request-log.js';
+
+/** Milliseconds that answers under way have when the app closes; the node stops within five seconds. */
+const GRACE_MS = 2_000;
 
 /** Closes connections of a remote address beyond `limit`. Loopback is not counted: a proxy may stand there. */
 export function limitConnections(server: Server, limit: number): void {
@@ -26,6 +32,26 @@ export function limitConnections(server: Server, limit: number): void {
       else open.delete(address);
     });
   });
+}
+
+/**
+ * When the app closes: connections that have asked for nothing (browsers keep some in store) are closed at once, which
+ * Node's own way of closing would wait for; answers under way get a moment.
+ */
+export function closeInTime(app: FastifyInstance, clock: Clock): void {
+  const { server } = app;
+  const unused = new Set<Socket>();
+  let grace: Timer | undefined;
+  server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
+    unused.add(socket);
+    socket.once('close', () => unused.delete(socket));
+  });
+  server.on('request', ({ socket }) => unused.delete(socket));
+  app.addHook('preClose', async () => {
+    for (const socket of unused) socket.destroy();
+    grace = clock.after(GRACE_MS, () => server.closeAllConnections());
+  });
+  app.addHook('onClose', async () => grace?.cancel());
 }
 
 /** Tells of each request from its first byte until its answer is out or its connection gone. */

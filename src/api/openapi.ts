@@ -106,7 +106,9 @@ function operationEntry(operation: Operation, operationId: string, schemas: Sche
     responses: responsesOf(operation, schemas),
     ...(events === undefined
       ? {}
-      : { 'x-events': Object.fromEntries(Object.entries(events).map(([name, schema]) => [name, schemas.use(schema)])) }),
+      : {
+          'x-events': Object.fromEntries(Object.entries(events).map(([name, schema]) => [name, schemas.use(schema)])),
+        }),
   };
 }
 

@@ -49,9 +49,19 @@ export async function* readEvents({ url, apiKey, lastEventId, signal }: EventReq
 
 async function refusal(response: Response): Promise<TesseraError> {
   const text = await response.text();
-  const detail = /"detail":"((?:[^"\\]|\\.)*)"/.exec(text)?.[1] ?? response.statusText;
+  const detail = detailOf(text) ?? response.statusText;
   const isPassing = response.status >= 500 || response.status === 429;
   return new TesseraError(isPassing ? 'peer_unreachable' : 'invalid_request', `${response.status}: ${detail}`);
+}
+
+/** The words of a problem document; undefined where it is none. */
+function detailOf(text: string): string | undefined {
+  try {
+    const { detail } = JSON.parse(text) as { detail?: unknown };
+    return typeof detail === 'string' ? detail : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 export interface EventParser {

@@ -77,7 +77,7 @@ export const eventsPlugin: FastifyPluginCallback<EventRoutes> = (app, options, d
       const from = place !== undefined && hub.after(topics, place, 1) === undefined ? undefined : place;
       reply.header('content-type', 'text/event-stream; charset=utf-8').header('cache-control', 'no-store');
       // Proxies that collect answers would hold events back.
-      reply.header('x-accel-buffering', 'no');
+      reply.header('x-accel-buffering', 'no').header('connection', 'close');
       reply.hijack();
       request.raw.socket.setTimeout(0);
       reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>);
