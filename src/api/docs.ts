@@ -6,6 +6,7 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyPluginAsync } from 'fastify';
+import { stringifyExact } from '../lib/json.js';
 import { getDocs } from './common/operations.js';
 import type { openApiDocument } from './openapi.js';
 import type { Operation } from './operation.js';
@@ -30,7 +31,8 @@ const CONTENT_SECURITY_POLICY = [
 
 export const docsPlugin: FastifyPluginAsync<DocsRoutes> = async (app, { router, describe }) => {
   const { onRequest } = router.options(getDocs);
-  const document = describe(router.mounted);
+  // Swagger UI reads it with JSON.parse, so its integers may as well be numbers here.
+  const document: unknown = JSON.parse(stringifyExact(describe(router.mounted)));
   await app.register(swagger, { mode: 'static', specification: { document: document as never } });
   await app.register(swaggerUi, {
     routePrefix: getDocs.path,

@@ -22,6 +22,8 @@ export function openApiFiles(): OpenApiFile[] {
   return [whole, ...perRole];
 }
 
+/** Indented JSON with exact integers. */
 function pretty(document: object): string {
-  return `${JSON.stringify(document, null, 2)}\n`;
+  const marked = JSON.stringify(document, (_key, value) => (typeof value === 'bigint' ? `bigint ${value}` : value), 2);
+  return `${marked.replaceAll(/"bigint (\d+)"/g, '$1')}\n`;
 }

@@ -58,12 +58,12 @@ export const BalancesQueryRequest = Type.Object(
 export const SupplyResponse = Type.Object(
   {
     total: Amount({ description: 'Fixed total supply, in raw units.' }),
-    issued: Amount({ description: 'Issued supply, in raw units.', examples: [90090000000000000] }),
+    issued: Amount({ description: 'Issued supply, in raw units.', examples: [90_090_000_000_000_000n] }),
   },
   {
     $id: 'SupplyResponse',
     description: 'Token supply in raw units.',
-    examples: [{ total: 360360000000000000, issued: 90090000000000000 }],
+    examples: [{ total: 360_360_000_000_000_000n, issued: 90_090_000_000_000_000n }],
   },
 );
 export type SupplyResponse = Static<typeof SupplyResponse>;
