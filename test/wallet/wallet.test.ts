@@ -7,9 +7,10 @@ import type { AddressVersion, OutPoint, TxOut } from '../../src/chain/types.js';
 import { transactionIsValid } from '../../src/chain/validation.js';
 import { encodePkcs8, encodeSecretKey64, keyPairFromSeed } from '../../src/crypto/ed25519.js';
 import type { Kv } from '../../src/db/kv.js';
+import { createDeferred } from '../../src/lib/deferred.js';
 import { isTesseraError, TesseraError } from '../../src/lib/errors.js';
 import type { OwnTransaction } from '../../src/wallet/outgoing.js';
-import type { KeyPairRecord } from '../../src/wallet/service.js';
+import type { KeyPairRecord, OwnPayment } from '../../src/wallet/service.js';
 import type { Wallet } from '../../src/wallet/wallet.js';
 import {
   block,
@@ -178,6 +179,32 @@ describe('payments (decision V14)', () => {
     expect(transactionIsValid(transaction, 1n, () => ({ ...created, value }) as TxOut)).toMatchObject({ valid: true });
   });
 
+  it('sends nothing that is not durable yet (rule P1)', async () => {
+    await open.close();
+    const gate = createDeferred<void>();
+    const reached = createDeferred<void>();
+    let isHeld = false;
+    const slow = (kv: Kv): Kv => ({
+      ...kv,
+      async write(batch, options) {
+        if (isHeld) {
+          reached.resolve();
+          await gate.promise;
+        }
+        await kv.write(batch, options);
+      },
+    });
+    reopened = await newWallet({ wrap: slow });
+    await fund(reopened.wallet, [100n]);
+    isHeld = true;
+    const paid = reopened.wallet.pay({ address: NOBODY, amount: 60n, locktime: 0n });
+    await reached.promise;
+    expect(reopened.wallet.takeQueued()).toBeUndefined();
+    gate.resolve();
+    const { hash } = await paid;
+    expect(reopened.wallet.takeQueued()?.hash).toBe(hash);
+  });
+
   it('takes nothing when the store cannot be written', async () => {
     await open.close();
     let broken = false;
@@ -197,6 +224,31 @@ describe('payments (decision V14)', () => {
     broken = false;
     await fragile.pay({ address: NOBODY, amount: 1n, locktime: 0n });
     expect((await fragile.history()).length).toBe(1);
+  });
+});
+
+describe('own payments (issue 4 §4)', () => {
+  it('are listed with state, reason and what stays in the wallet, oldest first, also over a restart', async () => {
+    await fund(wallet, [100n, 60n, 7n]);
+    const [first, second] = [await pay(90n), await pay(50n)];
+    const third = await pay(7n);
+    await wallet.markSent(second.hash);
+    await mine([first]);
+    await wallet.markRejected(third.hash, 'double_spend: gone');
+    const expected = [
+      [first.hash, 'confirmed', ''],
+      [second.hash, 'sent', ''],
+      [third.hash, 'rejected', 'double_spend: gone'],
+    ];
+    const states = (list: readonly OwnPayment[]) => list.map(({ hash, state, reason }) => [hash, state, reason]);
+    expect(states(await wallet.payments())).toEqual(expected);
+    expect(states(await (await reopen()).payments())).toEqual(expected);
+    const payments = await (reopened ?? open).wallet.payments();
+    expect(payments[0]?.outputs.map(({ own, value }) => [own, value.amount])).toEqual([
+      [false, 90n],
+      [true, 10n],
+    ]);
+    expect(states(await (reopened ?? open).wallet.payments({ limit: 1 }))).toEqual(expected.slice(2));
   });
 });
 
@@ -317,6 +369,16 @@ describe('fund book (issue 4 §3)', () => {
     await expect(pay(1n)).rejects.toMatchObject({ code: 'insufficient_funds' });
   });
 
+  it('gives inputs back after a rejection even when a refresh has missed them, and names them to be asked for', async () => {
+    const address = await wallet.newAddress();
+    const outPoint = { tHash: 'given', n: 0 };
+    await wallet.replaceAddresses([address], [[outPoint, tokens(address, 100n)]], 0);
+    const made = await pay(100n);
+    await wallet.replaceAddresses([address], [], 0);
+    expect(await wallet.markRejected(made.hash, 'a rule')).toEqual([address]);
+    expect(wallet.totals().available).toBe(100n);
+  });
+
   it('does not take an answer that is older than its last block', async () => {
     await fund(wallet, [10n]);
     await fund(wallet, [10n]);
@@ -333,6 +395,19 @@ describe('keys (decision V11)', () => {
     addressVersion,
   });
   const address = addressOf(pair.publicKey);
+  const other = keyPairFromSeed(new Uint8Array(32).fill(5));
+
+  it('are durable when they are made or imported, also if the process ends at once (rule P1)', async () => {
+    const killed = await newWallet();
+    killed.wallet.setRefresher(async () => undefined);
+    const made = await killed.wallet.newAddress();
+    await killed.wallet.importKeyPairs(new Map([[address, record(pair.seed)]]));
+    // The store is closed without the wallet: what was not written is lost.
+    await killed.kv.close();
+    const again = await openWallet(killed.folder);
+    expect(new Set(again.wallet.addresses())).toEqual(new Set([made, address]));
+    await again.close();
+  });
 
   it.each([
     ['PKCS#8', encodePkcs8(pair)],
@@ -350,6 +425,11 @@ describe('keys (decision V11)', () => {
   it.each([
     ['the address of another version', address, record(pair.seed, 0)],
     ['the public key of another', address, { ...record(pair.seed), publicKey: new Uint8Array(32) }],
+    [
+      'the public key of another with its address',
+      addressOf(other.publicKey),
+      { ...record(pair.seed), publicKey: other.publicKey },
+    ],
     ['a secret of 33 bytes', address, record(new Uint8Array(33))],
     ['an address of another key', NOBODY, record(pair.seed)],
   ])('refuses %s, and all the others with it', async (_, wrongAddress, wrong) => {
