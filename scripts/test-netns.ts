@@ -212,7 +212,7 @@ async function until<T>(what: string, look: () => Promise<T | undefined>, every 
 const isReady = (role: Role): Promise<true> =>
   until(`${role} to be ready`, async () => {
     await call(role, '/readyz');
-    return true;
+    return true as const;
   });
 
 const submit = (txs: readonly Transaction[]): Promise<unknown> =>
