@@ -88,7 +88,7 @@ async function checkRules(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   if (name === 'archive') return checkArchive(kv, config, context, signal);
-  if (name === 'mempool') return checkState(kv, config);
+  if (name === 'mempool') return checkState(kv, config, context);
   return undefined;
 }
 
@@ -107,12 +107,14 @@ async function checkArchive(kv: Kv, config: Config, context: CliContext, signal:
   return `${blocks} blocks with ${transactions} transactions, all by the rules`;
 }
 
-async function checkState(kv: Kv, config: Config): Promise<string> {
+async function checkState(kv: Kv, config: Config, context: CliContext): Promise<string> {
   const { readGenesis } = await import('../node/node.js');
   const { stateRules } = await import('../node/mempool-role.js');
   const { loadMempoolState } = await import('../mempool/load.js');
   const rules = stateRules(await readGenesis(config.network.genesisFile), config);
   const salt = Buffer.from(systemRandom.bytes(4)).readUInt32LE();
-  const state = await loadMempoolState(kv, rules, { salt });
+  const progress = createProgress('outputs', 'outputs', context, systemClock);
+  const state = await loadMempoolState(kv, rules, { salt, onProgress: (outputs) => progress.update(outputs) });
+  progress.end();
   return `${state.utxos.size} unspent outputs and the pool match their digest, behind command ${state.seq}`;
 }

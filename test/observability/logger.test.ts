@@ -80,3 +80,33 @@ describe('the logger', () => {
     );
   });
 });
+
+describe('the counts of lines', () => {
+  it('are those of a logger and of all that is made of it, by level', () => {
+    const { logger } = collect();
+    const child = logger.child('api');
+    logger.warn({}, 'x');
+    child.info({}, 'x');
+    child.debug({}, 'unseen');
+    child.child('deep').error({}, 'x');
+    expect(logger.lines).toEqual({ debug: 0, info: 1, warn: 1, error: 1 });
+    expect(child.lines).toEqual({ debug: 0, info: 1, warn: 0, error: 1 });
+  });
+});
+
+describe('lines that others put together', () => {
+  it('have the members of all lines, are counted, and follow the level', () => {
+    const { logger, entries } = collect();
+    const { infoLines, lines } = logger.child('api');
+    infoLines?.write(`{"level":30,${infoLines.members}"msg":"a"}\n`, 1);
+    expect(entries()).toEqual([{ level: 30, node: 'storage', component: 'api', msg: 'a' }]);
+    expect(lines.info).toBe(1);
+    expect(infoLines?.enabled).toBe(true);
+    logger.setLevel('warn');
+    expect(infoLines?.enabled).toBe(false);
+  });
+
+  it('are not taken where lines are made readable', () => {
+    expect(collect({ format: 'pretty' }).logger.infoLines).toBeUndefined();
+  });
+});

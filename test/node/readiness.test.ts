@@ -1,0 +1,96 @@
+/** What /readyz says on real nodes: why a node cannot do its work, and that it can. */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { devConfig } from '../../src/config/dev-config.js';
+import { IN_CODE } from '../../src/config/load.js';
+import type { Role } from '../../src/config/options.js';
+import { createNode, type Node } from '../../src/node/node.js';
+import { createLogger } from '../../src/observability/logger.js';
+import { until } from '../network/support.js';
+
+const logger = createLogger({ level: 'silent', format: 'json' });
+const nodes: Node[] = [];
+const folders: string[] = [];
+
+afterEach(async () => {
+  for (const node of nodes.splice(0).reverse()) await node.stop();
+  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
+});
+
+type Peers = { readonly mempool?: readonly string[]; readonly storage?: readonly string[] };
+
+async function start(role: Role, peers: Peers = {}, options: Readonly<Record<string, unknown>> = {}): Promise<Node> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'tessera-test-'));
+  folders.push(dataDir);
+  const flags = Object.entries(options).map(([option, value]) => ({ option, value, flag: IN_CODE }));
+  const node = await createNode(devConfig(role, { dataDir, ports: 'any', peers, flags }), { logger });
+  nodes.push(node);
+  await node.start();
+  return node;
+}
+
+async function readyz(node: Node): Promise<{ status: number; reasons: string[] }> {
+  const response = await fetch(`${node.apiUrl}/readyz`);
+  const { reasons } = (await response.json()) as { reasons: string[] };
+  return { status: response.status, reasons };
+}
+
+const isReady = (node: Node): Promise<true> =>
+  until('a node that is ready', async () => ((await readyz(node)).status === 200 ? true : undefined));
+
+const saysOnly = (node: Node, reason: RegExp): Promise<true> =>
+  until(`only ${reason}`, async () => {
+    const { status, reasons } = await readyz(node);
+    return status === 503 && reasons.length === 1 && reason.test(reasons[0] ?? '') ? true : undefined;
+  });
+
+describe('/readyz', () => {
+  it('of a mempool node names what is missing until a miner and a storage node are linked, and again when one goes', async () => {
+    const storage = await start('storage');
+    expect(await readyz(storage)).toEqual({ status: 200, reasons: [] });
+    const alone = await start('mempool');
+    expect(await readyz(alone)).toEqual({
+      status: 503,
+      reasons: [expect.stringMatching(/^no miner takes part/), expect.stringMatching(/^no storage node/)],
+    });
+    const mempool = await start('mempool', { storage: [storage.peerAddress] });
+    await saysOnly(mempool, /^no miner takes part/);
+    const miner = await start('miner', { mempool: [mempool.peerAddress] });
+    await isReady(mempool);
+    await isReady(miner);
+    await miner.stop();
+    await saysOnly(mempool, /^no miner takes part/);
+    await storage.stop();
+    await until('both reasons', async () => ((await readyz(mempool)).reasons.length === 2 ? true : undefined));
+  });
+
+  it.each(['miner', 'user'] as const)('of a %s node asks for a mempool node', async (role) => {
+    expect(await readyz(await start(role))).toEqual({ status: 503, reasons: ['no mempool node is linked'] });
+  });
+
+  it('of a storage node that catches up says how far it is, and so do its metrics', async () => {
+    const storage = await start('storage');
+    const mempool = await start(
+      'mempool',
+      { storage: [storage.peerAddress] },
+      { 'mining.instant': false, 'mining.block_interval_ms': 1 },
+    );
+    await start('miner', { mempool: [mempool.peerAddress] });
+    await until('100 blocks', async () => ((storage.services.storage?.nextHeight ?? 0) >= 100 ? true : undefined));
+    const late = await start('storage', { storage: [storage.peerAddress] }, { 'metrics.enabled': true });
+    const seen = new Set<string>();
+    const shares = new Set<number>();
+    await until('the late node to have caught up', async () => {
+      for (const reason of (await readyz(late)).reasons) seen.add(reason);
+      const page = await (await fetch(`${late.metricsUrl}/metrics`)).text();
+      shares.add(Number(/^tessera_progress_ratio\{task="catch_up"\} (\S+)$/m.exec(page)?.[1]));
+      return (late.services.storage?.nextHeight ?? 0) >= 100 && (await readyz(late)).status === 200 ? true : undefined;
+    });
+    expect([...seen].some((reason) => /^catching up: \d+ %, \d+ of \d+ blocks$/.test(reason))).toBe(true);
+    expect([...shares].every((share) => share >= 0 && share <= 1)).toBe(true);
+    expect(shares.size).toBeGreaterThan(1);
+  });
+});
