@@ -51,6 +51,7 @@ type Outgoing = readonly (readonly [hash: string, transaction: { readonly inputs
 let network: Network;
 let folder: string;
 let mempool: NodeProcess;
+let miner: NodeProcess;
 let alice: NodeProcess;
 let bob: NodeProcess;
 const accounts = devAccounts().accounts;
@@ -61,7 +62,7 @@ beforeAll(async () => {
   const storage = await network.add('storage', 'storage');
   mempool = await network.add('mempool', 'mempool', { 'peers.storage': storage.peerAddress });
   const common = { 'peers.mempool': mempool.peerAddress, 'user.donation_amount': DONATION };
-  [, alice, bob] = await Promise.all([
+  [miner, alice, bob] = await Promise.all([
     network.add('miner', 'miner', { ...common, 'wallet.genesis_seed_index': 1 }),
     network.add('alice', 'user', { ...common, 'wallet.genesis_seed_index': 0 }),
     network.add('bob', 'user', {
@@ -246,6 +247,45 @@ describe('payments between nodes (decision V15)', () => {
   });
 });
 
+describe('items and rewards', () => {
+  it.each([
+    ['user', 'Create'],
+    ['user', 'Default'],
+    ['miner', 'Create'],
+  ] as const)(
+    'shows what a %s node has created with %s in its wallet and its balance (issue 4 §6)',
+    async (role, spec) => {
+      const node = role === 'user' ? alice : miner;
+      const metadata = 'm'.repeat(800);
+      const itemsOf = async () => (await history(node)).filter(({ kind }) => kind === 'item');
+      const known = (await itemsOf()).length;
+      await call(`${node.apiUrl}/v1/items`, { item_amount: 7, genesis_hash_spec: spec, metadata });
+      const made = await until('the item in its block', async () => {
+        const item = (await itemsOf())[known];
+        return item?.state === 'confirmed' ? item : undefined;
+      });
+      const genesisHash = spec === 'Default' ? 'default_genesis_hash' : made.tx_hash;
+      const { item_total } = (await call(`${node.apiUrl}/v1/wallet`)) as { item_total: Record<string, number> };
+      expect(item_total[genesisHash]).toBe(7);
+      const address = made.outputs[0]?.address ?? '';
+      const { balance } = (await call(`${mempool.apiUrl}/v1/balances?address=${address}`)) as {
+        balance: { total: { items: Record<string, number> } };
+      };
+      expect(balance.total.items).toEqual({ [genesisHash]: 7 });
+    },
+  );
+
+  it('locks the rewards of the miner (issue 4 §7)', async () => {
+    const {
+      locked_total_tokens: locked,
+      running_total_tokens: running,
+      available_total_tokens: free,
+    } = await info(miner);
+    expect(BigInt(locked)).toBeGreaterThan(0n);
+    expect(BigInt(running)).toBe(BigInt(locked) + BigInt(free));
+  });
+});
+
 describe('aggregation', () => {
   it('joins a thousand small outputs into a few, and loses nothing (issue 4 §7)', async () => {
     const before = await total(bob);
@@ -280,6 +320,25 @@ describe('keys of one node on another (decisions V11, V13)', () => {
     expect(new Set(imported)).toEqual(new Set(Object.keys(keys)));
     await holds(twin, expected);
     await twin.kill();
+  });
+});
+
+describe('secrets (rule P8)', () => {
+  it('stand in no log and in no answer but the export', async () => {
+    for (const node of [alice, bob]) {
+      const keys = Object.values(await keysOf(node)) as { secret_key: string }[];
+      // The seed stands behind the 16 bytes that begin the document.
+      const seeds = keys.map(({ secret_key }) => secret_key.slice(32, 96));
+      const answers = await Promise.all(
+        ['wallet', 'wallet?spent=true', 'wallet/history', 'transactions/outgoing', 'debug'].map(async (path) =>
+          (await fetch(`${node.apiUrl}/v1/${path}`)).text(),
+        ),
+      );
+      const text = [node.log(), ...answers].join('\n');
+      expect(text.length).toBeGreaterThan(1_000);
+      expect(seeds.filter((seed) => text.includes(seed))).toEqual([]);
+      expect(text).not.toContain('the passphrase of bob');
+    }
   });
 });
 

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { encodeFullBlock, encodeTransaction } from '../../src/chain/codec.js';
+import { transactionHash } from '../../src/chain/hash.js';
 import { outPointKey, spentOutPoints } from '../../src/chain/transaction.js';
 import { TesseraError } from '../../src/lib/errors.js';
 import type { OwnTransaction } from '../../src/wallet/outgoing.js';
@@ -314,8 +315,11 @@ describe('payments by ip (decision V15)', () => {
     const link = await liar.dial(bob.address, { timeoutMs: 1_000 });
     const { address } = (await link.request('address.get', {})).body as { address: string };
     const announced = next(bob.user.announced);
-    link.send('payment.sent', {}, encodeTransaction(paymentFromOutside([tokens(address, 1_000n)])));
-    await announced;
+    // What pays somebody else is not even passed on.
+    link.send('payment.sent', {}, encodeTransaction(paymentFromOutside([tokens(NOBODY, 1_000n)])));
+    const toBob = paymentFromOutside([tokens(address, 1_000n)]);
+    link.send('payment.sent', {}, encodeTransaction(toBob));
+    expect((await announced).hash).toBe(transactionHash(toBob));
     expect(bob.wallet.totals().running).toBe(0n);
   });
 });

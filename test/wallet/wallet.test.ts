@@ -400,13 +400,20 @@ describe('keys (decision V11)', () => {
   it('are durable when they are made or imported, also if the process ends at once (rule P1)', async () => {
     const killed = await newWallet();
     killed.wallet.setRefresher(async () => undefined);
-    const made = await killed.wallet.newAddress();
     await killed.wallet.importKeyPairs(new Map([[address, record(pair.seed)]]));
+    const made = await killed.wallet.newAddress();
     // The store is closed without the wallet: what was not written is lost.
     await killed.kv.close();
     const again = await openWallet(killed.folder);
     expect(new Set(again.wallet.addresses())).toEqual(new Set([made, address]));
-    await again.close();
+    again.wallet.setRefresher(async () => undefined);
+    await again.wallet.importKeyPairs(
+      new Map([[addressOf(other.publicKey), { ...record(other.seed), publicKey: other.publicKey }]]),
+    );
+    await again.kv.close();
+    const last = await openWallet(killed.folder);
+    expect(last.wallet.owns(addressOf(other.publicKey))).toBe(true);
+    await last.close();
   });
 
   it.each([

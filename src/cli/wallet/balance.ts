@@ -17,8 +17,8 @@ export const command: Command = {
     name: 'wallet balance',
     summary: 'Shows what the wallet holds',
     description: [
-      'Available can be spent now, less what own payments under way have taken; locked are mining rewards of the last ' +
-        'hundred blocks and outputs with a locktime; total is both. Items are counted by their genesis hash.',
+      'Available can be spent now. Locked are mining rewards of the last hundred blocks, outputs with a locktime, and ' +
+        'change that waits for its block. Total is both. Items are counted by their genesis hash.',
     ],
     flags: [
       ...NODE_FLAGS,
