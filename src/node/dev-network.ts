@@ -56,9 +56,8 @@ export async function createDevNetwork({ logger, ...options }: DevNetworkOptions
   }
 
   function addressOf(role: Role): string {
-    if (options.ports === 'any') return nodeOf(role).peerAddress;
     const { host, port } = devConfig(role, options).peers;
-    return `${host}:${port}`;
+    return port === 0 ? nodeOf(role).peerAddress : `${host}:${port}`;
   }
 
   const perRole = <T>(read: (node: Node) => T): Record<Role, T> =>
@@ -75,7 +74,7 @@ export async function createDevNetwork({ logger, ...options }: DevNetworkOptions
     async start() {
       const chain = startNode('storage').then(() => startNode('mempool'));
       // Opening a wallet takes a while on purpose. Where ports are known beforehand the chain starts meanwhile.
-      if (options.ports === 'any') await chain;
+      if (devConfig('mempool', options).peers.port === 0) await chain;
       await Promise.all([chain, startNode('miner'), startNode('user')]);
       await Promise.race([firstBlock(), failure.promise]);
     },
