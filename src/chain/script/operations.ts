@@ -197,9 +197,7 @@ const BY_NAME: Readonly<Record<string, Operation>> = {
   OP_GREATERTHAN: comparison((n1, n2) => n1 > n2),
   OP_LESSTHANOREQUAL: comparison((n1, n2) => n1 <= n2),
   OP_GREATERTHANOREQUAL: comparison((n1, n2) => n1 >= n2),
-  // biome-ignore lint/complexity/useMathMinMax: Math works on numbers, these are bigints
   OP_MIN: binary((n1, n2) => (n1 < n2 ? n1 : n2)),
-  // biome-ignore lint/complexity/useMathMinMax: as above
   OP_MAX: binary((n1, n2) => (n1 > n2 ? n1 : n2)),
   OP_WITHIN: within,
   OP_SHA3: hashTop,
