@@ -1,5 +1,6 @@
 /** The OpenAPI documents that are kept in the repository, under `openapi/`: the whole API, and one for each role. */
 
+import { prettyExact } from '../lib/json.js';
 import type { NodeRole } from '../peers/network.js';
 import { openApiDocument } from './openapi.js';
 import { OPERATIONS, operationsOf } from './operations.js';
@@ -14,16 +15,10 @@ export interface OpenApiFile {
 
 /** All documents, as the files should read. */
 export function openApiFiles(): OpenApiFile[] {
-  const whole = { name: 'node-v1.json', text: pretty(openApiDocument(OPERATIONS)) };
+  const whole = { name: 'node-v1.json', text: `${prettyExact(openApiDocument(OPERATIONS))}\n` };
   const perRole = ROLES.map((role) => ({
     name: `${role}.json`,
-    text: pretty(openApiDocument(operationsOf(role), { role })),
+    text: `${prettyExact(openApiDocument(operationsOf(role), { role }))}\n`,
   }));
   return [whole, ...perRole];
-}
-
-/** Indented JSON with exact integers. */
-function pretty(document: object): string {
-  const marked = JSON.stringify(document, (_key, value) => (typeof value === 'bigint' ? `bigint ${value}` : value), 2);
-  return `${marked.replaceAll(/"bigint (\d+)"/g, '$1')}\n`;
 }

@@ -42,6 +42,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./watch.js')).command,
   },
   {
+    name: 'call',
+    summary: 'Calls an operation of a node and prints the answer',
+    load: async () => (await import('./call.js')).command,
+  },
+  {
     name: 'verify',
     summary: 'Checks the data of a stopped node',
     load: async () => (await import('./verify.js')).command,

@@ -274,3 +274,16 @@ function withMember(json: string, key: string, member: unknown): string {
   const comma = json === '' ? '' : ',';
   return `${json}${comma}${stringJson(key)}:${stringifyExact(member)}`;
 }
+
+/** As `stringifyExact`, over several lines and indented by two, for people. */
+export function prettyExact(value: unknown, margin = ''): string {
+  if (typeof value !== 'object' || value === null) return stringifyExact(value);
+  const inner = `${margin}  `;
+  const lines = Array.isArray(value)
+    ? value.map((item) => prettyExact(item ?? null, inner))
+    : [...(value instanceof Map ? value : Object.entries(value))]
+        .filter(([, member]) => member !== undefined)
+        .map(([key, member]) => `${stringJson(String(key))}: ${prettyExact(member, inner)}`);
+  const [first, last] = Array.isArray(value) ? ['[', ']'] : ['{', '}'];
+  return lines.length === 0 ? `${first}${last}` : `${first}\n${inner}${lines.join(`,\n${inner}`)}\n${margin}${last}`;
+}

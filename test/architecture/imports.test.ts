@@ -16,6 +16,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['journal', 'peers', 'wallet'],
   ['mempool', 'storage', 'miner', 'user'],
   ['api'],
+  ['client'],
   ['node'],
   ['cli'],
   ['main'],

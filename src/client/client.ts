@@ -1,0 +1,187 @@
+/**
+ * A client of a node's API, derived from the operations: arguments and answers have their types, integers are exact both
+ * ways, and errors are the node's own. `client.api.getBlock({ params: { num: 7 } })`.
+ */
+
+import type { Arguments, Operation, Result } from '../api/operation.js';
+import { type KnownOperation, OPERATIONS } from '../api/operations.js';
+import { ERROR_CODES, type ErrorCode, errorMessage, TesseraError } from '../lib/errors.js';
+import { type JsonValue, parseExactJson, stringifyExact } from '../lib/json.js';
+
+/** Failures in which the request has certainly not reached the node. */
+const NOT_SENT: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
+/** How long an answer may take unless the options say otherwise, in ms. */
+const TIMEOUT_MS = 30_000;
+
+/** No answer came. `sent` is true when the node may have got the request and done what it says. */
+export class NoAnswer extends TesseraError {
+  readonly sent: boolean;
+
+  constructor(url: string, cause: unknown) {
+    const reason = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
+    super('node_unreachable', `${url} does not answer: ${errorMessage(reason)}`, { cause });
+    const code = reason instanceof Error && 'code' in reason ? String(reason.code) : '';
+    this.sent = !NOT_SENT.has(code);
+  }
+}
+
+/** The node said no. `code` and message are the node's; details have the `status` and the `requestId`. */
+export class RefusedCall extends TesseraError {
+  readonly status: number;
+  readonly requestId: string | null;
+
+  constructor(code: ErrorCode, message: string, status: number, requestId: string | null) {
+    super(code, message, { details: { status, requestId } });
+    this.status = status;
+    this.requestId = requestId;
+  }
+}
+
+export interface ClientOptions {
+  /** Base URL of the node, without a path. */
+  readonly url: string;
+  readonly apiKey?: string | undefined;
+  /** ms; 0 waits without end. */
+  readonly timeoutMs?: number;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+  /** For envelope routes: makes a repeat harmless. */
+  readonly cacheId?: string;
+}
+
+/** The parts of a request that the operation has. */
+export type CallArguments<O extends Operation> = {
+  readonly [Part in keyof Arguments<O> as Arguments<O>[Part] extends undefined ? never : Part]: Arguments<O>[Part];
+};
+
+type MaybeArguments<O extends Operation> = keyof CallArguments<O> extends never
+  ? [args?: Record<string, never> | undefined, options?: CallOptions]
+  : [args: CallArguments<O>, options?: CallOptions];
+
+/** Operations with an answer that is whole and of JSON. */
+export type CallableOperation = Exclude<KnownOperation, { readonly id: 'getDocs' | 'streamEvents' }>;
+
+export interface NodeClient {
+  readonly url: string;
+  /** Throws `RefusedCall` with the node's error, or `NoAnswer`. */
+  call<O extends Operation>(operation: O, ...args: MaybeArguments<O>): Promise<Result<O>>;
+  /** A method for each operation, by its id. */
+  readonly api: { readonly [O in CallableOperation as O['id']]: (...args: MaybeArguments<O>) => Promise<Result<O>> };
+}
+
+/** The parts of a request, unchecked: the node checks them. */
+export interface AnyArguments {
+  readonly params?: Readonly<Record<string, unknown>>;
+  readonly query?: Readonly<Record<string, unknown>>;
+  readonly body?: unknown;
+}
+
+export function createNodeClient({ url, apiKey, timeoutMs = TIMEOUT_MS }: ClientOptions): NodeClient {
+  async function send(operation: Operation, args: AnyArguments, options: CallOptions): Promise<JsonValue | undefined> {
+    const signals = [
+      ...(options.signal ? [options.signal] : []),
+      ...(timeoutMs > 0 ? [AbortSignal.timeout(timeoutMs)] : []),
+    ];
+    let response: Response;
+    let text: string;
+    try {
+      response = await fetch(targetOf(url, operation, args), {
+        method: operation.method,
+        redirect: 'error',
+        signal: AbortSignal.any(signals),
+        headers: {
+          accept: 'application/json',
+          ...(apiKey === undefined || operation.apiKey !== true ? {} : { 'x-api-key': apiKey }),
+          ...(options.cacheId === undefined ? {} : { 'x-cache-id': options.cacheId }),
+          ...(args.body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(args.body === undefined ? {} : { body: stringifyExact(args.body) }),
+      });
+      text = await response.text();
+    } catch (cause) {
+      options.signal?.throwIfAborted();
+      throw new NoAnswer(url, cause);
+    }
+    // GET /readyz answers 503 with a body of its own.
+    const isAnswer = response.ok || (operation.success[response.status] !== undefined && !isProblem(response));
+    if (!isAnswer) throw refusal(response, text, url);
+    return text === '' ? undefined : readJson(text, url);
+  }
+
+  // The node checks its answers against the schemas that these types come from.
+  const call = <O extends Operation>(operation: O, ...[args, options]: MaybeArguments<O>): Promise<Result<O>> =>
+    send(operation, (args ?? {}) as AnyArguments, options ?? {}) as Promise<Result<O>>;
+
+  const methods = OPERATIONS.map((operation: Operation) => [
+    operation.id,
+    (args?: AnyArguments, options?: CallOptions) => send(operation, args ?? {}, options ?? {}),
+  ]);
+  return { url, call, api: Object.fromEntries(methods) as NodeClient['api'] };
+}
+
+function targetOf(url: string, { path }: Operation, { params = {}, query = {} }: AnyArguments): URL {
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(String(params[name] ?? '')));
+  const target = new URL(filled, url);
+  for (const [name, value] of Object.entries(query)) {
+    for (const one of Array.isArray(value) ? value : [value]) {
+      if (one !== undefined && one !== null) target.searchParams.append(name, String(one));
+    }
+  }
+  return target;
+}
+
+function isProblem({ headers }: Response): boolean {
+  return headers.get('content-type')?.startsWith('application/problem+json') ?? false;
+}
+
+/** The error of a problem document or of an error envelope; anything else is no answer of a node. */
+function refusal({ status, headers }: Response, text: string, url: string): TesseraError {
+  let answer: JsonValue = null;
+  try {
+    answer = parseExactJson(text);
+  } catch {
+    // Not a node, or something between it and us.
+  }
+  const requestId = headers.get('x-request-id');
+  const { code, detail, title, reason } = memberTexts(answer);
+  const message = detail ?? title ?? reason;
+  if (message === undefined) {
+    return new TesseraError('node_unreachable', `${url} answers with status ${status}, and not as a node does`);
+  }
+  return new RefusedCall(code !== undefined && isErrorCode(code) ? code : codeOf(status), message, status, requestId);
+}
+
+function memberTexts(value: JsonValue): Readonly<Record<string, string | undefined>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return {};
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => typeof member === 'string')) as Record<
+    string,
+    string
+  >;
+}
+
+/** Envelopes have no code. */
+function codeOf(status: number): ErrorCode {
+  return status >= 500 ? 'internal_error' : 'invalid_request';
+}
+
+function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(ERROR_CODES, code);
+}
+
+function readJson(text: string, url: string): JsonValue {
+  try {
+    return parseExactJson(text);
+  } catch (cause) {
+    throw new TesseraError('node_unreachable', `${url} does not answer as a node does`, { cause });
+  }
+}

@@ -1,0 +1,116 @@
+/** `tessera call`: arguments by name, exact JSON out, the node's detail on failure. */
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { callCommand, command } from '../../src/cli/call.js';
+import { type CliContext, parseCommandLine } from '../../src/cli/command.js';
+import type { NodeRole } from '../../src/peers/network.js';
+import { API_KEY, type AppSetup, openApp } from '../api/support/app.js';
+import { ADDRESS, type Calls, ODD_AMOUNT, OTHER_ADDRESS, PASSPHRASE, TX_HASH } from '../api/support/fakes.js';
+
+interface Ran {
+  readonly status: number;
+  readonly stdout: string;
+}
+
+async function run(argv: readonly string[], files: Readonly<Record<string, string>> = {}): Promise<Ran> {
+  let stdout = '';
+  const context: CliContext = {
+    stdin: new PassThrough(),
+    stdout: { write: (text) => (stdout += text) },
+    stderr: { write: () => undefined },
+    env: {},
+    onSignal: () => () => undefined,
+    exit: () => undefined,
+  };
+  const args = parseCommandLine(command.spec, argv);
+  const status = await callCommand(args, context, async (name) => files[name] ?? '');
+  return { status, stdout };
+}
+
+/** Flags for a node of that role, with its key. */
+async function node(role: NodeRole, setup: AppSetup = {}): Promise<string[]> {
+  const app = await openApp(role, setup);
+  const folder = await mkdtemp(join(tmpdir(), 'tessera-call-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const keyFile = join(folder, 'api-key');
+  await writeFile(keyFile, `${API_KEY}\n`);
+  return ['--url', await app.listen({ host: '127.0.0.1', port: 0 }), '--api-key-file', keyFile];
+}
+
+describe('tessera call', () => {
+  it('lists the operations when none is named', async () => {
+    const { stdout } = await run([]);
+    expect(stdout).toMatch(/^getSupply +Total and issued token supply \(mempool\)$/m);
+    expect(stdout).toContain('envelopeCreateTransactions');
+  });
+
+  it('prints the answer with exact integers', async () => {
+    const { status, stdout } = await run(['getSupply', ...(await node('mempool'))]);
+    expect([status, stdout]).toEqual([0, `{\n  "total": 360360000000000000,\n  "issued": ${ODD_AMOUNT}\n}\n`]);
+  });
+
+  it('puts arguments where the operation wants them', async () => {
+    const flags = await node('storage');
+    expect((await run(['getBlock', 'num=7', ...flags])).stdout).toContain('"b_num": 7');
+    expect((await run(['getBlocks', 'num=7', 'num=8', ...flags])).stdout).toContain('"block_num": 7');
+    expect((await run(['queryBlockchainEntries', `keys=${TX_HASH}`, ...flags])).stdout).toContain(String(ODD_AMOUNT));
+    expect((await run(['queryBlockchainEntries', `keys=["${TX_HASH}"]`, ...flags])).stdout).toContain(
+      String(ODD_AMOUNT),
+    );
+  });
+
+  it('reads values by their types', async () => {
+    const calls: Calls = [];
+    const flags = await node('user', { calls });
+    const pairs = ['kind=address', `address=${ADDRESS}`, 'amount=1000', 'locktime=null', `passphrase=${PASSPHRASE}`];
+    await run(['createPayment', ...pairs, ...flags]);
+    expect(calls).toEqual([
+      { name: 'payAddress', args: [{ address: ADDRESS, amount: 1000n, locktime: 0n, passphrase: PASSPHRASE }] },
+    ]);
+    await run(['getWallet', 'spent=true', 'page=2', ...flags]);
+    expect(calls.at(-1)).toEqual({ name: 'info', args: [{ page: 2, spent: true }] });
+    await run(['refreshRunningTotal', `addresses=${ADDRESS}`, `addresses=${OTHER_ADDRESS}`, ...flags]);
+    expect(calls.at(-1)).toEqual({ name: 'refresh', args: [{ addresses: [ADDRESS, OTHER_ADDRESS] }] });
+  });
+
+  it('reads a passphrase from standard input', async () => {
+    const calls: Calls = [];
+    const flags = await node('user', { calls });
+    const pairs = ['kind=address', `address=${ADDRESS}`, 'amount=1', 'passphrase=@-'];
+    await run(['createPayment', ...pairs, ...flags], { '-': `${PASSPHRASE}\n` });
+    expect(calls).toMatchObject([{ args: [{ passphrase: PASSPHRASE }] }]);
+  });
+
+  it('takes a whole body', async () => {
+    const flags = await node('mempool');
+    const { stdout } = await run(['envelopeFetchBalance', `body=["${ADDRESS}"]`, ...flags]);
+    expect(stdout).toContain('"status": "Success"');
+  });
+
+  it('prints nothing where the answer has no body', async () => {
+    const flags = await node('user');
+    const pairs = [`old_passphrase=${PASSPHRASE}`, 'new_passphrase=other'];
+    expect(await run(['changePassphrase', ...pairs, ...flags])).toEqual({ status: 0, stdout: '' });
+  });
+
+  it('fails with the detail of the node', async () => {
+    const flags = await node('storage');
+    await expect(run(['getBlock', 'num=8', ...flags])).rejects.toThrow('No block has been stored at number 8.');
+  });
+
+  it.each([
+    [['getSuply'], /did you mean getSupply/i],
+    [['getBlock'], /needs num=/],
+    [['getBlock', 'number=7'], /no argument number/],
+    [['getBlock', '7'], /not key=value/],
+    [['getBlock', 'num=x'], /not JSON/],
+    [['getSupply', '--url', 'mempool'], /--url/],
+    [['getSupply', '--role', 'king'], /--role/],
+  ])('refuses %j', async (argv, message) => {
+    await expect(run(argv)).rejects.toThrow(message);
+  });
+});
