@@ -248,8 +248,8 @@ describe('every operation, every status of the contract', () => {
   it('leaves out no operation of the contract', () => {
     const covered = new Set(TABLE.map(({ operation }) => operation));
     const v1 = OPERATIONS.filter(({ family }) => family === 'v1').map(({ id }) => id);
-    // The documents and the history of the wallet have tests of their own.
-    const elsewhere = ['getOpenApi', 'getDocs', 'getWalletHistory'];
+    // The documents, the history of the wallet and the event stream have tests of their own.
+    const elsewhere = ['getOpenApi', 'getDocs', 'getWalletHistory', 'streamEvents'];
     expect(v1.filter((id) => !covered.has(id) && !elsewhere.includes(id))).toEqual([]);
   });
 
