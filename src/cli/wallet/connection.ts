@@ -2,13 +2,13 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createNodeClient, type NodeClient } from '../../client/client.js';
 import { isLoopback } from '../../config/checks.js';
 import { type LoadedConfig, loadConfig } from '../../config/load.js';
 import type { Config } from '../../config/schema.js';
-import { errorMessage } from '../../lib/errors.js';
+import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from '../command.js';
 import { CONFIG_FLAGS, configInput } from '../config-flags.js';
-import { createNodeClient, type NodeClient } from './client.js';
 
 const API_KEY_FILE = 'api-key';
 const API_KEY_FILE_ENV = 'TESSERA_API_KEY_FILE';
@@ -73,10 +73,22 @@ export function connect(args: ParsedArgs, context: CliContext): NodeClient {
     context.stderr.write(`warning: ${url} is neither on this machine nor https: keys and passphrases can be read\n`);
   }
   const keyFile = args.value('api-key-file') ?? context.env[API_KEY_FILE_ENV];
-  if (keyFile !== undefined) return createNodeClient({ url, apiKey: readKey(keyFile, true) });
+  if (keyFile !== undefined) return clientOf(url, readKey(keyFile, true));
   // The key of a node on this machine is nobody else's business.
   const apiKey = isLocal ? readKey(join(config().node.dataDir, API_KEY_FILE), false) : undefined;
-  return createNodeClient({ url, apiKey });
+  return clientOf(url, apiKey);
+}
+
+/** Waits as long as the node takes: guesses are slowed on purpose, and the commands say that they wait. */
+function clientOf(url: string, apiKey: string | undefined): NodeClient {
+  const client = createNodeClient({ url, apiKey, timeoutMs: 0 });
+  return { ...client, call: (operation, ...args) => client.call(operation, ...args).catch(explain) };
+}
+
+function explain(error: unknown): never {
+  if (!isTesseraError(error, 'missing_api_key') && !isTesseraError(error, 'invalid_api_key')) throw error;
+  const hint = `Name its file with --api-key-file or ${API_KEY_FILE_ENV}; a node keeps its own in <data dir>/${API_KEY_FILE}.`;
+  throw new TesseraError(error.code, `${error.message} ${hint}`, { cause: error });
 }
 
 function urlOf({ api }: Config): string {

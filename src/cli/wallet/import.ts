@@ -6,6 +6,7 @@ import { importKeypairs } from '../../api/miner/operations.js';
 import { DEFAULT_BATCH } from '../../api/schemas/scalars.js';
 import type { Keypair } from '../../api/schemas/wallet.js';
 import { addressVersionOf } from '../../chain/address.js';
+import type { NodeClient } from '../../client/client.js';
 import { fromHex, isHex } from '../../lib/bytes.js';
 import { systemClock } from '../../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
@@ -13,7 +14,6 @@ import { parseExactJson, stringifyExact } from '../../lib/json.js';
 import { checkPair } from '../../wallet/key-ring.js';
 import type { CliContext, Command } from '../command.js';
 import { createProgress } from '../progress.js';
-import type { NodeClient } from './client.js';
 import { connect, JSON_FLAG, NODE_FLAGS } from './connection.js';
 import { whileWaiting } from './waiting.js';
 

@@ -1,9 +1,9 @@
 /** `tessera wallet passphrase`: seals the wallet under another passphrase. */
 
 import { changePassphrase } from '../../api/miner/operations.js';
+import { NoAnswer } from '../../client/client.js';
 import { systemClock } from '../../lib/clock.js';
 import { type Command, ExitError, UsageError } from '../command.js';
-import { NoAnswer } from './client.js';
 import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS } from './connection.js';
 import { askSecret, INTERRUPTED } from './prompt.js';
 import { askNewPassphrase, givenSecret, NEW_PASSPHRASE, PASSPHRASE, secretFlag } from './secrets.js';

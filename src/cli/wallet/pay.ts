@@ -3,13 +3,13 @@
 import { createPayment, getWallet, getWalletHistory } from '../../api/miner/operations.js';
 import type { Result } from '../../api/operation.js';
 import { hasValidAddressLength } from '../../chain/address.js';
+import { NoAnswer, type NodeClient } from '../../client/client.js';
 import { systemClock } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
 import { parseAddress } from '../../peers/address.js';
 import { type Command, ExitError, integerFlag, type ParsedArgs, UsageError } from '../command.js';
 import { parseAmount, showAmount } from './amounts.js';
-import { NoAnswer, type NodeClient } from './client.js';
 import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS, YES_FLAG } from './connection.js';
 import { askSecret, confirm, DECLINED, INTERRUPTED, isInteractive } from './prompt.js';
 import { givenSecret, PASSPHRASE, secretFlag } from './secrets.js';
