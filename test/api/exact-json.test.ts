@@ -90,7 +90,8 @@ describe('parseExactJson', () => {
   });
 
   test.prop([fc.json()])('agrees with JSON.parse on small numbers', (text) => {
-    fc.pre(!/__proto__|constructor/.test(text));
+    // Those names are refused, and integers of 16 digits may become bigints.
+    fc.pre(!/__proto__|constructor|\d{16}/.test(text));
     const expected: unknown = JSON.parse(text);
     // A careful parse of the same value, forced by a large number beside it.
     const careful = parseExactJson(`[${text},${LARGE}]`);
