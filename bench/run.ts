@@ -1,6 +1,7 @@
 /** `npm run bench [-- NAME …]`: runs the benchmarks, or those named, one after the other, and prints figures and ratios. */
 
 import { admissionBench } from './admission.bench.js';
+import { apiBench } from './api.bench.js';
 import { blockBench } from './block.bench.js';
 import { chainBench } from './chain.bench.js';
 import { nonceBench } from './nonce.bench.js';
@@ -8,6 +9,7 @@ import { utxoBench } from './utxo.bench.js';
 
 const BENCHES: Readonly<Record<string, () => Promise<void>>> = {
   admission: admissionBench,
+  api: apiBench,
   block: blockBench,
   utxo: utxoBench,
   nonce: nonceBench,
