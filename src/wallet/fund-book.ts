@@ -332,6 +332,8 @@ export async function openFundBook({ kv, writes, meta, owns }: FundBookModules):
         present.add(outPointKey(outPoint));
         arrive(outPoint, txOut, arrival);
       }
+      // Before block 0 the chain holds nothing, so nothing that is missing in it has been spent.
+      if (blockNum < 0) return true;
       for (const address of addresses) {
         for (const coin of [...(byAddress.get(address) ?? [])]) {
           if (coin.state === 'unspent' && !present.has(coin.key)) spendForGood(coin);

@@ -468,6 +468,23 @@ describe('keys (decision V11)', () => {
     expect(asked).toEqual([[own], [own]]);
   });
 
+  it('keeps seeds when a refresh comes before block 0, in which they will be (V13)', async () => {
+    const key = keyPairFromSeed(new Uint8Array(32).fill(3));
+    const seed = {
+      tHash: '000000',
+      n: 0,
+      secretKey: key.seed,
+      publicKey: key.publicKey,
+      amount: 9n,
+      addressVersion: null,
+    };
+    const { wallet } = await newWallet({ seeds: [seed] });
+    expect(await wallet.replaceAddresses(wallet.addresses(), [], -1)).toBe(true);
+    expect((await wallet.info({})).available).toBe(9n);
+    expect(await wallet.replaceAddresses(wallet.addresses(), [], 0)).toBe(true);
+    expect((await wallet.info({})).available).toBe(0n);
+  });
+
   it('loads seeds once (node.md §1.6)', async () => {
     const seed = {
       tHash: '000000',
