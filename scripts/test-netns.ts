@@ -103,6 +103,8 @@ async function outside(): Promise<number> {
     const child = spawn('nsenter', [`--net=/var/run/netns/${prefix}client`, process.execPath, ...args], {
       stdio: 'inherit',
     });
+    // Whoever ends this one ends the inner half, which stops its nodes; the namespaces go after it.
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
     return await new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? 1)));
   } finally {
     for (const name of made) spawnSync('ip', ['netns', 'del', name]);
@@ -306,6 +308,9 @@ async function inside(prefix: string): Promise<void> {
   writeFileSync(join(root, 'secret'), 'a secret of four namespaces\n', { mode: 0o600 });
   const lines = await startSwitch(prefix);
   const nodes: NodeInside[] = [];
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => void Promise.all(nodes.map((node) => node.stop())).then(() => process.exit(1)));
+  }
   const peer = (role: Role): string => `${addressOfPlace(role)}:${PEER_PORTS[role]}`;
   try {
     nodes.push(startNode(prefix, root, 'storage', {}));
@@ -450,5 +455,6 @@ try {
   if (mode === INSIDE) say('test:netns passed');
 } catch (error) {
   for (let next = error; next instanceof Error; next = next.cause) say(`test:netns failed: ${next.message}`);
-  process.exitCode = 1;
+  // Clients may still be at work; nothing that they find can matter now.
+  process.exit(1);
 }
