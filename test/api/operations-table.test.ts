@@ -1,0 +1,82 @@
+/** The table of operations in docs/operations.md: made from the definitions; `npx vitest run test/api/operations-table -u` writes it. */
+
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import type { Operation } from '../../src/api/operation.js';
+import { OPERATIONS } from '../../src/api/operations.js';
+import { errorStatusesOf } from '../../src/api/problem.js';
+import type { NodeRole } from '../../src/peers/network.js';
+
+const ROLES: readonly NodeRole[] = ['mempool', 'storage', 'miner', 'user'];
+const TESTS = fileURLToPath(new URL('..', import.meta.url));
+const ALL: readonly Operation[] = OPERATIONS;
+
+/** Files whose tests are about single operations. */
+const SOURCES = [
+  'statuses',
+  'bad-input',
+  'clients-checklist',
+  'storage-answers',
+  'envelope',
+  'common',
+  'events',
+  'openapi',
+  'docs',
+]
+  .map((name) => `api/${name}.test.ts`)
+  .map((name) => ({ name, text: readFileSync(`${TESTS}${name}`, 'utf8') }));
+
+function testsOf({ id, path }: Operation): string[] {
+  const fixed = path.split('{')[0] ?? path;
+  const named = (text: string) =>
+    text.includes(`'${id}'`) || [`'${path}`, `\`${fixed}`, `'${fixed}`].some((start) => text.includes(start));
+  return SOURCES.filter(({ text }) => named(text)).map(({ name }) => name);
+}
+
+function row(operation: Operation): string {
+  const { id, method, aliases = [], path, roles, apiKey, tooling, success } = operation;
+  const errors = [...errorStatusesOf(operation).keys()];
+  const cells = [
+    `\`${id}\``,
+    `${[method, ...aliases].join(', ')} \`${path}\``,
+    ...ROLES.map((role) => (roles.includes(role) ? 'yes' : tooling ? 'on request' : '')),
+    apiKey ? 'yes' : '',
+    [...new Set([...Object.keys(success), ...errors.map(String)])].join(' '),
+    testsOf(operation).join(', '),
+  ];
+  return `| ${cells.join(' | ')} |`;
+}
+
+function table(): string {
+  const head = ['Operation', 'Route', ...ROLES, 'API key', 'Statuses', 'Tests (under test/)'];
+  const rows = [head, head.map(() => '---')].map((cells) => `| ${cells.join(' | ')} |`);
+  return [
+    '# Operations',
+    '',
+    'Every operation of a node, the roles that serve it, and the tests that name it. Made from the definitions in `src/api`.',
+    'Beside these tests, `api/fuzz.test.ts` sends whole and broken requests to every operation, and',
+    '`api/openapi.test.ts` holds the documents against what is mounted. "On request" is `api.tooling_everywhere`.',
+    '',
+    ...rows,
+    ...ALL.map(row),
+    '',
+  ].join('\n');
+}
+
+describe('the table of operations', () => {
+  it('is as the definitions say', async () => {
+    await expect(table()).toMatchFileSnapshot('../../docs/operations.md');
+  });
+
+  it('has a test for every operation', () => {
+    expect(ALL.filter((operation) => testsOf(operation).length === 0).map(({ id }) => id)).toEqual([]);
+  });
+
+  it('has the 25 operations and 8 envelope routes of the contract', () => {
+    const beyond = ['getOpenApi', 'getDocs', 'getItem', 'getWalletHistory', 'streamEvents', 'envelopeDebugData'];
+    const contract = ALL.filter(({ id, family }) => family !== 'node' && !beyond.includes(id));
+    expect(contract.filter(({ family }) => family === 'v1')).toHaveLength(25);
+    expect(contract.filter(({ family }) => family === 'envelope')).toHaveLength(8);
+  });
+});
