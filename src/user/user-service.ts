@@ -6,6 +6,7 @@
 import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../lib/logger.js';
 import type { Signal } from '../lib/signal.js';
+import { requireSocketAddress } from '../lib/socket-address.js';
 import type { PeerNetwork } from '../peers/network.js';
 import type { Wallet } from '../wallet/wallet.js';
 import { createChainFollower, type MinedBlock } from './chain-follower.js';
@@ -71,7 +72,9 @@ export function createUserService(options: UserServiceOptions, modules: UserServ
       return { txHash: hash };
     },
     async payPeer({ passphrase, ...order }) {
+      // The passphrase comes first for both kinds of payment (Payments, rules 1 and 3).
       await wallet.verifyPassphrase(passphrase);
+      requireSocketAddress(order.address);
       await peers.payPeer(order);
     },
     requestDonation: (peer) => peers.requestDonation(peer),

@@ -1,4 +1,4 @@
-/** The table of operations in docs/operations.md: made from the definitions; `npx vitest run test/api/operations-table -u` writes it. */
+/** The table of operations in docs/api-operations.md: made from the definitions; `npx vitest run test/api/operations-table -u` writes it. */
 
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -66,7 +66,7 @@ function table(): string {
 
 describe('the table of operations', () => {
   it('is as the definitions say', async () => {
-    await expect(table()).toMatchFileSnapshot('../../docs/operations.md');
+    await expect(table()).toMatchFileSnapshot('../../docs/api-operations.md');
   });
 
   it('has a test for every operation', () => {

@@ -41,7 +41,8 @@ export function createFakeMempool(network: PeerNetwork): FakeMempool {
   const pool = new Map<string, Transaction>();
   const submissions: string[] = [];
   let grants = 0;
-  let blockNum = -1;
+  /** Block 0 is stored: what is granted is there from the beginning. */
+  let blockNum = 0;
 
   function admit(transaction: Transaction): { code: string; detail: string } | undefined {
     const hash = transactionHash(transaction);

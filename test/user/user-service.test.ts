@@ -147,10 +147,10 @@ describe('following the chain (issue 4 §3)', () => {
     const node = await richUser([]);
     const address = await node.wallet.newAddress();
     net.mempool.mine();
-    await until(() => node.wallet.blockNum === 0);
+    await until(() => node.wallet.blockNum === 1);
     net.mempool.mine({ rewardTo: address, reward: 9n, tell: false });
     net.mempool.mine();
-    await until(() => node.wallet.blockNum === 2);
+    await until(() => node.wallet.blockNum === 3);
     expect(node.wallet.totals()).toMatchObject({ running: 9n, locked: 9n });
   });
 
@@ -222,9 +222,9 @@ describe('following the chain (issue 4 §3)', () => {
     await expect(node.user.payPeer(order(1n, stranger.address))).rejects.toMatchObject({ code: 'peer_unreachable' });
     const [link] = stranger.links;
     const { full, hash } = block(node.wallet.blockNum + 1, [paymentFromOutside([tokens(address, 1_000n)])]);
-    link?.send('block.mined', { block_num: 0, hash }, encodeFullBlock(full));
+    link?.send('block.mined', { block_num: node.wallet.blockNum + 1, hash }, encodeFullBlock(full));
     net.mempool.mine();
-    await until(() => node.wallet.blockNum === 0);
+    await until(() => node.wallet.blockNum === 1);
     expect(node.wallet.totals().running).toBe(0n);
   });
 

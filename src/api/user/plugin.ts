@@ -6,11 +6,11 @@ import { transactionToCreateJson } from '../../chain/create-transaction.js';
 import { transactionHashOfBytes } from '../../chain/hash.js';
 import { fromHex, isHex, toHex } from '../../lib/bytes.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
+import { requireSocketAddress } from '../../lib/socket-address.js';
 import { parseTransactions } from '../mempool/plugin.js';
 import type { ApiModules } from '../options.js';
 import { requireUser } from '../require.js';
 import type { Router } from '../route.js';
-import { requireSocketAddress } from '../socket-address.js';
 import { deserializeTransactions, requestDonation, serializeTransactions } from './operations.js';
 
 export interface UserRoutes {

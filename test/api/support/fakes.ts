@@ -3,12 +3,12 @@
  * services stand behind the API in the network tests.
  */
 
-import { isSocketAddress } from '../../../src/api/socket-address.js';
 import { parseCreateTransaction } from '../../../src/chain/create-transaction.js';
 import { transactionHash } from '../../../src/chain/hash.js';
 import { blockJson, transactionJson } from '../../../src/chain/json.js';
 import type { Block, BlockHeader, Transaction } from '../../../src/chain/types.js';
 import { TesseraError } from '../../../src/lib/errors.js';
+import { isSocketAddress } from '../../../src/lib/socket-address.js';
 import type { MempoolService } from '../../../src/mempool/service.js';
 import type { MinerService } from '../../../src/miner/service.js';
 import type { LatestBlock, StorageService, StoredBlock, StoredTransaction } from '../../../src/storage/service.js';

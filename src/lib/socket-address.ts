@@ -1,7 +1,7 @@
-/** `ip:port` in requests (Payments, rule 3). */
+/** `ip:port` as the contract has it (Payments, rule 3): an address, not a name. */
 
 import { isIPv4, isIPv6 } from 'node:net';
-import { TesseraError } from '../lib/errors.js';
+import { TesseraError } from './errors.js';
 
 const FORM = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/;
 const MAX_PORT = 65_535;
