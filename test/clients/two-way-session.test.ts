@@ -1,41 +1,26 @@
 /** A whole session of an envelope wallet against a real network over HTTP (clients.md §6, "Sessions"). */
 
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { devAccounts } from '../../src/config/dev-accounts.js';
-import { createDevNetwork, type DevNetwork } from '../../src/node/dev-network.js';
-import { createLogger } from '../../src/observability/logger.js';
+import { useDevNetwork } from '../support/dev-network.js';
 import { createTwoWayClient, keypair, type Relay, startRelay, type TwoWayClient } from './two-way-client.js';
 
-let dir: string;
-let network: DevNetwork;
+const network = useDevNetwork();
 let relay: Relay;
 let alice: TwoWayClient;
 let bob: TwoWayClient;
 
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'tessera-session-'));
-  network = await createDevNetwork({
-    dataDir: dir,
-    ports: 'any',
-    logger: createLogger({ level: 'silent', format: 'json' }),
-  });
-  await network.start();
   relay = await startRelay();
-  const hosts = { mempool: network.urls.mempool, storage: network.urls.storage, relay: relay.url };
+  const { mempool, storage } = network().urls;
+  const hosts = { mempool, storage, relay: relay.url };
   const [first, second] = devAccounts().accounts;
   if (first === undefined || second === undefined) throw new Error('no accounts');
   alice = createTwoWayClient(hosts, keypair(first.keyPair.seed));
   bob = createTwoWayClient(hosts, keypair(second.keyPair.seed));
-}, 60_000);
-
-afterAll(async () => {
-  await network.stop();
-  await relay.close();
-  await rm(dir, { recursive: true, force: true });
 });
+
+afterAll(() => relay.close());
 
 /** Resolves when the transactions are in a block, with the entries that storage has for them. */
 async function mined(client: TwoWayClient, hashes: readonly string[]): Promise<readonly (readonly unknown[])[]> {
@@ -106,7 +91,7 @@ describe('a session in the manner of 2Way.js', () => {
   });
 
   it('is told by the envelope when a payment is refused', async () => {
-    const reply = await alice.post(network.urls.mempool, 'create_transactions', [
+    const reply = await alice.post(network().urls.mempool, 'create_transactions', [
       { inputs: [], outputs: [], version: 2, druid_info: null },
     ]);
     expect(reply).toMatchObject({ id: null, status: 'Error', content: null });

@@ -1,32 +1,12 @@
 /** What the SDKs, the explorer and old captures send to real nodes, and what they need to read (clients.md §6). */
 
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { devAccounts } from '../../src/config/dev-accounts.js';
 import type { Role } from '../../src/config/options.js';
 import { parseExactJson } from '../../src/lib/json.js';
-import { createDevNetwork, type DevNetwork } from '../../src/node/dev-network.js';
-import { createLogger } from '../../src/observability/logger.js';
+import { useDevNetwork } from '../support/dev-network.js';
 
-let dir: string;
-let network: DevNetwork;
-
-beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'tessera-clients-'));
-  network = await createDevNetwork({
-    dataDir: dir,
-    ports: 'any',
-    logger: createLogger({ level: 'silent', format: 'json' }),
-  });
-  await network.start();
-}, 60_000);
-
-afterAll(async () => {
-  await network.stop();
-  await rm(dir, { recursive: true, force: true });
-});
+const network = useDevNetwork();
 
 interface Answer {
   readonly status: number;
@@ -37,7 +17,7 @@ interface Answer {
 }
 
 async function send(role: Role, path: string, init: RequestInit = {}): Promise<Answer> {
-  const response = await fetch(network.urls[role] + path, init);
+  const response = await fetch(network().urls[role] + path, init);
   const text = await response.text();
   const type = response.headers.get('content-type') ?? '';
   return { status: response.status, text, type, body: text === '' ? undefined : parseExactJson(text) };
@@ -258,7 +238,7 @@ describe('captures of the old network', () => {
   });
 
   it('answer a preflight with the headers that browsers of wallets send', async () => {
-    const response = await fetch(`${network.urls.mempool}/create_transactions`, {
+    const response = await fetch(`${network().urls.mempool}/create_transactions`, {
       method: 'OPTIONS',
       headers: {
         origin: 'https://wallet.example',

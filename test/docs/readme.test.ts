@@ -1,33 +1,14 @@
 /** The requests of the README, as they stand there, against a real network: what a reader pastes must work. */
 
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createDevNetwork, type DevNetwork } from '../../src/node/dev-network.js';
-import { createLogger } from '../../src/observability/logger.js';
+import { readFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { useDevNetwork } from '../support/dev-network.js';
 
 const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
 const lines = [...readme.matchAll(/^curl .*$/gm)].map(([line]) => line);
 const DEFAULT_PORTS = { '3000': 'user', '3001': 'storage', '3003': 'mempool', '3004': 'miner' } as const;
 
-let dir: string;
-let network: DevNetwork;
-
-beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'tessera-readme-'));
-  network = await createDevNetwork({
-    dataDir: dir,
-    ports: 'any',
-    logger: createLogger({ level: 'silent', format: 'json' }),
-  });
-  await network.start();
-}, 60_000);
-
-afterAll(async () => {
-  await network.stop();
-  await rm(dir, { recursive: true, force: true });
-});
+const network = useDevNetwork();
 
 interface CurlRequest {
   readonly url: string;
@@ -69,7 +50,7 @@ describe('the README', () => {
     const { url, init } = readCurl(line);
     const { port, pathname, search } = new URL(url);
     const role = DEFAULT_PORTS[port as keyof typeof DEFAULT_PORTS];
-    const response = await fetch(`${network.urls[role]}${pathname}${search}`, init);
+    const response = await fetch(`${network().urls[role]}${pathname}${search}`, init);
     const mistake = pathname.endsWith('/seven');
     expect(response.status, await response.clone().text()).toBeGreaterThanOrEqual(200);
     expect(response.ok).toBe(!mistake);

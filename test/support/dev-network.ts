@@ -1,0 +1,31 @@
+/** A dev network in this process, on free ports, for the tests of one file. */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll } from 'vitest';
+import { createDevNetwork, type DevNetwork } from '../../src/node/dev-network.js';
+import { createLogger } from '../../src/observability/logger.js';
+
+/** Milliseconds: two wallets are opened at full cost. */
+const START_TIMEOUT = 60_000;
+
+/** Starts a network before the tests of the file and removes it after them; the function gives it. */
+export function useDevNetwork(): () => DevNetwork {
+  let network: DevNetwork | undefined;
+  let dir = '';
+  beforeAll(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'tessera-dev-test-'));
+    const logger = createLogger({ level: 'silent', format: 'json' });
+    network = await createDevNetwork({ dataDir: dir, ports: 'any', logger });
+    await network.start();
+  }, START_TIMEOUT);
+  afterAll(async () => {
+    await network?.stop();
+    await rm(dir, { recursive: true, force: true });
+  });
+  return () => {
+    if (network === undefined) throw new Error('the network is not started');
+    return network;
+  };
+}
