@@ -102,7 +102,7 @@ describe('tessera wallet', { timeout: 60_000 }, () => {
   it('pay asks for the passphrase where nothing gives it, and says how to give it where nobody can be asked', async () => {
     const { code, err } = await run(['pay', PAYEE, '1', '--yes', ...toAlice]);
     expect(code).toBe(2);
-    expect(err).toContain('--passphrase-file FILE or the variable TESSERA_WALLET_PASSPHRASE');
+    expect(err).toContain('--passphrase-file FILE or the variable TESSERA_WALLET__PASSPHRASE');
   });
 
   it('pay pays exactly the amount and waits for its block; history shows it', async () => {
@@ -120,7 +120,7 @@ describe('tessera wallet', { timeout: 60_000 }, () => {
 
   it('pay takes the passphrase from the environment and raw units with --raw', async () => {
     const { code, out } = await run(['pay', PAYEE, '12345', '--raw', '-y', '--json', ...toAlice], {
-      TESSERA_WALLET_PASSPHRASE: '',
+      TESSERA_WALLET__PASSPHRASE: '',
     });
     expect(code).toBe(0);
     expect(JSON.parse(out)).toMatchObject({ to_address: PAYEE, amount: { kind: 'token', amount: 12_345 } });

@@ -19,7 +19,7 @@ export interface SecretSource {
 
 export const PASSPHRASE: SecretSource = {
   flag: 'passphrase-file',
-  env: 'TESSERA_WALLET_PASSPHRASE',
+  env: 'TESSERA_WALLET__PASSPHRASE',
   question: 'Passphrase of the wallet: ',
 };
 
