@@ -18,7 +18,7 @@ const SINGLES = 20_000;
 const BATCHED = 30_000;
 const WARM_UP = 2_000;
 const BATCH = 100;
-const CONNECTIONS = 64;
+const CONNECTIONS = 128;
 const VERIFY_THREADS = 1;
 
 interface Posts {
