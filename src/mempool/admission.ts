@@ -31,6 +31,11 @@ import type { Verifier } from './verifier.js';
 export const MAX_TRANSACTION_BYTES = 512 * 1024;
 /** Members of one DRUID set, so that a set always fits into one block. */
 export const MAX_DRUID_PARTICIPANTS = 64n;
+/**
+ * The share of the pool that DRUID halves may take while they wait. They claim no inputs, so that one output backs any
+ * number of them: without a bound of their own they would keep everybody else out, for as long as a half may wait.
+ */
+const HALVES_SHARE = 4;
 /** Transactions checked before the event loop gets a turn: about two milliseconds. */
 const CHUNK = 128;
 
@@ -65,7 +70,7 @@ export function createAdmission(
   const { state, applier, statuses, verifier, clock, observer, refused } = modules;
   let queue: Group[] = [];
   /** Admitted by the checks, not applied yet: counted against the bounds of the pool. */
-  const underWay = { count: 0, bytes: 0 };
+  const underWay = { count: 0, bytes: 0, halves: 0, halfBytes: 0 };
 
   const visibleOutput: UtxoLookup = (outPoint) => {
     const slot = state.utxos.find(outPoint);
@@ -161,7 +166,9 @@ export function createAdmission(
   }
 
   function reserve(fresh: readonly CandidateTx[]): () => void {
-    const bytes = fresh.reduce((sum, candidate) => sum + candidate.bytes.length, 0);
+    const bytes = bytesOf(fresh);
+    const halves = halvesOf(fresh);
+    const halfBytes = bytesOf(halves);
     const { waiting } = state;
     if (
       waiting.count + underWay.count + fresh.length > options.maxTransactions ||
@@ -172,12 +179,38 @@ export function createAdmission(
         `the pool is full: it takes ${options.maxTransactions} transactions and ${options.maxBytes} bytes; try again after the next block`,
       );
     }
-    underWay.count += fresh.length;
-    underWay.bytes += bytes;
-    return () => {
-      underWay.count -= fresh.length;
-      underWay.bytes -= bytes;
+    if (
+      halves.length > 0 &&
+      (waiting.halves + underWay.halves + halves.length > options.maxTransactions / HALVES_SHARE ||
+        waiting.halfBytes + underWay.halfBytes + halfBytes > options.maxBytes / HALVES_SHARE)
+    ) {
+      throw new TesseraError(
+        'mempool_full',
+        'too many DRUID transactions wait for the others of their sets; try again later, or submit the whole set together',
+      );
+    }
+    const count = (sign: 1 | -1): void => {
+      underWay.count += sign * fresh.length;
+      underWay.bytes += sign * bytes;
+      underWay.halves += sign * halves.length;
+      underWay.halfBytes += sign * halfBytes;
     };
+    count(1);
+    return () => count(-1);
+  }
+
+  /** Those that will wait for others: a set that is complete with them does not. */
+  function halvesOf(fresh: readonly CandidateTx[]): readonly CandidateTx[] {
+    const come = new Map<string, number>();
+    for (const { tx } of fresh) {
+      if (tx.druidInfo !== null) come.set(tx.druidInfo.druid, (come.get(tx.druidInfo.druid) ?? 0) + 1);
+    }
+    return fresh.filter(({ tx }) => {
+      if (tx.druidInfo === null) return false;
+      const { druid, participants } = tx.druidInfo;
+      const set = state.druidSet(druid);
+      return BigInt((set?.come ?? 0) + (come.get(druid) ?? 0)) < (set?.participants ?? participants);
+    });
   }
 
   /** The members that are not admitted yet and pass every check; throws for the first that fails. */
@@ -230,4 +263,8 @@ export function createAdmission(
       }
     },
   };
+}
+
+function bytesOf(candidates: readonly CandidateTx[]): number {
+  return candidates.reduce((sum, { bytes }) => sum + bytes.length, 0);
 }

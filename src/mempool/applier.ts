@@ -11,7 +11,7 @@ import type { Unicorn } from '../chain/unicorn.js';
 import type { Kv, KvBatch } from '../db/kv.js';
 import type { Journal, JournalEntry, Subscription } from '../journal/journal.js';
 import { createDeferred, type Deferred } from '../lib/deferred.js';
-import { TesseraError } from '../lib/errors.js';
+import { isTesseraError, TesseraError } from '../lib/errors.js';
 import { createSignal, type Signal } from '../lib/signal.js';
 import type { CandidateTx, GroupOutcome } from './admit.js';
 import { type Command, decodeCommand, encodeCommand } from './commands.js';
@@ -195,6 +195,16 @@ export function createApplier({ journal, kv, state, unicorn, observer, progress 
     failure.reject(error);
   }
 
+  /** A journal that cannot write will never write again: without it nothing can be promised, so the node must stop. */
+  async function append(payload: Uint8Array): Promise<number> {
+    try {
+      return await journal.append(payload);
+    } catch (error) {
+      if (!isTesseraError(error, 'overloaded') && !isTesseraError(error, 'shutting_down')) fail(error);
+      throw error;
+    }
+  }
+
   return {
     applied,
     admitted,
@@ -220,7 +230,7 @@ export function createApplier({ journal, kv, state, unicorn, observer, progress 
       if (candidates !== undefined) known.set(payload, candidates);
       appending++;
       try {
-        const seq = await journal.append(payload);
+        const seq = await append(payload);
         if (broken !== undefined) throw broken;
         let outcome = outcomes.get(seq);
         if (!outcomes.delete(seq)) {

@@ -40,6 +40,10 @@ export interface BlockMaker {
 }
 
 const MS_PER_SECOND = 1_000;
+/** Milliseconds until what failed is tried again: a command, or a template that a full send queue did not take. */
+const RETRY_MS = 2_000;
+/** Milliseconds that the drawn miners have for a first proof; then everybody gets the template, and every time again. */
+const PATIENCE_MS = 60_000;
 
 const REFUSED = {
   round: 'Not block currently mined',
@@ -69,6 +73,10 @@ export function createBlockMaker(
   let intervalTimer: Timer | undefined;
   let windowTimer: Timer | undefined;
   let windowOver = false;
+  let patience: Timer | undefined;
+  /** The drawn miners prove nothing: whoever has joined may. */
+  let openToAll = false;
+  let retryTimer: Timer | undefined;
   let busy = false;
   let running = false;
   const listeners: (() => void)[] = [];
@@ -88,15 +96,17 @@ export function createBlockMaker(
 
   /** One command at a time: the next decision needs the outcome of the last. */
   function command(name: string, run: () => Promise<unknown>): void {
+    const next = (): void => {
+      busy = false;
+      proceed();
+    };
     busy = true;
-    run()
-      .catch((error: unknown) => {
-        if (running) logger.error({ command: name, err: error }, `${name} failed: ${errorMessage(error)}`);
-      })
-      .finally(() => {
-        busy = false;
-        proceed();
-      });
+    run().then(next, (error: unknown) => {
+      if (!running) return;
+      logger.error({ command: name, err: error }, `${name} failed: ${errorMessage(error)}`);
+      retryTimer?.cancel();
+      retryTimer = clock.after(RETRY_MS, next);
+    });
   }
 
   function mayCut(): boolean {
@@ -126,8 +136,9 @@ export function createBlockMaker(
     );
   }
 
-  /** The miners that work on a round: those drawn for it, or a new draw when none of them is left. */
+  /** The miners that work on a round: those drawn for it, a new draw when none of them is left, or all. */
   function selected(round: Round): string[] {
+    if (openToAll && toldHeight === round.height) return [...joined.keys()];
     const present = round.participants.filter((miner) => joined.has(miner));
     if (present.length > 0) return present;
     return drawSelection([...joined.keys()], options.partitionSize, round.draw, USAGE_PARTICIPANTS);
@@ -141,13 +152,41 @@ export function createBlockMaker(
       windowOver = false;
       windowTimer?.cancel();
       windowTimer = undefined;
+      openToAll = false;
+      bePatient(round.height);
     }
     const proven = new Set(round.proofs.map((proof) => proof.miner));
     for (const miner of selected(round)) {
       if (told.has(miner) || proven.has(miner)) continue;
       const body = { block_num: round.height, reward: round.reward.toString() };
       if (joined.get(miner)?.send('mining.template', body, encodeHeader(round.header))) told.add(miner);
+      else sendAgain(miner, round.height);
     }
+  }
+
+  function sendAgain(miner: string, height: number): void {
+    logger.warn({ miner, height }, 'a miner was not sent its template: its send queue is full, or its link is closing');
+    retryTimer?.cancel();
+    retryTimer = clock.after(RETRY_MS, proceed);
+  }
+
+  /** A miner that is silent, or whose template or proof was lost, must not stop the chain. */
+  function bePatient(height: number): void {
+    patience?.cancel();
+    patience = clock.after(PATIENCE_MS, () => {
+      const { round } = state;
+      if (!running || round === null || round.height !== height || round.proofs.length > 0) return;
+      openToAll = true;
+      told = new Set();
+      if (joined.size > 0) {
+        logger.warn(
+          { height, miners: joined.size },
+          `nobody has proven block ${height} yet: its template goes to all ${joined.size} miners`,
+        );
+      }
+      bePatient(height);
+      proceed();
+    });
   }
 
   function mayClose(round: Round): boolean {
@@ -179,7 +218,8 @@ export function createBlockMaker(
   async function takeProof(link: Link, { body, attachment }: Message<'mining.proof'>): Promise<string> {
     const { round } = state;
     if (round === null || round.winner !== null || round.height !== body.block_num) return REFUSED.round;
-    if (!selected(round).includes(link.nodeKey)) return REFUSED.miner;
+    const wasTold = toldHeight === round.height && told.has(link.nodeKey);
+    if (!wasTold && !selected(round).includes(link.nodeKey)) return REFUSED.miner;
     const nonce = fromHex(body.nonce);
     const fault = coinbaseFault(decodeTransaction(attachment), BigInt(round.height), round.reward);
     if (fault !== null) return `${REFUSED.coinbase}: ${fault}`;
@@ -227,6 +267,8 @@ export function createBlockMaker(
       running = false;
       intervalTimer?.cancel();
       windowTimer?.cancel();
+      patience?.cancel();
+      retryTimer?.cancel();
       for (const remove of listeners) remove();
     },
   };

@@ -7,7 +7,7 @@
 import type { Clock, Timer } from '../lib/clock.js';
 import { errorMessage } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
-import type { Link, PeerNetwork } from '../peers/network.js';
+import type { Link, Message, PeerNetwork } from '../peers/network.js';
 import type { Applier } from './applier.js';
 import { closedBlockBytes, closedHash, type Round } from './round.js';
 import type { MempoolState } from './state.js';
@@ -20,6 +20,8 @@ const ANSWER_MS = 60_000;
 export interface Delivery {
   start(): void;
   stop(): void;
+  /** Why the closed block is not stored though a storage node was asked; empty while there is nothing to say. */
+  readonly problem: string;
 }
 
 export function createDelivery(modules: {
@@ -35,6 +37,7 @@ export function createDelivery(modules: {
   let running = false;
   let retry: Timer | undefined;
   let confirming = false;
+  let problem: { readonly height: number; readonly text: string } | undefined;
   const listeners: (() => void)[] = [];
 
   function proceed(): void {
@@ -56,11 +59,13 @@ export function createDelivery(modules: {
         { attachment: bytes, timeoutMs: ANSWER_MS },
       );
       if (answer.type === 'block.stored') await confirm(round, hash);
-      else tryAgain(round, link, `it answered ${answer.type}: ${JSON.stringify(answer.body)}`);
+      else tryAgain(round, link, refusalOf(answer));
     } catch (error) {
       tryAgain(round, link, errorMessage(error));
     } finally {
       asked.delete(link);
+      // It was left out of the delivery of the next block while it was busy with this one.
+      if (!isCurrent(round)) proceed();
     }
   }
 
@@ -78,6 +83,7 @@ export function createDelivery(modules: {
   function tryAgain(round: Round, link: Link, reason: string): void {
     if (!running || !isCurrent(round)) return;
     logger.warn({ height: round.height, storage: link.address, reason }, `block ${round.height} is not stored yet`);
+    problem = { height: round.height, text: `block ${round.height} is not stored: ${link.address}: ${reason}` };
     retry?.cancel();
     retry = clock.after(RETRY_MS, proceed);
   }
@@ -87,6 +93,9 @@ export function createDelivery(modules: {
   }
 
   return {
+    get problem() {
+      return problem !== undefined && problem.height === state.round?.height ? problem.text : '';
+    },
     start() {
       running = true;
       listeners.push(applier.applied.on(proceed), network.linkUp.on(proceed));
@@ -98,4 +107,9 @@ export function createDelivery(modules: {
       for (const remove of listeners) remove();
     },
   };
+}
+
+function refusalOf(answer: Message): string {
+  if (answer.type === 'block.refused') return (answer as Message<'block.refused'>).body.reason;
+  return `it answered ${answer.type}`;
 }

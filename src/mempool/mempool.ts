@@ -74,6 +74,8 @@ export interface MempoolFigures {
   readonly seq: number;
   /** What the chain waits for; empty when nothing is wrong. */
   readonly waitsFor: string;
+  /** Why storage does not keep the closed block; empty when nothing is wrong. */
+  readonly notStored: string;
 }
 
 export interface Mempool extends MempoolService {
@@ -231,7 +233,7 @@ export function createMempool(options: MempoolOptions, modules: MempoolModules):
     statuses: async (hashes) => up().statuses.get(hashes),
     figures() {
       const running = up();
-      const { state, maker, verifier } = running;
+      const { state, maker, verifier, delivery } = running;
       return {
         height: state.head.height,
         waitingCount: state.waiting.count,
@@ -243,6 +245,7 @@ export function createMempool(options: MempoolOptions, modules: MempoolModules):
         checks: verifier.ran,
         seq: state.seq,
         waitsFor: waitsFor(running),
+        notStored: delivery.problem,
       };
     },
     digest: () => up().state.digest(),

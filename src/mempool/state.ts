@@ -42,7 +42,16 @@ export interface MempoolState {
   /** Transactions that are ready for a block. */
   readonly ready: number;
   /** Everything that waits, DRUID halves included. */
-  readonly waiting: { readonly count: number; readonly bytes: number; readonly druidSets: number };
+  readonly waiting: {
+    readonly count: number;
+    readonly bytes: number;
+    readonly druidSets: number;
+    /** DRUID halves that wait for others, and their bytes. */
+    readonly halves: number;
+    readonly halfBytes: number;
+  };
+  /** How many of the halves under a DRUID have come, and how many there must be; undefined when none waits. */
+  druidSet(druid: string): { readonly come: number; readonly participants: bigint } | undefined;
   /** The pool's or the round's copy of a transaction that is not stored yet. */
   pending(hash: string): { readonly time: number; readonly info: string; readonly bytes: Uint8Array } | undefined;
   digest(): string;
@@ -190,7 +199,17 @@ export function createMempoolState(rules: StateRules, contents?: StateContents):
       return pool.count;
     },
     get waiting() {
-      return { count: pool.count + druids.count, bytes: pool.bytes + druids.bytes, druidSets: druids.sets };
+      return {
+        count: pool.count + druids.count,
+        bytes: pool.bytes + druids.bytes,
+        druidSets: druids.sets,
+        halves: druids.count,
+        halfBytes: druids.bytes,
+      };
+    },
+    druidSet(druid) {
+      const set = druids.set(druid);
+      return set && { come: set.members.length, participants: set.participants };
     },
 
     pending(hash) {

@@ -75,11 +75,12 @@ export async function createMempoolRole(context: RoleContext): Promise<RunningRo
     },
     readiness() {
       if (!started) return [replaying.current ?? loading.current ?? 'the mempool reads its state'];
-      const { miners } = mempool.figures();
+      const { miners, notStored } = mempool.figures();
       const hasStorage = [...network.links].some((link) => link.role === 'storage' && link.trusted);
       return [
         ...(miners === 0 ? ['no miner takes part: no block can be made'] : []),
         ...(hasStorage ? [] : ['no storage node with the same network.secret is linked: no block can be kept']),
+        ...(hasStorage && notStored !== '' ? [notStored] : []),
       ];
     },
     failed: failureOf((fail) => void mempool.failed.catch(fail)),

@@ -3,7 +3,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { tokenAsset } from '../../src/chain/assets.js';
 import { coinbaseTransaction, createItemTransaction, txOut } from '../../src/chain/builders.js';
 import { decodeFullBlock, decodeHeader, encodeTransaction } from '../../src/chain/codec.js';
@@ -12,9 +12,12 @@ import { assetSignable } from '../../src/chain/signable.js';
 import type { BlockHeader, FullBlock, Transaction } from '../../src/chain/types.js';
 import { sign } from '../../src/crypto/ed25519.js';
 import { type DataDir, openDataDir } from '../../src/db/data-dir.js';
+import type { Kv } from '../../src/db/kv.js';
 import { createMemoryKv } from '../../src/db/memory-kv.js';
+import type { Journal } from '../../src/journal/journal.js';
 import { createLocalJournal } from '../../src/journal/local-journal.js';
 import { toHex } from '../../src/lib/bytes.js';
+import { TesseraError } from '../../src/lib/errors.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { createApplier } from '../../src/mempool/applier.js';
 import { loadMempoolState } from '../../src/mempool/load.js';
@@ -45,6 +48,9 @@ interface SetupOptions {
   readonly miners?: readonly string[];
   /** False: no storage node answers. */
   readonly storage?: boolean;
+  /** In place of the journal's own database. */
+  readonly journalKv?: Kv;
+  readonly wrapJournal?: (journal: Journal) => Journal;
 }
 
 const cleanups: (() => Promise<void>)[] = [];
@@ -60,6 +66,7 @@ async function newFolder(): Promise<string> {
 
 async function setUp({ folder, miners = ['m1'], storage = true, ...options }: SetupOptions): Promise<Setup> {
   const bed = createBed('memory');
+  const { wrapJournal = (journal) => journal } = options;
   const dataDir: DataDir = await openDataDir(folder, { role: 'mempool', networkName: 'test' });
   const network = bed.node('mempool', { role: 'mempool', secret: SECRET });
   const mempool = createMempool(
@@ -73,7 +80,7 @@ async function setUp({ folder, miners = ['m1'], storage = true, ...options }: Se
     },
     {
       kv: await dataDir.open('mempool'),
-      journal: await createLocalJournal({ kv: await dataDir.open('journal') }),
+      journal: wrapJournal(await createLocalJournal({ kv: options.journalKv ?? (await dataDir.open('journal')) })),
       network,
       clock: bed.clock,
       random: createSeededRandom('mempool'),
@@ -260,6 +267,27 @@ describe('submitting', () => {
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
 
+  it('keeps room for others when DRUID halves that never meet fill their share', async () => {
+    const pool = { maxTransactions: 8, maxBytes: 1_000_000 };
+    const { mempool } = await setUp({ folder: await newFolder(), mempool: { pool } });
+    await stored(mempool, 0);
+    // One output backs them all: a half that waits claims nothing.
+    const half = (druid: string, from = alice, n = 0): Transaction =>
+      payment({
+        from,
+        inputs: [genesisOut(n)],
+        outputs: [pay(bob, 1_000_000n)],
+        druidInfo: { druid, participants: 2n, expectations: [], genesisHash: null },
+      });
+    await mempool.submit([half('a')]);
+    await mempool.submit([half('b')]);
+    await expect(mempool.submit([half('c')])).rejects.toMatchObject({ code: 'mempool_full' });
+    // What completes a set does not wait.
+    await mempool.submit([half('b', bob, 1)]);
+    await stored(mempool, 1);
+    expect(mempool.figures().waitingCount).toBe(1);
+  });
+
   it('answers mempool_unreachable while it is not up (decision V24)', async () => {
     const { mempool, close } = await setUp({ folder: await newFolder() });
     await close();
@@ -352,6 +380,43 @@ describe('making blocks', () => {
     await expect.poll(height).toBe(1);
   });
 
+  it('goes on without the drawn miners when they prove nothing for a minute', async () => {
+    const blocks = { instant: true, blockInterval: 0, proofWindow: 500, minMiners: 1, partitionSize: 1 };
+    const rules = rulesFor([alice, bob], { partitionSize: 1 });
+    const { mempool, bed, network } = await setUp({
+      folder: await newFolder(),
+      miners: [],
+      mempool: { blocks, rules },
+    });
+    let templates = 0;
+    await addMiner(bed, network, 'silent', () => void templates++);
+    await expect.poll(() => templates).toBe(1);
+    await addMiner(bed, network, 'busy');
+    await bed.clock.advance(59_000);
+    expect(mempool.figures().height).toBe(-1);
+    const height = async (): Promise<number> => {
+      await bed.clock.advance(1_000);
+      return mempool.figures().height;
+    };
+    await expect.poll(height).toBe(0);
+    // The silent one is told again too: its template or its proof may have been lost.
+    expect(templates).toBe(2);
+  });
+
+  it('sends a template again that a full send queue did not take', async () => {
+    const { mempool, bed, network } = await setUp({ folder: await newFolder() });
+    await stored(mempool, 0);
+    const link = [...network.links].find(({ role }) => role === 'miner');
+    if (link === undefined) throw new Error('no miner');
+    const refused = vi.spyOn(link, 'send').mockReturnValue(false);
+    await mempool.submit([send(alice, 0, bob)]);
+    await expect.poll(() => refused.mock.calls.some(([type]) => type === 'mining.template')).toBe(true);
+    refused.mockRestore();
+    const next = stored(mempool, 1);
+    await bed.clock.advance(2_000);
+    await next;
+  });
+
   it('refuses proofs that are weak, unpaid or late', async () => {
     const { mempool, bed, network } = await setUp({ folder: await newFolder(), miners: [] });
     const templates: { header: BlockHeader; reward: bigint }[] = [];
@@ -385,6 +450,49 @@ describe('delivery to storage', () => {
     expect(second.blocks).toHaveLength(1);
     await second.mempool.submit([send(alice, 0, bob)]);
     await stored(second.mempool, 1);
+  });
+
+  it('says why storage does not keep a block', async () => {
+    const { mempool, bed, network } = await setUp({ folder: await newFolder(), storage: false });
+    const storage = bed.node('storage', { role: 'storage', secret: SECRET });
+    let refuses = true;
+    storage.handle('block.deliver', (_link, { body }) =>
+      refuses
+        ? { type: 'block.refused', body: { block_num: body.block_num, next: 7, reason: 'another block is stored' } }
+        : { type: 'block.stored', body },
+    );
+    await storage.start();
+    await storage.dial(network.address, { timeoutMs: 5_000 });
+    await expect
+      .poll(() => mempool.figures().notStored)
+      .toMatch(/^block 0 is not stored: .*: another block is stored$/);
+    refuses = false;
+    const next = stored(mempool, 0);
+    await bed.clock.advance(2_000);
+    await next;
+    expect(mempool.figures().notStored).toBe('');
+  });
+
+  it('asks a storage node that was busy with the last block for the next one', async () => {
+    const { mempool, bed, network } = await setUp({ folder: await newFolder(), storage: false });
+    const answers: (() => void)[] = [];
+    const slow = bed.node('slow', { role: 'storage', secret: SECRET });
+    slow.handle(
+      'block.deliver',
+      (_link, { body }) => new Promise((resolve) => answers.push(() => resolve({ type: 'block.stored', body }))),
+    );
+    await slow.start();
+    await slow.dial(network.address, { timeoutMs: 5_000 });
+    await expect.poll(() => answers.length).toBe(1);
+    const quick = await addStorage(bed, network, []);
+    await stored(mempool, 0);
+    await quick.stop();
+    await mempool.submit([send(alice, 0, bob)]);
+    await expect.poll(() => mempool.figures().waitsFor + mempool.figures().waitingCount).toBe('0');
+    answers[0]?.();
+    await expect.poll(() => answers.length).toBe(2);
+    answers[1]?.();
+    await stored(mempool, 1);
   });
 
   it('takes no word of a storage node that does not know the network secret', async () => {
@@ -448,6 +556,49 @@ describe('the journal', () => {
     expect({ digest: state.digest(), seq: state.seq }).toEqual({ digest, seq });
     await applier.stop();
     await journal.close();
+  });
+
+  it('that cannot write any more stops the mempool, and nothing spins meanwhile', async () => {
+    const kv = createMemoryKv();
+    let broken = false;
+    const failing: Kv = {
+      ...kv,
+      async write(batch, options) {
+        if (broken) throw new TesseraError('database_failed', 'the disk is full');
+        await kv.write(batch, options);
+      },
+    };
+    const { mempool } = await setUp({ folder: await newFolder(), journalKv: failing });
+    await stored(mempool, 0);
+    broken = true;
+    await expect(mempool.submit([send(alice, 0, bob)])).rejects.toMatchObject({ code: 'database_failed' });
+    await expect(mempool.failed).rejects.toMatchObject({ code: 'database_failed' });
+  });
+
+  it('that is overloaded is not asked for a block again and again without a pause', async () => {
+    let refusals = 0;
+    let overloaded = true;
+    const { mempool, bed } = await setUp({
+      folder: await newFolder(),
+      wrapJournal: (journal) => ({
+        ...journal,
+        get head() {
+          return journal.head;
+        },
+        async append(payload) {
+          if (!overloaded) return journal.append(payload);
+          // Without a pause this never ends.
+          if (++refusals > 100) overloaded = false;
+          throw new TesseraError('overloaded', 'the journal cannot write as fast as entries arrive');
+        },
+      }),
+    });
+    await expect.poll(() => refusals).toBe(1);
+    overloaded = false;
+    const next = stored(mempool, 0);
+    await bed.clock.advance(2_000);
+    await next;
+    expect(refusals).toBe(1);
   });
 
   it('that lost commands the state stands behind is named, not guessed over (P3)', async () => {
