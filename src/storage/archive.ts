@@ -58,7 +58,10 @@ export interface Archive extends StorageService {
   readonly tip: ChainTip;
   /** Each block, when it is on disk. */
   readonly blockStored: Signal<StoredBlockName>;
-  /** Every `data_corrupt` that a call met: the node must stop (rule P3). */
+  /**
+   * Every `data_corrupt` that a call met, and a block that could not be written: the node must stop (rule P3). After a failed
+   * write the database takes no others, and what is on disk of it is known only when it is opened again.
+   */
   readonly failed: Signal<TesseraError>;
   /**
    * Verifies the block and writes it; resolves when it survives power loss. Throws `block_refused` (`details.rule` says
@@ -171,7 +174,10 @@ export async function createArchive(options: ArchiveOptions): Promise<Archive> {
     const verified = await verifyBlock(full, tip, rules, reader.storedTransactions);
     const { hash, blockNum, issued } = verified;
     const blockBytes = encodeBlock(full.block);
-    await writeBlock(kv, reader, verified, blockBytes);
+    await writeBlock(kv, reader, verified, blockBytes).catch((error: unknown) => {
+      if (isTesseraError(error, 'database_failed')) failed.emit(error);
+      throw error;
+    });
     tip = { next: blockNum + 1, hash, issued };
     hashes.set(blockNum, hash);
     const record = { hash, blockNum, issued, bytes: blockBytes, block: full.block };

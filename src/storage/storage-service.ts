@@ -33,7 +33,7 @@ export interface RunningStorageService extends StorageService {
   /** Number of blocks stored. */
   readonly nextHeight: number;
   readonly blockStored: Signal<StoredBlockName>;
-  /** Stored data failed its checks: the node must stop and show the error (rule P3). */
+  /** Stored data failed its checks, or a block could not be written: the node must stop and show the error (rule P3). */
   readonly failed: Signal<TesseraError>;
   /** Undefined when no blocks are being fetched. */
   readonly catchingUp: CatchUpProgress | undefined;

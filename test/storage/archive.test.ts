@@ -7,6 +7,7 @@ import { parseGenesis } from '../../src/chain/genesis.js';
 import { transactionHash } from '../../src/chain/hash.js';
 import type { Kv } from '../../src/db/kv.js';
 import { openLevelKv } from '../../src/db/level-kv.js';
+import { TesseraError } from '../../src/lib/errors.js';
 import { type Archive, type ArchiveOptions, createArchive } from '../../src/storage/archive.js';
 import {
   ADDRESS,
@@ -48,6 +49,26 @@ async function reopen(options: Partial<ArchiveOptions> = {}): Promise<void> {
 
 const json = (bytes: Uint8Array | undefined): string => Buffer.from(bytes ?? []).toString();
 const entryJson = async (key: string): Promise<string> => json((await archive.entry(key))?.json);
+
+describe('the archive, on a disk that fails', () => {
+  it('says that the node must stop, and has not stored the block', async () => {
+    const failing: Kv = {
+      ...kv,
+      async write() {
+        throw new TesseraError('database_failed', 'the disk is full');
+      },
+    };
+    const broken = await createArchive({ kv: failing, rules: RULES });
+    const reported: TesseraError[] = [];
+    broken.failed.on((error) => reported.push(error));
+    chain.grow(1);
+    const [block] = chain.blocks;
+    if (block === undefined) throw new Error('no block');
+    await expect(broken.store(block)).rejects.toMatchObject({ code: 'database_failed' });
+    expect(reported).toMatchObject([{ code: 'database_failed' }]);
+    expect(broken.nextHeight).toBe(0);
+  });
+});
 
 describe('the archive, empty', () => {
   it('has nothing, not even a latest block', async () => {
