@@ -132,3 +132,14 @@ export function displayAmount(amount: bigint): string {
   const [digits = '', exponent = '0'] = shortest.split('e-');
   return `0.${'0'.repeat(Number(exponent) - 1)}${digits.replace('.', '')}`;
 }
+
+/** Largest total that is shown: clients decode totals as int64. */
+const MAX_SHOWN_TOTAL = 0x7fff_ffff_ffff_ffffn;
+
+/**
+ * A total as it is shown. Anyone may create items, in any number and for any address, so a sum of them can be larger than what
+ * clients can read: it then stands at 2^63-1. Sums that decide anything are exact.
+ */
+export function shownTotal(sum: bigint): bigint {
+  return sum > MAX_SHOWN_TOTAL ? MAX_SHOWN_TOTAL : sum;
+}

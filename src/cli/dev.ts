@@ -1,6 +1,7 @@
 /** `tessera dev`: a whole network in this process, with funded accounts, for trying things out. */
 
-import { mkdtemp, rm } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { devAccounts } from '../config/dev-accounts.js';
@@ -76,7 +77,8 @@ export async function runDev(args: ParsedArgs, context: CliContext, load: () => 
   const common = { ports, flags, env: context.env, ...(intervalMs === undefined ? {} : { intervalMs }) };
   // A wrong option is told before anything is made.
   const { log } = devConfig('mempool', { ...common, dataDir: kept ?? tmpdir() });
-  const dataDir = kept === undefined ? await mkdtemp(join(tmpdir(), 'tessera-dev-')) : resolve(kept);
+  // A name only: the nodes make the folder when they start, and from then on a signal is heeded.
+  const dataDir = kept === undefined ? join(tmpdir(), `tessera-dev-${randomUUID()}`) : resolve(kept);
   const logger = createLogger(log);
   try {
     const { createDevNetwork } = await load();

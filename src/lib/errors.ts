@@ -52,6 +52,7 @@ export const ERROR_CODES = {
   internal_error: 'Something broke inside the node.',
   // The node itself
   invalid_config: 'The configuration is wrong.',
+  port_in_use: 'Another program listens on the port.',
   data_dir_locked: 'Another process uses this data directory.',
   data_dir_invalid: 'The data directory is not one of this node.',
   data_corrupt: 'Stored data fails its own checks; the node must not go on.',

@@ -3,7 +3,7 @@
  * cannot go on, every method answers `mempool_unreachable` (decision V24).
  */
 
-import { withFixedHash } from '../chain/assets.js';
+import { shownTotal, withFixedHash } from '../chain/assets.js';
 import { createItemFromSignature } from '../chain/builders.js';
 import { TOTAL_TOKENS } from '../chain/constants.js';
 import { transactionHash } from '../chain/hash.js';
@@ -169,7 +169,7 @@ export function createMempool(options: MempoolOptions, modules: MempoolModules):
       for (const { value } of holdings) {
         if (value.kind === 'token') tokens += value.amount;
         else if (value.genesisHash !== null) {
-          items.set(value.genesisHash, (items.get(value.genesisHash) ?? 0n) + value.amount);
+          items.set(value.genesisHash, shownTotal((items.get(value.genesisHash) ?? 0n) + value.amount));
         }
       }
     }

@@ -144,10 +144,10 @@ export async function createNode(config: Config, modules: NodeModules): Promise<
     closers.push(() => api.close());
     parts = { context, keys, network, role };
     // The API comes first: while the node loads, it says so (decision V24).
-    apiUrl = await api.listen({ host: config.api.host, port: config.api.port });
+    apiUrl = await listening('api.port', () => api.listen({ host: config.api.host, port: config.api.port }));
     feedEvents(events, role.services);
     await role.load();
-    await network.start();
+    await listening('peers.port', () => network.start());
     await role.start();
     loaded = true;
   }
@@ -324,5 +324,16 @@ async function readPem(file: string): Promise<Buffer> {
     throw new TesseraError('invalid_config', `the certificate file ${file} cannot be read: ${errorMessage(cause)}`, {
       cause,
     });
+  }
+}
+
+/** Starts to listen; a port that is taken is the commonest slip of a newcomer, and is named. */
+async function listening<T>(option: string, listen: () => Promise<T>): Promise<T> {
+  try {
+    return await listen();
+  } catch (cause) {
+    if (!(cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE')) throw cause;
+    const message = `${errorMessage(cause)}: stop the program that uses it, or choose another ${option} (\`tessera dev\` has --port-offset)`;
+    throw new TesseraError('port_in_use', message, { cause });
   }
 }

@@ -4,6 +4,7 @@
  * synchronous step that stages its records; the caller flushes. Spent outpoints are on disk only.
  */
 
+import { shownTotal } from '../chain/assets.js';
 import { createdOutPoints, outPointKey, spentOutPoints } from '../chain/transaction.js';
 import type { FullBlock, OutPoint, Transaction, TxOut } from '../chain/types.js';
 import { prefixRange } from '../db/keys.js';
@@ -235,8 +236,8 @@ export async function openFundBook({ kv, writes, meta, owns }: FundBookModules):
       return { running: all, available: free, locked: all - free, unconfirmed: expected.get(assetId) ?? 0n };
     },
     items() {
-      const items = [...running].filter(([assetId]) => assetId !== TOKENS);
-      return new Map(items.sort(([a], [b]) => compareUtf8(a, b)));
+      const items = [...running].filter(([assetId]) => assetId !== TOKENS).sort(([a], [b]) => compareUtf8(a, b));
+      return new Map(items.map(([assetId, amount]) => [assetId, shownTotal(amount)]));
     },
     unspent(page) {
       ordered ??= [...coins.values()].filter(isListed).sort(compareCoins);

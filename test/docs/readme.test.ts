@@ -54,6 +54,10 @@ describe('the README', () => {
     const mistake = pathname.endsWith('/seven');
     expect(response.status, await response.clone().text()).toBeGreaterThanOrEqual(200);
     expect(response.ok).toBe(!mistake);
+    if (pathname === '/v1/payments') {
+      // What the `sleep 1` of the README is for.
+      await expect.poll(async () => (await fetch(`${network().urls.storage}/v1/blocks/1`)).status).toBe(200);
+    }
     if (mistake) expect(response.headers.get('content-type')).toContain('application/problem+json');
   });
 });

@@ -314,6 +314,18 @@ describe('creating items', () => {
     expect(mempool.balances([alice.address]).items).toEqual(new Map([[created.txHash, 7n]]));
   });
 
+  it('shows a total that clients can read, however many items strangers make for an address', async () => {
+    const { mempool } = await setUp({ folder: await newFolder() });
+    await stored(mempool, 0);
+    const amount = 2n ** 63n - 1n;
+    for (const bNum of [0n, 1n]) {
+      await mempool.submit([createItemTransaction({ bNum, amount, spec: 'Default', metadata: null }, alice.key)]);
+    }
+    await stored(mempool, 1);
+    await expect.poll(() => mempool.balances([alice.address]).addresses.get(alice.address)).toHaveLength(3);
+    expect(mempool.balances([alice.address]).items.get('default_genesis_hash')).toBe(2n ** 63n - 1n);
+  });
+
   it('refuses a signature of somebody else (decision V28)', async () => {
     const { mempool } = await setUp({ folder: await newFolder() });
     await stored(mempool, 0);

@@ -111,8 +111,11 @@ describe('payments (decision V14)', () => {
     [0n, NOBODY, 0n, /at least 1/],
     [2n ** 63n, NOBODY, 0n, /at most 9223372036854775807/],
     [-1n, NOBODY, 0n, /at least 1/],
-    [1n, 'abc', 0n, /32 or 64 bytes, but the one to pay to has 3/],
-    [1n, `${'0'.repeat(63)}\ud800`, 0n, /32 or 64/],
+    [1n, 'abc', 0n, /is not an address: .* \(it has 3 bytes\)/],
+    [1n, 'z'.repeat(64), 0n, /is not an address/],
+    [1n, 'A'.repeat(64), 0n, /is not an address/],
+    [1n, 'é'.repeat(32), 0n, /is not an address/],
+    [1n, `${'0'.repeat(63)}\ud800`, 0n, /is not an address/],
     [1n, NOBODY, 2n ** 64n, /locktime/],
   ])('refuses %s to %s with locktime %s', async (amount, address, locktime, message) => {
     await fund(wallet, [100n]);
