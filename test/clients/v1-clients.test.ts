@@ -3,6 +3,9 @@
 import { describe, expect, it } from 'vitest';
 import { devAccounts } from '../../src/config/dev-accounts.js';
 import type { Role } from '../../src/config/options.js';
+import { sign } from '../../src/crypto/ed25519.js';
+import { sha3Hex } from '../../src/crypto/sha3.js';
+import { toHex } from '../../src/lib/bytes.js';
 import { parseExactJson } from '../../src/lib/json.js';
 import { useDevNetwork } from '../support/dev-network.js';
 
@@ -217,6 +220,44 @@ describe('captures of the old network', () => {
     });
     const refused = await post('mempool', '/create_item_asset', item({ item_amount: 2 }));
     expect(refused).toMatchObject({ status: 400, body: { id: null, status: 'Error', route: null, content: null } });
+  });
+
+  it('are refused where they sign what the rules do not ask for: an item as a receipt, an input without its outputs (C15)', async () => {
+    const key = devAccounts().accounts[5];
+    if (key === undefined) throw new Error('no account');
+    const { seed, publicKey } = key.keyPair;
+    const signed = (text: string): string => toHex(sign(seed, sha3Hex(text)));
+    const asReceipt = item({
+      item_amount: 1_000,
+      script_public_key: key.address,
+      public_key: toHex(publicKey),
+      signature: signed('Receipt:1000'),
+    });
+    expect(await post('mempool', '/create_item_asset', asReceipt)).toMatchObject({
+      status: 400,
+      body: { status: 'Error' },
+    });
+
+    const n = key.outputs[0] ?? 0;
+    const old = `${n}-000000`;
+    const script = {
+      signable_data: sha3Hex(old),
+      signature: signed(old),
+      public_key: toHex(publicKey),
+      address_version: null,
+    };
+    const transaction = {
+      inputs: [{ previous_out: { t_hash: '000000', n }, script_signature: { Pay2PkH: script } }],
+      outputs: [{ value: { Token: Number(key.outputAmount) }, locktime: 0, script_public_key: 'a'.repeat(64) }],
+      version: 2,
+      druid_info: null,
+    };
+    expect(await post('mempool', '/create_transactions', [transaction])).toMatchObject({
+      status: 400,
+      body: { status: 'Error' },
+    });
+    const refused = await post('mempool', '/v1/transactions', { transactions: [transaction] });
+    expect(refused).toMatchObject({ status: 500, body: { code: 'invalid_signature' } });
   });
 
   it('take ids of base36 and requests without an id; refuse ids of another form', async () => {
