@@ -1,16 +1,9 @@
 /** Vectors about bytes and JSON of transactions, blocks and smaller structures, and their hashes (chain.md §1, §3). */
 
-import {
-  type AssetValues,
-  saturatingAdd,
-  saturatingDiv,
-  saturatingMul,
-  saturatingSub,
-  withFixedHash,
-} from '../../chain/assets.js';
+import { type AssetValues, withFixedHash } from '../../chain/assets.js';
 import { BincodeWriter } from '../../chain/bincode.js';
 import * as codec from '../../chain/codec.js';
-import { BLOCK_PREFIX, TOTAL_TOKENS } from '../../chain/constants.js';
+import { BLOCK_HASH_LENGTH, BLOCK_PREFIX } from '../../chain/constants.js';
 import { transactionToCreateJson } from '../../chain/create-transaction.js';
 import { blockHash, headerHash, merkleRoot, transactionHash, txsHash } from '../../chain/hash.js';
 import * as json from '../../chain/json.js';
@@ -30,7 +23,6 @@ import {
   hasStructure,
   hexOf,
   type Inputs,
-  integerOf,
   requiredKeyOf,
   structureOf,
   textOf,
@@ -40,11 +32,14 @@ import {
 } from './inputs.js';
 import { messageOf } from './keys.js';
 
-const BINCODE_MEMBERS = ['bincode_hex', 'txn_hex', 'transaction_hex'] as const;
+/** Bytes of the count in front of a list. */
+const COUNT_BYTES = 8;
+const BINCODE_MEMBERS = ['bincode_hex', 'txn_hex', 'tx_hex', 'transaction_hex', 'hex'] as const;
 
 function anyTransaction(inputs: Inputs): Transaction {
   if (hasStructure(inputs, 'transaction')) return transactionOf(structureOf(inputs, 'transaction'));
   if (hasStructure(inputs, 'tx')) return transactionOf(structureOf(inputs, 'tx'));
+  if (hasStructure(inputs, '')) return transactionOf(structureOf(inputs, ''));
   if (has(inputs, 'inputs', 'outputs', 'version')) return transactionOf(exact(inputs));
   for (const name of BINCODE_MEMBERS) if (has(inputs, name)) return codec.decodeTransaction(hexOf(inputs, name));
   throw new UnknownShapeError('no transaction');
@@ -134,23 +129,56 @@ function blockBytes(header: BlockHeader, layout: codec.HeaderLayout, transaction
   return writer.toBytes();
 }
 
-/** A header or a block, in either layout. As a whole it is the block's hash. */
-export function blockVector(inputs: Inputs): Computed {
-  const isBlock = hasStructure(inputs, 'block');
-  if (!isBlock && !hasStructure(inputs, 'header')) throw new UnknownShapeError('neither header nor block');
-  const structure = structureOf(inputs, isBlock ? 'block' : 'header');
-  const headerValue = isBlock && isRecord(structure) ? structure.header : structure;
+/** The layout that the inputs name, else the one that the header's members tell. */
+function layoutFor(inputs: Inputs, header: unknown): codec.HeaderLayout {
+  const { layout } = inputs;
+  if (layout === undefined || layout === null) return layoutOf(header);
+  if (layout !== 'current' && layout !== 'prime') throw new UnknownShapeError('layout must be current or prime');
+  return layout;
+}
+
+/** A block by its name or by its `header`, a header by its name or bare. */
+function blockInput(inputs: Inputs): { isBlock: boolean; structure: unknown } {
+  const name = ['block', 'header', ''].find((candidate) => hasStructure(inputs, candidate));
+  if (name === undefined && !has(inputs, 'b_num')) throw new UnknownShapeError('neither header nor block');
+  const structure = name === undefined ? exact(inputs) : structureOf(inputs, name);
+  const isBlock = isRecord(structure) && structure.header !== undefined;
+  if (isBlock || name !== 'header' || !has(inputs, 'transactions')) return { isBlock, structure };
+  return { isBlock: true, structure: { header: structure, transactions: inputs.transactions } };
+}
+
+/** A block in the layout of its header. */
+function blockOf(value: unknown) {
+  const { header: headerValue, transactions } = isRecord(value) ? value : {};
   const layout = layoutOf(headerValue);
+  const header = read.parseHeader(headerValue, layout);
+  const hashes = arrayOf({ transactions }, 'transactions').map((hash, i) => textOf({ [i]: hash }, String(i)));
+  return {
+    bytes: () => blockBytes(header, layout, hashes),
+    text: () => `{"header":${json.headerJson(header, layout)},"transactions":${JSON.stringify(hashes)}}`,
+  };
+}
+
+/** A header or a block, in either layout. As a whole it is the block's hash, or what the length of the text tells. */
+export function blockVector(inputs: Inputs, expected: unknown): Computed {
+  const { isBlock, structure } = blockInput(inputs);
+  const headerValue = isBlock && isRecord(structure) ? structure.header : structure;
+  const layout = layoutFor(inputs, headerValue);
   const header = read.parseHeader(headerValue, layout);
   const hashes = isBlock && isRecord(structure) ? arrayOf(structure, 'transactions').map(String) : [];
   const bytes = () => (isBlock ? blockBytes(header, layout, hashes) : reencodedHeader(header, layout));
   const headerText = () => json.headerJson(header, layout);
   const hash = () => blockHash(header, layout);
+  const bare = () => {
+    if (typeof expected !== 'string' || expected.length === BLOCK_HASH_LENGTH) return hash();
+    return expected.length === BLOCK_HASH_LENGTH - 1 ? headerHash(header, layout) : bytes();
+  };
   return {
-    whole: hash,
+    whole: bare,
     members: {
       bincode_hex: bytes,
       length: () => bytes().length,
+      hash,
       header_hash_hex: () => headerHash(header, layout),
       header_hash: () => headerHash(header, layout),
       block_hash: hash,
@@ -164,8 +192,8 @@ export function blockVector(inputs: Inputs): Computed {
   };
 }
 
-/** Root and list hash, as a pair or by name. */
-export function merkleVector(inputs: Inputs): Computed {
+/** Root and list hash, as a pair or by name; a bare text is the root. */
+export function merkleVector(inputs: Inputs, expected: unknown): Computed {
   const name = ['transactions', 'tx_hashes', 'hashes'].find((candidate) => has(inputs, candidate));
   if (name === undefined) throw new UnknownShapeError('no transactions');
   const hashes = arrayOf(inputs, name).map((hash) => {
@@ -174,7 +202,11 @@ export function merkleVector(inputs: Inputs): Computed {
   });
   const root = () => merkleRoot(hashes);
   const list = () => txsHash(hashes);
-  return { whole: () => [root(), list()], members: { merkle_root: root, root, txs_hash: list } };
+  const pair = () => [root(), list()];
+  return {
+    whole: typeof expected === 'string' ? root : pair,
+    members: { merkle_root: root, root, txs_hash: list, hash: list, txs_merkle_root_and_hash: pair },
+  };
 }
 
 /** How each small structure is told, read and written. */
@@ -188,10 +220,18 @@ const STRUCTURES: readonly { has: string; encode: (value: unknown) => Uint8Array
     structure('from', read.parseExpectation, codec.encodeExpectation, json.expectationJson),
     structure('tokens', read.parseAssetValues, encodeAssetValues, json.assetValuesJson),
     structure('stack', read.parseScript, codec.encodeScript, json.scriptJson),
-    structure('header', read.parseBlock, codec.encodeBlock, json.blockJson),
+    { has: 'header', encode: (value) => blockOf(value).bytes(), json: (value) => blockOf(value).text() },
     structure('Token', read.parseAsset, codec.encodeAsset, json.assetJson),
     structure('Item', read.parseAsset, codec.encodeAsset, json.assetJson),
+    ...['Op', 'Signature', 'PubKey', 'Num', 'Bytes'].map((kind) =>
+      structure(kind, read.parseStackEntry, encodeEntry, (entry) => stringifyExact(json.entryView(entry))),
+    ),
   ];
+
+/** A script of one entry, without the count in front. */
+function encodeEntry(entry: StackEntry): Uint8Array {
+  return codec.encodeScript([entry]).subarray(COUNT_BYTES);
+}
 
 function structure<T>(
   name: string,
@@ -227,17 +267,22 @@ function structureFor(value: unknown) {
   };
 }
 
+/** The structure in `json` or `value`, in the one member that ends in `_json`, or the inputs themselves. */
 function structureInput(inputs: Inputs): unknown {
-  if (typeof inputs.json === 'string') return parseExactJson(inputs.json);
-  if (isRecord(inputs.json)) return exact(inputs.json);
-  return has(inputs, 'value') ? exact(inputs.value) : exact(inputs);
+  const names = Object.keys(inputs).filter((name) => name.endsWith('_json'));
+  const name = has(inputs, 'json') ? 'json' : names.length === 1 ? names[0] : undefined;
+  if (name === undefined) return exact(has(inputs, 'value') && !has(inputs, 'locktime') ? inputs.value : inputs);
+  const value = inputs[name];
+  return typeof value === 'string' ? parseExactJson(value) : exact(value);
 }
 
 export function structVector(inputs: Inputs): Computed {
   const value = structureInput(inputs);
   const kind = structureFor(value);
   const bytes = () => kind.encode(value);
-  return { whole: bytes, members: { bincode_hex: bytes, length: () => bytes().length, json: () => kind.json(value) } };
+  const length = () => bytes().length;
+  const text = () => kind.json(value);
+  return { whole: bytes, members: { bincode_hex: bytes, hex: bytes, length, total_size: length, json: text } };
 }
 
 /** Compact text, by the chain's own writer where the value is one of its structures, else by the exact writer. */
@@ -256,43 +301,19 @@ function isClientInput(value: unknown): boolean {
   return isRecord(value) && isRecord(value.script_signature) && value.script_signature.Pay2PkH !== undefined;
 }
 
+function txInList(inputs: Inputs): readonly unknown[] {
+  const name = ['inputs', 'inputs_json', 'tx_ins'].find((candidate) => has(inputs, candidate)) ?? 'inputs';
+  const value = inputs[name];
+  return arrayOf({ [name]: typeof value === 'string' ? parseExactJson(value) : value }, name);
+}
+
 export function txInsVector(inputs: Inputs): Computed {
-  const txIns = arrayOf(inputs, 'inputs').map(txInOf);
+  const isTransaction = hasStructure(inputs, 'transaction');
+  const txIns = isTransaction ? anyTransaction(inputs).inputs : txInList(inputs).map(txInOf);
   const preimage = txInsPreimage(txIns);
   if (typeof inputs.preimage === 'string' && inputs.preimage !== preimage) {
     throw new Error(`preimage is ${preimage}, not ${inputs.preimage}`);
   }
   const address = () => txInsAddress(txIns);
   return { whole: address, members: { address, tx_ins_address: address, from: address, preimage: () => preimage } };
-}
-
-const OPERATIONS: Readonly<Record<string, (a: bigint, b: bigint) => bigint>> = {
-  '+': saturatingAdd,
-  '-': saturatingSub,
-  '*': saturatingMul,
-  '/': saturatingDiv,
-};
-
-/** Saturating arithmetic; `+=` and its like compute the same. `sum` folds a list. */
-export function amountVector(inputs: Inputs): Computed {
-  const result = () => {
-    if (Array.isArray(inputs.values_u64)) {
-      return inputs.values_u64.map((value) => integerOf({ value }, 'value')).reduce(saturatingAdd, 0n);
-    }
-    const compute = OPERATIONS[textOf(inputs, 'op').replace('=', '')];
-    if (compute === undefined) throw new UnknownShapeError('no such operation');
-    return compute(integerOf(inputs, 'lhs_u64'), integerOf(inputs, 'rhs_u64'));
-  };
-  return { whole: result, members: { u64: result } };
-}
-
-/** Constants by name; `example_issued` is only a large integer that must come through JSON unharmed. */
-export function constantsVector(_inputs: Inputs, expected: unknown): Computed {
-  const example = isRecord(expected) ? expected.example_issued : undefined;
-  return {
-    members: {
-      TOTAL_TOKENS: () => TOTAL_TOKENS,
-      example_issued: () => parseExactJson(stringifyExact(BigInt(String(example)))),
-    },
-  };
 }

@@ -69,7 +69,14 @@ export function versionOf(inputs: Inputs, name = 'address_version'): AddressVers
 
 /** The key pair in any of the members that vectors use; undefined when there is none. */
 export function keyOf(inputs: Inputs): KeyPair | undefined {
-  for (const name of ['secret_key_hex', 'secret_key_pkcs8_hex', 'seed_hex', 'senderSecretKey']) {
+  for (const name of [
+    'secret_key_hex',
+    'secret_key_pkcs8_hex',
+    'pkcs8_hex',
+    'seed_hex',
+    'secret_key',
+    'senderSecretKey',
+  ]) {
     if (has(inputs, name)) return parseSecretKey(hexOf(inputs, name));
   }
   return undefined;
@@ -93,14 +100,19 @@ export function exact(value: unknown): unknown {
   );
 }
 
-/** The structure in `name` (an object) or `name_json` (its text). */
+/** The structure in `name` (an object) or `name_json` (its text or an object); without a name it is `json`. */
 export function structureOf(inputs: Inputs, name: string): unknown {
-  const text = inputs[`${name}_json`];
-  return typeof text === 'string' ? parseExactJson(text) : exact(inputs[name]);
+  const value = inputs[jsonName(name)] ?? inputs[name];
+  return typeof value === 'string' ? parseExactJson(value) : exact(value);
 }
 
 export function hasStructure(inputs: Inputs, name: string): boolean {
-  return typeof inputs[`${name}_json`] === 'string' || isRecord(inputs[name]);
+  const value = inputs[jsonName(name)];
+  return typeof value === 'string' || isRecord(value) || isRecord(inputs[name]);
+}
+
+function jsonName(name: string): string {
+  return name === '' ? 'json' : `${name}_json`;
 }
 
 export function scriptOf(stack: unknown): Script {

@@ -21,6 +21,8 @@ import {
   versionOf,
 } from './inputs.js';
 
+const SECRET_KEY_LENGTH = 64;
+
 /** Everything that follows from a key pair, under all the names that vectors use. */
 function keyMembers(
   pair: KeyPair,
@@ -52,11 +54,10 @@ function keyMembers(
 /** Address of a public key, given itself or through its secret. */
 export function addressVector(inputs: Inputs): Computed {
   const publicKey = has(inputs, 'public_key_hex') ? hexOf(inputs, 'public_key_hex') : requiredKeyOf(inputs).publicKey;
-  const isClientVersion1 = inputs.js_address_version === 1;
-  if (has(inputs, 'js_address_version') && !isClientVersion1 && inputs.js_address_version !== null) {
-    throw new UnknownShapeError('js_address_version must be 1 or null');
-  }
-  const address = () => (isClientVersion1 ? clientVersion1Address(publicKey) : addressOf(publicKey, versionOf(inputs)));
+  const version = has(inputs, 'js_address_version') ? 'js_address_version' : 'address_version';
+  const isClientVersion1 = version === 'js_address_version' && inputs[version] === 1;
+  const address = () =>
+    isClientVersion1 ? clientVersion1Address(publicKey) : addressOf(publicKey, versionOf(inputs, version));
   return {
     whole: address,
     members: {
@@ -68,10 +69,20 @@ export function addressVector(inputs: Inputs): Computed {
   };
 }
 
-/** A secret key in one form, expected in the others; as a whole the network's PKCS#8 document. */
-export function keyVector(inputs: Inputs): Computed {
+/**
+ * A secret key in one form, expected in the others. A bare text is told by its length: a public key, the 64 bytes of
+ * clients, or the network's PKCS#8 document.
+ */
+export function keyVector(inputs: Inputs, expected: unknown): Computed {
   const pair = requiredKeyOf(inputs);
-  return { whole: () => encodePkcs8(pair), members: keyMembers(pair) };
+  const members = keyMembers(pair, () => addressOf(pair.publicKey, versionOf(inputs)));
+  const whole = () => {
+    if (typeof expected !== 'string') return encodePkcs8(pair);
+    const bytes = expected.length / 2;
+    if (bytes === pair.publicKey.length) return pair.publicKey;
+    return bytes === SECRET_KEY_LENGTH ? encodeSecretKey64(pair) : encodePkcs8(pair);
+  };
+  return { whole, members };
 }
 
 export function mnemonicVector(inputs: Inputs): Computed {
@@ -124,7 +135,7 @@ export function signatureVector(inputs: Inputs): Computed {
   }
   const publicKey = pair?.publicKey ?? hexOf(inputs, 'public_key_hex');
   const verifies = () => verifySignature(publicKey, message, hexOf(inputs, 'signature_hex'));
-  return { whole: verifies, members: { verifies, valid: verifies } };
+  return { whole: verifies, members: { verifies, valid: verifies, is_valid: verifies, result: verifies } };
 }
 
 /** Headers of the message relay sign the address text; the older body, told by its `publicKey`, the address bytes. */

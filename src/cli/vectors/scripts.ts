@@ -87,6 +87,8 @@ export function scriptVector(inputs: Inputs): Computed {
     members: {
       interpret: verdict,
       valid: verdict,
+      is_valid: verdict,
+      result: verdict,
       bincode_hex: bytes,
       length: () => bytes().length,
       p2sh_address: () => p2shAddress(script),

@@ -43,7 +43,7 @@ const OWN_ADDRESS = addressOf(KEY.publicKey);
 
 function verdictMembers(verdict: () => Verdict): Computed {
   const valid = () => verdict().valid;
-  return { whole: valid, members: { valid, is_valid: valid, message: () => verdict().message } };
+  return { whole: valid, members: { valid, is_valid: valid, result: valid, message: () => verdict().message } };
 }
 
 /** `genesis_hash` null stands for tokens. */
@@ -131,7 +131,7 @@ function addressRule(inputs: Inputs): Computed {
     ? textOf(inputs, 'address')
     : ADDRESS_CHARACTER.repeat(Number(integerOf(inputs, 'address_byte_length')));
   const valid = () => hasValidAddressLength(address);
-  return { whole: valid, members: { valid } };
+  return { whole: valid, members: { valid, is_valid: valid, result: valid } };
 }
 
 export function validationVector(inputs: Inputs): Computed {
