@@ -203,12 +203,13 @@ export async function createWallet(options: WalletOptions, modules: WalletModule
     },
     async refresh(target) {
       checkOpen();
-      if ('addresses' in target && target.addresses.length === 0) {
-        throw new TesseraError('no_addresses', 'addresses must not be empty');
-      }
       const wanted = 'all' in target ? [...keys.addresses.keys()] : target.addresses;
       // Addresses of others are nothing to this wallet; asking for them would only tell the mempool node about them.
-      await requestRefresh([...new Set(wanted)].filter((address) => keys.addresses.has(address)));
+      const own = [...new Set(wanted)].filter((address) => keys.addresses.has(address));
+      if ('addresses' in target && own.length === 0) {
+        throw new TesseraError('no_addresses', 'addresses must name at least one address of this wallet');
+      }
+      await requestRefresh(own);
     },
 
     verifyPassphrase: (passphrase) => keystore.verify(passphrase),

@@ -466,6 +466,7 @@ describe('keys (decision V11)', () => {
     wallet.setRefresher(async (addresses) => void asked.push(addresses));
     const own = await wallet.newAddress();
     await expect(wallet.refresh({ addresses: [] })).rejects.toMatchObject({ code: 'no_addresses' });
+    await expect(wallet.refresh({ addresses: [NOBODY] })).rejects.toMatchObject({ code: 'no_addresses' });
     await wallet.refresh({ addresses: [own, NOBODY, own] });
     await wallet.refresh({ all: true });
     expect(asked).toEqual([[own], [own]]);
