@@ -55,7 +55,7 @@ export function createErrorAnswers({ logger, log, router }: ErrorModules): Error
     onNotFound,
     note,
     onError(error, request, reply) {
-      const shown = publicError(error);
+      const shown = publicError(error, request.routeOptions?.bodyLimit);
       // What is wrong with the body of a request that no route takes does not matter.
       if (request.is404 && shown.code !== 'rate_limited') onNotFound(request, reply);
       else answer(error, shown, request, reply);

@@ -59,6 +59,8 @@ const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
 const STATUS_ON_OPERATION: Readonly<Record<string, Partial<Record<ErrorCode, number>>>> = {
   // PUT /v1/wallet/passphrase knows 204, 400 and 500 only (decision V26).
   changePassphrase: { wrong_passphrase: 500 },
+  // POST /v1/items knows no 422: what cannot be constructed is a bad request.
+  createItem: { payment_refused: 400 },
 };
 
 /** What each of Fastify's errors is in our catalogue; the rest goes by its status. */
@@ -78,8 +80,8 @@ export function statusOf(code: ErrorCode, operationId?: string): number {
   return (operationId === undefined ? undefined : STATUS_ON_OPERATION[operationId]?.[code]) ?? STATUS[code] ?? 500;
 }
 
-/** Anything thrown, as an error that may leave the node. */
-export function publicError(error: unknown): TesseraError {
+/** Anything thrown, as an error that may leave the node. `bodyLimit`, in bytes, is what a body that is too large has passed. */
+export function publicError(error: unknown, bodyLimit?: number): TesseraError {
   if (error instanceof TesseraError) {
     return STATUS[error.code] === undefined || error.code === 'internal_error' ? hiddenError(error) : error;
   }
@@ -87,12 +89,17 @@ export function publicError(error: unknown): TesseraError {
   const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
   const known = typeof code === 'string' ? FASTIFY_ERRORS[code] : undefined;
   if (known !== undefined) return new TesseraError(known[0], known[1], { cause: error });
-  if (statusCode === 413) return new TesseraError('payload_too_large', 'The body is too large.', { cause: error });
+  if (statusCode === 413) return new TesseraError('payload_too_large', tooLarge(bodyLimit), { cause: error });
   if (statusCode === 429) return new TesseraError('rate_limited', error.message, { cause: error });
   if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
     return new TesseraError('invalid_request', 'The request could not be read.', { cause: error });
   }
   return hiddenError(error);
+}
+
+function tooLarge(bodyLimit: number | undefined): string {
+  if (bodyLimit === undefined) return 'The body is too large.';
+  return `The body must have at most ${bodyLimit} bytes (api.limits.body_bytes).`;
 }
 
 function hiddenError(cause: unknown): TesseraError {

@@ -149,6 +149,9 @@ const TABLE: readonly Row[] = [
   ...refusals(item).filter(({ code }) => code !== 'unknown_input'),
   fails(userItem, 500, 'no_wallet', NO_WALLET),
   fails(userItem, 500, 'mempool_unreachable'),
+  // The contract has no 422 here: metadata over 800 bytes and what else cannot be constructed is 400.
+  fails(userItem, 400, 'payment_refused'),
+  fails({ ...userItem, role: 'miner' }, 400, 'payment_refused'),
   ...guarded(item),
   ...guarded(userItem),
   entry,
@@ -185,6 +188,7 @@ const TABLE: readonly Row[] = [
   }),
   fails(passphrase, 500, 'wallet_write_failed'),
   fails(refresh, 400, 'no_addresses', { request: post('/v1/wallet/running-total:refresh', { all: false }) }),
+  fails(refresh, 400, 'no_addresses'),
   fails(refresh, 500, 'refresh_failed'),
   payment,
   ipPayment,

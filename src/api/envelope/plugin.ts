@@ -55,7 +55,7 @@ export const envelopePlugin: FastifyPluginCallback<EnvelopeRoutes> = (app, route
   addJsonBodyParser(app, true);
   app.decorateRequest('rawBody', null);
   app.setErrorHandler((error: FastifyError, request, reply) => {
-    const shown = publicError(error);
+    const shown = publicError(error, request.routeOptions.bodyLimit);
     routes.onError(error, shown, request);
     return sendEnvelopeError(reply, shown);
   });

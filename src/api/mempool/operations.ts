@@ -128,6 +128,7 @@ export const createItem = defineOperation({
   },
   errors: [
     'malformed_transaction',
+    'payment_refused',
     'transaction_rejected',
     'double_spend',
     'invalid_signature',
