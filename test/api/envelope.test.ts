@@ -93,8 +93,17 @@ describe('errors as envelopes (decision E7)', () => {
     expectError(await mempool(post('/fetch_balance', [ADDRESS], headers)), 415, 'Unsupported Media Type');
   });
 
-  it('a body that is too large is 413', async () => {
-    expectError(await mempool(post('/fetch_balance', ['x'.repeat(2 ** 21)])), 413, 'Payload Too Large');
+  it.each([{ 'content-encoding': 'gzip' }, { 'content-type': 'application/json; charset=latin1' }])(
+    '%j is 415',
+    async (headers) => {
+      expectError(await mempool(post('/fetch_balance', [ADDRESS], headers)), 415, 'Unsupported Media Type');
+    },
+  );
+
+  it('a body that is too large is 413 and names the limit (decision H4)', async () => {
+    const sent = await mempool(post('/fetch_balance', ['x'.repeat(2 ** 21)]));
+    expectError(sent, 413, 'Payload Too Large');
+    expect(sent.body.reason).toContain(String(2 ** 21));
   });
 
   it.each([
@@ -202,6 +211,8 @@ describe('/create_item_asset', () => {
     [{ genesis_hash_spec: { Create: null } }, 'Create'],
     [{ genesis_hash_spec: { type: 'create' } }, 'Create'],
     [{ genesis_hash_spec: { type: 'default' } }, 'Default'],
+    [{ genesis_hash_spec: 'Create', drs_tx_hash_spec: 'create' }, 'Create'],
+    [{ genesis_hash_spec: null, drs_tx_hash_spec: 'create' }, 'Create'],
   ])('reads the specification %j as %s (C10)', async (spec, expected) => {
     const calls: Calls = [];
     await mempool(post('/create_item_asset', { ...item, ...spec }), { calls });
@@ -216,6 +227,8 @@ describe('/create_item_asset', () => {
 
   it.each([
     ['another specification', { genesis_hash_spec: 'Other' }],
+    ['two specifications that differ', { genesis_hash_spec: 'Create', drs_tx_hash_spec: 'Default' }],
+    ['an older name that is wrong', { genesis_hash_spec: 'Create', drs_tx_hash_spec: 'Other' }],
     ['two specifications at once', { genesis_hash_spec: { Create: 1, Default: 1 } }],
     ['a number as specification', { genesis_hash_spec: 1 }],
     ['no amount', { item_amount: undefined }],
@@ -264,10 +277,17 @@ describe('supply', () => {
     const get = await send(app, { url });
     const json = { 'content-type': 'application/json' };
     expect((await send(app, { url, headers: json })).text).toBe(get.text);
-    for (const payload of ['', 'null', '{}', '""', '[]']) {
+    for (const payload of ['', 'null', '{}', '""', '[]', ' ', ' \t\r\n ']) {
       expect((await send(app, { method: 'POST', url, payload })).text).toBe(get.text);
     }
     expect((await send(app, { method: 'POST', url })).text).toBe(get.text);
+  });
+
+  it('repeats the answer for no body when white space comes with the same id (reference, §2.0)', async () => {
+    const app = await openApp('mempool');
+    const headers = { 'x-cache-id': ID };
+    const first = await send(app, { method: 'POST', url: '/total_supply', payload: '', headers });
+    expect((await send(app, { method: 'POST', url: '/total_supply', payload: ' \n', headers })).text).toBe(first.text);
   });
 
   it('is a bare, exact integer', async () => {
@@ -287,6 +307,15 @@ describe('/latest_block', () => {
       header: { b_num: 7, timestamp: 1_700_000_000 },
       block: { header: { b_num: 7 }, transactions: [TX_HASH] },
     });
+  });
+
+  it('counts white space as no body (reference, §2.0)', async () => {
+    expect((await storage({ method: 'POST', url: '/latest_block', payload: ' \n' })).status).toBe(200);
+    expect((await storage({ method: 'GET', url: '/debug_data', payload: ' \n' })).status).toBe(200);
+  });
+
+  it('takes white space for no body only where there is none', async () => {
+    expectError(await storage({ method: 'POST', url: '/block_by_num', payload: ' ' }), 400, 'Bad Request');
   });
 
   it('is 400 before the first block', async () => {

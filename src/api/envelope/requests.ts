@@ -66,7 +66,7 @@ export function readKeys(body: unknown, limit: number): string | readonly string
 export function readItemCreation(body: unknown): ItemCreation {
   if (!isObject(body)) return refuse('the body must be an object.');
   return itemCreationOf({
-    genesis_hash_spec: readSpec(body.genesis_hash_spec ?? body.drs_tx_hash_spec),
+    genesis_hash_spec: readSpecs(body),
     item_amount: readAmount(body.item_amount),
     metadata: readMetadata(body.metadata),
     public_key: readText(body, 'public_key'),
@@ -79,6 +79,13 @@ function readAmount(value: unknown): number | bigint {
   const isNumber = typeof value === 'number' && Number.isSafeInteger(value);
   if ((isNumber || typeof value === 'bigint') && value >= 1 && value <= INT64_MAX) return value;
   return refuse(`item_amount must be a whole number from 1 to ${INT64_MAX}.`);
+}
+
+/** The specification under either name; under both only when they say the same. */
+function readSpecs({ genesis_hash_spec: spec, drs_tx_hash_spec: older }: JsonObject): GenesisHashSpec {
+  const read = readSpec(spec ?? older);
+  if (readSpec(older ?? spec) === read) return read;
+  return refuse('genesis_hash_spec and drs_tx_hash_spec are two names of one value and must not differ.');
 }
 
 /** Nothing is Default; a structured value is an object with one key, or `{type: …}`. */
