@@ -185,7 +185,7 @@ interface SchemaSet {
 }
 
 /** Marks for our own validators, which are no words of JSON Schema. */
-const OWN_WORDS = new Set(['$id', 'x-limit', 'x-range']);
+const OWN_WORDS = new Set(['$id', 'x-limit', 'x-range', 'x-fault']);
 
 function createSchemaSet(limits: DocumentOptions['limits']): SchemaSet {
   const named = new Map<string, JsonObject>();

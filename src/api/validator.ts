@@ -71,6 +71,8 @@ function createAjv(texts: boolean): Ajv {
     strict: false,
     validateFormats: false,
     allErrors: false,
+    // Faults come with their schema, which may have words of its own for them.
+    verbose: true,
   });
   ajv.addKeyword({
     keyword: 'int64',
@@ -170,7 +172,29 @@ function describe(error: ErrorObject | undefined, part: RequestPart): string {
   if (error.keyword === 'enum') {
     return `${place} must be one of ${(error.params.allowedValues as unknown[]).join(', ')}.`;
   }
-  return `${place} ${error.message ?? 'is wrong'}.`;
+  return `${place} ${faultOf(error)}.`;
+}
+
+const EMPTY = new Set(['minItems', 'minLength', 'minProperties']);
+const TYPES: Readonly<Record<string, string>> = {
+  array: 'a list',
+  boolean: 'true or false',
+  integer: 'a whole number',
+  number: 'a number',
+  object: 'an object',
+  string: 'a string',
+};
+
+/** What a person reads; the words of Ajv are for those who know JSON Schema. */
+function faultOf({ keyword, params, parentSchema, message }: ErrorObject): string {
+  if (keyword === 'type') {
+    const types = [params.type as string | string[]].flat();
+    return `must be ${types.map((type) => TYPES[type] ?? type).join(' or ')}`;
+  }
+  if (EMPTY.has(keyword) && params.limit === 1) return 'must not be empty';
+  const own: unknown = parentSchema?.['x-fault'];
+  if (keyword === 'pattern' && typeof own === 'string') return own;
+  return message ?? 'is wrong';
 }
 
 function placeOf(part: RequestPart, pointer: string): string {

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import type { NodeRole } from '../../src/peers/network.js';
-import { API_KEY, openApp, type Request, type Sent, send } from './support/app.js';
+import { API_KEY, LIMITS, openApp, type Request, type Sent, send } from './support/app.js';
 import { isErrorCode } from './support/codes.js';
 import { ADDRESS, type Calls, PASSPHRASE, TX_HASH, transactionBody } from './support/fakes.js';
 
@@ -264,6 +264,26 @@ const CASES: readonly Bad[] = [
     415,
     'unsupported_media_type',
   ),
+  ...['gzip', 'br', 'deflate, identity'].map((encoding) =>
+    bad(
+      `a body in ${encoding}`,
+      'mempool',
+      post('/v1/balances/query', json({ addresses: [ADDRESS] }), { 'content-encoding': encoding }),
+      415,
+      'unsupported_media_type',
+    ),
+  ),
+  ...['iso-8859-1', '"UTF-16"'].map((charset) =>
+    bad(
+      `the charset ${charset}`,
+      'mempool',
+      post('/v1/balances/query', json({ addresses: [ADDRESS] }), {
+        'content-type': `application/json; charset=${charset}`,
+      }),
+      415,
+      'unsupported_media_type',
+    ),
+  ),
   // Routes and methods
   bad('an unknown route', 'mempool', { url: '/v1/nothing' }, 404, 'not_found'),
   bad('the bare prefix', 'mempool', { url: '/v1' }, 404, 'not_found'),
@@ -304,9 +324,32 @@ describe('bad input', () => {
     expect(sent.body.detail).toContain('1000');
   });
 
+  it('names the limit of a body that is too large (decision H4)', async () => {
+    const app = await openApp('mempool', { api: { limits: { ...LIMITS, bodyBytes: 5_000 } } });
+    const sent = await send(app, post('/v1/transactions', `"${'x'.repeat(5_000)}"`));
+    expectProblem(sent, 413, 'payload_too_large');
+    expect(sent.body.detail).toContain('5000');
+  });
+
+  const itemBody = { genesis_hash_spec: 'Create', item_amount: 1 };
+  it.each([
+    [
+      'mempool',
+      '/v1/items',
+      { ...itemBody, genesis_hash_spec: 'x' },
+      'body.genesis_hash_spec must be Create or Default.',
+    ],
+    ['user', '/v1/items', { ...itemBody, metadata: 5 }, 'body.metadata must be a string or null.'],
+    ['mempool', '/v1/balances/query', { addresses: [] }, 'body.addresses must not be empty.'],
+    ['mempool', '/v1/balances/query', { addresses: [''] }, 'body.addresses[0] must not be empty.'],
+    ['mempool', '/v1/balances/query', { addresses: 'x' }, 'body.addresses must be a list.'],
+  ] as const)('says in words what is wrong: %s %s %j', async (role, url, body, detail) => {
+    expect((await attempt(role, post(url, json(body), KEY))).body.detail).toBe(detail);
+  });
+
   it('names the place of the fault', async () => {
     const sent = await attempt('mempool', post('/v1/balances/query', json({ addresses: ['a', 5] })));
-    expect(sent.body.detail).toBe('body.addresses[1] must be string.');
+    expect(sent.body.detail).toBe('body.addresses[1] must be a string.');
   });
 
   it('never repeats a passphrase', async () => {
@@ -351,6 +394,20 @@ describe('input that must be accepted', () => {
       'a charset beside the type',
       'mempool',
       post('/v1/balances/query', json({ addresses: [ADDRESS] }), { 'content-type': 'application/json; charset=UTF-8' }),
+      200,
+    ],
+    [
+      'the charset in quotes',
+      'mempool',
+      post('/v1/balances/query', json({ addresses: [ADDRESS] }), {
+        'content-type': 'application/json; charset="utf-8"',
+      }),
+      200,
+    ],
+    [
+      'the content encoding identity',
+      'mempool',
+      post('/v1/balances/query', json({ addresses: [ADDRESS] }), { 'content-encoding': 'identity' }),
       200,
     ],
     ['1,000 entries', 'mempool', post('/v1/transactions/status:query', json({ hashes: list(1000) })), 200],

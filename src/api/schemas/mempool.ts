@@ -123,6 +123,7 @@ export const CreateItemRequest = Type.Object(
   {
     genesis_hash_spec: Type.String({
       pattern: '^([Cc][Rr][Ee][Aa][Tt][Ee]|[Dd][Ee][Ff][Aa][Uu][Ll][Tt])$',
+      'x-fault': 'must be Create or Default',
       description: 'Create makes a class of its own, Default adds to the shared class. Upper or lower case.',
       examples: ['Create'],
     }),
