@@ -1,6 +1,5 @@
 /** Which items a block creates, by genesis hash (decision V21). */
 
-import { shownTotal } from '../chain/assets.js';
 import { isCreate } from '../chain/transaction.js';
 import type { ItemRecord } from './records.js';
 import type { VerifiedBlock } from './verify-block.js';
@@ -21,7 +20,7 @@ export async function itemsAfter(
     const genesisHash = output.value.genesisHash ?? hash;
     const known = after.get(genesisHash) ?? (await before(genesisHash));
     const founded = { blockNum: block.blockNum, txHash: hash, metadata, creatorAddress: output.scriptPublicKey };
-    after.set(genesisHash, { ...(known ?? founded), totalAmount: shownTotal((known?.totalAmount ?? 0n) + amount) });
+    after.set(genesisHash, { ...(known ?? founded), totalAmount: (known?.totalAmount ?? 0n) + amount });
   }
   return after;
 }

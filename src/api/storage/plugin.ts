@@ -1,6 +1,7 @@
 /** Routes of storage nodes: stored JSON is sent as the bytes it is kept in. */
 
 import type { FastifyPluginCallback } from 'fastify';
+import { shownTotal } from '../../chain/assets.js';
 import { asBuffer } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 import type { StorageService, StoredEntry } from '../../storage/service.js';
@@ -70,7 +71,7 @@ export const storagePlugin: FastifyPluginCallback<StorageRoutes> = (app, { route
     return {
       genesis_hash: item.genesisHash,
       metadata: item.metadata,
-      total_amount: item.totalAmount,
+      total_amount: shownTotal(item.totalAmount),
       created: { block_num: item.blockNum, tx_hash: item.txHash },
       creator_address: item.creatorAddress,
     };
