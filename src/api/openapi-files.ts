@@ -1,11 +1,9 @@
 /** The OpenAPI documents that are kept in the repository, under `openapi/`: the whole API, and one for each role. */
 
 import { prettyExact } from '../lib/json.js';
-import type { NodeRole } from '../peers/network.js';
+import { NODE_ROLES } from '../lib/roles.js';
 import { openApiDocument } from './openapi.js';
 import { OPERATIONS, operationsOf } from './operations.js';
-
-const ROLES: readonly NodeRole[] = ['mempool', 'storage', 'miner', 'user'];
 
 export interface OpenApiFile {
   /** `node-v1.json` */
@@ -16,7 +14,7 @@ export interface OpenApiFile {
 /** All documents, as the files should read. */
 export function openApiFiles(): OpenApiFile[] {
   const whole = { name: 'node-v1.json', text: `${prettyExact(openApiDocument(OPERATIONS))}\n` };
-  const perRole = ROLES.map((role) => ({
+  const perRole = NODE_ROLES.map((role) => ({
     name: `${role}.json`,
     text: `${prettyExact(openApiDocument(operationsOf(role), { role }))}\n`,
   }));

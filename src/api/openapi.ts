@@ -4,7 +4,7 @@ import type { TSchema } from '@sinclair/typebox';
 import { sha3Hex } from '../crypto/sha3.js';
 import { ERROR_CODES, type ErrorCode } from '../lib/errors.js';
 import { stringifyExact } from '../lib/json.js';
-import type { NodeRole } from '../peers/network.js';
+import type { NodeRole } from '../lib/roles.js';
 import { ErrorEnvelope } from './envelope/operations.js';
 import { membersOf, type Operation, type Success } from './operation.js';
 import type { ApiLimits } from './options.js';

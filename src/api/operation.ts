@@ -5,7 +5,7 @@
 
 import type { Static, TSchema } from '@sinclair/typebox';
 import type { ErrorCode } from '../lib/errors.js';
-import type { NodeRole } from '../peers/network.js';
+import type { NodeRole } from '../lib/roles.js';
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT';
 

@@ -1,6 +1,6 @@
 /** Every operation of a node: what routes, documents, client and tests are made from. */
 
-import type { NodeRole } from '../peers/network.js';
+import type { NodeRole } from '../lib/roles.js';
 import { commonOperations } from './common/operations.js';
 import { envelopeOperations } from './envelope/operations.js';
 import { eventOperations } from './events/operations.js';

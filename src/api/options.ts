@@ -3,9 +3,9 @@
 import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../lib/logger.js';
 import type { Random } from '../lib/random.js';
+import type { NodeRole } from '../lib/roles.js';
 import type { MempoolService } from '../mempool/service.js';
 import type { MinerService } from '../miner/service.js';
-import type { NodeRole } from '../peers/network.js';
 import type { StorageService } from '../storage/service.js';
 import type { UserService } from '../user/service.js';
 import type { WalletService } from '../wallet/service.js';

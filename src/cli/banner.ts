@@ -2,11 +2,11 @@
 
 import { DISPLAY_UNIT } from '../chain/constants.js';
 import type { DevAccount, DevAccounts } from '../config/dev-accounts.js';
-import type { Role } from '../config/options.js';
 import { toHex } from '../lib/bytes.js';
+import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
 
 export interface BannerFacts {
-  readonly urls: Readonly<Record<Role, string>>;
+  readonly urls: Readonly<Record<NodeRole, string>>;
   readonly accounts: DevAccounts;
   /** The folder of the chain; null when it is removed at the end. */
   readonly dataDir: string | null;
@@ -40,7 +40,7 @@ export function devBanner(facts: BannerFacts): string {
     '',
     `Tessera dev network, ready after ${Math.round(readyAfterMs)} ms. NOT FOR PRODUCTION: everybody knows these keys.`,
     '',
-    ...(['mempool', 'storage', 'miner', 'user'] as const).map((role) => `  ${role.padEnd(8)} ${urls[role]}`),
+    ...NODE_ROLES.map((role) => `  ${role.padEnd(8)} ${urls[role]}`),
     '',
     intervalMs === undefined
       ? '  Blocks are made when there is something to put into them.'

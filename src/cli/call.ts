@@ -8,7 +8,7 @@ import { type AnyArguments, createNodeClient } from '../client/client.js';
 import { didYouMean } from '../config/suggest.js';
 import { errorMessage, TesseraError } from '../lib/errors.js';
 import { parseExactJson, prettyExact } from '../lib/json.js';
-import type { NodeRole } from '../peers/network.js';
+import type { NodeRole } from '../lib/roles.js';
 import { type CliContext, type Command, type CommandSpec, type ParsedArgs, UsageError } from './command.js';
 
 /** Where the nodes of a dev network listen. */

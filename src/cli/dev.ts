@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { devAccounts } from '../config/dev-accounts.js';
 import { type DevConfigOptions, devConfig } from '../config/dev-config.js';
-import type { Role } from '../config/options.js';
+import type { NodeRole } from '../lib/roles.js';
 import { createLogger, type NodeLogger } from '../observability/logger.js';
 import { devBanner } from './banner.js';
 import { type CliContext, type Command, type CommandSpec, integerFlag, type ParsedArgs } from './command.js';
@@ -60,7 +60,7 @@ export interface DevNetworkRequest extends DevConfigOptions {
 /** The network as this command sees it. */
 export interface StartedNetwork extends Runnable {
   /** Base URL of each node's API, once started. */
-  readonly urls: Readonly<Record<Role, string>>;
+  readonly urls: Readonly<Record<NodeRole, string>>;
 }
 
 export interface DevModules {

@@ -1,11 +1,12 @@
 /** The help texts, in the form of a manual page, made from the descriptions of commands and options. */
 
 import { OPTIONS } from '../config/load.js';
-import { isGroup, type OptionSpec, ROLES } from '../config/options.js';
+import { isGroup, type OptionSpec } from '../config/options.js';
 import { tomlValue, wrap } from '../config/sample.js';
 import { ConfigSchema } from '../config/schema.js';
 import { didYouMean } from '../config/suggest.js';
 import { allowed } from '../config/values.js';
+import { NODE_ROLES } from '../lib/roles.js';
 import { type ArgumentSpec, type CommandSpec, type FlagSpec, UsageError } from './command.js';
 
 export const PROGRAM = 'tessera';
@@ -23,7 +24,7 @@ export function overview(commands: readonly { readonly name: string; readonly su
   const width = Math.max(...commands.map((command) => command.name.length));
   return page([
     ['NAME', [`${PROGRAM} - a multi-role HTTP node for a UTXO blockchain`]],
-    ['SYNOPSIS', [`${PROGRAM} [command] [flags]`, `${PROGRAM} --role ${ROLES.join('|')} [flags]`]],
+    ['SYNOPSIS', [`${PROGRAM} [command] [flags]`, `${PROGRAM} --role ${NODE_ROLES.join('|')} [flags]`]],
     ['COMMANDS', commands.map(({ name, summary }) => `${name.padEnd(width)}  ${summary}`)],
     [
       'MORE',
@@ -91,7 +92,7 @@ export function optionsPage(section?: string): string {
 function optionEntry({ path, schema, env }: OptionSpec): [string, string] {
   const unit = schema.unit === undefined ? '' : ` ${schema.unit}`;
   const fallback = schema.roleDefaults
-    ? ROLES.map((role) => `${schema.roleDefaults?.[role]} (${role})`).join(', ')
+    ? NODE_ROLES.map((role) => `${schema.roleDefaults?.[role]} (${role})`).join(', ')
     : schema.default === undefined
       ? 'unset'
       : shortened(tomlValue(schema.default));

@@ -2,19 +2,19 @@
 
 import { existsSync } from 'node:fs';
 import { loadConfig } from '../config/load.js';
-import type { Role } from '../config/options.js';
 import type { Config } from '../config/schema.js';
 import { openDataDir } from '../db/data-dir.js';
 import type { Kv } from '../db/kv.js';
 import { systemClock } from '../lib/clock.js';
 import { TesseraError } from '../lib/errors.js';
 import { systemRandom } from '../lib/random.js';
+import type { NodeRole } from '../lib/roles.js';
 import type { CliContext, Command, CommandSpec } from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
 import { createProgress } from './progress.js';
 
 /** The databases of each role, in the order in which they are checked. */
-const DATABASES: Readonly<Record<Role, readonly string[]>> = {
+const DATABASES: Readonly<Record<NodeRole, readonly string[]>> = {
   mempool: ['journal', 'mempool'],
   storage: ['archive'],
   miner: ['wallet'],

@@ -1,8 +1,8 @@
 /** The configuration of the four nodes of the dev network: `config/dev.toml` and what differs from node to node. */
 
 import { join } from 'node:path';
+import type { NodeRole } from '../lib/roles.js';
 import { type FlagValue, IN_CODE, loadConfig, PACKAGE_CONFIG_DIR } from './load.js';
-import type { Role } from './options.js';
 import type { Config } from './schema.js';
 
 export interface DevConfigOptions {
@@ -20,10 +20,10 @@ export interface DevConfigOptions {
 }
 
 /** Index in `user_wallet_seeds` of the genesis file. */
-const WALLET_SEEDS: Partial<Record<Role, number>> = { user: 0, miner: 1 };
+const WALLET_SEEDS: Partial<Record<NodeRole, number>> = { user: 0, miner: 1 };
 
 /** The configuration of the dev network's node of that role. Throws `invalid_config`. */
-export function devConfig(role: Role, options: DevConfigOptions): Config {
+export function devConfig(role: NodeRole, options: DevConfigOptions): Config {
   const own: Record<string, unknown> = { 'node.data_dir': join(options.dataDir, role) };
   if (options.peers?.mempool !== undefined) own['peers.mempool'] = options.peers.mempool;
   if (options.peers?.storage !== undefined) own['peers.storage'] = options.peers.storage;
@@ -43,7 +43,7 @@ export function devConfig(role: Role, options: DevConfigOptions): Config {
   }).config;
 }
 
-function portsOf(role: Role, ports: number | 'any'): Readonly<Record<string, unknown>> {
+function portsOf(role: NodeRole, ports: number | 'any'): Readonly<Record<string, unknown>> {
   if (ports === 0) return {};
   const { api, peers, metrics } = loadConfig({ role, file: join(PACKAGE_CONFIG_DIR, 'dev.toml') }).config;
   const moved = (port: number) => (ports === 'any' ? 0 : port + ports);

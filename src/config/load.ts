@@ -9,17 +9,9 @@ import { fileURLToPath } from 'node:url';
 import type { TSchema } from '@sinclair/typebox';
 import { parse as parseToml, TomlError } from 'smol-toml';
 import { errorMessage } from '../lib/errors.js';
+import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
 import { checkConfig } from './checks.js';
-import {
-  camelCase,
-  defaultOf,
-  ENV_PREFIX,
-  isGroup,
-  listOptions,
-  type OptionSpec,
-  ROLES,
-  type Role,
-} from './options.js';
+import { camelCase, defaultOf, ENV_PREFIX, isGroup, listOptions, type OptionSpec } from './options.js';
 import { type ConfigProblem, configError } from './problems.js';
 import { type Config, ConfigSchema } from './schema.js';
 import { didYouMean } from './suggest.js';
@@ -131,17 +123,21 @@ export function loadConfig(input: ConfigInput): LoadedConfig {
  * A configuration made in code: the defaults of the role and the given options (`{'api.port': 0}`), no file, no
  * environment. Throws `invalid_config` as `loadConfig` does.
  */
-export function createConfig(role: Role, values: Readonly<Record<string, unknown>> = {}): Config {
+export function createConfig(role: NodeRole, values: Readonly<Record<string, unknown>> = {}): Config {
   const flags = Object.entries(values).map(([option, value]) => ({ option, value, flag: IN_CODE }));
   return loadConfig({ role, file: null, flags }).config;
 }
 
-function isRole(value: unknown): value is Role {
-  return ROLES.some((role) => role === value);
+function isRole(value: unknown): value is NodeRole {
+  return NODE_ROLES.some((role) => role === value);
 }
 
 function missingRole(): ConfigProblem {
-  return { option: 'node.role', source: 'no source', problem: `the role is not given; use --role ${ROLES.join('|')}` };
+  return {
+    option: 'node.role',
+    source: 'no source',
+    problem: `the role is not given; use --role ${NODE_ROLES.join('|')}`,
+  };
 }
 
 function configFile(input: ConfigInput, env: ConfigInput['env'] & object, cwd: string): string | undefined {
@@ -255,7 +251,7 @@ function addSetting(
   settings.set(option.path, { value: resolved, source: from.source, rank: from.rank });
 }
 
-function addDefaults(settings: Settings, role: Role, cwd: string): void {
+function addDefaults(settings: Settings, role: NodeRole, cwd: string): void {
   for (const { path, schema } of OPTIONS) {
     const value = defaultOf(schema, role);
     if (value === undefined || settings.has(path)) continue;

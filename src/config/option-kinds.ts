@@ -1,7 +1,8 @@
 /** Kinds of options that several groups share: addresses, ports, files, hex, and the units of their bounds. */
 
 import { Type } from '@sinclair/typebox';
-import { integer, list, maybeText, type Role, text } from './options.js';
+import type { NodeRole } from '../lib/roles.js';
+import { integer, list, maybeText, text } from './options.js';
 
 export const KIB = 1_024;
 export const MIB = 1_024 * KIB;
@@ -20,7 +21,7 @@ export const host = (description: string) =>
     form: 'a host name or address',
     description,
   });
-export const port = (roleDefaults: Readonly<Record<Role, number>>, description: string) =>
+export const port = (roleDefaults: Readonly<Record<NodeRole, number>>, description: string) =>
   integer({ minimum: 0, maximum: 65_535, roleDefaults, description: `${description} 0 takes any free port.` });
 export const peerList = (description: string) =>
   list(hostPort(), { default: [], maxItems: 256, example: '["10.0.0.2:12300"]', description });

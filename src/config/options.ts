@@ -5,11 +5,10 @@
  */
 
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
+import type { NodeRole } from '../lib/roles.js';
 
 /** What a node does in the network. The same names as `NodeRole` of the peers, which this folder must not import. */
 export const ROLES = ['mempool', 'storage', 'miner', 'user'] as const;
-export type Role = (typeof ROLES)[number];
-
 /** Where a relative default points: the working directory, or the `config` folder that ships with the program. */
 export type PathBase = 'working-directory' | 'package-config';
 
@@ -19,7 +18,7 @@ export interface OptionMarks {
   /** Value when no source names the option; without one it is unset (or required, see `required`). */
   readonly default?: unknown;
   /** Defaults that differ by role; they take the place of `default`. */
-  readonly roleDefaults?: Readonly<Record<Role, unknown>>;
+  readonly roleDefaults?: Readonly<Record<NodeRole, unknown>>;
   /** Unit of a number, for people. */
   readonly unit?: string;
   /** Never printed, and never accepted on the command line, where every user of the machine can read it. */
@@ -110,7 +109,7 @@ export function listOptions(schema: TObject, parents: readonly string[] = []): O
 }
 
 /** The default of an option on a node of that role; undefined when it has none. */
-export function defaultOf(schema: TSchema & Partial<OptionMarks>, role: Role): unknown {
+export function defaultOf(schema: TSchema & Partial<OptionMarks>, role: NodeRole): unknown {
   return schema.roleDefaults ? schema.roleDefaults[role] : schema.default;
 }
 

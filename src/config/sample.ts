@@ -4,7 +4,8 @@
  */
 
 import type { TSchema } from '@sinclair/typebox';
-import { envName, isGroup, type OptionMarks, ROLES } from './options.js';
+import { NODE_ROLES } from '../lib/roles.js';
+import { envName, isGroup, type OptionMarks } from './options.js';
 import { ConfigSchema } from './schema.js';
 import { isRecord } from './values.js';
 
@@ -45,7 +46,7 @@ function addOption(lines: string[], key: string, schema: TSchema & Partial<Optio
   if (bounds !== '') lines.push(...wrap(bounds).map(comment));
   lines.push(comment(env));
   if (schema.roleDefaults !== undefined) {
-    for (const role of ROLES) lines.push(`#${key} = ${tomlValue(schema.roleDefaults[role])}  # ${role}`);
+    for (const role of NODE_ROLES) lines.push(`#${key} = ${tomlValue(schema.roleDefaults[role])}  # ${role}`);
   } else {
     const example = schema.example ?? placeholder(schema);
     lines.push(schema.default === undefined ? `#${key} = ${example}` : `#${key} = ${tomlValue(schema.default)}`);

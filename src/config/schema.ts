@@ -4,13 +4,14 @@
  * `Config` type are made from them. Wire names are snake_case; the loaded `Config` is the same tree in camelCase, frozen.
  */
 
+import { NODE_ROLES } from '../lib/roles.js';
 import { api, envelope, metrics } from './http-options.js';
 import { file, HOST_PORT, HOUR_MS, host, MINUTE_MS, peerList, port } from './option-kinds.js';
-import { choice, group, integer, type Loaded, maybeText, ROLES, text } from './options.js';
+import { choice, group, integer, type Loaded, maybeText, text } from './options.js';
 import { mempool, mining, storage, user, wallet } from './role-options.js';
 
 const node = group('The node itself.', {
-  role: choice(ROLES, { description: 'What this node does. Usually given by --role.' }),
+  role: choice(NODE_ROLES, { description: 'What this node does. Usually given by --role.' }),
   data_dir: text({
     minLength: 1,
     path: 'working-directory',

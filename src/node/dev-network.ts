@@ -1,8 +1,8 @@
 /** Four nodes of one network in this process (decision V25): for `tessera dev` and for tests of the whole. */
 
 import { type DevConfigOptions, devConfig } from '../config/dev-config.js';
-import { ROLES, type Role } from '../config/options.js';
 import { createDeferred } from '../lib/deferred.js';
+import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
 import type { NodeLogger } from '../observability/logger.js';
 import { createNode, type Node } from './node.js';
 
@@ -15,20 +15,20 @@ export interface DevNetwork {
   start(): Promise<void>;
   stop(): Promise<void>;
   readonly failed: Promise<never>;
-  readonly nodes: Readonly<Record<Role, Node>>;
+  readonly nodes: Readonly<Record<NodeRole, Node>>;
   /** Base URL of each node's API, once started. */
-  readonly urls: Readonly<Record<Role, string>>;
+  readonly urls: Readonly<Record<NodeRole, string>>;
 }
 
 /** Who asks is stopped before who answers. */
-const STOP_ORDER = ['user', 'miner', 'mempool', 'storage'] as const satisfies readonly Role[];
+const STOP_ORDER = ['user', 'miner', 'mempool', 'storage'] as const satisfies readonly NodeRole[];
 
 export async function createDevNetwork({ logger, ...options }: DevNetworkOptions): Promise<DevNetwork> {
-  const nodes = new Map<Role, Node>();
+  const nodes = new Map<NodeRole, Node>();
   const failure = createDeferred<never>();
   failure.promise.catch(() => undefined);
 
-  async function startNode(role: Role): Promise<void> {
+  async function startNode(role: NodeRole): Promise<void> {
     const peers = {
       ...(role === 'mempool' ? { storage: [addressOf('storage')] } : {}),
       ...(role === 'miner' || role === 'user' ? { mempool: [addressOf('mempool')] } : {}),
@@ -39,7 +39,7 @@ export async function createDevNetwork({ logger, ...options }: DevNetworkOptions
     await node.start();
   }
 
-  function nodeOf(role: Role): Node {
+  function nodeOf(role: NodeRole): Node {
     const node = nodes.get(role);
     if (node === undefined) throw new Error(`the ${role} node is not started`);
     return node;
@@ -55,13 +55,13 @@ export async function createDevNetwork({ logger, ...options }: DevNetworkOptions
     off();
   }
 
-  function addressOf(role: Role): string {
+  function addressOf(role: NodeRole): string {
     const { host, port } = devConfig(role, options).peers;
     return port === 0 ? nodeOf(role).peerAddress : `${host}:${port}`;
   }
 
-  const perRole = <T>(read: (node: Node) => T): Record<Role, T> =>
-    Object.fromEntries(ROLES.map((role) => [role, read(nodeOf(role))])) as Record<Role, T>;
+  const perRole = <T>(read: (node: Node) => T): Record<NodeRole, T> =>
+    Object.fromEntries(NODE_ROLES.map((role) => [role, read(nodeOf(role))])) as Record<NodeRole, T>;
 
   return {
     failed: failure.promise,

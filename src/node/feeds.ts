@@ -3,19 +3,19 @@
 import { folderSize } from '../db/folder-size.js';
 import type { Journal } from '../journal/journal.js';
 import type { Clock } from '../lib/clock.js';
+import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
 import type { Mempool } from '../mempool/mempool.js';
 import type { Miner } from '../miner/miner.js';
 import type { LineLevel, NodeLogger } from '../observability/logger.js';
 import type { CounterHandle, Metrics } from '../observability/metrics.js';
 import { watchProcess } from '../observability/process-metrics.js';
-import type { NodeRole, PeerNetwork } from '../peers/network.js';
+import type { PeerNetwork } from '../peers/network.js';
 import type { RunningStorageService } from '../storage/storage-service.js';
 import type { Wallet } from '../wallet/wallet.js';
 
 /** Milliseconds that the size of the data directory is believed: looking at every file is work. */
 const SIZE_FRESH_MS = 10_000;
 const LEVELS: readonly LineLevel[] = ['debug', 'info', 'warn', 'error'];
-const ROLES: readonly NodeRole[] = ['mempool', 'storage', 'miner', 'user'];
 
 /** Makes a counter follow a total that is kept elsewhere. */
 function follow(counter: CounterHandle): (total: number) => void {
@@ -50,7 +50,7 @@ export function feedNode(metrics: Metrics, { node, network, logger, clock, readi
   metrics.beforeScrape(async () => {
     metrics.gauge('tessera_node_ready').set(readiness().length === 0 ? 1 : 0);
     for (const [level, set] of logLines) set(logger.lines[level]);
-    for (const role of ROLES) {
+    for (const role of NODE_ROLES) {
       const count = [...network.links].filter((link) => link.role === role).length;
       metrics.gauge('tessera_peers_links', role).set(count);
     }

@@ -1,5 +1,7 @@
 /** Every metric that a node serves: name, kind, meaning, labels. Names are in seconds and bytes, as Prometheus has it. */
 
+import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
+
 /** Seconds: from a cache hit to a slow disk. */
 const FAST = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 2.5];
 /** Seconds: what waits for other nodes or for work to be found. */
@@ -105,10 +107,6 @@ export const METRICS = {
 } as const satisfies Record<string, Definition>;
 
 type Catalogue = typeof METRICS;
-
-/** Roles of nodes; the same names as everywhere. */
-export const NODE_ROLES = ['mempool', 'storage', 'miner', 'user'] as const;
-export type NodeRole = (typeof NODE_ROLES)[number];
 
 /** What only some roles have to tell, by the beginning of the name; everything else is told by every node. */
 const ROLES_BY_PREFIX: Readonly<Record<string, readonly NodeRole[]>> = {

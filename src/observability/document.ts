@@ -1,6 +1,7 @@
 /** The page about the metrics, docs/metrics.md, made from the catalogue. */
 
-import { METRICS, NODE_ROLES, rolesOf } from './catalogue.js';
+import { NODE_ROLES } from '../lib/roles.js';
+import { METRICS, rolesOf } from './catalogue.js';
 
 const INTRODUCTION = `# Metrics
 

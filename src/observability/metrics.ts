@@ -5,7 +5,8 @@
  */
 
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { METRICS as CATALOGUE, type LabelValues, type MetricName, type NodeRole, rolesOf } from './catalogue.js';
+import type { NodeRole } from '../lib/roles.js';
+import { METRICS as CATALOGUE, type LabelValues, type MetricName, rolesOf } from './catalogue.js';
 
 export interface CounterHandle {
   inc(by?: number): void;

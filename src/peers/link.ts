@@ -7,6 +7,7 @@ import type { Clock, Timer } from '../lib/clock.js';
 import { createDeferred, type Deferred } from '../lib/deferred.js';
 import { type ErrorCode, isTesseraError, TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
+import type { NodeRole } from '../lib/roles.js';
 import {
   decodeControl,
   decodeMessage,
@@ -19,7 +20,7 @@ import {
 import type { PeerIdentity } from './handshake.js';
 import type { PeerLimits } from './limits.js';
 import type { MessageBody, MessageType } from './messages.js';
-import type { Link, Message, MessageHandler, NodeRole, Reply } from './network.js';
+import type { Link, Message, MessageHandler, Reply } from './network.js';
 import { createTokenBucket } from './rate-limit.js';
 import type { Connection, Frame } from './transport.js';
 

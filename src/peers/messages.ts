@@ -5,7 +5,7 @@
  */
 
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
-import type { NodeRole } from './network.js';
+import type { NodeRole } from '../lib/roles.js';
 
 /** Bytes. A full block: 2,000 transactions of a generous size, with room. */
 const MAX_BLOCK_BYTES = 64 * 1024 * 1024;

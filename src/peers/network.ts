@@ -10,6 +10,7 @@ import { createDeferred } from '../lib/deferred.js';
 import { TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
 import type { Random } from '../lib/random.js';
+import type { NodeRole } from '../lib/roles.js';
 import { createSignal, type Signal } from '../lib/signal.js';
 import { formatAddress, type HostAndPort, parseAddress } from './address.js';
 import { createDialer } from './dialer.js';
@@ -19,8 +20,6 @@ import { createLink, type PeerObserver } from './link.js';
 import { type Admission, createLinkRegister } from './link-register.js';
 import type { MessageBody, MessageType } from './messages.js';
 import type { Connection, Listener, Transport } from './transport.js';
-
-export type NodeRole = 'mempool' | 'storage' | 'miner' | 'user';
 
 /** A message that passed its schema and size bound. `attachment` is the binary part (bincode), empty when there is none. */
 export interface Message<T extends MessageType = MessageType> {

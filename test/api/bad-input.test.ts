@@ -1,7 +1,7 @@
 /** Every kind of bad input (issue 3 §2): a problem document with the right status and code, and nothing changed. */
 
 import { describe, expect, it } from 'vitest';
-import type { NodeRole } from '../../src/peers/network.js';
+import type { NodeRole } from '../../src/lib/roles.js';
 import { API_KEY, LIMITS, openApp, type Request, type Sent, send } from './support/app.js';
 import { isErrorCode } from './support/codes.js';
 import { ADDRESS, type Calls, PASSPHRASE, TX_HASH, transactionBody } from './support/fakes.js';

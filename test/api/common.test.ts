@@ -8,7 +8,7 @@ import { operationsOf } from '../../src/api/operations.js';
 import { createOverloadGuard } from '../../src/api/overload.js';
 import { createRequestLog } from '../../src/api/request-log.js';
 import type { Logger } from '../../src/lib/logger.js';
-import type { NodeRole } from '../../src/peers/network.js';
+import type { NodeRole } from '../../src/lib/roles.js';
 import { createManualClock } from '../support/manual-clock.js';
 import { API_KEY, openApp, send } from './support/app.js';
 import { fakeMempool } from './support/fakes.js';

@@ -6,7 +6,7 @@ import { connect, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createEventHub, type EventHub } from '../../src/api/events/event-hub.js';
 import { createEventParser, type ReceivedEvent, readEvents } from '../../src/cli/event-source.js';
-import type { NodeRole } from '../../src/peers/network.js';
+import type { NodeRole } from '../../src/lib/roles.js';
 import { createManualClock } from '../support/manual-clock.js';
 import { API_KEY, type AppSetup, openApp, send } from './support/app.js';
 import { ODD_AMOUNT } from './support/fakes.js';

@@ -12,7 +12,7 @@ import type { Operation } from '../../src/api/operation.js';
 import { OPERATIONS, operationsOf } from '../../src/api/operations.js';
 import { createChecker } from '../../src/api/validator.js';
 import { stringifyExact } from '../../src/lib/json.js';
-import type { NodeRole } from '../../src/peers/network.js';
+import type { NodeRole } from '../../src/lib/roles.js';
 import { API_KEY, LIMITS, openApp, send } from './support/app.js';
 
 const ROLES: readonly NodeRole[] = ['mempool', 'storage', 'miner', 'user'];

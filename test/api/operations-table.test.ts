@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import type { Operation } from '../../src/api/operation.js';
 import { OPERATIONS } from '../../src/api/operations.js';
 import { errorStatusesOf } from '../../src/api/problem.js';
-import type { NodeRole } from '../../src/peers/network.js';
+import type { NodeRole } from '../../src/lib/roles.js';
 
 const ROLES: readonly NodeRole[] = ['mempool', 'storage', 'miner', 'user'];
 const TESTS = fileURLToPath(new URL('..', import.meta.url));

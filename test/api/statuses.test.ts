@@ -6,7 +6,7 @@ import type { ApiModules } from '../../src/api/options.js';
 import { errorStatusesOf } from '../../src/api/problem.js';
 import { createChecker } from '../../src/api/validator.js';
 import { type ErrorCode, TesseraError } from '../../src/lib/errors.js';
-import type { NodeRole } from '../../src/peers/network.js';
+import type { NodeRole } from '../../src/lib/roles.js';
 import { API_KEY, openApp, type Request, send } from './support/app.js';
 import { ADDRESS, fakeStorage, GENESIS_HASH, PASSPHRASE, TX_HASH, transactionBody } from './support/fakes.js';
 

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { membersOf, type Operation } from '../../src/api/operation.js';
 import { OPERATIONS } from '../../src/api/operations.js';
 import { createNodeClient, NoAnswer, type NodeClient } from '../../src/client/client.js';
-import type { NodeRole } from '../../src/peers/network.js';
+import type { NodeRole } from '../../src/lib/roles.js';
 import { API_KEY, type AppSetup, openApp } from '../api/support/app.js';
 import {
   ADDRESS,

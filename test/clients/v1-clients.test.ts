@@ -2,11 +2,11 @@
 
 import { describe, expect, it } from 'vitest';
 import { devAccounts } from '../../src/config/dev-accounts.js';
-import type { Role } from '../../src/config/options.js';
 import { sign } from '../../src/crypto/ed25519.js';
 import { sha3Hex } from '../../src/crypto/sha3.js';
 import { toHex } from '../../src/lib/bytes.js';
 import { parseExactJson } from '../../src/lib/json.js';
+import type { NodeRole } from '../../src/lib/roles.js';
 import { useDevNetwork } from '../support/dev-network.js';
 
 const network = useDevNetwork();
@@ -19,14 +19,14 @@ interface Answer {
   readonly type: string;
 }
 
-async function send(role: Role, path: string, init: RequestInit = {}): Promise<Answer> {
+async function send(role: NodeRole, path: string, init: RequestInit = {}): Promise<Answer> {
   const response = await fetch(network().urls[role] + path, init);
   const text = await response.text();
   const type = response.headers.get('content-type') ?? '';
   return { status: response.status, text, type, body: text === '' ? undefined : parseExactJson(text) };
 }
 
-const post = (role: Role, path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
+const post = (role: NodeRole, path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
   send(role, path, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },

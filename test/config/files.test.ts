@@ -7,10 +7,10 @@ import { describeConfig } from '../../src/config/describe.js';
 import { DEV_AMOUNT, devAccounts, devGenesis } from '../../src/config/dev-accounts.js';
 import { devConfig } from '../../src/config/dev-config.js';
 import { loadConfig, OPTIONS, PACKAGE_CONFIG_DIR } from '../../src/config/load.js';
-import { ROLES } from '../../src/config/options.js';
 import { sampleConfig } from '../../src/config/sample.js';
 import { toHex } from '../../src/lib/bytes.js';
 import { parseExactJson } from '../../src/lib/json.js';
+import { NODE_ROLES } from '../../src/lib/roles.js';
 
 const shipped = (name: string): string => readFileSync(join(PACKAGE_CONFIG_DIR, name), 'utf8');
 
@@ -44,7 +44,7 @@ describe('config/default.toml', () => {
 });
 
 describe('the role files', () => {
-  it.each(ROLES)('loads as it is: %s', (role) => {
+  it.each(NODE_ROLES)('loads as it is: %s', (role) => {
     const { config, warnings, file } = loadConfig({ role });
     expect(config.node.role).toBe(role);
     expect(warnings).toEqual([]);
@@ -52,7 +52,7 @@ describe('the role files', () => {
   });
 
   it('make one network: same name, secret and genesis, linked to each other', () => {
-    const [mempool, storage, miner, user] = ROLES.map((role) => loadConfig({ role }).config);
+    const [mempool, storage, miner, user] = NODE_ROLES.map((role) => loadConfig({ role }).config);
     expect(new Set([mempool, storage, miner, user].map((config) => config?.network.name)).size).toBe(1);
     expect(new Set([mempool, storage, miner, user].map((config) => config?.network.genesisFile)).size).toBe(1);
     expect(mempool?.network.secret).toBe(storage?.network.secret);

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type ConfigInput, createConfig, loadConfig, OPTIONS, PACKAGE_CONFIG_DIR } from '../../src/config/load.js';
-import { ROLES, type Role } from '../../src/config/options.js';
 import type { ConfigProblem } from '../../src/config/problems.js';
 import { isTesseraError } from '../../src/lib/errors.js';
+import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
 
 let folder: string;
 
@@ -35,7 +35,7 @@ const user = (input: ConfigInput = {}): ConfigInput => ({ role: 'user', file: nu
 
 describe('defaults', () => {
   it('gives each role its ports', () => {
-    const ports = ROLES.map((role) => {
+    const ports = NODE_ROLES.map((role) => {
       const { api, peers } = loadConfig({ role }).config;
       return [role, api.port, peers.port];
     });
@@ -209,7 +209,7 @@ describe('errors', () => {
     ['network.secret', 'storage', { 'network.secret': 'loopback-only-test-secret', 'peers.host': '0.0.0.0' }],
     ['mining.min_miners', 'mempool', { 'network.secret': 's'.repeat(16), 'mining.min_miners': 11 }],
     ['mining.unicorn.modulus', 'mempool', { 'network.secret': 's'.repeat(16), 'mining.unicorn.modulus': '13' }],
-  ] satisfies [string, Role, Record<string, unknown>][])(
+  ] satisfies [string, NodeRole, Record<string, unknown>][])(
     'refuses a contradiction: %s on %s',
     (option, role, values) => {
       const flags = Object.entries(values).map(([path, value]) => ({ option: path, value, flag: 'code' }));

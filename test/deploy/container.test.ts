@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CONFIG_FILE_ENV, createConfig, loadConfig, OPTIONS } from '../../src/config/load.js';
-import { ROLES } from '../../src/config/options.js';
+import { NODE_ROLES } from '../../src/lib/roles.js';
 import { createTlsNodes, type TlsNodes } from '../tls/support.js';
 
 const root = (file: string): string => fileURLToPath(new URL(`../../${file}`, import.meta.url));
@@ -41,7 +41,7 @@ describe('the Dockerfile', () => {
 });
 
 describe('the configuration of the container', () => {
-  it.each(ROLES)('is complete for a %s node with nothing but the secret', (role) => {
+  it.each(NODE_ROLES)('is complete for a %s node with nothing but the secret', (role) => {
     const { config } = loadConfig({ env: { ...environment(role), TESSERA_NETWORK__SECRET: SECRET } });
     expect(config.node.dataDir).toBe('/data');
     expect([config.api.host, config.peers.host, config.metrics.host]).toEqual(['0.0.0.0', '0.0.0.0', '0.0.0.0']);
@@ -64,7 +64,7 @@ describe('docker-compose.yml', () => {
     expect(named.filter((name) => !known.has(name))).toEqual([]);
   });
 
-  it.each(ROLES)('publishes the API of the %s node on loopback alone', (role) => {
+  it.each(NODE_ROLES)('publishes the API of the %s node on loopback alone', (role) => {
     const { port } = createConfig(role, { 'network.secret': SECRET }).api;
     expect(compose).toContain(`ports: ["127.0.0.1:${port}:${port}"]`);
   });

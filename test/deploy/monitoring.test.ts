@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { createConfig } from '../../src/config/load.js';
-import { ROLES } from '../../src/config/options.js';
+import { NODE_ROLES } from '../../src/lib/roles.js';
 import { METRICS } from '../../src/observability/catalogue.js';
 
 const read = (file: string): string => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
@@ -96,7 +96,7 @@ describe('the alerts', () => {
 });
 
 describe('the scrape configuration', () => {
-  it.each(ROLES)('asks the %s node on the port that it serves metrics on', (role) => {
+  it.each(NODE_ROLES)('asks the %s node on the port that it serves metrics on', (role) => {
     const { metrics } = createConfig(role, { 'network.secret': 'a secret of this test' });
     expect(read('deploy/prometheus/prometheus.yml')).toMatch(
       new RegExp(`job_name: tessera-${role}\\n.*"${role}:${metrics.port}"`),

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
-import type { NodeRole } from '../../src/peers/network.js';
+import type { NodeRole } from '../../src/lib/roles.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 /** Milliseconds between two looks at something that another process must reach. */

@@ -1,7 +1,8 @@
 /** Every metric of the catalogue, fed by real nodes that carry a payment. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { METRICS, NODE_ROLES, type NodeRole, rolesOf } from '../../src/observability/catalogue.js';
+import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
+import { METRICS, rolesOf } from '../../src/observability/catalogue.js';
 import { payAndConfirm, type RunningDevNetwork, startDevNetwork } from './support.js';
 
 /** Metrics that stay at zero, or have no sample, in a network where all goes well. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { devConfig } from '../../src/config/dev-config.js';
 import { IN_CODE } from '../../src/config/load.js';
-import type { Role } from '../../src/config/options.js';
+import type { NodeRole } from '../../src/lib/roles.js';
 import { createNode, type Node } from '../../src/node/node.js';
 import { createLogger } from '../../src/observability/logger.js';
 import { until } from '../network/support.js';
@@ -22,7 +22,11 @@ afterEach(async () => {
 
 type Peers = { readonly mempool?: readonly string[]; readonly storage?: readonly string[] };
 
-async function start(role: Role, peers: Peers = {}, options: Readonly<Record<string, unknown>> = {}): Promise<Node> {
+async function start(
+  role: NodeRole,
+  peers: Peers = {},
+  options: Readonly<Record<string, unknown>> = {},
+): Promise<Node> {
   const dataDir = await mkdtemp(join(tmpdir(), 'tessera-test-'));
   folders.push(dataDir);
   const flags = Object.entries(options).map(([option, value]) => ({ option, value, flag: IN_CODE }));

@@ -1,17 +1,16 @@
 /** The operations that every node serves. */
 
 import { Type } from '@sinclair/typebox';
+import { NODE_ROLES } from '../../lib/roles.js';
 import { defineOperation } from '../operation.js';
 import { DebugData, HealthResponse } from '../schemas/common.js';
-
-const everywhere = ['mempool', 'storage', 'miner', 'user'] as const;
 
 export const getDebug = defineOperation({
   id: 'getDebug',
   family: 'v1',
   method: 'GET',
   path: '/v1/debug',
-  roles: everywhere,
+  roles: NODE_ROLES,
   tag: 'Common',
   summary: 'What this node is, what it serves and whom it is connected to',
   success: { 200: { description: 'Facts about the node.', schema: DebugData } },
@@ -23,7 +22,7 @@ export const getOpenApi = defineOperation({
   family: 'v1',
   method: 'GET',
   path: '/v1/openapi.json',
-  roles: everywhere,
+  roles: NODE_ROLES,
   tag: 'Common',
   summary: 'The description of the routes that this node mounts',
   success: {
@@ -41,7 +40,7 @@ export const getDocs = defineOperation({
   family: 'v1',
   method: 'GET',
   path: '/v1/docs',
-  roles: everywhere,
+  roles: NODE_ROLES,
   tag: 'Common',
   summary: 'A page to read about the routes of this node and to try them',
   success: {
@@ -55,7 +54,7 @@ export const getLiveness = defineOperation({
   family: 'node',
   method: 'GET',
   path: '/livez',
-  roles: everywhere,
+  roles: NODE_ROLES,
   tag: 'Health',
   summary: 'Whether the process answers',
   success: { 200: { description: 'It does.', schema: HealthResponse } },
@@ -67,7 +66,7 @@ export const getReadiness = defineOperation({
   family: 'node',
   method: 'GET',
   path: '/readyz',
-  roles: everywhere,
+  roles: NODE_ROLES,
   tag: 'Health',
   summary: 'Whether the node can do its work',
   description: 'For load balancers: a node that answers 503 should get no traffic. The reasons are listed.',

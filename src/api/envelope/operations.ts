@@ -1,6 +1,7 @@
 /** The older routes at the root of a node. Their answers are unions that serve the contract and the existing clients. */
 
 import { type TSchema, Type } from '@sinclair/typebox';
+import { NODE_ROLES } from '../../lib/roles.js';
 import { defineOperation } from '../operation.js';
 import { OutpointEntry } from '../schemas/asset.js';
 import {
@@ -275,7 +276,7 @@ export const getDebugData = defineOperation({
   family: 'envelope',
   method: 'GET',
   path: '/debug_data',
-  roles: ['mempool', 'storage', 'miner', 'user'],
+  roles: NODE_ROLES,
   tag,
   summary: 'What this node is and serves, in the older form',
   description: 'Wallets ask for it when they start (decision E8).',

@@ -1,7 +1,7 @@
 /** The stream of events: an extension of the contract. */
 
 import { type Static, Type } from '@sinclair/typebox';
-import type { NodeRole } from '../../peers/network.js';
+import { NODE_ROLES, type NodeRole } from '../../lib/roles.js';
 import { defineOperation } from '../operation.js';
 import { Amount, Enum, Int64, Nullable, TransactionHash } from '../schemas/scalars.js';
 import type { EventTopic } from './event-hub.js';
@@ -70,7 +70,7 @@ export const streamEvents = defineOperation({
   family: 'v1',
   method: 'GET',
   path: '/v1/events',
-  roles: ['mempool', 'storage', 'miner', 'user'],
+  roles: NODE_ROLES,
   tag: 'Events',
   apiKey: 'optional',
   summary: 'What happens on this node, as it happens',

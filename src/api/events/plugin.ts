@@ -3,7 +3,7 @@
 import type { FastifyPluginCallback, FastifyRequest } from 'fastify';
 import { createDeferred } from '../../lib/deferred.js';
 import { TesseraError } from '../../lib/errors.js';
-import type { NodeRole } from '../../peers/network.js';
+import type { NodeRole } from '../../lib/roles.js';
 import { fastifyPath } from '../operation.js';
 import type { ApiModules } from '../options.js';
 import type { Router } from '../route.js';

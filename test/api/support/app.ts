@@ -8,7 +8,7 @@ import { systemClock } from '../../../src/lib/clock.js';
 import { parseExactJson } from '../../../src/lib/json.js';
 import { silentLogger } from '../../../src/lib/logger.js';
 import { systemRandom } from '../../../src/lib/random.js';
-import type { NodeRole } from '../../../src/peers/network.js';
+import type { NodeRole } from '../../../src/lib/roles.js';
 import { type Calls, fakeMempool, fakeMiner, fakeStorage, fakeUser, fakeWallet } from './fakes.js';
 
 export const API_KEY = 'test-key-0123456789';

@@ -14,7 +14,7 @@ import { ApiProblem } from '../../../src/api/schemas/problem.js';
 import { createChecker } from '../../../src/api/validator.js';
 import { ERROR_CODES, type ErrorCode, TesseraError } from '../../../src/lib/errors.js';
 import { parseExactJson, stringifyExact } from '../../../src/lib/json.js';
-import type { NodeRole } from '../../../src/peers/network.js';
+import type { NodeRole } from '../../../src/lib/roles.js';
 import { API_KEY, apiModules, buildApp } from './app.js';
 import type { Calls } from './fakes.js';
 import { arbitraryOf, EDGE_INTEGERS } from './schema-arbitrary.js';

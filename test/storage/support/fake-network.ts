@@ -5,9 +5,10 @@
 
 import type { Clock } from '../../../src/lib/clock.js';
 import { TesseraError } from '../../../src/lib/errors.js';
+import type { NodeRole } from '../../../src/lib/roles.js';
 import { createSignal } from '../../../src/lib/signal.js';
 import type { MessageBody, MessageType } from '../../../src/peers/messages.js';
-import type { Link, Message, NodeRole, PeerNetwork, Reply } from '../../../src/peers/network.js';
+import type { Link, Message, PeerNetwork, Reply } from '../../../src/peers/network.js';
 
 type Handler = (link: Link, message: Message) => Promise<Reply | undefined> | Reply | undefined;
 /** What arrives in place of an answer; undefined for silence. */

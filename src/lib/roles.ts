@@ -1,0 +1,8 @@
+/** What a node does in the network. Every list of roles is this one. */
+
+export const NODE_ROLES = ['mempool', 'storage', 'miner', 'user'] as const;
+export type NodeRole = (typeof NODE_ROLES)[number];
+
+export function isNodeRole(text: string): text is NodeRole {
+  return (NODE_ROLES as readonly string[]).includes(text);
+}
