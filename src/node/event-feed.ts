@@ -2,7 +2,7 @@
 
 import type { EventHub } from '../api/events/event-hub.js';
 import type { BalanceEvent, BlockEvent, PaymentEvent, TransactionEvent } from '../api/events/operations.js';
-import type { FundTotals } from '../wallet/fund-book.js';
+import type { FundTotals } from '../wallet/coins/fund-book.js';
 import type { Wallet } from '../wallet/wallet.js';
 import type { RoleServices } from './role.js';
 

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { isTesseraError, TesseraError } from '../lib/errors.js';
-import { KEYSTORE_FILE } from '../wallet/keystore.js';
+import { KEYSTORE_FILE } from '../wallet/keys/keystore.js';
 import { createWallet, type Wallet } from '../wallet/wallet.js';
 import type { RoleContext } from './role.js';
 

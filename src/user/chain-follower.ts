@@ -17,7 +17,7 @@ import { createSignal, type Signal } from '../lib/signal.js';
 import { MAX_LIST, type MessageBody } from '../peers/messages.js';
 import type { Link, PeerNetwork } from '../peers/network.js';
 import { decodeUtxos } from '../peers/payloads.js';
-import type { OwnTransaction } from '../wallet/outgoing.js';
+import type { OwnTransaction } from '../wallet/payments/outgoing.js';
 import type { Wallet } from '../wallet/wallet.js';
 
 /** Milliseconds that an answer about the chain may take; a large wallet asks for much. */

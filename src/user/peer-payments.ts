@@ -14,8 +14,8 @@ import { createSignal, type Signal } from '../lib/signal.js';
 import { parseAddress } from '../peers/address.js';
 import type { MessageBody } from '../peers/messages.js';
 import type { Link, PeerNetwork, Reply } from '../peers/network.js';
-import type { OwnTransaction } from '../wallet/outgoing.js';
-import { checkAmount } from '../wallet/payment-builder.js';
+import type { OwnTransaction } from '../wallet/payments/outgoing.js';
+import { checkAmount } from '../wallet/payments/payment-builder.js';
 import type { Wallet } from '../wallet/wallet.js';
 import type { AddressPayment } from './service.js';
 

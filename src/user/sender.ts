@@ -10,7 +10,7 @@ import type { Logger } from '../lib/logger.js';
 import type { MessageBody } from '../peers/messages.js';
 import type { Link } from '../peers/network.js';
 import { encodeTransactions } from '../peers/payloads.js';
-import type { OwnTransaction } from '../wallet/outgoing.js';
+import type { OwnTransaction } from '../wallet/payments/outgoing.js';
 import type { Wallet } from '../wallet/wallet.js';
 
 /** Submissions that wait for their answer at once. */

@@ -2,10 +2,10 @@
 
 import type { FullBlock } from '../chain/types.js';
 import type { Signal } from '../lib/signal.js';
-import type { DonationLimits } from './donation-ledger.js';
-import type { BlockOutcome, FundTotals, Utxo } from './fund-book.js';
-import type { OwnTransaction } from './outgoing.js';
-import type { ItemOrder, PaymentOrder } from './payments.js';
+import type { BlockOutcome, FundTotals, Utxo } from './coins/fund-book.js';
+import type { DonationLimits } from './payments/donation-ledger.js';
+import type { OwnTransaction } from './payments/outgoing.js';
+import type { ItemOrder, PaymentOrder } from './payments/payments.js';
 import type { WalletService } from './service.js';
 
 /** Asks the chain for the outpoints of addresses; resolves when the request is on its way. */

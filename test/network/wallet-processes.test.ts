@@ -16,8 +16,8 @@ import { DEV_GENESIS_TX, type DevAccount, devAccounts } from '../../src/config/d
 import { systemClock } from '../../src/lib/clock.js';
 import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
 import { systemRandom } from '../../src/lib/random.js';
-import { createGuessLimiter } from '../../src/wallet/guess-limiter.js';
-import { openKeystore } from '../../src/wallet/keystore.js';
+import { createGuessLimiter } from '../../src/wallet/keys/guess-limiter.js';
+import { openKeystore } from '../../src/wallet/keys/keystore.js';
 import { call, createNetwork, type Network, type NodeProcess, until } from './support.js';
 
 const PAYMENTS = 200;

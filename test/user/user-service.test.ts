@@ -3,7 +3,7 @@ import { encodeFullBlock, encodeTransaction } from '../../src/chain/codec.js';
 import { transactionHash } from '../../src/chain/hash.js';
 import { outPointKey, spentOutPoints } from '../../src/chain/transaction.js';
 import { TesseraError } from '../../src/lib/errors.js';
-import type { OwnTransaction } from '../../src/wallet/outgoing.js';
+import type { OwnTransaction } from '../../src/wallet/payments/outgoing.js';
 import {
   block,
   NOBODY,

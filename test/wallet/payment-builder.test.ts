@@ -10,7 +10,12 @@ import type { Asset, DruidExpectation, OutPoint, Transaction, TxOut } from '../.
 import { transactionIsValid } from '../../src/chain/validation.js';
 import { keyPairFromSeed, parseSecretKey } from '../../src/crypto/ed25519.js';
 import { fromHex, toHex } from '../../src/lib/bytes.js';
-import { buildItemCreation, buildPayment, buildTradeHalf, type SpentCoin } from '../../src/wallet/payment-builder.js';
+import {
+  buildItemCreation,
+  buildPayment,
+  buildTradeHalf,
+  type SpentCoin,
+} from '../../src/wallet/payments/payment-builder.js';
 
 interface AssetJson {
   readonly Token?: number;

@@ -9,7 +9,7 @@ import { encodePkcs8, encodeSecretKey64, keyPairFromSeed } from '../../src/crypt
 import type { Kv } from '../../src/db/kv.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 import { isTesseraError, TesseraError } from '../../src/lib/errors.js';
-import type { OwnTransaction } from '../../src/wallet/outgoing.js';
+import type { OwnTransaction } from '../../src/wallet/payments/outgoing.js';
 import type { KeyPairRecord, OwnPayment } from '../../src/wallet/service.js';
 import type { Wallet } from '../../src/wallet/wallet.js';
 import {

@@ -11,7 +11,7 @@ import { fromHex, isHex } from '../../lib/bytes.js';
 import { systemClock } from '../../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import { parseExactJson, stringifyExact } from '../../lib/json.js';
-import { checkPair } from '../../wallet/key-ring.js';
+import { checkPair } from '../../wallet/keys/key-ring.js';
 import type { CliContext, Command } from '../command.js';
 import { createProgress } from '../progress.js';
 import { connect, JSON_FLAG, NODE_FLAGS } from './connection.js';

@@ -9,7 +9,7 @@ import { TesseraError } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
 import { silentLogger } from '../../lib/logger.js';
 import { systemRandom } from '../../lib/random.js';
-import { KEYSTORE_FILE } from '../../wallet/keystore.js';
+import { KEYSTORE_FILE } from '../../wallet/keys/keystore.js';
 import { type CliContext, type Command, type ParsedArgs, UsageError } from '../command.js';
 import { JSON_FLAG, ROLE_FLAGS, walletConfig } from './connection.js';
 import { INTERRUPTED } from './prompt.js';

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LoadedConfig } from '../../config/load.js';
 import type { Config } from '../../config/schema.js';
-import { KEYSTORE_FILE } from '../../wallet/keystore.js';
+import { KEYSTORE_FILE } from '../../wallet/keys/keystore.js';
 import type { CliContext } from '../command.js';
 import { askSecret, isInteractive } from './prompt.js';
 import { askNewPassphrase, PASSPHRASE } from './secrets.js';

@@ -3,10 +3,10 @@
  * versions are in memory; a secret is unsealed for the moment in which it signs or is exported, and wiped.
  */
 
-import { addressOf } from '../chain/address.js';
-import type { SigningKey } from '../chain/builders.js';
-import { ADDRESS_VERSION_TEMP, ADDRESS_VERSION_V0 } from '../chain/constants.js';
-import type { AddressVersion } from '../chain/types.js';
+import { addressOf } from '../../chain/address.js';
+import type { SigningKey } from '../../chain/builders.js';
+import { ADDRESS_VERSION_TEMP, ADDRESS_VERSION_V0 } from '../../chain/constants.js';
+import type { AddressVersion } from '../../chain/types.js';
 import {
   encodePkcs8,
   generateKeyPair,
@@ -14,16 +14,16 @@ import {
   PUBLIC_KEY_LENGTH,
   parseSecretKey,
   SEED_LENGTH,
-} from '../crypto/ed25519.js';
-import { prefixRange } from '../db/keys.js';
-import type { Kv } from '../db/kv.js';
-import { equalBytes } from '../lib/bytes.js';
-import { TesseraError } from '../lib/errors.js';
-import type { Random } from '../lib/random.js';
+} from '../../crypto/ed25519.js';
+import { prefixRange } from '../../db/keys.js';
+import type { Kv } from '../../db/kv.js';
+import { equalBytes } from '../../lib/bytes.js';
+import { TesseraError } from '../../lib/errors.js';
+import type { Random } from '../../lib/random.js';
+import { addressKey, FORMAT_KEY, keyText, PREFIX, STORE_FORMAT } from '../layout.js';
+import type { KeyPairRecord } from '../service.js';
+import type { StagedWrites } from '../staged-writes.js';
 import type { Keystore } from './keystore.js';
-import { addressKey, FORMAT_KEY, keyText, PREFIX, STORE_FORMAT } from './layout.js';
-import type { KeyPairRecord } from './service.js';
-import type { StagedWrites } from './staged-writes.js';
 
 /** Record: address version (1 byte) ‖ box of seed and public key. */
 const VERSION_BYTES = new Map<AddressVersion, number>([

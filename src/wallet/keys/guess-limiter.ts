@@ -5,9 +5,9 @@
  * a success: a busy wallet would otherwise wipe them for the guesser.
  */
 
-import type { Clock } from '../lib/clock.js';
-import { TesseraError } from '../lib/errors.js';
-import { createMutex } from '../lib/mutex.js';
+import type { Clock } from '../../lib/clock.js';
+import { TesseraError } from '../../lib/errors.js';
+import { createMutex } from '../../lib/mutex.js';
 
 /** Milliseconds. */
 const FIRST_DELAY = 250;

@@ -4,7 +4,7 @@
  * spent (node.md §12, quirk 13). The functions decide nothing: which coins are spent and where change goes is given.
  */
 
-import { itemAsset, tokenAsset } from '../chain/assets.js';
+import { itemAsset, tokenAsset } from '../../chain/assets.js';
 import {
   assembleSigned,
   createItemTransaction,
@@ -12,13 +12,21 @@ import {
   tradeTransaction,
   txOut,
   unsignedInput,
-} from '../chain/builders.js';
-import { MAX_METADATA_BYTES, U64_MAX } from '../chain/constants.js';
-import { outPointKey } from '../chain/transaction.js';
-import type { Asset, DruidExpectation, GenesisHashSpec, OutPoint, Transaction, TxIn, TxOut } from '../chain/types.js';
-import { utf8Length } from '../lib/bytes.js';
-import { TesseraError } from '../lib/errors.js';
-import { TOKENS } from './coin.js';
+} from '../../chain/builders.js';
+import { MAX_METADATA_BYTES, U64_MAX } from '../../chain/constants.js';
+import { outPointKey } from '../../chain/transaction.js';
+import type {
+  Asset,
+  DruidExpectation,
+  GenesisHashSpec,
+  OutPoint,
+  Transaction,
+  TxIn,
+  TxOut,
+} from '../../chain/types.js';
+import { utf8Length } from '../../lib/bytes.js';
+import { TesseraError } from '../../lib/errors.js';
+import { TOKENS } from '../coins/coin.js';
 
 /** Largest amount of a payment: the API's int64 (decision V14). */
 export const MAX_PAYMENT = 2n ** 63n - 1n;

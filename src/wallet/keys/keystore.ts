@@ -17,14 +17,14 @@ import {
   passphraseBytes,
   SALT_LENGTH,
   type ScryptCost,
-} from '../crypto/scrypt.js';
-import { BOX_KEY_LENGTH, open, seal } from '../crypto/sealed-box.js';
-import { sha3Hex } from '../crypto/sha3.js';
-import { writeFileDurable } from '../db/write-file-durable.js';
-import { fromHex, toHex, utf8 } from '../lib/bytes.js';
-import { errorMessage, TesseraError } from '../lib/errors.js';
-import { createMutex } from '../lib/mutex.js';
-import type { Random } from '../lib/random.js';
+} from '../../crypto/scrypt.js';
+import { BOX_KEY_LENGTH, open, seal } from '../../crypto/sealed-box.js';
+import { sha3Hex } from '../../crypto/sha3.js';
+import { writeFileDurable } from '../../db/write-file-durable.js';
+import { fromHex, toHex, utf8 } from '../../lib/bytes.js';
+import { errorMessage, TesseraError } from '../../lib/errors.js';
+import { createMutex } from '../../lib/mutex.js';
+import type { Random } from '../../lib/random.js';
 import type { GuessLimiter } from './guess-limiter.js';
 
 /** Its name in the data directory of a node. */

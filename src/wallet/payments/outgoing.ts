@@ -4,15 +4,15 @@
  * once and sent again as they are: a payment never becomes another transaction. Settled ones are on disk only.
  */
 
-import { BincodeReader, BincodeWriter } from '../chain/bincode.js';
-import { readTransaction, writeTransaction } from '../chain/codec.js';
-import type { Transaction } from '../chain/types.js';
-import { prefixRange } from '../db/keys.js';
-import type { Kv } from '../db/kv.js';
-import { keyNumber, PREFIX, paymentKey } from './layout.js';
-import type { MetaStore } from './meta.js';
-import { PAYMENT_KINDS, PAYMENT_STATES, type PaymentKind, type PaymentState } from './service.js';
-import type { StagedWrites } from './staged-writes.js';
+import { BincodeReader, BincodeWriter } from '../../chain/bincode.js';
+import { readTransaction, writeTransaction } from '../../chain/codec.js';
+import type { Transaction } from '../../chain/types.js';
+import { prefixRange } from '../../db/keys.js';
+import type { Kv } from '../../db/kv.js';
+import { keyNumber, PREFIX, paymentKey } from '../layout.js';
+import type { MetaStore } from '../meta.js';
+import { PAYMENT_KINDS, PAYMENT_STATES, type PaymentKind, type PaymentState } from '../service.js';
+import type { StagedWrites } from '../staged-writes.js';
 
 /** Own transactions that `history` gives at most: the most recent ones. */
 const HISTORY_SHOWN = 10_000;

@@ -1,11 +1,11 @@
 /** One outpoint of the wallet, its states, and its record on disk. */
 
-import { withFixedHash } from '../chain/assets.js';
-import { BincodeReader, BincodeWriter } from '../chain/bincode.js';
-import { readAsset, readOutPoint, writeAsset, writeOutPoint } from '../chain/codec.js';
-import { outPointKey } from '../chain/transaction.js';
-import type { Asset, OutPoint, TxOut } from '../chain/types.js';
-import { compareUtf8 } from '../lib/bytes.js';
+import { withFixedHash } from '../../chain/assets.js';
+import { BincodeReader, BincodeWriter } from '../../chain/bincode.js';
+import { readAsset, readOutPoint, writeAsset, writeOutPoint } from '../../chain/codec.js';
+import { outPointKey } from '../../chain/transaction.js';
+import type { Asset, OutPoint, TxOut } from '../../chain/types.js';
+import { compareUtf8 } from '../../lib/bytes.js';
 
 /**
  * - `expected`: an output of an own transaction that no block has yet; nothing may spend it.

@@ -1,11 +1,11 @@
 /** How many donations were paid on a day (UTC), by peer and in all; durable together with the payment it counts. */
 
-import { prefixRange } from '../db/keys.js';
-import type { Kv } from '../db/kv.js';
-import { asBuffer } from '../lib/bytes.js';
-import type { Clock } from '../lib/clock.js';
-import { donationKey, keyText, PREFIX } from './layout.js';
-import type { StagedWrites } from './staged-writes.js';
+import { prefixRange } from '../../db/keys.js';
+import type { Kv } from '../../db/kv.js';
+import { asBuffer } from '../../lib/bytes.js';
+import type { Clock } from '../../lib/clock.js';
+import { donationKey, keyText, PREFIX } from '../layout.js';
+import type { StagedWrites } from '../staged-writes.js';
 
 /** `2026-11-21` */
 const DAY_LENGTH = 10;

@@ -4,18 +4,18 @@
  * synchronous step that stages its records; the caller flushes. Spent outpoints are on disk only.
  */
 
-import { shownTotal } from '../chain/assets.js';
-import { createdOutPoints, outPointKey, spentOutPoints } from '../chain/transaction.js';
-import type { FullBlock, OutPoint, Transaction, TxOut } from '../chain/types.js';
-import { prefixRange } from '../db/keys.js';
-import type { Kv } from '../db/kv.js';
-import { compareUtf8 } from '../lib/bytes.js';
+import { shownTotal } from '../../chain/assets.js';
+import { createdOutPoints, outPointKey, spentOutPoints } from '../../chain/transaction.js';
+import type { FullBlock, OutPoint, Transaction, TxOut } from '../../chain/types.js';
+import { prefixRange } from '../../db/keys.js';
+import type { Kv } from '../../db/kv.js';
+import { compareUtf8 } from '../../lib/bytes.js';
+import { keyText, outpointRecordKey, PREFIX, spentKey } from '../layout.js';
+import type { MetaStore } from '../meta.js';
+import type { WalletOutpoint } from '../service.js';
+import type { StagedWrites } from '../staged-writes.js';
 import { type Coin, compareCoins, decodeCoin, encodeCoin, isListed, newCoin, TOKENS } from './coin.js';
 import { type CoinShelf, createCoinShelf } from './coin-shelf.js';
-import { keyText, outpointRecordKey, PREFIX, spentKey } from './layout.js';
-import type { MetaStore } from './meta.js';
-import type { WalletOutpoint } from './service.js';
-import type { StagedWrites } from './staged-writes.js';
 
 /** Outpoints of one page (decision V12). */
 export const PAGE_SIZE = 25;

@@ -4,18 +4,18 @@
  * are durable together, and whatever fails before gives the coins back.
  */
 
-import { transactionHash } from '../chain/hash.js';
-import type { GenesisHashSpec, Transaction } from '../chain/types.js';
-import type { Clock } from '../lib/clock.js';
-import { TesseraError } from '../lib/errors.js';
-import { type Coin, TOKENS } from './coin.js';
-import { type SelectionLimits, selectCoins } from './coin-selection.js';
-import type { FundBook } from './fund-book.js';
-import { type KeyRing, wipeKeys } from './key-ring.js';
-import type { MetaStore } from './meta.js';
+import { transactionHash } from '../../chain/hash.js';
+import type { GenesisHashSpec, Transaction } from '../../chain/types.js';
+import type { Clock } from '../../lib/clock.js';
+import { TesseraError } from '../../lib/errors.js';
+import { type Coin, TOKENS } from '../coins/coin.js';
+import { type SelectionLimits, selectCoins } from '../coins/coin-selection.js';
+import type { FundBook } from '../coins/fund-book.js';
+import { type KeyRing, wipeKeys } from '../keys/key-ring.js';
+import type { MetaStore } from '../meta.js';
+import type { StagedWrites } from '../staged-writes.js';
 import type { Outgoing, OutgoingKind, OwnTransaction } from './outgoing.js';
 import { type AddressKeys, assetOf, buildItemCreation, buildPayment, checkPayment } from './payment-builder.js';
-import type { StagedWrites } from './staged-writes.js';
 
 export interface PaymentOrder {
   readonly address: string;
