@@ -8,7 +8,7 @@ import { transactionToCreateJson } from '../src/chain/create-transaction.js';
 import type { Transaction } from '../src/chain/types.js';
 import { planValidation, runCheck, type ScriptCheck } from '../src/chain/validation.js';
 import { stringifyExact } from '../src/lib/json.js';
-import { createVerifier } from '../src/mempool/verifier.js';
+import { createVerifier } from '../src/mempool/admission/verifier.js';
 import { startServer } from './child.js';
 import { load, once, requestBytes } from './load.js';
 import { benchGenesis, benchPayments } from './payments.js';

@@ -110,7 +110,7 @@ async function checkArchive(kv: Kv, config: Config, context: CliContext, signal:
 async function checkState(kv: Kv, config: Config, context: CliContext): Promise<string> {
   const { readGenesis } = await import('../node/node.js');
   const { stateRules } = await import('../node/mempool-role.js');
-  const { loadMempoolState } = await import('../mempool/load.js');
+  const { loadMempoolState } = await import('../mempool/state/load.js');
   const rules = stateRules(await readGenesis(config.network.genesisFile), config);
   const salt = Buffer.from(systemRandom.bytes(4)).readUInt32LE();
   const progress = createProgress('outputs', 'outputs', context, systemClock);

@@ -4,11 +4,11 @@ import { isTesseraError, TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
 import type { PeerNetwork } from '../peers/network.js';
 import { decodeTransactions, encodeUtxos, type Utxo } from '../peers/payloads.js';
-import type { Admission } from './admission.js';
-import type { Applier } from './applier.js';
-import { closedBlockBytes, closedHash, type Round } from './round.js';
-import type { MempoolState } from './state.js';
-import type { Statuses } from './statuses.js';
+import type { Admission } from './admission/admission.js';
+import type { Applier } from './state/applier.js';
+import { closedBlockBytes, closedHash, type Round } from './state/round.js';
+import type { MempoolState } from './state/state.js';
+import type { Statuses } from './state/statuses.js';
 
 /** Unspent outputs in one answer; a wallet with more must ask for fewer addresses at once. */
 const MAX_UTXOS = 100_000;

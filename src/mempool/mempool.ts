@@ -17,18 +17,18 @@ import type { Logger } from '../lib/logger.js';
 import type { Random } from '../lib/random.js';
 import { createSignal, type Signal } from '../lib/signal.js';
 import type { PeerNetwork } from '../peers/network.js';
-import { type Admission, type AdmissionOptions, createAdmission } from './admission.js';
-import { type Applier, createApplier } from './applier.js';
-import { type BlockMaker, type BlockMakerOptions, createBlockMaker } from './block-maker.js';
-import { createDelivery, type Delivery } from './delivery.js';
+import { type Admission, type AdmissionOptions, createAdmission } from './admission/admission.js';
+import { createVerifier, type Verifier } from './admission/verifier.js';
+import { type BlockMaker, type BlockMakerOptions, createBlockMaker } from './blocks/block-maker.js';
+import { type BlockSender, createBlockSender } from './blocks/block-sender.js';
 import { createGateway, type Gateway } from './gateway.js';
-import { loadMempoolState } from './load.js';
 import type { MempoolObserver, MempoolProgress } from './observer.js';
-import { closedHash } from './round.js';
 import type { Balances, Holding, ItemCreation, MempoolService } from './service.js';
-import type { MempoolState, RejectedTx, StateRules } from './state.js';
-import { createStatuses, type Statuses, type StatusesOptions } from './statuses.js';
-import { createVerifier, type Verifier } from './verifier.js';
+import { type Applier, createApplier } from './state/applier.js';
+import { loadMempoolState } from './state/load.js';
+import { closedHash } from './state/round.js';
+import type { MempoolState, RejectedTx, StateRules } from './state/state.js';
+import { createStatuses, type Statuses, type StatusesOptions } from './state/statuses.js';
 
 export interface MempoolOptions {
   readonly rules: StateRules;
@@ -101,7 +101,7 @@ interface Parts {
   readonly verifier: Verifier;
   readonly admission: Admission;
   readonly maker: BlockMaker;
-  readonly delivery: Delivery;
+  readonly blockSender: BlockSender;
   readonly gateway: Gateway;
 }
 
@@ -141,7 +141,7 @@ export function createMempool(options: MempoolOptions, modules: MempoolModules):
       refused: transactionRejected.emit,
     });
     const maker = createBlockMaker(options.blocks, { ...modules, state, applier });
-    const delivery = createDelivery({ ...modules, state, applier });
+    const blockSender = createBlockSender({ ...modules, state, applier });
     const gateway = createGateway({ ...modules, state, applier, statuses, admission });
     applier.failed.catch(failMempool);
     applier.confirmed.on((round) => {
@@ -149,7 +149,7 @@ export function createMempool(options: MempoolOptions, modules: MempoolModules):
       logger.info({ height: round.height, hash }, `block ${round.height} stored`);
       blockConfirmed.emit({ height: round.height, hash, transactions: round.transactions.map((tx) => tx.hash) });
     });
-    return { state, applier, statuses, verifier, admission, maker, delivery, gateway };
+    return { state, applier, statuses, verifier, admission, maker, blockSender, gateway };
   }
 
   function balances(addresses: readonly string[]): Balances {
@@ -192,7 +192,7 @@ export function createMempool(options: MempoolOptions, modules: MempoolModules):
     async start() {
       parts = await build();
       parts.gateway.start();
-      parts.delivery.start();
+      parts.blockSender.start();
       parts.maker.start();
     },
     async stop() {
@@ -200,7 +200,7 @@ export function createMempool(options: MempoolOptions, modules: MempoolModules):
       parts = undefined;
       if (running === undefined) return;
       running.maker.stop();
-      running.delivery.stop();
+      running.blockSender.stop();
       running.gateway.stop();
       running.statuses.stop();
       await running.applier.stop();
@@ -233,7 +233,7 @@ export function createMempool(options: MempoolOptions, modules: MempoolModules):
     statuses: async (hashes) => up().statuses.get(hashes),
     figures() {
       const running = up();
-      const { state, maker, verifier, delivery } = running;
+      const { state, maker, verifier, blockSender } = running;
       return {
         height: state.head.height,
         waitingCount: state.waiting.count,
@@ -245,7 +245,7 @@ export function createMempool(options: MempoolOptions, modules: MempoolModules):
         checks: verifier.ran,
         seq: state.seq,
         waitsFor: waitsFor(running),
-        notStored: delivery.problem,
+        notStored: blockSender.problem,
       };
     },
     digest: () => up().state.digest(),

@@ -9,11 +9,11 @@ import { txInsAddress } from '../../src/chain/signable.js';
 import type { DruidExpectation, DruidInfo, Transaction } from '../../src/chain/types.js';
 import { createMemoryKv } from '../../src/db/memory-kv.js';
 import { toHex } from '../../src/lib/bytes.js';
-import { RULES } from '../../src/mempool/admit.js';
-import { loadMempoolState } from '../../src/mempool/load.js';
-import { decodeStatus, encodeRound, keys } from '../../src/mempool/records.js';
-import { closedHash, closedHeader, type Round } from '../../src/mempool/round.js';
-import { createMempoolState, type MempoolState, type StateRules } from '../../src/mempool/state.js';
+import { RULES } from '../../src/mempool/state/admit.js';
+import { loadMempoolState } from '../../src/mempool/state/load.js';
+import { decodeStatus, encodeRound, keys } from '../../src/mempool/state/records.js';
+import { closedHash, closedHeader, type Round } from '../../src/mempool/state/round.js';
+import { createMempoolState, type MempoolState, type StateRules } from '../../src/mempool/state/state.js';
 import { type Account, account, candidate, genesisOut, mine, pay, payment, rulesFor, unicornOf } from './support.js';
 
 const alice = account('alice');

@@ -11,9 +11,9 @@ import type { BlockHeader, DruidInfo, OutPoint, Transaction, TxOut } from '../..
 import { createUnicorn, DEFAULT_MODULUS, type Unicorn } from '../../src/chain/unicorn.js';
 import { type KeyPair, keyPairFromSeed } from '../../src/crypto/ed25519.js';
 import { sha3Bytes } from '../../src/crypto/sha3.js';
-import type { CandidateTx } from '../../src/mempool/admit.js';
-import type { IssuedTx } from '../../src/mempool/round.js';
-import type { StateRules } from '../../src/mempool/state.js';
+import type { CandidateTx } from '../../src/mempool/state/admit.js';
+import type { IssuedTx } from '../../src/mempool/state/round.js';
+import type { StateRules } from '../../src/mempool/state/state.js';
 
 export interface Account {
   readonly key: KeyPair;

@@ -1,7 +1,7 @@
 import { fc, test } from '@fast-check/vitest';
 import { describe, expect, it } from 'vitest';
 import type { OutPoint, TxOut } from '../../src/chain/types.js';
-import { UtxoTable } from '../../src/mempool/utxo-table.js';
+import { UtxoTable } from '../../src/mempool/utxo/utxo-table.js';
 
 const HEX = '0123456789abcdef';
 const hex = (length: number): fc.Arbitrary<string> =>

@@ -4,33 +4,33 @@
  * storage node gets the block; the first that has it on disk counts, the others may be catching up.
  */
 
-import type { Clock, Timer } from '../lib/clock.js';
-import { errorMessage } from '../lib/errors.js';
-import type { Logger } from '../lib/logger.js';
-import type { Link, Message, PeerNetwork } from '../peers/network.js';
-import type { Applier } from './applier.js';
-import { closedBlockBytes, closedHash, type Round } from './round.js';
-import type { MempoolState } from './state.js';
+import type { Clock, Timer } from '../../lib/clock.js';
+import { errorMessage } from '../../lib/errors.js';
+import type { Logger } from '../../lib/logger.js';
+import type { Link, Message, PeerNetwork } from '../../peers/network.js';
+import type { Applier } from '../state/applier.js';
+import { closedBlockBytes, closedHash, type Round } from '../state/round.js';
+import type { MempoolState } from '../state/state.js';
 
 /** Milliseconds until a block that nobody confirmed is sent again. */
 const RETRY_MS = 2_000;
 /** Milliseconds that a storage node has for its answer: a full block may take seconds to check on a slow disk. */
 const ANSWER_MS = 60_000;
 
-export interface Delivery {
+export interface BlockSender {
   start(): void;
   stop(): void;
   /** Why the closed block is not stored though a storage node was asked; empty while there is nothing to say. */
   readonly problem: string;
 }
 
-export function createDelivery(modules: {
+export function createBlockSender(modules: {
   readonly state: MempoolState;
   readonly applier: Applier;
   readonly network: PeerNetwork;
   readonly clock: Clock;
   readonly logger: Logger;
-}): Delivery {
+}): BlockSender {
   const { state, applier, network, clock, logger } = modules;
   /** Links that have been sent the block under way and have not answered yet. */
   const asked = new Set<Link>();

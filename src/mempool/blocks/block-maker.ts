@@ -4,20 +4,20 @@
  * whatever round the state holds.
  */
 
-import { decodeTransaction, encodeHeader } from '../chain/codec.js';
-import { coinbaseFault } from '../chain/coinbase.js';
-import { transactionHashOfBytes } from '../chain/hash.js';
-import { proofOfWorkFault } from '../chain/pow.js';
-import { drawSelection, USAGE_PARTICIPANTS } from '../chain/unicorn.js';
-import { fromHex } from '../lib/bytes.js';
-import { type Clock, type Timer, unixSeconds } from '../lib/clock.js';
-import { errorMessage } from '../lib/errors.js';
-import type { Logger } from '../lib/logger.js';
-import type { Link, Message, PeerNetwork, Reply } from '../peers/network.js';
-import type { Applier } from './applier.js';
-import type { MempoolObserver } from './observer.js';
-import type { Round } from './round.js';
-import type { MempoolState } from './state.js';
+import { decodeTransaction, encodeHeader } from '../../chain/codec.js';
+import { coinbaseFault } from '../../chain/coinbase.js';
+import { transactionHashOfBytes } from '../../chain/hash.js';
+import { proofOfWorkFault } from '../../chain/pow.js';
+import { drawSelection, USAGE_PARTICIPANTS } from '../../chain/unicorn.js';
+import { fromHex } from '../../lib/bytes.js';
+import { type Clock, type Timer, unixSeconds } from '../../lib/clock.js';
+import { errorMessage } from '../../lib/errors.js';
+import type { Logger } from '../../lib/logger.js';
+import type { Link, Message, PeerNetwork, Reply } from '../../peers/network.js';
+import type { MempoolObserver } from '../observer.js';
+import type { Applier } from '../state/applier.js';
+import type { Round } from '../state/round.js';
+import type { MempoolState } from '../state/state.js';
 
 export interface BlockMakerOptions {
   /** Cut as soon as there is something to put into a block, and never an empty one. */

@@ -5,10 +5,10 @@
  */
 
 import { Worker } from 'node:worker_threads';
-import { runCheck, type ScriptCheck } from '../chain/validation.js';
-import { createDeferred, type Deferred } from '../lib/deferred.js';
-import { TesseraError } from '../lib/errors.js';
-import { workerUrl } from '../lib/worker-url.js';
+import { runCheck, type ScriptCheck } from '../../chain/validation.js';
+import { createDeferred, type Deferred } from '../../lib/deferred.js';
+import { TesseraError } from '../../lib/errors.js';
+import { workerUrl } from '../../lib/worker-url.js';
 import { encodeChecks } from './verify-batch.js';
 
 /** Jobs of one batch. Larger ones gain nothing and delay the first answer. */

@@ -4,16 +4,16 @@
  * of its set, and the complete set enters as one unit (chain.md §6).
  */
 
-import { decodeTransaction } from '../chain/codec.js';
-import { expectationsAreMet } from '../chain/druid.js';
-import { hasDuplicateInputs, isCreate } from '../chain/transaction.js';
-import type { Transaction } from '../chain/types.js';
-import { UNKNOWN_UTXO } from '../chain/validation.js';
-import type { KvBatch } from '../db/kv.js';
-import type { ErrorCode } from '../lib/errors.js';
+import { decodeTransaction } from '../../chain/codec.js';
+import { expectationsAreMet } from '../../chain/druid.js';
+import { hasDuplicateInputs, isCreate } from '../../chain/transaction.js';
+import type { Transaction } from '../../chain/types.js';
+import { UNKNOWN_UTXO } from '../../chain/validation.js';
+import type { KvBatch } from '../../db/kv.js';
+import type { ErrorCode } from '../../lib/errors.js';
+import type { UtxoTable } from '../utxo/utxo-table.js';
 import type { DruidPool, DruidSet, Pool, PooledTx } from './pool.js';
 import { encodePooled, encodeStatus, keys } from './records.js';
-import type { UtxoTable } from './utxo-table.js';
 
 /** A transaction with what is derived from it, so that nothing is decoded or hashed twice. */
 export interface CandidateTx {

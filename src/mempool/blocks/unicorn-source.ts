@@ -1,8 +1,8 @@
 /** Where unicorns are computed: few iterations take well under a millisecond, a production number most of a second. */
 
 import { Worker } from 'node:worker_threads';
-import { createUnicorn, type Unicorn, type UnicornParameters } from '../chain/unicorn.js';
-import { workerUrl } from '../lib/worker-url.js';
+import { createUnicorn, type Unicorn, type UnicornParameters } from '../../chain/unicorn.js';
+import { workerUrl } from '../../lib/worker-url.js';
 
 /** Iterations that the calling thread does itself: about two milliseconds. */
 const MAX_INLINE_ITERATIONS = 8;

@@ -4,7 +4,7 @@
  * encoded bytes, not decoded objects: they are smaller, and nothing for the garbage collector to walk through.
  */
 
-import { type SetDigest, SetSum } from './set-digest.js';
+import { type SetDigest, SetSum } from '../../lib/set-digest.js';
 
 export interface PooledTx {
   readonly hash: string;

@@ -6,8 +6,8 @@
  *          | 1 ‖ u32 length ‖ bincode of the script                        (script)
  */
 
-import { decodeScript, encodeScript } from '../chain/codec.js';
-import { runCheck, type ScriptCheck } from '../chain/validation.js';
+import { decodeScript, encodeScript } from '../../chain/codec.js';
+import { runCheck, type ScriptCheck } from '../../chain/validation.js';
 
 const SIGNATURE = 0;
 const SCRIPT = 1;

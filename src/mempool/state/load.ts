@@ -1,13 +1,13 @@
 /** Reads the state of the mempool from its database and holds it against the digest that the last batch wrote (P3). */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { decodeTxOut } from '../chain/codec.js';
-import type { Kv } from '../db/kv.js';
-import { TesseraError } from '../lib/errors.js';
+import { decodeTxOut } from '../../chain/codec.js';
+import type { Kv } from '../../db/kv.js';
+import { TesseraError } from '../../lib/errors.js';
+import { UtxoTable } from '../utxo/utxo-table.js';
 import type { PooledTx } from './pool.js';
 import { arrivalOfKey, decodeHead, decodePooled, decodeRound, keys, outPointOfKey, ranges } from './records.js';
 import { createMempoolState, type MempoolState, type StateRules } from './state.js';
-import { UtxoTable } from './utxo-table.js';
 
 /** Records read before the event loop gets a turn. */
 const CHUNK = 2_000;

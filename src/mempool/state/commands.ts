@@ -3,8 +3,8 @@
  * and were read from the clock when the command was made, so that applying it needs no clock.
  */
 
-import { BincodeReader, BincodeWriter } from '../chain/bincode.js';
-import { TesseraError } from '../lib/errors.js';
+import { BincodeReader, BincodeWriter } from '../../chain/bincode.js';
+import { TesseraError } from '../../lib/errors.js';
 
 /** Transactions whose scripts and sums were checked. The members of a group are admitted together or not at all. */
 export interface TransactionsCommand {

@@ -5,26 +5,26 @@
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { encodeTransaction } from '../chain/codec.js';
-import { transactionHashOfBytes } from '../chain/hash.js';
-import { hasDuplicateInputs, isCoinbase, isCreate } from '../chain/transaction.js';
-import type { Transaction, TxOut } from '../chain/types.js';
+import { encodeTransaction } from '../../chain/codec.js';
+import { transactionHashOfBytes } from '../../chain/hash.js';
+import { hasDuplicateInputs, isCoinbase, isCreate } from '../../chain/transaction.js';
+import type { Transaction, TxOut } from '../../chain/types.js';
 import {
   INVALID_SCRIPT,
   planCreateValidation,
   planValidation,
   UNKNOWN_UTXO,
   type UtxoLookup,
-} from '../chain/validation.js';
-import { type Clock, unixSeconds } from '../lib/clock.js';
-import { createDeferred, type Deferred } from '../lib/deferred.js';
-import { type ErrorCode, isTesseraError, TesseraError } from '../lib/errors.js';
-import { type CandidateTx, type GroupOutcome, type Refusal, RULES } from './admit.js';
-import type { Applier } from './applier.js';
-import type { MempoolObserver } from './observer.js';
-import type { SubmittedTransaction } from './service.js';
-import type { MempoolState, RejectedTx } from './state.js';
-import type { Statuses } from './statuses.js';
+} from '../../chain/validation.js';
+import { type Clock, unixSeconds } from '../../lib/clock.js';
+import { createDeferred, type Deferred } from '../../lib/deferred.js';
+import { type ErrorCode, isTesseraError, TesseraError } from '../../lib/errors.js';
+import type { MempoolObserver } from '../observer.js';
+import type { SubmittedTransaction } from '../service.js';
+import { type CandidateTx, type GroupOutcome, type Refusal, RULES } from '../state/admit.js';
+import type { Applier } from '../state/applier.js';
+import type { MempoolState, RejectedTx } from '../state/state.js';
+import type { Statuses } from '../state/statuses.js';
 import type { Verifier } from './verifier.js';
 
 /** Bytes of one encoded transaction: room for some 1,500 inputs. */

@@ -4,18 +4,18 @@
  * keeps the state need not be synced, since a start applies again what the journal has beyond it (architecture §3.2).
  */
 
-import { decodeTransaction } from '../chain/codec.js';
-import { transactionHashOfBytes } from '../chain/hash.js';
-import { isCreate } from '../chain/transaction.js';
-import type { Unicorn } from '../chain/unicorn.js';
-import type { Kv, KvBatch } from '../db/kv.js';
-import type { Journal, JournalEntry, Subscription } from '../journal/journal.js';
-import { createDeferred, type Deferred } from '../lib/deferred.js';
-import { isTesseraError, TesseraError } from '../lib/errors.js';
-import { createSignal, type Signal } from '../lib/signal.js';
+import { decodeTransaction } from '../../chain/codec.js';
+import { transactionHashOfBytes } from '../../chain/hash.js';
+import { isCreate } from '../../chain/transaction.js';
+import type { Unicorn } from '../../chain/unicorn.js';
+import type { Kv, KvBatch } from '../../db/kv.js';
+import type { Journal, JournalEntry, Subscription } from '../../journal/journal.js';
+import { createDeferred, type Deferred } from '../../lib/deferred.js';
+import { isTesseraError, TesseraError } from '../../lib/errors.js';
+import { createSignal, type Signal } from '../../lib/signal.js';
+import type { MempoolObserver, MempoolProgress } from '../observer.js';
 import type { CandidateTx, GroupOutcome } from './admit.js';
 import { type Command, decodeCommand, encodeCommand } from './commands.js';
-import type { MempoolObserver, MempoolProgress } from './observer.js';
 import { keys } from './records.js';
 import type { Round } from './round.js';
 import type { MempoolState, RejectedTx } from './state.js';

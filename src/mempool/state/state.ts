@@ -4,13 +4,15 @@
  * changes on disk is put into the batch that the caller writes.
  */
 
-import { decodeTransaction, encodeTxOut } from '../chain/codec.js';
-import { transactionHashOfBytes } from '../chain/hash.js';
-import { createdOutPoints, isCreate } from '../chain/transaction.js';
-import type { OutPoint, TxOut } from '../chain/types.js';
-import type { Unicorn } from '../chain/unicorn.js';
-import { sha3Hex } from '../crypto/sha3.js';
-import type { KvBatch } from '../db/kv.js';
+import { decodeTransaction, encodeTxOut } from '../../chain/codec.js';
+import { transactionHashOfBytes } from '../../chain/hash.js';
+import { createdOutPoints, isCreate } from '../../chain/transaction.js';
+import type { OutPoint, TxOut } from '../../chain/types.js';
+import type { Unicorn } from '../../chain/unicorn.js';
+import { sha3Hex } from '../../crypto/sha3.js';
+import type { KvBatch } from '../../db/kv.js';
+import { setDigestText } from '../../lib/set-digest.js';
+import { UtxoTable } from '../utxo/utxo-table.js';
 import { type CandidateTx, createAdmitter, type GroupOutcome, RULES } from './admit.js';
 import type { BlockStoredCommand, CloseBlockCommand, CutBlockCommand, ProofCommand } from './commands.js';
 import { createDruidPool, createPool, type PooledTx } from './pool.js';
@@ -25,8 +27,6 @@ import {
   type RoundPlan,
   type RoundRules,
 } from './round.js';
-import { setDigestText } from './set-digest.js';
-import { UtxoTable } from './utxo-table.js';
 
 /** What the rules of a network fix for the mempool; the same on every replica. */
 export interface StateRules extends RoundRules {

@@ -3,12 +3,12 @@
  * finished block (node.md §1.6, §2). Pure functions over what the state hands them.
  */
 
-import { difficultyFor } from '../chain/asert.js';
-import { encodeBlock } from '../chain/codec.js';
-import { BLOCK_SIZE_IN_TX, NETWORK_VERSION } from '../chain/constants.js';
-import { blockHash, merkleRoot, txsHash } from '../chain/hash.js';
-import { blockReward } from '../chain/reward.js';
-import type { Block, BlockHeader } from '../chain/types.js';
+import { difficultyFor } from '../../chain/asert.js';
+import { encodeBlock } from '../../chain/codec.js';
+import { BLOCK_SIZE_IN_TX, NETWORK_VERSION } from '../../chain/constants.js';
+import { blockHash, merkleRoot, txsHash } from '../../chain/hash.js';
+import { blockReward } from '../../chain/reward.js';
+import type { Block, BlockHeader } from '../../chain/types.js';
 import {
   drawOne,
   drawSelection,
@@ -17,8 +17,8 @@ import {
   USAGE_PARTICIPANTS,
   USAGE_WINNER,
   unicornSeed,
-} from '../chain/unicorn.js';
-import { concatBytes } from '../lib/bytes.js';
+} from '../../chain/unicorn.js';
+import { concatBytes } from '../../lib/bytes.js';
 import type { CutBlockCommand } from './commands.js';
 import type { Pool } from './pool.js';
 

@@ -4,12 +4,12 @@
  * noted here, within a bound. Old statuses are forgotten by the node for itself; no rule depends on them.
  */
 
-import type { Kv } from '../db/kv.js';
-import type { Clock } from '../lib/clock.js';
-import { unixSeconds } from '../lib/clock.js';
-import type { Logger } from '../lib/logger.js';
+import type { Kv } from '../../db/kv.js';
+import type { Clock } from '../../lib/clock.js';
+import { unixSeconds } from '../../lib/clock.js';
+import type { Logger } from '../../lib/logger.js';
+import type { TxStatus } from '../service.js';
 import { decodeHashes, decodeStatus, encodeHashes, encodeStatus, keys, ranges } from './records.js';
-import type { TxStatus } from './service.js';
 import type { MempoolState } from './state.js';
 
 /** Refusals noted in one hour; further ones are not remembered, so that a flood of bad transactions fills no disk. */

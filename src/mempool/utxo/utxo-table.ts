@@ -8,8 +8,8 @@
  * What does not fit the words (odd hash texts, items, huge locktimes, odd addresses) is kept in maps beside them.
  */
 
-import type { Asset, OutPoint, TxOut } from '../chain/types.js';
-import { mix, mixText, type SetDigest, SetSum } from './set-digest.js';
+import type { Asset, OutPoint, TxOut } from '../../chain/types.js';
+import { mix, mixText, type SetDigest, SetSum } from '../../lib/set-digest.js';
 import { SlotIndex, SlotStore, TextPool } from './slots.js';
 
 // Words of an output slot. A free slot keeps the next free one in NEXT.

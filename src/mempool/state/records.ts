@@ -12,14 +12,14 @@
  *   t ‖ time u64 ‖ number u32 hashes whose statuses were written together, to forget them together
  */
 
-import { BincodeReader, BincodeWriter } from '../chain/bincode.js';
-import { readHeader, writeHeader } from '../chain/codec.js';
-import type { OutPoint } from '../chain/types.js';
-import { prefixKey, prefixRange, readU64, textKey, u64Key, u64u32Key } from '../db/keys.js';
-import { asBuffer, fromUtf8, utf8 } from '../lib/bytes.js';
+import { BincodeReader, BincodeWriter } from '../../chain/bincode.js';
+import { readHeader, writeHeader } from '../../chain/codec.js';
+import type { OutPoint } from '../../chain/types.js';
+import { prefixKey, prefixRange, readU64, textKey, u64Key, u64u32Key } from '../../db/keys.js';
+import { asBuffer, fromUtf8, utf8 } from '../../lib/bytes.js';
+import type { TxStatus, TxStatusKind } from '../service.js';
 import type { PooledTx } from './pool.js';
 import type { ChainHead, Proof, Round, RoundTx } from './round.js';
-import type { TxStatus, TxStatusKind } from './service.js';
 
 /** Every record is written here and copied out: a buffer for each would keep the garbage collector busy. */
 const scratch = new BincodeWriter();
