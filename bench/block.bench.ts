@@ -25,7 +25,7 @@ import { systemRandom } from '../src/lib/random.js';
 import { closedBlockBytes, closedHash, type Round } from '../src/mempool/state/round.js';
 import { createMempoolState } from '../src/mempool/state/state.js';
 import { stateRules } from '../src/node/mempool-role.js';
-import { createArchive } from '../src/storage/archive.js';
+import { createArchive } from '../src/storage/archive/archive.js';
 import { load, repeat, requestBytes } from './load.js';
 import { benchGenesis, benchPayments } from './payments.js';
 import { printRow, printSection } from './report.js';

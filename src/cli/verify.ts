@@ -94,7 +94,7 @@ async function checkRules(
 
 async function checkArchive(kv: Kv, config: Config, context: CliContext, signal: AbortSignal): Promise<string> {
   const { readGenesis } = await import('../node/node.js');
-  const { createArchive } = await import('../storage/archive.js');
+  const { createArchive } = await import('../storage/archive/archive.js');
   const rules = {
     genesis: await readGenesis(config.network.genesisFile),
     activationHeight: config.mining.asertActivationHeight,

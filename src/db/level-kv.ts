@@ -7,8 +7,8 @@ import { basename } from 'node:path';
 import { Level } from 'level';
 import { errorMessage, TesseraError } from '../lib/errors.js';
 import type { Kv, KvEntry } from './kv.js';
-import { checkLevelLogs } from './level-log-check.js';
-import { checkLevelTables } from './level-table-check.js';
+import { checkLevelLogs } from './level-files/log-check.js';
+import { checkLevelTables } from './level-files/table-check.js';
 import { openRecord, PendingBatch, writesOf } from './record.js';
 
 /** Entries that an iteration takes from LevelDB at once, and the bytes that end a chunk earlier. */

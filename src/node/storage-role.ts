@@ -1,6 +1,6 @@
 /** The role storage: the archive in a database of its own, and what it exchanges with other nodes. */
 
-import { createArchive } from '../storage/archive.js';
+import { createArchive } from '../storage/archive/archive.js';
 import { createStorageService } from '../storage/storage-service.js';
 import { feedStorage } from './feeds.js';
 import { archiveObserver } from './observers.js';

@@ -8,9 +8,9 @@ import type { TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
 import type { Signal } from '../lib/signal.js';
 import type { PeerNetwork } from '../peers/network.js';
-import type { Archive, StoredBlockName } from './archive.js';
-import { type CatchUpOptions, type CatchUpProgress, createCatchUp } from './catch-up.js';
-import { handleStorageMessages, tipBody } from './deliver.js';
+import type { Archive, StoredBlockName } from './archive/archive.js';
+import { handleStorageMessages, tipBody } from './blocks/block-receiver.js';
+import { type CatchUpOptions, type CatchUpProgress, createCatchUp } from './blocks/catch-up.js';
 import type { StorageService } from './service.js';
 
 export interface StorageServiceOptions {

@@ -8,7 +8,7 @@ import { transactionHash } from '../../src/chain/hash.js';
 import type { Kv } from '../../src/db/kv.js';
 import { openLevelKv } from '../../src/db/level-kv.js';
 import { TesseraError } from '../../src/lib/errors.js';
-import { type Archive, type ArchiveOptions, createArchive } from '../../src/storage/archive.js';
+import { type Archive, type ArchiveOptions, createArchive } from '../../src/storage/archive/archive.js';
 import {
   ADDRESS,
   createTestChain,

@@ -3,7 +3,7 @@ import { decodeFullBlock, encodeFullBlock } from '../../src/chain/codec.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 import type { MessageType } from '../../src/peers/messages.js';
 import type { Reply } from '../../src/peers/network.js';
-import { joinBlocks, splitBlocks } from '../../src/storage/full-block.js';
+import { joinBlocks, splitBlocks } from '../../src/storage/blocks/full-block.js';
 import { createFakeClock, type FakeClock } from './support/fake-clock.js';
 import { connect } from './support/fake-network.js';
 import { CATCH_UP, createStorageNode, type StorageNode, settle } from './support/storage-node.js';

@@ -8,9 +8,9 @@ import type { Kv } from '../../src/db/kv.js';
 import { openLevelKv } from '../../src/db/level-kv.js';
 import { createMemoryKv } from '../../src/db/memory-kv.js';
 import { isTesseraError, type TesseraError } from '../../src/lib/errors.js';
-import { type Archive, createArchive } from '../../src/storage/archive.js';
-import { blockKey, indexKey, itemKey, LAST_KEY, numberKey, transactionKey } from '../../src/storage/keys.js';
-import { encodeLast, encodeTransactionRecord } from '../../src/storage/records.js';
+import { type Archive, createArchive } from '../../src/storage/archive/archive.js';
+import { blockKey, indexKey, itemKey, LAST_KEY, numberKey, transactionKey } from '../../src/storage/archive/layout.js';
+import { encodeLast, encodeTransactionRecord } from '../../src/storage/archive/records.js';
 import { createTestChain, payment, RULES, type TestChain } from './support/test-chain.js';
 
 const utf8 = (text: string): Uint8Array => Buffer.from(text);

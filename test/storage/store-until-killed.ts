@@ -1,7 +1,7 @@
 /** Child process of kill.test.ts: stores block after block, tells each number that is confirmed, until it is killed. */
 
 import { openDataDir } from '../../src/db/data-dir.js';
-import { createArchive } from '../../src/storage/archive.js';
+import { createArchive } from '../../src/storage/archive/archive.js';
 import { createTestChain, RULES } from './support/test-chain.js';
 
 const dir = await openDataDir(process.argv[2] ?? '', { role: 'storage', networkName: 'test' });

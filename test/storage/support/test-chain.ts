@@ -6,7 +6,7 @@ import { blockHash, merkleRoot, transactionHash, txsHash } from '../../../src/ch
 import { compactToBytes, hasValidProofOfWork, MAX_COMPACT_TARGET } from '../../../src/chain/pow.js';
 import { blockReward } from '../../../src/chain/reward.js';
 import type { BlockHeader, FullBlock, Transaction } from '../../../src/chain/types.js';
-import type { ChainRules } from '../../../src/storage/verify-block.js';
+import type { ChainRules } from '../../../src/storage/blocks/verify-block.js';
 
 export const ADDRESS = 'a'.repeat(64);
 export const MINER = 'm'.repeat(64);

@@ -1,9 +1,9 @@
 /** The JSON of the archive (node.md §4.3, decisions V8 to V10), made once and sent as bytes from then on. */
 
-import { decodeBlock, decodeTransaction } from '../chain/codec.js';
-import { blockJson, transactionJson } from '../chain/json.js';
+import { decodeBlock, decodeTransaction } from '../../chain/codec.js';
+import { blockJson, transactionJson } from '../../chain/json.js';
+import type { LatestBlock, StoredBlock, StoredTransaction } from '../service.js';
 import type { BlockRecord, TransactionRecord } from './records.js';
-import type { LatestBlock, StoredBlock, StoredTransaction } from './service.js';
 
 /** Bytes that an entry takes beside its JSON and its canonical bytes; what the cache reckons with. */
 const ENTRY_OVERHEAD = 512;

@@ -4,15 +4,15 @@
  * fails verification is cut off. Nothing a peer says is believed: every block goes through the archive's own rules.
  */
 
-import { decodeFullBlock } from '../chain/codec.js';
-import type { FullBlock } from '../chain/types.js';
-import type { Clock, Timer } from '../lib/clock.js';
-import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
-import type { Logger } from '../lib/logger.js';
-import { createSignal, type Signal } from '../lib/signal.js';
-import { MAX_BLOCKS_PER_ANSWER, type MessageType } from '../peers/messages.js';
-import type { Link, Message, PeerNetwork } from '../peers/network.js';
-import type { Archive } from './archive.js';
+import { decodeFullBlock } from '../../chain/codec.js';
+import type { FullBlock } from '../../chain/types.js';
+import type { Clock, Timer } from '../../lib/clock.js';
+import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
+import type { Logger } from '../../lib/logger.js';
+import { createSignal, type Signal } from '../../lib/signal.js';
+import { MAX_BLOCKS_PER_ANSWER, type MessageType } from '../../peers/messages.js';
+import type { Link, Message, PeerNetwork } from '../../peers/network.js';
+import type { Archive } from '../archive/archive.js';
 import { splitBlocks } from './full-block.js';
 
 const DEFAULT_REQUEST_TIMEOUT_MS = 10_000;

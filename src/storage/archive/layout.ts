@@ -11,7 +11,7 @@
  * Block hashes are `b` + 64 hex digits. Transaction hashes are `g` + 31 hex digits, but those of block 0 are any text.
  */
 
-import { prefixKey, prefixRange, textKey, u64Key, u64u32Key } from '../db/keys.js';
+import { prefixKey, prefixRange, textKey, u64Key, u64u32Key } from '../../db/keys.js';
 
 export const numberKey = (blockNum: number): Uint8Array => u64Key('h', blockNum);
 export const blockKey = (hash: string): Uint8Array => textKey('b', hash);

@@ -5,20 +5,20 @@
  */
 
 import { LRUCache } from 'lru-cache';
-import { encodeBlock } from '../chain/codec.js';
-import type { FullBlock } from '../chain/types.js';
-import type { Kv } from '../db/kv.js';
-import { isTesseraError, type TesseraError } from '../lib/errors.js';
-import { createMutex } from '../lib/mutex.js';
-import { createSignal, type Signal } from '../lib/signal.js';
-import { type AuditProgress, type AuditRange, type AuditResult, auditArchive } from './audit.js';
+import { encodeBlock } from '../../chain/codec.js';
+import type { FullBlock } from '../../chain/types.js';
+import type { Kv } from '../../db/kv.js';
+import { isTesseraError, type TesseraError } from '../../lib/errors.js';
+import { createMutex } from '../../lib/mutex.js';
+import { createSignal, type Signal } from '../../lib/signal.js';
+import { type AuditProgress, type AuditRange, type AuditResult, auditArchive } from '../blocks/audit.js';
+import { type ChainRules, type ChainTip, type VerifiedBlock, verifyBlock } from '../blocks/verify-block.js';
+import type { ItemInfo, LatestBlock, StorageService, StoredBlock, StoredEntry, StoredTransaction } from '../service.js';
 import { itemsAfter } from './items.js';
-import { blockKey, indexKey, itemKey, LAST_KEY, numberKey, parseEntryKey, transactionKey } from './keys.js';
+import { blockKey, indexKey, itemKey, LAST_KEY, numberKey, parseEntryKey, transactionKey } from './layout.js';
 import { type ArchiveReader, createArchiveReader } from './reader.js';
 import { encodeBlockRecord, encodeItemRecord, encodeLast, encodeTransactionRecord } from './records.js';
 import { type Rendered, renderBlock, renderLatest, renderTransaction } from './render.js';
-import type { ItemInfo, LatestBlock, StorageService, StoredBlock, StoredEntry, StoredTransaction } from './service.js';
-import { type ChainRules, type ChainTip, type VerifiedBlock, verifyBlock } from './verify-block.js';
 
 /** Bytes of rendered answers and their canonical bytes kept in memory. */
 const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024;

@@ -8,7 +8,7 @@
 
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { TesseraError } from '../lib/errors.js';
+import { TesseraError } from '../../lib/errors.js';
 import { maskedCrc32c } from './crc32c.js';
 import { snappyDecode } from './snappy.js';
 

@@ -9,7 +9,7 @@
 
 import { type FileHandle, open, readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { TesseraError } from '../lib/errors.js';
+import { TesseraError } from '../../lib/errors.js';
 import { maskedCrc32c } from './crc32c.js';
 
 const BLOCK_LENGTH = 32 * 1024;

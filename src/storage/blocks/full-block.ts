@@ -3,8 +3,8 @@
  * the attachment of the `blocks` message, `u32 le length ‖ FullBlock` for each.
  */
 
-import { asBuffer, concatBytes } from '../lib/bytes.js';
-import { TesseraError } from '../lib/errors.js';
+import { asBuffer, concatBytes } from '../../lib/bytes.js';
+import { TesseraError } from '../../lib/errors.js';
 
 const LENGTH_BYTES = 4;
 const U64_LENGTH = 8;

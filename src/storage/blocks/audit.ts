@@ -3,10 +3,10 @@
  * it names. A fault is `data_corrupt`.
  */
 
-import type { FullBlock } from '../chain/types.js';
-import { isTesseraError, TesseraError } from '../lib/errors.js';
-import type { ArchiveReader, WholeBlock } from './reader.js';
-import { damaged } from './records.js';
+import type { FullBlock } from '../../chain/types.js';
+import { isTesseraError, TesseraError } from '../../lib/errors.js';
+import type { ArchiveReader, WholeBlock } from '../archive/reader.js';
+import { damaged } from '../archive/records.js';
 import { type ChainRules, type ChainTip, verifyBlock } from './verify-block.js';
 
 /** Block numbers, `to` included; the whole archive by default. */

@@ -1,9 +1,9 @@
 /** Reading the archive's records: each is hashed again, and what an index names must be there (rule P3). */
 
-import type { Kv } from '../db/kv.js';
-import { fromUtf8 } from '../lib/bytes.js';
-import { encodeFullBlockBytes } from './full-block.js';
-import { blockKey, indexKey, itemKey, LAST_KEY, NUMBERS, numberKey, transactionKey } from './keys.js';
+import type { Kv } from '../../db/kv.js';
+import { fromUtf8 } from '../../lib/bytes.js';
+import { encodeFullBlockBytes } from '../blocks/full-block.js';
+import { blockKey, indexKey, itemKey, LAST_KEY, NUMBERS, numberKey, transactionKey } from './layout.js';
 import {
   type BlockRecord,
   damaged,

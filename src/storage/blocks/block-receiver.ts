@@ -3,15 +3,15 @@
  * storage nodes, and says how far it is. A block is confirmed only when it is on disk (rule P1).
  */
 
-import { decodeFullBlock } from '../chain/codec.js';
-import { blockHash } from '../chain/hash.js';
-import type { FullBlock } from '../chain/types.js';
-import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
-import type { Logger } from '../lib/logger.js';
-import { createMutex } from '../lib/mutex.js';
-import { MAX_BLOCKS_PER_ANSWER } from '../peers/messages.js';
-import type { Link, Message, PeerNetwork, Reply } from '../peers/network.js';
-import type { Archive } from './archive.js';
+import { decodeFullBlock } from '../../chain/codec.js';
+import { blockHash } from '../../chain/hash.js';
+import type { FullBlock } from '../../chain/types.js';
+import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
+import type { Logger } from '../../lib/logger.js';
+import { createMutex } from '../../lib/mutex.js';
+import { MAX_BLOCKS_PER_ANSWER } from '../../peers/messages.js';
+import type { Link, Message, PeerNetwork, Reply } from '../../peers/network.js';
+import type { Archive } from '../archive/archive.js';
 import { joinBlocks } from './full-block.js';
 
 /** Bytes after which an answer to `blocks.get` ends; it holds at least one block. */

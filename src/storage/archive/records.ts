@@ -10,12 +10,12 @@
 
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { decodeBlock, decodeTransaction } from '../chain/codec.js';
-import { blockHash, transactionHashOfBytes, txsHash } from '../chain/hash.js';
-import type { Block, Transaction } from '../chain/types.js';
-import { encodeU64, readU64 } from '../db/keys.js';
-import { asBuffer, concatBytes, fromUtf8, utf8 } from '../lib/bytes.js';
-import { TesseraError } from '../lib/errors.js';
+import { decodeBlock, decodeTransaction } from '../../chain/codec.js';
+import { blockHash, transactionHashOfBytes, txsHash } from '../../chain/hash.js';
+import type { Block, Transaction } from '../../chain/types.js';
+import { encodeU64, readU64 } from '../../db/keys.js';
+import { asBuffer, concatBytes, fromUtf8, utf8 } from '../../lib/bytes.js';
+import { TesseraError } from '../../lib/errors.js';
 
 const U64_LENGTH = 8;
 const U32_LENGTH = 4;

@@ -1,8 +1,8 @@
 /** Which items a block creates, by genesis hash (decision V21). */
 
-import { isCreate } from '../chain/transaction.js';
+import { isCreate } from '../../chain/transaction.js';
+import type { VerifiedBlock } from '../blocks/verify-block.js';
 import type { ItemRecord } from './records.js';
-import type { VerifiedBlock } from './verify-block.js';
 
 /**
  * The item records after a block: those that it adds or changes. An output without genesis hash founds an item named by

@@ -9,16 +9,16 @@
  * carries; so the target is held to its form and to the maximum only.
  */
 
-import { encodeTransaction } from '../chain/codec.js';
-import { COINBASE_MATURITY, U64_MAX } from '../chain/constants.js';
-import { type Genesis, issuanceTransactions } from '../chain/genesis.js';
-import { blockHash, merkleRoot, transactionHash, transactionHashOfBytes, txsHash } from '../chain/hash.js';
-import { compactFromBytes, expandCompact, MAX_TARGET, proofOfWorkFault } from '../chain/pow.js';
-import { blockReward } from '../chain/reward.js';
-import { isCoinbase, isCreate } from '../chain/transaction.js';
-import type { BlockHeader, FullBlock, Transaction } from '../chain/types.js';
-import { equalBytes } from '../lib/bytes.js';
-import { TesseraError } from '../lib/errors.js';
+import { encodeTransaction } from '../../chain/codec.js';
+import { COINBASE_MATURITY, U64_MAX } from '../../chain/constants.js';
+import { type Genesis, issuanceTransactions } from '../../chain/genesis.js';
+import { blockHash, merkleRoot, transactionHash, transactionHashOfBytes, txsHash } from '../../chain/hash.js';
+import { compactFromBytes, expandCompact, MAX_TARGET, proofOfWorkFault } from '../../chain/pow.js';
+import { blockReward } from '../../chain/reward.js';
+import { isCoinbase, isCreate } from '../../chain/transaction.js';
+import type { BlockHeader, FullBlock, Transaction } from '../../chain/types.js';
+import { equalBytes } from '../../lib/bytes.js';
+import { TesseraError } from '../../lib/errors.js';
 import { eventLoopTurn } from './event-loop.js';
 
 /** Transactions that are hashed before others get a turn of the event loop: about 2 ms. */
