@@ -1,19 +1,7 @@
 /** The list of commands. A command's file is imported when it is called or its help is asked for, and not before. */
 
 import { didYouMean } from '../config/suggest.js';
-import { type Command, type CommandEntry, type CommandSpec, UsageError } from './command.js';
-
-const vectors: CommandSpec = {
-  name: 'vectors',
-  summary: 'Runs golden vectors against the code of the chain',
-  description: [
-    'Reads a JSON file of vectors, computes each with this program and compares. A category that it does not know is a ' +
-      'failure. Ends with the line "N passed, N failed".',
-  ],
-  arguments: [{ name: 'FILE', required: true, description: 'The file of vectors.' }],
-  flags: [],
-  examples: [{ line: 'tessera vectors chain-vectors.json', does: 'Runs all vectors of the file.' }],
-};
+import { type Command, type CommandEntry, UsageError } from './command.js';
 
 export const COMMANDS: readonly CommandEntry[] = [
   {
@@ -55,14 +43,6 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: 'openapi',
     summary: 'Writes the OpenAPI documents of the API',
     load: async () => (await import('./openapi.js')).command,
-  },
-  {
-    name: 'vectors',
-    summary: vectors.summary,
-    async load() {
-      const { vectorsCommand } = await import('./vectors.js');
-      return { spec: vectors, run: (args) => vectorsCommand([...args.positionals]) };
-    },
   },
   {
     name: 'help',

@@ -33,7 +33,7 @@ describe('the command line', () => {
     [['config', '-r', 'user', '-r', 'miner'], '-r is given twice'],
     [['config', 'extra'], 'tessera config does not know what to do with "extra"'],
     [['config', '--set', 'api.port'], '--set api.port: write OPTION=VALUE'],
-    [['vectors'], 'FILE is missing'],
+    [['wallet', 'export'], 'FILE is missing'],
     [['dev', '--interval', 'fast'], '--interval must be a whole number from 1'],
     [['help', 'options', 'apis'], 'apis is no section and no option; did you mean api?'],
   ])('refuses a wrong one with status 2 and says what is right: %j', async (args, message) => {

@@ -1,12 +1,12 @@
 /** Vectors about keys, addresses, signatures and the wallets of clients (chain.md §2). */
 
-import { addressOf, clientVersion1Address } from '../../chain/address.js';
-import { itemAsset } from '../../chain/assets.js';
-import { assetSignable } from '../../chain/signable.js';
-import { openClientKeyPair, openClientMasterKey } from '../../crypto/client-wallet.js';
-import { childKey, deriveKeyPair, masterKeyFromMnemonic } from '../../crypto/derivation.js';
-import { encodePkcs8, encodeSecretKey64, type KeyPair, sign, verifySignature } from '../../crypto/ed25519.js';
-import { fromHex } from '../../lib/bytes.js';
+import { addressOf, clientVersion1Address } from '../../src/chain/address.js';
+import { itemAsset } from '../../src/chain/assets.js';
+import { assetSignable } from '../../src/chain/signable.js';
+import { openClientKeyPair, openClientMasterKey } from '../../src/crypto/client-wallet.js';
+import { childKey, deriveKeyPair, masterKeyFromMnemonic } from '../../src/crypto/derivation.js';
+import { encodePkcs8, encodeSecretKey64, type KeyPair, sign, verifySignature } from '../../src/crypto/ed25519.js';
+import { fromHex } from '../../src/lib/bytes.js';
 import type { Computed } from './compare.js';
 import {
   has,

@@ -3,7 +3,7 @@
  * a shape of inputs or an expected member that nothing here knows is a failure.
  */
 
-import { errorMessage } from '../../lib/errors.js';
+import { errorMessage } from '../../src/lib/errors.js';
 import { type Computed, differences, isRecord } from './compare.js';
 import * as encodings from './encodings.js';
 import type { Inputs } from './inputs.js';

@@ -3,16 +3,16 @@
  * of inputs and the change are the clients' and nowhere else in this project, so they are built here.
  */
 
-import { equalAssets, itemAsset, tokenAsset } from '../../chain/assets.js';
-import { assembleSigned, type SigningKey, type SigningKeys, txOut, unsignedInput } from '../../chain/builders.js';
-import { transactionToCreateJson } from '../../chain/create-transaction.js';
-import { parseAsset, parseExpectation, parseOutPoint } from '../../chain/json-read.js';
-import { txInsAddress } from '../../chain/signable.js';
-import { outPointKey } from '../../chain/transaction.js';
-import type { Asset, DruidExpectation, OutPoint, Transaction } from '../../chain/types.js';
-import { parseSecretKey } from '../../crypto/ed25519.js';
-import { sha3Hex } from '../../crypto/sha3.js';
-import { fromHex } from '../../lib/bytes.js';
+import { equalAssets, itemAsset, tokenAsset } from '../../src/chain/assets.js';
+import { assembleSigned, type SigningKey, type SigningKeys, txOut, unsignedInput } from '../../src/chain/builders.js';
+import { transactionToCreateJson } from '../../src/chain/create-transaction.js';
+import { parseAsset, parseExpectation, parseOutPoint } from '../../src/chain/json-read.js';
+import { txInsAddress } from '../../src/chain/signable.js';
+import { outPointKey } from '../../src/chain/transaction.js';
+import type { Asset, DruidExpectation, OutPoint, Transaction } from '../../src/chain/types.js';
+import { parseSecretKey } from '../../src/crypto/ed25519.js';
+import { sha3Hex } from '../../src/crypto/sha3.js';
+import { fromHex } from '../../src/lib/bytes.js';
 import { type Computed, isRecord } from './compare.js';
 import { arrayOf, exact, has, type Inputs, integerOf, recordOf, textOf, UnknownShapeError } from './inputs.js';
 

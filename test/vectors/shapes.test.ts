@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import * as constants from '../../src/chain/constants.js';
-import { readVectors, runVector } from '../../src/cli/vectors/run.js';
-import { vectorsCommand } from '../../src/cli/vectors.js';
 import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
+import { vectorsCommand } from './command.js';
+import { readVectors, runVector } from './run.js';
 
 const golden = readVectors(
   parseExactJson(readFileSync(new URL('../fixtures/chain-vectors.json', import.meta.url), 'utf8')),

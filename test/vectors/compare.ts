@@ -3,8 +3,8 @@
  * of nested objects must agree both ways. Only the spelling of integers is free, since vectors write large ones as text.
  */
 
-import { toHex } from '../../lib/bytes.js';
-import { stringifyExact } from '../../lib/json.js';
+import { toHex } from '../../src/lib/bytes.js';
+import { stringifyExact } from '../../src/lib/json.js';
 
 /** What a family of vectors computes for one: a value as a whole, or members by name, computed when asked for. */
 export interface Computed {

@@ -1,20 +1,20 @@
 /** Vectors about bytes and JSON of transactions, blocks and smaller structures, and their hashes (chain.md §1, §3). */
 
-import { type AssetValues, withFixedHash } from '../../chain/assets.js';
-import { BincodeWriter } from '../../chain/bincode.js';
-import * as codec from '../../chain/codec.js';
-import { BLOCK_HASH_LENGTH, BLOCK_PREFIX } from '../../chain/constants.js';
-import { transactionToCreateJson } from '../../chain/create-transaction.js';
-import { blockHash, headerHash, merkleRoot, transactionHash, txsHash } from '../../chain/hash.js';
-import * as json from '../../chain/json.js';
-import * as read from '../../chain/json-read.js';
-import { interpret } from '../../chain/script/interpreter.js';
-import { assetSignable, outputsPreimage, signableOf, txInsAddress, txInsPreimage } from '../../chain/signable.js';
-import { isCoinbase, isCreate, isP2sh, totalSize } from '../../chain/transaction.js';
-import type { BlockHeader, StackEntry, Transaction } from '../../chain/types.js';
-import { createIsValid } from '../../chain/validation.js';
-import { sign, verifySignature } from '../../crypto/ed25519.js';
-import { parseExactJson, stringifyExact } from '../../lib/json.js';
+import { type AssetValues, withFixedHash } from '../../src/chain/assets.js';
+import { BincodeWriter } from '../../src/chain/bincode.js';
+import * as codec from '../../src/chain/codec.js';
+import { BLOCK_HASH_LENGTH, BLOCK_PREFIX } from '../../src/chain/constants.js';
+import { transactionToCreateJson } from '../../src/chain/create-transaction.js';
+import { blockHash, headerHash, merkleRoot, transactionHash, txsHash } from '../../src/chain/hash.js';
+import * as json from '../../src/chain/json.js';
+import * as read from '../../src/chain/json-read.js';
+import { interpret } from '../../src/chain/script/interpreter.js';
+import { assetSignable, outputsPreimage, signableOf, txInsAddress, txInsPreimage } from '../../src/chain/signable.js';
+import { isCoinbase, isCreate, isP2sh, totalSize } from '../../src/chain/transaction.js';
+import type { BlockHeader, StackEntry, Transaction } from '../../src/chain/types.js';
+import { createIsValid } from '../../src/chain/validation.js';
+import { sign, verifySignature } from '../../src/crypto/ed25519.js';
+import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
 import { type Computed, isRecord } from './compare.js';
 import {
   arrayOf,

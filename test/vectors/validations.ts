@@ -1,7 +1,7 @@
 /** Vectors about validity (chain.md §5.5 to §5.7): whole transactions made with a key of our own, and single rules. */
 
-import { addressOf, hasValidAddressLength } from '../../chain/address.js';
-import { AssetSum, itemAsset, tokenAsset } from '../../chain/assets.js';
+import { addressOf, hasValidAddressLength } from '../../src/chain/address.js';
+import { AssetSum, itemAsset, tokenAsset } from '../../src/chain/assets.js';
 import {
   assemble,
   createItemTransaction,
@@ -9,13 +9,13 @@ import {
   signInputs,
   txOut,
   unsignedInput,
-} from '../../chain/builders.js';
-import { MAX_METADATA_BYTES } from '../../chain/constants.js';
-import { parseAssetValues, parseTxOut } from '../../chain/json-read.js';
-import { isCreate, outPointKey } from '../../chain/transaction.js';
-import type { Asset, Transaction, TxIn, TxOut } from '../../chain/types.js';
-import { createIsValid, outputsMessage, transactionIsValid, type Verdict } from '../../chain/validation.js';
-import { keyPairFromSeed, SEED_LENGTH } from '../../crypto/ed25519.js';
+} from '../../src/chain/builders.js';
+import { MAX_METADATA_BYTES } from '../../src/chain/constants.js';
+import { parseAssetValues, parseTxOut } from '../../src/chain/json-read.js';
+import { isCreate, outPointKey } from '../../src/chain/transaction.js';
+import type { Asset, Transaction, TxIn, TxOut } from '../../src/chain/types.js';
+import { createIsValid, outputsMessage, transactionIsValid, type Verdict } from '../../src/chain/validation.js';
+import { keyPairFromSeed, SEED_LENGTH } from '../../src/crypto/ed25519.js';
 import { type Computed, isRecord } from './compare.js';
 import {
   arrayOf,

@@ -1,13 +1,13 @@
 /** Vectors about scripts: single opcodes, whole scripts, limits, bytes (chain.md §1.5, §5). */
 
-import { p2shAddress } from '../../chain/address.js';
-import { decodeScript, encodeScript } from '../../chain/codec.js';
-import { entryView } from '../../chain/json.js';
-import { executeOp, interpret } from '../../chain/script/interpreter.js';
-import { Machine } from '../../chain/script/machine.js';
-import { OPCODES, opcodeIndex } from '../../chain/script/opcodes.js';
-import type { Script, StackEntry } from '../../chain/types.js';
-import { toHex } from '../../lib/bytes.js';
+import { p2shAddress } from '../../src/chain/address.js';
+import { decodeScript, encodeScript } from '../../src/chain/codec.js';
+import { entryView } from '../../src/chain/json.js';
+import { executeOp, interpret } from '../../src/chain/script/interpreter.js';
+import { Machine } from '../../src/chain/script/machine.js';
+import { OPCODES, opcodeIndex } from '../../src/chain/script/opcodes.js';
+import type { Script, StackEntry } from '../../src/chain/types.js';
+import { toHex } from '../../src/lib/bytes.js';
 import { type Computed, isRecord } from './compare.js';
 import { exact, has, hexOf, type Inputs, integerOf, scriptOf, textOf, UnknownShapeError } from './inputs.js';
 

@@ -1,9 +1,9 @@
 /** Vectors about what signatures cover (chain.md §4.1 to §4.3), with the signatures where a key is given. */
 
-import { outPointJson } from '../../chain/json.js';
-import { parseAsset, parseOutPoint } from '../../chain/json-read.js';
-import { assetSignable, legacyOutPointSignable, outputsPreimage, signableOf } from '../../chain/signable.js';
-import { sign, verifySignature } from '../../crypto/ed25519.js';
+import { outPointJson } from '../../src/chain/json.js';
+import { parseAsset, parseOutPoint } from '../../src/chain/json-read.js';
+import { assetSignable, legacyOutPointSignable, outputsPreimage, signableOf } from '../../src/chain/signable.js';
+import { sign, verifySignature } from '../../src/crypto/ed25519.js';
 import type { Computed } from './compare.js';
 import { exact, has, hexOf, type Inputs, keyOf, outputsOf, UnknownShapeError, versionOf } from './inputs.js';
 

@@ -1,11 +1,11 @@
-/** The command `vectors FILE`: runs golden vectors against the chain's code and says which of them fail. */
+/** `npm run vectors -- FILE`: runs golden vectors against the code of the chain and says which of them fail. */
 
 import { readFileSync } from 'node:fs';
-import { errorMessage } from '../lib/errors.js';
-import { parseExactJson } from '../lib/json.js';
-import { readVectors, runVectors, type Vector } from './vectors/run.js';
+import { errorMessage } from '../../src/lib/errors.js';
+import { parseExactJson } from '../../src/lib/json.js';
+import { readVectors, runVectors, type Vector } from './run.js';
 
-const USAGE = 'usage: tessera vectors FILE';
+const USAGE = 'usage: npm run vectors -- FILE';
 
 /**
  * Runs the vectors of one file. The last line on stdout is always the count, also for a file that cannot be read, which

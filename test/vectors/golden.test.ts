@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { readVectors, runVector, runVectors, type Vector } from '../../src/cli/vectors/run.js';
 import { parseExactJson } from '../../src/lib/json.js';
+import { readVectors, runVector, runVectors, type Vector } from './run.js';
 
 const file = new URL('../fixtures/chain-vectors.json', import.meta.url);
 const vectors = readVectors(parseExactJson(readFileSync(file, 'utf8')));

@@ -1,8 +1,8 @@
 /** Vectors about token amounts and about the constants of the chain (chain.md §1.3, §8). */
 
-import { saturatingAdd, saturatingDiv, saturatingMul, saturatingSub } from '../../chain/assets.js';
-import * as constants from '../../chain/constants.js';
-import { parseExactJson, stringifyExact } from '../../lib/json.js';
+import { saturatingAdd, saturatingDiv, saturatingMul, saturatingSub } from '../../src/chain/assets.js';
+import * as constants from '../../src/chain/constants.js';
+import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
 import { type Computed, isRecord } from './compare.js';
 import { arrayOf, has, type Inputs, integerOf, textOf, UnknownShapeError } from './inputs.js';
 

@@ -3,13 +3,13 @@
  * into the structures of the chain. What is not understood throws, and the vector fails.
  */
 
-import { addressVersionOf } from '../../chain/address.js';
-import { parseOutPoint, parseScript, parseTransaction, parseTxOut } from '../../chain/json-read.js';
-import { pay2pkhScript } from '../../chain/script/builders.js';
-import type { AddressVersion, Script, Transaction, TxIn, TxOut } from '../../chain/types.js';
-import { type KeyPair, parseSecretKey } from '../../crypto/ed25519.js';
-import { fromHex } from '../../lib/bytes.js';
-import { parseExactJson } from '../../lib/json.js';
+import { addressVersionOf } from '../../src/chain/address.js';
+import { parseOutPoint, parseScript, parseTransaction, parseTxOut } from '../../src/chain/json-read.js';
+import { pay2pkhScript } from '../../src/chain/script/builders.js';
+import type { AddressVersion, Script, Transaction, TxIn, TxOut } from '../../src/chain/types.js';
+import { type KeyPair, parseSecretKey } from '../../src/crypto/ed25519.js';
+import { fromHex } from '../../src/lib/bytes.js';
+import { parseExactJson } from '../../src/lib/json.js';
 import { isRecord } from './compare.js';
 
 export type Inputs = Readonly<Record<string, unknown>>;
