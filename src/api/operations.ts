@@ -1,14 +1,14 @@
 /** Every operation of a node: what routes, documents, client and tests are made from. */
 
 import type { NodeRole } from '../lib/roles.js';
-import { commonOperations } from './common/operations.js';
-import { envelopeOperations } from './envelope/operations.js';
-import { eventOperations } from './events/operations.js';
-import { mempoolOperations } from './mempool/operations.js';
-import { minerOperations, walletOperations } from './miner/operations.js';
 import type { Operation } from './operation.js';
-import { storageOperations } from './storage/operations.js';
-import { toolingOperations, userOperations } from './user/operations.js';
+import { commonOperations } from './routes/common/operations.js';
+import { envelopeOperations } from './routes/envelope/operations.js';
+import { eventOperations } from './routes/events/operations.js';
+import { mempoolOperations } from './routes/mempool/operations.js';
+import { storageOperations } from './routes/storage/operations.js';
+import { toolingOperations, userOperations } from './routes/user/operations.js';
+import { minerOperations, walletOperations } from './routes/wallet/operations.js';
 
 export const OPERATIONS = [
   ...commonOperations,

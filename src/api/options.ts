@@ -9,9 +9,9 @@ import type { MinerService } from '../miner/service.js';
 import type { StorageService } from '../storage/service.js';
 import type { UserService } from '../user/service.js';
 import type { WalletService } from '../wallet/service.js';
-import type { ApiKeyGate } from './api-key.js';
-import type { EventHub } from './events/event-hub.js';
-import type { LineSink, RequestObserver } from './request-log.js';
+import type { ApiKeyGate } from './http/api-key.js';
+import type { LineSink, RequestObserver } from './http/request-log.js';
+import type { EventHub } from './routes/events/event-hub.js';
 
 /** A key for protected routes: itself, or its SHA-256 in hex. */
 export interface ApiKeyOptions {

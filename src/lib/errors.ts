@@ -1,6 +1,6 @@
 /**
  * The error of this project: a code from one catalogue, a sentence for people, and optional details for programs.
- * Domain code throws these; only `api/problem.ts` knows which HTTP status a code has.
+ * Domain code throws these; only `api/http/problem.ts` knows which HTTP status a code has.
  */
 
 /** Every code that may leave the node, with its meaning. Lower snake case (decision H2). */

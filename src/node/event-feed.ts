@@ -1,7 +1,7 @@
 /** What a node tells over its event stream: the signals of its services, as events. */
 
-import type { EventHub } from '../api/events/event-hub.js';
-import type { BalanceEvent, BlockEvent, PaymentEvent, TransactionEvent } from '../api/events/operations.js';
+import type { EventHub } from '../api/routes/events/event-hub.js';
+import type { BalanceEvent, BlockEvent, PaymentEvent, TransactionEvent } from '../api/routes/events/operations.js';
 import type { FundTotals } from '../wallet/coins/fund-book.js';
 import type { Wallet } from '../wallet/wallet.js';
 import type { RoleServices } from './role.js';

@@ -6,11 +6,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { type ApiKeyGate, createApiKeyGate, loadOrCreateApiKey } from '../api/api-key.js';
 import { createApi } from '../api/app.js';
-import { createEventHub, type EventHub } from '../api/events/event-hub.js';
+import { type ApiKeyGate, createApiKeyGate, loadOrCreateApiKey } from '../api/http/api-key.js';
 import { OPERATIONS } from '../api/operations.js';
 import type { NodePeer } from '../api/options.js';
+import { createEventHub, type EventHub } from '../api/routes/events/event-hub.js';
 import { type Genesis, parseGenesis } from '../chain/genesis.js';
 import type { Config } from '../config/schema.js';
 import { type DataDir, openDataDir } from '../db/data-dir.js';

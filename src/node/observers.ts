@@ -1,6 +1,6 @@
 /** Where the metrics meet what they measure: the observers that services take, over the catalogue. No service knows a metric. */
 
-import type { RequestObserver } from '../api/request-log.js';
+import type { RequestObserver } from '../api/http/request-log.js';
 import type { KvObserver } from '../db/observed-kv.js';
 import type { JournalObserver } from '../journal/local-journal.js';
 import type { Clock } from '../lib/clock.js';

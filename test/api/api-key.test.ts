@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createApiKeyGate, isLoopback, loadOrCreateApiKey } from '../../src/api/api-key.js';
+import { createApiKeyGate, isLoopback, loadOrCreateApiKey } from '../../src/api/http/api-key.js';
 import { OPERATIONS } from '../../src/api/operations.js';
 import { isTesseraError } from '../../src/lib/errors.js';
 import { systemRandom } from '../../src/lib/random.js';

@@ -3,10 +3,10 @@
 import { EventEmitter, once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { limitConnections } from '../../src/api/connections.js';
+import { limitConnections } from '../../src/api/http/connections.js';
+import { createOverloadGuard } from '../../src/api/http/overload.js';
+import { createRequestLog } from '../../src/api/http/request-log.js';
 import { operationsOf } from '../../src/api/operations.js';
-import { createOverloadGuard } from '../../src/api/overload.js';
-import { createRequestLog } from '../../src/api/request-log.js';
 import type { Logger } from '../../src/lib/logger.js';
 import type { NodeRole } from '../../src/lib/roles.js';
 import { createManualClock } from '../support/manual-clock.js';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createEventHub, type EventHub } from '../../src/api/events/event-hub.js';
+import { createEventHub, type EventHub } from '../../src/api/routes/events/event-hub.js';
 import { createEventParser, type ReceivedEvent, readEvents } from '../../src/cli/event-source.js';
 import type { NodeRole } from '../../src/lib/roles.js';
 import { createManualClock } from '../support/manual-clock.js';

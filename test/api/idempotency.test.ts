@@ -1,7 +1,7 @@
 /** Answers by x-cache-id (decision E3). */
 
 import { describe, expect, it } from 'vitest';
-import { createIdempotencyCache } from '../../src/api/envelope/idempotency.js';
+import { createIdempotencyCache } from '../../src/api/routes/envelope/idempotency.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 import { TesseraError } from '../../src/lib/errors.js';
 import { createManualClock } from '../support/manual-clock.js';

@@ -3,9 +3,9 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { errorStatusesOf } from '../../src/api/http/problem.js';
 import type { Operation } from '../../src/api/operation.js';
 import { OPERATIONS } from '../../src/api/operations.js';
-import { errorStatusesOf } from '../../src/api/problem.js';
 import type { NodeRole } from '../../src/lib/roles.js';
 
 const ROLES: readonly NodeRole[] = ['mempool', 'storage', 'miner', 'user'];

@@ -1,10 +1,10 @@
 /** Every operation with every status that the contract names for it (Endpoints and Errors of the contract). */
 
 import { describe, expect, it } from 'vitest';
+import { errorStatusesOf } from '../../src/api/http/problem.js';
+import { createChecker } from '../../src/api/http/validator.js';
 import { OPERATIONS } from '../../src/api/operations.js';
 import type { ApiModules } from '../../src/api/options.js';
-import { errorStatusesOf } from '../../src/api/problem.js';
-import { createChecker } from '../../src/api/validator.js';
 import { type ErrorCode, TesseraError } from '../../src/lib/errors.js';
 import type { NodeRole } from '../../src/lib/roles.js';
 import { API_KEY, openApp, type Request, send } from './support/app.js';

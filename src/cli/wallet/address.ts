@@ -1,6 +1,6 @@
 /** `tessera wallet address`: a new address to be paid at. */
 
-import { createWalletAddress } from '../../api/miner/operations.js';
+import { createWalletAddress } from '../../api/routes/wallet/operations.js';
 import { stringifyExact } from '../../lib/json.js';
 import type { Command } from '../command.js';
 import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS } from './connection.js';

@@ -1,7 +1,7 @@
 /** `tessera wallet balance`: what the wallet holds, in display and raw units. */
 
-import { getWallet } from '../../api/miner/operations.js';
 import type { Result } from '../../api/operation.js';
+import { getWallet } from '../../api/routes/wallet/operations.js';
 import { systemClock } from '../../lib/clock.js';
 import { stringifyExact } from '../../lib/json.js';
 import type { Command } from '../command.js';

@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { exportKeypairs } from '../../api/miner/operations.js';
+import { exportKeypairs } from '../../api/routes/wallet/operations.js';
 import { systemClock } from '../../lib/clock.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';

@@ -1,8 +1,8 @@
 /** `tessera wallet history`: own payments and what became of them. */
 
-import { getWalletHistory } from '../../api/miner/operations.js';
 import type { Result } from '../../api/operation.js';
-import { MAX_HISTORY } from '../../api/schemas/wallet.js';
+import { getWalletHistory } from '../../api/routes/wallet/operations.js';
+import { MAX_HISTORY } from '../../api/routes/wallet/schemas.js';
 import { systemClock } from '../../lib/clock.js';
 import { stringifyExact } from '../../lib/json.js';
 import { type Command, integerFlag } from '../command.js';

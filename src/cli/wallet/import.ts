@@ -2,9 +2,9 @@
 
 import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
-import { importKeypairs } from '../../api/miner/operations.js';
+import { importKeypairs } from '../../api/routes/wallet/operations.js';
+import type { Keypair } from '../../api/routes/wallet/schemas.js';
 import { DEFAULT_BATCH } from '../../api/schemas/scalars.js';
-import type { Keypair } from '../../api/schemas/wallet.js';
 import { addressVersionOf } from '../../chain/address.js';
 import type { NodeClient } from '../../client/client.js';
 import { fromHex, isHex } from '../../lib/bytes.js';

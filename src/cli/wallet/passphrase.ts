@@ -1,6 +1,6 @@
 /** `tessera wallet passphrase`: seals the wallet under another passphrase. */
 
-import { changePassphrase } from '../../api/miner/operations.js';
+import { changePassphrase } from '../../api/routes/wallet/operations.js';
 import { NoAnswer } from '../../client/client.js';
 import { systemClock } from '../../lib/clock.js';
 import { type Command, ExitError, UsageError } from '../command.js';

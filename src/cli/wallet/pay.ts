@@ -1,7 +1,7 @@
 /** `tessera wallet pay`: one payment, after a question; with --wait until its block has confirmed it. */
 
-import { createPayment, getWallet, getWalletHistory } from '../../api/miner/operations.js';
 import type { Result } from '../../api/operation.js';
+import { createPayment, getWallet, getWalletHistory } from '../../api/routes/wallet/operations.js';
 import { hasValidAddressLength } from '../../chain/address.js';
 import { NoAnswer, type NodeClient } from '../../client/client.js';
 import { systemClock } from '../../lib/clock.js';

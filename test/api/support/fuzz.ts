@@ -5,13 +5,13 @@
 
 import fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
-import { ErrorEnvelope } from '../../../src/api/envelope/operations.js';
+import { errorStatusesOf } from '../../../src/api/http/problem.js';
+import { createChecker } from '../../../src/api/http/validator.js';
 import { membersOf, type Operation } from '../../../src/api/operation.js';
 import { OPERATIONS, operationsOf } from '../../../src/api/operations.js';
 import type { ApiModules } from '../../../src/api/options.js';
-import { errorStatusesOf } from '../../../src/api/problem.js';
+import { ErrorEnvelope } from '../../../src/api/routes/envelope/operations.js';
 import { ApiProblem } from '../../../src/api/schemas/problem.js';
-import { createChecker } from '../../../src/api/validator.js';
 import { ERROR_CODES, type ErrorCode, TesseraError } from '../../../src/lib/errors.js';
 import { parseExactJson, stringifyExact } from '../../../src/lib/json.js';
 import type { NodeRole } from '../../../src/lib/roles.js';

@@ -1,0 +1,60 @@
+/** Bodies in and out: exact JSON both ways (decision B2), and an empty body where none is needed. */
+
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { TesseraError } from '../../lib/errors.js';
+import { parseExactJson } from '../../lib/json.js';
+
+export const JSON_MEDIA_TYPE = 'application/json; charset=utf-8';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The bytes of the body, on envelope routes: what makes two requests the same. */
+    rawBody: Buffer | null;
+  }
+}
+
+/**
+ * Takes `application/json` bodies only and parses them exactly. An empty one is no body, whatever its content type says:
+ * existing clients send that with GET and POST alike. White space is no body either on envelope routes that take none
+ * (reference, §2.0). With `keepRaw` the bytes stay at `request.rawBody`.
+ */
+export function addJsonBodyParser(app: FastifyInstance, keepRaw = false): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    // An unknown route answers 404 or 405, not what its body would deserve.
+    const bytes = body as Buffer;
+    if (bytes.length === 0 || request.is404 || (takesNoBody(request) && isBlank(bytes))) {
+      done(null, undefined);
+      return;
+    }
+    if (keepRaw) request.rawBody = bytes;
+    try {
+      checkCoding(request.headers);
+      done(null, parseExactJson(bytes));
+    } catch (error) {
+      done(error as Error, undefined);
+    }
+  });
+}
+
+function takesNoBody({ routeOptions }: FastifyRequest): boolean {
+  const { operation } = routeOptions.config;
+  return operation?.family === 'envelope' && operation.body === undefined;
+}
+
+/** Only what JSON calls white space: space, tab, line feed, carriage return. */
+function isBlank(bytes: Buffer): boolean {
+  return bytes.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d);
+}
+
+/** Throws `unsupported_media_type` for a body that is compressed, or in other characters than UTF-8. */
+function checkCoding(headers: FastifyRequest['headers']): void {
+  const encoding = headers['content-encoding'] ?? '';
+  if (!/^(identity)?$/i.test(encoding.trim())) {
+    throw new TesseraError('unsupported_media_type', 'Send the body without a Content-Encoding.');
+  }
+  const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(headers['content-type'] ?? '')?.[1];
+  if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
+    throw new TesseraError('unsupported_media_type', 'Send the body as application/json in UTF-8.');
+  }
+}

@@ -1,0 +1,51 @@
+/** What is not served: unknown routes (404) and known ones asked with another method (405, with `Allow`). */
+
+import { TesseraError } from '../../lib/errors.js';
+import type { Operation } from '../operation.js';
+
+/** True for the paths whose errors are problem documents; errors at all other paths are envelopes (decisions H1, E7). */
+export function isProblemPath(path: string): boolean {
+  return path === '/v1' || path.startsWith('/v1/') || path === '/livez' || path === '/readyz';
+}
+
+interface KnownPath {
+  readonly pattern: RegExp;
+  readonly methods: readonly string[];
+  readonly roles: readonly string[];
+}
+
+/** Gives the error for a method and path that no route has taken. `known` holds the operations of all roles. */
+export function createNotFound(
+  mounted: readonly Operation[],
+  known: readonly Operation[],
+): (method: string, path: string) => TesseraError {
+  const here = mounted.map(pathOf);
+  const elsewhere = known.map(pathOf);
+  return (method, path) => {
+    const allowed = new Set(here.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods));
+    if (allowed.size > 0) {
+      const allow = [...allowed].join(', ');
+      return new TesseraError('method_not_allowed', `This route takes ${allow}, not ${method}.`, {
+        details: { allow },
+      });
+    }
+    const other = elsewhere.find(({ pattern, methods }) => pattern.test(path) && methods.includes(method));
+    if (other !== undefined) {
+      return new TesseraError(
+        'not_found',
+        `This node does not serve the route; ${other.roles.join(' and ')} nodes do.`,
+      );
+    }
+    return new TesseraError('not_found', 'There is no such route. GET /v1/openapi.json describes those of this node.');
+  };
+}
+
+function pathOf({ path, method, aliases = [], roles }: Operation): KnownPath {
+  const source = path.replaceAll(/[.*+?^$()|[\]\\]/g, '\\$&').replaceAll(/\{\w+\}/g, '[^/]+');
+  const methods = [method, ...aliases];
+  return {
+    pattern: new RegExp(`^${source}$`),
+    methods: methods.includes('GET') ? [...methods, 'HEAD'] : methods,
+    roles,
+  };
+}

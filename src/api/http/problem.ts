@@ -1,0 +1,184 @@
+/**
+ * From errors to answers: the status of every error code, the problem document of RFC 9457, and what each of Fastify's own
+ * errors means. This is the only file that knows which status a code has (decisions H1, H2).
+ */
+
+import { STATUS_CODES } from 'node:http';
+import { ERROR_CODES, type ErrorCode, TesseraError } from '../../lib/errors.js';
+import type { Operation } from '../operation.js';
+import type { ApiProblem } from '../schemas/problem.js';
+
+export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
+
+/** The codes that may leave the node. What has none happened inside and is for the log: clients get `internal_error`. */
+const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
+  invalid_request: 400,
+  malformed_json: 400,
+  malformed_transaction: 400,
+  malformed_key_pair: 400,
+  invalid_socket_address: 400,
+  blank_passphrase: 400,
+  no_addresses: 400,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  idempotency_conflict: 400,
+  missing_api_key: 401,
+  invalid_api_key: 401,
+  wrong_passphrase: 401,
+  rate_limited: 429,
+  not_found: 404,
+  method_not_allowed: 405,
+  entry_not_found: 404,
+  block_not_found: 404,
+  no_blocks: 404,
+  item_not_found: 404,
+  // The contract answers what the rules of the chain refuse with 500 (Errors, table).
+  transaction_rejected: 500,
+  double_spend: 500,
+  unknown_input: 500,
+  invalid_signature: 500,
+  mempool_full: 500,
+  insufficient_funds: 422,
+  payment_refused: 422,
+  mempool_unreachable: 500,
+  storage_unreachable: 500,
+  peer_unreachable: 500,
+  no_wallet: 500,
+  wallet_unreadable: 500,
+  wallet_write_failed: 500,
+  refresh_failed: 500,
+  not_mining: 500,
+  cannot_pay: 500,
+  overloaded: 503,
+  shutting_down: 503,
+  internal_error: 500,
+  aborted: 503,
+};
+
+/** Where the contract gives a code another status on one operation. */
+const STATUS_ON_OPERATION: Readonly<Record<string, Partial<Record<ErrorCode, number>>>> = {
+  // PUT /v1/wallet/passphrase knows 204, 400 and 500 only (decision V26).
+  changePassphrase: { wrong_passphrase: 500 },
+  // POST /v1/items knows no 422: what cannot be constructed is a bad request.
+  createItem: { payment_refused: 400 },
+};
+
+/** What each of Fastify's errors is in our catalogue; the rest goes by its status. */
+const FASTIFY_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', 'Send the body as application/json.'],
+  FST_ERR_CTP_EMPTY_TYPE: ['unsupported_media_type', 'Send the body as application/json.'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
+    'invalid_request',
+    'The body does not have the length that Content-Length says.',
+  ],
+  FST_ERR_BAD_URL: ['invalid_request', 'The path is not properly percent-encoded.'],
+  FST_ERR_MAX_PARAM_LENGTH: ['invalid_request', 'A part of the path is too long.'],
+};
+
+/** The HTTP status of a code, on one operation where that matters. */
+export function statusOf(code: ErrorCode, operationId?: string): number {
+  return (operationId === undefined ? undefined : STATUS_ON_OPERATION[operationId]?.[code]) ?? STATUS[code] ?? 500;
+}
+
+/** Anything thrown, as an error that may leave the node. `bodyLimit`, in bytes, is what a body that is too large has passed. */
+export function publicError(error: unknown, bodyLimit?: number): TesseraError {
+  if (error instanceof TesseraError) {
+    return STATUS[error.code] === undefined || error.code === 'internal_error' ? hiddenError(error) : error;
+  }
+  if (!(error instanceof Error)) return hiddenError(error);
+  const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
+  const known = typeof code === 'string' ? FASTIFY_ERRORS[code] : undefined;
+  if (known !== undefined) return new TesseraError(known[0], known[1], { cause: error });
+  if (statusCode === 413) return new TesseraError('payload_too_large', tooLarge(bodyLimit), { cause: error });
+  if (statusCode === 429) return new TesseraError('rate_limited', error.message, { cause: error });
+  if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
+    return new TesseraError('invalid_request', 'The request could not be read.', { cause: error });
+  }
+  return hiddenError(error);
+}
+
+function tooLarge(bodyLimit: number | undefined): string {
+  if (bodyLimit === undefined) return 'The body is too large.';
+  return `The body must have at most ${bodyLimit} bytes (api.limits.body_bytes).`;
+}
+
+function hiddenError(cause: unknown): TesseraError {
+  return new TesseraError(
+    'internal_error',
+    `${ERROR_CODES.internal_error} Its log has the cause under the request id.`,
+    {
+      cause,
+    },
+  );
+}
+
+/** The problem document of an error. */
+export function problemOf(error: TesseraError, operationId?: string): ApiProblem {
+  const status = statusOf(error.code, operationId);
+  return {
+    type: 'about:blank',
+    title: STATUS_CODES[status] ?? 'Error',
+    status,
+    detail: error.message,
+    code: error.code,
+  };
+}
+
+/** Headers that go with an error. */
+export function problemHeaders(error: TesseraError): Readonly<Record<string, string>> {
+  switch (error.code) {
+    case 'missing_api_key':
+    case 'invalid_api_key':
+      return { 'www-authenticate': 'ApiKey header="x-api-key"' };
+    case 'overloaded':
+    case 'shutting_down':
+      return { 'retry-after': '1' };
+    case 'method_not_allowed':
+      return { allow: String(error.details.allow ?? '') };
+    default:
+      return {};
+  }
+}
+
+/** Codes that any operation may answer, whatever it does: rate, overload, stop, and faults of the node. */
+const GENERAL: readonly ErrorCode[] = ['rate_limited', 'overloaded', 'shutting_down', 'internal_error'];
+
+/** Every code that an operation may answer. */
+export function errorsOf(operation: Operation): readonly ErrorCode[] {
+  const codes = new Set<ErrorCode>(operation.errors);
+  if (operation.params ?? operation.query ?? operation.body) codes.add('invalid_request');
+  if (operation.method !== 'GET' || operation.aliases?.includes('POST')) {
+    codes.add('malformed_json').add('invalid_request').add('payload_too_large').add('unsupported_media_type');
+  }
+  if (operation.apiKey) codes.add('missing_api_key').add('invalid_api_key');
+  for (const code of GENERAL) codes.add(code);
+  return [...codes];
+}
+
+/** Error statuses of an operation, each with its codes, in order. */
+export function errorStatusesOf(operation: Operation): ReadonlyMap<number, readonly ErrorCode[]> {
+  const byStatus = new Map<number, ErrorCode[]>();
+  for (const code of errorsOf(operation)) {
+    const status = operation.family === 'envelope' ? envelopeStatusOf(code) : statusOf(code, operation.id);
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  return new Map([...byStatus].sort(([a], [b]) => a - b));
+}
+
+/** Codes of the envelope family that are faults of the node and not of the request; the rest is 400 (decision E7). */
+const ENVELOPE_FAULTS: ReadonlySet<ErrorCode> = new Set([
+  'mempool_unreachable',
+  'storage_unreachable',
+  'mempool_full',
+  'internal_error',
+]);
+const ENVELOPE_KEPT: ReadonlySet<number> = new Set([404, 405, 413, 415, 429, 503]);
+const ENVELOPE_NOT_FOUND: ReadonlySet<ErrorCode> = new Set(['entry_not_found', 'block_not_found', 'no_blocks']);
+
+/** The HTTP status of a code on an envelope route: client errors are 400, also what the rules refuse. */
+export function envelopeStatusOf(code: ErrorCode): number {
+  if (ENVELOPE_FAULTS.has(code)) return 500;
+  if (ENVELOPE_NOT_FOUND.has(code)) return 400;
+  const status = statusOf(code);
+  return ENVELOPE_KEPT.has(status) ? status : 400;
+}

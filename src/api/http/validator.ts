@@ -1,0 +1,203 @@
+/**
+ * Checks requests against the schemas of their operation. Two Ajv instances: values of paths and queries are texts, so one
+ * may be made a list or a boolean; bodies are never coerced. Integers of 64 bits are a keyword of ours, because Ajv knows
+ * no bigints. The published schemas stay plain: what the validators need differently is rewritten here.
+ */
+
+import type { TSchema } from '@sinclair/typebox';
+import { Ajv2020 as Ajv, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import { TesseraError } from '../../lib/errors.js';
+import type { ApiLimits } from '../options.js';
+import { INT64_MAX, UINT64_MAX } from '../schemas/scalars.js';
+
+export type RequestPart = 'body' | 'query' | 'path';
+
+/** Gives the checked (and for texts: converted) value, or throws `invalid_request` with the place of the fault. */
+export type Validate = (value: unknown) => unknown;
+
+interface Int64Rule {
+  readonly minimum: bigint;
+  readonly maximum: bigint;
+  readonly nullable: boolean;
+}
+
+/** Words of a schema that say nothing about validity, and would only slow the compiler down. */
+const ANNOTATIONS = new Set(['$id', 'title', 'description', 'examples', 'discriminator', 'x-limit']);
+
+/** These are checked by `chain/create-transaction.ts`, which accepts every spelling and is much faster. */
+const CHECKED_ELSEWHERE = new Set(['CreateTransaction']);
+
+const DECIMAL = /^\d{1,20}$/;
+/** Characters of a place that an error repeats. */
+const MAX_PLACE = 200;
+
+export interface Validators {
+  compile(schema: TSchema, part: RequestPart): Validate;
+}
+
+export function createValidators(limits: Pick<ApiLimits, 'batch' | 'queryValues'>): Validators {
+  let bodies: Ajv | undefined;
+  let texts: Ajv | undefined;
+  const ajvOf = (part: RequestPart): Ajv => {
+    if (part === 'body') {
+      bodies ??= createAjv(false);
+      return bodies;
+    }
+    texts ??= createAjv(true);
+    return texts;
+  };
+  return {
+    compile(schema, part) {
+      // Compiled when the first request asks for it: all at once are a good part of the time that a node takes to start.
+      let check: ValidateFunction | undefined;
+      return (value) => {
+        check ??= ajvOf(part).compile(forValidation(schema, limits));
+        if (check(value)) return value;
+        throw new TesseraError('invalid_request', describe(check.errors?.[0], part));
+      };
+    },
+  };
+}
+
+/** A validator of values as they are: for answers in tests, and for the client. Returns the first fault, or undefined. */
+export function createChecker(schema: TSchema): (value: unknown) => string | undefined {
+  const check: ValidateFunction = createAjv(false).compile(rewrite(schema, {}, false));
+  return (value) => (check(value) ? undefined : describe(check.errors?.[0], 'body'));
+}
+
+function createAjv(texts: boolean): Ajv {
+  const ajv = new Ajv({
+    coerceTypes: texts ? 'array' : false,
+    strict: false,
+    validateFormats: false,
+    allErrors: false,
+    // Faults come with their schema, which may have words of its own for them.
+    verbose: true,
+  });
+  ajv.addKeyword({
+    keyword: 'int64',
+    schemaType: 'object',
+    modifying: texts,
+    errors: true,
+    compile: (rule: Int64Rule) => int64Keyword(rule, texts),
+  });
+  return ajv;
+}
+
+type KeywordContext = { parentData: Record<string | number, unknown>; parentDataProperty: string | number };
+type KeywordCheck = { (value: unknown, context?: KeywordContext): boolean; errors?: Partial<ErrorObject>[] };
+
+function int64Keyword(rule: Int64Rule, texts: boolean): KeywordCheck {
+  const check: KeywordCheck = (value, context) => {
+    const integer = texts && typeof value === 'string' ? integerOfText(value) : value;
+    const valid = integer === null ? rule.nullable && !texts : isInteger64(integer, rule);
+    if (valid && texts && context) context.parentData[context.parentDataProperty] = integer;
+    if (!valid) check.errors = [{ keyword: 'int64', message: int64Message(rule), params: {} }];
+    return valid;
+  };
+  return check;
+}
+
+function integerOfText(text: string): number | bigint | undefined {
+  if (!DECIMAL.test(text)) return undefined;
+  const number = Number(text);
+  return Number.isSafeInteger(number) ? number : BigInt(text);
+}
+
+function isInteger64(value: unknown, rule: Int64Rule): boolean {
+  if (typeof value === 'number') {
+    return Number.isSafeInteger(value) && value >= rule.minimum && value <= rule.maximum;
+  }
+  return typeof value === 'bigint' && value >= rule.minimum && value <= rule.maximum;
+}
+
+function int64Message({ minimum, maximum, nullable }: Int64Rule): string {
+  return `must be a whole number from ${minimum} to ${maximum}${nullable ? ' or null' : ''}`;
+}
+
+function forValidation(schema: TSchema, limits: Pick<ApiLimits, 'batch' | 'queryValues'>): object {
+  return rewrite(schema, { batch: limits.batch, query: limits.queryValues }, true);
+}
+
+type JsonSchema = { readonly [word: string]: unknown };
+
+/** A copy with our keyword for 64-bit integers and the configured bounds of lists. */
+function rewrite(schema: JsonSchema, limits: Readonly<Record<string, number>>, request: boolean): JsonSchema {
+  if (request && CHECKED_ELSEWHERE.has(String(schema.$id))) return {};
+  const { type } = schema;
+  const types = Array.isArray(type) ? type : [type];
+  if (types.includes('integer') && (schema.format === 'int64' || schema.format === 'uint64')) {
+    return {
+      int64: {
+        minimum: BigInt(Number(schema.minimum ?? -(2 ** 63))),
+        maximum: schema.format === 'uint64' || schema['x-range'] === 'uint64' ? UINT64_MAX : INT64_MAX,
+        nullable: types.includes('null'),
+      },
+    };
+  }
+  const copy: Record<string, unknown> = {};
+  for (const [word, value] of Object.entries(schema)) {
+    if (!ANNOTATIONS.has(word)) copy[word] = rewriteWord(word, value, limits, request);
+  }
+  const limit = limits[String(schema['x-limit'])];
+  if (limit !== undefined) copy[schema.type === 'object' ? 'maxProperties' : 'maxItems'] = limit;
+  return copy;
+}
+
+function rewriteWord(
+  word: string,
+  value: unknown,
+  limits: Readonly<Record<string, number>>,
+  request: boolean,
+): unknown {
+  if (Array.isArray(value)) {
+    return value.map((item) => (isSchema(item) ? rewrite(item, limits, request) : item));
+  }
+  if (!isSchema(value)) return value;
+  if (word !== 'properties') return rewrite(value, limits, request);
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, isSchema(member) ? rewrite(member, limits, request) : member]),
+  );
+}
+
+function isSchema(value: unknown): value is JsonSchema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A sentence about the first fault. It holds places and bounds, never values: a value may be a passphrase. */
+function describe(error: ErrorObject | undefined, part: RequestPart): string {
+  if (error === undefined) return 'The request does not have the right shape.';
+  const place = placeOf(part, error.instancePath).slice(0, MAX_PLACE);
+  if (error.keyword === 'required') return `${place}: ${String(error.params.missingProperty)} is required.`;
+  if (error.keyword === 'enum') {
+    return `${place} must be one of ${(error.params.allowedValues as unknown[]).join(', ')}.`;
+  }
+  return `${place} ${faultOf(error)}.`;
+}
+
+const EMPTY = new Set(['minItems', 'minLength', 'minProperties']);
+const TYPES: Readonly<Record<string, string>> = {
+  array: 'a list',
+  boolean: 'true or false',
+  integer: 'a whole number',
+  number: 'a number',
+  object: 'an object',
+  string: 'a string',
+};
+
+/** What a person reads; the words of Ajv are for those who know JSON Schema. */
+function faultOf({ keyword, params, parentSchema, message }: ErrorObject): string {
+  if (keyword === 'type') {
+    const types = [params.type as string | string[]].flat();
+    return `must be ${types.map((type) => TYPES[type] ?? type).join(' or ')}`;
+  }
+  if (EMPTY.has(keyword) && params.limit === 1) return 'must not be empty';
+  const own: unknown = parentSchema?.['x-fault'];
+  if (keyword === 'pattern' && typeof own === 'string') return own;
+  return message ?? 'is wrong';
+}
+
+function placeOf(part: RequestPart, pointer: string): string {
+  const steps = pointer.split('/').slice(1);
+  return steps.reduce((place, step) => (/^\d+$/.test(step) ? `${place}[${step}]` : `${place}.${step}`), `${part}`);
+}

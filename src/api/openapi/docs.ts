@@ -1,0 +1,44 @@
+/**
+ * The page at /v1/docs: Swagger UI with the document of this node. Everything comes from the node itself, so it works
+ * offline, and the page may load nothing from elsewhere.
+ */
+
+import swagger from '@fastify/swagger';
+import swaggerUi from '@fastify/swagger-ui';
+import type { FastifyPluginAsync } from 'fastify';
+import { stringifyExact } from '../../lib/json.js';
+import type { Router } from '../http/route.js';
+import type { Operation } from '../operation.js';
+import { getDocs } from '../routes/common/operations.js';
+import type { openApiDocument } from './document.js';
+
+export interface DocsRoutes {
+  readonly router: Router;
+  readonly describe: (operations: readonly Operation[]) => ReturnType<typeof openApiDocument>;
+}
+
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "img-src 'self' data:",
+  "object-src 'none'",
+  "script-src 'self'",
+  // Swagger UI sets style attributes on its own elements.
+  "style-src 'self' 'unsafe-inline'",
+].join('; ');
+
+export const docsPlugin: FastifyPluginAsync<DocsRoutes> = async (app, { router, describe }) => {
+  const { onRequest } = router.options(getDocs);
+  // Swagger UI reads it with JSON.parse, so its integers may as well be numbers here.
+  const document: unknown = JSON.parse(stringifyExact(describe(router.mounted)));
+  await app.register(swagger, { mode: 'static', specification: { document: document as never } });
+  await app.register(swaggerUi, {
+    routePrefix: getDocs.path,
+    staticCSP: CONTENT_SECURITY_POLICY,
+    uiConfig: { deepLinking: true, tryItOutEnabled: true, displayRequestDuration: true, validatorUrl: null },
+    theme: { title: 'Node REST API' },
+    uiHooks: { onRequest },
+  });
+};

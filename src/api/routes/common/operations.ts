@@ -1,0 +1,80 @@
+/** The operations that every node serves. */
+
+import { Type } from '@sinclair/typebox';
+import { NODE_ROLES } from '../../../lib/roles.js';
+import { defineOperation } from '../../operation.js';
+import { DebugData, HealthResponse } from './schemas.js';
+
+export const getDebug = defineOperation({
+  id: 'getDebug',
+  family: 'v1',
+  method: 'GET',
+  path: '/v1/debug',
+  roles: NODE_ROLES,
+  tag: 'Common',
+  summary: 'What this node is, what it serves and whom it is connected to',
+  success: { 200: { description: 'Facts about the node.', schema: DebugData } },
+  errors: [],
+});
+
+export const getOpenApi = defineOperation({
+  id: 'getOpenApi',
+  family: 'v1',
+  method: 'GET',
+  path: '/v1/openapi.json',
+  roles: NODE_ROLES,
+  tag: 'Common',
+  summary: 'The description of the routes that this node mounts',
+  success: {
+    200: {
+      description: 'An OpenAPI 3.1 document.',
+      schema: Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true }),
+      cacheable: true,
+    },
+  },
+  errors: [],
+});
+
+export const getDocs = defineOperation({
+  id: 'getDocs',
+  family: 'v1',
+  method: 'GET',
+  path: '/v1/docs',
+  roles: NODE_ROLES,
+  tag: 'Common',
+  summary: 'A page to read about the routes of this node and to try them',
+  success: {
+    200: { description: 'A web page that needs nothing from elsewhere.', schema: Type.String(), media: 'text/html' },
+  },
+  errors: [],
+});
+
+export const getLiveness = defineOperation({
+  id: 'getLiveness',
+  family: 'node',
+  method: 'GET',
+  path: '/livez',
+  roles: NODE_ROLES,
+  tag: 'Health',
+  summary: 'Whether the process answers',
+  success: { 200: { description: 'It does.', schema: HealthResponse } },
+  errors: [],
+});
+
+export const getReadiness = defineOperation({
+  id: 'getReadiness',
+  family: 'node',
+  method: 'GET',
+  path: '/readyz',
+  roles: NODE_ROLES,
+  tag: 'Health',
+  summary: 'Whether the node can do its work',
+  description: 'For load balancers: a node that answers 503 should get no traffic. The reasons are listed.',
+  success: {
+    200: { description: 'It can.', schema: HealthResponse },
+    503: { description: 'It cannot now; the body says why.', schema: HealthResponse },
+  },
+  errors: [],
+});
+
+export const commonOperations = [getDebug, getOpenApi, getDocs, getLiveness, getReadiness] as const;

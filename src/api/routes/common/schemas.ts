@@ -1,0 +1,51 @@
+/** What every node answers: facts about itself and its health. */
+
+import { type Static, Type } from '@sinclair/typebox';
+import { Enum, Int64, MapOf } from '../../schemas/scalars.js';
+
+export const PeerInfo = Type.Object(
+  {
+    address: Type.String({ description: 'Socket address, ip:port.', examples: ['127.0.0.1:12300'] }),
+    node_type: Enum(['Mempool', 'Storage'], { description: 'What the peer is.' }),
+  },
+  {
+    $id: 'PeerInfo',
+    description: 'A connected mempool or storage node.',
+    examples: [{ address: '127.0.0.1:12300', node_type: 'Mempool' }],
+  },
+);
+export type PeerInfo = Static<typeof PeerInfo>;
+
+export const DebugData = Type.Object(
+  {
+    node_api: Type.Array(Type.String(), { description: 'The /v1 paths mounted on this node.' }),
+    node_peers: Type.Array(PeerInfo, { description: 'Connected mempool and storage nodes.' }),
+    node_type: Type.String({
+      description: 'Type of this node: Mempool, Storage, Miner, User, or two with a slash between them.',
+      examples: ['Miner/User'],
+    }),
+    routes_pow: MapOf(Int64(), { description: 'Proof-of-work difficulty by route; empty when none is asked for.' }),
+  },
+  {
+    $id: 'DebugData',
+    description: 'What this node is and serves.',
+    examples: [
+      {
+        node_api: ['/v1/debug', '/v1/supply'],
+        node_peers: [{ address: '127.0.0.1:12330', node_type: 'Storage' }],
+        node_type: 'Mempool',
+        routes_pow: {},
+      },
+    ],
+  },
+);
+export type DebugData = Static<typeof DebugData>;
+
+export const HealthResponse = Type.Object(
+  {
+    status: Enum(['ok', 'unavailable']),
+    reasons: Type.Array(Type.String(), { description: 'Why the node is not ready; empty when it is.' }),
+  },
+  { $id: 'HealthResponse', description: 'Health of the node.', examples: [{ status: 'ok', reasons: [] }] },
+);
+export type HealthResponse = Static<typeof HealthResponse>;

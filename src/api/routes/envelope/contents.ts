@@ -1,0 +1,136 @@
+/** Contents of envelope answers: one form that holds what the contract names and what the existing clients read. */
+
+import { encodeTransaction } from '../../../chain/codec.js';
+import { assetView } from '../../../chain/json.js';
+import type { Asset } from '../../../chain/types.js';
+import { toHex } from '../../../lib/bytes.js';
+import { parseExactJson } from '../../../lib/json.js';
+import type { Balances, CreatedItem, Holding, SubmittedTransaction } from '../../../mempool/service.js';
+import type { LatestBlock, StoredEntry } from '../../../storage/service.js';
+import { balanceView } from '../views.js';
+
+/** `transaction` first, the hashes as the last keys: clients take the last one (C5). */
+export function createdTransactions(submitted: readonly SubmittedTransaction[]): ReadonlyMap<string, unknown> {
+  const summaries = submitted.map(({ hash, transaction }) => ({
+    tx_hash: hash,
+    hex: toHex(encodeTransaction(transaction)),
+  }));
+  const content = new Map<string, unknown>([['transaction', summaries[0]]]);
+  if (summaries.length > 1) content.set('transactions', summaries);
+  for (const { hash, transaction } of submitted) {
+    const [first] = transaction.outputs;
+    content.set(hash, [first?.scriptPublicKey ?? '', outputDetails(first?.value)]);
+  }
+  return content;
+}
+
+function outputDetails(asset: Asset | undefined) {
+  if (asset === undefined) return { asset: { Token: 0 }, metadata: null, extra_info: null };
+  return { asset: assetView(asset), metadata: asset.kind === 'item' ? asset.metadata : null, extra_info: null };
+}
+
+export function createdItem({ asset, toAddress, txHash }: CreatedItem) {
+  const { amount, genesisHash, metadata } = asset;
+  // drs_tx_hash is what older clients call the genesis hash (C11).
+  const item = { amount, genesis_hash: genesisHash, drs_tx_hash: genesisHash, metadata };
+  return {
+    asset: { asset: { Item: item }, extra_info: null },
+    to_address: toAddress,
+    tx_hash: txHash,
+    item_amount: amount,
+    metadata,
+  };
+}
+
+/** `total` and `address_list` for the clients, `balances` for the contract, with a zero for addresses that hold nothing. */
+export function fetchedBalances(asked: readonly string[], balances: Balances) {
+  const { total, address_list } = balanceView(balances);
+  const distinct = [...new Set(asked)];
+  return {
+    total,
+    address_list,
+    balances: distinct.map((address) => ({ address, assets: assetsOf(balances.addresses.get(address) ?? []) })),
+  };
+}
+
+function assetsOf(holdings: readonly Holding[]) {
+  let tokens = 0n;
+  const items = new Map<string, bigint>();
+  for (const { value, outPoint } of holdings) {
+    if (value.kind === 'token') tokens += value.amount;
+    else {
+      const id = value.genesisHash ?? outPoint.tHash;
+      items.set(id, (items.get(id) ?? 0n) + value.amount);
+    }
+  }
+  const itemAssets = [...items].map(([id, value]) => ({ name: 'Item', value, id }));
+  return [{ name: 'Token', value: tokens }, ...itemAssets];
+}
+
+interface BlockJson {
+  readonly header: {
+    readonly b_num: number;
+    readonly previous_hash: string | null;
+    readonly txs_merkle_root_and_hash: readonly [string, string];
+  };
+  readonly transactions: readonly string[];
+}
+
+interface EntryJson {
+  readonly data: { readonly block: BlockJson } & Readonly<Record<string, unknown>>;
+  readonly item_meta: unknown;
+}
+
+function entryJson(entry: StoredEntry): EntryJson {
+  return parseExactJson(entry.json) as unknown as EntryJson;
+}
+
+function blockContent(hash: string, block: BlockJson) {
+  const { header, transactions } = block;
+  return {
+    height: header.b_num,
+    block_hash: hash,
+    prev_block: header.previous_hash,
+    merkle: header.txs_merkle_root_and_hash[0],
+    tx_ids: transactions,
+    header,
+    block,
+  };
+}
+
+export function latestBlock(latest: LatestBlock) {
+  const { block } = parseExactJson(latest.json) as unknown as { block: { block: BlockJson } };
+  return blockContent(latest.hash, block.block);
+}
+
+/** The stored block as the contract shows it. */
+export function blockOf(entry: StoredEntry) {
+  return blockContent(entry.key, entryJson(entry).data.block);
+}
+
+/** `[hash, {block: …}]`, and fillers where there is none, as the old server did. */
+export function blockPair(entry: StoredEntry | undefined) {
+  return entry === undefined ? ['', ''] : [entry.key, entryJson(entry).data];
+}
+
+/** One entry by a single key. */
+export function singleEntry(entry: StoredEntry) {
+  const { data } = entryJson(entry);
+  if (entry.kind === 'tx') return { type: 'transaction', tx_hash: entry.key, ...data, Transaction: data };
+  const { header, transactions } = data.block;
+  return {
+    type: 'block',
+    height: header.b_num,
+    block_hash: entry.key,
+    tx_ids: transactions,
+    header,
+    Block: { block: data.block },
+  };
+}
+
+/** One of several entries; nothing is left out, because a client reads `content[0][1]` unguarded (reference, §2.6). */
+export function entryTuple(entry: StoredEntry | undefined) {
+  if (entry === undefined) return ['', '', ''];
+  const { data, item_meta } = entryJson(entry);
+  return [entry.key, data, item_meta];
+}

@@ -1,0 +1,33 @@
+/** The envelope that wraps every answer of the older routes, and their header `x-cache-id` (decisions E1, E2, E4, E7). */
+
+import { STATUS_CODES } from 'node:http';
+import { TesseraError } from '../../../lib/errors.js';
+import { stringifyExact } from '../../../lib/json.js';
+import { envelopeStatusOf } from '../../http/problem.js';
+
+/** Not hexadecimal: a real client sends base 36 (decision E2). */
+const CACHE_ID = /^[a-z0-9]{32}$/;
+
+/** A success. The members stand in the order of the existing network. */
+export function successEnvelope(id: string, reason: string, route: string, content: unknown): string {
+  return stringifyExact({ id, status: 'Success', reason, route, content });
+}
+
+/** An error: everything that could name a call is null. */
+export function errorEnvelope(error: TesseraError): { readonly status: number; readonly json: string } {
+  const status = envelopeStatusOf(error.code);
+  const reason = `${STATUS_CODES[status] ?? 'Error'}: ${error.message}`;
+  return { status, json: stringifyExact({ id: null, status: 'Error', reason, route: null, content: null }) };
+}
+
+/** The id of a request, '' when it has none. Throws `invalid_request` when it is malformed, or missing and required. */
+export function cacheIdOf(header: string | string[] | undefined, required: boolean): string {
+  if (header === undefined) {
+    if (!required) return '';
+    throw new TesseraError('invalid_request', 'the header x-cache-id is required.');
+  }
+  if (typeof header !== 'string' || !CACHE_ID.test(header)) {
+    throw new TesseraError('invalid_request', 'x-cache-id must be 32 characters of a-z and 0-9.');
+  }
+  return header;
+}

@@ -1,0 +1,309 @@
+/** The older routes at the root of a node. Their answers are unions that serve the contract and the existing clients. */
+
+import { type TSchema, Type } from '@sinclair/typebox';
+import { NODE_ROLES } from '../../../lib/roles.js';
+import { defineOperation } from '../../operation.js';
+import { OutpointEntry } from '../../schemas/asset.js';
+import {
+  Address,
+  Enum,
+  EXAMPLE_ADDRESS,
+  EXAMPLE_BLOCK_HASH,
+  Int64,
+  MapOf,
+  Nullable,
+  TransactionHash,
+} from '../../schemas/scalars.js';
+import { CreateTransaction, EXAMPLE_TRANSACTION } from '../../schemas/transaction.js';
+import { BlockHeader } from '../storage/schemas.js';
+
+const tag = 'Envelope';
+const mempool = ['mempool'] as const;
+const storage = ['storage'] as const;
+
+/** Any value, because what it may be depends on the one that asks. */
+const Any = Type.Unsafe<unknown>({});
+
+function envelope(content: TSchema) {
+  return Type.Object({
+    id: Nullable(Type.String(), { description: 'The x-cache-id of the request; empty without one.' }),
+    status: Enum(['Success', 'Error']),
+    reason: Type.String({ description: 'For people.' }),
+    route: Nullable(Type.String(), { description: 'Name of the route.' }),
+    content,
+  });
+}
+
+export const ErrorEnvelope = Type.Object(
+  {
+    id: Type.Null(),
+    status: Type.Literal('Error'),
+    reason: Type.String({ description: 'What is wrong.' }),
+    route: Type.Null(),
+    content: Type.Null(),
+  },
+  {
+    $id: 'ErrorEnvelope',
+    description: 'An error of an envelope route.',
+    examples: [{ id: null, status: 'Error', reason: 'Bad Request: no such entry.', route: null, content: null }],
+  },
+);
+
+const CreatedTransaction = Type.Object({ tx_hash: TransactionHash(), hex: Type.String() });
+
+export const postCreateTransactions = defineOperation({
+  id: 'envelopeCreateTransactions',
+  family: 'envelope',
+  method: 'POST',
+  path: '/create_transactions',
+  roles: mempool,
+  tag,
+  summary: 'Submit signed transactions',
+  description: 'One transaction or a list; all are admitted or none. The last members of the content are the hashes.',
+  body: {
+    schema: Type.Union([CreateTransaction, Type.Array(CreateTransaction, { minItems: 1 })], {
+      examples: [EXAMPLE_TRANSACTION],
+    }),
+  },
+  success: {
+    200: {
+      description: 'Admitted.',
+      schema: envelope(Type.Object({ transaction: CreatedTransaction }, { additionalProperties: true })),
+    },
+  },
+  errors: [
+    'malformed_transaction',
+    'transaction_rejected',
+    'double_spend',
+    'unknown_input',
+    'invalid_signature',
+    'mempool_full',
+    'mempool_unreachable',
+    'idempotency_conflict',
+  ],
+});
+
+export const postBlockchainEntry = defineOperation({
+  id: 'envelopeBlockchainEntry',
+  family: 'envelope',
+  method: 'POST',
+  path: '/blockchain_entry',
+  roles: storage,
+  tag,
+  summary: 'A stored block or transaction, or several',
+  description:
+    'A JSON string gives one entry. A list gives one [key, data, meta] for each key, and ["", "", ""] where there is none.',
+  body: {
+    schema: Type.Union([Type.String({ minLength: 1 }), Type.Array(Type.String(), { minItems: 1 })], {
+      examples: [EXAMPLE_BLOCK_HASH],
+    }),
+  },
+  success: { 200: { description: 'Found.', schema: envelope(Any) } },
+  errors: ['entry_not_found', 'storage_unreachable', 'idempotency_conflict'],
+});
+
+export const postFetchBalance = defineOperation({
+  id: 'envelopeFetchBalance',
+  family: 'envelope',
+  method: 'POST',
+  path: '/fetch_balance',
+  roles: mempool,
+  tag,
+  summary: 'What addresses hold',
+  body: {
+    schema: Type.Union(
+      [Type.Array(Address(), { minItems: 1 }), Type.Object({ address_list: Type.Array(Address(), { minItems: 1 }) })],
+      { examples: [[EXAMPLE_ADDRESS]] },
+    ),
+  },
+  success: {
+    200: {
+      description: 'Outputs and totals.',
+      schema: envelope(
+        Type.Object({
+          total: Type.Object({ tokens: Int64(), items: MapOf(Int64()) }),
+          address_list: MapOf(Type.Array(OutpointEntry)),
+          balances: Type.Array(
+            Type.Object({
+              address: Type.String(),
+              assets: Type.Array(
+                Type.Object({ name: Type.String(), value: Int64(), id: Type.Optional(Type.String()) }),
+              ),
+            }),
+          ),
+        }),
+      ),
+    },
+  },
+  errors: ['mempool_unreachable', 'idempotency_conflict'],
+});
+
+export const postCreateItemAsset = defineOperation({
+  id: 'envelopeCreateItemAsset',
+  family: 'envelope',
+  method: 'POST',
+  path: '/create_item_asset',
+  roles: mempool,
+  tag,
+  summary: 'Create items, signed by the client',
+  body: {
+    schema: Type.Object(
+      {
+        item_amount: Int64({ minimum: 1, description: 'Number of items to create.' }),
+        script_public_key: Address(),
+        public_key: Type.String({ description: 'Hex ed25519 key of the creator.' }),
+        signature: Type.String({ description: 'Hex signature over the hex text of SHA3-256("Item:<item_amount>").' }),
+        genesis_hash_spec: Type.Optional(
+          Type.Unsafe<unknown>({ description: 'Create or Default in any case; also an object with that only key.' }),
+        ),
+        drs_tx_hash_spec: Type.Optional(Type.Unsafe<unknown>({ description: 'Older name of genesis_hash_spec.' })),
+        metadata: Type.Optional(
+          Type.Unsafe<unknown>({
+            type: ['string', 'object', 'null'],
+            description: 'At most 800 bytes; an object is stored as its compact JSON.',
+          }),
+        ),
+      },
+      {
+        examples: [
+          {
+            item_amount: 1,
+            script_public_key: '881244ab6ccccf37efc13a051fc7f9a47d3fc623d26c4b07d373e1b8b40720b7',
+            public_key: 'ae7c8238b1a79ae72dfe27ef608c31b713b01a4b8144d6be3d9bd32d83b8fc3b',
+            signature:
+              '3d920151b954a014e761dea0d5dc0c68ab332a50a2e2907707890fec2d0fa1b1994b4b86a8cd851b4ff8b2bcb38466fa8618bcb13344e9509a013121706aaf09',
+            genesis_hash_spec: 'Create',
+          },
+        ],
+      },
+    ),
+  },
+  success: {
+    200: {
+      description: 'Created.',
+      schema: envelope(
+        Type.Object({
+          asset: Type.Object({ asset: Type.Object({ Item: Any }), extra_info: Type.Null() }),
+          to_address: Type.String(),
+          tx_hash: TransactionHash(),
+          item_amount: Int64(),
+          metadata: Nullable(Type.String()),
+        }),
+      ),
+    },
+  },
+  errors: [
+    'malformed_transaction',
+    'transaction_rejected',
+    'double_spend',
+    'invalid_signature',
+    'mempool_full',
+    'mempool_unreachable',
+    'idempotency_conflict',
+  ],
+});
+
+const BlockContent = Type.Object({
+  height: Int64(),
+  block_hash: Type.String(),
+  prev_block: Nullable(Type.String()),
+  merkle: Type.String(),
+  tx_ids: Type.Array(TransactionHash()),
+  header: BlockHeader,
+  block: Type.Object({ header: BlockHeader, transactions: Type.Array(TransactionHash()) }),
+});
+
+export const postLatestBlock = defineOperation({
+  id: 'envelopeLatestBlock',
+  family: 'envelope',
+  method: 'POST',
+  aliases: ['GET'],
+  path: '/latest_block',
+  roles: storage,
+  tag,
+  summary: 'The block stored last',
+  success: { 200: { description: 'The block.', schema: envelope(BlockContent) } },
+  errors: ['no_blocks', 'storage_unreachable', 'idempotency_conflict'],
+});
+
+export const postBlockByNum = defineOperation({
+  id: 'envelopeBlockByNum',
+  family: 'envelope',
+  method: 'POST',
+  path: '/block_by_num',
+  roles: storage,
+  tag,
+  summary: 'Blocks by number',
+  description: 'Numbers without a block are left out.',
+  body: { schema: Type.Array(Int64(), { minItems: 1, examples: [[0, 1]] }) },
+  success: {
+    200: {
+      description: 'The blocks.',
+      schema: envelope(Type.Union([Type.Object({ blocks: Type.Array(BlockContent) }), Type.Array(Any)])),
+    },
+  },
+  errors: ['storage_unreachable', 'idempotency_conflict'],
+});
+
+export const postIssuedSupply = defineOperation({
+  id: 'envelopeIssuedSupply',
+  family: 'envelope',
+  method: 'POST',
+  aliases: ['GET'],
+  path: '/issued_supply',
+  roles: mempool,
+  tag,
+  summary: 'Issued supply in raw token units',
+  success: { 200: { description: 'An integer.', schema: envelope(Int64()) } },
+  errors: ['mempool_unreachable', 'idempotency_conflict'],
+});
+
+export const postTotalSupply = defineOperation({
+  id: 'envelopeTotalSupply',
+  family: 'envelope',
+  method: 'POST',
+  aliases: ['GET'],
+  path: '/total_supply',
+  roles: mempool,
+  tag,
+  summary: 'Total supply in raw token units',
+  success: { 200: { description: 'An integer.', schema: envelope(Int64()) } },
+  errors: ['mempool_unreachable', 'idempotency_conflict'],
+});
+
+export const getDebugData = defineOperation({
+  id: 'envelopeDebugData',
+  family: 'envelope',
+  method: 'GET',
+  path: '/debug_data',
+  roles: NODE_ROLES,
+  tag,
+  summary: 'What this node is and serves, in the older form',
+  description: 'Wallets ask for it when they start (decision E8).',
+  success: {
+    200: {
+      description: 'Facts about the node.',
+      schema: envelope(
+        Type.Object({
+          node_type: Type.String(),
+          node_api: Type.Array(Type.String()),
+          node_peers: Type.Array(Type.Array(Type.String())),
+          routes_pow: MapOf(Int64()),
+        }),
+      ),
+    },
+  },
+  errors: ['idempotency_conflict'],
+});
+
+export const envelopeOperations = [
+  postCreateTransactions,
+  postBlockchainEntry,
+  postFetchBalance,
+  postCreateItemAsset,
+  postLatestBlock,
+  postBlockByNum,
+  postIssuedSupply,
+  postTotalSupply,
+  getDebugData,
+] as const;

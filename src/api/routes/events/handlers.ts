@@ -1,0 +1,109 @@
+/** The route of the event stream: who may read which topics, from where, and the end of all streams when the node stops. */
+
+import type { FastifyPluginCallback, FastifyRequest } from 'fastify';
+import { createDeferred } from '../../../lib/deferred.js';
+import { TesseraError } from '../../../lib/errors.js';
+import type { NodeRole } from '../../../lib/roles.js';
+import type { Router } from '../../http/route.js';
+import type { Validators } from '../../http/validator.js';
+import { fastifyPath } from '../../operation.js';
+import type { ApiModules } from '../../options.js';
+import { createEventHub, type EventTopic } from './event-hub.js';
+import { type EventStream, openEventStream } from './event-stream.js';
+import { streamEvents, TOPICS_OF_ROLE } from './operations.js';
+
+export interface EventRoutes {
+  readonly router: Router;
+  readonly role: NodeRole;
+  readonly validators: Validators;
+  readonly modules: Pick<ApiModules, 'events' | 'clock'>;
+  /** Streams at once; 256 by default. */
+  readonly maxStreams?: number;
+}
+
+const MAX_STREAMS = 256;
+/** Milliseconds that streams have to end by themselves when the node stops. */
+const GOODBYE_MS = 500;
+
+export const eventsPlugin: FastifyPluginCallback<EventRoutes> = (app, options, done) => {
+  const { router, role, modules, maxStreams = MAX_STREAMS } = options;
+  const { clock } = modules;
+  const hub = modules.events ?? createEventHub({ epoch: clock.now() });
+  const streams = new Set<EventStream>();
+  const opened = new WeakSet<FastifyRequest>();
+  const checkQuery = options.validators.compile(streamEvents.query, 'query');
+  const { onResponse, ...routeOptions } = router.options(streamEvents);
+  let stopping = false;
+  let allEnded: (() => void) | undefined;
+
+  function topicsOf(request: FastifyRequest): readonly EventTopic[] {
+    const { topics } = checkQuery(request.query) as { readonly topics?: string };
+    const served = TOPICS_OF_ROLE[role];
+    if (topics === undefined) return served;
+    return [...new Set(topics.split(',').map((name) => name.trim()))].map((name) => {
+      const topic = served.find((one) => one === name);
+      if (topic !== undefined) return topic;
+      throw new TesseraError(
+        'invalid_request',
+        `query.topics: "${name.slice(0, 32)}" is no topic of this node. It has ${served.join(' and ')}.`,
+      );
+    });
+  }
+
+  /** The event that the reader has; undefined when its place is lost. */
+  function placeOf({ headers }: FastifyRequest): number | undefined {
+    const id = headers['last-event-id'];
+    return id === undefined || id === '' ? hub.last : hub.seqOf(String(id));
+  }
+
+  app.route({
+    method: 'GET',
+    url: fastifyPath(streamEvents.path),
+    exposeHeadRoute: false,
+    ...routeOptions,
+    onResponse(request, reply, next) {
+      // A stream has its line in the log since it was opened.
+      if (opened.has(request)) next();
+      else onResponse(request, reply, next);
+    },
+    handler(request, reply) {
+      const topics = topicsOf(request);
+      if (topics.includes('wallet')) router.authorize(streamEvents, request);
+      if (stopping) throw new TesseraError('shutting_down', 'The node is stopping.');
+      if (streams.size >= maxStreams) {
+        throw new TesseraError('overloaded', `This node serves ${maxStreams} event streams at once; try again later.`);
+      }
+      const place = placeOf(request);
+      const from = place !== undefined && hub.after(topics, place, 1) === undefined ? undefined : place;
+      reply.header('content-type', 'text/event-stream; charset=utf-8').header('cache-control', 'no-store');
+      // Proxies that collect answers would hold events back.
+      reply.header('x-accel-buffering', 'no').header('connection', 'close');
+      reply.hijack();
+      request.raw.socket.setTimeout(0);
+      reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>);
+      const onEnd = (): void => {
+        streams.delete(stream);
+        if (streams.size === 0) allEnded?.();
+      };
+      const stream = openEventStream(reply.raw, { topics, from }, { hub, clock, onEnd });
+      streams.add(stream);
+      onResponse(request, reply, () => undefined);
+      opened.add(request);
+    },
+  });
+
+  // Before the server waits for its connections: a stream would never end by itself.
+  app.addHook('preClose', async () => {
+    stopping = true;
+    if (streams.size === 0) return;
+    const ended = createDeferred<void>();
+    allEnded = ended.resolve;
+    for (const stream of [...streams]) stream.end();
+    const timer = clock.after(GOODBYE_MS, () => {
+      for (const stream of [...streams]) stream.destroy();
+    });
+    await ended.promise;
+    timer.cancel();
+  });
+  done();
+};

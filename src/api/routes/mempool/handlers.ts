@@ -1,0 +1,124 @@
+/** Routes of mempool nodes. */
+
+import type { FastifyPluginCallback } from 'fastify';
+import { parseCreateTransaction } from '../../../chain/create-transaction.js';
+import type { Transaction } from '../../../chain/types.js';
+import { fromHex, isHex } from '../../../lib/bytes.js';
+import { TesseraError } from '../../../lib/errors.js';
+import type { ItemCreation, SubmittedTransaction, TxStatus } from '../../../mempool/service.js';
+import type { Router } from '../../http/route.js';
+import { ReadyJson } from '../../operation.js';
+import type { ApiModules } from '../../options.js';
+import { requireMempool } from '../require.js';
+import { apiAssetView, balanceView } from '../views.js';
+import {
+  createItem,
+  createTransactions,
+  getBalances,
+  getSupply,
+  getTransactionStatus,
+  queryBalances,
+  queryTransactionStatus,
+} from './operations.js';
+import type { CreateItemRequest } from './schemas.js';
+
+export interface MempoolRoutes {
+  readonly router: Router;
+  readonly modules: Pick<ApiModules, 'mempool'>;
+}
+
+const PUBLIC_KEY_BYTES = 32;
+const SIGNATURE_BYTES = 64;
+
+export const mempoolPlugin: FastifyPluginCallback<MempoolRoutes> = (app, { router, modules }, done) => {
+  const mempool = () => requireMempool(modules.mempool);
+
+  router.add(app, getBalances, ({ query }) => ({ balance: balanceView(mempool().balances(query.address)) }));
+  router.add(app, queryBalances, ({ body }) => ({ balance: balanceView(mempool().balances(body.addresses)) }));
+  router.add(app, getSupply, createSupplyAnswer(mempool));
+
+  router.add(app, createTransactions, async ({ body }) => {
+    const service = mempool();
+    const submitted = await service.submit(parseTransactions(body.transactions));
+    return { transactions: new Map(submitted.map((one) => [one.hash, outputSummary(one.transaction)])) };
+  });
+
+  router.add(app, getTransactionStatus, async ({ query }) => {
+    const hashes = [...(query.hash ?? []), ...(query.tx_hash ?? [])];
+    if (hashes.length === 0) throw new TesseraError('invalid_request', 'query: hash is required.');
+    return statusesView(await mempool().statuses(hashes));
+  });
+  router.add(app, queryTransactionStatus, async ({ body }) => statusesView(await mempool().statuses(body.hashes)));
+
+  router.add(app, createItem, async ({ body }) => {
+    const { asset, toAddress, txHash } = await mempool().createItem(itemCreationOf(body));
+    return { asset: apiAssetView(asset), to_address: toAddress, tx_hash: txHash };
+  });
+  done();
+};
+
+/** All transactions of a body, or `malformed_transaction` with the place of the fault. */
+export function parseTransactions(bodies: readonly unknown[]): Transaction[] {
+  return bodies.map((body, index) => parseCreateTransaction(body, `transactions[${index}]`));
+}
+
+/** The first output of a transaction (decision V2). */
+function outputSummary({ outputs }: SubmittedTransaction['transaction']) {
+  const [first] = outputs;
+  return {
+    address: first?.scriptPublicKey ?? '',
+    asset: first === undefined ? { kind: 'token' as const, amount: 0n } : apiAssetView(first.value),
+  };
+}
+
+function statusesView(statuses: ReadonlyMap<string, TxStatus>) {
+  return new Map(
+    [...statuses].map(([hash, { status, timestamp, additionalInfo }]) => [
+      hash,
+      { status, timestamp, additional_info: additionalInfo },
+    ]),
+  );
+}
+
+/** The same bytes until the issued supply changes, which is once a block. */
+function createSupplyAnswer(mempool: () => ReturnType<typeof requireMempool>): () => ReadyJson {
+  let last: { issued: bigint; answer: ReadyJson } | undefined;
+  return () => {
+    const { total, issued } = mempool().supply();
+    if (last?.issued !== issued) {
+      last = { issued, answer: new ReadyJson(Buffer.from(`{"total":${total},"issued":${issued}}`, 'utf8')) };
+    }
+    return last.answer;
+  };
+}
+
+/** Item creation, rule 1: the client signs. */
+export function itemCreationOf(body: CreateItemRequest): ItemCreation {
+  const { public_key: publicKey, script_public_key: scriptPublicKey, signature } = body;
+  if (!publicKey || !scriptPublicKey || !signature) {
+    throw new TesseraError(
+      'invalid_request',
+      'script_public_key, public_key and signature are required to create an item on a mempool node.',
+    );
+  }
+  return {
+    spec: genesisHashSpecOf(body.genesis_hash_spec),
+    amount: BigInt(body.item_amount),
+    metadata: body.metadata ?? null,
+    scriptPublicKey,
+    publicKey: hexBytes(publicKey, PUBLIC_KEY_BYTES, 'public_key'),
+    signature: hexBytes(signature, SIGNATURE_BYTES, 'signature'),
+  };
+}
+
+/** The specification in its own spelling; clients write it in any case (decision V16). */
+export function genesisHashSpecOf(text: string): ItemCreation['spec'] {
+  return text.toLowerCase() === 'create' ? 'Create' : 'Default';
+}
+
+function hexBytes(hex: string, length: number, name: string): Uint8Array {
+  if (!isHex(hex, length)) {
+    throw new TesseraError('invalid_request', `${name} must be ${length * 2} hexadecimal digits.`);
+  }
+  return fromHex(hex);
+}

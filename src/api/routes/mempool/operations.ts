@@ -1,0 +1,151 @@
+/** The operations of mempool nodes. Item creation is also served by nodes with a wallet. */
+
+import { defineOperation } from '../../operation.js';
+import { CreateTransactionsResponse } from '../../schemas/transaction.js';
+import {
+  BalancesQuery,
+  BalancesQueryRequest,
+  BalancesResponse,
+  CreateItemRequest,
+  CreateTransactionsRequest,
+  ItemAcceptedResponse,
+  ItemCreatedResponse,
+  SupplyResponse,
+  TxStatusMap,
+  TxStatusQuery,
+  TxStatusQueryRequest,
+} from './schemas.js';
+
+const mempool = ['mempool'] as const;
+const tag = 'Mempool';
+
+export const getBalances = defineOperation({
+  id: 'getBalances',
+  family: 'v1',
+  method: 'GET',
+  path: '/v1/balances',
+  roles: mempool,
+  tag,
+  summary: 'What addresses hold',
+  description: 'Addresses that hold nothing are absent from the list; that is no error.',
+  query: BalancesQuery,
+  success: { 200: { description: 'Unspent outputs and totals.', schema: BalancesResponse } },
+  errors: ['mempool_unreachable'],
+});
+
+export const queryBalances = defineOperation({
+  id: 'queryBalances',
+  family: 'v1',
+  method: 'POST',
+  path: '/v1/balances/query',
+  roles: mempool,
+  tag,
+  summary: 'What many addresses hold',
+  body: { schema: BalancesQueryRequest },
+  success: { 200: { description: 'Unspent outputs and totals.', schema: BalancesResponse } },
+  errors: ['mempool_unreachable'],
+});
+
+export const getSupply = defineOperation({
+  id: 'getSupply',
+  family: 'v1',
+  method: 'GET',
+  path: '/v1/supply',
+  roles: mempool,
+  tag,
+  summary: 'Total and issued token supply',
+  success: { 200: { description: 'Raw units.', schema: SupplyResponse } },
+  errors: ['mempool_unreachable'],
+});
+
+export const createTransactions = defineOperation({
+  id: 'createTransactions',
+  family: 'v1',
+  method: 'POST',
+  path: '/v1/transactions',
+  roles: mempool,
+  tag,
+  summary: 'Submit signed transactions',
+  description:
+    'All are admitted or none. 201 means that they survive a restart of the node. A transaction that was admitted ' +
+    'before is answered in the same way. Malformed transactions give 400; those that a rule refuses give 500 with the ' +
+    'hash and the rule in the detail: do not repeat them unchanged.',
+  body: { schema: CreateTransactionsRequest },
+  success: { 201: { description: 'Admitted.', schema: CreateTransactionsResponse } },
+  errors: [
+    'malformed_transaction',
+    'transaction_rejected',
+    'double_spend',
+    'unknown_input',
+    'invalid_signature',
+    'mempool_full',
+    'mempool_unreachable',
+  ],
+});
+
+export const getTransactionStatus = defineOperation({
+  id: 'getTransactionStatus',
+  family: 'v1',
+  method: 'GET',
+  path: '/v1/transactions/status',
+  roles: mempool,
+  tag,
+  summary: 'What became of transactions',
+  query: TxStatusQuery,
+  success: { 200: { description: 'Status by hash; unknown hashes are absent.', schema: TxStatusMap } },
+  errors: ['mempool_unreachable'],
+});
+
+export const queryTransactionStatus = defineOperation({
+  id: 'queryTransactionStatus',
+  family: 'v1',
+  method: 'POST',
+  path: '/v1/transactions/status:query',
+  roles: mempool,
+  tag,
+  summary: 'What became of many transactions',
+  body: { schema: TxStatusQueryRequest },
+  success: { 200: { description: 'Status by hash; unknown hashes are absent.', schema: TxStatusMap } },
+  errors: ['mempool_unreachable'],
+});
+
+export const createItem = defineOperation({
+  id: 'createItem',
+  family: 'v1',
+  method: 'POST',
+  path: '/v1/items',
+  roles: ['mempool', 'miner', 'user'],
+  tag,
+  apiKey: true,
+  summary: 'Create items',
+  description:
+    'On a mempool node the client signs: public_key, script_public_key and signature are required and the answer is 201. ' +
+    'On a node with a wallet the node signs and the answer is 202.',
+  body: { schema: CreateItemRequest },
+  success: {
+    201: { description: 'Created (mempool node).', schema: ItemCreatedResponse },
+    202: { description: 'Will be created (node with a wallet).', schema: ItemAcceptedResponse },
+  },
+  errors: [
+    'malformed_transaction',
+    'payment_refused',
+    'transaction_rejected',
+    'double_spend',
+    'invalid_signature',
+    'mempool_full',
+    'mempool_unreachable',
+    'no_wallet',
+    'wallet_unreadable',
+    'wallet_write_failed',
+  ],
+});
+
+export const mempoolOperations = [
+  getBalances,
+  queryBalances,
+  getSupply,
+  createTransactions,
+  getTransactionStatus,
+  queryTransactionStatus,
+  createItem,
+] as const;

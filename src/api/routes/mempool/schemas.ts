@@ -1,0 +1,189 @@
+/** Balances, supply, transaction status and item creation. */
+
+import { type Static, Type } from '@sinclair/typebox';
+import { ApiAsset, OutpointEntry } from '../../schemas/asset.js';
+import {
+  Address,
+  Amount,
+  Batch,
+  Enum,
+  EXAMPLE_ADDRESS,
+  EXAMPLE_TX_HASH,
+  Int64,
+  MapOf,
+  Nullable,
+  QueryList,
+  TransactionHash,
+} from '../../schemas/scalars.js';
+import { CreateTransaction, EXAMPLE_TRANSACTION } from '../../schemas/transaction.js';
+
+export const BalancesResponse = Type.Object(
+  {
+    balance: Type.Object({
+      address_list: MapOf(Type.Array(OutpointEntry), {
+        description: 'Unspent outputs by address, in the order asked; addresses without any are absent.',
+      }),
+      total: Type.Object({
+        tokens: Amount({ description: 'Sum of all tokens, in raw units.' }),
+        items: MapOf(Int64(), { description: 'Number of items by genesis hash.' }),
+      }),
+    }),
+  },
+  {
+    $id: 'BalancesResponse',
+    description: 'What the named addresses hold, outputs of the block being mined and locked ones included.',
+    examples: [
+      {
+        balance: {
+          address_list: {
+            [EXAMPLE_ADDRESS]: [{ out_point: { t_hash: EXAMPLE_TX_HASH, n: 0 }, value: { Token: 1000 } }],
+          },
+          total: { tokens: 1000, items: {} },
+        },
+      },
+    ],
+  },
+);
+export type BalancesResponse = Static<typeof BalancesResponse>;
+
+export const BalancesQuery = Type.Object({
+  address: QueryList(Address(), { description: 'An address; repeat it for several.' }),
+});
+
+export const BalancesQueryRequest = Type.Object(
+  { addresses: Batch(Address()) },
+  { $id: 'BalancesQueryRequest', description: 'Addresses to look up.', examples: [{ addresses: [EXAMPLE_ADDRESS] }] },
+);
+
+export const SupplyResponse = Type.Object(
+  {
+    total: Amount({ description: 'Fixed total supply, in raw units.' }),
+    issued: Amount({ description: 'Issued supply, in raw units.', examples: [90_090_000_000_000_000n] }),
+  },
+  {
+    $id: 'SupplyResponse',
+    description: 'Token supply in raw units.',
+    examples: [{ total: 360_360_000_000_000_000n, issued: 90_090_000_000_000_000n }],
+  },
+);
+export type SupplyResponse = Static<typeof SupplyResponse>;
+
+export const TxStatusTypeResponse = Enum(['Pending', 'Confirmed', 'Rejected'], {
+  $id: 'TxStatusTypeResponse',
+  description:
+    'Pending: admitted, its block not stored yet. Confirmed: in a stored block. Rejected: a rule refused it.',
+  examples: ['Confirmed'],
+});
+
+export const TxStatusResponse = Type.Object(
+  {
+    status: TxStatusTypeResponse,
+    timestamp: Int64({ description: 'When it was first seen, in Unix seconds.', examples: [1700000000] }),
+    additional_info: Type.String({
+      description: 'The block that holds it, what it waits for, or the rule that failed.',
+    }),
+  },
+  {
+    $id: 'TxStatusResponse',
+    description: 'What became of a transaction.',
+    examples: [{ status: 'Confirmed', timestamp: 1700000000, additional_info: 'In block 12' }],
+  },
+);
+
+export const TxStatusMap = MapOf(TxStatusResponse, {
+  $id: 'TxStatusMap',
+  description: 'Status by transaction hash; unknown hashes are absent.',
+  examples: [{ [EXAMPLE_TX_HASH]: { status: 'Confirmed', timestamp: 1700000000, additional_info: 'In block 12' } }],
+});
+export type TxStatusMap = Static<typeof TxStatusMap>;
+
+const StatusHashes = { description: 'A transaction hash; repeat it for several.' };
+export const TxStatusQuery = Type.Object({
+  hash: Type.Optional(QueryList(TransactionHash(), StatusHashes)),
+  tx_hash: Type.Optional(
+    QueryList(TransactionHash(), { description: 'Another name for hash; one of the two is required.' }),
+  ),
+});
+
+export const TxStatusQueryRequest = Type.Object(
+  { hashes: Batch(TransactionHash()) },
+  { $id: 'TxStatusQueryRequest', description: 'Transactions to look up.', examples: [{ hashes: [EXAMPLE_TX_HASH] }] },
+);
+
+export const CreateTransactionsRequest = Type.Object(
+  { transactions: Batch(CreateTransaction, { description: 'Admitted together or not at all.' }) },
+  {
+    $id: 'CreateTransactionsRequest',
+    description: 'Transactions to submit.',
+    examples: [{ transactions: [EXAMPLE_TRANSACTION] }],
+  },
+);
+
+export const CreateItemRequest = Type.Object(
+  {
+    genesis_hash_spec: Type.String({
+      pattern: '^([Cc][Rr][Ee][Aa][Tt][Ee]|[Dd][Ee][Ff][Aa][Uu][Ll][Tt])$',
+      'x-fault': 'must be Create or Default',
+      description: 'Create makes a class of its own, Default adds to the shared class. Upper or lower case.',
+      examples: ['Create'],
+    }),
+    item_amount: Int64({ minimum: 1, description: 'Number of items to create.', examples: [1] }),
+    metadata: Type.Optional(Nullable(Type.String(), { description: 'Free text, at most 800 bytes of UTF-8.' })),
+    public_key: Type.Optional(
+      Nullable(Type.String(), {
+        description: 'Hex ed25519 key of the creator. Required by a mempool node, else ignored.',
+      }),
+    ),
+    script_public_key: Type.Optional(
+      Nullable(Type.String(), {
+        description: 'Address that gets the items. Required by a mempool node, else ignored.',
+      }),
+    ),
+    signature: Type.Optional(
+      Nullable(Type.String(), {
+        description:
+          'Hex ed25519 signature over the hex text of SHA3-256("Item:<item_amount>"). Required by a mempool node, else ignored.',
+      }),
+    ),
+  },
+  {
+    $id: 'CreateItemRequest',
+    description: 'Items to create: signed by the client for a mempool node, to be signed by the node on others.',
+    examples: [
+      {
+        genesis_hash_spec: 'Create',
+        item_amount: 1,
+        metadata: null,
+        public_key: 'ae7c8238b1a79ae72dfe27ef608c31b713b01a4b8144d6be3d9bd32d83b8fc3b',
+        script_public_key: '881244ab6ccccf37efc13a051fc7f9a47d3fc623d26c4b07d373e1b8b40720b7',
+        signature:
+          '3d920151b954a014e761dea0d5dc0c68ab332a50a2e2907707890fec2d0fa1b1994b4b86a8cd851b4ff8b2bcb38466fa8618bcb13344e9509a013121706aaf09',
+      },
+    ],
+  },
+);
+export type CreateItemRequest = Static<typeof CreateItemRequest>;
+
+export const ItemCreatedResponse = Type.Object(
+  {
+    asset: ApiAsset,
+    to_address: Type.String({ description: 'Address the items were created for.' }),
+    tx_hash: TransactionHash({ description: 'Hash of the creating transaction.' }),
+  },
+  {
+    $id: 'ItemCreatedResponse',
+    description: 'The created items.',
+    examples: [
+      {
+        asset: { kind: 'item', amount: 1, genesis_hash: EXAMPLE_TX_HASH, metadata: null },
+        to_address: EXAMPLE_ADDRESS,
+        tx_hash: EXAMPLE_TX_HASH,
+      },
+    ],
+  },
+);
+
+export const ItemAcceptedResponse = Type.Object(
+  { item_amount: Int64({ description: 'Number of items requested.' }) },
+  { $id: 'ItemAcceptedResponse', description: 'The node will create the items.', examples: [{ item_amount: 1 }] },
+);

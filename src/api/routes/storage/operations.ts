@@ -1,0 +1,106 @@
+/** The operations of storage nodes. */
+
+import { Type } from '@sinclair/typebox';
+import { defineOperation } from '../../operation.js';
+import {
+  BlockchainEntryResponse,
+  BlockParams,
+  BlocksQuery,
+  EntriesQueryRequest,
+  EntryParams,
+  ItemInfoResponse,
+  ItemParams,
+  LatestBlockResponse,
+} from './schemas.js';
+
+const storage = ['storage'] as const;
+const tag = 'Storage';
+
+export const getBlockchainEntry = defineOperation({
+  id: 'getBlockchainEntry',
+  family: 'v1',
+  method: 'GET',
+  path: '/v1/blockchain-entries/{key}',
+  roles: storage,
+  tag,
+  summary: 'A stored block or transaction',
+  params: EntryParams,
+  success: { 200: { description: 'The entry.', schema: BlockchainEntryResponse, cacheable: true } },
+  errors: ['entry_not_found', 'storage_unreachable'],
+});
+
+export const queryBlockchainEntries = defineOperation({
+  id: 'queryBlockchainEntries',
+  family: 'v1',
+  method: 'POST',
+  path: '/v1/blockchain-entries/query',
+  roles: storage,
+  tag,
+  summary: 'Many stored blocks or transactions',
+  description: 'In the order of the keys; keys without an entry are left out.',
+  body: { schema: EntriesQueryRequest },
+  success: { 200: { description: 'The entries.', schema: Type.Array(BlockchainEntryResponse) } },
+  errors: ['storage_unreachable'],
+});
+
+export const getBlocks = defineOperation({
+  id: 'getBlocks',
+  family: 'v1',
+  method: 'GET',
+  path: '/v1/blocks',
+  roles: storage,
+  tag,
+  summary: 'Blocks by number',
+  description: 'In the order of the numbers; numbers without a stored block are left out.',
+  query: BlocksQuery,
+  success: { 200: { description: 'The blocks.', schema: Type.Array(BlockchainEntryResponse) } },
+  errors: ['storage_unreachable'],
+});
+
+export const getLatestBlock = defineOperation({
+  id: 'getLatestBlock',
+  family: 'v1',
+  method: 'GET',
+  path: '/v1/blocks/latest',
+  roles: storage,
+  tag,
+  summary: 'The block stored last',
+  success: { 200: { description: 'The block.', schema: LatestBlockResponse, cacheable: true } },
+  errors: ['no_blocks', 'storage_unreachable'],
+});
+
+export const getBlock = defineOperation({
+  id: 'getBlock',
+  family: 'v1',
+  method: 'GET',
+  path: '/v1/blocks/{num}',
+  roles: storage,
+  tag,
+  summary: 'A block by number',
+  params: BlockParams,
+  success: { 200: { description: 'The block.', schema: BlockchainEntryResponse, cacheable: true } },
+  errors: ['block_not_found', 'storage_unreachable'],
+});
+
+export const getItem = defineOperation({
+  id: 'getItem',
+  family: 'v1',
+  method: 'GET',
+  path: '/v1/items/{genesis_hash}',
+  roles: storage,
+  tag,
+  summary: 'How an item came to be',
+  description: 'Beyond the contract: several clients ask for it.',
+  params: ItemParams,
+  success: { 200: { description: 'The item.', schema: ItemInfoResponse } },
+  errors: ['item_not_found', 'storage_unreachable'],
+});
+
+export const storageOperations = [
+  getBlockchainEntry,
+  queryBlockchainEntries,
+  getBlocks,
+  getLatestBlock,
+  getBlock,
+  getItem,
+] as const;

@@ -1,0 +1,224 @@
+/** Stored blocks and transactions. The members of `data` are the JSON of the chain, as storage keeps it. */
+
+import { type Static, Type } from '@sinclair/typebox';
+import {
+  Batch,
+  EXAMPLE_BLOCK_HASH,
+  EXAMPLE_TX_HASH,
+  Int32,
+  Int64,
+  Nullable,
+  QueryList,
+  TransactionHash,
+  Uint64,
+} from '../../schemas/scalars.js';
+
+const EXAMPLE_HEADER = {
+  version: 6,
+  bits: 0,
+  nonce_and_mining_tx_hash: [[54, 94, 67, 154], EXAMPLE_TX_HASH],
+  b_num: 12,
+  timestamp: 1700000000,
+  difficulty: [],
+  seed_value: [57, 52, 45, 49],
+  previous_hash: EXAMPLE_BLOCK_HASH,
+  txs_merkle_root_and_hash: [
+    'dda7c5b0e4fb7d3f4fc4bd9dd6a0e6a1f8f8a0ecaf8a0d5f6ad1ac9cd5b2b5c0',
+    'a7ffc6f8bf1ed76651c14756a061d662f580ff4de43b49fa82d80a4b80f8434a',
+  ],
+};
+const EXAMPLE_BLOCK = { block: { header: EXAMPLE_HEADER, transactions: [EXAMPLE_TX_HASH] } };
+
+const ByteArray = (description: string) => Type.Array(Type.Integer({ minimum: 0, maximum: 255 }), { description });
+
+const pair = (first: object, second: object, description: string) =>
+  Type.Unsafe<readonly [unknown, unknown]>({
+    type: 'array',
+    prefixItems: [first, second],
+    items: false,
+    minItems: 2,
+    maxItems: 2,
+    description,
+  });
+
+export const BlockHeader = Type.Object(
+  {
+    version: Int64({ description: 'Version of the format.' }),
+    bits: Uint64({ description: 'Unused by mining; kept for the hash.' }),
+    nonce_and_mining_tx_hash: pair(
+      ByteArray('The nonce.'),
+      TransactionHash(),
+      'The nonce that meets the target, and the hash of the mining transaction.',
+    ),
+    b_num: Int64({ description: 'Number of the block.' }),
+    timestamp: Type.Unsafe<number | bigint>({
+      type: 'integer',
+      format: 'int64',
+      description: 'When it was made, in Unix seconds.',
+    }),
+    difficulty: ByteArray('Compact target, four bytes; empty for the fixed difficulty.'),
+    seed_value: ByteArray('ASCII of the unicorn seed and witness.'),
+    previous_hash: Nullable(Type.String(), { description: 'Hash of the block before it; null for block 0.' }),
+    txs_merkle_root_and_hash: pair(
+      Type.String(),
+      Type.String(),
+      'Merkle root and hash over the list of transaction hashes.',
+    ),
+  },
+  { $id: 'BlockHeader', description: 'Header of a block.', examples: [EXAMPLE_HEADER] },
+);
+
+export const StoredBlockData = Type.Object(
+  {
+    block: Type.Object({
+      header: BlockHeader,
+      transactions: Type.Array(TransactionHash(), {
+        description: 'Hashes of its transactions in order; the mining transaction is not among them.',
+      }),
+    }),
+  },
+  { $id: 'StoredBlockData', description: 'A stored block.', examples: [EXAMPLE_BLOCK] },
+);
+
+export const StoredTransactionData = Type.Object(
+  {
+    inputs: Type.Array(Type.Object({}, { additionalProperties: true })),
+    outputs: Type.Array(Type.Object({}, { additionalProperties: true })),
+    version: Uint64(),
+    fees: Type.Array(Type.Object({}, { additionalProperties: true })),
+    druid_info: Type.Unsafe<object | null>({ type: ['object', 'null'] }),
+  },
+  {
+    $id: 'StoredTransactionData',
+    description: 'A stored transaction in the form of the chain: scripts as stacks, keys and signatures as byte lists.',
+    examples: [
+      {
+        inputs: [{ previous_out: null, script_signature: { stack: [{ Num: 12 }] } }],
+        outputs: [{ value: { Token: 1000 }, locktime: 112, script_public_key: 'ab'.repeat(32) }],
+        version: 6,
+        fees: [],
+        druid_info: null,
+      },
+    ],
+  },
+);
+
+const BlockMeta = Type.Object(
+  {
+    type: Type.Literal('block'),
+    block_num: Int64({ description: 'Number of the block.' }),
+    tx_len: Int32({ minimum: 0, description: 'Number of its transactions, the mining transaction included.' }),
+  },
+  { title: 'block' },
+);
+const TxMeta = Type.Object(
+  {
+    type: Type.Literal('tx'),
+    block_num: Int64({ description: 'Number of the block that holds it.' }),
+    tx_num: Int32({ minimum: 0, description: 'Its place in the block.' }),
+  },
+  { title: 'tx' },
+);
+
+export const BlockchainItemMetaResponse = Type.Union([BlockMeta, TxMeta], {
+  $id: 'BlockchainItemMetaResponse',
+  description: 'What a stored entry is and where it stands.',
+  examples: [{ type: 'block', block_num: 12, tx_len: 2 }],
+});
+
+export const BlockchainEntryResponse = Type.Object(
+  {
+    key: Type.String({ description: 'Block hash or transaction hash of the entry.' }),
+    data: Type.Unsafe<Record<string, unknown>>({
+      anyOf: [StoredBlockData, StoredTransactionData],
+      description: 'The block or transaction.',
+    }),
+    item_meta: BlockchainItemMetaResponse,
+  },
+  {
+    $id: 'BlockchainEntryResponse',
+    description: 'A stored block or transaction.',
+    examples: [
+      { key: EXAMPLE_BLOCK_HASH, data: EXAMPLE_BLOCK, item_meta: { type: 'block', block_num: 12, tx_len: 2 } },
+    ],
+  },
+);
+export type BlockchainEntryResponse = Static<typeof BlockchainEntryResponse>;
+
+export const LatestBlockResponse = Type.Object(
+  { block: StoredBlockData },
+  { $id: 'LatestBlockResponse', description: 'The block stored last.', examples: [{ block: EXAMPLE_BLOCK }] },
+);
+
+/** The current block of a miner: the header, and what its finder earns. */
+export const CurrentBlockResponse = Type.Object(
+  {
+    block: Nullable(
+      Type.Object(
+        { block: BlockHeader, reward: Int64({ description: 'Block reward in raw token units.' }) },
+        {
+          $id: 'CurrentBlock',
+          description: 'A header to find a nonce for, and its reward.',
+          examples: [{ block: EXAMPLE_HEADER, reward: 3261259526 }],
+        },
+      ),
+    ),
+  },
+  {
+    $id: 'CurrentBlockResponse',
+    description: 'The block being mined; null before the first.',
+    examples: [{ block: null }],
+  },
+);
+
+const Key = Type.String({
+  minLength: 1,
+  maxLength: 256,
+  description:
+    'A block hash, a transaction hash, or nLastBlockHashKey, nIndexedBlockHashKey_<16 hex digits>, ' +
+    'nIndexedTxHashKey_<16 hex digits>_<8 hex digits>.',
+  examples: [EXAMPLE_BLOCK_HASH],
+});
+
+export const EntryParams = Type.Object({ key: Key });
+export const EntriesQueryRequest = Type.Object(
+  { keys: Batch(Key) },
+  { $id: 'EntriesQueryRequest', description: 'Keys to look up.', examples: [{ keys: [EXAMPLE_BLOCK_HASH] }] },
+);
+
+const BlockNumber = Int64({ description: 'Number of a block.', examples: [0] });
+export const BlockParams = Type.Object({ num: BlockNumber });
+export const BlocksQuery = Type.Object({
+  num: QueryList(BlockNumber, { description: 'Number of a block; repeat it for several.' }),
+});
+
+export const ItemParams = Type.Object({
+  genesis_hash: Type.String({
+    minLength: 1,
+    maxLength: 256,
+    description: 'Hash of the transaction that created the item.',
+    examples: [EXAMPLE_TX_HASH],
+  }),
+});
+export const ItemInfoResponse = Type.Object(
+  {
+    genesis_hash: Type.String(),
+    metadata: Nullable(Type.String(), { description: 'Free text of the creator.' }),
+    total_amount: Int64({ description: 'Number of items created.' }),
+    created: Type.Object({ block_num: Int64(), tx_hash: TransactionHash() }),
+    creator_address: Nullable(Type.String(), { description: 'Address the items were created for.' }),
+  },
+  {
+    $id: 'ItemInfoResponse',
+    description: 'How an item came to be.',
+    examples: [
+      {
+        genesis_hash: EXAMPLE_TX_HASH,
+        metadata: null,
+        total_amount: 1,
+        created: { block_num: 12, tx_hash: EXAMPLE_TX_HASH },
+        creator_address: null,
+      },
+    ],
+  },
+);

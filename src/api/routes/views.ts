@@ -1,0 +1,28 @@
+/** From what services return to what clients get: assets, outpoints, balances. Maps stay maps and keep their order. */
+
+import { assetView, outPointView } from '../../chain/json.js';
+import type { Asset, OutPoint } from '../../chain/types.js';
+import type { Balances } from '../../mempool/service.js';
+
+/** The tagged form of the /v1 family. */
+export function apiAssetView(asset: Asset) {
+  if (asset.kind === 'token') return { kind: 'token' as const, amount: asset.amount };
+  const { amount, genesisHash, metadata } = asset;
+  return { kind: 'item' as const, amount, genesis_hash: genesisHash, metadata };
+}
+
+export function outpointEntryView({ outPoint, value }: { readonly outPoint: OutPoint; readonly value: Asset }) {
+  return { out_point: outPointView(outPoint), value: assetView(value) };
+}
+
+/** Outpoints by address, in the order of the map. */
+export function addressListView(
+  addresses: ReadonlyMap<string, readonly { readonly outPoint: OutPoint; readonly value: Asset }[]>,
+) {
+  return new Map([...addresses].map(([address, outputs]) => [address, outputs.map(outpointEntryView)] as const));
+}
+
+/** What both families call a balance (decisions V5, V6). */
+export function balanceView({ addresses, tokens, items }: Balances) {
+  return { address_list: addressListView(addresses), total: { tokens, items } };
+}

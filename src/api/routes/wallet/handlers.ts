@@ -1,0 +1,164 @@
+/** Routes of nodes with a wallet, that is of miners and users: keys, totals, payments, item creation. */
+
+import type { FastifyPluginCallback } from 'fastify';
+import { addressVersionOf } from '../../../chain/address.js';
+import { DISPLAY_UNIT } from '../../../chain/constants.js';
+import { assetView, transactionView } from '../../../chain/json.js';
+import { fromHex, isHex, toHex } from '../../../lib/bytes.js';
+import { TesseraError } from '../../../lib/errors.js';
+import type { KeyPairRecord, OwnPayment, WalletInfo } from '../../../wallet/service.js';
+import type { Router } from '../../http/route.js';
+import { WithStatus } from '../../operation.js';
+import type { ApiModules } from '../../options.js';
+import { genesisHashSpecOf } from '../mempool/handlers.js';
+import { createItem } from '../mempool/operations.js';
+import { requireUser, requireWallet } from '../require.js';
+import { addressListView } from '../views.js';
+import {
+  changePassphrase,
+  createPayment,
+  createWalletAddress,
+  exportKeypairs,
+  getOutgoingTransactions,
+  getWallet,
+  getWalletHistory,
+  importKeypairs,
+  refreshRunningTotal,
+} from './operations.js';
+import type { Keypair } from './schemas.js';
+
+export interface WalletRoutes {
+  readonly router: Router;
+  readonly modules: Pick<ApiModules, 'wallet' | 'user'>;
+}
+
+const PUBLIC_KEY_BYTES = 32;
+/** Digits behind the point that totals in display units are computed with. */
+const DISPLAY_PRECISION = 1_000_000_000n;
+
+export const walletPlugin: FastifyPluginCallback<WalletRoutes> = (app, { router, modules }, done) => {
+  const wallet = () => requireWallet(modules.wallet);
+  const user = () => requireUser(modules.wallet, modules.user);
+
+  router.add(app, getOutgoingTransactions, async () => {
+    const outgoing = await wallet().outgoing();
+    return { transactions: outgoing.map(([hash, transaction]) => [hash, transactionView(transaction)] as const) };
+  });
+
+  router.add(app, getWalletHistory, async ({ query: { limit } }) => {
+    const payments = await wallet().payments(limit === undefined ? {} : { limit: Number(limit) });
+    return { transactions: payments.map(paymentView) };
+  });
+
+  router.add(app, getWallet, async ({ query }) => {
+    const { page, spent } = query;
+    // No wallet has 2^53 pages: such a page is past the end, and the last safe number is too (decision V12).
+    const safePage = typeof page === 'bigint' ? Number.MAX_SAFE_INTEGER : page;
+    const info = await wallet().info({
+      ...(safePage === undefined ? {} : { page: safePage }),
+      ...(spent === undefined ? {} : { spent }),
+    });
+    return walletInfoView(info);
+  });
+
+  router.add(app, createWalletAddress, async () => ({ address: await wallet().newAddress() }));
+
+  router.add(app, exportKeypairs, async () => {
+    const pairs = await wallet().exportKeyPairs();
+    return { addresses: new Map([...pairs].map(([address, pair]) => [address, keypairView(pair)])) };
+  });
+
+  router.add(app, importKeypairs, async ({ body }) => {
+    const service = wallet();
+    const pairs = new Map(Object.entries(body.addresses).map(([address, pair]) => [address, keyPairOf(address, pair)]));
+    return { imported: pairs.size === 0 ? [] : await service.importKeyPairs(pairs) };
+  });
+
+  router.add(app, changePassphrase, async ({ body }) => {
+    const service = wallet();
+    if (body.new_passphrase.trim() === '') {
+      throw new TesseraError('blank_passphrase', 'The new passphrase must not be blank.');
+    }
+    await service.changePassphrase(body.old_passphrase, body.new_passphrase);
+    return undefined;
+  });
+
+  router.add(app, refreshRunningTotal, async ({ body }) => {
+    const service = wallet();
+    const addresses = body.addresses ?? [];
+    if (!body.all && addresses.length === 0) {
+      throw new TesseraError('no_addresses', 'There are no addresses to refresh: name some, or set all to true.');
+    }
+    await service.refresh(body.all ? { all: true } : { addresses });
+    return undefined;
+  });
+
+  router.add(app, createPayment, async ({ body }) => {
+    const service = user();
+    const { kind, address, passphrase } = body;
+    const payment = { address, amount: BigInt(body.amount), locktime: BigInt(body.locktime ?? 0), passphrase };
+    const amount = { kind: 'token' as const, amount: body.amount };
+    if (kind === 'address') {
+      const { txHash } = await service.payAddress(payment);
+      return { to_address: address, amount, tx_hash: txHash };
+    }
+    await service.payPeer(payment);
+    return { to_address: address, amount, tx_hash: null };
+  });
+
+  router.add(app, createItem, async ({ body }) => {
+    await user().createItem({
+      spec: genesisHashSpecOf(body.genesis_hash_spec),
+      amount: BigInt(body.item_amount),
+      metadata: body.metadata ?? null,
+    });
+    return new WithStatus(202, { item_amount: body.item_amount });
+  });
+  done();
+};
+
+function walletInfoView({ addresses, available, locked, running, items }: WalletInfo) {
+  return {
+    addresses: addressListView(addresses),
+    available_total: displayUnits(available),
+    available_total_tokens: available,
+    locked_total: displayUnits(locked),
+    locked_total_tokens: locked,
+    running_total: displayUnits(running),
+    running_total_tokens: running,
+    item_total: items,
+  };
+}
+
+function paymentView({ hash, kind, state, reason, peer, createdAt, outputs }: OwnPayment) {
+  return {
+    tx_hash: hash,
+    kind,
+    state,
+    reason: reason === '' ? null : reason,
+    peer,
+    created_at: Math.floor(createdAt / 1_000),
+    outputs: outputs.map(({ address, value, own }) => ({ address, value: assetView(value), own })),
+  };
+}
+
+/** Raw units as display units, rounded to nine digits behind the point. */
+function displayUnits(raw: bigint): number {
+  return Number((raw * DISPLAY_PRECISION) / DISPLAY_UNIT) / Number(DISPLAY_PRECISION);
+}
+
+function keypairView({ publicKey, secretKey, addressVersion }: KeyPairRecord) {
+  return { public_key: toHex(publicKey), secret_key: toHex(secretKey), address_version: addressVersion };
+}
+
+function keyPairOf(address: string, pair: Keypair): KeyPairRecord {
+  const { public_key: publicKey, secret_key: secretKey, address_version: version = null } = pair;
+  if (!isHex(publicKey, PUBLIC_KEY_BYTES) || secretKey === '' || !isHex(secretKey)) {
+    throw new TesseraError('malformed_key_pair', `The key pair of ${address.slice(0, 64)} is not valid hex.`);
+  }
+  return {
+    publicKey: fromHex(publicKey),
+    secretKey: fromHex(secretKey),
+    addressVersion: addressVersionOf(version),
+  };
+}

@@ -1,0 +1,186 @@
+/** The operations of nodes that mine, and those of nodes with a wallet: a miner is a user node coupled with mining. */
+
+import { defineOperation } from '../../operation.js';
+import { CurrentBlockResponse } from '../storage/schemas.js';
+import {
+  ChangePassphraseRequest,
+  ImportKeypairsRequest,
+  ImportKeypairsResponse,
+  KeypairsResponse,
+  NewAddressResponse,
+  OutgoingTxsResponse,
+  PaymentAcceptedResponse,
+  PaymentHistoryQuery,
+  PaymentHistoryResponse,
+  PaymentRequest,
+  RefreshRequest,
+  WalletInfoQuery,
+  WalletInfoResponse,
+} from './schemas.js';
+
+const withWallet = ['miner', 'user'] as const;
+const tag = 'Wallet';
+
+export const getCurrentBlock = defineOperation({
+  id: 'getCurrentBlock',
+  family: 'v1',
+  method: 'GET',
+  path: '/v1/mining/current-block',
+  roles: ['miner'],
+  tag: 'Mining',
+  summary: 'The block being mined',
+  success: { 200: { description: 'The block; null before the first.', schema: CurrentBlockResponse } },
+  errors: ['not_mining'],
+});
+
+export const getOutgoingTransactions = defineOperation({
+  id: 'getOutgoingTransactions',
+  family: 'v1',
+  method: 'GET',
+  path: '/v1/transactions/outgoing',
+  roles: withWallet,
+  tag,
+  summary: 'Own payments',
+  success: { 200: { description: 'Pairs of hash and transaction.', schema: OutgoingTxsResponse } },
+  errors: ['no_wallet', 'wallet_unreadable'],
+});
+
+export const getWalletHistory = defineOperation({
+  id: 'getWalletHistory',
+  family: 'v1',
+  method: 'GET',
+  path: '/v1/wallet/history',
+  roles: withWallet,
+  tag,
+  apiKey: true,
+  summary: 'Own payments with their states',
+  description: 'Beyond the contract: what became of each payment, kept by this node, with the reason of a rejection.',
+  query: PaymentHistoryQuery,
+  success: { 200: { description: 'Payments.', schema: PaymentHistoryResponse } },
+  errors: ['no_wallet', 'wallet_unreadable'],
+});
+
+export const getWallet = defineOperation({
+  id: 'getWallet',
+  family: 'v1',
+  method: 'GET',
+  path: '/v1/wallet',
+  roles: withWallet,
+  tag,
+  summary: 'What the wallet holds',
+  query: WalletInfoQuery,
+  success: { 200: { description: 'Outputs and totals.', schema: WalletInfoResponse } },
+  errors: ['no_wallet', 'wallet_unreadable'],
+});
+
+export const createWalletAddress = defineOperation({
+  id: 'createWalletAddress',
+  family: 'v1',
+  method: 'POST',
+  path: '/v1/wallet/addresses',
+  roles: withWallet,
+  tag,
+  apiKey: true,
+  summary: 'Make a new payment address',
+  success: { 201: { description: 'The address.', schema: NewAddressResponse } },
+  errors: ['no_wallet', 'wallet_unreadable', 'wallet_write_failed'],
+});
+
+export const exportKeypairs = defineOperation({
+  id: 'exportKeypairs',
+  family: 'v1',
+  method: 'GET',
+  path: '/v1/wallet/keypairs',
+  roles: withWallet,
+  tag,
+  apiKey: true,
+  secret: true,
+  summary: 'Export the key pairs, private keys included',
+  description: 'Whoever has the answer can spend everything in the wallet.',
+  success: { 200: { description: 'The key pairs.', schema: KeypairsResponse } },
+  errors: ['no_wallet', 'wallet_unreadable'],
+});
+
+export const importKeypairs = defineOperation({
+  id: 'importKeypairs',
+  family: 'v1',
+  method: 'POST',
+  path: '/v1/wallet/keypairs',
+  roles: withWallet,
+  tag,
+  apiKey: true,
+  summary: 'Import key pairs',
+  description: 'All are imported or none. Then the running total of the imported addresses is refreshed.',
+  body: { schema: ImportKeypairsRequest },
+  success: { 201: { description: 'The imported addresses.', schema: ImportKeypairsResponse } },
+  errors: ['malformed_key_pair', 'no_wallet', 'wallet_unreadable', 'wallet_write_failed', 'refresh_failed'],
+});
+
+export const changePassphrase = defineOperation({
+  id: 'changePassphrase',
+  family: 'v1',
+  method: 'PUT',
+  path: '/v1/wallet/passphrase',
+  roles: withWallet,
+  tag,
+  apiKey: true,
+  summary: 'Change the passphrase of the wallet',
+  body: { schema: ChangePassphraseRequest },
+  success: { 204: { description: 'Changed.' } },
+  errors: ['blank_passphrase', 'wrong_passphrase', 'no_wallet', 'wallet_unreadable', 'wallet_write_failed'],
+});
+
+export const refreshRunningTotal = defineOperation({
+  id: 'refreshRunningTotal',
+  family: 'v1',
+  method: 'POST',
+  path: '/v1/wallet/running-total:refresh',
+  roles: withWallet,
+  tag,
+  apiKey: true,
+  summary: 'Ask the mempool what addresses of the wallet hold',
+  body: { schema: RefreshRequest, optional: true },
+  success: { 202: { description: 'Requested.' } },
+  errors: ['no_addresses', 'no_wallet', 'wallet_unreadable', 'refresh_failed', 'mempool_unreachable'],
+});
+
+export const createPayment = defineOperation({
+  id: 'createPayment',
+  family: 'v1',
+  method: 'POST',
+  path: '/v1/payments',
+  roles: withWallet,
+  tag: 'Payments',
+  apiKey: true,
+  summary: 'Pay from the wallet of this node',
+  description:
+    'Kind address: the payment is built, signed and queued, and survives a restart. Kind ip: the peer is asked for an ' +
+    'address and paid. The passphrase is checked first.',
+  body: { schema: PaymentRequest },
+  success: { 202: { description: 'Queued or sent.', schema: PaymentAcceptedResponse } },
+  errors: [
+    'invalid_socket_address',
+    'wrong_passphrase',
+    'insufficient_funds',
+    'payment_refused',
+    'no_wallet',
+    'cannot_pay',
+    'peer_unreachable',
+    'mempool_unreachable',
+    'wallet_unreadable',
+    'wallet_write_failed',
+  ],
+});
+
+export const minerOperations = [getCurrentBlock] as const;
+export const walletOperations = [
+  getOutgoingTransactions,
+  getWalletHistory,
+  getWallet,
+  createWalletAddress,
+  exportKeypairs,
+  importKeypairs,
+  changePassphrase,
+  refreshRunningTotal,
+  createPayment,
+] as const;

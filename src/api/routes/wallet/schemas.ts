@@ -1,0 +1,275 @@
+/** Wallet, payments, donations and the tools of a user node. */
+
+import { type Static, Type } from '@sinclair/typebox';
+import { PAYMENT_KINDS, PAYMENT_STATES } from '../../../wallet/service.js';
+import { ApiAsset, AssetValue, OutpointEntry } from '../../schemas/asset.js';
+import {
+  Address,
+  Amount,
+  Batch,
+  DEFAULT_BATCH,
+  Enum,
+  EXAMPLE_ADDRESS,
+  EXAMPLE_TX_HASH,
+  Int64,
+  MapOf,
+  Nullable,
+} from '../../schemas/scalars.js';
+import { CreateTransaction, EXAMPLE_TRANSACTION, JsonSerializedTransaction } from '../../schemas/transaction.js';
+import { StoredTransactionData } from '../storage/schemas.js';
+
+/** Characters of a passphrase, far more than anyone types. */
+const MAX_PASSPHRASE = 1_024;
+
+const Passphrase = (description: string) => Type.String({ maxLength: MAX_PASSPHRASE, description, format: 'password' });
+
+export const WalletInfoQuery = Type.Object({
+  page: Type.Optional(
+    Int64({
+      description: 'Page of unspent outputs, 25 to a page, from 0. Without it all are returned.',
+      examples: [0],
+    }),
+  ),
+  spent: Type.Optional(
+    Type.Boolean({ description: 'True: the spent outputs instead; then page is not looked at.', examples: [false] }),
+  ),
+});
+
+const Display = (what: string) => Type.Number({ description: `${what}, in display units.`, examples: [1.5] });
+
+export const WalletInfoResponse = Type.Object(
+  {
+    addresses: MapOf(Type.Array(OutpointEntry), { description: 'Outputs by owning address.' }),
+    available_total: Display('Spendable tokens'),
+    available_total_tokens: Amount({ description: 'Spendable tokens, in raw units.' }),
+    locked_total: Display('Locked tokens, for example young coinbases'),
+    locked_total_tokens: Amount({ description: 'Locked tokens, in raw units.' }),
+    running_total: Display('All tokens held'),
+    running_total_tokens: Amount({ description: 'All tokens held, in raw units.' }),
+    item_total: MapOf(Int64(), { description: 'Number of items by genesis hash.' }),
+  },
+  {
+    $id: 'WalletInfoResponse',
+    description: 'What the wallet of this node holds.',
+    examples: [
+      {
+        addresses: {
+          [EXAMPLE_ADDRESS]: [{ out_point: { t_hash: EXAMPLE_TX_HASH, n: 0 }, value: { Token: 72072000 } }],
+        },
+        available_total: 1,
+        available_total_tokens: 72072000,
+        locked_total: 0,
+        locked_total_tokens: 0,
+        running_total: 1,
+        running_total_tokens: 72072000,
+        item_total: {},
+      },
+    ],
+  },
+);
+export type WalletInfoResponse = Static<typeof WalletInfoResponse>;
+
+export const NewAddressResponse = Type.Object(
+  { address: Address({ description: 'A new payment address.' }) },
+  { $id: 'NewAddressResponse', description: 'A new payment address.', examples: [{ address: EXAMPLE_ADDRESS }] },
+);
+
+export const Keypair = Type.Object(
+  {
+    public_key: Type.String({ description: 'ed25519 public key in hex.' }),
+    secret_key: Type.String({
+      description: 'Private key in hex: PKCS#8 v2 (85 bytes); on import also the 32-byte seed or the 64-byte secret.',
+    }),
+    address_version: Type.Optional(
+      Nullable(Int64(), { description: 'null for the current form of address, 0 the short, 99999 the temporary.' }),
+    ),
+  },
+  {
+    $id: 'Keypair',
+    description: 'A key pair. Holds the private key: whoever has it can spend.',
+    examples: [{ public_key: '00'.repeat(32), secret_key: '00'.repeat(32), address_version: null }],
+  },
+);
+
+export type Keypair = Static<typeof Keypair>;
+
+export const KeypairsResponse = Type.Object(
+  { addresses: MapOf(Keypair, { description: 'Key pairs by payment address.' }) },
+  { $id: 'KeypairsResponse', description: 'The key pairs of the wallet.', examples: [{ addresses: {} }] },
+);
+
+export const ImportKeypairsRequest = Type.Object(
+  {
+    addresses: MapOf(Keypair, {
+      maxProperties: DEFAULT_BATCH,
+      'x-limit': 'batch',
+      description: 'Key pairs by payment address; the address must belong to the key. All are imported or none.',
+    }),
+  },
+  { $id: 'ImportKeypairsRequest', description: 'Key pairs to import.', examples: [{ addresses: {} }] },
+);
+
+export const ImportKeypairsResponse = Type.Object(
+  { imported: Type.Array(Type.String(), { description: 'The imported addresses.' }) },
+  { $id: 'ImportKeypairsResponse', description: 'The imported addresses.', examples: [{ imported: [] }] },
+);
+
+export const ChangePassphraseRequest = Type.Object(
+  {
+    old_passphrase: Passphrase('The passphrase until now.'),
+    new_passphrase: Passphrase('The passphrase from now on; not blank.'),
+  },
+  {
+    $id: 'ChangePassphraseRequest',
+    description: 'A change of the wallet passphrase.',
+    examples: [{ old_passphrase: 'correct horse', new_passphrase: 'battery staple' }],
+  },
+);
+
+export const RefreshRequest = Type.Object(
+  {
+    addresses: Type.Optional(
+      Type.Unsafe<string[]>({
+        type: 'array',
+        items: Address(),
+        maxItems: DEFAULT_BATCH,
+        'x-limit': 'batch',
+        description: 'Addresses to refresh; not looked at when all is true.',
+      }),
+    ),
+    all: Type.Optional(Type.Boolean({ description: 'True: every address of the wallet.' })),
+  },
+  { $id: 'RefreshRequest', description: 'Addresses to ask the mempool about.', examples: [{ all: true }] },
+);
+
+export const OutgoingTxsResponse = Type.Object(
+  {
+    transactions: Type.Array(
+      Type.Unsafe<readonly [string, Static<typeof StoredTransactionData>]>({
+        type: 'array',
+        prefixItems: [Type.String({ description: 'Transaction hash.' }), StoredTransactionData],
+        items: false,
+        minItems: 2,
+        maxItems: 2,
+      }),
+      { description: 'Pairs of hash and transaction, oldest first.' },
+    ),
+  },
+  { $id: 'OutgoingTxsResponse', description: 'Own payments.', examples: [{ transactions: [] }] },
+);
+
+/** Own payments that one answer holds at most. */
+export const MAX_HISTORY = 10_000;
+
+export const PaymentHistoryQuery = Type.Object({
+  limit: Type.Optional(
+    Int64({ minimum: 1, maximum: MAX_HISTORY, description: 'The most recent ones only.', examples: [20] }),
+  ),
+});
+
+export const PaymentHistoryResponse = Type.Object(
+  {
+    transactions: Type.Array(
+      Type.Object({
+        tx_hash: Type.String({ description: 'Transaction hash.' }),
+        kind: Enum(PAYMENT_KINDS, { description: 'What it was made for; merge joins small outputs of the wallet.' }),
+        state: Enum(PAYMENT_STATES, {
+          description: 'queued: durable here. sent: admitted by the mempool. Then confirmed in a block, or rejected.',
+        }),
+        reason: Nullable(Type.String(), { description: 'Why it was rejected.' }),
+        peer: Nullable(Type.String(), { description: 'The node that was paid, for payments of kind ip.' }),
+        created_at: Int64({ description: 'Seconds since the Unix epoch.' }),
+        outputs: Type.Array(
+          Type.Object({
+            address: Nullable(Type.String()),
+            value: AssetValue,
+            own: Type.Boolean({ description: 'True for what stays in the wallet, such as change.' }),
+          }),
+        ),
+      }),
+      { description: 'Oldest first; the most recent 10,000.' },
+    ),
+  },
+  { $id: 'PaymentHistoryResponse', description: 'Own payments and their states.', examples: [{ transactions: [] }] },
+);
+
+export const PaymentRequest = Type.Object(
+  {
+    kind: Enum(['address', 'ip'], { description: 'What address names.' }),
+    address: Type.String({
+      minLength: 1,
+      maxLength: 256,
+      description: 'A payment address (kind address) or the ip:port of a node (kind ip).',
+      examples: [EXAMPLE_ADDRESS],
+    }),
+    amount: Amount({
+      'x-range': 'uint64',
+      description: 'Raw token units; 0 and more than 2^63 - 1 cannot be paid (422).',
+    }),
+    locktime: Type.Optional(
+      Nullable(Int64(), { description: 'Number of the first block in which the payee can spend it; null means 0.' }),
+    ),
+    passphrase: Passphrase('The passphrase of the wallet.'),
+  },
+  {
+    $id: 'PaymentRequest',
+    description: 'A payment from the wallet of this node.',
+    examples: [{ kind: 'address', address: EXAMPLE_ADDRESS, amount: 1000, locktime: null, passphrase: '' }],
+  },
+);
+
+export const PaymentAcceptedResponse = Type.Object(
+  {
+    to_address: Type.String({ description: 'The address of the request.' }),
+    amount: ApiAsset,
+    tx_hash: Nullable(Type.String(), { description: 'Hash of the payment; null for kind ip.' }),
+  },
+  {
+    $id: 'PaymentAcceptedResponse',
+    description: 'The payment is queued (kind address) or sent (kind ip).',
+    examples: [{ to_address: EXAMPLE_ADDRESS, amount: { kind: 'token', amount: 1000 }, tx_hash: EXAMPLE_TX_HASH }],
+  },
+);
+
+export const DonationRequest = Type.Object(
+  {
+    address: Type.String({
+      minLength: 1,
+      maxLength: 256,
+      description: 'ip:port of the node to ask.',
+      examples: ['127.0.0.1:12360'],
+    }),
+  },
+  { $id: 'DonationRequest', description: 'Whom to ask for a donation.', examples: [{ address: '127.0.0.1:12360' }] },
+);
+
+export const SerializeTransactionsRequest = Type.Object(
+  { transactions: Batch(CreateTransaction) },
+  {
+    $id: 'SerializeTransactionsRequest',
+    description: 'Transactions to encode.',
+    examples: [{ transactions: [EXAMPLE_TRANSACTION] }],
+  },
+);
+export const SerializeTransactionsResponse = Type.Object(
+  { transactions: Type.Array(JsonSerializedTransaction) },
+  { $id: 'SerializeTransactionsResponse', description: 'Encoded transactions.', examples: [{ transactions: [] }] },
+);
+
+const EXAMPLE_TX_HEX = `${'00'.repeat(16)}06${'00'.repeat(16)}`;
+export const DeserializeTransactionsRequest = Type.Object(
+  { transactions: Batch(Type.String({ description: 'Bytes of a transaction in hex.', examples: [EXAMPLE_TX_HEX] })) },
+  {
+    $id: 'DeserializeTransactionsRequest',
+    description: 'Transactions to decode.',
+    examples: [{ transactions: [EXAMPLE_TX_HEX] }],
+  },
+);
+export const DeserializeTransactionsResponse = Type.Object(
+  { transactions: Type.Array(CreateTransaction) },
+  {
+    $id: 'DeserializeTransactionsResponse',
+    description: 'Decoded transactions.',
+    examples: [{ transactions: [EXAMPLE_TRANSACTION] }],
+  },
+);
