@@ -6,7 +6,7 @@ import type { JournalObserver } from '../journal/local-journal.js';
 import type { Clock } from '../lib/clock.js';
 import type { MempoolObserver } from '../mempool/observer.js';
 import type { CounterHandle, HistogramHandle, Metrics } from '../observability/metrics.js';
-import type { PeerObserver } from '../peers/link.js';
+import type { PeerObserver } from '../peers/link/link.js';
 import type { ArchiveObserver } from '../storage/archive/archive.js';
 
 const MS_PER_SECOND = 1_000;

@@ -13,13 +13,13 @@ import type { Random } from '../lib/random.js';
 import type { NodeRole } from '../lib/roles.js';
 import { createSignal, type Signal } from '../lib/signal.js';
 import { formatAddress, type HostAndPort, parseAddress } from './address.js';
-import { createDialer } from './dialer.js';
-import { type Identity, type PeerIdentity, runHandshake, type Side } from './handshake.js';
-import { DEFAULT_PEER_LIMITS, type PeerLimits } from './limits.js';
-import { createLink, type PeerObserver } from './link.js';
-import { type Admission, createLinkRegister } from './link-register.js';
+import { createDialer } from './link/dialer.js';
+import { type Identity, type PeerIdentity, runHandshake, type Side } from './link/handshake.js';
+import { DEFAULT_PEER_LIMITS, type PeerLimits } from './link/limits.js';
+import { createLink, type PeerObserver } from './link/link.js';
+import { type Admission, createLinkRegister } from './link/link-register.js';
 import type { MessageBody, MessageType } from './messages.js';
-import type { Connection, Listener, Transport } from './transport.js';
+import type { Connection, Listener, Transport } from './transport/transport.js';
 
 /** A message that passed its schema and size bound. `attachment` is the binary part (bincode), empty when there is none. */
 export interface Message<T extends MessageType = MessageType> {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { toHex } from '../../src/lib/bytes.js';
 import type { PeerNetworkOptions } from '../../src/peers/network.js';
-import { GUARD_BYTES } from '../../src/peers/transport.js';
+import { GUARD_BYTES } from '../../src/peers/transport/transport.js';
 import {
   type Bed,
   createBed,

@@ -7,9 +7,8 @@ import { createDeferred } from '../../src/lib/deferred.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import type { Random } from '../../src/lib/random.js';
 import type { Signal } from '../../src/lib/signal.js';
-import { decodeControl, encodeControl, type Hello, type Proof } from '../../src/peers/frames.js';
-import { createHello, createProof, type Identity } from '../../src/peers/handshake.js';
-import { createMemoryHub, type MemoryHub } from '../../src/peers/memory-transport.js';
+import { decodeControl, encodeControl, type Hello, type Proof } from '../../src/peers/link/frames.js';
+import { createHello, createProof, type Identity } from '../../src/peers/link/handshake.js';
 import {
   createPeerNetwork,
   type Link,
@@ -17,8 +16,9 @@ import {
   type PeerNetworkModules,
   type PeerNetworkOptions,
 } from '../../src/peers/network.js';
-import type { Connection, Frame, Transport } from '../../src/peers/transport.js';
-import { createWebSocketTransport } from '../../src/peers/websocket-transport.js';
+import type { Connection, Frame, Transport } from '../../src/peers/transport/transport.js';
+import { createWebSocketTransport } from '../../src/peers/transport/websocket-transport.js';
+import { createMemoryHub, type MemoryHub } from '../support/memory-transport.js';
 
 export const SECRET = 'a secret of this operator';
 

@@ -2,7 +2,6 @@ import { get } from 'node:http';
 import { createConnection } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createDeferred } from '../../src/lib/deferred.js';
-import { createMemoryHub } from '../../src/peers/memory-transport.js';
 import {
   type Connection,
   type Frame,
@@ -10,8 +9,9 @@ import {
   GUARD_REASON,
   type Listener,
   type Transport,
-} from '../../src/peers/transport.js';
-import { createWebSocketTransport } from '../../src/peers/websocket-transport.js';
+} from '../../src/peers/transport/transport.js';
+import { createWebSocketTransport } from '../../src/peers/transport/websocket-transport.js';
+import { createMemoryHub } from '../support/memory-transport.js';
 import { NODE_CERT, NODE_TLS_KEY, OTHER_CERT } from './certificates.js';
 import { createFakeClock } from './support.js';
 

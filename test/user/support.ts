@@ -6,11 +6,11 @@ import { silentLogger } from '../../src/lib/logger.js';
 import { systemRandom } from '../../src/lib/random.js';
 import type { NodeRole } from '../../src/lib/roles.js';
 import type { Signal } from '../../src/lib/signal.js';
-import { createMemoryHub, type MemoryHub } from '../../src/peers/memory-transport.js';
 import { createPeerNetwork, type PeerNetwork } from '../../src/peers/network.js';
 import { createUserService, type RunningUserService } from '../../src/user/user-service.js';
 import type { Wallet } from '../../src/wallet/wallet.js';
 import { createFakeMempool, type FakeMempool } from '../support/fake-mempool.js';
+import { createMemoryHub, type MemoryHub } from '../support/memory-transport.js';
 import { newWallet, type OpenWallet, type OpenWalletOptions, openWallet } from '../support/wallet-fixtures.js';
 
 export const MEMPOOL = '127.0.0.1:12300';

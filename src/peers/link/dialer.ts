@@ -3,12 +3,12 @@
  * configured peers linked, with exponential backoff and jitter so that a restarted node is not dialed by all at once.
  */
 
-import type { Clock, Timer } from '../lib/clock.js';
-import { errorMessage, TesseraError } from '../lib/errors.js';
-import type { Logger } from '../lib/logger.js';
-import type { Random } from '../lib/random.js';
+import type { Clock, Timer } from '../../lib/clock.js';
+import { errorMessage, TesseraError } from '../../lib/errors.js';
+import type { Logger } from '../../lib/logger.js';
+import type { Random } from '../../lib/random.js';
+import type { Link } from '../network.js';
 import type { PeerLimits } from './limits.js';
-import type { Link } from './network.js';
 
 export interface DialerOptions {
   readonly limits: PeerLimits;

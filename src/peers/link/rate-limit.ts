@@ -1,6 +1,6 @@
 /** A token bucket: how much one peer may ask of this node. */
 
-import type { Clock } from '../lib/clock.js';
+import type { Clock } from '../../lib/clock.js';
 
 export interface TokenBucket {
   /** Takes tokens if they are there; false takes none. */

@@ -3,11 +3,14 @@
  * peer may ask of this node. Any breach of the protocol closes the link with a reason that both ends get to know.
  */
 
-import type { Clock, Timer } from '../lib/clock.js';
-import { createDeferred, type Deferred } from '../lib/deferred.js';
-import { type ErrorCode, isTesseraError, TesseraError } from '../lib/errors.js';
-import type { Logger } from '../lib/logger.js';
-import type { NodeRole } from '../lib/roles.js';
+import type { Clock, Timer } from '../../lib/clock.js';
+import { createDeferred, type Deferred } from '../../lib/deferred.js';
+import { type ErrorCode, isTesseraError, TesseraError } from '../../lib/errors.js';
+import type { Logger } from '../../lib/logger.js';
+import type { NodeRole } from '../../lib/roles.js';
+import type { MessageBody, MessageType } from '../messages.js';
+import type { Link, Message, MessageHandler, Reply } from '../network.js';
+import type { Connection, Frame } from '../transport/transport.js';
 import {
   decodeControl,
   decodeMessage,
@@ -19,10 +22,7 @@ import {
 } from './frames.js';
 import type { PeerIdentity } from './handshake.js';
 import type { PeerLimits } from './limits.js';
-import type { MessageBody, MessageType } from './messages.js';
-import type { Link, Message, MessageHandler, Reply } from './network.js';
 import { createTokenBucket } from './rate-limit.js';
-import type { Connection, Frame } from './transport.js';
 
 /** Handlers by the type they were registered for; the network keeps the pairs matched. */
 export type HandlerTable = ReadonlyMap<MessageType, MessageHandler<MessageType>>;

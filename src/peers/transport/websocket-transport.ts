@@ -8,9 +8,9 @@ import { createServer as createHttpServer, type Server } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { type ClientOptions, type RawData, type ServerOptions, WebSocket, WebSocketServer } from 'ws';
-import { asBuffer } from '../lib/bytes.js';
-import { errorMessage, TesseraError } from '../lib/errors.js';
-import { formatAddress, type HostAndPort, parseAddress } from './address.js';
+import { asBuffer } from '../../lib/bytes.js';
+import { errorMessage, TesseraError } from '../../lib/errors.js';
+import { formatAddress, type HostAndPort, parseAddress } from '../address.js';
 import {
   type Connection,
   type Frame,

@@ -4,9 +4,9 @@
  * takes a second one that comes up as the sign that the first is dead.
  */
 
-import type { NodeRole } from '../lib/roles.js';
+import type { NodeRole } from '../../lib/roles.js';
+import type { Link } from '../network.js';
 import type { PeerIdentity, Refusal, Side } from './handshake.js';
-import type { Link } from './network.js';
 
 export interface LinkRegisterOptions {
   readonly ownRole: NodeRole;

@@ -14,14 +14,14 @@
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { type KeyPair, sign, verifySignature } from '../crypto/ed25519.js';
-import { sha3Bytes } from '../crypto/sha3.js';
-import { concatBytes, fromHex, toHex, utf8 } from '../lib/bytes.js';
-import { isTesseraError, TesseraError } from '../lib/errors.js';
-import type { Random } from '../lib/random.js';
-import type { NodeRole } from '../lib/roles.js';
+import { type KeyPair, sign, verifySignature } from '../../crypto/ed25519.js';
+import { sha3Bytes } from '../../crypto/sha3.js';
+import { concatBytes, fromHex, toHex, utf8 } from '../../lib/bytes.js';
+import { isTesseraError, TesseraError } from '../../lib/errors.js';
+import type { Random } from '../../lib/random.js';
+import type { NodeRole } from '../../lib/roles.js';
+import type { Connection, Frame } from '../transport/transport.js';
 import { decodeControl, encodeControl, type Hello, PROTOCOL_VERSION, type Proof } from './frames.js';
-import type { Connection, Frame } from './transport.js';
 
 /** Which end of a connection a node is. */
 export type Side = 'dialer' | 'listener';

@@ -6,12 +6,12 @@
 
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler';
-import { asBuffer } from '../lib/bytes.js';
-import { TesseraError } from '../lib/errors.js';
-import type { NodeRole } from '../lib/roles.js';
-import { MAX_ADDRESS_LENGTH } from './address.js';
-import { MESSAGES, type MessageType } from './messages.js';
-import type { Message } from './network.js';
+import { asBuffer } from '../../lib/bytes.js';
+import { TesseraError } from '../../lib/errors.js';
+import type { NodeRole } from '../../lib/roles.js';
+import { MAX_ADDRESS_LENGTH } from '../address.js';
+import { MESSAGES, type MessageType } from '../messages.js';
+import type { Message } from '../network.js';
 
 /** Version of the protocol between nodes; two nodes must have the same. */
 export const PROTOCOL_VERSION = 1;

@@ -3,7 +3,7 @@
  * and memory (`memory-transport.ts`); both pass the same contract tests. A transport knows nothing of roles or messages.
  */
 
-import type { HostAndPort } from './address.js';
+import type { HostAndPort } from '../address.js';
 
 /** A text frame carries control, a binary frame a message. */
 export type Frame = string | Uint8Array;

@@ -3,9 +3,9 @@
  * on its own microtask, or after a delay by the clock. A wire can be stalled, silenced, tampered with or cut.
  */
 
-import type { Clock } from '../lib/clock.js';
-import { TesseraError } from '../lib/errors.js';
-import { formatAddress, type HostAndPort, parseAddress } from './address.js';
+import type { Clock } from '../../src/lib/clock.js';
+import { TesseraError } from '../../src/lib/errors.js';
+import { formatAddress, type HostAndPort, parseAddress } from '../../src/peers/address.js';
 import {
   type Connection,
   type Frame,
@@ -13,7 +13,7 @@ import {
   GUARD_REASON,
   MAX_FRAME_BYTES,
   type Transport,
-} from './transport.js';
+} from '../../src/peers/transport/transport.js';
 
 /** Looks at a frame on its way; what it returns arrives instead, undefined drops it. */
 export type FrameFilter = (frame: Frame, from: 'dialer' | 'listener') => Frame | undefined;
