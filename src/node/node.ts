@@ -26,8 +26,9 @@ import { createMetrics, type Metrics, noMetrics } from '../observability/metrics
 import { createMetricsServer } from '../observability/metrics-server.js';
 import { createProgress } from '../observability/progress.js';
 import type { PeerObserver } from '../peers/link/link.js';
-import { createPeerNetwork, type PeerNetwork } from '../peers/network.js';
+import type { PeerNetwork } from '../peers/network.js';
 import { loadOrCreateNodeKey } from '../peers/node-key.js';
+import { createPeerNetwork } from '../peers/peer-network.js';
 import { createWebSocketTransport } from '../peers/transport/websocket-transport.js';
 import { feedEvents } from './event-feed.js';
 import { feedNode } from './feeds.js';

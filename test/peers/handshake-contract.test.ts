@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { toHex } from '../../src/lib/bytes.js';
-import type { PeerNetworkOptions } from '../../src/peers/network.js';
+import type { PeerNetworkOptions } from '../../src/peers/peer-network.js';
 import { GUARD_BYTES } from '../../src/peers/transport/transport.js';
 import {
   type Bed,

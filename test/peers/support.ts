@@ -9,13 +9,8 @@ import type { Random } from '../../src/lib/random.js';
 import type { Signal } from '../../src/lib/signal.js';
 import { decodeControl, encodeControl, type Hello, type Proof } from '../../src/peers/link/frames.js';
 import { createHello, createProof, type Identity } from '../../src/peers/link/handshake.js';
-import {
-  createPeerNetwork,
-  type Link,
-  type PeerNetwork,
-  type PeerNetworkModules,
-  type PeerNetworkOptions,
-} from '../../src/peers/network.js';
+import type { Link, PeerNetwork } from '../../src/peers/network.js';
+import { createPeerNetwork, type PeerNetworkModules, type PeerNetworkOptions } from '../../src/peers/peer-network.js';
 import type { Connection, Frame, Transport } from '../../src/peers/transport/transport.js';
 import { createWebSocketTransport } from '../../src/peers/transport/websocket-transport.js';
 import { createMemoryHub, type MemoryHub } from '../support/memory-transport.js';
