@@ -9,18 +9,9 @@ import type { MinerService } from '../miner/service.js';
 import type { StorageService } from '../storage/service.js';
 import type { UserService } from '../user/service.js';
 import type { WalletService } from '../wallet/service.js';
-import type { ApiKeyGate } from './http/api-key.js';
+import type { ApiKeyGate, ApiKeyOptions } from './http/api-key.js';
 import type { LineSink, RequestObserver } from './http/request-log.js';
 import type { EventHub } from './routes/events/event-hub.js';
-
-/** A key for protected routes: itself, or its SHA-256 in hex. */
-export interface ApiKeyOptions {
-  readonly name: string;
-  readonly key?: string | undefined;
-  readonly sha256?: string | undefined;
-  /** `POST /v1/payments`, or `* /v1/wallet/keypairs` for every method. Without a list the key opens all routes. */
-  readonly routes?: readonly string[] | undefined;
-}
 
 export interface ApiLimits {
   readonly bodyBytes: number;

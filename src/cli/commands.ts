@@ -47,7 +47,10 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'help',
     summary: 'Explains a command, or the options of the configuration',
-    load: async () => (await import('./help-command.js')).command,
+    async load() {
+      const { helpCommand } = await import('./help-command.js');
+      return helpCommand({ entries: COMMANDS, find: async (words) => (await findCommand(words)).command });
+    },
   },
 ];
 

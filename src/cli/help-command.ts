@@ -1,10 +1,15 @@
 /** `tessera help [TOPIC]`: the overview, the page of a command, or the options of the configuration. */
 
-import type { Command } from './command.js';
-import { COMMANDS, findCommand } from './commands.js';
+import type { Command, CommandEntry } from './command.js';
 import { commandPage, optionsPage, overview } from './help.js';
 
-export const command: Command = {
+/** What the command needs of the list it stands in itself. */
+export interface HelpModules {
+  readonly entries: readonly CommandEntry[];
+  find(words: readonly string[]): Promise<Command>;
+}
+
+export const helpCommand = ({ entries, find }: HelpModules): Command => ({
   spec: {
     name: 'help',
     summary: 'Explains a command, or the options of the configuration',
@@ -24,10 +29,9 @@ export const command: Command = {
     ],
   },
   async run({ positionals: [topic, section] }, { stdout }) {
-    if (topic === undefined) stdout.write(overview(COMMANDS));
+    if (topic === undefined) stdout.write(overview(entries));
     else if (topic === 'options') stdout.write(optionsPage(section));
-    else
-      stdout.write(commandPage((await findCommand(section === undefined ? [topic] : [topic, section])).command.spec));
+    else stdout.write(commandPage((await find(section === undefined ? [topic] : [topic, section])).spec));
     return 0;
   },
-};
+});

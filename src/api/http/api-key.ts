@@ -11,13 +11,21 @@ import { toHex } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 import type { Random } from '../../lib/random.js';
 import type { Operation } from '../operation.js';
-import type { ApiKeyOptions } from '../options.js';
 
 /** Bytes of a generated key. */
 const KEY_BYTES = 32;
 /** The owner alone reads and writes it. */
 const KEY_FILE_MODE = 0o600;
 const MIN_KEY_LENGTH = 16;
+
+/** A key for protected routes: itself, or its SHA-256 in hex. */
+export interface ApiKeyOptions {
+  readonly name: string;
+  readonly key?: string | undefined;
+  readonly sha256?: string | undefined;
+  /** `POST /v1/payments`, or `* /v1/wallet/keypairs` for every method. Without a list the key opens all routes. */
+  readonly routes?: readonly string[] | undefined;
+}
 
 /** Facts about a request that decide who may do what. */
 export interface Caller {
