@@ -25,9 +25,10 @@ import { commonPlugin } from './routes/common/handlers.js';
 import { envelopePlugin } from './routes/envelope/handlers.js';
 import { eventsPlugin } from './routes/events/handlers.js';
 import { mempoolPlugin } from './routes/mempool/handlers.js';
-import { minerPlugin } from './routes/mining/handlers.js';
+import { miningPlugin } from './routes/mining/handlers.js';
 import { storagePlugin } from './routes/storage/handlers.js';
-import { toolingPlugin, userPlugin } from './routes/user/handlers.js';
+import { toolsPlugin } from './routes/tools/handlers.js';
+import { userPlugin } from './routes/user/handlers.js';
 import { walletPlugin } from './routes/wallet/handlers.js';
 
 export type { ApiModules, ApiOptions } from './options.js';
@@ -111,10 +112,10 @@ function mountRoutes(
   });
   if (role === 'mempool') app.register(mempoolPlugin, { router, modules });
   if (role === 'storage') app.register(storagePlugin, { router, modules });
-  if (role === 'miner') app.register(minerPlugin, { router, modules });
+  if (role === 'miner') app.register(miningPlugin, { router, modules });
   if (role === 'miner' || role === 'user') app.register(walletPlugin, { router, modules });
   if (role === 'user') app.register(userPlugin, { router, modules });
-  if (role === 'user' || api.toolingEverywhere) app.register(toolingPlugin, { router });
+  if (role === 'user' || api.toolingEverywhere) app.register(toolsPlugin, { router });
   if (envelope.enabled) {
     app.register(envelopePlugin, {
       router,

@@ -6,18 +6,20 @@ import { commonOperations } from './routes/common/operations.js';
 import { envelopeOperations } from './routes/envelope/operations.js';
 import { eventOperations } from './routes/events/operations.js';
 import { mempoolOperations } from './routes/mempool/operations.js';
+import { miningOperations } from './routes/mining/operations.js';
 import { storageOperations } from './routes/storage/operations.js';
-import { toolingOperations, userOperations } from './routes/user/operations.js';
-import { minerOperations, walletOperations } from './routes/wallet/operations.js';
+import { toolOperations } from './routes/tools/operations.js';
+import { userOperations } from './routes/user/operations.js';
+import { walletOperations } from './routes/wallet/operations.js';
 
 export const OPERATIONS = [
   ...commonOperations,
   ...mempoolOperations,
   ...storageOperations,
-  ...minerOperations,
+  ...miningOperations,
   ...walletOperations,
   ...userOperations,
-  ...toolingOperations,
+  ...toolOperations,
   ...eventOperations,
   ...envelopeOperations,
 ] as const satisfies readonly Operation[];

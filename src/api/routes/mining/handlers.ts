@@ -5,14 +5,14 @@ import { headerView } from '../../../chain/json.js';
 import type { Router } from '../../http/route.js';
 import type { ApiModules } from '../../options.js';
 import { requireMiner } from '../require.js';
-import { getCurrentBlock } from '../wallet/operations.js';
+import { getCurrentBlock } from './operations.js';
 
-export interface MinerRoutes {
+export interface MiningRoutes {
   readonly router: Router;
   readonly modules: Pick<ApiModules, 'miner'>;
 }
 
-export const minerPlugin: FastifyPluginCallback<MinerRoutes> = (app, { router, modules }, done) => {
+export const miningPlugin: FastifyPluginCallback<MiningRoutes> = (app, { router, modules }, done) => {
   router.add(app, getCurrentBlock, () => {
     const current = requireMiner(modules.miner).currentBlock();
     // Decision V19

@@ -13,7 +13,7 @@ import {
   Uint64,
 } from '../../schemas/scalars.js';
 
-const EXAMPLE_HEADER = {
+export const EXAMPLE_HEADER = {
   version: 6,
   bits: 0,
   nonce_and_mining_tx_hash: [[54, 94, 67, 154], EXAMPLE_TX_HASH],
@@ -148,27 +148,6 @@ export type BlockchainEntryResponse = Static<typeof BlockchainEntryResponse>;
 export const LatestBlockResponse = Type.Object(
   { block: StoredBlockData },
   { $id: 'LatestBlockResponse', description: 'The block stored last.', examples: [{ block: EXAMPLE_BLOCK }] },
-);
-
-/** The current block of a miner: the header, and what its finder earns. */
-export const CurrentBlockResponse = Type.Object(
-  {
-    block: Nullable(
-      Type.Object(
-        { block: BlockHeader, reward: Int64({ description: 'Block reward in raw token units.' }) },
-        {
-          $id: 'CurrentBlock',
-          description: 'A header to find a nonce for, and its reward.',
-          examples: [{ block: EXAMPLE_HEADER, reward: 3261259526 }],
-        },
-      ),
-    ),
-  },
-  {
-    $id: 'CurrentBlockResponse',
-    description: 'The block being mined; null before the first.',
-    examples: [{ block: null }],
-  },
 );
 
 const Key = Type.String({

@@ -1,17 +1,11 @@
-/** Routes of user nodes alone: donation requests, and the stateless tools for transactions. */
+/** Routes of user nodes alone: donation requests. */
 
 import type { FastifyPluginCallback } from 'fastify';
-import { decodeTransaction, encodeTransaction } from '../../../chain/codec.js';
-import { transactionToCreateJson } from '../../../chain/create-transaction.js';
-import { transactionHashOfBytes } from '../../../chain/hash.js';
-import { fromHex, isHex, toHex } from '../../../lib/bytes.js';
-import { errorMessage, TesseraError } from '../../../lib/errors.js';
 import { requireSocketAddress } from '../../../lib/socket-address.js';
 import type { Router } from '../../http/route.js';
 import type { ApiModules } from '../../options.js';
-import { parseTransactions } from '../mempool/handlers.js';
 import { requireUser } from '../require.js';
-import { deserializeTransactions, requestDonation, serializeTransactions } from './operations.js';
+import { requestDonation } from './operations.js';
 
 export interface UserRoutes {
   readonly router: Router;
@@ -27,32 +21,3 @@ export const userPlugin: FastifyPluginCallback<UserRoutes> = (app, { router, mod
   });
   done();
 };
-
-/** Stateless; mounted on users, and everywhere when `api.tooling_everywhere` is set (decision V23). */
-export const toolingPlugin: FastifyPluginCallback<{ readonly router: Router }> = (app, { router }, done) => {
-  router.add(app, serializeTransactions, ({ body }) => ({
-    transactions: parseTransactions(body.transactions).map((transaction) => {
-      const bytes = encodeTransaction(transaction);
-      return { txn_hash_hex: transactionHashOfBytes(bytes), txn_hex: toHex(bytes) };
-    }),
-  }));
-
-  router.add(app, deserializeTransactions, ({ body }) => ({
-    transactions: body.transactions.map((hex, index) => transactionToCreateJson(decodeHex(hex, index))),
-  }));
-  done();
-};
-
-function decodeHex(hex: string, index: number) {
-  if (!isHex(hex)) {
-    throw new TesseraError(
-      'malformed_transaction',
-      `transactions[${index}] is not an even number of hexadecimal digits.`,
-    );
-  }
-  try {
-    return decodeTransaction(fromHex(hex));
-  } catch (cause) {
-    throw new TesseraError('malformed_transaction', `transactions[${index}]: ${errorMessage(cause)}`, { cause });
-  }
-}

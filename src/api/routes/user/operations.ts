@@ -1,22 +1,14 @@
-/** The operations of user nodes alone: donation requests, and the stateless tools for transactions. */
+/** The operations of user nodes alone: donation requests. */
 
 import { defineOperation } from '../../operation.js';
-import {
-  DeserializeTransactionsRequest,
-  DeserializeTransactionsResponse,
-  DonationRequest,
-  SerializeTransactionsRequest,
-  SerializeTransactionsResponse,
-} from '../wallet/schemas.js';
-
-const user = ['user'] as const;
+import { DonationRequest } from './schemas.js';
 
 export const requestDonation = defineOperation({
   id: 'requestDonation',
   family: 'v1',
   method: 'POST',
   path: '/v1/donation-requests',
-  roles: user,
+  roles: ['user'],
   tag: 'Payments',
   apiKey: true,
   summary: 'Ask a peer for a donation',
@@ -32,35 +24,4 @@ export const requestDonation = defineOperation({
   ],
 });
 
-export const serializeTransactions = defineOperation({
-  id: 'serializeTransactions',
-  family: 'v1',
-  method: 'POST',
-  path: '/v1/transactions:serialize',
-  roles: user,
-  tag: 'Tools',
-  tooling: true,
-  summary: 'Encode transactions',
-  description: 'Touches no mempool and no wallet.',
-  body: { schema: SerializeTransactionsRequest },
-  success: { 200: { description: 'Bytes and hashes.', schema: SerializeTransactionsResponse } },
-  errors: ['malformed_transaction'],
-});
-
-export const deserializeTransactions = defineOperation({
-  id: 'deserializeTransactions',
-  family: 'v1',
-  method: 'POST',
-  path: '/v1/transactions:deserialize',
-  roles: user,
-  tag: 'Tools',
-  tooling: true,
-  summary: 'Decode transactions',
-  description: 'Scripts of the pay-to-public-key-hash shape come back as Pay2PkH.',
-  body: { schema: DeserializeTransactionsRequest },
-  success: { 200: { description: 'The transactions.', schema: DeserializeTransactionsResponse } },
-  errors: ['malformed_transaction'],
-});
-
 export const userOperations = [requestDonation] as const;
-export const toolingOperations = [serializeTransactions, deserializeTransactions] as const;

@@ -1,7 +1,6 @@
-/** The operations of nodes that mine, and those of nodes with a wallet: a miner is a user node coupled with mining. */
+/** The operations of nodes with a wallet: users, and miners, which are users coupled with mining. */
 
 import { defineOperation } from '../../operation.js';
-import { CurrentBlockResponse } from '../storage/schemas.js';
 import {
   ChangePassphraseRequest,
   ImportKeypairsRequest,
@@ -20,18 +19,6 @@ import {
 
 const withWallet = ['miner', 'user'] as const;
 const tag = 'Wallet';
-
-export const getCurrentBlock = defineOperation({
-  id: 'getCurrentBlock',
-  family: 'v1',
-  method: 'GET',
-  path: '/v1/mining/current-block',
-  roles: ['miner'],
-  tag: 'Mining',
-  summary: 'The block being mined',
-  success: { 200: { description: 'The block; null before the first.', schema: CurrentBlockResponse } },
-  errors: ['not_mining'],
-});
 
 export const getOutgoingTransactions = defineOperation({
   id: 'getOutgoingTransactions',
@@ -172,7 +159,6 @@ export const createPayment = defineOperation({
   ],
 });
 
-export const minerOperations = [getCurrentBlock] as const;
 export const walletOperations = [
   getOutgoingTransactions,
   getWalletHistory,

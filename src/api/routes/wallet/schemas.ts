@@ -1,4 +1,4 @@
-/** Wallet, payments, donations and the tools of a user node. */
+/** What a wallet holds, its keys and its payments. */
 
 import { type Static, Type } from '@sinclair/typebox';
 import { PAYMENT_KINDS, PAYMENT_STATES } from '../../../wallet/service.js';
@@ -6,7 +6,6 @@ import { ApiAsset, AssetValue, OutpointEntry } from '../../schemas/asset.js';
 import {
   Address,
   Amount,
-  Batch,
   DEFAULT_BATCH,
   Enum,
   EXAMPLE_ADDRESS,
@@ -15,7 +14,6 @@ import {
   MapOf,
   Nullable,
 } from '../../schemas/scalars.js';
-import { CreateTransaction, EXAMPLE_TRANSACTION, JsonSerializedTransaction } from '../../schemas/transaction.js';
 import { StoredTransactionData } from '../storage/schemas.js';
 
 /** Characters of a passphrase, far more than anyone types. */
@@ -228,48 +226,5 @@ export const PaymentAcceptedResponse = Type.Object(
     $id: 'PaymentAcceptedResponse',
     description: 'The payment is queued (kind address) or sent (kind ip).',
     examples: [{ to_address: EXAMPLE_ADDRESS, amount: { kind: 'token', amount: 1000 }, tx_hash: EXAMPLE_TX_HASH }],
-  },
-);
-
-export const DonationRequest = Type.Object(
-  {
-    address: Type.String({
-      minLength: 1,
-      maxLength: 256,
-      description: 'ip:port of the node to ask.',
-      examples: ['127.0.0.1:12360'],
-    }),
-  },
-  { $id: 'DonationRequest', description: 'Whom to ask for a donation.', examples: [{ address: '127.0.0.1:12360' }] },
-);
-
-export const SerializeTransactionsRequest = Type.Object(
-  { transactions: Batch(CreateTransaction) },
-  {
-    $id: 'SerializeTransactionsRequest',
-    description: 'Transactions to encode.',
-    examples: [{ transactions: [EXAMPLE_TRANSACTION] }],
-  },
-);
-export const SerializeTransactionsResponse = Type.Object(
-  { transactions: Type.Array(JsonSerializedTransaction) },
-  { $id: 'SerializeTransactionsResponse', description: 'Encoded transactions.', examples: [{ transactions: [] }] },
-);
-
-const EXAMPLE_TX_HEX = `${'00'.repeat(16)}06${'00'.repeat(16)}`;
-export const DeserializeTransactionsRequest = Type.Object(
-  { transactions: Batch(Type.String({ description: 'Bytes of a transaction in hex.', examples: [EXAMPLE_TX_HEX] })) },
-  {
-    $id: 'DeserializeTransactionsRequest',
-    description: 'Transactions to decode.',
-    examples: [{ transactions: [EXAMPLE_TX_HEX] }],
-  },
-);
-export const DeserializeTransactionsResponse = Type.Object(
-  { transactions: Type.Array(CreateTransaction) },
-  {
-    $id: 'DeserializeTransactionsResponse',
-    description: 'Decoded transactions.',
-    examples: [{ transactions: [EXAMPLE_TRANSACTION] }],
   },
 );

@@ -1,0 +1,26 @@
+/** The block being mined. */
+
+import { Type } from '@sinclair/typebox';
+import { Int64, Nullable } from '../../schemas/scalars.js';
+import { BlockHeader, EXAMPLE_HEADER } from '../storage/schemas.js';
+
+/** The current block of a miner: the header, and what its finder earns. */
+export const CurrentBlockResponse = Type.Object(
+  {
+    block: Nullable(
+      Type.Object(
+        { block: BlockHeader, reward: Int64({ description: 'Block reward in raw token units.' }) },
+        {
+          $id: 'CurrentBlock',
+          description: 'A header to find a nonce for, and its reward.',
+          examples: [{ block: EXAMPLE_HEADER, reward: 3261259526 }],
+        },
+      ),
+    ),
+  },
+  {
+    $id: 'CurrentBlockResponse',
+    description: 'The block being mined; null before the first.',
+    examples: [{ block: null }],
+  },
+);
