@@ -1,11 +1,11 @@
 import { fc, test } from '@fast-check/vitest';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { describe, expect, it } from 'vitest';
-import { openClientKeyPair, openClientMasterKey, sealClientKeyPair } from '../../src/crypto/client-wallet.js';
-import { childKey, deriveKeyPair, masterKeyFromMnemonic } from '../../src/crypto/derivation.js';
 import * as keys from '../../src/crypto/ed25519.js';
 import { sha3Bytes, sha3Hex } from '../../src/crypto/sha3.js';
 import { toHex } from '../../src/lib/bytes.js';
+import { openClientKeyPair, openClientMasterKey, sealClientKeyPair } from '../vectors/client-wallet.js';
+import { childKey, deriveKeyPair, masterKeyFromMnemonic } from '../vectors/derivation.js';
 
 const seed = fc.uint8Array({ minLength: 32, maxLength: 32 });
 const message = fc.uint8Array({ maxLength: 100 });

@@ -3,11 +3,11 @@
 import { addressOf, clientVersion1Address } from '../../src/chain/address.js';
 import { itemAsset } from '../../src/chain/assets.js';
 import { assetSignable } from '../../src/chain/signable.js';
-import { openClientKeyPair, openClientMasterKey } from '../../src/crypto/client-wallet.js';
-import { childKey, deriveKeyPair, masterKeyFromMnemonic } from '../../src/crypto/derivation.js';
 import { encodePkcs8, encodeSecretKey64, type KeyPair, sign, verifySignature } from '../../src/crypto/ed25519.js';
 import { fromHex } from '../../src/lib/bytes.js';
+import { openClientKeyPair, openClientMasterKey } from './client-wallet.js';
 import type { Computed } from './compare.js';
+import { childKey, deriveKeyPair, masterKeyFromMnemonic } from './derivation.js';
 import {
   has,
   hexOf,

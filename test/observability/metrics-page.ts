@@ -1,7 +1,7 @@
 /** The page about the metrics, docs/metrics.md, made from the catalogue. */
 
-import { NODE_ROLES } from '../lib/roles.js';
-import { METRICS, rolesOf } from './catalogue.js';
+import { NODE_ROLES } from '../../src/lib/roles.js';
+import { METRICS, rolesOf } from '../../src/observability/catalogue.js';
 
 const INTRODUCTION = `# Metrics
 

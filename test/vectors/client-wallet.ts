@@ -1,14 +1,20 @@
 /**
  * The keystore records of the network's client libraries (chain.md §2.5): NaCl secretbox under a key made of a passphrase.
- * The node's own wallet does not use this form; it is here to read what clients have saved.
+ * The node's own wallet does not use this form; the vectors show that it can be read.
  */
 
 import { xsalsa20poly1305 } from '@noble/ciphers/salsa.js';
 import { base64 } from '@scure/base';
-import { concatBytes, utf8 } from '../lib/bytes.js';
-import { TesseraError } from '../lib/errors.js';
-import { encodeSecretKey64, type KeyPair, PUBLIC_KEY_LENGTH, parseSecretKey, SEED_LENGTH } from './ed25519.js';
-import { sha3Hex } from './sha3.js';
+import {
+  encodeSecretKey64,
+  type KeyPair,
+  PUBLIC_KEY_LENGTH,
+  parseSecretKey,
+  SEED_LENGTH,
+} from '../../src/crypto/ed25519.js';
+import { sha3Hex } from '../../src/crypto/sha3.js';
+import { concatBytes, utf8 } from '../../src/lib/bytes.js';
+import { TesseraError } from '../../src/lib/errors.js';
 
 /** Characters of the passphrase's hash that are, as ASCII, the key. */
 const KEY_LENGTH = 32;

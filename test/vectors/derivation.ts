@@ -5,9 +5,9 @@
 
 import { HDKey } from '@scure/bip32';
 import { mnemonicToSeedSync } from '@scure/bip39';
-import { utf8 } from '../lib/bytes.js';
-import { TesseraError } from '../lib/errors.js';
-import { type KeyPair, keyPairFromSeed, SEED_LENGTH } from './ed25519.js';
+import { type KeyPair, keyPairFromSeed, SEED_LENGTH } from '../../src/crypto/ed25519.js';
+import { utf8 } from '../../src/lib/bytes.js';
+import { TesseraError } from '../../src/lib/errors.js';
 
 /** The master key (`xprv...`) of a mnemonic. Throws `malformed_key_pair` when the mnemonic has no valid number of words. */
 export function masterKeyFromMnemonic(mnemonic: string, passphrase = ''): string {
