@@ -7,7 +7,7 @@ import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
 import type { Mempool } from '../mempool/mempool.js';
 import type { Miner } from '../miner/miner.js';
 import type { LineLevel, NodeLogger } from '../observability/logger.js';
-import type { CounterHandle, Metrics } from '../observability/metrics.js';
+import { followTotal, type Metrics } from '../observability/metrics.js';
 import { watchProcess } from '../observability/process-metrics.js';
 import type { PeerNetwork } from '../peers/network.js';
 import type { RunningStorageService } from '../storage/storage-service.js';
@@ -16,15 +16,6 @@ import type { Wallet } from '../wallet/wallet.js';
 /** Milliseconds that the size of the data directory is believed: looking at every file is work. */
 const SIZE_FRESH_MS = 10_000;
 const LEVELS: readonly LineLevel[] = ['debug', 'info', 'warn', 'error'];
-
-/** Makes a counter follow a total that is kept elsewhere. */
-function follow(counter: CounterHandle): (total: number) => void {
-  let last = 0;
-  return (total) => {
-    counter.inc(total - last);
-    last = total;
-  };
-}
 
 export interface FeedModules {
   readonly node: {
@@ -45,7 +36,9 @@ export function feedNode(metrics: Metrics, { node, network, logger, clock, readi
   // A counter that nothing has happened to yet is 0, and there.
   metrics.counter('tessera_peers_violations_total').inc(0);
   metrics.counter('tessera_peers_dial_failures_total').inc(0);
-  const logLines = LEVELS.map((level) => [level, follow(metrics.counter('tessera_log_lines_total', level))] as const);
+  const logLines = LEVELS.map(
+    (level) => [level, followTotal(metrics.counter('tessera_log_lines_total', level))] as const,
+  );
   let sizedAt = Number.NEGATIVE_INFINITY;
   metrics.beforeScrape(async () => {
     metrics.gauge('tessera_node_ready').set(readiness().length === 0 ? 1 : 0);
@@ -62,8 +55,8 @@ export function feedNode(metrics: Metrics, { node, network, logger, clock, readi
 }
 
 export function feedMempool(metrics: Metrics, mempool: Mempool, journal: Journal): void {
-  const worker = follow(metrics.counter('tessera_mempool_signature_checks_total', 'worker'));
-  const main = follow(metrics.counter('tessera_mempool_signature_checks_total', 'main'));
+  const worker = followTotal(metrics.counter('tessera_mempool_signature_checks_total', 'worker'));
+  const main = followTotal(metrics.counter('tessera_mempool_signature_checks_total', 'main'));
   metrics.beforeScrape(() => {
     metrics.gauge('tessera_journal_head').set(journal.head);
     const figures = figuresOf(mempool);
@@ -97,9 +90,9 @@ export function feedStorage(metrics: Metrics, storage: RunningStorageService): v
 }
 
 export function feedMiner(metrics: Metrics, miner: Miner): void {
-  const hashes = follow(metrics.counter('tessera_miner_hashes_total'));
-  const accepted = follow(metrics.counter('tessera_miner_proofs_total', 'accepted'));
-  const refused = follow(metrics.counter('tessera_miner_proofs_total', 'refused'));
+  const hashes = followTotal(metrics.counter('tessera_miner_hashes_total'));
+  const accepted = followTotal(metrics.counter('tessera_miner_proofs_total', 'accepted'));
+  const refused = followTotal(metrics.counter('tessera_miner_proofs_total', 'refused'));
   metrics.beforeScrape(() => {
     const figures = miner.figures();
     hashes(figures.hashes);

@@ -5,7 +5,7 @@ import type { KvObserver } from '../db/observed-kv.js';
 import type { JournalObserver } from '../journal/local-journal.js';
 import type { Clock } from '../lib/clock.js';
 import type { MempoolObserver } from '../mempool/observer.js';
-import type { CounterHandle, HistogramHandle, Metrics } from '../observability/metrics.js';
+import { type CounterHandle, type HistogramHandle, type Metrics, startTimer } from '../observability/metrics.js';
 import type { PeerObserver } from '../peers/link/link.js';
 import type { ArchiveObserver } from '../storage/archive/archive.js';
 
@@ -16,12 +16,9 @@ export interface ObserverModules {
   readonly clock: Clock;
 }
 
-/** Begins to measure; the result ends it. */
+/** A timer that is begun again and again. */
 function stopwatch({ clock }: ObserverModules, histogram: HistogramHandle): () => () => void {
-  return () => {
-    const begun = clock.monotonic();
-    return () => histogram.observe((clock.monotonic() - begun) / MS_PER_SECOND);
-  };
+  return () => startTimer(histogram, clock);
 }
 
 /** Operations and statuses are few: a handle for each is made once. */

@@ -5,6 +5,7 @@
  */
 
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Clock } from '../lib/clock.js';
 import type { NodeRole } from '../lib/roles.js';
 import { METRICS as CATALOGUE, type LabelValues, type MetricName, rolesOf } from './catalogue.js';
 
@@ -115,3 +116,20 @@ export const noMetrics: Metrics = {
   histogram: () => noHandle,
   beforeScrape: () => ignore,
 };
+
+const MS_PER_SECOND = 1_000;
+
+/** Begins to measure; the returned function ends it and observes the seconds in between. */
+export function startTimer(histogram: HistogramHandle, clock: Clock): () => void {
+  const begun = clock.monotonic();
+  return () => histogram.observe((clock.monotonic() - begun) / MS_PER_SECOND);
+}
+
+/** Makes a counter follow a total that is kept elsewhere: call the result with the total, before each scrape. */
+export function followTotal(counter: CounterHandle): (total: number) => void {
+  let last = 0;
+  return (total) => {
+    counter.inc(total - last);
+    last = total;
+  };
+}
