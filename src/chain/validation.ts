@@ -1,97 +1,121 @@
 /**
  * Whether a transaction obeys the rules of the chain (chain.md §5.5 to §5.7). Validation is split in two: a plan, cheap and
  * made against the state, and the checks in it, costly and independent of any state, which may run elsewhere. The messages
- * are the reference's, and the order of the rules decides which one is given.
+ * are the reference's where it has the rule, and the order of the rules decides which one is given. What needs no state is
+ * held by storage too, with the same functions: neither takes what the other refuses.
  */
 
-import { verifySignature } from '../crypto/ed25519.js';
+import { verifySignature, verifySignatureAsync } from '../crypto/ed25519.js';
 import { utf8Length } from '../lib/bytes.js';
+import { type Fault, fault, type Verdict } from '../lib/fault.js';
 import { addressOf, hasValidAddressLength, p2shAddress } from './address.js';
 import { AssetSum, withFixedHash } from './assets.js';
-import { MAX_METADATA_BYTES } from './constants.js';
+import { DEFAULT_GENESIS_HASH, MAX_METADATA_BYTES } from './constants.js';
 import { createParts, pay2pkhParts } from './script/builders.js';
 import { interpret } from './script/interpreter.js';
 import { assetSignable, outputsPreimage, signableOf } from './signable.js';
-import { isCreate } from './transaction.js';
-import type { OutPoint, Script, Transaction, TxOut } from './types.js';
+import { hasDuplicateInputs, isCreate } from './transaction.js';
+import type { OutPoint, Script, Transaction, TxIn, TxOut } from './types.js';
 
-export const INVALID_SCRIPT = 'Invalid signature or script structure';
-export const INVALID_ITEM_OUTPUT = 'On-spending items needs empty metadata and non-empty genesis hash';
-export const NO_INPUTS_OR_OUTPUTS = 'Transaction has no inputs or outputs';
-export const NO_PREVIOUS_OUT = "Transaction doesn't contain previous outpoint";
-export const UNKNOWN_UTXO = "UTXO doesn't contain this transaction, or the locktime has not expired";
-export const LOCKTIME_NOT_EXPIRED = 'Locktime not expired';
-export const NO_PUBLIC_KEY = 'Previous outpoint has no public key';
-export const INVALID_OUTPUT_ADDRESS = 'Address in output has invalid length';
-export const INVALID_FEE_ADDRESS = 'Address in fee has invalid length';
-export const AMOUNTS_DIFFER = "TxOuts spent don't match TxIns spent";
-export const INVALID_CREATE = 'Create script is invalid';
-export const CREATE_WITH_EXTRAS = 'Create transaction has fees or DRUID info';
+function rejected(message: string): Fault {
+  return fault('transaction_rejected', message);
+}
+
+export const INVALID_SCRIPT = fault('invalid_signature', 'Invalid signature or script structure');
+export const INVALID_ITEM_OUTPUT = rejected('On-spending items needs empty metadata and non-empty genesis hash');
+export const NO_INPUTS_OR_OUTPUTS = rejected('Transaction has no inputs or outputs');
+export const NO_PREVIOUS_OUT = rejected("Transaction doesn't contain previous outpoint");
+export const UNKNOWN_UTXO = fault(
+  'unknown_input',
+  "UTXO doesn't contain this transaction, or the locktime has not expired",
+);
+export const LOCKTIME_NOT_EXPIRED = rejected('Locktime not expired');
+export const NO_PUBLIC_KEY = rejected('Previous outpoint has no public key');
+export const INVALID_OUTPUT_ADDRESS = rejected('Address in output has invalid length');
+export const INVALID_FEE_ADDRESS = rejected('Address in fee has invalid length');
+export const AMOUNTS_DIFFER = rejected("TxOuts spent don't match TxIns spent");
+export const DUPLICATE_INPUTS = fault('double_spend', 'Two inputs spend the same output');
+export const INVALID_CREATE = rejected('Create script is invalid');
+export const CREATE_WITH_EXTRAS = rejected('Create transaction has fees or DRUID info');
+export const FOREIGN_GENESIS_HASH = rejected(
+  `Create transaction names a genesis hash other than null or ${DEFAULT_GENESIS_HASH}`,
+);
+export const METADATA_TOO_LONG = rejected(`Metadata of created items has more than ${MAX_METADATA_BYTES} bytes`);
 
 /** The unspent output of an outpoint; undefined when there is none, or when it shall not be seen. */
 export type UtxoLookup = (outPoint: OutPoint) => TxOut | undefined;
 
-/** One thing to verify that no state can change. */
-export type ScriptCheck =
-  | {
-      readonly kind: 'signature';
-      /** The signed text; ASCII wherever the check comes from an input that can be valid. */
-      readonly message: string;
-      readonly signature: Uint8Array;
-      readonly publicKey: Uint8Array;
-    }
-  | { readonly kind: 'script'; readonly script: Script };
-
-/**
- * Every rule but the scripts, applied in order. `message` ('' = valid) holds if all `checks` pass; otherwise it is
- * INVALID_SCRIPT. Checks come only from inputs before the failing point, so the first failure wins exactly.
- */
-export interface ValidationPlan {
-  readonly checks: readonly ScriptCheck[];
+/** A signature to verify that no state can change. */
+export interface SignatureCheck {
+  readonly kind: 'signature';
+  /** The signed text; ASCII wherever the check comes from an input that can be valid. */
   readonly message: string;
+  readonly signature: Uint8Array;
+  readonly publicKey: Uint8Array;
 }
 
-export interface Verdict {
-  readonly valid: boolean;
-  /** Empty when valid. */
-  readonly message: string;
+/** One thing to verify that no state can change. */
+export type ScriptCheck = SignatureCheck | { readonly kind: 'script'; readonly script: Script };
+
+/**
+ * Every rule but the scripts, applied in order. `fault` holds if all `checks` pass; otherwise it is INVALID_SCRIPT. Checks
+ * come only from inputs before the failing point, so the first failure wins exactly.
+ */
+export interface ValidationPlan<Check extends ScriptCheck = ScriptCheck> {
+  readonly checks: readonly Check[];
+  readonly fault: Verdict;
 }
 
 /** The rules of chain.md §5.5 for an ordinary transaction, in their order. `currentBlock` is the block number now. */
 export function planValidation(tx: Transaction, currentBlock: bigint, lookup: UtxoLookup): ValidationPlan {
   const checks: ScriptCheck[] = [];
-  if (tx.outputs.some(isInvalidItemOutput)) return { checks, message: INVALID_ITEM_OUTPUT };
-  if (tx.inputs.length === 0 || tx.outputs.length === 0) return { checks, message: NO_INPUTS_OR_OUTPUTS };
+  if (tx.outputs.some(isInvalidItemOutput)) return { checks, fault: INVALID_ITEM_OUTPUT };
+  if (tx.inputs.length === 0 || tx.outputs.length === 0) return { checks, fault: NO_INPUTS_OR_OUTPUTS };
   const preimage = outputsPreimage(tx.outputs);
   const spent = new AssetSum();
   for (const { previousOut, script } of tx.inputs) {
-    if (previousOut === null) return { checks, message: NO_PREVIOUS_OUT };
+    if (previousOut === null) return { checks, fault: NO_PREVIOUS_OUT };
     const found = lookup(previousOut);
-    if (found === undefined) return { checks, message: UNKNOWN_UTXO };
-    if (found.locktime > currentBlock) return { checks, message: LOCKTIME_NOT_EXPIRED };
-    if (found.scriptPublicKey === null) return { checks, message: NO_PUBLIC_KEY };
+    if (found === undefined) return { checks, fault: UNKNOWN_UTXO };
+    if (found.locktime > currentBlock) return { checks, fault: LOCKTIME_NOT_EXPIRED };
+    if (found.scriptPublicKey === null) return { checks, fault: NO_PUBLIC_KEY };
     const check = inputCheck(script, signableOf(preimage, previousOut), found.scriptPublicKey);
-    if (check === undefined) return { checks, message: INVALID_SCRIPT };
+    if (check === undefined) return { checks, fault: INVALID_SCRIPT };
     checks.push(check);
     spent.add(withFixedHash(found.value, previousOut));
   }
-  return { checks, message: outputsMessage(tx.outputs, tx.fees, spent) };
+  return { checks, fault: outputsFault(tx.outputs, tx.fees, spent) };
 }
 
 /**
- * The rule for item creations (chain.md §5.6) with what the reference leaves unchecked: no fees and no DRUID info, which
- * would mint, and an address of valid length (decision B6). Whether the hash is known already is for the caller.
+ * The rule for item creations (chain.md §5.6) with what the reference leaves unchecked (decision B6): no fees and no DRUID
+ * info, which would mint; an address of valid length; and no genesis hash of its own choice, which would make more of an
+ * item that exists. Whether the hash is known already is for the caller.
  */
-export function planCreateValidation(tx: Transaction): ValidationPlan {
+export function planCreateValidation(tx: Transaction): ValidationPlan<SignatureCheck> {
   const [input] = tx.inputs;
   const [output] = tx.outputs;
-  const refused = (message: string): ValidationPlan => ({ checks: [], message });
-  if (!isCreate(tx) || input === undefined || output === undefined) return refused(INVALID_CREATE);
-  if (tx.fees.length > 0 || tx.druidInfo !== null) return refused(CREATE_WITH_EXTRAS);
-  const address = output.scriptPublicKey;
-  if (address === null || !hasValidAddressLength(address)) return refused(INVALID_OUTPUT_ADDRESS);
-  const check = createCheck(input.script, output);
-  return check === undefined ? refused(INVALID_CREATE) : { checks: [check], message: '' };
+  if (!isCreate(tx) || input === undefined || output === undefined) return { checks: [], fault: INVALID_CREATE };
+  const wrong = createOutputFault(tx, output);
+  if (wrong !== null) return { checks: [], fault: wrong };
+  const parts = createParts(input.script);
+  if (parts === undefined || parts.assetHash !== assetSignable(output.value)) {
+    return { checks: [], fault: INVALID_CREATE };
+  }
+  const { assetHash: message, signature, publicKey } = parts;
+  return { checks: [{ kind: 'signature', message, signature, publicKey }], fault: null };
+}
+
+/**
+ * What is wrong with an ordinary transaction whatever the state is: all rules of `planValidation` that need no previous
+ * output, and none of them twice spent within it (decision B7). Not for coinbases and creations.
+ */
+export function formFault(tx: Transaction): Verdict {
+  if (tx.outputs.some(isInvalidItemOutput)) return INVALID_ITEM_OUTPUT;
+  if (tx.inputs.length === 0 || tx.outputs.length === 0) return NO_INPUTS_OR_OUTPUTS;
+  if (tx.inputs.some(hasNoPreviousOut)) return NO_PREVIOUS_OUT;
+  if (hasDuplicateInputs(tx)) return DUPLICATE_INPUTS;
+  return addressesFault(tx.outputs, INVALID_OUTPUT_ADDRESS) ?? feesFault(tx.fees);
 }
 
 /** Runs one check on the calling thread. Never throws. */
@@ -100,50 +124,48 @@ export function runCheck(check: ScriptCheck): boolean {
   return verifySignature(check.publicKey, check.message, check.signature);
 }
 
-/** The reference's `tx_is_valid`: plan and checks in one. */
-export function transactionIsValid(tx: Transaction, currentBlock: bigint, lookup: UtxoLookup): Verdict {
-  return verdictOf(planValidation(tx, currentBlock, lookup));
+/** As `runCheck` for a signature, on libuv's thread pool. */
+export function runSignatureCheck({ publicKey, message, signature }: SignatureCheck): Promise<boolean> {
+  return verifySignatureAsync(publicKey, message, signature);
 }
 
-/** As `transactionIsValid`, for item creations. */
-export function createIsValid(tx: Transaction): Verdict {
-  return verdictOf(planCreateValidation(tx));
-}
-
-/** The amounts and addresses of outputs and fees against what the inputs bring (chain.md §5.7); '' when they are right. */
-export function outputsMessage(outputs: readonly TxOut[], fees: readonly TxOut[], spent: AssetSum): string {
+/** The amounts and addresses of outputs and fees against what the inputs bring (chain.md §5.7). */
+export function outputsFault(outputs: readonly TxOut[], fees: readonly TxOut[], spent: AssetSum): Verdict {
+  const wrong = addressesFault(outputs, INVALID_OUTPUT_ADDRESS) ?? feesFault(fees);
+  if (wrong !== null) return wrong;
   const paid = new AssetSum();
-  for (const { scriptPublicKey, value } of outputs) {
-    if (scriptPublicKey !== null && !hasValidAddressLength(scriptPublicKey)) return INVALID_OUTPUT_ADDRESS;
-    paid.add(value);
-  }
-  for (const fee of fees) {
-    if (fee.scriptPublicKey !== null && !hasValidAddressLength(fee.scriptPublicKey)) return INVALID_FEE_ADDRESS;
-    // The reference does not count such a fee at all, which makes items out of nothing.
-    if (fee.value.kind === 'item' && fee.value.genesisHash === null) return AMOUNTS_DIFFER;
-    paid.add(fee.value);
-  }
-  return paid.equals(spent) ? '' : AMOUNTS_DIFFER;
+  for (const { value } of outputs) paid.add(value);
+  for (const { value } of fees) paid.add(value);
+  return paid.equals(spent) ? null : AMOUNTS_DIFFER;
 }
 
-/** True when the script spends an output paid to a key (chain.md §5.6), its signature included. */
-export function isPay2pkhValid(script: Script, signable: string, address: string): boolean {
-  const check = pay2pkhCheck(script, signable, address);
-  return check !== undefined && runCheck(check);
+function addressesFault(outputs: readonly TxOut[], wrong: Fault): Verdict {
+  const sound = ({ scriptPublicKey }: TxOut): boolean =>
+    scriptPublicKey === null || hasValidAddressLength(scriptPublicKey);
+  return outputs.every(sound) ? null : wrong;
 }
 
-/** True when the script hashes to the address and runs (chain.md §5.6). */
-export function isP2shValid(script: Script, address: string): boolean {
-  return p2shAddress(script) === address && interpret(script);
+/** The reference does not count a fee in items without genesis hash at all, which makes items out of nothing. */
+function feesFault(fees: readonly TxOut[]): Verdict {
+  const nameless = ({ value }: TxOut): boolean => value.kind === 'item' && value.genesisHash === null;
+  return addressesFault(fees, INVALID_FEE_ADDRESS) ?? (fees.some(nameless) ? AMOUNTS_DIFFER : null);
 }
 
-function verdictOf(plan: ValidationPlan): Verdict {
-  const message = plan.checks.every(runCheck) ? plan.message : INVALID_SCRIPT;
-  return { valid: message === '', message };
+/** What is wrong with a creation, its script left aside. */
+function createOutputFault(tx: Transaction, { scriptPublicKey, value }: TxOut): Verdict {
+  if (tx.fees.length > 0 || tx.druidInfo !== null) return CREATE_WITH_EXTRAS;
+  if (scriptPublicKey === null || !hasValidAddressLength(scriptPublicKey)) return INVALID_OUTPUT_ADDRESS;
+  if (value.kind !== 'item') return INVALID_CREATE;
+  if (value.genesisHash !== null && value.genesisHash !== DEFAULT_GENESIS_HASH) return FOREIGN_GENESIS_HASH;
+  return value.metadata !== null && utf8Length(value.metadata) > MAX_METADATA_BYTES ? METADATA_TOO_LONG : null;
 }
 
 function isInvalidItemOutput({ value }: TxOut): boolean {
   return value.kind === 'item' && (value.genesisHash === null || value.metadata !== null);
+}
+
+function hasNoPreviousOut({ previousOut }: TxIn): boolean {
+  return previousOut === null;
 }
 
 /**
@@ -156,18 +178,10 @@ function inputCheck(script: Script, signable: string, address: string): ScriptCh
   return p2shAddress(script) === address ? { kind: 'script', script } : undefined;
 }
 
-function pay2pkhCheck(script: Script, signable: string, address: string): ScriptCheck | undefined {
+function pay2pkhCheck(script: Script, signable: string, address: string): SignatureCheck | undefined {
   const parts = pay2pkhParts(script);
   if (parts === undefined || parts.address !== address || parts.data !== signable) return undefined;
   // Running the script would compare exactly this hash, then verify exactly this signature.
   if (addressOf(parts.publicKey, parts.version) !== address) return undefined;
   return { kind: 'signature', message: signable, signature: parts.signature, publicKey: parts.publicKey };
-}
-
-function createCheck(script: Script, { value }: TxOut): ScriptCheck | undefined {
-  if (value.kind === 'item' && value.metadata !== null && utf8Length(value.metadata) > MAX_METADATA_BYTES)
-    return undefined;
-  const parts = createParts(script);
-  if (parts === undefined || parts.assetHash !== assetSignable(value)) return undefined;
-  return { kind: 'signature', message: parts.assetHash, signature: parts.signature, publicKey: parts.publicKey };
 }

@@ -8,8 +8,8 @@ import { merkleRoot, txsHash } from '../../src/chain/hash.js';
 import { txInsAddress } from '../../src/chain/signable.js';
 import { isCoinbase, isCreate, isP2sh, outPointKey, spentOutPoints } from '../../src/chain/transaction.js';
 import type { DruidInfo, Transaction, TxOut } from '../../src/chain/types.js';
-import { transactionIsValid } from '../../src/chain/validation.js';
 import { keyPairFromSeed } from '../../src/crypto/ed25519.js';
+import { transactionFault } from '../support/validate.js';
 
 const [alice, bob] = [1, 2].map((byte) => keyPairFromSeed(new Uint8Array(32).fill(byte))) as [
   builders.SigningKey,
@@ -27,7 +27,7 @@ const keys = new Map([
   [outPointKey(tokens), alice],
   [outPointKey(items), bob],
 ]);
-const isValid = (tx: Transaction) => transactionIsValid(tx, 0n, (point) => utxo.get(outPointKey(point))).valid;
+const isValid = (tx: Transaction) => transactionFault(tx, 0n, (point) => utxo.get(outPointKey(point))) === null;
 
 describe('builders (chain.md §7.1)', () => {
   const inputs = [builders.unsignedInput(tokens)];
@@ -53,7 +53,7 @@ describe('builders (chain.md §7.1)', () => {
       inputs: [builders.p2shRedeemInput(tokens, script)],
       outputs: [builders.txOut(tokenAsset(10n), bobAddress)],
     });
-    expect(transactionIsValid(redeem, 0n, () => tx.outputs[0]).valid).toBe(true);
+    expect(transactionFault(redeem, 0n, () => tx.outputs[0])).toBeNull();
   });
 
   it('burn what they are told, and zero tokens by default (chain.md §10.32)', () => {

@@ -7,6 +7,7 @@ import { hasValidProofOfWork } from '../../src/chain/pow.js';
 import { blockReward } from '../../src/chain/reward.js';
 import { txInsAddress } from '../../src/chain/signable.js';
 import type { DruidExpectation, DruidInfo, Transaction } from '../../src/chain/types.js';
+import { DUPLICATE_INPUTS } from '../../src/chain/validation.js';
 import { createMemoryKv } from '../../src/db/memory-kv.js';
 import { toHex } from '../../src/lib/bytes.js';
 import { RULES } from '../../src/mempool/state/admit.js';
@@ -181,7 +182,7 @@ describe('admission into the pool', () => {
     const bench = createBench();
     await bench.block();
     const tx = payment({ from: alice, inputs: [genesisOut(0), genesisOut(0)], outputs: [pay(bob, 2_000_000n)] });
-    expect(await bench.admit([tx])).toMatchObject({ code: 'double_spend', rule: RULES.duplicateInputs });
+    expect(await bench.admit([tx])).toMatchObject({ code: 'double_spend', rule: DUPLICATE_INPUTS.message });
   });
 
   it('takes the same transaction once (decision V4)', async () => {

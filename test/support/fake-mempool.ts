@@ -8,10 +8,10 @@ import { encodeFullBlock } from '../../src/chain/codec.js';
 import { transactionHash } from '../../src/chain/hash.js';
 import { createdOutPoints, isCreate, outPointKey, spentOutPoints } from '../../src/chain/transaction.js';
 import type { OutPoint, Transaction, TxOut } from '../../src/chain/types.js';
-import { createIsValid, transactionIsValid } from '../../src/chain/validation.js';
 import { type ErrorCode, TesseraError } from '../../src/lib/errors.js';
 import type { PeerNetwork } from '../../src/peers/network.js';
 import { decodeTransactions, encodeUtxos } from '../../src/peers/payloads.js';
+import { createFault, transactionFault } from './validate.js';
 import { block, NOBODY } from './wallet-fixtures.js';
 
 type StatusKind = 'Pending' | 'Confirmed' | 'Rejected';
@@ -51,13 +51,13 @@ export function createFakeMempool(network: PeerNetwork): FakeMempool {
     if (statuses.has(hash)) return undefined;
     const lookup = (outPoint: OutPoint) => utxos.get(outPointKey(outPoint))?.[1];
     const verdict = isCreate(transaction)
-      ? createIsValid(transaction)
-      : transactionIsValid(transaction, BigInt(Math.max(blockNum, 0)), lookup);
+      ? createFault(transaction)
+      : transactionFault(transaction, BigInt(Math.max(blockNum, 0)), lookup);
     const taken = [...pool.values()].flatMap(spentOutPoints).map(outPointKey);
     if (spentOutPoints(transaction).some((outPoint) => taken.includes(outPointKey(outPoint)))) {
       return { code: 'double_spend', detail: hash };
     }
-    if (!verdict.valid) return { code: 'unknown_input', detail: verdict.message };
+    if (verdict !== null) return { code: 'unknown_input', detail: verdict.message };
     pool.set(hash, transaction);
     statuses.set(hash, 'Pending');
     return undefined;

@@ -12,9 +12,9 @@ import { interpret } from '../../src/chain/script/interpreter.js';
 import { assetSignable, outputsPreimage, signableOf, txInsAddress, txInsPreimage } from '../../src/chain/signable.js';
 import { isCoinbase, isCreate, isP2sh, totalSize } from '../../src/chain/transaction.js';
 import type { BlockHeader, StackEntry, Transaction } from '../../src/chain/types.js';
-import { createIsValid } from '../../src/chain/validation.js';
 import { sign, verifySignature } from '../../src/crypto/ed25519.js';
 import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
+import { createFault } from '../support/validate.js';
 import { type Computed, isRecord } from './compare.js';
 import {
   arrayOf,
@@ -75,7 +75,7 @@ function transactionMembers(tx: Transaction, inputs: Inputs): Record<string, () 
     is_coinbase: () => isCoinbase(tx),
     is_create_tx: () => isCreate(tx),
     is_p2sh_tx: () => isP2sh(tx),
-    create_script_valid: () => createIsValid(tx).valid,
+    create_script_valid: () => createFault(tx) === null,
     asset_hash: () => tx.outputs[0] && assetSignable(tx.outputs[0].value),
     signature_hex: () => (isRecord(inputs.signing) ? signed(inputs.signing) : embeddedSignature(firstInput().script)),
     effective_genesis_hash_when_spent: () => effectiveGenesisHash(tx),

@@ -14,8 +14,10 @@ import { MAX_METADATA_BYTES } from '../../src/chain/constants.js';
 import { parseAssetValues, parseTxOut } from '../../src/chain/json-read.js';
 import { isCreate, outPointKey } from '../../src/chain/transaction.js';
 import type { Asset, Transaction, TxIn, TxOut } from '../../src/chain/types.js';
-import { createIsValid, outputsMessage, transactionIsValid, type Verdict } from '../../src/chain/validation.js';
+import { outputsFault } from '../../src/chain/validation.js';
 import { keyPairFromSeed, SEED_LENGTH } from '../../src/crypto/ed25519.js';
+import type { Verdict } from '../../src/lib/fault.js';
+import { createFault, transactionFault } from '../support/validate.js';
 import { type Computed, isRecord } from './compare.js';
 import {
   arrayOf,
@@ -42,8 +44,8 @@ const KEY: SigningKey = keyPairFromSeed(new Uint8Array(SEED_LENGTH).fill(1));
 const OWN_ADDRESS = addressOf(KEY.publicKey);
 
 function verdictMembers(verdict: () => Verdict): Computed {
-  const valid = () => verdict().valid;
-  return { whole: valid, members: { valid, is_valid: valid, result: valid, message: () => verdict().message } };
+  const valid = () => verdict() === null;
+  return { whole: valid, members: { valid, is_valid: valid, result: valid, message: () => verdict()?.message ?? '' } };
 }
 
 /** `genesis_hash` null stands for tokens. */
@@ -61,7 +63,7 @@ function spend(spent: readonly TxOut[], outputs: readonly TxOut[], fees: readonl
   const inputs: TxIn[] = spent.map((_, n) => unsignedInput({ tHash: PREVIOUS_HASH, n }));
   const keys = new Map([...found.keys()].map((key) => [key, KEY]));
   const tx: Transaction = { ...assemble({ inputs: signInputs(inputs, outputs, keys), outputs }), fees };
-  return transactionIsValid(tx, block, (outPoint) => found.get(outPointKey(outPoint)));
+  return transactionFault(tx, block, (outPoint) => found.get(outPointKey(outPoint)));
 }
 
 function generated(inputs: Inputs): Computed {
@@ -86,8 +88,8 @@ function locktimeCases(inputs: Inputs): Computed {
     });
   return {
     members: {
-      valid: () => verdicts().map(({ valid }) => valid),
-      message: () => verdicts().map(({ message }) => message),
+      valid: () => verdicts().map((verdict) => verdict === null),
+      message: () => verdicts().map((verdict) => verdict?.message ?? ''),
     },
   };
 }
@@ -103,8 +105,8 @@ function literal(tx: Transaction, inputs: Inputs): Computed {
   }
   return verdictMembers(() =>
     isCreate(tx)
-      ? createIsValid(tx)
-      : transactionIsValid(tx, blockOf(inputs), (outPoint) => found.get(outPointKey(outPoint))),
+      ? createFault(tx)
+      : transactionFault(tx, blockOf(inputs), (outPoint) => found.get(outPointKey(outPoint))),
   );
 }
 
@@ -112,17 +114,14 @@ function outputRule(inputs: Inputs): Computed {
   const outputs = arrayOf(inputs, 'outputs').map((value) => parseTxOut(exact(value)));
   const fees = has(inputs, 'fees') ? arrayOf(inputs, 'fees').map((value) => parseTxOut(exact(value))) : [];
   const spent = AssetSum.of(parseAssetValues(exact(inputs.tx_ins_spent)));
-  return verdictMembers(() => {
-    const message = outputsMessage(outputs, fees, spent);
-    return { valid: message === '', message };
-  });
+  return verdictMembers(() => outputsFault(outputs, fees, spent));
 }
 
 /** An item creation whose metadata has so many bytes. */
 function metadataRule(inputs: Inputs): Computed {
   const metadata = '\0'.repeat(Number(integerOf(inputs, 'metadata_bytes')));
   const tx = createItemTransaction({ bNum: 0n, amount: 1n, spec: 'Create', metadata }, KEY);
-  const computed = verdictMembers(() => createIsValid(tx));
+  const computed = verdictMembers(() => createFault(tx));
   return { ...computed, members: { ...computed.members, MAX_METADATA_BYTES: () => MAX_METADATA_BYTES } };
 }
 

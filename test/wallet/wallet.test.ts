@@ -4,7 +4,6 @@ import { coinbaseTransaction } from '../../src/chain/builders.js';
 import { transactionHash } from '../../src/chain/hash.js';
 import { outPointKey, spentOutPoints } from '../../src/chain/transaction.js';
 import type { AddressVersion, OutPoint, TxOut } from '../../src/chain/types.js';
-import { transactionIsValid } from '../../src/chain/validation.js';
 import { encodePkcs8, encodeSecretKey64, keyPairFromSeed } from '../../src/crypto/ed25519.js';
 import type { Kv } from '../../src/db/kv.js';
 import { createDeferred } from '../../src/lib/deferred.js';
@@ -12,6 +11,7 @@ import { isTesseraError, TesseraError } from '../../src/lib/errors.js';
 import type { OwnTransaction } from '../../src/wallet/payments/outgoing.js';
 import type { KeyPairRecord, OwnPayment } from '../../src/wallet/service.js';
 import type { Wallet } from '../../src/wallet/wallet.js';
+import { transactionFault } from '../support/validate.js';
 import {
   block,
   fund,
@@ -80,8 +80,8 @@ describe('payments (decision V14)', () => {
       }
     }
     const { transaction } = await pay(145n);
-    const verdict = transactionIsValid(transaction, 1n, (outPoint: OutPoint) => utxos.get(outPointKey(outPoint)));
-    expect(verdict).toMatchObject({ valid: true });
+    const verdict = transactionFault(transaction, 1n, (outPoint: OutPoint) => utxos.get(outPointKey(outPoint)));
+    expect(verdict).toBeNull();
   });
 
   it.each<AddressVersion>([null, 0, 99999])('spends coins of address version %s with that version', async (version) => {
@@ -93,7 +93,7 @@ describe('payments (decision V14)', () => {
     const { full, hash } = block(0, [funding]);
     await wallet.applyBlock(full, hash);
     const { transaction } = await pay(10n);
-    expect(transactionIsValid(transaction, 1n, () => tokens(address, 10n))).toMatchObject({ valid: true });
+    expect(transactionFault(transaction, 1n, () => tokens(address, 10n))).toBeNull();
   });
 
   it('refuses with the shortfall', async () => {
@@ -179,7 +179,7 @@ describe('payments (decision V14)', () => {
     expect(transaction.outputs.map(({ value }) => value)).toEqual([item(2n), item(3n)]);
     const created = made.transaction.outputs[0] as TxOut;
     const value = { ...created.value, genesisHash: made.hash };
-    expect(transactionIsValid(transaction, 1n, () => ({ ...created, value }) as TxOut)).toMatchObject({ valid: true });
+    expect(transactionFault(transaction, 1n, () => ({ ...created, value }) as TxOut)).toBeNull();
   });
 
   it('sends nothing that is not durable yet (rule P1)', async () => {

@@ -10,15 +10,16 @@ import { transactionHashOfBytes } from '../../chain/hash.js';
 import { hasDuplicateInputs, isCoinbase, isCreate } from '../../chain/transaction.js';
 import type { Transaction, TxOut } from '../../chain/types.js';
 import {
+  DUPLICATE_INPUTS,
   INVALID_SCRIPT,
   planCreateValidation,
   planValidation,
-  UNKNOWN_UTXO,
   type UtxoLookup,
 } from '../../chain/validation.js';
 import { type Clock, unixSeconds } from '../../lib/clock.js';
 import { createDeferred, type Deferred } from '../../lib/deferred.js';
 import { type ErrorCode, isTesseraError, TesseraError } from '../../lib/errors.js';
+import type { Fault } from '../../lib/fault.js';
 import type { MempoolObserver } from '../observer.js';
 import type { SubmittedTransaction } from '../service.js';
 import { type CandidateTx, type GroupOutcome, type Refusal, RULES } from '../state/admit.js';
@@ -102,12 +103,13 @@ export function createAdmission(
     if (participants < 1n || participants > MAX_DRUID_PARTICIPANTS) {
       return refuse('transaction_rejected', `A DRUID set has 1 to ${MAX_DRUID_PARTICIPANTS} participants`);
     }
-    if (hasDuplicateInputs(tx)) return refuse('double_spend', RULES.duplicateInputs);
+    if (hasDuplicateInputs(tx)) return refuse(DUPLICATE_INPUTS.code, DUPLICATE_INPUTS.message);
     if (tx.druidInfo === null && spendsClaimed(tx)) return refuse('double_spend', RULES.spent);
     const plan = isCreate(tx) ? planCreateValidation(tx) : planValidation(tx, currentBlock(), visibleOutput);
-    if (plan.message !== '' && plan.checks.length === 0) return refuse(codeOf(plan.message), plan.message);
-    if (!(await verifier.verify(plan.checks))) return refuse('invalid_signature', INVALID_SCRIPT);
-    return plan.message === '' ? null : refuse(codeOf(plan.message), plan.message);
+    const refusal = (found: Fault): Refusal => refuse(found.code, found.message);
+    if (plan.fault !== null && plan.checks.length === 0) return refusal(plan.fault);
+    if (!(await verifier.verify(plan.checks))) return refusal(INVALID_SCRIPT);
+    return plan.fault === null ? null : refusal(plan.fault);
   }
 
   function spendsClaimed(tx: Transaction): boolean {
@@ -115,11 +117,6 @@ export function createAdmission(
       const slot = previousOut === null ? 0 : state.utxos.find(previousOut);
       return slot !== 0 && state.utxos.isClaimed(slot);
     });
-  }
-
-  function codeOf(message: string): ErrorCode {
-    if (message === UNKNOWN_UTXO) return 'unknown_input';
-    return message === INVALID_SCRIPT ? 'invalid_signature' : 'transaction_rejected';
   }
 
   /** Puts a checked group into the journal, with all others of this turn of the loop in one command. */

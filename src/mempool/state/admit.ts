@@ -8,7 +8,7 @@ import { decodeTransaction } from '../../chain/codec.js';
 import { expectationsAreMet } from '../../chain/druid.js';
 import { hasDuplicateInputs, isCreate } from '../../chain/transaction.js';
 import type { Transaction } from '../../chain/types.js';
-import { UNKNOWN_UTXO } from '../../chain/validation.js';
+import { DUPLICATE_INPUTS, UNKNOWN_UTXO } from '../../chain/validation.js';
 import type { KvBatch } from '../../db/kv.js';
 import type { ErrorCode } from '../../lib/errors.js';
 import type { UtxoTable } from '../utxo/utxo-table.js';
@@ -40,7 +40,6 @@ export const RULES = {
   participants: 'The transactions of the DRUID set declare different numbers of participants',
   tooMany: 'More transactions than participants under one DRUID',
   expired: 'The other transactions of the DRUID set did not come in time',
-  duplicateInputs: 'Two inputs spend the same output',
 } as const;
 
 /** What the rest of the state tells and takes. */
@@ -95,7 +94,7 @@ export function createAdmitter(
       }
       for (const undo of claimed) utxos.setClaimed(undo, false);
       return slot === 0
-        ? { code: 'unknown_input', hash: candidate.hash, rule: UNKNOWN_UTXO }
+        ? { code: UNKNOWN_UTXO.code, hash: candidate.hash, rule: UNKNOWN_UTXO.message }
         : { code: 'double_spend', hash: candidate.hash, rule: RULES.spent };
     }
     return null;
@@ -227,7 +226,7 @@ export function createAdmitter(
     };
     for (const candidate of fresh.values()) {
       const { tx, hash } = candidate;
-      if (hasDuplicateInputs(tx)) return undo({ code: 'double_spend', hash, rule: RULES.duplicateInputs });
+      if (hasDuplicateInputs(tx)) return undo({ code: DUPLICATE_INPUTS.code, hash, rule: DUPLICATE_INPUTS.message });
       if (tx.druidInfo !== null) {
         halves.push(candidate);
         continue;

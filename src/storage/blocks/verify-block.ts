@@ -1,10 +1,10 @@
 /**
  * The rules that a block must meet before it is stored (architecture §3.5), whoever brings it: it is the next one, it hangs
  * on the last one, its header binds its list of transactions, the proof of work is there, every transaction is present and
- * hashes to its name, and tokens come into being only as the chain provides. Pure but for the question which hashes are
- * stored already.
+ * hashes to its name and has a valid form, and tokens and items come into being only as the chain provides. Pure but for the
+ * question which hashes are stored already.
  *
- * Not checked here: signatures and balances of ordinary transactions (the mempool's business), and the exact difficulty
+ * Not checked here: what ordinary transactions spend, that is signatures and sums (the mempool's business), and the exact difficulty
  * target. The latter follows from the number of all winning proofs (chain/asert.ts), losers included, which no block
  * carries; so the target is held to its form and to the maximum only.
  */
@@ -17,6 +17,13 @@ import { compactFromBytes, expandCompact, MAX_TARGET, proofOfWorkFault } from '.
 import { blockReward } from '../../chain/reward.js';
 import { isCoinbase, isCreate } from '../../chain/transaction.js';
 import type { BlockHeader, FullBlock, Transaction } from '../../chain/types.js';
+import {
+  formFault,
+  INVALID_SCRIPT,
+  planCreateValidation,
+  runSignatureCheck,
+  type SignatureCheck,
+} from '../../chain/validation.js';
 import { equalBytes } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 import { eventLoopTurn } from './event-loop.js';
@@ -149,6 +156,7 @@ async function checkTransactions(full: FullBlock, rules: ChainRules): Promise<Ve
   const { block, transactions } = full;
   if (block.header.bNum === 0n) return checkGenesis(full, rules);
   const verified: VerifiedTransaction[] = [];
+  const creations: [hash: string, check: SignatureCheck][] = [];
   for (const [i, name] of block.transactions.entries()) {
     if (i % TRANSACTIONS_PER_TURN === TRANSACTIONS_PER_TURN - 1) await eventLoopTurn();
     const transaction = transactions[i];
@@ -156,22 +164,29 @@ async function checkTransactions(full: FullBlock, rules: ChainRules): Promise<Ve
     const one = encoded(transaction);
     if (one.hash !== name)
       throw refused('transactions', `transaction ${i} hashes to ${one.hash}, not to its name ${name}`);
-    checkSource(one);
+    const check = checkForm(one);
+    if (check !== undefined) creations.push([name, check]);
     verified.push(one);
   }
+  await Promise.all(creations.map(([hash, check]) => checkCreationSignature(hash, check)));
   return verified;
 }
 
-/** Only coinbases and creations spend nothing, and a creation makes nothing but its items (decision B6). */
-function checkSource({ hash, transaction }: VerifiedTransaction): void {
-  if (isCoinbase(transaction)) return;
-  if (isCreate(transaction)) {
-    if (transaction.fees.length === 0 && transaction.druidInfo === null) return;
-    throw refused('transactions', `transaction ${hash} creates items and has fees or DRUID info`);
-  }
-  if (transaction.inputs.length === 0 || transaction.inputs.some(({ previousOut }) => previousOut === null)) {
-    throw refused('transactions', `transaction ${hash} has an input that spends nothing`);
-  }
+/**
+ * What can be told of a transaction without knowing what it spends, by the mempool's own rules (decision B6). Gives the
+ * signature of a creation, which makes items and therefore is verified here too. Coinbases are held against the issuances.
+ */
+function checkForm({ hash, transaction }: VerifiedTransaction): SignatureCheck | undefined {
+  if (isCoinbase(transaction)) return undefined;
+  const plan = isCreate(transaction) ? planCreateValidation(transaction) : undefined;
+  const fault = plan === undefined ? formFault(transaction) : plan.fault;
+  if (fault !== null) throw refused('transactions', `transaction ${hash} is not valid: ${fault.message}`);
+  return plan?.checks[0];
+}
+
+async function checkCreationSignature(hash: string, check: SignatureCheck): Promise<void> {
+  if (await runSignatureCheck(check)) return;
+  throw refused('transactions', `transaction ${hash} is not valid: ${INVALID_SCRIPT.message}`);
 }
 
 /** The transactions of block 0 have the names and contents of the configuration. */

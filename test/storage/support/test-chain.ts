@@ -1,14 +1,18 @@
 /** Small valid chains for the tests of the archive, mined for real: a proof of work needs 256 hashes. */
 
-import { coinbaseTransaction } from '../../../src/chain/builders.js';
+import { assemble, coinbaseTransaction, txOut } from '../../../src/chain/builders.js';
 import { type Genesis, issuanceTransactions, parseGenesis } from '../../../src/chain/genesis.js';
 import { blockHash, merkleRoot, transactionHash, txsHash } from '../../../src/chain/hash.js';
 import { compactToBytes, hasValidProofOfWork, MAX_COMPACT_TARGET } from '../../../src/chain/pow.js';
 import { blockReward } from '../../../src/chain/reward.js';
+import { createAssetScript } from '../../../src/chain/script/builders.js';
+import { assetSignable } from '../../../src/chain/signable.js';
 import type { BlockHeader, FullBlock, Transaction } from '../../../src/chain/types.js';
+import { keyPairFromSeed, sign } from '../../../src/crypto/ed25519.js';
 import type { ChainRules } from '../../../src/storage/blocks/verify-block.js';
 
 export const ADDRESS = 'a'.repeat(64);
+const CREATOR = keyPairFromSeed(new Uint8Array(32).fill(3));
 export const MINER = 'm'.repeat(64);
 export const ACTIVATION_HEIGHT = 3;
 
@@ -22,7 +26,7 @@ export const GENESIS: Genesis = parseGenesis({
 });
 export const RULES: ChainRules = { genesis: GENESIS, activationHeight: ACTIVATION_HEIGHT };
 
-/** A payment that nobody signed; the archive does not check signatures. Another `seed`, another hash. */
+/** A payment that nobody signed; the archive does not check what payments spend. Another `seed`, another hash. */
 export function payment(seed: number, amount = 5n): Transaction {
   return {
     inputs: [
@@ -43,14 +47,12 @@ export function payment(seed: number, amount = 5n): Transaction {
   };
 }
 
+/** A creation signed by a key of our own. Another `seed`, another hash. */
 export function itemCreation(seed: number, amount: bigint, genesisHash: string | null, metadata: string): Transaction {
-  return {
-    inputs: [{ previousOut: null, script: [{ kind: 'num', value: BigInt(seed) }] }],
-    outputs: [{ value: { kind: 'item', amount, genesisHash, metadata }, locktime: 0n, scriptPublicKey: ADDRESS }],
-    version: 6n,
-    fees: [],
-    druidInfo: null,
-  };
+  const value = { kind: 'item' as const, amount, genesisHash, metadata };
+  const signable = assetSignable(value);
+  const script = createAssetScript(BigInt(seed), signable, sign(CREATOR.seed, signable), CREATOR.publicKey);
+  return assemble({ inputs: [{ previousOut: null, script }], outputs: [txOut(value, ADDRESS)] });
 }
 
 /** The header with the first nonce that meets its target. */
