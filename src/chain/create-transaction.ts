@@ -150,11 +150,20 @@ function parseFees(value: unknown, place: Place): TxOut[] {
   return value === undefined || value === null ? [] : readArray(value, place, parseTxOut);
 }
 
-/** An empty `druid` says that there is none, whatever else the object holds: a body with all members empty is one of those. */
+/**
+ * An object whose members are all empty says that there is none, as some clients do. With anything in it, it is a trade and
+ * must be named: without its DRUID it would become a payment that happens at once, whatever the others do.
+ */
 function parseCreateDruidInfo(value: unknown, place: Place): DruidInfo | null {
-  if (value === undefined || value === null) return null;
-  const { druid } = readObject(value, place);
-  return druid === '' || druid === undefined || druid === null ? null : parseDruidInfo(value, place);
+  if (value === undefined || value === null || (isObject(value) && isEmpty(value))) return null;
+  const info = parseDruidInfo(value, place);
+  return info.druid === '' ? fail(place, 'druid', 'must not be empty while other members are set') : info;
+}
+
+/** True for null, zero, the empty text, and what holds nothing else. */
+function isEmpty(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.values(value).every(isEmpty);
+  return value === undefined || value === null || value === '' || value === 0;
 }
 
 function createTxInView({ previousOut, script }: TxIn): CreateTxInView {

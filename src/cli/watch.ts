@@ -130,7 +130,7 @@ function jsonLine({ id, name, data }: ReceivedEvent): string {
 
 /** `12:00:01 block block_num=7 hash=b1… transactions=2` */
 function textLine({ name, data }: ReceivedEvent): string {
-  const members = Object.entries(parseExactJson(data) as Record<string, unknown>)
+  const members = Object.entries(parseExactJson(data, { anyName: true }) as Record<string, unknown>)
     .filter(([, value]) => value !== null)
     .map(([member, value]) => `${member}=${String(value)}`);
   return [new Date().toISOString().slice(11, 19), name, ...members].join(' ');

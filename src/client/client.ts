@@ -148,7 +148,7 @@ function isProblem({ headers }: Response): boolean {
 function refusal({ status, headers }: Response, text: string, url: string): TesseraError {
   let answer: JsonValue = null;
   try {
-    answer = parseExactJson(text);
+    answer = parseExactJson(text, { anyName: true });
   } catch {
     // Not a node, or something between it and us.
   }
@@ -180,7 +180,7 @@ function isErrorCode(code: string): code is ErrorCode {
 
 function readJson(text: string, url: string): JsonValue {
   try {
-    return parseExactJson(text);
+    return parseExactJson(text, { anyName: true });
   } catch (cause) {
     throw new TesseraError('node_unreachable', `${url} does not answer as a node does`, { cause });
   }

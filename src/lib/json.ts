@@ -21,22 +21,25 @@ const INEXACT_FROM = 1e15;
 /**
  * The value of a JSON text, given as text or as UTF-8 bytes. Integers beyond ±(2^53 - 1) become bigints. Throws
  * `malformed_json` with the reason; the message never holds a part of the text.
+ *
+ * Members called `__proto__` or `constructor` are refused, because a request has no use for them. With `anyName` they are
+ * data like others: in the answers of a node, names of items are names of members.
  */
-export function parseExactJson(input: string | Uint8Array): JsonValue {
+export function parseExactJson(input: string | Uint8Array, { anyName = false } = {}): JsonValue {
   const text = typeof input === 'string' ? input : textOf(input);
   let value: JsonValue;
   try {
     value = JSON.parse(text);
   } catch {
     // The built-in message quotes the text, which may hold a passphrase: ours says the place only.
-    return parseSlowly(text);
+    return parseSlowly(text, anyName);
   }
   if (typeof value !== 'object' || value === null) {
-    return typeof value === 'number' && isInexact(value) ? parseSlowly(text) : value;
+    return typeof value === 'number' && isInexact(value) ? parseSlowly(text, anyName) : value;
   }
   // Every member has one colon; colons in strings only make the count larger. So equal counts mean no key came twice.
-  const keys = countKeys(value, 1);
-  return keys < 0 || keys !== countColons(text) ? parseSlowly(text) : value;
+  const keys = countKeys(value, 1, anyName);
+  return keys < 0 || keys !== countColons(text) ? parseSlowly(text, anyName) : value;
 }
 
 function textOf(bytes: Uint8Array): string {
@@ -53,23 +56,27 @@ function isInexact(value: number): boolean {
 }
 
 /** Number of members in the whole value, or a very negative number when it needs the careful parser. */
-function countKeys(value: JsonValue[] | { [key: string]: JsonValue }, depth: number): number {
+function countKeys(value: JsonValue[] | { [key: string]: JsonValue }, depth: number, anyName: boolean): number {
   if (depth > MAX_JSON_DEPTH) return Number.NEGATIVE_INFINITY;
   let count = 0;
   if (Array.isArray(value)) {
-    for (let i = 0; i < value.length; i++) count += countIn(value[i], depth);
+    for (let i = 0; i < value.length; i++) count += countIn(value[i], depth, anyName);
     return count;
   }
   for (const key in value) {
     // A name that would change a prototype is refused with a clear message by the careful parser.
-    if (key === '__proto__' || key === 'constructor') return Number.NEGATIVE_INFINITY;
-    count += 1 + countIn(value[key], depth);
+    if (!anyName && isForbidden(key)) return Number.NEGATIVE_INFINITY;
+    count += 1 + countIn(value[key], depth, anyName);
   }
   return count;
 }
 
-function countIn(value: JsonValue | undefined, depth: number): number {
-  if (typeof value === 'object' && value !== null) return countKeys(value, depth + 1);
+function isForbidden(name: string): boolean {
+  return name === '__proto__' || name === 'constructor';
+}
+
+function countIn(value: JsonValue | undefined, depth: number, anyName: boolean): number {
+  if (typeof value === 'object' && value !== null) return countKeys(value, depth + 1, anyName);
   return typeof value === 'number' && isInexact(value) ? Number.NEGATIVE_INFINITY : 0;
 }
 
@@ -84,17 +91,25 @@ const BACKSLASH = 0x5c;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y;
 const BLANK = /[ \t\n\r]*/y;
 
-function parseSlowly(text: string): JsonValue {
-  return new CarefulParser(text).parse();
+function parseSlowly(text: string, anyName: boolean): JsonValue {
+  return new CarefulParser(text, anyName).parse();
+}
+
+/** As an assignment, but `__proto__` becomes a member too. */
+function setMember(members: { [key: string]: JsonValue }, name: string, value: JsonValue): void {
+  if (name !== '__proto__') members[name] = value;
+  else Object.defineProperty(members, name, { value, enumerable: true, configurable: true, writable: true });
 }
 
 /** RFC 8259 by recursive descent, with everything checked that `JSON.parse` lets pass. */
 class CarefulParser {
   readonly #text: string;
+  readonly #anyName: boolean;
   #at = 0;
 
-  constructor(text: string) {
+  constructor(text: string, anyName: boolean) {
     this.#text = text;
+    this.#anyName = anyName;
   }
 
   parse(): JsonValue {
@@ -132,10 +147,10 @@ class CarefulParser {
       this.#skipBlank();
       if (this.#text.charCodeAt(this.#at) !== QUOTE) throw this.#unexpected('where a member name should be');
       const key = this.#string();
-      if (key === '__proto__' || key === 'constructor') throw malformed('a member has a forbidden name');
+      if (!this.#anyName && isForbidden(key)) throw malformed('a member has a forbidden name');
       if (Object.hasOwn(members, key)) throw malformed('a member name occurs twice in one object');
       this.#expect(':');
-      members[key] = this.#value(depth);
+      setMember(members, key, this.#value(depth));
     } while (this.#continues('}'));
     return members;
   }

@@ -81,9 +81,41 @@ describe('submitted transactions (chain.md §1.12)', () => {
     expect(parseCreateTransaction(info(expectation)).druidInfo).toEqual(expected);
   });
 
-  it('takes an empty druid as no druid_info (C13)', () => {
-    const info = { druid: '', participants: 0, expectations: { from: '', to: '', asset: {} } };
+  it.each([
+    {},
+    { druid: null },
+    { druid: '', participants: 0, expectations: [] },
+    { druid: '', participants: 0, expectations: { from: '', to: '', asset: {} }, genesis_hash: null },
+    { participants: 0, expectations: [{ from: '', to: '', asset: { Token: 0 } }] },
+  ])('takes druid_info %j, which is entirely empty, as none (C13)', (info) => {
     expect(parseCreateTransaction({ ...BODY, druid_info: info }).druidInfo).toBeNull();
+  });
+
+  it.each([undefined, null, ''])('refuses a trade whose druid is %j: it would be paid at once', (druid) => {
+    const expectation = { from: 'a', to: 'b', asset: { Token: 5 } };
+    for (const set of [{ participants: 2 }, { expectations: [expectation] }, { expectations: expectation }]) {
+      const info = { druid, participants: 0, expectations: [], ...set };
+      expect(() => parseCreateTransaction({ ...BODY, druid_info: info }, 'transactions[0]')).toThrow(
+        expect.objectContaining({
+          code: 'malformed_transaction',
+          message: expect.stringContaining('transactions[0].druid_info.druid: must'),
+        }),
+      );
+    }
+  });
+
+  it.each([5, 'D', [], [1]])('refuses druid_info %j, which is no object', (info) => {
+    expect(() => parseCreateTransaction({ ...BODY, druid_info: info })).toThrow(
+      expect.objectContaining({ code: 'malformed_transaction' }),
+    );
+  });
+
+  it('takes items called __proto__ and constructor as data', () => {
+    for (const name of ['__proto__', 'constructor']) {
+      const outputs = [{ value: { Item: { amount: 1, genesis_hash: name, metadata: name } }, locktime: 0 }];
+      const [output] = parseCreateTransaction({ ...BODY, outputs }).outputs;
+      expect(output?.value).toEqual({ kind: 'item', amount: 1n, genesisHash: name, metadata: name });
+    }
   });
 
   it.each([

@@ -34,6 +34,18 @@ describe('exact integers', () => {
     expect(() => parseExactJson(text)).toThrow(expect.objectContaining({ code: 'malformed_json' }));
   });
 
+  it.each(['', '"n":12345678901234567890,'])('takes names of items as data where it is told so: {%s', (before) => {
+    const text = `{${before}"items":{"__proto__":5,"constructor":{"prototype":7},"toString":1}}`;
+    const { items } = parseExactJson(text, { anyName: true }) as { items: Record<string, unknown> };
+    expect(Object.entries(items)).toEqual([
+      ['__proto__', 5],
+      ['constructor', { prototype: 7 }],
+      ['toString', 1],
+    ]);
+    expect(Object.getPrototypeOf(items)).toBe(Object.prototype);
+    expect(() => parseExactJson('{"__proto__":1,"__proto__":2}', { anyName: true })).toThrow('twice');
+  });
+
   it.each(['{"a":1,"a":2}', '{"b":[{"a":1,"a":1}]}', '{"a":12345678901234567890,"a":1}'])(
     'refuses a key that comes twice: %s',
     (text) => {
