@@ -13,7 +13,7 @@ import type { MempoolService } from '../src/mempool/service.js';
 const compiled = <T>(path: string): Promise<T> => import(new URL(`../dist/${path}`, import.meta.url).href);
 const { createApi } = await compiled<typeof import('../src/api/app.js')>('api/app.js');
 const { createConfig } = await compiled<typeof import('../src/config/load.js')>('config/load.js');
-const { createDevNetwork } = await compiled<typeof import('../src/node/dev-network.js')>('node/dev-network.js');
+const { DevNetwork } = await compiled<typeof import('../src/node/dev-network.js')>('node/dev-network.js');
 const { createLogger } = await compiled<typeof import('../src/observability/logger.js')>('observability/logger.js');
 
 const [mode, dir = '', threads = '1'] = process.argv.slice(2);
@@ -27,12 +27,10 @@ async function startNode(): Promise<{ url: string; stop(): Promise<void> }> {
     'wallet.enabled': true,
     'log.level': 'error',
   }).map(([option, value]) => ({ option, value, flag: 'bench' }));
-  const network = await createDevNetwork({
-    dataDir: `${dir}/data`,
-    ports: 'any',
-    flags,
-    logger: createLogger({ level: 'error', format: 'json' }),
-  });
+  const network = new DevNetwork(
+    { dataDir: `${dir}/data`, ports: 'any', flags },
+    { logger: createLogger({ level: 'error', format: 'json' }) },
+  );
   await network.start();
   return { url: network.urls.mempool, stop: () => network.stop() };
 }

@@ -7,12 +7,12 @@ import { join, resolve } from 'node:path';
 import { devAccounts } from '../config/dev-accounts.js';
 import { type DevConfigOptions, devConfig } from '../config/dev-config.js';
 import type { NodeRole } from '../lib/roles.js';
+import type { Service } from '../lib/service.js';
 import { createLogger, type NodeLogger } from '../observability/logger.js';
 import { devBanner } from './banner.js';
 import { type CliContext, type Command, type CommandSpec, integerFlag, type ParsedArgs } from './command.js';
 import { flagValues, LOG_LEVEL_FLAG, SET_FLAG } from './config-flags.js';
 import { failureText, runUntilStopped } from './lifecycle.js';
-import type { Runnable } from './node-types.js';
 
 const MAX_INTERVAL_MS = 86_400_000;
 /** The highest default port plus this must be a port. */
@@ -52,19 +52,14 @@ const spec: CommandSpec = {
   exits: { 130: 'ended by a second SIGINT', 143: 'ended by a second SIGTERM' },
 };
 
-/** What the composition root is asked for. */
-export interface DevNetworkRequest extends DevConfigOptions {
-  readonly logger: NodeLogger;
-}
-
 /** The network as this command sees it. */
-export interface StartedNetwork extends Runnable {
+export interface StartedNetwork extends Service {
   /** Base URL of each node's API, once started. */
   readonly urls: Readonly<Record<NodeRole, string>>;
 }
 
 export interface DevModules {
-  createDevNetwork(options: DevNetworkRequest): Promise<StartedNetwork>;
+  createDevNetwork(options: DevConfigOptions, modules: { readonly logger: NodeLogger }): StartedNetwork;
 }
 
 /** Runs the network; `load` gives the composition root. */
@@ -82,7 +77,7 @@ export async function runDev(args: ParsedArgs, context: CliContext, load: () => 
   const logger = createLogger(log);
   try {
     const { createDevNetwork } = await load();
-    const network = await createDevNetwork({ ...common, dataDir, logger });
+    const network = createDevNetwork({ ...common, dataDir }, { logger });
     const onReady = () => {
       // performance.now() counts from the start of the process.
       const facts = {
@@ -104,5 +99,9 @@ export async function runDev(args: ParsedArgs, context: CliContext, load: () => 
 
 export const command: Command = {
   spec,
-  run: (args, context) => runDev(args, context, () => import('../node/dev-network.js')),
+  run: (args, context) =>
+    runDev(args, context, async () => {
+      const { DevNetwork } = await import('../node/dev-network.js');
+      return { createDevNetwork: (options, modules) => new DevNetwork(options, modules) };
+    }),
 };

@@ -6,8 +6,8 @@
 import { createDeferred } from '../lib/deferred.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
+import type { Service } from '../lib/service.js';
 import type { CliContext } from './command.js';
-import type { Runnable } from './node-types.js';
 
 /** Milliseconds for a clean stop. */
 export const STOP_TIMEOUT_MS = 5_000;
@@ -27,7 +27,7 @@ export interface LifecycleModules {
 }
 
 /** Starts, waits for the end, stops. Resolves with the exit status: 0 after a signal, 1 after a failure. */
-export async function runUntilStopped(running: Runnable, modules: LifecycleModules): Promise<number> {
+export async function runUntilStopped(running: Service, modules: LifecycleModules): Promise<number> {
   const { logger, context, onReady } = modules;
   const ended = createDeferred<Ending>();
   const removeListeners = listenForSignals(context, () => {
@@ -63,7 +63,7 @@ function listenForSignals(context: CliContext, onFirst: () => void): () => void 
 
 /** False when the stop failed or took too long; the process must then be ended without it. */
 async function stopInTime(
-  running: Runnable,
+  running: Service,
   { logger, stopTimeoutMs = STOP_TIMEOUT_MS }: LifecycleModules,
 ): Promise<boolean> {
   const late = createDeferred<never>();

@@ -2,11 +2,11 @@
 
 import { loadConfig } from '../config/load.js';
 import type { Config } from '../config/schema.js';
+import type { Service } from '../lib/service.js';
 import { createLogger, type NodeLogger } from '../observability/logger.js';
 import type { CliContext, Command, CommandSpec, Output, ParsedArgs } from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
 import { failureText, runUntilStopped } from './lifecycle.js';
-import type { Runnable } from './node-types.js';
 import { withTypedPassphrase } from './wallet/start-passphrase.js';
 
 const spec: CommandSpec = {
@@ -33,7 +33,7 @@ const spec: CommandSpec = {
 };
 
 /** A node as this command sees it. */
-export interface StartedNode extends Runnable {
+export interface StartedNode extends Service {
   readonly apiUrl: string;
   readonly peerAddress: string;
   /** Applies what can change while the node runs. */
@@ -98,5 +98,9 @@ async function create(config: Config, logger: NodeLogger, load: () => Promise<St
 
 export const command: Command = {
   spec,
-  run: (args, context) => runNode(args, context, () => import('../node/node.js')),
+  run: (args, context) =>
+    runNode(args, context, async () => {
+      const { Node } = await import('../node/node.js');
+      return { createNode: Node.create };
+    }),
 };

@@ -93,7 +93,7 @@ async function checkRules(
 }
 
 async function checkArchive(kv: Kv, config: Config, context: CliContext, signal: AbortSignal): Promise<string> {
-  const { readGenesis } = await import('../node/node.js');
+  const { readGenesis } = await import('../node/genesis-file.js');
   const { createArchive } = await import('../storage/archive/archive.js');
   const rules = {
     genesis: await readGenesis(config.network.genesisFile),
@@ -108,7 +108,7 @@ async function checkArchive(kv: Kv, config: Config, context: CliContext, signal:
 }
 
 async function checkState(kv: Kv, config: Config, context: CliContext): Promise<string> {
-  const { readGenesis } = await import('../node/node.js');
+  const { readGenesis } = await import('../node/genesis-file.js');
   const { stateRules } = await import('../node/mempool-role.js');
   const { loadMempoolState } = await import('../mempool/state/load.js');
   const rules = stateRules(await readGenesis(config.network.genesisFile), config);

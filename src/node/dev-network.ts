@@ -3,51 +3,63 @@
 import { type DevConfigOptions, devConfig } from '../config/dev-config.js';
 import { createDeferred } from '../lib/deferred.js';
 import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
+import { Failure, type Service } from '../lib/service.js';
 import type { NodeLogger } from '../observability/logger.js';
-import { createNode, type Node } from './node.js';
-
-export interface DevNetworkOptions extends DevConfigOptions {
-  readonly logger: NodeLogger;
-}
-
-export interface DevNetwork {
-  /** Resolves when every node is up and block 0 is stored. */
-  start(): Promise<void>;
-  stop(): Promise<void>;
-  readonly failed: Promise<never>;
-  readonly nodes: Readonly<Record<NodeRole, Node>>;
-  /** Base URL of each node's API, once started. */
-  readonly urls: Readonly<Record<NodeRole, string>>;
-}
+import { Node } from './node.js';
 
 /** Who asks is stopped before who answers. */
 const STOP_ORDER = ['user', 'miner', 'mempool', 'storage'] as const satisfies readonly NodeRole[];
 
-export async function createDevNetwork({ logger, ...options }: DevNetworkOptions): Promise<DevNetwork> {
-  const nodes = new Map<NodeRole, Node>();
-  const failure = createDeferred<never>();
-  failure.promise.catch(() => undefined);
+export class DevNetwork implements Service {
+  readonly #options: DevConfigOptions;
+  readonly #logger: NodeLogger;
+  readonly #started = new Map<NodeRole, Node>();
+  readonly #failure = new Failure();
+  readonly failed = this.#failure.promise;
 
-  async function startNode(role: NodeRole): Promise<void> {
+  constructor(options: DevConfigOptions, modules: { readonly logger: NodeLogger }) {
+    this.#options = options;
+    this.#logger = modules.logger;
+  }
+
+  /** The nodes, once started. */
+  get nodes(): Readonly<Record<NodeRole, Node>> {
+    return this.#perRole((node) => node);
+  }
+
+  /** Base URL of each node's API, once started. */
+  get urls(): Readonly<Record<NodeRole, string>> {
+    return this.#perRole((node) => node.apiUrl);
+  }
+
+  /** Resolves when every node is up and block 0 is stored. */
+  async start(): Promise<void> {
+    const chain = this.#startNode('storage').then(() => this.#startNode('mempool'));
+    // Opening a wallet takes a while on purpose. Where ports are known beforehand the chain starts meanwhile.
+    if (devConfig('mempool', this.#options).peers.port === 0) await chain;
+    await Promise.all([chain, this.#startNode('miner'), this.#startNode('user')]);
+    await Promise.race([this.#firstBlock(), this.failed]);
+  }
+
+  async stop(): Promise<void> {
+    for (const role of STOP_ORDER) await this.#started.get(role)?.stop();
+  }
+
+  async #startNode(role: NodeRole): Promise<void> {
     const peers = {
-      ...(role === 'mempool' ? { storage: [addressOf('storage')] } : {}),
-      ...(role === 'miner' || role === 'user' ? { mempool: [addressOf('mempool')] } : {}),
+      ...(role === 'mempool' ? { storage: [this.#addressOf('storage')] } : {}),
+      ...(role === 'miner' || role === 'user' ? { mempool: [this.#addressOf('mempool')] } : {}),
     };
-    const node = await createNode(devConfig(role, { ...options, peers }), { logger: logger.child(role) });
-    nodes.set(role, node);
-    node.failed.catch(failure.reject);
+    const config = devConfig(role, { ...this.#options, peers });
+    const node = await Node.create(config, { logger: this.#logger.child(role) });
+    this.#started.set(role, node);
+    this.#failure.follow(node);
     await node.start();
   }
 
-  function nodeOf(role: NodeRole): Node {
-    const node = nodes.get(role);
-    if (node === undefined) throw new Error(`the ${role} node is not started`);
-    return node;
-  }
-
   /** Resolves when block 0 is stored. */
-  async function firstBlock(): Promise<void> {
-    const mempool = nodeOf('mempool').services.mempool;
+  async #firstBlock(): Promise<void> {
+    const { mempool } = this.#node('mempool').services;
     if (mempool === undefined || mempool.figures().height >= 0) return;
     const stored = createDeferred<void>();
     const off = mempool.blockConfirmed.on(() => stored.resolve());
@@ -55,31 +67,18 @@ export async function createDevNetwork({ logger, ...options }: DevNetworkOptions
     off();
   }
 
-  function addressOf(role: NodeRole): string {
-    const { host, port } = devConfig(role, options).peers;
-    return port === 0 ? nodeOf(role).peerAddress : `${host}:${port}`;
+  #addressOf(role: NodeRole): string {
+    const { host, port } = devConfig(role, this.#options).peers;
+    return port === 0 ? this.#node(role).peerAddress : `${host}:${port}`;
   }
 
-  const perRole = <T>(read: (node: Node) => T): Record<NodeRole, T> =>
-    Object.fromEntries(NODE_ROLES.map((role) => [role, read(nodeOf(role))])) as Record<NodeRole, T>;
+  #node(role: NodeRole): Node {
+    const node = this.#started.get(role);
+    if (node === undefined) throw new Error(`the ${role} node is not started`);
+    return node;
+  }
 
-  return {
-    failed: failure.promise,
-    get nodes() {
-      return perRole((node) => node);
-    },
-    get urls() {
-      return perRole((node) => node.apiUrl);
-    },
-    async start() {
-      const chain = startNode('storage').then(() => startNode('mempool'));
-      // Opening a wallet takes a while on purpose. Where ports are known beforehand the chain starts meanwhile.
-      if (devConfig('mempool', options).peers.port === 0) await chain;
-      await Promise.all([chain, startNode('miner'), startNode('user')]);
-      await Promise.race([firstBlock(), failure.promise]);
-    },
-    async stop() {
-      for (const role of STOP_ORDER) await nodes.get(role)?.stop();
-    },
-  };
+  #perRole<T>(read: (node: Node) => T): Record<NodeRole, T> {
+    return Object.fromEntries(NODE_ROLES.map((role) => [role, read(this.#node(role))])) as Record<NodeRole, T>;
+  }
 }

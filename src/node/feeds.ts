@@ -1,58 +1,11 @@
 /** The metrics that are read rather than counted: before each scrape, services are asked for their figures. */
 
-import { folderSize } from '../db/folder-size.js';
 import type { Journal } from '../journal/journal.js';
-import type { Clock } from '../lib/clock.js';
-import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
 import type { Mempool } from '../mempool/mempool.js';
 import type { Miner } from '../miner/miner.js';
-import type { LineLevel, NodeLogger } from '../observability/logger.js';
 import { followTotal, type Metrics } from '../observability/metrics.js';
-import { watchProcess } from '../observability/process-metrics.js';
-import type { PeerNetwork } from '../peers/network.js';
 import type { RunningStorageService } from '../storage/storage-service.js';
 import type { Wallet } from '../wallet/wallet.js';
-
-/** Milliseconds that the size of the data directory is believed: looking at every file is work. */
-const SIZE_FRESH_MS = 10_000;
-const LEVELS: readonly LineLevel[] = ['debug', 'info', 'warn', 'error'];
-
-export interface FeedModules {
-  readonly node: {
-    readonly version: string;
-    readonly role: NodeRole;
-    readonly name: string;
-    readonly dataDir: string;
-  };
-  readonly network: PeerNetwork;
-  readonly logger: NodeLogger;
-  readonly clock: Clock;
-  readonly readiness: () => readonly string[];
-}
-
-/** What every node has. The result ends the watching of the process. */
-export function feedNode(metrics: Metrics, { node, network, logger, clock, readiness }: FeedModules): () => void {
-  metrics.gauge('tessera_build_info', node.version, node.role, node.name).set(1);
-  // A counter that nothing has happened to yet is 0, and there.
-  metrics.counter('tessera_peers_violations_total').inc(0);
-  metrics.counter('tessera_peers_dial_failures_total').inc(0);
-  const logLines = LEVELS.map(
-    (level) => [level, followTotal(metrics.counter('tessera_log_lines_total', level))] as const,
-  );
-  let sizedAt = Number.NEGATIVE_INFINITY;
-  metrics.beforeScrape(async () => {
-    metrics.gauge('tessera_node_ready').set(readiness().length === 0 ? 1 : 0);
-    for (const [level, set] of logLines) set(logger.lines[level]);
-    for (const role of NODE_ROLES) {
-      const count = [...network.links].filter((link) => link.role === role).length;
-      metrics.gauge('tessera_peers_links', role).set(count);
-    }
-    if (clock.monotonic() - sizedAt < SIZE_FRESH_MS) return;
-    sizedAt = clock.monotonic();
-    metrics.gauge('tessera_db_size_bytes').set(await folderSize(node.dataDir));
-  });
-  return watchProcess(metrics);
-}
 
 export function feedMempool(metrics: Metrics, mempool: Mempool, journal: Journal): void {
   const worker = followTotal(metrics.counter('tessera_mempool_signature_checks_total', 'worker'));

@@ -15,11 +15,11 @@ import type { IssuedTx } from '../mempool/state/round.js';
 import type { StateRules } from '../mempool/state/state.js';
 import { feedMempool } from './feeds.js';
 import { journalObserver, mempoolObserver } from './observers.js';
-import { failureOf, type RoleContext, type RunningRole } from './role.js';
+import { failureOf, type Role, type RoleContext } from './role.js';
 
 const SECONDS_PER_HOUR = 3_600;
 
-export async function createMempoolRole(context: RoleContext): Promise<RunningRole> {
+export async function createMempoolRole(context: RoleContext): Promise<Role> {
   const { config, dataDir, network } = context;
   const { mempool: pool, mining } = config;
   const kv = await dataDir.open('mempool');

@@ -7,6 +7,7 @@ import type { DataDir } from '../db/data-dir.js';
 import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../lib/logger.js';
 import type { Random } from '../lib/random.js';
+import type { Service } from '../lib/service.js';
 import type { Mempool } from '../mempool/mempool.js';
 import type { Miner } from '../miner/miner.js';
 import type { Metrics } from '../observability/metrics.js';
@@ -46,18 +47,13 @@ export interface RoleServices {
   readonly user?: RunningUserService;
 }
 
-export interface RunningRole {
+export interface Role extends Service {
   readonly type: ReturnType<NodeInfo['type']>;
   readonly services: RoleServices;
-  /** Sets message handlers and loads; called before the network starts. */
+  /** Sets message handlers and loads; called before the network starts, and `start` after it. */
   load(): Promise<void>;
-  /** Begins the work that needs the network. */
-  start(): Promise<void>;
-  stop(): Promise<void>;
   /** Why the node cannot do its work now; empty when it can. */
   readiness(): readonly string[];
-  /** Rejects when the node must not go on. */
-  readonly failed: Promise<never>;
 }
 
 /** A promise that rejects with what `watch` hands to its argument, and a mark that somebody will look at it. */

@@ -4,9 +4,9 @@ import { createArchive } from '../storage/archive/archive.js';
 import { createStorageService } from '../storage/storage-service.js';
 import { feedStorage } from './feeds.js';
 import { archiveObserver } from './observers.js';
-import { failureOf, type RoleContext, type RunningRole } from './role.js';
+import { failureOf, type Role, type RoleContext } from './role.js';
 
-export async function createStorageRole(context: RoleContext): Promise<RunningRole> {
+export async function createStorageRole(context: RoleContext): Promise<Role> {
   const { config, genesis, dataDir, observed } = context;
   const archive = await createArchive({
     kv: await dataDir.open('archive'),

@@ -6,9 +6,9 @@ import { createUserService, type RunningUserService } from '../user/user-service
 import type { Wallet } from '../wallet/wallet.js';
 import { feedMiner, feedWallet } from './feeds.js';
 import { openWallet } from './open-wallet.js';
-import { failureOf, type RoleContext, type RunningRole } from './role.js';
+import { failureOf, type Role, type RoleContext } from './role.js';
 
-export async function createWalletRole(context: RoleContext): Promise<RunningRole> {
+export async function createWalletRole(context: RoleContext): Promise<Role> {
   const { config, network } = context;
   const isMiner = config.node.role === 'miner';
   const wallet = config.wallet.enabled ? await openWallet(context) : undefined;

@@ -35,7 +35,8 @@ export interface NodeLogger extends Logger {
   readonly infoLines: InfoLines | undefined;
 }
 
-export type LineLevel = 'debug' | 'info' | 'warn' | 'error';
+export const LINE_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+export type LineLevel = (typeof LINE_LEVELS)[number];
 
 /** Takes ready JSON lines of level info. */
 export interface InfoLines {

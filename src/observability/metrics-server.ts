@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
+import { Failure, type Service } from '../lib/service.js';
 import type { MetricsRegistry } from './metrics.js';
 
 /** Milliseconds. A scrape is one small request. */
@@ -15,72 +16,74 @@ export interface MetricsServerOptions {
   readonly port: number;
 }
 
-export interface MetricsServer {
-  /** Resolves when it listens. Throws `invalid_config` when the address cannot be used. */
-  start(): Promise<void>;
-  stop(): Promise<void>;
-  /** `http://127.0.0.1:9303`, once started. */
-  readonly url: string;
+export interface MetricsServerModules {
+  readonly metrics: MetricsRegistry;
+  readonly logger: Logger;
 }
 
-export function createMetricsServer(
-  options: MetricsServerOptions,
-  modules: { readonly metrics: MetricsRegistry; readonly logger: Logger },
-): MetricsServer {
-  const { metrics, logger } = modules;
-  let url = '';
-  const server = createServer(
+export class MetricsServer implements Service {
+  readonly #options: MetricsServerOptions;
+  readonly #metrics: MetricsRegistry;
+  readonly #logger: Logger;
+  readonly #server = createServer(
     { requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: REQUEST_TIMEOUT_MS },
-    (req, res) => {
-      answer(req, res, metrics).catch((error: unknown) => {
-        logger.error({ error }, 'metrics could not be collected');
-        if (!res.headersSent) res.writeHead(500);
-        res.end();
-      });
-    },
+    (request, response) => void this.#answer(request, response),
   );
-  return {
-    get url() {
-      return url;
-    },
-    start: () =>
-      new Promise((resolve, reject) => {
-        server.once('error', (cause) =>
-          reject(
-            new TesseraError(
-              'invalid_config',
-              `metrics cannot listen on ${options.host}:${options.port}: ${cause.message}`,
-              {
-                cause,
-              },
-            ),
-          ),
-        );
-        server.listen(options.port, options.host, () => {
-          const { address, port, family } = server.address() as AddressInfo;
-          url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
-          resolve();
-        });
-      }),
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
-}
+  readonly #failure = new Failure();
+  readonly failed = this.#failure.promise;
+  #url = '';
 
-async function answer(req: IncomingMessage, res: ServerResponse, metrics: MetricsRegistry): Promise<void> {
-  const path = req.url?.split('?')[0];
-  if (path !== '/metrics') return end(res, 404, 'text/plain', 'Metrics are at /metrics.\n');
-  if (req.method !== 'GET' && req.method !== 'HEAD') {
-    res.setHeader('Allow', 'GET, HEAD');
-    return end(res, 405, 'text/plain', 'Use GET.\n');
+  constructor(options: MetricsServerOptions, { metrics, logger }: MetricsServerModules) {
+    this.#options = options;
+    this.#metrics = metrics;
+    this.#logger = logger;
   }
-  const { contentType, body } = await metrics.render();
-  end(res, 200, contentType, req.method === 'HEAD' ? '' : body);
+
+  /** `http://127.0.0.1:9303`, once started. */
+  get url(): string {
+    return this.#url;
+  }
+
+  /** Resolves when it listens. Throws `invalid_config` when the address cannot be used. */
+  async start(): Promise<void> {
+    const { host, port } = this.#options;
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', (cause) => {
+        const message = `metrics cannot listen on ${host}:${port}: ${cause.message}`;
+        reject(new TesseraError('invalid_config', message, { cause }));
+      });
+      this.#server.listen(port, host, resolve);
+    });
+    this.#server.on('error', this.#failure.report);
+    const bound = this.#server.address() as AddressInfo;
+    this.#url = `http://${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`;
+  }
+
+  stop(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#server.close(() => resolve());
+      this.#server.closeAllConnections();
+    });
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = request.url?.split('?')[0];
+    if (path !== '/metrics') return end(response, 404, 'text/plain', 'Metrics are at /metrics.\n');
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      response.setHeader('Allow', 'GET, HEAD');
+      return end(response, 405, 'text/plain', 'Use GET.\n');
+    }
+    try {
+      const { contentType, body } = await this.#metrics.render();
+      end(response, 200, contentType, request.method === 'HEAD' ? '' : body);
+    } catch (error) {
+      this.#logger.error({ error }, 'metrics could not be collected');
+      if (!response.headersSent) response.writeHead(500);
+      response.end();
+    }
+  }
 }
 
-function end(res: ServerResponse, status: number, contentType: string, body: string): void {
-  res.writeHead(status, { 'Content-Type': contentType }).end(body);
+function end(response: ServerResponse, status: number, contentType: string, body: string): void {
+  response.writeHead(status, { 'Content-Type': contentType }).end(body);
 }

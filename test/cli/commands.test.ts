@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { devBanner, exampleRequests } from '../../src/cli/banner.js';
 import { type Command, parseCommandLine } from '../../src/cli/command.js';
-import { type DevNetworkRequest, command as devCommand, runDev } from '../../src/cli/dev.js';
+import { command as devCommand, runDev } from '../../src/cli/dev.js';
 import { runNode, command as startCommand } from '../../src/cli/start.js';
 import { devAccounts } from '../../src/config/dev-accounts.js';
+import type { DevConfigOptions } from '../../src/config/dev-config.js';
 import type { Config } from '../../src/config/schema.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 import { createContext } from './context.js';
@@ -76,8 +77,8 @@ describe('dev', () => {
   async function runNetwork(...flags: string[]) {
     const context = createContext();
     const { node, started } = fakeNode();
-    const requests: DevNetworkRequest[] = [];
-    const createDevNetwork = async (request: DevNetworkRequest) => {
+    const requests: DevConfigOptions[] = [];
+    const createDevNetwork = (request: DevConfigOptions) => {
       requests.push(request);
       return node;
     };

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { runUntilStopped } from '../../src/cli/lifecycle.js';
-import type { Runnable } from '../../src/cli/node-types.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 import { TesseraError } from '../../src/lib/errors.js';
 import { silentLogger } from '../../src/lib/logger.js';
+import type { Service } from '../../src/lib/service.js';
 import { createContext } from './context.js';
 
-function setup(overrides: Partial<Runnable> = {}) {
+function setup(overrides: Partial<Service> = {}) {
   const calls: string[] = [];
   const failure = createDeferred<never>();
   const ready = createDeferred<void>();
-  const node: Runnable = {
+  const node: Service = {
     start: async () => void calls.push('start'),
     stop: async () => void calls.push('stop'),
     failed: failure.promise,

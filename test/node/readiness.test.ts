@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { devConfig } from '../../src/config/dev-config.js';
 import { IN_CODE } from '../../src/config/load.js';
 import type { NodeRole } from '../../src/lib/roles.js';
-import { createNode, type Node } from '../../src/node/node.js';
+import { Node } from '../../src/node/node.js';
 import { createLogger } from '../../src/observability/logger.js';
 import { until } from '../network/support.js';
 
@@ -30,7 +30,7 @@ async function start(
   const dataDir = await mkdtemp(join(tmpdir(), 'tessera-test-'));
   folders.push(dataDir);
   const flags = Object.entries(options).map(([option, value]) => ({ option, value, flag: IN_CODE }));
-  const node = await createNode(devConfig(role, { dataDir, ports: 'any', peers, flags }), { logger });
+  const node = await Node.create(devConfig(role, { dataDir, ports: 'any', peers, flags }), { logger });
   nodes.push(node);
   await node.start();
   return node;

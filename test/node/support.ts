@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { IN_CODE } from '../../src/config/load.js';
-import { createDevNetwork, type DevNetwork } from '../../src/node/dev-network.js';
+import { DevNetwork } from '../../src/node/dev-network.js';
 import { createLogger } from '../../src/observability/logger.js';
 
 export interface RunningDevNetwork extends DevNetwork {
@@ -19,9 +19,9 @@ export async function startDevNetwork(options: Readonly<Record<string, unknown>>
   const lines: string[] = [];
   const logger = createLogger({ level: 'info', format: 'json' }, { out: { write: (line) => lines.push(line) } });
   const flags = Object.entries(options).map(([option, value]) => ({ option, value, flag: IN_CODE }));
-  const network = await createDevNetwork({ dataDir, ports: 'any', logger, flags });
+  const network = new DevNetwork({ dataDir, ports: 'any', flags }, { logger });
   await network.start();
-  return Object.assign(Object.create(network) as DevNetwork, {
+  return Object.assign(network, {
     lines,
     async end() {
       await network.stop();

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '../../src/lib/logger.js';
 import { METRICS } from '../../src/observability/catalogue.js';
 import { createMetrics } from '../../src/observability/metrics.js';
-import { createMetricsServer, type MetricsServer } from '../../src/observability/metrics-server.js';
+import { MetricsServer } from '../../src/observability/metrics-server.js';
 import { watchProcess } from '../../src/observability/process-metrics.js';
 
 const running: MetricsServer[] = [];
@@ -12,7 +12,7 @@ afterEach(async () => {
 });
 
 async function serve(metrics = createMetrics()) {
-  const server = createMetricsServer({ host: '127.0.0.1', port: 0 }, { metrics, logger: silentLogger });
+  const server = new MetricsServer({ host: '127.0.0.1', port: 0 }, { metrics, logger: silentLogger });
   await server.start();
   running.push(server);
   return server;
@@ -102,7 +102,7 @@ describe('the metrics server', () => {
   it('names the address that it cannot take', async () => {
     const { url } = await serve();
     const port = Number(new URL(url).port);
-    const second = createMetricsServer({ host: '127.0.0.1', port }, { metrics: createMetrics(), logger: silentLogger });
+    const second = new MetricsServer({ host: '127.0.0.1', port }, { metrics: createMetrics(), logger: silentLogger });
     await expect(second.start()).rejects.toMatchObject({
       code: 'invalid_config',
       message: expect.stringContaining(`127.0.0.1:${port}`),

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
-import { createDevNetwork, type DevNetwork } from '../../src/node/dev-network.js';
+import { DevNetwork } from '../../src/node/dev-network.js';
 import { createLogger } from '../../src/observability/logger.js';
 
 /** Milliseconds: two wallets are opened at full cost. */
@@ -17,7 +17,7 @@ export function useDevNetwork(): () => DevNetwork {
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), 'tessera-dev-test-'));
     const logger = createLogger({ level: 'silent', format: 'json' });
-    network = await createDevNetwork({ dataDir: dir, ports: 'any', logger });
+    network = new DevNetwork({ dataDir: dir, ports: 'any' }, { logger });
     await network.start();
   }, START_TIMEOUT);
   afterAll(async () => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LOOPBACK_SECRET } from '../../src/config/checks.js';
 import { createConfig } from '../../src/config/load.js';
-import { createNode, type Node } from '../../src/node/node.js';
+import { Node } from '../../src/node/node.js';
 import { createLogger } from '../../src/observability/logger.js';
 import { NODE_CERT, NODE_TLS_KEY, OTHER_CERT } from '../peers/certificates.js';
 
@@ -40,10 +40,10 @@ export async function createTlsNodes(): Promise<TlsNodes> {
       });
       const log = createLog();
       const logger = createLogger({ level: 'info', format: 'json' }, { out: { write: log.write } });
-      const node = await createNode(config, { logger });
+      const node = await Node.create(config, { logger });
       nodes.push(node);
       await node.start();
-      return Object.assign(Object.create(node) as Node, { logged: log.find });
+      return Object.assign(node, { logged: log.find });
     },
     async end() {
       for (const node of nodes.reverse()) await node.stop();

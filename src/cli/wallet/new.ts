@@ -70,7 +70,7 @@ async function choose(args: ParsedArgs, context: CliContext, configured: string 
 async function makeWallet(config: Config): Promise<string> {
   // The composition root is imported when it is needed: it brings half the program.
   const [{ readGenesis }, { openWallet }] = await Promise.all([
-    import('../../node/node.js'),
+    import('../../node/genesis-file.js'),
     import('../../node/open-wallet.js'),
   ]);
   const genesis = await readGenesis(config.network.genesisFile);

@@ -7,7 +7,7 @@ import type { Wallet } from '../wallet/wallet.js';
 import type { RoleServices } from './role.js';
 
 /** Publishes from now on. The services end with the node, and so do their signals. */
-export function feedEvents(hub: EventHub, { mempool, storage, user, wallet }: RoleServices): void {
+export function publishEvents(hub: EventHub, { mempool, storage, user, wallet }: RoleServices): void {
   const block = (event: BlockEvent): void => hub.publish('blocks', 'block', event);
   const transaction = (event: TransactionEvent): void => hub.publish('transactions', 'transaction', event);
 
@@ -23,11 +23,11 @@ export function feedEvents(hub: EventHub, { mempool, storage, user, wallet }: Ro
   });
   storage?.blockStored.on(({ blockNum, hash, transactions }) => block({ block_num: blockNum, hash, transactions }));
   user?.blockMined.on(({ blockNum, hash, transactions }) => block({ block_num: blockNum, hash, transactions }));
-  if (wallet !== undefined) feedWalletEvents(hub, wallet);
+  if (wallet !== undefined) publishWalletEvents(hub, wallet);
 }
 
-function feedWalletEvents(hub: EventHub, wallet: Wallet): void {
-  let told = totalsText(wallet.totals());
+function publishWalletEvents(hub: EventHub, wallet: Wallet): void {
+  let published = totalsText(wallet.totals());
   wallet.settled.on(({ hash, kind, state, reason }) => {
     const status = state === 'confirmed' ? 'confirmed' : 'rejected';
     const event: PaymentEvent = { hash, kind, status, reason: status === 'rejected' ? reason : null };
@@ -36,8 +36,8 @@ function feedWalletEvents(hub: EventHub, wallet: Wallet): void {
   // The wallet tells of every change; a reader wants those of the totals.
   wallet.changed.on((totals) => {
     const text = totalsText(totals);
-    if (text === told) return;
-    told = text;
+    if (text === published) return;
+    published = text;
     const { running, available, locked } = totals;
     const event: BalanceEvent = { running, available, locked };
     hub.publish('wallet', 'balance', event);

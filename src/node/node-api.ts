@@ -1,0 +1,70 @@
+/** The HTTP API of a node, as its configuration asks for it: which keys open it, and what it is served from. */
+
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { createApi } from '../api/app.js';
+import { type ApiKeyGate, createApiKeyGate, loadOrCreateApiKey } from '../api/http/api-key.js';
+import { OPERATIONS } from '../api/operations.js';
+import { createEventHub } from '../api/routes/events/event-hub.js';
+import type { Config } from '../config/schema.js';
+import type { NodeLogger } from '../observability/logger.js';
+import { linkedPeers } from './node-links.js';
+import { requestObserver } from './observers.js';
+import { publishEvents } from './publish-events.js';
+import type { Role, RoleContext } from './role.js';
+import { readTlsFiles } from './tls-files.js';
+
+const API_KEY_FILE = 'api-key';
+
+export interface NodeApi {
+  readonly app: FastifyInstance;
+  readonly keys: ApiKeyGate;
+}
+
+export interface NodeApiModules {
+  readonly context: RoleContext;
+  readonly role: Role;
+  readonly logger: NodeLogger;
+  /** Why the node cannot do its work now. */
+  readonly readiness: () => readonly string[];
+}
+
+/** The API of the role's services; it does not listen yet. Throws `invalid_config`. */
+export async function createNodeApi(config: Config, modules: NodeApiModules): Promise<NodeApi> {
+  const { context, role, logger, readiness } = modules;
+  const { clock, random, network, observed } = context;
+  const tls = await readTlsFiles(config.api.tls);
+  const keys = createApiKeyGate({ ...config.api, keys: await apiKeys(config, context) }, OPERATIONS);
+  const events = createEventHub({ epoch: clock.now() });
+  publishEvents(events, role.services);
+  const app = await createApi(
+    {
+      role: config.node.role,
+      api: config.api,
+      envelope: config.envelope,
+      ...(tls === undefined ? {} : { tls }),
+    },
+    {
+      ...role.services,
+      logger,
+      requestLines: logger.infoLines,
+      requestObserver: observed && requestObserver(observed),
+      clock,
+      random,
+      readiness,
+      events,
+      keys,
+      node: { type: () => role.type, peers: () => linkedPeers(network), routesPow: {} },
+    },
+  );
+  return { app, keys };
+}
+
+/** The configured keys, or the node's own one (decision H3). */
+export async function apiKeys(config: Config, context: RoleContext): Promise<Config['api']['keys']> {
+  if (config.api.auth === 'open' || config.api.keys.length > 0) return config.api.keys;
+  const path = join(context.dataDir.path, API_KEY_FILE);
+  const key = await loadOrCreateApiKey(path, context.random);
+  context.logger('api').info({ file: path }, `the API key of this node is in ${path}`);
+  return [{ name: 'node', key }];
+}

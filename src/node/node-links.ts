@@ -1,0 +1,59 @@
+/** The links of a node, as its configuration asks for them. */
+
+import { join } from 'node:path';
+import type { NodePeer } from '../api/options.js';
+import type { Config } from '../config/schema.js';
+import type { Clock } from '../lib/clock.js';
+import type { Logger } from '../lib/logger.js';
+import type { Random } from '../lib/random.js';
+import type { PeerObserver } from '../peers/link/link.js';
+import type { PeerNetwork } from '../peers/network.js';
+import { loadOrCreateNodeKey } from '../peers/node-key.js';
+import { createPeerNetwork } from '../peers/peer-network.js';
+import { createWebSocketTransport } from '../peers/transport/websocket-transport.js';
+import { readTlsFiles } from './tls-files.js';
+
+const NODE_KEY_FILE = 'node-key';
+
+export interface NodeLinksModules {
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly observer: PeerObserver | undefined;
+}
+
+/** The network of a node whose data is in `folder`; not started. Throws `invalid_config`. */
+export async function createNodeLinks(config: Config, folder: string, modules: NodeLinksModules): Promise<PeerNetwork> {
+  const { peers, network, mining } = config;
+  const tls = await readTlsFiles(peers.tls);
+  return createPeerNetwork(
+    {
+      network: network.name,
+      role: config.node.role,
+      nodeKey: await loadOrCreateNodeKey(join(folder, NODE_KEY_FILE), modules.random),
+      listen: { host: peers.host, port: peers.port },
+      peers: [...peers.mempool, ...peers.storage, ...peers.miner, ...peers.user],
+      ...(peers.advertise === undefined ? {} : { advertise: peers.advertise }),
+      ...(network.secret === undefined ? {} : { secret: network.secret }),
+      ...(mining.allowedKeys.length === 0 ? {} : { allowedKeys: { miner: mining.allowedKeys } }),
+      limits: {
+        maxLinks: peers.maxLinks,
+        dialTimeoutMs: peers.dialTimeoutMs,
+        handshakeTimeoutMs: peers.dialTimeoutMs,
+        heartbeatMs: peers.heartbeatMs,
+        backoffMaxMs: peers.reconnectMaxMs,
+      },
+    },
+    { ...modules, transport: createWebSocketTransport(tls === undefined ? {} : { tls }) },
+  );
+}
+
+/** The connected mempool and storage nodes (decision V20). */
+export function linkedPeers(network: PeerNetwork): NodePeer[] {
+  const peers: NodePeer[] = [];
+  for (const { role, address } of network.links) {
+    if (role === 'mempool') peers.push({ address, node_type: 'Mempool' });
+    if (role === 'storage') peers.push({ address, node_type: 'Storage' });
+  }
+  return peers.sort((a, b) => (a.address < b.address ? -1 : 1));
+}

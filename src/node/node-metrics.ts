@@ -1,0 +1,93 @@
+/** The metrics that every node has, whatever its role, and the server that serves all of them. */
+
+import { folderSize } from '../db/folder-size.js';
+import type { Clock } from '../lib/clock.js';
+import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
+import { Failure, type Service } from '../lib/service.js';
+import { programVersion } from '../lib/version.js';
+import { LINE_LEVELS, type NodeLogger } from '../observability/logger.js';
+import { followTotal, type MetricsRegistry } from '../observability/metrics.js';
+import { MetricsServer } from '../observability/metrics-server.js';
+import { watchProcess } from '../observability/process-metrics.js';
+import type { PeerNetwork } from '../peers/network.js';
+
+/** Milliseconds that the size of the data directory is believed: looking at every file is work. */
+const SIZE_FRESH_MS = 10_000;
+
+export interface NodeMetricsOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly role: NodeRole;
+  /** Name of the node. */
+  readonly name: string;
+  /** The data directory. */
+  readonly folder: string;
+}
+
+export interface NodeMetricsModules {
+  readonly registry: MetricsRegistry;
+  readonly network: PeerNetwork;
+  readonly logger: NodeLogger;
+  readonly clock: Clock;
+  readonly readiness: () => readonly string[];
+}
+
+export class NodeMetrics implements Service {
+  readonly #options: NodeMetricsOptions;
+  readonly #modules: NodeMetricsModules;
+  readonly #server: MetricsServer;
+  readonly #failure = new Failure();
+  readonly failed = this.#failure.promise;
+  #stopProcessMetrics: (() => void) | undefined;
+  #sizedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: NodeMetricsOptions, modules: NodeMetricsModules) {
+    this.#options = options;
+    this.#modules = modules;
+    this.#server = new MetricsServer(options, { ...modules, metrics: modules.registry });
+    this.#failure.follow(this.#server);
+    this.#measureNode();
+  }
+
+  /** Base URL, once started. */
+  get url(): string {
+    return this.#server.url;
+  }
+
+  async start(): Promise<void> {
+    this.#stopProcessMetrics = watchProcess(this.#modules.registry);
+    await this.#server.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopProcessMetrics?.();
+    await this.#server.stop();
+  }
+
+  #measureNode(): void {
+    const { role, name } = this.#options;
+    const { registry, network, logger, readiness } = this.#modules;
+    registry.gauge('tessera_build_info', programVersion(), role, name).set(1);
+    const ready = registry.gauge('tessera_node_ready');
+    const lines = LINE_LEVELS.map((level) => ({
+      level,
+      follow: followTotal(registry.counter('tessera_log_lines_total', level)),
+    }));
+    registry.beforeScrape(async () => {
+      ready.set(readiness().length === 0 ? 1 : 0);
+      for (const { level, follow } of lines) follow(logger.lines[level]);
+      for (const peerRole of NODE_ROLES) {
+        const count = [...network.links].filter((link) => link.role === peerRole).length;
+        registry.gauge('tessera_peers_links', peerRole).set(count);
+      }
+      await this.#measureFolder();
+    });
+  }
+
+  async #measureFolder(): Promise<void> {
+    const { registry, clock } = this.#modules;
+    if (clock.monotonic() - this.#sizedAt < SIZE_FRESH_MS) return;
+    this.#sizedAt = clock.monotonic();
+    registry.gauge('tessera_db_size_bytes').set(await folderSize(this.#options.folder));
+  }
+}
