@@ -28,7 +28,8 @@ import { type Applier, createApplier } from './state/applier.js';
 import { loadMempoolState } from './state/load.js';
 import { closedHash } from './state/round.js';
 import type { MempoolState, RejectedTx, StateRules } from './state/state.js';
-import { createStatuses, type Statuses, type StatusesOptions } from './state/statuses.js';
+import { StateStore } from './state/state-store.js';
+import { Statuses, type StatusesOptions } from './state/statuses.js';
 
 export interface MempoolOptions {
   readonly rules: StateRules;
@@ -126,11 +127,13 @@ export function createMempool(options: MempoolOptions, modules: MempoolModules):
     const salt = Buffer.from(modules.random.bytes(4)).readUInt32LE();
     const onProgress = (outputs: number): void => progress?.loading(outputs);
     const state = await loadMempoolState(modules.kv, options.rules, { salt, onProgress });
-    const applier = createApplier({ ...modules, state });
+    const store = new StateStore(modules.kv);
+    store.failed.catch(failMempool);
+    const applier = createApplier({ ...modules, store, state });
     await applier.start();
     applier.admitted.on(transactionsAdmitted.emit);
     applier.rejected.on(transactionRejected.emit);
-    const statuses = createStatuses(options.statuses, { ...modules, state });
+    const statuses = new Statuses(options.statuses, { ...modules, store, state });
     const verifier = createVerifier({ threads: options.verifyThreads });
     const admission = createAdmission(options.pool, {
       ...modules,
@@ -202,8 +205,8 @@ export function createMempool(options: MempoolOptions, modules: MempoolModules):
       running.maker.stop();
       running.blockSender.stop();
       running.gateway.stop();
-      running.statuses.stop();
       await running.applier.stop();
+      await running.statuses.stop();
       await running.verifier.close();
     },
     submit: async (transactions) => up().admission.submit(transactions),

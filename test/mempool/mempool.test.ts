@@ -1,156 +1,25 @@
-/** The mempool as a whole, on a real journal, with a scripted miner and a scripted storage node at the other end of links. */
-
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { tokenAsset } from '../../src/chain/assets.js';
 import { coinbaseTransaction, createItemTransaction, txOut } from '../../src/chain/builders.js';
-import { decodeFullBlock, decodeHeader, encodeTransaction } from '../../src/chain/codec.js';
+import { decodeFullBlock, encodeTransaction } from '../../src/chain/codec.js';
 import { blockHash, transactionHash } from '../../src/chain/hash.js';
 import { assetSignable } from '../../src/chain/signable.js';
-import type { BlockHeader, FullBlock, Transaction } from '../../src/chain/types.js';
+import type { BlockHeader, Transaction } from '../../src/chain/types.js';
 import { sign } from '../../src/crypto/ed25519.js';
-import { type DataDir, openDataDir } from '../../src/db/data-dir.js';
+import { openDataDir } from '../../src/db/data-dir.js';
 import type { Kv } from '../../src/db/kv.js';
 import { createMemoryKv } from '../../src/db/memory-kv.js';
-import type { Journal } from '../../src/journal/journal.js';
 import { createLocalJournal } from '../../src/journal/local-journal.js';
 import { toHex } from '../../src/lib/bytes.js';
 import { TesseraError } from '../../src/lib/errors.js';
-import { silentLogger } from '../../src/lib/logger.js';
-import { createMempool, type Mempool, type MempoolOptions } from '../../src/mempool/mempool.js';
 import { createApplier } from '../../src/mempool/state/applier.js';
 import { loadMempoolState } from '../../src/mempool/state/load.js';
 import { createMempoolState } from '../../src/mempool/state/state.js';
-import type { Link, PeerNetwork } from '../../src/peers/network.js';
+import { StateStore } from '../../src/mempool/state/state-store.js';
 import { decodeUtxos, encodeTransactions } from '../../src/peers/payloads.js';
-import { type Bed, createBed, createSeededRandom, nextOf, SECRET } from '../peers/support.js';
-import { type Account, account, genesisOut, mine, pay, payment, rulesFor, unicornOf } from './support.js';
-
-const alice = account('alice');
-const bob = account('bob');
-
-interface Setup {
-  readonly bed: Bed;
-  readonly mempool: Mempool;
-  readonly network: PeerNetwork;
-  /** Blocks that the scripted storage has taken. */
-  readonly blocks: FullBlock[];
-  /** Stops mempool and databases, keeps the folder. */
-  close(): Promise<void>;
-}
-
-interface SetupOptions {
-  readonly folder: string;
-  readonly mempool?: Partial<MempoolOptions>;
-  /** Names of the miners; one by default. */
-  readonly miners?: readonly string[];
-  /** False: no storage node answers. */
-  readonly storage?: boolean;
-  /** In place of the journal's own database. */
-  readonly journalKv?: Kv;
-  readonly wrapJournal?: (journal: Journal) => Journal;
-}
-
-const cleanups: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
-
-async function newFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'tessera-mempool-'));
-  cleanups.push(() => rm(folder, { recursive: true, force: true }));
-  return folder;
-}
-
-async function setUp({ folder, miners = ['m1'], storage = true, ...options }: SetupOptions): Promise<Setup> {
-  const bed = createBed('memory');
-  const { wrapJournal = (journal) => journal } = options;
-  const dataDir: DataDir = await openDataDir(folder, { role: 'mempool', networkName: 'test' });
-  const network = bed.node('mempool', { role: 'mempool', secret: SECRET });
-  const mempool = createMempool(
-    {
-      rules: rulesFor([alice, bob]),
-      pool: { maxTransactions: 100, maxBytes: 1_000_000 },
-      blocks: { instant: true, blockInterval: 0, proofWindow: 500, minMiners: 1, partitionSize: 10 },
-      statuses: { lifetime: 86_400 },
-      verifyThreads: 0,
-      ...options.mempool,
-    },
-    {
-      kv: await dataDir.open('mempool'),
-      journal: wrapJournal(await createLocalJournal({ kv: options.journalKv ?? (await dataDir.open('journal')) })),
-      network,
-      clock: bed.clock,
-      random: createSeededRandom('mempool'),
-      logger: silentLogger,
-      unicorn: unicornOf,
-    },
-  );
-  const blocks: FullBlock[] = [];
-  let closed = false;
-  const close = async (): Promise<void> => {
-    if (closed) return;
-    closed = true;
-    await bed.stop();
-    await mempool.stop();
-    await dataDir.close();
-  };
-  cleanups.push(close);
-  await mempool.start();
-  await network.start();
-  if (storage) await addStorage(bed, network, blocks);
-  for (const name of miners) await addMiner(bed, network, name);
-  return { bed, mempool, network, blocks, close };
-}
-
-async function addStorage(bed: Bed, mempool: PeerNetwork, blocks: FullBlock[]): Promise<PeerNetwork> {
-  const storage = bed.node('storage', { role: 'storage', secret: SECRET });
-  storage.handle('block.deliver', (_link, { body, attachment }) => {
-    const block = decodeFullBlock(attachment);
-    if (blockHash(block.block.header) !== body.hash) throw new Error('the hash is not that of the block');
-    blocks.push(block);
-    return { type: 'block.stored', body };
-  });
-  await storage.start();
-  await storage.dial(mempool.address, { timeoutMs: 5_000 });
-  return storage;
-}
-
-/** A miner that proves every template at once, or only looks at it. */
-async function addMiner(
-  bed: Bed,
-  mempool: PeerNetwork,
-  name: string,
-  look?: (header: BlockHeader, reward: bigint) => void,
-): Promise<Link> {
-  const miner = bed.node(name, { role: 'miner' });
-  miner.handle('mining.template', (link, { body, attachment }) => {
-    if (look !== undefined) {
-      look(decodeHeader(attachment), BigInt(body.reward));
-      return undefined;
-    }
-    const { nonce, coinbase } = mine(attachment, BigInt(body.reward), account(name));
-    const proof = { block_num: body.block_num, nonce: toHex(nonce) };
-    void link.request('mining.proof', proof, { attachment: encodeTransaction(coinbase) }).catch(() => undefined);
-    return undefined;
-  });
-  miner.handle('mining.stop', () => undefined);
-  miner.handle('block.mined', () => undefined);
-  await miner.start();
-  const link = await miner.dial(mempool.address, { timeoutMs: 5_000 });
-  await link.request('mining.join', {});
-  return link;
-}
-
-const stored = (mempool: Mempool, height: number): Promise<unknown> =>
-  mempool.figures().height >= height
-    ? Promise.resolve()
-    : nextOf(mempool.blockConfirmed, (block) => block.height === height);
-
-const send = (from: Account, n: number, to: Account): Transaction =>
-  payment({ from, inputs: [genesisOut(n)], outputs: [pay(to, 999_999n), pay(from, 1n)] });
+import { SECRET } from '../peers/support.js';
+import { addMiner, addStorage, alice, bob, cleanups, newFolder, send, setUp, stored } from './running.js';
+import { type Account, genesisOut, mine, pay, payment, rulesFor, unicornOf } from './support.js';
 
 describe('submitting', () => {
   it('admits a payment, and the chain keeps it', async () => {
@@ -563,7 +432,7 @@ describe('the journal', () => {
     const journal = await createLocalJournal({ kv: await dataDir.open('journal') });
     const kv = createMemoryKv();
     const state = createMempoolState(rulesFor([alice, bob]));
-    const applier = createApplier({ journal, kv, state, unicorn: unicornOf });
+    const applier = createApplier({ journal, store: new StateStore(kv), state, unicorn: unicornOf });
     await applier.start();
     expect({ digest: state.digest(), seq: state.seq }).toEqual({ digest, seq });
     await applier.stop();
@@ -623,7 +492,7 @@ describe('the journal', () => {
     const kv = await dataDir.open('mempool');
     const state = await loadMempoolState(kv, rulesFor([alice, bob]), { salt: 1 });
     const journal = await createLocalJournal({ kv: createMemoryKv() });
-    const applier = createApplier({ journal, kv, state, unicorn: unicornOf });
+    const applier = createApplier({ journal, store: new StateStore(kv), state, unicorn: unicornOf });
     await expect(applier.start()).rejects.toMatchObject({ code: 'data_corrupt' });
     await journal.close();
   });

@@ -150,14 +150,9 @@ export function createAdmission(
       );
   }
 
-  /** True when the transaction was admitted before: it waits, or it is in a block (decision V4). */
-  async function isKnown(hash: string): Promise<boolean> {
-    return state.pending(hash) !== undefined || (await statuses.final(hash))?.status === 'Confirmed';
-  }
-
-  async function reject(refusal: Refusal): Promise<never> {
+  function reject(refusal: Refusal): never {
     const { code, hash, rule } = refusal;
-    await statuses.refuse(hash, rule);
+    statuses.refuse(hash, rule);
     refused?.({ hash, rule });
     throw new TesseraError(code, `transaction ${hash} is refused: ${rule}`, { details: { hash, rule } });
   }
@@ -215,12 +210,12 @@ export function createAdmission(
     const fresh: CandidateTx[] = [];
     for (let at = 0; at < candidates.length; at += CHUNK) {
       if (at > 0) await nextTurn();
-      const chunk = candidates.slice(at, at + CHUNK).filter(({ hash }) => state.pending(hash) === undefined);
+      const chunk = candidates.slice(at, at + CHUNK).filter(({ hash }) => !statuses.isAdmittedInMemory(hash));
       const refusals = await Promise.all(chunk.map(check));
       for (const [i, candidate] of chunk.entries()) {
         const refusal = refusals[i];
         if (refusal === null || refusal === undefined) fresh.push(candidate);
-        else if (!(await isKnown(candidate.hash))) await reject(refusal);
+        else if (!(await statuses.isAdmitted(candidate.hash))) reject(refusal);
       }
     }
     return fresh;
@@ -234,7 +229,7 @@ export function createAdmission(
         const refusal = await append(rest);
         if (refusal === null) return;
         // It may have been admitted, and mined, between the checks and the command; then the others are tried again.
-        if (!(await isKnown(refusal.hash))) await reject(refusal);
+        if (!(await statuses.isAdmitted(refusal.hash))) reject(refusal);
         rest = rest.filter(({ hash }) => hash !== refusal.hash);
       }
     } finally {

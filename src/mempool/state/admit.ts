@@ -11,9 +11,12 @@ import type { Transaction } from '../../chain/types.js';
 import { DUPLICATE_INPUTS, UNKNOWN_UTXO } from '../../chain/validation.js';
 import type { KvBatch } from '../../db/kv.js';
 import type { ErrorCode } from '../../lib/errors.js';
+import type { TxStatus } from '../service.js';
 import type { UtxoTable } from '../utxo/utxo-table.js';
+import type { FinalStatuses } from './final-statuses.js';
+import { keys } from './layout.js';
 import type { DruidPool, DruidSet, Pool, PooledTx } from './pool.js';
-import { encodePooled, encodeStatus, keys } from './records.js';
+import { encodePooled } from './records.js';
 
 /** A transaction with what is derived from it, so that nothing is decoded or hashed twice. */
 export interface CandidateTx {
@@ -50,8 +53,6 @@ export interface AdmitterChain {
   isPending(hash: string): boolean;
   /** The next number of an arrival. */
   nextArrival(): number;
-  /** Statuses of these transactions were written: forget them together. */
-  rememberStatuses(hashes: readonly string[], time: number, batch: KvBatch): void;
   /** Notes a waiting transaction that was taken out, for whoever tells of it. */
   noteRejected(hash: string, rule: string): void;
 }
@@ -77,9 +78,14 @@ interface DruidPlan {
 
 export function createAdmitter(
   chain: AdmitterChain,
-  modules: { readonly utxos: UtxoTable; readonly pool: Pool; readonly druids: DruidPool },
+  modules: {
+    readonly utxos: UtxoTable;
+    readonly pool: Pool;
+    readonly druids: DruidPool;
+    readonly statuses: FinalStatuses;
+  },
 ): Admitter {
-  const { utxos, pool, druids } = modules;
+  const { utxos, pool, druids, statuses } = modules;
 
   /** Claims all inputs of a transaction, or none and says why. */
   function claimInputs(candidate: CandidateTx): Refusal | null {
@@ -123,16 +129,13 @@ export function createAdmitter(
 
   function rejectSet(set: DruidSet, rule: string, time: number, batch: KvBatch): void {
     druids.remove(set.druid);
+    const rejected = new Map<string, TxStatus>();
     for (const tx of set.members) {
       batch.del(keys.held(tx.arrival));
-      batch.put(keys.status(tx.hash), encodeStatus({ status: 'Rejected', timestamp: tx.time, additionalInfo: rule }));
+      rejected.set(tx.hash, { status: 'Rejected', timestamp: tx.time, additionalInfo: rule });
       chain.noteRejected(tx.hash, rule);
     }
-    chain.rememberStatuses(
-      set.members.map((tx) => tx.hash),
-      time,
-      batch,
-    );
+    statuses.decide(rejected, time, batch);
   }
 
   /** One plan for each DRUID of a group, in the order of the first half. */

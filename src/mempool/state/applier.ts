@@ -8,7 +8,7 @@ import { decodeTransaction } from '../../chain/codec.js';
 import { transactionHashOfBytes } from '../../chain/hash.js';
 import { isCreate } from '../../chain/transaction.js';
 import type { Unicorn } from '../../chain/unicorn.js';
-import type { Kv, KvBatch } from '../../db/kv.js';
+import type { KvBatch } from '../../db/kv.js';
 import type { Journal, JournalEntry, Subscription } from '../../journal/journal.js';
 import { createDeferred, type Deferred } from '../../lib/deferred.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
@@ -16,9 +16,10 @@ import { createSignal, type Signal } from '../../lib/signal.js';
 import type { MempoolObserver, MempoolProgress } from '../observer.js';
 import type { CandidateTx, GroupOutcome } from './admit.js';
 import { type Command, decodeCommand, encodeCommand } from './commands.js';
-import { keys } from './records.js';
+import { keys } from './layout.js';
 import type { Round } from './round.js';
 import type { MempoolState, RejectedTx } from './state.js';
+import type { StateStore } from './state-store.js';
 
 /** Blocks between two compactions of the journal. */
 const COMPACT_EVERY = 64;
@@ -65,7 +66,7 @@ export interface Applier {
 
 export interface ApplierModules {
   readonly journal: Journal;
-  readonly kv: Kv;
+  readonly store: StateStore;
   readonly state: MempoolState;
   /** Computes the unicorn of a seed; slow for production parameters, so it may run elsewhere. */
   readonly unicorn: (seed: bigint) => Promise<Unicorn> | Unicorn;
@@ -73,7 +74,7 @@ export interface ApplierModules {
   readonly progress?: MempoolProgress | undefined;
 }
 
-export function createApplier({ journal, kv, state, unicorn, observer, progress }: ApplierModules): Applier {
+export function createApplier({ journal, store, state, unicorn, observer, progress }: ApplierModules): Applier {
   const applied = createSignal<void>();
   const admitted = createSignal<readonly string[]>();
   const rejected = createSignal<RejectedTx>();
@@ -91,7 +92,7 @@ export function createApplier({ journal, kv, state, unicorn, observer, progress 
   let broken: unknown;
 
   async function deliver(entries: readonly JournalEntry[]): Promise<void> {
-    let batch = kv.batch();
+    let batch = store.batch();
     const done: { seq: number; outcome: unknown }[] = [];
     const stored: Round[] = [];
     for (const entry of entries) {
@@ -101,7 +102,7 @@ export function createApplier({ journal, kv, state, unicorn, observer, progress 
       if (command.kind !== 'block-stored') continue;
       // What is looked up on disk while applying must be there before the next command.
       await write(batch, entry.seq);
-      batch = kv.batch();
+      batch = store.batch();
       if (outcome !== null) stored.push(outcome as Round);
     }
     const last = entries.at(-1)?.seq ?? state.seq;
@@ -159,19 +160,20 @@ export function createApplier({ journal, kv, state, unicorn, observer, progress 
   async function knownCreates(groups: readonly (readonly CandidateTx[])[]): Promise<(hash: string) => boolean> {
     const creates = groups.flat().filter(({ tx }) => isCreate(tx));
     if (creates.length === 0) return () => false;
-    const found = await kv.getMany(creates.map(({ hash }) => keys.create(hash)));
+    const found = await store.getMany(creates.map(({ hash }) => keys.create(hash)));
     const hashes = new Set(creates.filter((_, i) => found[i] !== undefined).map(({ hash }) => hash));
     return (hash) => hashes.has(hash);
   }
 
   async function write(batch: KvBatch, seq: number, sync = false): Promise<void> {
     state.seal(seq, batch);
-    await kv.write(batch, { sync });
+    await store.write(batch, { sync });
+    state.written();
   }
 
   /** Makes the state durable by itself and lets the journal forget what is far behind it. */
   async function compact(): Promise<void> {
-    await write(kv.batch(), state.seq, true);
+    await write(store.batch(), state.seq, true);
     if (state.seq > KEEP_COMMANDS) await journal.compact(state.seq - KEEP_COMMANDS);
   }
 

@@ -5,8 +5,9 @@ import { decodeTxOut } from '../../chain/codec.js';
 import type { Kv } from '../../db/kv.js';
 import { TesseraError } from '../../lib/errors.js';
 import { UtxoTable } from '../utxo/utxo-table.js';
+import { arrivalOfKey, keys, outPointOfKey, ranges } from './layout.js';
 import type { PooledTx } from './pool.js';
-import { arrivalOfKey, decodeHead, decodePooled, decodeRound, keys, outPointOfKey, ranges } from './records.js';
+import { decodeHead, decodePooled, decodeRound } from './records.js';
 import { createMempoolState, type MempoolState, type StateRules } from './state.js';
 
 /** Records read before the event loop gets a turn. */

@@ -1,63 +1,14 @@
-/**
- * What the mempool keeps on disk: the key map and the bytes of each record. All of it is written in the batch of the
- * command that changed it, so the database always stands exactly behind one command of the journal.
- *
- *   m                         head: number of the last applied command, the tip, counters, the state digest
- *   r                         the block being made, absent between blocks
- *   u ‖ n u32 ‖ t_hash        an unspent output (TxOut)
- *   p ‖ arrival u64           a transaction of the pool, until the block that takes it is stored
- *   d ‖ arrival u64           a transaction that waits for the others of its DRUID
- *   c ‖ hash                  an item creation that is in the chain: its hash may not come again (decision B6)
- *   s ‖ hash                  the final status of a transaction
- *   t ‖ time u64 ‖ number u32 hashes whose statuses were written together, to forget them together
- */
+/** The bytes of the records in the mempool's database; `layout.ts` has their keys. */
 
 import { BincodeReader, BincodeWriter } from '../../chain/bincode.js';
 import { readHeader, writeHeader } from '../../chain/codec.js';
-import type { OutPoint } from '../../chain/types.js';
-import { prefixKey, prefixRange, readU64, textKey, u64Key, u64u32Key } from '../../db/keys.js';
-import { asBuffer, fromUtf8, utf8 } from '../../lib/bytes.js';
+import { fromUtf8, utf8 } from '../../lib/bytes.js';
 import type { TxStatus, TxStatusKind } from '../service.js';
 import type { PooledTx } from './pool.js';
 import type { ChainHead, Proof, Round, RoundTx } from './round.js';
 
 /** Every record is written here and copied out: a buffer for each would keep the garbage collector busy. */
 const scratch = new BincodeWriter();
-
-export const keys = {
-  head: prefixKey('m'),
-  round: prefixKey('r'),
-  utxo(outPoint: OutPoint): Uint8Array {
-    const key = Buffer.allocUnsafe(5 + Buffer.byteLength(outPoint.tHash));
-    key[0] = 0x75;
-    key.writeUInt32BE(outPoint.n >>> 0, 1);
-    key.write(outPoint.tHash, 5, 'utf8');
-    return key;
-  },
-  pooled: (arrival: number): Uint8Array => u64Key('p', arrival),
-  held: (arrival: number): Uint8Array => u64Key('d', arrival),
-  create: (hash: string): Uint8Array => textKey('c', hash),
-  status: (hash: string): Uint8Array => textKey('s', hash),
-  expiry: (time: number, number: number): Uint8Array => u64u32Key('t', time, number),
-};
-
-export const ranges = {
-  utxos: prefixRange('u'),
-  pooled: prefixRange('p'),
-  held: prefixRange('d'),
-  expiryBefore: (time: number) => ({ gte: prefixKey('t'), lt: u64Key('t', time) }),
-};
-
-/** The outpoint of a `utxo` key. */
-export function outPointOfKey(key: Uint8Array): OutPoint {
-  const buffer = asBuffer(key);
-  return { n: buffer.readUInt32BE(1) | 0, tHash: buffer.toString('utf8', 5) };
-}
-
-/** The arrival number of a `pooled` or `held` key. */
-export function arrivalOfKey(key: Uint8Array): number {
-  return readU64(key, 1);
-}
 
 export function encodePooled(tx: PooledTx): Uint8Array {
   const writer = scratch.reset();

@@ -12,11 +12,14 @@ import type { Unicorn } from '../../chain/unicorn.js';
 import { sha3Hex } from '../../crypto/sha3.js';
 import type { KvBatch } from '../../db/kv.js';
 import { setDigestText } from '../../lib/set-digest.js';
+import type { TxStatus } from '../service.js';
 import { UtxoTable } from '../utxo/utxo-table.js';
 import { type CandidateTx, createAdmitter, type GroupOutcome, RULES } from './admit.js';
 import type { BlockStoredCommand, CloseBlockCommand, CutBlockCommand, ProofCommand } from './commands.js';
+import { FinalStatuses } from './final-statuses.js';
+import { keys } from './layout.js';
 import { createDruidPool, createPool, type PooledTx } from './pool.js';
-import { encodeHashes, encodeHead, encodeRound, encodeStatus, type HeadRecord, keys } from './records.js';
+import { encodeHead, encodeRound, type HeadRecord } from './records.js';
 import {
   type ChainHead,
   closedHash,
@@ -54,6 +57,8 @@ export interface MempoolState {
   druidSet(druid: string): { readonly come: number; readonly participants: bigint } | undefined;
   /** The pool's or the round's copy of a transaction that is not stored yet. */
   pending(hash: string): { readonly time: number; readonly info: string; readonly bytes: Uint8Array } | undefined;
+  /** A final status that is decided, until the batch that keeps it is on disk. */
+  unwrittenStatus(hash: string): TxStatus | undefined;
   digest(): string;
 
   /** Admits groups in their order. `isKnownCreate` tells whether a creation is in the chain. */
@@ -76,6 +81,8 @@ export interface MempoolState {
   takeRejected(): readonly RejectedTx[];
   /** Writes the head with the number of the last command applied; the last step of every batch. */
   seal(seq: number, batch: KvBatch): void;
+  /** The sealed batch is on disk. */
+  written(): void;
 }
 
 /** A waiting transaction that a rule has taken out. */
@@ -113,8 +120,7 @@ export function createMempoolState(rules: StateRules, contents?: StateContents):
   let seq = contents?.record?.seq ?? 0;
   let round = contents?.round ?? null;
   let roundHashes = new Map(round?.transactions.map((tx) => [tx.hash, tx]));
-  /** Groups of statuses written so far with the current head; part of their expiry key. */
-  let statusGroups = 0;
+  const statuses = new FinalStatuses(seq);
   let rejected: RejectedTx[] = [];
 
   const admitter = createAdmitter(
@@ -124,10 +130,9 @@ export function createMempoolState(rules: StateRules, contents?: StateContents):
       },
       isPending,
       nextArrival: () => ++arrivals,
-      rememberStatuses,
       noteRejected: (hash, rule) => rejected.push({ hash, rule }),
     },
-    { utxos, pool, druids },
+    { utxos, pool, druids, statuses },
   );
 
   for (const tx of contents?.pooled ?? []) {
@@ -146,10 +151,6 @@ export function createMempoolState(rules: StateRules, contents?: StateContents):
 
   function isPending(hash: string): boolean {
     return pool.get(hash) !== undefined || roundHashes.has(hash) || druids.setOf(hash) !== undefined;
-  }
-
-  function rememberStatuses(hashes: readonly string[], time: number, batch: KvBatch): void {
-    if (hashes.length > 0) batch.put(keys.expiry(time, (seq * 64 + statusGroups++) >>> 0), encodeHashes(hashes));
   }
 
   function insertOutput(outPoint: OutPoint, txOut: TxOut, batch: KvBatch): void {
@@ -226,6 +227,8 @@ export function createMempoolState(rules: StateRules, contents?: StateContents):
       return { time: half.time, bytes: half.bytes, info };
     },
 
+    unwrittenStatus: (hash) => statuses.unwritten(hash),
+
     digest() {
       const parts = [
         `${head.height} ${head.hash} ${head.timestamp} ${head.issued} ${head.asertHashes}`,
@@ -285,14 +288,13 @@ export function createMempoolState(rules: StateRules, contents?: StateContents):
       if (closedHash(done) !== command.hash) return null;
       const additionalInfo = `In block ${done.height} ${command.hash}`;
       const timestamp = Number(done.header.timestamp);
-      const hashes: string[] = [];
+      const confirmed = new Map<string, TxStatus>();
       for (const tx of done.transactions) {
         if (tx.arrival !== 0) batch.del(keys.pooled(tx.arrival));
         if (done.height === 0) continue;
-        batch.put(keys.status(tx.hash), encodeStatus({ status: 'Confirmed', timestamp: tx.time, additionalInfo }));
-        hashes.push(tx.hash);
+        confirmed.set(tx.hash, { status: 'Confirmed', timestamp: tx.time, additionalInfo });
       }
-      rememberStatuses(hashes, timestamp, batch);
+      statuses.decide(confirmed, timestamp, batch);
       head = {
         ...head,
         height: done.height,
@@ -314,8 +316,10 @@ export function createMempoolState(rules: StateRules, contents?: StateContents):
 
     seal(appliedSeq, batch) {
       seq = appliedSeq;
-      statusGroups = 0;
+      statuses.seal(seq);
       batch.put(keys.head, encodeHead({ seq, arrivals, head, digest: this.digest() }));
     },
+
+    written: () => statuses.written(),
   };
 }

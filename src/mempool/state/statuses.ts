@@ -1,119 +1,196 @@
 /**
  * What became of transactions (decision V1). Pending is known from the pool and the block being made; the final states are
  * read from disk, where the batch that decided them put them. Refusals at admission never reach the journal: they are
- * noted here, within a bound. Old statuses are forgotten by the node for itself; no rule depends on them.
+ * noted here, within a bound, and never in place of another status. Old statuses are forgotten by the node for itself; no
+ * rule depends on them.
  */
 
-import type { Kv } from '../../db/kv.js';
-import type { Clock } from '../../lib/clock.js';
+import type { KvBatch } from '../../db/kv.js';
+import type { Clock, Timer } from '../../lib/clock.js';
 import { unixSeconds } from '../../lib/clock.js';
+import { isTesseraError } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
 import type { TxStatus } from '../service.js';
-import { decodeHashes, decodeStatus, encodeHashes, encodeStatus, keys, ranges } from './records.js';
+import { expiryOfKey, FIRST_REFUSAL_NUMBER, keys, ranges } from './layout.js';
+import { decodeHashes, decodeStatus, encodeHashes, encodeStatus } from './records.js';
 import type { MempoolState } from './state.js';
+import type { StateStore } from './state-store.js';
 
 /** Refusals noted in one hour; further ones are not remembered, so that a flood of bad transactions fills no disk. */
 const MAX_REFUSALS_PER_HOUR = 100_000;
+/** Refusals that wait to be written; further ones are not remembered. */
+const MAX_WAITING_REFUSALS = 10_000;
+/** Refusals that share one write. */
+const MAX_REFUSALS_PER_WRITE = 1_000;
 const HOUR_MS = 3_600_000;
-/** Expired groups forgotten at once. */
-const PURGE_GROUPS = 200;
-/** Refusals share one expiry record for each of these. */
-const REFUSAL_NUMBER_BASE = 0x8000_0000;
-
-export interface Statuses {
-  get(hashes: readonly string[]): Promise<ReadonlyMap<string, TxStatus>>;
-  /** The final status on disk. */
-  final(hash: string): Promise<TxStatus | undefined>;
-  /** Notes that a rule refuses a transaction, unless it has a status already. */
-  refuse(hash: string, rule: string): Promise<void>;
-  /** Forgets what is older than the lifetime. Runs by itself once an hour; resolves with the number forgotten. */
-  purge(): Promise<number>;
-  stop(): void;
-}
+/** Expired groups forgotten in one write; a group has the transactions of a block at most. */
+const PURGE_GROUPS = 4;
+const LAST_NUMBER = 0xffff_ffff;
 
 export interface StatusesOptions {
   /** Seconds that a final status is kept. */
   readonly lifetime: number;
 }
 
-export function createStatuses(
-  options: StatusesOptions,
-  modules: { readonly kv: Kv; readonly state: MempoolState; readonly clock: Clock; readonly logger: Logger },
-): Statuses {
-  const { kv, state, clock, logger } = modules;
-  let refusals = 0;
-  let hourStart = clock.monotonic();
-  let number = REFUSAL_NUMBER_BASE;
-  let stopped = false;
-  let timer = clock.after(HOUR_MS, tick);
+export interface StatusesModules {
+  readonly store: StateStore;
+  readonly state: Pick<MempoolState, 'pending' | 'unwrittenStatus'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
 
-  function tick(): void {
-    purge()
-      .catch((error: unknown) => logger.warn({ err: error }, 'old transaction statuses could not be forgotten'))
-      .finally(() => {
-        if (!stopped) timer = clock.after(HOUR_MS, tick);
-      });
+export class Statuses {
+  readonly #options: StatusesOptions;
+  readonly #store: StateStore;
+  readonly #state: StatusesModules['state'];
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  /** Refusals that are not on disk yet. */
+  readonly #refusals = new Map<string, TxStatus>();
+  #writing: Promise<void> | undefined;
+  #writtenThisHour = 0;
+  #hourStart: number;
+  #number = FIRST_REFUSAL_NUMBER;
+  #timer: Timer | undefined;
+  #purging: Promise<void> | undefined;
+  #stopped = false;
+
+  constructor(options: StatusesOptions, { store, state, clock, logger }: StatusesModules) {
+    this.#options = options;
+    this.#store = store;
+    this.#state = state;
+    this.#clock = clock;
+    this.#logger = logger;
+    this.#hourStart = clock.monotonic();
+    this.#purgeLater();
   }
 
-  async function final(hash: string): Promise<TxStatus | undefined> {
-    const bytes = await kv.get(keys.status(hash));
-    return bytes === undefined ? undefined : decodeStatus(bytes);
+  /** Statuses by hash, in the order asked; unknown hashes are absent. */
+  async get(hashes: readonly string[]): Promise<ReadonlyMap<string, TxStatus>> {
+    const wanted = [...new Set(hashes)];
+    const inMemory = wanted.map((hash) => this.#inMemory(hash));
+    // Taken before the disk is read: what is written meanwhile is no longer here afterwards.
+    const refusals = wanted.map((hash) => this.#refusals.get(hash));
+    const unread = wanted.filter((_, i) => inMemory[i] === undefined);
+    const records = await this.#store.getMany(unread.map(keys.status));
+    const onDisk = new Map(unread.map((hash, i) => [hash, records[i]]));
+    const found = new Map<string, TxStatus>();
+    for (const [i, hash] of wanted.entries()) {
+      const record = onDisk.get(hash);
+      const status = inMemory[i] ?? (record === undefined ? refusals[i] : decodeStatus(record));
+      if (status !== undefined) found.set(hash, status);
+    }
+    return found;
   }
 
-  async function purge(): Promise<number> {
-    const before = Math.max(0, unixSeconds(clock) - options.lifetime);
+  /** True when the transaction waits for its block, or is in one that was stored this moment (decision V4). */
+  isAdmittedInMemory(hash: string): boolean {
+    const status = this.#inMemory(hash);
+    return status !== undefined && status.status !== 'Rejected';
+  }
+
+  /** True when the transaction was admitted before: it waits, or it is in a block (decision V4). */
+  async isAdmitted(hash: string): Promise<boolean> {
+    if (this.isAdmittedInMemory(hash)) return true;
+    const record = await this.#store.get(keys.status(hash));
+    return record !== undefined && decodeStatus(record).status === 'Confirmed';
+  }
+
+  /** Notes that a rule refuses a transaction, unless it has a status already. It is read from now on, and written soon. */
+  refuse(hash: string, rule: string): void {
+    if (this.#clock.monotonic() - this.#hourStart > HOUR_MS) {
+      this.#hourStart = this.#clock.monotonic();
+      this.#writtenThisHour = 0;
+    }
+    const noted = this.#writtenThisHour + this.#refusals.size;
+    if (this.#stopped || noted >= MAX_REFUSALS_PER_HOUR || this.#refusals.size >= MAX_WAITING_REFUSALS) return;
+    if (this.#refusals.has(hash) || this.#inMemory(hash) !== undefined) return;
+    this.#refusals.set(hash, { status: 'Rejected', timestamp: unixSeconds(this.#clock), additionalInfo: rule });
+    this.#writing ??= this.#writeRefusals();
+  }
+
+  /** Forgets what is older than the lifetime. Runs by itself once an hour; resolves with the number forgotten. */
+  async purge(): Promise<number> {
+    const before = Math.max(0, unixSeconds(this.#clock) - this.#options.lifetime);
     let forgotten = 0;
-    for (;;) {
-      const batch = kv.batch();
-      for await (const [key, value] of kv.entries({ ...ranges.expiryBefore(before), limit: PURGE_GROUPS })) {
-        batch.del(key);
-        for (const hash of decodeHashes(value)) {
-          batch.del(keys.status(hash));
-          forgotten++;
+    for (let groups = PURGE_GROUPS; groups === PURGE_GROUPS && !this.#stopped; ) {
+      await this.#store.update(async (batch) => {
+        const expired = await this.#store.list({ ...ranges.expiryBefore(before), limit: PURGE_GROUPS });
+        groups = expired.length;
+        for (const [key, value] of expired) {
+          batch.del(key);
+          forgotten += await this.#forget(key, decodeHashes(value), batch);
         }
+      });
+    }
+    return forgotten;
+  }
+
+  /** Notes and forgets nothing more; resolves when what waits is written. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    await Promise.all([this.#writing, this.#purging]);
+  }
+
+  #inMemory(hash: string): TxStatus | undefined {
+    const pending = this.#state.pending(hash);
+    if (pending === undefined) return this.#state.unwrittenStatus(hash);
+    return { status: 'Pending', timestamp: pending.time, additionalInfo: pending.info };
+  }
+
+  async #writeRefusals(): Promise<void> {
+    try {
+      while (this.#refusals.size > 0) {
+        const group = [...this.#refusals].slice(0, MAX_REFUSALS_PER_WRITE);
+        await this.#store.update((batch) => this.#putRefusals(group, batch));
+        for (const [hash] of group) this.#refusals.delete(hash);
       }
-      if (batch.size === 0) return forgotten;
-      await kv.write(batch, { sync: false });
+    } catch (error) {
+      // A database that failed has ended the mempool already.
+      if (!isTesseraError(error)) throw error;
+      this.#refusals.clear();
+    } finally {
+      this.#writing = undefined;
     }
   }
 
-  return {
-    final,
-    purge,
-    async get(hashes) {
-      const found = new Map<string, TxStatus>();
-      const onDisk: string[] = [];
-      for (const hash of new Set(hashes)) {
-        const pending = state.pending(hash);
-        if (pending === undefined) onDisk.push(hash);
-        found.set(hash, { status: 'Pending', timestamp: pending?.time ?? 0, additionalInfo: pending?.info ?? '' });
-      }
-      const records = await kv.getMany(onDisk.map(keys.status));
-      for (const [i, hash] of onDisk.entries()) {
-        const record = records[i];
-        if (record === undefined) found.delete(hash);
-        else found.set(hash, decodeStatus(record));
-      }
-      return found;
-    },
-    async refuse(hash, rule) {
-      if (clock.monotonic() - hourStart > HOUR_MS) {
-        hourStart = clock.monotonic();
-        refusals = 0;
-      }
-      if (refusals >= MAX_REFUSALS_PER_HOUR || state.pending(hash) !== undefined) return;
-      if ((await final(hash)) !== undefined) return;
-      refusals++;
-      const timestamp = unixSeconds(clock);
-      const batch = kv.batch();
-      batch.put(keys.status(hash), encodeStatus({ status: 'Rejected', timestamp, additionalInfo: rule }));
-      batch.put(keys.expiry(timestamp, number), encodeHashes([hash]));
-      number = number === 0xffff_ffff ? REFUSAL_NUMBER_BASE : number + 1;
-      await kv.write(batch, { sync: false });
-    },
-    stop() {
-      stopped = true;
-      timer.cancel();
-    },
-  };
+  /** What was admitted meanwhile, and what has another status already, keeps it. */
+  async #putRefusals(group: readonly (readonly [string, TxStatus])[], batch: KvBatch): Promise<void> {
+    const records = await this.#store.getMany(group.map(([hash]) => keys.status(hash)));
+    const noted = group.filter(([hash], i) => records[i] === undefined && this.#inMemory(hash) === undefined);
+    if (noted.length === 0) return;
+    for (const [hash, status] of noted) batch.put(keys.status(hash), encodeStatus(status));
+    const time = Math.max(...noted.map(([, { timestamp }]) => timestamp));
+    batch.put(keys.expiry(time, this.#number), encodeHashes(noted.map(([hash]) => hash)));
+    this.#number = this.#number === LAST_NUMBER ? FIRST_REFUSAL_NUMBER : this.#number + 1;
+    this.#writtenThisHour += noted.length;
+  }
+
+  /** Forgets the statuses of one group, but not those that a later decision has replaced: they expire with their own. */
+  async #forget(key: Uint8Array, hashes: readonly string[], batch: KvBatch): Promise<number> {
+    const { time, ofRefusals } = expiryOfKey(key);
+    const records = await this.#store.getMany(hashes.map(keys.status));
+    let forgotten = 0;
+    for (const [i, hash] of hashes.entries()) {
+      const record = records[i];
+      if (record === undefined) continue;
+      const { status, timestamp } = decodeStatus(record);
+      if (ofRefusals ? status !== 'Rejected' : timestamp > time) continue;
+      batch.del(keys.status(hash));
+      forgotten++;
+    }
+    return forgotten;
+  }
+
+  #purgeLater(): void {
+    this.#timer = this.#clock.after(HOUR_MS, () => {
+      this.#purging = this.purge()
+        .then(() => undefined)
+        .catch((error: unknown) => this.#logger.warn({ err: error }, 'old transaction statuses could not be forgotten'))
+        .finally(() => {
+          if (!this.#stopped) this.#purgeLater();
+        });
+    });
+  }
 }

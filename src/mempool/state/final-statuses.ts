@@ -1,0 +1,53 @@
+/**
+ * The final statuses that commands decide. They go into the batch of the command, and can be read here until that batch is
+ * on disk: what was pending a moment ago has a status at every moment (decision V1).
+ */
+
+import type { KvBatch } from '../../db/kv.js';
+import type { TxStatus } from '../service.js';
+import { FIRST_REFUSAL_NUMBER, keys } from './layout.js';
+import { encodeHashes, encodeStatus } from './records.js';
+
+/** Groups of statuses that one command can decide: their numbers stay apart. */
+const MAX_GROUPS = 64;
+
+export class FinalStatuses {
+  readonly #unwritten = new Map<string, TxStatus>();
+  /** Number of the last command that was sealed, and the groups since: part of their expiry keys. */
+  #seq: number;
+  #groups = 0;
+
+  constructor(seq: number) {
+    this.#seq = seq;
+  }
+
+  /** A status that is decided and may not be on disk yet. */
+  unwritten(hash: string): TxStatus | undefined {
+    return this.#unwritten.get(hash);
+  }
+
+  /** Puts statuses into a batch, to be forgotten together; `time` is that of the decision in unix seconds. */
+  decide(statuses: ReadonlyMap<string, TxStatus>, time: number, batch: KvBatch): void {
+    if (statuses.size === 0) return;
+    // Never before a first sight, however the clock was set: what expires is then older than its record.
+    let latest = time;
+    for (const [hash, status] of statuses) {
+      this.#unwritten.set(hash, status);
+      batch.put(keys.status(hash), encodeStatus(status));
+      latest = Math.max(latest, status.timestamp);
+    }
+    const number = (this.#seq * MAX_GROUPS + this.#groups++) % FIRST_REFUSAL_NUMBER;
+    batch.put(keys.expiry(latest, number), encodeHashes([...statuses.keys()]));
+  }
+
+  /** The batch ends with command `seq`. */
+  seal(seq: number): void {
+    this.#seq = seq;
+    this.#groups = 0;
+  }
+
+  /** Everything decided so far is on disk. */
+  written(): void {
+    this.#unwritten.clear();
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * The key map of the mempool's database. Everything under these keys is written in the batch of the command that changed
+ * it, so the database always stands exactly behind one command of the journal; statuses of refusals alone are added between.
+ *
+ *   m                         head: number of the last applied command, the tip, counters, the state digest
+ *   r                         the block being made, absent between blocks
+ *   u ‖ n u32 ‖ t_hash        an unspent output (TxOut)
+ *   p ‖ arrival u64           a transaction of the pool, until the block that takes it is stored
+ *   d ‖ arrival u64           a transaction that waits for the others of its DRUID
+ *   c ‖ hash                  an item creation that is in the chain: its hash may not come again (decision B6)
+ *   s ‖ hash                  the final status of a transaction
+ *   t ‖ time u64 ‖ number u32 hashes whose statuses were written together, to forget them together; numbers from 2^31 on
+ *                             are those of refusals at admission
+ */
+
+import type { OutPoint } from '../../chain/types.js';
+import { prefixKey, prefixRange, readU64, textKey, u64Key, u64u32Key } from '../../db/keys.js';
+import { asBuffer } from '../../lib/bytes.js';
+
+/** The first number of an expiry record that refusals wrote. */
+export const FIRST_REFUSAL_NUMBER = 0x8000_0000;
+
+export const keys = {
+  head: prefixKey('m'),
+  round: prefixKey('r'),
+  utxo(outPoint: OutPoint): Uint8Array {
+    const key = Buffer.allocUnsafe(5 + Buffer.byteLength(outPoint.tHash));
+    key[0] = 0x75;
+    key.writeUInt32BE(outPoint.n >>> 0, 1);
+    key.write(outPoint.tHash, 5, 'utf8');
+    return key;
+  },
+  pooled: (arrival: number): Uint8Array => u64Key('p', arrival),
+  held: (arrival: number): Uint8Array => u64Key('d', arrival),
+  create: (hash: string): Uint8Array => textKey('c', hash),
+  status: (hash: string): Uint8Array => textKey('s', hash),
+  expiry: (time: number, number: number): Uint8Array => u64u32Key('t', time, number),
+};
+
+export const ranges = {
+  utxos: prefixRange('u'),
+  pooled: prefixRange('p'),
+  held: prefixRange('d'),
+  expiryBefore: (time: number) => ({ gte: prefixKey('t'), lt: u64Key('t', time) }),
+};
+
+/** The outpoint of a `utxo` key. */
+export function outPointOfKey(key: Uint8Array): OutPoint {
+  const buffer = asBuffer(key);
+  return { n: buffer.readUInt32BE(1) | 0, tHash: buffer.toString('utf8', 5) };
+}
+
+/** The arrival number of a `pooled` or `held` key. */
+export function arrivalOfKey(key: Uint8Array): number {
+  return readU64(key, 1);
+}
+
+/** Time and kind of an expiry key. */
+export function expiryOfKey(key: Uint8Array): { readonly time: number; readonly ofRefusals: boolean } {
+  return { time: readU64(key, 1), ofRefusals: asBuffer(key).readUInt32BE(9) >= FIRST_REFUSAL_NUMBER };
+}

@@ -1,0 +1,146 @@
+/** A mempool on a real journal, with a scripted miner and a scripted storage node at the other end of links. */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach } from 'vitest';
+import { decodeFullBlock, decodeHeader, encodeTransaction } from '../../src/chain/codec.js';
+import { blockHash } from '../../src/chain/hash.js';
+import type { BlockHeader, FullBlock, Transaction } from '../../src/chain/types.js';
+import { type DataDir, openDataDir } from '../../src/db/data-dir.js';
+import type { Kv } from '../../src/db/kv.js';
+import type { Journal } from '../../src/journal/journal.js';
+import { createLocalJournal } from '../../src/journal/local-journal.js';
+import { toHex } from '../../src/lib/bytes.js';
+import { silentLogger } from '../../src/lib/logger.js';
+import { createMempool, type Mempool, type MempoolOptions } from '../../src/mempool/mempool.js';
+import type { Link, PeerNetwork } from '../../src/peers/network.js';
+import { type Bed, createBed, createSeededRandom, nextOf, SECRET } from '../peers/support.js';
+import { type Account, account, genesisOut, mine, pay, payment, rulesFor, unicornOf } from './support.js';
+
+export const alice = account('alice');
+export const bob = account('bob');
+
+export interface Setup {
+  readonly bed: Bed;
+  readonly mempool: Mempool;
+  readonly network: PeerNetwork;
+  /** Blocks that the scripted storage has taken. */
+  readonly blocks: FullBlock[];
+  /** Stops mempool and databases, keeps the folder. */
+  close(): Promise<void>;
+}
+
+export interface SetupOptions {
+  readonly folder: string;
+  readonly mempool?: Partial<MempoolOptions>;
+  /** Names of the miners; one by default. */
+  readonly miners?: readonly string[];
+  /** False: no storage node answers. */
+  readonly storage?: boolean;
+  /** In place of the journal's own database. */
+  readonly journalKv?: Kv;
+  readonly wrapJournal?: (journal: Journal) => Journal;
+  /** Stands between the mempool and its database. */
+  readonly wrapKv?: (kv: Kv) => Kv;
+}
+
+/** What undoes the test at its end, the last first. */
+export const cleanups: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+export async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'tessera-mempool-'));
+  cleanups.push(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export async function setUp({ folder, miners = ['m1'], storage = true, ...options }: SetupOptions): Promise<Setup> {
+  const bed = createBed('memory');
+  const { wrapJournal = (journal) => journal, wrapKv = (kv) => kv } = options;
+  const dataDir: DataDir = await openDataDir(folder, { role: 'mempool', networkName: 'test' });
+  const network = bed.node('mempool', { role: 'mempool', secret: SECRET });
+  const mempool = createMempool(
+    {
+      rules: rulesFor([alice, bob]),
+      pool: { maxTransactions: 100, maxBytes: 1_000_000 },
+      blocks: { instant: true, blockInterval: 0, proofWindow: 500, minMiners: 1, partitionSize: 10 },
+      statuses: { lifetime: 86_400 },
+      verifyThreads: 0,
+      ...options.mempool,
+    },
+    {
+      kv: wrapKv(await dataDir.open('mempool')),
+      journal: wrapJournal(await createLocalJournal({ kv: options.journalKv ?? (await dataDir.open('journal')) })),
+      network,
+      clock: bed.clock,
+      random: createSeededRandom('mempool'),
+      logger: silentLogger,
+      unicorn: unicornOf,
+    },
+  );
+  const blocks: FullBlock[] = [];
+  let closed = false;
+  const close = async (): Promise<void> => {
+    if (closed) return;
+    closed = true;
+    await bed.stop();
+    await mempool.stop();
+    await dataDir.close();
+  };
+  cleanups.push(close);
+  await mempool.start();
+  await network.start();
+  if (storage) await addStorage(bed, network, blocks);
+  for (const name of miners) await addMiner(bed, network, name);
+  return { bed, mempool, network, blocks, close };
+}
+
+export async function addStorage(bed: Bed, mempool: PeerNetwork, blocks: FullBlock[]): Promise<PeerNetwork> {
+  const storage = bed.node('storage', { role: 'storage', secret: SECRET });
+  storage.handle('block.deliver', (_link, { body, attachment }) => {
+    const block = decodeFullBlock(attachment);
+    if (blockHash(block.block.header) !== body.hash) throw new Error('the hash is not that of the block');
+    blocks.push(block);
+    return { type: 'block.stored', body };
+  });
+  await storage.start();
+  await storage.dial(mempool.address, { timeoutMs: 5_000 });
+  return storage;
+}
+
+/** A miner that proves every template at once, or only looks at it. */
+export async function addMiner(
+  bed: Bed,
+  mempool: PeerNetwork,
+  name: string,
+  look?: (header: BlockHeader, reward: bigint) => void,
+): Promise<Link> {
+  const miner = bed.node(name, { role: 'miner' });
+  miner.handle('mining.template', (link, { body, attachment }) => {
+    if (look !== undefined) {
+      look(decodeHeader(attachment), BigInt(body.reward));
+      return undefined;
+    }
+    const { nonce, coinbase } = mine(attachment, BigInt(body.reward), account(name));
+    const proof = { block_num: body.block_num, nonce: toHex(nonce) };
+    void link.request('mining.proof', proof, { attachment: encodeTransaction(coinbase) }).catch(() => undefined);
+    return undefined;
+  });
+  miner.handle('mining.stop', () => undefined);
+  miner.handle('block.mined', () => undefined);
+  await miner.start();
+  const link = await miner.dial(mempool.address, { timeoutMs: 5_000 });
+  await link.request('mining.join', {});
+  return link;
+}
+
+export const stored = (mempool: Mempool, height: number): Promise<unknown> =>
+  mempool.figures().height >= height
+    ? Promise.resolve()
+    : nextOf(mempool.blockConfirmed, (block) => block.height === height);
+
+export const send = (from: Account, n: number, to: Account): Transaction =>
+  payment({ from, inputs: [genesisOut(n)], outputs: [pay(to, 999_999n), pay(from, 1n)] });
