@@ -8,47 +8,56 @@
 import { isUtf8 } from 'node:buffer';
 import { asBuffer } from './bytes.js';
 import { TesseraError } from './errors.js';
+import { isForbiddenName, type JsonValue, MAX_JSON_DEPTH, malformedJson, parseCarefully } from './json-careful.js';
+import { shapeFault } from './json-scan.js';
 
-/** Levels of arrays and objects that a text may have. */
-export const MAX_JSON_DEPTH = 64;
-
-/** What the parser gives. */
-export type JsonValue = null | boolean | number | bigint | string | JsonValue[] | { [key: string]: JsonValue };
+export { type JsonValue, MAX_JSON_DEPTH } from './json-careful.js';
 
 /** From here on an integer literal has 16 digits or more and may not fit a double. */
 const INEXACT_FROM = 1e15;
+/** Texts of up to so many characters are cheap, whatever is in them, and are not scanned first. */
+const SCANNED_FROM = 4_096;
+
+export interface ParseOptions {
+  /**
+   * Takes members called `__proto__` or `constructor` as data: in the answers of a node, names of items are names of members.
+   * A request has no use for them, so they are refused without it.
+   */
+  readonly anyName?: boolean;
+  /** Different member names that a text may have; no bound without it. For texts from strangers. */
+  readonly maxNames?: number;
+}
 
 /**
  * The value of a JSON text, given as text or as UTF-8 bytes. Integers beyond ±(2^53 - 1) become bigints. Throws
- * `malformed_json` with the reason; the message never holds a part of the text.
- *
- * Members called `__proto__` or `constructor` are refused, because a request has no use for them. With `anyName` they are
- * data like others: in the answers of a node, names of items are names of members.
+ * `malformed_json` with the reason; the message never holds a part of the text. Takes time and memory in proportion to the
+ * length of the text, whatever is in it.
  */
-export function parseExactJson(input: string | Uint8Array, { anyName = false } = {}): JsonValue {
+export function parseExactJson(
+  input: string | Uint8Array,
+  { anyName = false, maxNames }: ParseOptions = {},
+): JsonValue {
   const text = typeof input === 'string' ? input : textOf(input);
+  const fault = text.length > SCANNED_FROM ? shapeFault(text, { depth: MAX_JSON_DEPTH, names: maxNames }) : null;
+  if (fault !== null) throw malformedJson(fault);
   let value: JsonValue;
   try {
     value = JSON.parse(text);
   } catch {
     // The built-in message quotes the text, which may hold a passphrase: ours says the place only.
-    return parseSlowly(text, anyName);
+    return parseCarefully(text, anyName);
   }
   if (typeof value !== 'object' || value === null) {
-    return typeof value === 'number' && isInexact(value) ? parseSlowly(text, anyName) : value;
+    return typeof value === 'number' && isInexact(value) ? parseCarefully(text, anyName) : value;
   }
   // Every member has one colon; colons in strings only make the count larger. So equal counts mean no key came twice.
   const keys = countKeys(value, 1, anyName);
-  return keys < 0 || keys !== countColons(text) ? parseSlowly(text, anyName) : value;
+  return keys < 0 || keys !== countColons(text) ? parseCarefully(text, anyName) : value;
 }
 
 function textOf(bytes: Uint8Array): string {
-  if (!isUtf8(bytes)) throw malformed('it is not valid UTF-8');
+  if (!isUtf8(bytes)) throw malformedJson('it is not valid UTF-8');
   return asBuffer(bytes).toString('utf8');
-}
-
-function malformed(reason: string): TesseraError {
-  return new TesseraError('malformed_json', `The body is not acceptable JSON: ${reason}.`);
 }
 
 function isInexact(value: number): boolean {
@@ -65,14 +74,10 @@ function countKeys(value: JsonValue[] | { [key: string]: JsonValue }, depth: num
   }
   for (const key in value) {
     // A name that would change a prototype is refused with a clear message by the careful parser.
-    if (!anyName && isForbidden(key)) return Number.NEGATIVE_INFINITY;
+    if (!anyName && isForbiddenName(key)) return Number.NEGATIVE_INFINITY;
     count += 1 + countIn(value[key], depth, anyName);
   }
   return count;
-}
-
-function isForbidden(name: string): boolean {
-  return name === '__proto__' || name === 'constructor';
 }
 
 function countIn(value: JsonValue | undefined, depth: number, anyName: boolean): number {
@@ -84,158 +89,6 @@ function countColons(text: string): number {
   let count = 0;
   for (let at = text.indexOf(':'); at !== -1; at = text.indexOf(':', at + 1)) count++;
   return count;
-}
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y;
-const BLANK = /[ \t\n\r]*/y;
-
-function parseSlowly(text: string, anyName: boolean): JsonValue {
-  return new CarefulParser(text, anyName).parse();
-}
-
-/** As an assignment, but `__proto__` becomes a member too. */
-function setMember(members: { [key: string]: JsonValue }, name: string, value: JsonValue): void {
-  if (name !== '__proto__') members[name] = value;
-  else Object.defineProperty(members, name, { value, enumerable: true, configurable: true, writable: true });
-}
-
-/** RFC 8259 by recursive descent, with everything checked that `JSON.parse` lets pass. */
-class CarefulParser {
-  readonly #text: string;
-  readonly #anyName: boolean;
-  #at = 0;
-
-  constructor(text: string, anyName: boolean) {
-    this.#text = text;
-    this.#anyName = anyName;
-  }
-
-  parse(): JsonValue {
-    const value = this.#value(0);
-    this.#skipBlank();
-    if (this.#at < this.#text.length) throw this.#unexpected('after the end of the value');
-    return value;
-  }
-
-  #value(depth: number): JsonValue {
-    this.#skipBlank();
-    switch (this.#text[this.#at]) {
-      case '{':
-        return this.#object(depth + 1);
-      case '[':
-        return this.#array(depth + 1);
-      case '"':
-        return this.#string();
-      case 't':
-        return this.#word('true', true);
-      case 'f':
-        return this.#word('false', false);
-      case 'n':
-        return this.#word('null', null);
-      default:
-        return this.#number();
-    }
-  }
-
-  #object(depth: number): JsonValue {
-    this.#enter(depth);
-    const members: { [key: string]: JsonValue } = {};
-    if (this.#closes('}')) return members;
-    do {
-      this.#skipBlank();
-      if (this.#text.charCodeAt(this.#at) !== QUOTE) throw this.#unexpected('where a member name should be');
-      const key = this.#string();
-      if (!this.#anyName && isForbidden(key)) throw malformed('a member has a forbidden name');
-      if (Object.hasOwn(members, key)) throw malformed('a member name occurs twice in one object');
-      this.#expect(':');
-      setMember(members, key, this.#value(depth));
-    } while (this.#continues('}'));
-    return members;
-  }
-
-  #array(depth: number): JsonValue {
-    this.#enter(depth);
-    const items: JsonValue[] = [];
-    if (this.#closes(']')) return items;
-    do items.push(this.#value(depth));
-    while (this.#continues(']'));
-    return items;
-  }
-
-  #enter(depth: number): void {
-    if (depth > MAX_JSON_DEPTH) throw malformed(`it is nested deeper than ${MAX_JSON_DEPTH} levels`);
-    this.#at++;
-  }
-
-  /** True, and past it, when the bracket follows. */
-  #closes(bracket: string): boolean {
-    this.#skipBlank();
-    if (this.#text[this.#at] !== bracket) return false;
-    this.#at++;
-    return true;
-  }
-
-  /** True after a comma, false after the closing bracket. */
-  #continues(bracket: string): boolean {
-    if (this.#closes(bracket)) return false;
-    this.#expect(',');
-    return true;
-  }
-
-  #expect(char: string): void {
-    this.#skipBlank();
-    if (this.#text[this.#at] !== char) throw this.#unexpected(`where "${char}" should be`);
-    this.#at++;
-  }
-
-  #string(): string {
-    const start = this.#at;
-    let end = this.#text.indexOf('"', start + 1);
-    while (end !== -1 && this.#isEscaped(end, start)) end = this.#text.indexOf('"', end + 1);
-    if (end === -1) throw malformed('a string has no end');
-    this.#at = end + 1;
-    try {
-      return JSON.parse(this.#text.slice(start, end + 1));
-    } catch {
-      throw malformed(`the string at character ${start} has a bad escape or a control character`);
-    }
-  }
-
-  #isEscaped(quote: number, start: number): boolean {
-    let backslashes = 0;
-    for (let i = quote - 1; i > start && this.#text.charCodeAt(i) === BACKSLASH; i--) backslashes++;
-    return backslashes % 2 === 1;
-  }
-
-  #word(word: string, value: JsonValue): JsonValue {
-    if (!this.#text.startsWith(word, this.#at)) throw this.#unexpected('where a value should be');
-    this.#at += word.length;
-    return value;
-  }
-
-  #number(): JsonValue {
-    NUMBER.lastIndex = this.#at;
-    const found = NUMBER.exec(this.#text);
-    if (found === null) throw this.#unexpected('where a value should be');
-    this.#at = NUMBER.lastIndex;
-    const value = Number(found[0]);
-    if (!Number.isFinite(value)) throw malformed('a number is out of range');
-    const isInteger = found[1] === undefined && found[2] === undefined;
-    return isInteger && !Number.isSafeInteger(value) ? BigInt(found[0]) : value;
-  }
-
-  #skipBlank(): void {
-    BLANK.lastIndex = this.#at;
-    BLANK.test(this.#text);
-    this.#at = BLANK.lastIndex;
-  }
-
-  #unexpected(where: string): TesseraError {
-    if (this.#at >= this.#text.length) return malformed('it ends too early');
-    return malformed(`unexpected character ${where}, at character ${this.#at}`);
-  }
 }
 
 /** Printable ASCII without quote and backslash is its own JSON; nearly every text here is. */

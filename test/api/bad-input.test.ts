@@ -44,6 +44,22 @@ const post = (url: string, payload: string | Buffer, headers: Record<string, str
 });
 
 const CASES: readonly Bad[] = [
+  // Issue 15, item 5: refused by a scan, before a parser builds anything
+  bad('1.7 MB of [', 'mempool', post('/v1/balances/query', '['.repeat(1_700_000)), 400, 'malformed_json'),
+  bad(
+    'a deep value in a member that nobody reads',
+    'mempool',
+    post('/v1/balances/query', `{"addresses":["${ADDRESS}"],"x":${'['.repeat(500_000)}${']'.repeat(500_000)}}`),
+    400,
+    'malformed_json',
+  ),
+  bad(
+    'more member names than any honest body has',
+    'mempool',
+    post('/v1/balances/query', json(Object.fromEntries(list(20_000).map((_, i) => [`member ${i}`, i])))),
+    400,
+    'malformed_json',
+  ),
   // Wrong types and missing members
   ...[
     ['a missing list', '{}'],

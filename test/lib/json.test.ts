@@ -1,6 +1,7 @@
 import { fc, test } from '@fast-check/vitest';
-import { describe, expect, it } from 'vitest';
-import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
+import { describe, expect, it, vi } from 'vitest';
+import { MAX_JSON_DEPTH, parseExactJson, stringifyExact } from '../../src/lib/json.js';
+import { shapeFault } from '../../src/lib/json-scan.js';
 
 describe('exact integers', () => {
   test.prop([fc.json()])('agrees with JSON.parse where no integer is large', (text) => {
@@ -61,5 +62,65 @@ describe('exact integers', () => {
     const deep = `${'['.repeat(5_000)}12345678901234567890${']'.repeat(5_000)}`;
     expect(() => parseExactJson(deep)).toThrow(expect.objectContaining({ code: 'malformed_json' }));
     expect(() => parseExactJson('{')).toThrow(expect.objectContaining({ code: 'malformed_json' }));
+  });
+});
+
+const MANY = 300_000;
+const malformed = (message: RegExp) =>
+  expect.objectContaining({ code: 'malformed_json', message: expect.stringMatching(message) });
+
+describe('what a text may cost (issue 15, item 5)', () => {
+  const DEEP: readonly (readonly [string, string])[] = [
+    ['arrays that never close', '['.repeat(MANY)],
+    ['arrays that close', '['.repeat(MANY) + ']'.repeat(MANY)],
+    ['objects', '{"a":'.repeat(MANY)],
+    ['arrays of objects', '[{"x":'.repeat(MANY)],
+    ['a member of an object', `{"a":1,"x":${'['.repeat(MANY)}${']'.repeat(MANY)}}`],
+    ['behind a text full of quotes and brackets', `["${'\\"[{'.repeat(MANY)}\\\\",${'['.repeat(MANY)}`],
+    ['behind white space', ' \n\t'.repeat(MANY) + '['.repeat(MANY)],
+  ];
+
+  it.each(DEEP)('deep nesting is refused before any parser sees it: %s', (_name, text) => {
+    const builtIn = vi.spyOn(JSON, 'parse');
+    try {
+      expect(() => parseExactJson(text)).toThrow(malformed(/nested deeper than 64 levels/));
+      expect(builtIn.mock.calls.length).toBe(0);
+    } finally {
+      builtIn.mockRestore();
+    }
+  });
+
+  it('64 levels pass and 65 do not, however long the text is', () => {
+    const nested = (levels: number): string =>
+      `${'['.repeat(levels - 1)}["${'[{'.repeat(5_000)}\\""]${']'.repeat(levels - 1)}`;
+    expect(parseExactJson(nested(MAX_JSON_DEPTH))).toEqual(JSON.parse(nested(MAX_JSON_DEPTH)));
+    expect(() => parseExactJson(nested(MAX_JSON_DEPTH + 1))).toThrow(malformed(/nested deeper/));
+  });
+
+  it('a text may be bounded to so many different member names, which are counted before it is parsed', () => {
+    const named = (count: number): string =>
+      `[${Array.from({ length: count }, (_, i) => `{"member ${i}" : ${i}}`).join(',')}]`;
+    const builtIn = vi.spyOn(JSON, 'parse');
+    try {
+      expect(() => parseExactJson(named(20_000), { maxNames: 1_000 })).toThrow(
+        malformed(/1000 different member names/),
+      );
+      expect(builtIn.mock.calls.length).toBe(0);
+    } finally {
+      builtIn.mockRestore();
+    }
+    expect(parseExactJson(named(1_000), { maxNames: 1_000 })).toHaveLength(1_000);
+    const repeated = `[${Array.from({ length: 20_000 }, (_, i) => `{"same":"text ${i}"}`).join(',')}]`;
+    expect(parseExactJson(repeated, { maxNames: 1 })).toHaveLength(20_000);
+  });
+
+  test.prop([fc.json({ maxDepth: 8 })])('the scan finds no fault in any JSON of few levels and names', (text) => {
+    expect(shapeFault(text, { depth: 16, names: 1_000 })).toBeNull();
+  });
+
+  test.prop([fc.string(), fc.nat({ max: 6 })])('the scan knows brackets in texts from brackets', (noise, levels) => {
+    const text = `${'['.repeat(levels)}${JSON.stringify(noise)}${']'.repeat(levels)}`;
+    expect(shapeFault(text, { depth: levels })).toBeNull();
+    if (levels > 0) expect(shapeFault(text, { depth: levels - 1 })).toMatch(/nested deeper/);
   });
 });
