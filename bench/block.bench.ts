@@ -10,7 +10,7 @@ import { coinbaseTransaction } from '../src/chain/builders.js';
 import { decodeFullBlock, encodeTransaction } from '../src/chain/codec.js';
 import { parseGenesis } from '../src/chain/genesis.js';
 import { transactionHash, transactionHashOfBytes } from '../src/chain/hash.js';
-import { hasValidProofOfWork } from '../src/chain/pow.js';
+import { proofOfWorkFault } from '../src/chain/pow.js';
 import type { BlockHeader } from '../src/chain/types.js';
 import { createUnicorn, DEFAULT_MODULUS } from '../src/chain/unicorn.js';
 import { createConfig } from '../src/config/load.js';
@@ -41,7 +41,7 @@ function prove(header: BlockHeader, reward: bigint) {
   for (let i = 0; ; i++) {
     const nonce = Buffer.alloc(4);
     nonce.writeUInt32LE(i);
-    if (hasValidProofOfWork({ ...header, nonce, miningTxHash }))
+    if (proofOfWorkFault({ ...header, nonce, miningTxHash }) === null)
       return { nonce, coinbase: encodeTransaction(coinbase) };
   }
 }

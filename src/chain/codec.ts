@@ -5,6 +5,7 @@
  */
 
 import { PUBLIC_KEY_LENGTH, SIGNATURE_LENGTH } from '../crypto/ed25519.js';
+import { concatBytes } from '../lib/bytes.js';
 import { TesseraError } from '../lib/errors.js';
 import { BincodeReader, BincodeWriter } from './bincode.js';
 import { OPCODE_COUNT } from './script/opcodes.js';
@@ -271,14 +272,6 @@ export function readBlock(from: BincodeReader): Block {
   return { header: readHeader(from), transactions: from.list(MIN_STRING, () => from.string()) };
 }
 
-/** Our own framing, between mempool and storage: the block, its transactions in order, the mining transaction. */
-export function writeFullBlock(to: BincodeWriter, full: FullBlock): void {
-  writeBlock(to, full.block);
-  to.length64(full.transactions.length);
-  for (const tx of full.transactions) writeTransaction(to, tx);
-  writeTransaction(to, full.miningTransaction);
-}
-
 export function readFullBlock(from: BincodeReader): FullBlock {
   return {
     block: readBlock(from),
@@ -305,9 +298,26 @@ export const encodeTransaction = encoder(writeTransaction);
 export const decodeTransaction = decoder(readTransaction);
 export const encodeBlock = encoder(writeBlock);
 export const decodeBlock = decoder(readBlock);
-export const encodeFullBlock = encoder(writeFullBlock);
 export const decodeFullBlock = decoder(readFullBlock);
 export const encodeStrings = encoder(writeStrings);
+
+/**
+ * The encoding of a `FullBlock` out of parts that are encoded already. The framing is our own, between nodes: the block, its
+ * transactions in order with their number before them, the mining transaction.
+ */
+export function joinFullBlock(
+  block: Uint8Array,
+  transactions: readonly Uint8Array[],
+  miningTransaction: Uint8Array,
+): Uint8Array {
+  const count = new Uint8Array(8);
+  new DataView(count.buffer).setBigUint64(0, BigInt(transactions.length), true);
+  return concatBytes(block, count, ...transactions, miningTransaction);
+}
+
+export function encodeFullBlock({ block, transactions, miningTransaction }: FullBlock): Uint8Array {
+  return joinFullBlock(encodeBlock(block), transactions.map(encodeTransaction), encodeTransaction(miningTransaction));
+}
 
 /** Bytes of a header in the given layout. */
 export function encodeHeader(header: BlockHeader, layout: HeaderLayout = 'current'): Uint8Array {

@@ -1,29 +1,35 @@
 /** The rule for the mining transaction of a block (decision B9, chain.md §7.1): the one that creates its reward. */
 
+import { type Fault, fault, type Verdict } from '../lib/fault.js';
 import { hasValidAddressLength } from './address.js';
 import { COINBASE_MATURITY } from './constants.js';
 import { isCoinbase } from './transaction.js';
 import type { Transaction } from './types.js';
 
 /**
- * What is wrong with the mining transaction of block `bNum` that must pay `reward` raw units; null when nothing is. The
- * reference looks at shape and amount only; `Num(b_num)` and the locktime are checked too.
+ * What is wrong with the mining transaction of block `bNum` that must pay `reward` raw units. The reference looks at shape
+ * and amount only; `Num(b_num)` and the locktime are checked too. The mempool applies it to the proofs of miners, storage
+ * to the blocks that it is given.
  */
-export function coinbaseFault(tx: Transaction, bNum: bigint, reward: bigint): string | null {
+export function coinbaseFault(tx: Transaction, bNum: bigint, reward: bigint): Verdict {
   const [input] = tx.inputs;
   const [output] = tx.outputs;
   if (!isCoinbase(tx) || input === undefined || output === undefined) {
-    return 'it is not of the form of a coinbase: one input without outpoint, one output of tokens';
+    return refused('is not of the form of a coinbase: one input without outpoint, one output of tokens');
   }
   const [number] = input.script;
   if (input.script.length !== 1 || number?.kind !== 'num' || number.value !== bNum) {
-    return `its script is not the block number ${bNum}`;
+    return refused(`does not have the block number ${bNum}, and nothing else, as its script`);
   }
-  if (output.value.amount !== reward) return `it pays ${output.value.amount} and the reward is ${reward}`;
-  if (output.locktime !== bNum + COINBASE_MATURITY) return `its locktime is not ${bNum + COINBASE_MATURITY}`;
+  if (output.value.amount !== reward) return refused(`pays ${output.value.amount}, but the reward is ${reward}`);
+  const locktime = bNum + COINBASE_MATURITY;
+  if (output.locktime !== locktime) return refused(`has the locktime ${output.locktime} instead of ${locktime}`);
   if (output.scriptPublicKey === null || !hasValidAddressLength(output.scriptPublicKey)) {
-    return 'its address has an invalid length';
+    return refused('pays an address of invalid length, or none');
   }
-  if (tx.fees.length > 0 || tx.druidInfo !== null) return 'it has fees or DRUID info';
-  return null;
+  return tx.fees.length > 0 || tx.druidInfo !== null ? refused('has fees or DRUID info') : null;
+}
+
+function refused(what: string): Fault {
+  return fault('block_refused', `the mining transaction ${what}`);
 }

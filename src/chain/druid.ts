@@ -3,9 +3,16 @@
  * are meant as sets: one output satisfies any number of equal expectations.
  */
 
+import { fault, type Verdict } from '../lib/fault.js';
 import { assetJson } from './json.js';
 import { txInsAddress } from './signable.js';
 import type { Asset, DruidExpectation, Transaction } from './types.js';
+
+export const PARTICIPANTS_DIFFER = fault(
+  'transaction_rejected',
+  'The transactions of the DRUID set declare different numbers of participants',
+);
+export const EXPECTATIONS_NOT_MET = fault('transaction_rejected', 'DRUID trade expectations not met');
 
 /** One text per (from, to, asset); JSON keeps the parts apart whatever they hold. */
 function claimKey(from: string, to: string, asset: Asset): string {
@@ -28,11 +35,12 @@ export function expectationsAreMet(druid: string, transactions: Iterable<Transac
 }
 
 /**
- * The verdict on a complete set: every member states as many participants as there are members, and the expectations are
- * met (chain.md §6, node rule).
+ * What is wrong with a complete set: every member must state as many participants as there are members, and the
+ * expectations must be met (chain.md §6, node rule).
  */
-export function druidSetIsValid(druid: string, transactions: readonly Transaction[]): boolean {
+export function druidSetFault(druid: string, transactions: readonly Transaction[]): Verdict {
   const participants = BigInt(transactions.length);
   const agreed = transactions.every((tx) => tx.druidInfo?.participants === participants);
-  return agreed && expectationsAreMet(druid, transactions);
+  if (!agreed) return PARTICIPANTS_DIFFER;
+  return expectationsAreMet(druid, transactions) ? null : EXPECTATIONS_NOT_MET;
 }

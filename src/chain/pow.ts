@@ -3,7 +3,8 @@
  * `difficulty`, a compact form of 4 big-endian bytes. Without one the hash must begin with a zero byte.
  */
 
-import { compareBytes, toHex } from '../lib/bytes.js';
+import { compareBytes } from '../lib/bytes.js';
+import { type Fault, fault, type Verdict } from '../lib/fault.js';
 import type { HeaderLayout } from './codec.js';
 import { MAX_NONCE_LENGTH, MINING_DIFFICULTY } from './constants.js';
 import { headerHash } from './hash.js';
@@ -12,9 +13,9 @@ import type { BlockHeader } from './types.js';
 /** The easiest target, 2^248: as hard as one leading zero byte. */
 export const MAX_COMPACT_TARGET = 0x22000001;
 
-export const INVALID_NONCE = 'InvalidNonce';
-export const INVALID_DIFFICULTY = 'InvalidDifficulty';
-export const DOESNT_MEET_THRESHOLD = 'DoesntMeetThreshold';
+export const INVALID_NONCE = refused(`the nonce does not have 1 to ${MAX_NONCE_LENGTH} bytes`);
+export const INVALID_DIFFICULTY = refused('the difficulty is not a compact target of 4 bytes');
+export const ABOVE_TARGET = refused('the hash of the header is above the target');
 
 const TARGET_LENGTH = 32;
 const COMPACT_LENGTH = 4;
@@ -77,21 +78,17 @@ export function meetsTarget(hash: Uint8Array, target: Uint8Array): boolean {
   return compareBytes(hash, target) <= 0;
 }
 
-/** What is wrong with the proof of work of a header, or null when nothing is. */
-export function proofOfWorkFault(header: BlockHeader, layout: HeaderLayout = 'current'): string | null {
+/** What is wrong with the proof of work of a header. */
+export function proofOfWorkFault(header: BlockHeader, layout: HeaderLayout = 'current'): Verdict {
   if (header.nonce.length < 1 || header.nonce.length > MAX_NONCE_LENGTH) return INVALID_NONCE;
   const difficulty = layout === 'current' ? header.difficulty : difficultyOfBits(header.bits);
   const target = difficulty === undefined ? undefined : targetBytes(difficulty);
   if (target === undefined) return INVALID_DIFFICULTY;
-  const hash = headerHash(header, layout);
-  if (meetsTarget(hash, target)) return null;
-  if (difficulty !== undefined && difficulty.length > 0) return DOESNT_MEET_THRESHOLD;
-  return `Hash ${toHex(hash)} has fewer than ${MINING_DIFFICULTY} leading zero bytes`;
+  return meetsTarget(headerHash(header, layout), target) ? null : ABOVE_TARGET;
 }
 
-/** True when nonce, difficulty and hash of the header are right. */
-export function hasValidProofOfWork(header: BlockHeader, layout: HeaderLayout = 'current'): boolean {
-  return proofOfWorkFault(header, layout) === null;
+function refused(what: string): Fault {
+  return fault('block_refused', `the proof of work is not valid: ${what}`);
 }
 
 /** In the layout `prime`, `bits` is the compact target and 0 means none (chain.md §0.2). */

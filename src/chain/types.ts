@@ -50,6 +50,9 @@ export interface TxOut {
   readonly scriptPublicKey: string | null;
 }
 
+/** An entry of the chain's set of unspent outputs. */
+export type Utxo = readonly [outPoint: OutPoint, txOut: TxOut];
+
 /** What some transaction under the same DRUID must do: pay `asset` from the inputs named by `from` to `to`. */
 export interface DruidExpectation {
   readonly from: string;

@@ -7,6 +7,7 @@
 import { sha3Bytes, sha3Hex } from '../crypto/sha3.js';
 import { utf8 } from '../lib/bytes.js';
 import { TesseraError } from '../lib/errors.js';
+import { type Fault, fault, type Verdict } from '../lib/fault.js';
 import { encodeStrings } from './codec.js';
 import { isProbablePrime, modPow } from './modular.js';
 
@@ -48,10 +49,12 @@ export function unicornSeed({ transactions, participants, winners }: UnicornInpu
   return BigInt(`0x${sha3Hex(encodeStrings(hashes))}`);
 }
 
-/** True when sloth works with the modulus: prime, 3 modulo 4, at least 2^(2 * security). */
-export function isValidModulus(modulus: bigint, security: number): boolean {
-  if (modulus < 1n << BigInt(2 * security) || (modulus & 3n) !== 3n) return false;
-  return isProbablePrime(modulus);
+/** Why sloth does not work with a modulus: it must be a prime, 3 modulo 4, and at least 2^(2 * security). */
+export function modulusFault(modulus: bigint, security: number): Verdict {
+  const invalid = (what: string): Fault => fault('invalid_config', what);
+  if (modulus < 1n << BigInt(2 * security)) return invalid(`it must be at least 2^${2 * security} (2 x security)`);
+  if ((modulus & 3n) !== 3n) return invalid('it must be congruent to 3 modulo 4');
+  return isProbablePrime(modulus) ? null : invalid('it must be a prime');
 }
 
 /** Runs sloth. With 1000 iterations and the network's modulus this takes a good part of a second. */

@@ -2,6 +2,7 @@
 
 import { accessSync, constants } from 'node:fs';
 import { isIP } from 'node:net';
+import { modulusFault } from '../chain/unicorn.js';
 import type { ConfigProblem } from './problems.js';
 import type { Config } from './schema.js';
 
@@ -109,14 +110,9 @@ function checkMining({ node, mining }: Config, report: Report): void {
   if (mining.minMiners > mining.partitionSize) {
     report('mining.min_miners', `${mining.minMiners} is more than mining.partition_size (${mining.partitionSize})`);
   }
-  const modulus = BigInt(mining.unicorn.modulus);
-  if (modulus % 4n !== 3n) report('mining.unicorn.modulus', 'it must be congruent to 3 modulo 4');
-  if (modulus < 1n << BigInt(2 * mining.unicorn.security)) {
-    report(
-      'mining.unicorn.modulus',
-      `it must be at least 2^${2 * mining.unicorn.security} (2 x mining.unicorn.security)`,
-    );
-  }
+  const { modulus, security } = mining.unicorn;
+  const wrong = modulusFault(BigInt(modulus), security);
+  if (wrong !== null) report('mining.unicorn.modulus', wrong.message);
 }
 
 function warningsOf({ node, peers, api }: Config): string[] {

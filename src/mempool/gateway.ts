@@ -1,9 +1,10 @@
 /** Answers the wallets of linked users and miners: submissions, unspent outputs, statuses, and news of each block. */
 
+import type { Utxo } from '../chain/types.js';
 import { isTesseraError, TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
 import type { PeerNetwork } from '../peers/network.js';
-import { decodeTransactions, encodeUtxos, type Utxo } from '../peers/payloads.js';
+import { decodeTransactions, encodeUtxos } from '../peers/payloads.js';
 import type { Admission } from './admission/admission.js';
 import type { Applier } from './state/applier.js';
 import { closedBlockBytes, closedHash, type Round } from './state/round.js';

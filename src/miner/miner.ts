@@ -156,7 +156,8 @@ export function createMiner(options: MinerOptions, modules: MinerModules): Miner
         const nonce = await pool.search(mine.header);
         if (nonce === null || !isCurrent(mine)) return;
         const fault = proofOfWorkFault({ ...mine.header, nonce });
-        if (fault) throw new TesseraError('internal_error', `a mining thread found a nonce that is none: ${fault}`);
+        if (fault)
+          throw new TesseraError('internal_error', `a mining thread found a nonce that is none: ${fault.message}`);
         mine.nonce = nonce;
       }
       await handIn(mine, mine.coinbase, mine.nonce);

@@ -4,10 +4,8 @@ import { encodeTransaction } from '../chain/codec.js';
 import { type Genesis, issuanceTransactions } from '../chain/genesis.js';
 import { transactionHash } from '../chain/hash.js';
 import type { Transaction } from '../chain/types.js';
-import { isValidModulus } from '../chain/unicorn.js';
 import type { Config } from '../config/schema.js';
 import { createLocalJournal } from '../journal/local-journal.js';
-import { TesseraError } from '../lib/errors.js';
 import { createUnicornSource } from '../mempool/blocks/unicorn-source.js';
 import { createMempool } from '../mempool/mempool.js';
 import type { MempoolProgress } from '../mempool/observer.js';
@@ -109,12 +107,5 @@ function issued(hash: string, tx: Transaction): IssuedTx {
 }
 
 function unicornSource({ mining: { unicorn } }: Config) {
-  const modulus = BigInt(unicorn.modulus);
-  if (!isValidModulus(modulus, unicorn.security)) {
-    throw new TesseraError(
-      'invalid_config',
-      `mining.unicorn.modulus must be a prime that leaves 3 when divided by 4, and at least 2^(2 x ${unicorn.security})`,
-    );
-  }
-  return createUnicornSource({ modulus, iterations: unicorn.iterations });
+  return createUnicornSource({ modulus: BigInt(unicorn.modulus), iterations: unicorn.iterations });
 }

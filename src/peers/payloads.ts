@@ -9,14 +9,12 @@ import {
   writeTransaction,
   writeTxOut,
 } from '../chain/codec.js';
-import type { OutPoint, Transaction, TxOut } from '../chain/types.js';
+import type { Transaction, Utxo } from '../chain/types.js';
 
 /** Bytes of the shortest transaction: three empty lists, a version, no DRUID info. */
 const MIN_TRANSACTION = 33;
 /** Bytes of the shortest outpoint with its output. */
 const MIN_UTXO = 33;
-
-export type Utxo = readonly [outPoint: OutPoint, txOut: TxOut];
 
 export function encodeTransactions(transactions: readonly Transaction[]): Uint8Array {
   const writer = new BincodeWriter();

@@ -1,8 +1,8 @@
 /** What the wallet offers inside the node: to the user service, which moves its transactions, and to the miner. */
 
-import type { FullBlock } from '../chain/types.js';
+import type { FullBlock, Utxo } from '../chain/types.js';
 import type { Signal } from '../lib/signal.js';
-import type { BlockOutcome, FundTotals, Utxo } from './coins/fund-book.js';
+import type { BlockOutcome, FundTotals } from './coins/fund-book.js';
 import type { DonationLimits } from './payments/donation-ledger.js';
 import type { OwnTransaction } from './payments/outgoing.js';
 import type { ItemOrder, PaymentOrder } from './payments/payments.js';

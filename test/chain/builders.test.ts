@@ -3,7 +3,7 @@ import { addressOf, BURN_ADDRESS, p2shAddress } from '../../src/chain/address.js
 import { displayAmount, itemAsset, tokenAsset } from '../../src/chain/assets.js';
 import * as builders from '../../src/chain/builders.js';
 import { TOTAL_TOKENS } from '../../src/chain/constants.js';
-import { druidSetIsValid, expectationsAreMet } from '../../src/chain/druid.js';
+import { druidSetFault, expectationsAreMet, PARTICIPANTS_DIFFER } from '../../src/chain/druid.js';
 import { merkleRoot, txsHash } from '../../src/chain/hash.js';
 import { txInsAddress } from '../../src/chain/signable.js';
 import { isCoinbase, isCreate, isP2sh, outPointKey, spentOutPoints } from '../../src/chain/transaction.js';
@@ -101,7 +101,7 @@ describe('trades (chain.md §6)', () => {
     const halves = [send([item]), receive([payment])];
     expect(halves.every(isValid)).toBe(true);
     expect(expectationsAreMet(druid, halves)).toBe(true);
-    expect(druidSetIsValid(druid, halves)).toBe(true);
+    expect(druidSetFault(druid, halves)).toBeNull();
   });
 
   it.each([
@@ -124,7 +124,7 @@ describe('trades (chain.md §6)', () => {
   it('are invalid when a member counts other participants', () => {
     const other = receive([payment]);
     const changed = { ...other, druidInfo: { druid, participants: 3n, expectations: [payment], genesisHash: null } };
-    expect(druidSetIsValid(druid, [send([item]), changed])).toBe(false);
+    expect(druidSetFault(druid, [send([item]), changed])).toBe(PARTICIPANTS_DIFFER);
   });
 });
 

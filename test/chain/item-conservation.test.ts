@@ -15,7 +15,7 @@ import { decodeFullBlock, encodeTransaction } from '../../src/chain/codec.js';
 import { DEFAULT_GENESIS_HASH, U64_MAX } from '../../src/chain/constants.js';
 import { parseGenesis } from '../../src/chain/genesis.js';
 import { merkleRoot, transactionHash, txsHash } from '../../src/chain/hash.js';
-import { hasValidProofOfWork } from '../../src/chain/pow.js';
+import { proofOfWorkFault } from '../../src/chain/pow.js';
 import { createAssetScript } from '../../src/chain/script/builders.js';
 import { assetSignable } from '../../src/chain/signable.js';
 import { createdOutPoints, isCreate, outPointKey } from '../../src/chain/transaction.js';
@@ -141,7 +141,7 @@ async function storageTakes({ archive, blocks }: Network, tx: Transaction): Prom
     header: { ...template, merkleRoot: merkleRoot(names), nonce: mined.nonce, miningTxHash },
     transactions: names,
   };
-  expect(hasValidProofOfWork(block.header)).toBe(true);
+  expect(proofOfWorkFault(block.header)).toBeNull();
   try {
     await copy.store({ block, transactions: [tx], miningTransaction: mined.coinbase });
     return true;

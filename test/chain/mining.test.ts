@@ -77,27 +77,27 @@ describe('proof of work (node.md §2.2)', () => {
     const target = pow.targetBytes(difficulty) ?? nothing;
     const header = mine(difficulty, target);
     expect(headerHash(header)[0]).toBe(0);
-    expect(pow.hasValidProofOfWork(header)).toBe(true);
+    expect(pow.proofOfWorkFault(header)).toBeNull();
   });
 
   it('says what is wrong', () => {
     const fault = (change: Partial<BlockHeader>) => pow.proofOfWorkFault({ ...HEADER, ...change });
-    expect(fault({ nonce: nothing })).toBe('InvalidNonce');
-    expect(fault({ nonce: new Uint8Array(33) })).toBe('InvalidNonce');
-    expect(fault({ difficulty: Uint8Array.of(1, 2, 3) })).toBe('InvalidDifficulty');
-    expect(fault({ difficulty: pow.compactToBytes(0x03000001) })).toBe('DoesntMeetThreshold');
-    expect(fault({})).toBe(`Hash ${toHex(headerHash(HEADER))} has fewer than 1 leading zero bytes`);
+    expect(fault({ nonce: nothing })).toBe(pow.INVALID_NONCE);
+    expect(fault({ nonce: new Uint8Array(33) })).toBe(pow.INVALID_NONCE);
+    expect(fault({ difficulty: Uint8Array.of(1, 2, 3) })).toBe(pow.INVALID_DIFFICULTY);
+    expect(fault({ difficulty: pow.compactToBytes(0x03000001) })).toBe(pow.ABOVE_TARGET);
+    expect(fault({})).toBe(pow.ABOVE_TARGET);
   });
 
   it('takes a hash equal to the target, and every hash below a target wider than 256 bits', () => {
     const target = pow.targetBytes(pow.compactToBytes(0x1d00ffff)) ?? nothing;
     expect(pow.meetsTarget(target, target)).toBe(true);
-    expect(pow.hasValidProofOfWork({ ...HEADER, difficulty: pow.compactToBytes(0xc800ffff) })).toBe(true);
+    expect(pow.proofOfWorkFault({ ...HEADER, difficulty: pow.compactToBytes(0xc800ffff) })).toBeNull();
   });
 
   it('reads the target from bits in the layout of the successor (chain.md §0.2)', () => {
-    expect(pow.hasValidProofOfWork({ ...HEADER, bits: 0xc800ffffn }, 'prime')).toBe(true);
-    expect(pow.proofOfWorkFault({ ...HEADER, bits: 2n ** 40n }, 'prime')).toBe('InvalidDifficulty');
+    expect(pow.proofOfWorkFault({ ...HEADER, bits: 0xc800ffffn }, 'prime')).toBeNull();
+    expect(pow.proofOfWorkFault({ ...HEADER, bits: 2n ** 40n }, 'prime')).toBe(pow.INVALID_DIFFICULTY);
   });
 });
 
@@ -217,7 +217,7 @@ describe('the unicorn (node.md §2.6)', () => {
     [2n, false],
     [15n, false],
   ])('works with the modulus %s: %s', (modulus, valid) => {
-    expect(unicorn.isValidModulus(modulus, 1)).toBe(valid);
+    expect(unicorn.modulusFault(modulus, 1) === null).toBe(valid);
     if (!valid) return;
     for (let seed = 0n; seed < modulus; seed++) {
       const { witness } = unicorn.createUnicorn(seed, { modulus, iterations: 3 });
@@ -226,8 +226,8 @@ describe('the unicorn (node.md §2.6)', () => {
   });
 
   it('takes the network’s modulus, and none below the security asked for', () => {
-    expect(unicorn.isValidModulus(unicorn.DEFAULT_MODULUS, 1)).toBe(true);
-    expect(unicorn.isValidModulus(unicorn.DEFAULT_MODULUS, 261)).toBe(false);
+    expect(unicorn.modulusFault(unicorn.DEFAULT_MODULUS, 1)).toBeNull();
+    expect(unicorn.modulusFault(unicorn.DEFAULT_MODULUS, 261)).toMatchObject({ code: 'invalid_config' });
   });
 
   test.prop([seeds])('seed_value is read back', (seed) => {

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { itemAsset, tokenAsset } from '../../src/chain/assets.js';
 import { createItemTransaction, txOut } from '../../src/chain/builders.js';
 import { encodeTransaction } from '../../src/chain/codec.js';
-import { hasValidProofOfWork } from '../../src/chain/pow.js';
+import { EXPECTATIONS_NOT_MET, PARTICIPANTS_DIFFER } from '../../src/chain/druid.js';
+import { proofOfWorkFault } from '../../src/chain/pow.js';
 import { blockReward } from '../../src/chain/reward.js';
 import { txInsAddress } from '../../src/chain/signable.js';
 import type { DruidExpectation, DruidInfo, Transaction } from '../../src/chain/types.js';
@@ -101,7 +102,7 @@ describe('a round of block making', () => {
     const second = await bench.block();
     expect(second.header.previousHash).toBe(closedHash(first));
     expect(second.reward).toBe(blockReward(2_000_000n + first.reward));
-    expect(hasValidProofOfWork(closedHeader(second))).toBe(true);
+    expect(proofOfWorkFault(closedHeader(second))).toBeNull();
   });
 
   it('carries a difficulty only above the activation height (decision B10)', async () => {
@@ -277,10 +278,10 @@ describe('a DRUID trade', () => {
     await bench.block();
     const { ofAlice, ofBob } = halves(400_001n);
     await bench.admit([ofAlice]);
-    expect(await bench.admit([ofBob])).toMatchObject({ rule: RULES.expectations });
+    expect(await bench.admit([ofBob])).toMatchObject({ rule: EXPECTATIONS_NOT_MET.message });
     expect(await bench.status(candidate(ofAlice).hash)).toMatchObject({
       status: 'Rejected',
-      additionalInfo: RULES.expectations,
+      additionalInfo: EXPECTATIONS_NOT_MET.message,
     });
     expect(bench.state.waiting.count).toBe(0);
     // Nothing is claimed any more.
@@ -295,7 +296,7 @@ describe('a DRUID trade', () => {
     const { ofAlice } = halves();
     const { ofBob } = halves(400_000n, 3n);
     await bench.admit([ofAlice]);
-    expect(await bench.admit([ofBob])).toMatchObject({ rule: RULES.participants });
+    expect(await bench.admit([ofBob])).toMatchObject({ rule: PARTICIPANTS_DIFFER.message });
   });
 
   it('is rejected with the rule when an input was spent while it waited (decision B15)', async () => {

@@ -5,7 +5,7 @@ import { tokenAsset } from '../../src/chain/assets.js';
 import { assemble, assembleSigned, coinbaseTransaction, txOut, unsignedInput } from '../../src/chain/builders.js';
 import { decodeHeader, encodeTransaction } from '../../src/chain/codec.js';
 import { transactionHash, transactionHashOfBytes } from '../../src/chain/hash.js';
-import { hasValidProofOfWork } from '../../src/chain/pow.js';
+import { proofOfWorkFault } from '../../src/chain/pow.js';
 import { outPointKey } from '../../src/chain/transaction.js';
 import type { BlockHeader, DruidInfo, OutPoint, Transaction, TxOut } from '../../src/chain/types.js';
 import { createUnicorn, DEFAULT_MODULUS, type Unicorn } from '../../src/chain/unicorn.js';
@@ -85,6 +85,6 @@ export function mine(template: BlockHeader | Uint8Array, reward: bigint, to: Acc
   for (let i = 0; ; i++) {
     const nonce = Buffer.alloc(4);
     nonce.writeUInt32LE(i);
-    if (hasValidProofOfWork({ ...header, nonce, miningTxHash })) return { nonce, coinbase };
+    if (proofOfWorkFault({ ...header, nonce, miningTxHash }) === null) return { nonce, coinbase };
   }
 }

@@ -4,6 +4,7 @@ import { coinbaseFault } from '../../src/chain/coinbase.js';
 import { transactionHash } from '../../src/chain/hash.js';
 import { proofOfWorkFault } from '../../src/chain/pow.js';
 import type { BlockHeader } from '../../src/chain/types.js';
+import type { Verdict } from '../../src/lib/fault.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { createMiner, fixedRewardAddress, type Miner } from '../../src/miner/miner.js';
 import type { AcceptedProof, RewardAddresses } from '../../src/miner/service.js';
@@ -52,7 +53,7 @@ async function startMiner(
   return { miner, network, link: await joined };
 }
 
-function faultOf(header: BlockHeader, { nonce, coinbase }: Proof): string | null {
+function faultOf(header: BlockHeader, { nonce, coinbase }: Proof): Verdict {
   return proofOfWorkFault({ ...header, nonce, miningTxHash: transactionHash(coinbase) });
 }
 

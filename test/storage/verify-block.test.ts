@@ -129,6 +129,12 @@ const BROKEN: [name: string, rule: BlockRule, make: (parts: Parts, chain: TestCh
         inputs: [{ previousOut: null, script: [...(tx.inputs[0]?.script ?? []), { kind: 'num', value: 2n }] }],
       })),
   ],
+  [
+    'pays its miner at an address of wrong length',
+    'mining-transaction',
+    (parts) => miningOutput(parts, { scriptPublicKey: 'm'.repeat(63) }),
+  ],
+  ['pays no miner at all', 'mining-transaction', (parts) => miningOutput(parts, { scriptPublicKey: null })],
   ['pays its miner too early (decision B9)', 'mining-transaction', (parts) => miningOutput(parts, { locktime: 101n })],
   [
     'pays its miner in items',
@@ -157,7 +163,7 @@ const BROKEN: [name: string, rule: BlockRule, make: (parts: Parts, chain: TestCh
   ['has a payment as its mining transaction', 'mining-transaction', (parts) => mining(parts, () => payment(1))],
   [
     'pays one unit more than the reward',
-    'reward',
+    'mining-transaction',
     (parts) => {
       const amount = output(parts.miningTransaction).value.amount + 1n;
       return miningOutput(parts, { value: { kind: 'token', amount } });
@@ -165,7 +171,7 @@ const BROKEN: [name: string, rule: BlockRule, make: (parts: Parts, chain: TestCh
   ],
   [
     'pays one unit less than the reward',
-    'reward',
+    'mining-transaction',
     (parts) => {
       const amount = output(parts.miningTransaction).value.amount - 1n;
       return miningOutput(parts, { value: { kind: 'token', amount } });

@@ -222,10 +222,10 @@ export function createBlockMaker(
     if (!wasTold && !selected(round).includes(link.nodeKey)) return REFUSED.miner;
     const nonce = fromHex(body.nonce);
     const fault = coinbaseFault(decodeTransaction(attachment), BigInt(round.height), round.reward);
-    if (fault !== null) return `${REFUSED.coinbase}: ${fault}`;
+    if (fault !== null) return `${REFUSED.coinbase}: ${fault.message}`;
     const header = { ...round.header, nonce, miningTxHash: transactionHashOfBytes(attachment) };
     const weak = proofOfWorkFault(header);
-    if (weak !== null) return `${REFUSED.proof}: ${weak}`;
+    if (weak !== null) return `${REFUSED.proof}: ${weak.message}`;
     const counted = await applier.submit<'proof'>({
       kind: 'proof',
       height: round.height,

@@ -5,7 +5,7 @@
  */
 
 import { decodeTransaction } from '../../chain/codec.js';
-import { expectationsAreMet } from '../../chain/druid.js';
+import { druidSetFault } from '../../chain/druid.js';
 import { hasDuplicateInputs, isCreate } from '../../chain/transaction.js';
 import type { Transaction } from '../../chain/types.js';
 import { DUPLICATE_INPUTS, UNKNOWN_UTXO } from '../../chain/validation.js';
@@ -39,8 +39,6 @@ export type GroupOutcome = Refusal | null;
 export const RULES = {
   spent: 'An input is spent by another transaction',
   create: 'An item creation with this hash is in the chain already',
-  expectations: 'DRUID trade expectations not met',
-  participants: 'The transactions of the DRUID set declare different numbers of participants',
   tooMany: 'More transactions than participants under one DRUID',
   expired: 'The other transactions of the DRUID set did not come in time',
 } as const;
@@ -161,10 +159,9 @@ export function createAdmitter(
   function settle(plan: DruidPlan, members: readonly CandidateTx[]): Refusal | null {
     const [first] = members;
     if (first === undefined) return null;
-    const refuse = (rule: string): Refusal => ({ code: 'transaction_rejected', hash: first.hash, rule });
-    if (members.some(({ tx }) => tx.druidInfo?.participants !== plan.participants)) return refuse(RULES.participants);
     const txs = members.map(({ tx }) => tx);
-    if (!expectationsAreMet(plan.druid, txs)) return refuse(RULES.expectations);
+    const wrong = druidSetFault(plan.druid, txs);
+    if (wrong !== null) return { code: wrong.code, hash: first.hash, rule: wrong.message };
     for (const [index, member] of members.entries()) {
       const refusal = claimInputs(member);
       if (refusal === null) continue;

@@ -4,7 +4,7 @@
  */
 
 import { difficultyFor } from '../../chain/asert.js';
-import { encodeBlock } from '../../chain/codec.js';
+import { encodeBlock, joinFullBlock } from '../../chain/codec.js';
 import { BLOCK_SIZE_IN_TX, NETWORK_VERSION } from '../../chain/constants.js';
 import { blockHash, merkleRoot, txsHash } from '../../chain/hash.js';
 import { blockReward } from '../../chain/reward.js';
@@ -18,7 +18,6 @@ import {
   USAGE_WINNER,
   unicornSeed,
 } from '../../chain/unicorn.js';
-import { concatBytes } from '../../lib/bytes.js';
 import type { CutBlockCommand } from './commands.js';
 import type { Pool } from './pool.js';
 
@@ -201,8 +200,7 @@ export function closedHash(round: Round): string {
 export function closedBlockBytes(round: Round): Uint8Array {
   const header = closedHeader(round);
   const block: Block = { header, transactions: round.transactions.map((tx) => tx.hash) };
-  const count = Buffer.alloc(8);
-  count.writeUInt32LE(round.transactions.length);
   const mining = round.proofs[round.winner ?? 0]?.coinbase ?? new Uint8Array();
-  return concatBytes(encodeBlock(block), count, ...round.transactions.map((tx) => tx.bytes), mining);
+  const transactions = round.transactions.map((tx) => tx.bytes);
+  return joinFullBlock(encodeBlock(block), transactions, mining);
 }

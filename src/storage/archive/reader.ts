@@ -1,8 +1,8 @@
 /** Reading the archive's records: each is hashed again, and what an index names must be there (rule P3). */
 
+import { joinFullBlock } from '../../chain/codec.js';
 import type { Kv } from '../../db/kv.js';
 import { fromUtf8 } from '../../lib/bytes.js';
-import { encodeFullBlockBytes } from '../blocks/full-block.js';
 import { blockKey, indexKey, itemKey, LAST_KEY, NUMBERS, numberKey, transactionKey } from './layout.js';
 import {
   type BlockRecord,
@@ -120,9 +120,11 @@ export function createArchiveReader(kv: Kv): ArchiveReader {
     wholeBlock,
     async fullBlockBytes(blockNum) {
       const { record, transactions: records } = await wholeBlock(blockNum);
-      return encodeFullBlockBytes(
+      const all = records.map(({ bytes }) => bytes);
+      return joinFullBlock(
         record.bytes,
-        records.map(({ bytes }) => bytes),
+        all.slice(0, -1),
+        present(all.at(-1), `the mining transaction of ${record.hash}`),
       );
     },
     async storedTransactions(hashes) {

@@ -1,20 +1,9 @@
-/**
- * Blocks with everything in them, as nodes exchange them. From stored bytes to a FullBlock's encoding without decoding, and
- * the attachment of the `blocks` message, `u32 le length ‖ FullBlock` for each.
- */
+/** The attachment of the `blocks` message: encoded blocks with everything in them, `u32 le length ‖ FullBlock` for each. */
 
 import { asBuffer, concatBytes } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 
 const LENGTH_BYTES = 4;
-const U64_LENGTH = 8;
-
-/** `encodeFullBlock` of a block whose parts are encoded already; the mining transaction is the last of `transactions`. */
-export function encodeFullBlockBytes(block: Uint8Array, transactions: readonly Uint8Array[]): Uint8Array {
-  const count = Buffer.alloc(U64_LENGTH);
-  count.writeBigUInt64LE(BigInt(transactions.length - 1));
-  return concatBytes(block, count, ...transactions);
-}
 
 /** The attachment of a `blocks` message. */
 export function joinBlocks(blocks: readonly Uint8Array[]): Uint8Array {

@@ -10,7 +10,8 @@
  */
 
 import { encodeTransaction } from '../../chain/codec.js';
-import { COINBASE_MATURITY, U64_MAX } from '../../chain/constants.js';
+import { coinbaseFault } from '../../chain/coinbase.js';
+import { U64_MAX } from '../../chain/constants.js';
 import { type Genesis, issuanceTransactions } from '../../chain/genesis.js';
 import { blockHash, merkleRoot, transactionHash, transactionHashOfBytes, txsHash } from '../../chain/hash.js';
 import { compactFromBytes, expandCompact, MAX_TARGET, proofOfWorkFault } from '../../chain/pow.js';
@@ -75,7 +76,6 @@ export type BlockRule =
   | 'difficulty'
   | 'proof'
   | 'mining-transaction'
-  | 'reward'
   | 'transactions'
   | 'duplicate'
   | 'issuance';
@@ -106,7 +106,9 @@ export async function verifyBlock(
     );
   }
   const before = tip.next === 0 ? issuedBy(full.transactions) : tip.issued;
-  const reward = checkMiningTransaction(miningTransaction, tip.next, before);
+  const reward = blockReward(before);
+  const wrong = coinbaseFault(miningTransaction, BigInt(tip.next), reward);
+  if (wrong !== null) throw refused('mining-transaction', wrong.message);
   const unlocked = tip.next === 0 ? 0n : checkIssuances(full, rules);
   const all = [...transactions, mining];
   await checkNew(all, stored);
@@ -148,8 +150,8 @@ function checkWork(header: BlockHeader, { activationHeight }: ChainRules): void 
     const target = expandCompact(compact);
     if (target < 1n || target > MAX_TARGET) throw refused('difficulty', 'the target is not one the chain can set');
   }
-  const fault = proofOfWorkFault(header);
-  if (fault !== null) throw refused('proof', `the proof of work is not valid: ${fault}`);
+  const weak = proofOfWorkFault(header);
+  if (weak !== null) throw refused('proof', weak.message);
 }
 
 async function checkTransactions(full: FullBlock, rules: ChainRules): Promise<VerifiedTransaction[]> {
@@ -207,27 +209,6 @@ function checkGenesis({ block, transactions }: FullBlock, { genesis }: ChainRule
     }
     return { hash, bytes, transaction };
   });
-}
-
-/** Decision B9. Gives the reward. */
-function checkMiningTransaction(tx: Transaction, blockNum: number, issued: bigint): bigint {
-  const fail = (message: string): TesseraError => refused('mining-transaction', `the mining transaction ${message}`);
-  const [output] = tx.outputs;
-  if (!isCoinbase(tx) || output === undefined || tx.fees.length > 0 || tx.druidInfo !== null) {
-    throw fail('is no coinbase: it must spend nothing and have one output of tokens, no fees and no DRUID info');
-  }
-  const script = tx.inputs[0]?.script ?? [];
-  const [entry] = script;
-  if (script.length !== 1 || entry?.kind !== 'num' || entry.value !== BigInt(blockNum)) {
-    throw fail(`does not carry the block number ${blockNum} in its script`);
-  }
-  const locktime = BigInt(blockNum) + COINBASE_MATURITY;
-  if (output.locktime !== locktime) throw fail(`has the locktime ${output.locktime} instead of ${locktime}`);
-  const reward = blockReward(issued);
-  if (output.value.amount !== reward) {
-    throw refused('reward', `the mining transaction pays ${output.value.amount} instead of the reward ${reward}`);
-  }
-  return reward;
 }
 
 /** The issuances that fall due at this block, and no others, end the list. Gives what they issue. */

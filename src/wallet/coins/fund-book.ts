@@ -6,7 +6,7 @@
 
 import { shownTotal } from '../../chain/assets.js';
 import { createdOutPoints, outPointKey, spentOutPoints } from '../../chain/transaction.js';
-import type { FullBlock, OutPoint, Transaction, TxOut } from '../../chain/types.js';
+import type { FullBlock, OutPoint, Transaction, TxOut, Utxo } from '../../chain/types.js';
 import { prefixRange } from '../../db/keys.js';
 import type { Kv } from '../../db/kv.js';
 import { compareUtf8 } from '../../lib/bytes.js';
@@ -30,9 +30,6 @@ export interface FundTotals {
   /** Of `locked`: outputs of own transactions, change mostly, that no block has yet. */
   readonly unconfirmed: bigint;
 }
-
-/** An entry of the chain's set of unspent outputs. */
-export type Utxo = readonly [outPoint: OutPoint, txOut: TxOut];
 
 /** `known`: nothing to do; `gap`: blocks before it are missing, nothing was done; `applied` otherwise. */
 export type BlockOutcome = 'known' | 'gap' | 'applied';

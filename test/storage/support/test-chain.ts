@@ -3,7 +3,7 @@
 import { assemble, coinbaseTransaction, txOut } from '../../../src/chain/builders.js';
 import { type Genesis, issuanceTransactions, parseGenesis } from '../../../src/chain/genesis.js';
 import { blockHash, merkleRoot, transactionHash, txsHash } from '../../../src/chain/hash.js';
-import { compactToBytes, hasValidProofOfWork, MAX_COMPACT_TARGET } from '../../../src/chain/pow.js';
+import { compactToBytes, MAX_COMPACT_TARGET, proofOfWorkFault } from '../../../src/chain/pow.js';
 import { blockReward } from '../../../src/chain/reward.js';
 import { createAssetScript } from '../../../src/chain/script/builders.js';
 import { assetSignable } from '../../../src/chain/signable.js';
@@ -61,7 +61,7 @@ export function mine(header: BlockHeader): BlockHeader {
     const nonce = new Uint8Array(4);
     new DataView(nonce.buffer).setUint32(0, n, true);
     const mined = { ...header, nonce };
-    if (hasValidProofOfWork(mined)) return mined;
+    if (proofOfWorkFault(mined) === null) return mined;
   }
 }
 
@@ -69,7 +69,7 @@ export function mine(header: BlockHeader): BlockHeader {
 export function spoil(header: BlockHeader): BlockHeader {
   for (let n = 0; ; n++) {
     const spoiled = { ...header, nonce: Uint8Array.of(n) };
-    if (!hasValidProofOfWork(spoiled)) return spoiled;
+    if (proofOfWorkFault(spoiled) !== null) return spoiled;
   }
 }
 
