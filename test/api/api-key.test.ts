@@ -9,7 +9,7 @@ import { createApiKeyGate, isLoopback, loadOrCreateApiKey } from '../../src/api/
 import { OPERATIONS } from '../../src/api/operations.js';
 import { isTesseraError } from '../../src/lib/errors.js';
 import { systemRandom } from '../../src/lib/random.js';
-import { API_KEY, openApp, send } from './support/app.js';
+import { API_KEY, openApp, send } from '../support/api/app.js';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 const address = (headers: Record<string, string> = {}) => ({

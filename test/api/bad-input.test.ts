@@ -2,9 +2,9 @@
 
 import { describe, expect, it } from 'vitest';
 import type { NodeRole } from '../../src/lib/roles.js';
-import { API_KEY, LIMITS, openApp, type Request, type Sent, send } from './support/app.js';
-import { isErrorCode } from './support/codes.js';
-import { ADDRESS, type Calls, PASSPHRASE, TX_HASH, transactionBody } from './support/fakes.js';
+import { API_KEY, LIMITS, openApp, type Request, type Sent, send } from '../support/api/app.js';
+import { isErrorCode } from '../support/api/codes.js';
+import { ADDRESS, type Calls, PASSPHRASE, TX_HASH, transactionBody } from '../support/api/fakes.js';
 
 const KEY = { 'x-api-key': API_KEY };
 const json = JSON.stringify;

@@ -5,7 +5,7 @@
  */
 
 import { describe, expect, it } from 'vitest';
-import { API_KEY, type AppSetup, openApp, type Request, send } from './support/app.js';
+import { API_KEY, type AppSetup, openApp, type Request, send } from '../support/api/app.js';
 import {
   ADDRESS,
   BLOCK_HASH,
@@ -16,7 +16,7 @@ import {
   PASSPHRASE,
   TX_HASH,
   transactionBody,
-} from './support/fakes.js';
+} from '../support/api/fakes.js';
 
 const BASE36_ID = '60ddarpg7bnv7j1hl7jl2kkqhav47aom';
 const OPEN: AppSetup = { api: { auth: 'open', keys: [] } };

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
+import { openApp } from '../support/api/app.js';
+import { fakeStorage } from '../support/api/fakes.js';
 import { createManualClock } from '../support/manual-clock.js';
-import { openApp } from './support/app.js';
-import { fakeStorage } from './support/fakes.js';
 
 it('closes at once a connection that has asked for nothing', async () => {
   const app = await openApp('storage');

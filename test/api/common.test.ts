@@ -9,9 +9,9 @@ import { createRequestLog } from '../../src/api/http/request-log.js';
 import { operationsOf } from '../../src/api/operations.js';
 import type { Logger } from '../../src/lib/logger.js';
 import type { NodeRole } from '../../src/lib/roles.js';
+import { API_KEY, openApp, send } from '../support/api/app.js';
+import { fakeMempool } from '../support/api/fakes.js';
 import { createManualClock } from '../support/manual-clock.js';
-import { API_KEY, openApp, send } from './support/app.js';
-import { fakeMempool } from './support/fakes.js';
 
 const ROLES: readonly NodeRole[] = ['mempool', 'storage', 'miner', 'user'];
 

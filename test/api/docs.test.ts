@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { chromium } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { operationsOf } from '../../src/api/operations.js';
-import { openApp, send } from './support/app.js';
+import { openApp, send } from '../support/api/app.js';
 
 const CHROMIUM = [process.env.CHROMIUM_PATH, '/usr/bin/chromium', '/usr/bin/chromium-browser'].find(
   (path) => path !== undefined && existsSync(path),

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { TesseraError } from '../../src/lib/errors.js';
-import { type AppSetup, openApp, type Request, type Sent, send } from './support/app.js';
+import { type AppSetup, openApp, type Request, type Sent, send } from '../support/api/app.js';
 import {
   ADDRESS,
   BLOCK_HASH,
@@ -13,7 +13,7 @@ import {
   ODD_AMOUNT,
   TX_HASH,
   transactionBody,
-} from './support/fakes.js';
+} from '../support/api/fakes.js';
 
 const ID = '60ddarpg7bnv7j1hl7jl2kkqhav47aom';
 const UNKNOWN = 'ee'.repeat(32);

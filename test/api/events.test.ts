@@ -7,9 +7,9 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createEventHub, type EventHub } from '../../src/api/routes/events/event-hub.js';
 import { createEventParser, type ReceivedEvent, readEvents } from '../../src/cli/event-source.js';
 import type { NodeRole } from '../../src/lib/roles.js';
+import { API_KEY, type AppSetup, openApp, send } from '../support/api/app.js';
+import { ODD_AMOUNT } from '../support/api/fakes.js';
 import { createManualClock } from '../support/manual-clock.js';
-import { API_KEY, type AppSetup, openApp, send } from './support/app.js';
-import { ODD_AMOUNT } from './support/fakes.js';
 
 const EPOCH = 1_700_000_000_000;
 

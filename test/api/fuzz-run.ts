@@ -2,7 +2,7 @@
 
 import { parseArgs } from 'node:util';
 import fc from 'fast-check';
-import { createFuzzTarget, requestArbitrary } from './support/fuzz.js';
+import { createFuzzTarget, requestArbitrary } from '../support/api/fuzz.js';
 
 const { values } = parseArgs({ options: { runs: { type: 'string', default: '100000' }, seed: { type: 'string' } } });
 const runs = Number(values.runs);

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createFuzzTarget, type FuzzTarget, requestArbitrary } from './support/fuzz.js';
+import { createFuzzTarget, type FuzzTarget, requestArbitrary } from '../support/api/fuzz.js';
 
 const RUNS = 12_000;
 

@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { createIdempotencyCache } from '../../src/api/routes/envelope/idempotency.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 import { TesseraError } from '../../src/lib/errors.js';
+import { openApp, type Request, send } from '../support/api/app.js';
+import { type Calls, fakeMempool, transactionBody } from '../support/api/fakes.js';
 import { createManualClock } from '../support/manual-clock.js';
-import { openApp, type Request, send } from './support/app.js';
-import { type Calls, fakeMempool, transactionBody } from './support/fakes.js';
 
 const ID = 'a1d46199e5c89b00509e118f5af83172';
 const OTHER_ID = 'b1d46199e5c89b00509e118f5af83172';

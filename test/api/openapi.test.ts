@@ -13,7 +13,7 @@ import type { Operation } from '../../src/api/operation.js';
 import { OPERATIONS, operationsOf } from '../../src/api/operations.js';
 import { stringifyExact } from '../../src/lib/json.js';
 import type { NodeRole } from '../../src/lib/roles.js';
-import { API_KEY, LIMITS, openApp, send } from './support/app.js';
+import { API_KEY, LIMITS, openApp, send } from '../support/api/app.js';
 
 const ROLES: readonly NodeRole[] = ['mempool', 'storage', 'miner', 'user'];
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

@@ -7,8 +7,8 @@ import { OPERATIONS } from '../../src/api/operations.js';
 import type { ApiModules } from '../../src/api/options.js';
 import { type ErrorCode, TesseraError } from '../../src/lib/errors.js';
 import type { NodeRole } from '../../src/lib/roles.js';
-import { API_KEY, openApp, type Request, send } from './support/app.js';
-import { ADDRESS, fakeStorage, GENESIS_HASH, PASSPHRASE, TX_HASH, transactionBody } from './support/fakes.js';
+import { API_KEY, openApp, type Request, send } from '../support/api/app.js';
+import { ADDRESS, fakeStorage, GENESIS_HASH, PASSPHRASE, TX_HASH, transactionBody } from '../support/api/fakes.js';
 
 const KEY = { 'x-api-key': API_KEY };
 

@@ -1,8 +1,8 @@
 /** Stored JSON goes out as the bytes it is kept in, with names for caches (issue 3 §8). */
 
 import { describe, expect, it } from 'vitest';
-import { openApp, send } from './support/app.js';
-import { BLOCK_ENTRY, BLOCK_HASH, LATEST, ODD_AMOUNT, TX_ENTRY, TX_HASH } from './support/fakes.js';
+import { openApp, send } from '../support/api/app.js';
+import { BLOCK_ENTRY, BLOCK_HASH, LATEST, ODD_AMOUNT, TX_ENTRY, TX_HASH } from '../support/api/fakes.js';
 
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 

@@ -5,7 +5,7 @@ import { transactionHash, transactionHashOfBytes } from '../../src/chain/hash.js
 import { totalSize } from '../../src/chain/transaction.js';
 import type { Transaction } from '../../src/chain/types.js';
 import { isTesseraError } from '../../src/lib/errors.js';
-import * as arb from './arbitraries.js';
+import * as arb from '../support/arbitraries.js';
 
 const DECODERS = {
   outPoint: codec.decodeOutPoint,

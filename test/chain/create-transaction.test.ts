@@ -5,7 +5,7 @@ import { parseCreateTransaction, transactionToCreateJson } from '../../src/chain
 import { pay2pkhScript } from '../../src/chain/script/builders.js';
 import type { Transaction } from '../../src/chain/types.js';
 import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
-import * as arb from './arbitraries.js';
+import * as arb from '../support/arbitraries.js';
 
 const SIGNATURE = 'ab'.repeat(64);
 const PUBLIC_KEY = '5371832122a8e804fa3520ec6861c3fa554a7f6fb617e6f0768452090207e07c';

@@ -27,8 +27,8 @@ import { toHex } from '../../src/lib/bytes.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { createMempool, type Mempool } from '../../src/mempool/mempool.js';
 import { type Archive, createArchive } from '../../src/storage/archive/archive.js';
-import { account, genesisOut, mine, pay, rulesFor, unicornOf } from '../mempool/support.js';
-import { createBed, createSeededRandom, nextOf, SECRET } from '../peers/support.js';
+import { account, genesisOut, mine, pay, rulesFor, unicornOf } from '../support/mempool.js';
+import { createBed, createSeededRandom, nextOf, SECRET } from '../support/peers.js';
 
 const alice = account('alice');
 const GENESIS = parseGenesis({ mempool_seed_utxo: { '000000': [{ address: alice.address, amount: 1_000 }] } });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import * as json from '../../src/chain/json.js';
 import * as read from '../../src/chain/json-read.js';
 import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
-import * as arb from './arbitraries.js';
+import * as arb from '../support/arbitraries.js';
 
 describe('JSON gives every structure back (chain.md §1.1)', () => {
   test.prop([arb.transaction])('transactions, and the view says the same as the text', (tx) => {

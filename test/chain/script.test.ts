@@ -7,7 +7,7 @@ import { OPCODES, opcodeIndex } from '../../src/chain/script/opcodes.js';
 import { OPERATIONS } from '../../src/chain/script/operations.js';
 import type { Script, StackEntry } from '../../src/chain/types.js';
 import { keyPairFromSeed, sign } from '../../src/crypto/ed25519.js';
-import * as arb from './arbitraries.js';
+import * as arb from '../support/arbitraries.js';
 
 /** `OP_ADD`, numbers, and texts in quotes. */
 function script(source: string): Script {

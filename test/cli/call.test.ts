@@ -8,8 +8,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { callCommand, command } from '../../src/cli/call.js';
 import { type CliContext, parseCommandLine } from '../../src/cli/command.js';
 import type { NodeRole } from '../../src/lib/roles.js';
-import { API_KEY, type AppSetup, openApp } from '../api/support/app.js';
-import { ADDRESS, type Calls, ODD_AMOUNT, OTHER_ADDRESS, PASSPHRASE, TX_HASH } from '../api/support/fakes.js';
+import { API_KEY, type AppSetup, openApp } from '../support/api/app.js';
+import { ADDRESS, type Calls, ODD_AMOUNT, OTHER_ADDRESS, PASSPHRASE, TX_HASH } from '../support/api/fakes.js';
 
 interface Ran {
   readonly status: number;

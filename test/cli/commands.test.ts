@@ -9,7 +9,7 @@ import { devAccounts } from '../../src/config/dev-accounts.js';
 import type { DevConfigOptions } from '../../src/config/dev-config.js';
 import type { Config } from '../../src/config/schema.js';
 import { createDeferred } from '../../src/lib/deferred.js';
-import { createContext } from './context.js';
+import { createContext } from '../support/cli-context.js';
 
 const urls = {
   mempool: 'http://127.0.0.1:3003',

@@ -4,7 +4,7 @@ import { createDeferred } from '../../src/lib/deferred.js';
 import { TesseraError } from '../../src/lib/errors.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import type { Service } from '../../src/lib/service.js';
-import { createContext } from './context.js';
+import { createContext } from '../support/cli-context.js';
 
 function setup(overrides: Partial<Service> = {}) {
   const calls: string[] = [];

@@ -6,7 +6,7 @@ import { COMMANDS, loadCommand } from '../../src/cli/commands.js';
 import { runCli } from '../../src/cli/run.js';
 import { OPTIONS } from '../../src/config/load.js';
 import { sampleConfig } from '../../src/config/sample.js';
-import { createContext } from './context.js';
+import { createContext } from '../support/cli-context.js';
 
 async function run(args: readonly string[], env = {}) {
   const context = createContext(env);

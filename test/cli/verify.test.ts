@@ -7,8 +7,8 @@ import { createProgress } from '../../src/cli/progress.js';
 import { runCli } from '../../src/cli/run.js';
 import { openDataDir } from '../../src/db/data-dir.js';
 import { utf8 } from '../../src/lib/bytes.js';
+import { createContext } from '../support/cli-context.js';
 import { createManualClock } from '../support/manual-clock.js';
-import { createContext } from './context.js';
 
 const RECORDS = 3;
 let folder: string;

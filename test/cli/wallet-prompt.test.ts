@@ -18,8 +18,8 @@ import { askNewPassphrase } from '../../src/cli/wallet/secrets.js';
 import { whileWaiting } from '../../src/cli/wallet/waiting.js';
 import type { Config } from '../../src/config/schema.js';
 import { createDeferred } from '../../src/lib/deferred.js';
+import { createContext } from '../support/cli-context.js';
 import { createManualClock } from '../support/manual-clock.js';
-import { createContext } from './context.js';
 
 const ADDRESS = 'ab'.repeat(32);
 

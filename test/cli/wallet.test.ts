@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DISPLAY_UNIT } from '../../src/chain/constants.js';
 import { DEV_AMOUNT, devAccounts } from '../../src/config/dev-accounts.js';
-import { createNetwork, type Network, type NodeProcess, until } from '../network/support.js';
+import { createNetwork, type Network, type NodeProcess, until } from '../support/processes.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const ADDRESS = /^[0-9a-f]{64}\n$/;

@@ -7,7 +7,7 @@ import { membersOf, type Operation } from '../../src/api/operation.js';
 import { OPERATIONS } from '../../src/api/operations.js';
 import { createNodeClient, NoAnswer, type NodeClient } from '../../src/client/client.js';
 import type { NodeRole } from '../../src/lib/roles.js';
-import { API_KEY, type AppSetup, openApp } from '../api/support/app.js';
+import { API_KEY, type AppSetup, openApp } from '../support/api/app.js';
 import {
   ADDRESS,
   BLOCK_HASH,
@@ -17,7 +17,7 @@ import {
   PASSPHRASE,
   TX_HASH,
   transactionBody,
-} from '../api/support/fakes.js';
+} from '../support/api/fakes.js';
 
 async function clientOf(
   role: NodeRole,

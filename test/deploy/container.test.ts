@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CONFIG_FILE_ENV, createConfig, loadConfig, OPTIONS } from '../../src/config/load.js';
 import { NODE_ROLES } from '../../src/lib/roles.js';
-import { createTlsNodes, type TlsNodes } from '../tls/support.js';
+import { createTlsNodes, type TlsNodes } from '../support/tls.js';
 
 const root = (file: string): string => fileURLToPath(new URL(`../../${file}`, import.meta.url));
 const read = (file: string): string => readFileSync(root(file), 'utf8');

@@ -17,9 +17,9 @@ import { loadMempoolState } from '../../src/mempool/state/load.js';
 import { createMempoolState } from '../../src/mempool/state/state.js';
 import { StateStore } from '../../src/mempool/state/state-store.js';
 import { decodeUtxos, encodeTransactions } from '../../src/peers/payloads.js';
-import { SECRET } from '../peers/support.js';
+import { type Account, genesisOut, mine, pay, payment, rulesFor, unicornOf } from '../support/mempool.js';
+import { SECRET } from '../support/peers.js';
 import { addMiner, addStorage, alice, bob, cleanups, newFolder, send, setUp, stored } from './running.js';
-import { type Account, genesisOut, mine, pay, payment, rulesFor, unicornOf } from './support.js';
 
 describe('submitting', () => {
   it('admits a payment, and the chain keeps it', async () => {

@@ -15,8 +15,8 @@ import { toHex } from '../../src/lib/bytes.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { createMempool, type Mempool, type MempoolOptions } from '../../src/mempool/mempool.js';
 import type { Link, PeerNetwork } from '../../src/peers/network.js';
-import { type Bed, createBed, createSeededRandom, nextOf, SECRET } from '../peers/support.js';
-import { type Account, account, genesisOut, mine, pay, payment, rulesFor, unicornOf } from './support.js';
+import { type Account, account, genesisOut, mine, pay, payment, rulesFor, unicornOf } from '../support/mempool.js';
+import { type Bed, createBed, createSeededRandom, nextOf, SECRET } from '../support/peers.js';
 
 export const alice = account('alice');
 export const bob = account('bob');

@@ -17,7 +17,17 @@ import { loadMempoolState } from '../../src/mempool/state/load.js';
 import { decodeStatus, encodeRound } from '../../src/mempool/state/records.js';
 import { closedHash, closedHeader, type Round } from '../../src/mempool/state/round.js';
 import { createMempoolState, type MempoolState, type StateRules } from '../../src/mempool/state/state.js';
-import { type Account, account, candidate, genesisOut, mine, pay, payment, rulesFor, unicornOf } from './support.js';
+import {
+  type Account,
+  account,
+  candidate,
+  genesisOut,
+  mine,
+  pay,
+  payment,
+  rulesFor,
+  unicornOf,
+} from '../support/mempool.js';
 
 const alice = account('alice');
 const bob = account('bob');

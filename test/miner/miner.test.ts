@@ -9,7 +9,6 @@ import { silentLogger } from '../../src/lib/logger.js';
 import { createMiner, fixedRewardAddress, type Miner } from '../../src/miner/miner.js';
 import type { AcceptedProof, RewardAddresses } from '../../src/miner/service.js';
 import type { Link, PeerNetwork } from '../../src/peers/network.js';
-import { type Bed, createBed, nextOf, settle } from '../peers/support.js';
 import {
   createFakeMempool,
   type FakeMempool,
@@ -18,7 +17,8 @@ import {
   REWARD,
   TWO_BYTES,
   templateHeader,
-} from './support.js';
+} from '../support/miner.js';
+import { type Bed, createBed, nextOf, settle } from '../support/peers.js';
 
 const ADDRESS = 'e'.repeat(64);
 

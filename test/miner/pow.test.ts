@@ -5,8 +5,8 @@ import { proofOfWorkFault } from '../../src/chain/pow.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { createNonceSearcher, NONCE_LENGTH, searchJobOf } from '../../src/miner/nonce-search.js';
 import { createPowPool, type PowPool } from '../../src/miner/pow-pool.js';
-import { createFakeClock, settle } from '../peers/support.js';
-import { IMPOSSIBLE, TWO_BYTES, templateHeader } from './support.js';
+import { IMPOSSIBLE, TWO_BYTES, templateHeader } from '../support/miner.js';
+import { createFakeClock, settle } from '../support/peers.js';
 
 const HEADER = { ...templateHeader(5), miningTxHash: `g${'1'.repeat(31)}` };
 

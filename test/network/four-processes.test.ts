@@ -12,7 +12,7 @@ import { transactionHash } from '../../src/chain/hash.js';
 import { outPointKey } from '../../src/chain/transaction.js';
 import type { OutPoint, Transaction } from '../../src/chain/types.js';
 import { DEV_GENESIS_TX, type DevAccount, devAccounts } from '../../src/config/dev-accounts.js';
-import { call, createNetwork, type Network, type NodeProcess, until } from './support.js';
+import { call, createNetwork, type Network, type NodeProcess, until } from '../support/processes.js';
 
 interface Balance {
   readonly balance: {

@@ -18,7 +18,7 @@ import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
 import { systemRandom } from '../../src/lib/random.js';
 import { createGuessLimiter } from '../../src/wallet/keys/guess-limiter.js';
 import { openKeystore } from '../../src/wallet/keys/keystore.js';
-import { call, createNetwork, type Network, type NodeProcess, until } from './support.js';
+import { call, createNetwork, type Network, type NodeProcess, until } from '../support/processes.js';
 
 const PAYMENTS = 200;
 const PASSPHRASE_KILLS = process.env.LONG_TESTS === undefined ? 8 : 40;

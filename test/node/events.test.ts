@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readEvents } from '../../src/cli/event-source.js';
 import { parseExactJson } from '../../src/lib/json.js';
-import { until } from '../network/support.js';
-import { payAndConfirm, type RunningDevNetwork, startDevNetwork } from './support.js';
+import { until } from '../support/processes.js';
+import { payAndConfirm, type RunningDevNetwork, startDevNetwork } from '../support/started-dev-network.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
 import { METRICS, rolesOf } from '../../src/observability/catalogue.js';
-import { payAndConfirm, type RunningDevNetwork, startDevNetwork } from './support.js';
+import { payAndConfirm, type RunningDevNetwork, startDevNetwork } from '../support/started-dev-network.js';
 
 /** Metrics that stay at zero, or have no sample, in a network where all goes well. */
 const QUIET = new Set([

@@ -9,7 +9,7 @@ import { IN_CODE } from '../../src/config/load.js';
 import type { NodeRole } from '../../src/lib/roles.js';
 import { Node } from '../../src/node/node.js';
 import { createLogger } from '../../src/observability/logger.js';
-import { until } from '../network/support.js';
+import { until } from '../support/processes.js';
 
 const logger = createLogger({ level: 'silent', format: 'json' });
 const nodes: Node[] = [];

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, it } from 'vitest';
-import { until } from '../network/support.js';
+import { until } from '../support/processes.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const GENESIS = fileURLToPath(new URL('../../config/genesis-dev.json', import.meta.url));

@@ -15,7 +15,7 @@ import {
   settle,
   shakeHandsRaw,
   type TransportKind,
-} from './support.js';
+} from '../support/peers.js';
 
 describe.each<TransportKind>(['websocket', 'memory'])('handshake over %s (architecture §4)', (kind) => {
   let bed: Bed;

@@ -15,7 +15,7 @@ import {
   SECRET,
   shakeHandsRaw,
   type TransportKind,
-} from './support.js';
+} from '../support/peers.js';
 
 const ADDRESS = { type: 'address', body: { address: 'somewhere' } } as const;
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { PeerNetwork } from '../../src/peers/network.js';
-import { type Bed, createBed, linkTwo, nextOf, settle, type TransportKind } from './support.js';
+import { type Bed, createBed, linkTwo, nextOf, settle, type TransportKind } from '../support/peers.js';
 
 /** As many retries as make the longest delay. */
 const MANY = 12;

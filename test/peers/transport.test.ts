@@ -11,9 +11,9 @@ import {
   type Transport,
 } from '../../src/peers/transport/transport.js';
 import { createWebSocketTransport } from '../../src/peers/transport/websocket-transport.js';
+import { NODE_CERT, NODE_TLS_KEY, OTHER_CERT } from '../support/certificates.js';
 import { createMemoryHub } from '../support/memory-transport.js';
-import { NODE_CERT, NODE_TLS_KEY, OTHER_CERT } from './certificates.js';
-import { createFakeClock } from './support.js';
+import { createFakeClock } from '../support/peers.js';
 
 const HERE = { host: '127.0.0.1', port: 0 };
 const never = new AbortController().signal;

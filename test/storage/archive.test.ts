@@ -18,7 +18,7 @@ import {
   payment,
   RULES,
   type TestChain,
-} from './support/test-chain.js';
+} from '../support/storage/test-chain.js';
 
 let folder: string;
 let kv: Kv;

@@ -4,9 +4,9 @@ import { blockHash } from '../../src/chain/hash.js';
 import type { FullBlock } from '../../src/chain/types.js';
 import { numberKey } from '../../src/storage/archive/layout.js';
 import { splitBlocks } from '../../src/storage/blocks/full-block.js';
-import { connect, createFakeNode, type FakeNode } from './support/fake-network.js';
-import { createStorageNode, type StorageNode } from './support/storage-node.js';
-import { createTestChain, spoil, type TestChain } from './support/test-chain.js';
+import { connect, createFakeNode, type FakeNode } from '../support/storage/fake-network.js';
+import { createStorageNode, type StorageNode } from '../support/storage/storage-node.js';
+import { createTestChain, spoil, type TestChain } from '../support/storage/test-chain.js';
 
 let storage: StorageNode;
 let mempool: FakeNode;

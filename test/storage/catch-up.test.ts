@@ -4,10 +4,10 @@ import { createDeferred } from '../../src/lib/deferred.js';
 import type { MessageType } from '../../src/peers/messages.js';
 import type { Reply } from '../../src/peers/network.js';
 import { joinBlocks, splitBlocks } from '../../src/storage/blocks/full-block.js';
-import { createFakeClock, type FakeClock } from './support/fake-clock.js';
-import { connect } from './support/fake-network.js';
-import { CATCH_UP, createStorageNode, type StorageNode, settle } from './support/storage-node.js';
-import { createTestChain, RULES, spoil, type TestChain } from './support/test-chain.js';
+import { createFakeClock, type FakeClock } from '../support/storage/fake-clock.js';
+import { connect } from '../support/storage/fake-network.js';
+import { CATCH_UP, createStorageNode, type StorageNode, settle } from '../support/storage/storage-node.js';
+import { createTestChain, RULES, spoil, type TestChain } from '../support/storage/test-chain.js';
 
 let clock: FakeClock;
 let chain: TestChain;

@@ -11,7 +11,7 @@ import { isTesseraError, type TesseraError } from '../../src/lib/errors.js';
 import { type Archive, createArchive } from '../../src/storage/archive/archive.js';
 import { blockKey, indexKey, itemKey, LAST_KEY, numberKey, transactionKey } from '../../src/storage/archive/layout.js';
 import { encodeLast, encodeTransactionRecord } from '../../src/storage/archive/records.js';
-import { createTestChain, payment, RULES, type TestChain } from './support/test-chain.js';
+import { createTestChain, payment, RULES, type TestChain } from '../support/storage/test-chain.js';
 
 const utf8 = (text: string): Uint8Array => Buffer.from(text);
 

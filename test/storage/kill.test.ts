@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openDataDir } from '../../src/db/data-dir.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 import { createArchive } from '../../src/storage/archive/archive.js';
-import { createTestChain, RULES } from './support/test-chain.js';
+import { createTestChain, RULES } from '../support/storage/test-chain.js';
 
 let folder: string;
 beforeEach(async () => {

@@ -2,7 +2,7 @@
 
 import { openDataDir } from '../../src/db/data-dir.js';
 import { createArchive } from '../../src/storage/archive/archive.js';
-import { createTestChain, RULES } from './support/test-chain.js';
+import { createTestChain, RULES } from '../support/storage/test-chain.js';
 
 const dir = await openDataDir(process.argv[2] ?? '', { role: 'storage', networkName: 'test' });
 const archive = await createArchive({ kv: await dir.open('archive'), rules: RULES });

@@ -19,7 +19,7 @@ import {
   RULES,
   spoil,
   type TestChain,
-} from './support/test-chain.js';
+} from '../support/storage/test-chain.js';
 
 /** An archive with two blocks and the chain that it holds. */
 async function twoBlocks(rules = RULES) {

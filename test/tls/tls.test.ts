@@ -3,8 +3,8 @@
 import { get as getPlain } from 'node:http';
 import { get, type RequestOptions } from 'node:https';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { NODE_CERT, OTHER_CERT } from '../peers/certificates.js';
-import { createTlsNodes, type LoggedNode, type TlsNodes } from './support.js';
+import { NODE_CERT, OTHER_CERT } from '../support/certificates.js';
+import { createTlsNodes, type LoggedNode, type TlsNodes } from '../support/tls.js';
 
 let nodes: TlsNodes;
 beforeEach(async () => {

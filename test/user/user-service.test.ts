@@ -4,6 +4,7 @@ import { transactionHash } from '../../src/chain/hash.js';
 import { outPointKey, spentOutPoints } from '../../src/chain/transaction.js';
 import { TesseraError } from '../../src/lib/errors.js';
 import type { OwnTransaction } from '../../src/wallet/payments/outgoing.js';
+import { createTestNet, MEMPOOL, next, type TestNet, type TestUser, until } from '../support/user.js';
 import {
   block,
   NOBODY,
@@ -13,7 +14,6 @@ import {
   temporaryFolder,
   tokens,
 } from '../support/wallet-fixtures.js';
-import { createTestNet, MEMPOOL, next, type TestNet, type TestUser, until } from './support.js';
 
 let net: TestNet;
 

@@ -10,9 +10,9 @@ import type { PeerNetwork } from '../../src/peers/network.js';
 import { createPeerNetwork } from '../../src/peers/peer-network.js';
 import { createUserService, type RunningUserService } from '../../src/user/user-service.js';
 import type { Wallet } from '../../src/wallet/wallet.js';
-import { createFakeMempool, type FakeMempool } from '../support/fake-mempool.js';
-import { createMemoryHub, type MemoryHub } from '../support/memory-transport.js';
-import { newWallet, type OpenWallet, type OpenWalletOptions, openWallet } from '../support/wallet-fixtures.js';
+import { createFakeMempool, type FakeMempool } from './fake-mempool.js';
+import { createMemoryHub, type MemoryHub } from './memory-transport.js';
+import { newWallet, type OpenWallet, type OpenWalletOptions, openWallet } from './wallet-fixtures.js';
 
 export const MEMPOOL = '127.0.0.1:12300';
 

@@ -13,7 +13,7 @@ import type { Link, PeerNetwork } from '../../src/peers/network.js';
 import { createPeerNetwork, type PeerNetworkModules, type PeerNetworkOptions } from '../../src/peers/peer-network.js';
 import type { Connection, Frame, Transport } from '../../src/peers/transport/transport.js';
 import { createWebSocketTransport } from '../../src/peers/transport/websocket-transport.js';
-import { createMemoryHub, type MemoryHub } from '../support/memory-transport.js';
+import { createMemoryHub, type MemoryHub } from './memory-transport.js';
 
 export const SECRET = 'a secret of this operator';
 

@@ -7,7 +7,7 @@ import { LOOPBACK_SECRET } from '../../src/config/checks.js';
 import { createConfig } from '../../src/config/load.js';
 import { Node } from '../../src/node/node.js';
 import { createLogger } from '../../src/observability/logger.js';
-import { NODE_CERT, NODE_TLS_KEY, OTHER_CERT } from '../peers/certificates.js';
+import { NODE_CERT, NODE_TLS_KEY, OTHER_CERT } from './certificates.js';
 
 export interface LoggedNode extends Node {
   /** Resolves with the first log line, past or future, that holds the text. */
