@@ -20,6 +20,10 @@ const PATIENCE = 60_000;
 
 export interface NodeProcess {
   readonly role: NodeRole;
+  /** Process id of the run under way. */
+  readonly pid: number;
+  /** Its data directory. */
+  readonly folder: string;
   readonly apiUrl: string;
   readonly peerAddress: string;
   /** What it wrote, last lines, for messages of failed tests. */
@@ -37,15 +41,23 @@ export interface Network {
   stopAll(): Promise<void>;
 }
 
+export interface NetworkOptions {
+  /** The built program; `dist/main.js` by default. */
+  readonly program?: string;
+  /** Arguments of Node.js itself. */
+  readonly nodeArguments?: readonly string[];
+}
+
 /** The parts of a dev network, each to be started as a process. */
-export async function createNetwork(): Promise<Network> {
+export async function createNetwork(networkOptions: NetworkOptions = {}): Promise<Network> {
   const root = await mkdtemp(join(tmpdir(), 'tessera-test-'));
   const nodes: NodeProcess[] = [];
   return {
     async add(name, role, options = {}) {
-      const node = createNodeProcess(role, {
+      const folder = join(root, name);
+      const node = createNodeProcess(role, folder, networkOptions, {
         'node.name': name,
-        'node.data_dir': join(root, name),
+        'node.data_dir': folder,
         'log.level': 'info',
         'log.format': 'json',
         ...options,
@@ -61,7 +73,12 @@ export async function createNetwork(): Promise<Network> {
   };
 }
 
-function createNodeProcess(role: NodeRole, options: Readonly<Record<string, unknown>>): NodeProcess {
+function createNodeProcess(
+  role: NodeRole,
+  folder: string,
+  { program = MAIN, nodeArguments = [] }: NetworkOptions,
+  options: Readonly<Record<string, unknown>>,
+): NodeProcess {
   let child: ChildProcess | undefined;
   let apiUrl = '';
   let peerAddress = '';
@@ -73,7 +90,8 @@ function createNodeProcess(role: NodeRole, options: Readonly<Record<string, unkn
   async function start(): Promise<void> {
     const all = { 'api.port': portOf(apiUrl), 'peers.port': portOf(peerAddress), ...options };
     const sets = Object.entries(all).flatMap(([name, value]) => ['--set', `${name}=${String(value)}`]);
-    const started = spawn(process.execPath, [MAIN, '--role', role, '--config', 'config/dev.toml', ...sets], {
+    const programArguments = [program, '--role', role, '--config', 'config/dev.toml', ...sets];
+    const started = spawn(process.execPath, [...nodeArguments, ...programArguments], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     child = started;
@@ -105,6 +123,10 @@ function createNodeProcess(role: NodeRole, options: Readonly<Record<string, unkn
 
   return {
     role,
+    folder,
+    get pid() {
+      return child?.pid ?? 0;
+    },
     get apiUrl() {
       return apiUrl;
     },
