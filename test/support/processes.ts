@@ -46,6 +46,8 @@ export interface NetworkOptions {
   readonly program?: string;
   /** Arguments of Node.js itself. */
   readonly nodeArguments?: readonly string[];
+  /** Lines of each node's log that are kept; 400 by default. */
+  readonly logLines?: number;
 }
 
 /** The parts of a dev network, each to be started as a process. */
@@ -76,7 +78,7 @@ export async function createNetwork(networkOptions: NetworkOptions = {}): Promis
 function createNodeProcess(
   role: NodeRole,
   folder: string,
-  { program = MAIN, nodeArguments = [] }: NetworkOptions,
+  { program = MAIN, nodeArguments = [], logLines = 400 }: NetworkOptions,
   options: Readonly<Record<string, unknown>>,
 ): NodeProcess {
   let child: ChildProcess | undefined;
@@ -97,7 +99,7 @@ function createNodeProcess(
     child = started;
     const note = (line: string): void => {
       lines.push(line);
-      if (lines.length > 400) lines.shift();
+      if (lines.length > logLines) lines.shift();
     };
     createInterface({ input: started.stderr }).on('line', note);
     await new Promise<void>((resolve, reject) => {
