@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util';
 import { transactionToCreateJson } from '../../src/chain/create-transaction.js';
 import { createNodeClient, type NodeClient } from '../../src/client/client.js';
 import { devAccounts } from '../../src/config/dev-accounts.js';
-import { createNetwork, type Network, type NodeProcess, until } from '../network/support.js';
+import { createNetwork, type Network, type NodeProcess, until } from '../support/processes.js';
 import { Inspector } from './inspector.js';
 import { heldBy, Ledger } from './ledger.js';
 import { MEASURES, Sampler, type SoakedNode, sampleHeader, sampleLine } from './sampler.js';

@@ -1,6 +1,6 @@
 /** Figures of each node, minute by minute, and how fast they grow after the warm-up. */
 
-import type { NodeProcess } from '../network/support.js';
+import type { NodeProcess } from '../support/processes.js';
 import { growthPerMinute } from './growth.js';
 import type { Inspector, V8Memory } from './inspector.js';
 import { folderBytes, type ProcessFigures, processFigures } from './process-figures.js';
