@@ -83,21 +83,30 @@ const peers = group('Links to the other nodes.', {
     maximum: 10_000,
     default: 256,
     unit: 'links',
-    description: 'Most links at a time, counting both directions.',
+    description:
+      'Most links of strangers at a time: nodes that dialed this one and prove neither network.secret nor an allowed key. ' +
+      'When they are all taken, one of the least use makes room for a newcomer.',
+  }),
+  max_links_per_address: integer({
+    minimum: 1,
+    maximum: 10_000,
+    default: 64,
+    unit: 'links',
+    description: 'Most of these from one address; an IPv6 /64 counts as one, loopback is not counted.',
   }),
   dial_timeout_ms: integer({
     minimum: 100,
     maximum: MINUTE_MS,
     default: 5_000,
     unit: 'ms',
-    description: 'Time in which a link must be open, handshake included.',
+    description: 'Time in which a connection must be open, and the same again for its handshake.',
   }),
   heartbeat_ms: integer({
     minimum: 100,
     maximum: HOUR_MS,
     default: 10_000,
     unit: 'ms',
-    description: 'Pause between heartbeats; a link that misses two is closed.',
+    description: 'Pause between heartbeats; a link that misses three in a row is closed.',
   }),
   reconnect_max_ms: integer({
     minimum: 100,

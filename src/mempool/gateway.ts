@@ -50,8 +50,8 @@ export function createGateway(modules: {
     if (links.length === 0) return;
     const body = { block_num: round.height, hash: closedHash(round) };
     const bytes = closedBlockBytes(round);
-    for (const link of links) {
-      if (!link.send('block.mined', body, bytes)) logger.warn({ peer: link.address }, 'a block was not announced');
+    for (const link of network.broadcast(links, 'block.mined', body, bytes)) {
+      logger.warn({ peer: link.address }, 'a block was not announced');
     }
   }
 

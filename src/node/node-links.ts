@@ -6,11 +6,11 @@ import type { Config } from '../config/schema.js';
 import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../lib/logger.js';
 import type { Random } from '../lib/random.js';
-import type { PeerObserver } from '../peers/link/link.js';
+import type { Metrics } from '../observability/metrics.js';
+import { LinkNetwork } from '../peers/link-network.js';
 import type { PeerNetwork } from '../peers/network.js';
 import { loadOrCreateNodeKey } from '../peers/node-key.js';
-import { createPeerNetwork } from '../peers/peer-network.js';
-import { createWebSocketTransport } from '../peers/transport/websocket-transport.js';
+import { WebSocketTransport } from '../peers/transport/websocket-transport.js';
 import { readTlsFiles } from './tls-files.js';
 
 const NODE_KEY_FILE = 'node-key';
@@ -19,14 +19,14 @@ export interface NodeLinksModules {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly random: Random;
-  readonly observer: PeerObserver | undefined;
+  readonly metrics: Metrics;
 }
 
 /** The network of a node whose data is in `folder`; not started. Throws `invalid_config`. */
 export async function createNodeLinks(config: Config, folder: string, modules: NodeLinksModules): Promise<PeerNetwork> {
   const { peers, network, mining } = config;
   const tls = await readTlsFiles(peers.tls);
-  return createPeerNetwork(
+  return new LinkNetwork(
     {
       network: network.name,
       role: config.node.role,
@@ -38,13 +38,13 @@ export async function createNodeLinks(config: Config, folder: string, modules: N
       ...(mining.allowedKeys.length === 0 ? {} : { allowedKeys: { miner: mining.allowedKeys } }),
       limits: {
         maxLinks: peers.maxLinks,
+        maxLinksPerAddress: peers.maxLinksPerAddress,
         dialTimeoutMs: peers.dialTimeoutMs,
-        handshakeTimeoutMs: peers.dialTimeoutMs,
         heartbeatMs: peers.heartbeatMs,
-        backoffMaxMs: peers.reconnectMaxMs,
+        reconnectMaxMs: peers.reconnectMaxMs,
       },
     },
-    { ...modules, transport: createWebSocketTransport(tls === undefined ? {} : { tls }) },
+    { ...modules, transport: new WebSocketTransport(tls === undefined ? {} : { tls }) },
   );
 }
 

@@ -2,7 +2,7 @@
 
 import { folderSize } from '../db/folder-size.js';
 import type { Clock } from '../lib/clock.js';
-import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
+import type { NodeRole } from '../lib/roles.js';
 import { Failure, type Service } from '../lib/service.js';
 import { programVersion } from '../lib/version.js';
 import { LINE_LEVELS, type NodeLogger } from '../observability/logger.js';
@@ -66,7 +66,7 @@ export class NodeMetrics implements Service {
 
   #measureNode(): void {
     const { role, name } = this.#options;
-    const { registry, network, logger, readiness } = this.#modules;
+    const { registry, logger, readiness } = this.#modules;
     registry.gauge('tessera_build_info', programVersion(), role, name).set(1);
     const ready = registry.gauge('tessera_node_ready');
     const lines = LINE_LEVELS.map((level) => ({
@@ -76,10 +76,6 @@ export class NodeMetrics implements Service {
     registry.beforeScrape(async () => {
       ready.set(readiness().length === 0 ? 1 : 0);
       for (const { level, follow } of lines) follow(logger.lines[level]);
-      for (const peerRole of NODE_ROLES) {
-        const count = [...network.links].filter((link) => link.role === peerRole).length;
-        registry.gauge('tessera_peers_links', peerRole).set(count);
-      }
       await this.#measureFolder();
     });
   }

@@ -22,7 +22,7 @@ import { createMempoolRole } from './mempool-role.js';
 import { apiKeys, createNodeApi } from './node-api.js';
 import { createNodeLinks } from './node-links.js';
 import { NodeMetrics } from './node-metrics.js';
-import { kvObserver, type ObserverModules, peerObserver } from './observers.js';
+import { kvObserver, type ObserverModules } from './observers.js';
 import type { Role, RoleContext, RoleServices, TaskName } from './role.js';
 import { createStorageRole } from './storage-role.js';
 import { createWalletRole } from './wallet-role.js';
@@ -122,6 +122,7 @@ export class Node implements Service {
     const role = await this.#createRole(context);
     await this.#startMetrics(context);
     this.#opened.add(() => network.stop());
+    this.#failure.follow(network);
     // The API comes first: while the node loads, it says so (decision V24).
     await this.#startApi(context, role);
     await role.load();
@@ -150,7 +151,7 @@ export class Node implements Service {
       logger: this.#logger.child('peers'),
       clock: this.#clock,
       random: this.#random,
-      observer: this.#observed && peerObserver(this.#observed),
+      metrics: this.#registry ?? noMetrics,
     });
   }
 
@@ -231,12 +232,15 @@ function createRole(context: RoleContext): Promise<Role> {
   }
 }
 
+/** How the API's server and the links say that a port is taken. */
+const PORT_TAKEN: ReadonlySet<string> = new Set(['EADDRINUSE', 'port_in_use']);
+
 /** Starts to listen; a port that is taken is the commonest slip of a newcomer, and is named. */
 async function listening<T>(option: string, listen: () => Promise<T>): Promise<T> {
   try {
     return await listen();
   } catch (cause) {
-    if (!(cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE')) throw cause;
+    if (!(cause instanceof Error && 'code' in cause && PORT_TAKEN.has(String(cause.code)))) throw cause;
     const message = `${errorMessage(cause)}: stop the program that uses it, or choose another ${option} (\`tessera dev\` has --port-offset)`;
     throw new TesseraError('port_in_use', message, { cause });
   }

@@ -5,8 +5,7 @@ import type { KvObserver } from '../db/observed-kv.js';
 import type { JournalObserver } from '../journal/local-journal.js';
 import type { Clock } from '../lib/clock.js';
 import type { MempoolObserver } from '../mempool/observer.js';
-import { type CounterHandle, type HistogramHandle, type Metrics, startTimer } from '../observability/metrics.js';
-import type { PeerObserver } from '../peers/link/link.js';
+import { type HistogramHandle, type Metrics, startTimer } from '../observability/metrics.js';
 import type { ArchiveObserver } from '../storage/archive/archive.js';
 
 const MS_PER_SECOND = 1_000;
@@ -54,29 +53,6 @@ export function journalObserver(modules: ObserverModules): JournalObserver {
   return {
     appending: stopwatch(modules, metrics.histogram('tessera_journal_append_duration_seconds')),
     committed: (count) => entries.observe(count),
-  };
-}
-
-export function peerObserver({ metrics }: ObserverModules): PeerObserver {
-  const messages = { in: new Map<string, CounterHandle>(), out: new Map<string, CounterHandle>() };
-  const bytes = {
-    in: metrics.counter('tessera_peers_bytes_total', 'in'),
-    out: metrics.counter('tessera_peers_bytes_total', 'out'),
-  };
-  const violations = metrics.counter('tessera_peers_violations_total');
-  const failures = metrics.counter('tessera_peers_dial_failures_total');
-  return {
-    message(direction, type, size) {
-      let count = messages[direction].get(type);
-      if (count === undefined) {
-        count = metrics.counter('tessera_peers_messages_total', direction, type);
-        messages[direction].set(type, count);
-      }
-      count.inc();
-      bytes[direction].inc(size);
-    },
-    violation: () => violations.inc(),
-    dialFailed: () => failures.inc(),
   };
 }
 

@@ -90,6 +90,12 @@ export const METRICS = {
   tessera_peers_bytes_total: counter('Bytes of messages by direction (in, out).', 'direction'),
   tessera_peers_dial_failures_total: counter('Links that could not be opened.'),
   tessera_peers_violations_total: counter('Links closed because the peer broke the protocol.'),
+  tessera_peers_evictions_total: counter(
+    'What strangers lost to make room: an unfinished handshake, a link, or a link that held too many bytes.',
+    'what',
+  ),
+  tessera_peers_handshakes: gauge('Accepted connections in their handshake.'),
+  tessera_peers_queued_bytes: gauge('Bytes that wait to be sent to strangers.'),
 
   // Journal and database
   tessera_journal_head: gauge('Sequence number of the last durable entry.'),

@@ -32,13 +32,33 @@ interface MessageSpec<S extends TSchema> {
   readonly trusted: boolean;
   /** Largest attachment in bytes; 0 when there is none. */
   readonly maxAttachment: number;
+  /** Work that the message causes beyond taking it in, in units of about a tenth of a millisecond of one core. */
+  cost(body: Static<S>, attachmentBytes: number): number;
 }
+
+interface MessageOptions<S extends TSchema> {
+  readonly trusted?: boolean;
+  readonly maxAttachment?: number;
+  readonly cost?: (body: Static<S>, attachmentBytes: number) => number;
+}
+
+/** Bytes of an attachment that cost one unit to read. */
+const BYTES_PER_UNIT = 8 * 1024;
+/** Bytes of transactions that cost one unit to check; a transaction with two inputs has about as many. */
+const TRANSACTION_BYTES_PER_UNIT = 512;
+/** Entries of a list that are looked up for one unit. */
+const ENTRIES_PER_UNIT = 10;
+/** Units of what makes the node write to its disk. */
+const WRITE_COST = 20;
+
+const bytesCost = (_: unknown, attachmentBytes: number): number => attachmentBytes / BYTES_PER_UNIT;
+const transactionsCost = (_: unknown, attachmentBytes: number): number => attachmentBytes / TRANSACTION_BYTES_PER_UNIT;
 
 const define = <S extends TSchema>(
   body: S,
   from: readonly NodeRole[],
-  options: { readonly trusted?: boolean; readonly maxAttachment?: number } = {},
-): MessageSpec<S> => ({ body, from, trusted: options.trusted ?? false, maxAttachment: options.maxAttachment ?? 0 });
+  { trusted = false, maxAttachment = 0, cost = bytesCost }: MessageOptions<S> = {},
+): MessageSpec<S> => ({ body, from, trusted, maxAttachment, cost });
 
 export const MESSAGES = {
   // Miner → mempool and back
@@ -55,7 +75,7 @@ export const MESSAGES = {
   'mining.proof': define(
     Type.Object({ block_num: BlockNum, nonce: Type.String({ pattern: '^([0-9a-f]{2}){1,32}$' }) }),
     ['miner'],
-    { maxAttachment: 64 * 1024 },
+    { maxAttachment: 64 * 1024, cost: () => WRITE_COST },
   ),
   'mining.verdict': define(Type.Object({ accepted: Type.Boolean(), reason: Reason }), ['mempool']),
 
@@ -96,20 +116,27 @@ export const MESSAGES = {
 
   // Wallets → mempool
   /** Attachment: Vec<Transaction>, admitted together or not at all. Answered by `transactions.result`. */
-  'transactions.submit': define(Empty, ['user', 'miner'], { maxAttachment: MAX_SUBMISSION_BYTES }),
+  'transactions.submit': define(Empty, ['user', 'miner'], {
+    maxAttachment: MAX_SUBMISSION_BYTES,
+    cost: transactionsCost,
+  }),
   /** `code` is one of the error catalogue when not accepted. */
   'transactions.result': define(
     Type.Object({ accepted: Type.Boolean(), code: Type.String({ maxLength: 64 }), detail: Reason }),
     ['mempool'],
   ),
   /** Asks for the unspent outputs of addresses; answered by `utxos`. */
-  'utxos.get': define(Type.Object({ addresses: Type.Array(Address, { maxItems: MAX_LIST }) }), ['user', 'miner']),
+  'utxos.get': define(Type.Object({ addresses: Type.Array(Address, { maxItems: MAX_LIST }) }), ['user', 'miner'], {
+    cost: ({ addresses }) => addresses.length / ENTRIES_PER_UNIT,
+  }),
   /** `block_num` is the last stored block, -1 before the first. Attachment: Vec<(OutPoint, TxOut)>. */
   utxos: define(Type.Object({ block_num: Type.Integer({ minimum: -1 }) }), ['mempool'], {
     maxAttachment: MAX_BLOCK_BYTES,
   }),
   /** Asks what became of transactions; answered by `statuses`. */
-  'statuses.get': define(Type.Object({ hashes: Type.Array(Hash, { maxItems: MAX_LIST }) }), ['user', 'miner']),
+  'statuses.get': define(Type.Object({ hashes: Type.Array(Hash, { maxItems: MAX_LIST }) }), ['user', 'miner'], {
+    cost: ({ hashes }) => hashes.length / ENTRIES_PER_UNIT,
+  }),
   statuses: define(
     Type.Object({
       statuses: Type.Array(
@@ -126,12 +153,12 @@ export const MESSAGES = {
 
   // User ↔ user (payments by ip, donations)
   /** Asks for an address to pay to; answered by `address`. */
-  'address.get': define(Empty, ['user', 'miner']),
+  'address.get': define(Empty, ['user', 'miner'], { cost: () => WRITE_COST }),
   address: define(Type.Object({ address: Address }), ['user', 'miner']),
   /** Tells the payee of a payment. Attachment: the transaction. */
-  'payment.sent': define(Empty, ['user', 'miner'], { maxAttachment: MAX_SUBMISSION_BYTES }),
+  'payment.sent': define(Empty, ['user', 'miner'], { maxAttachment: MAX_SUBMISSION_BYTES, cost: transactionsCost }),
   /** Asks to be paid a donation at `address`; answered by `donation.reply`. */
-  'donation.request': define(Type.Object({ address: Address }), ['user', 'miner']),
+  'donation.request': define(Type.Object({ address: Address }), ['user', 'miner'], { cost: () => WRITE_COST }),
   'donation.reply': define(Type.Object({ accepted: Type.Boolean(), reason: Reason }), ['user', 'miner']),
 
   // Any node

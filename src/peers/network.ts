@@ -4,6 +4,7 @@
  */
 
 import type { NodeRole } from '../lib/roles.js';
+import type { Service } from '../lib/service.js';
 import type { Signal } from '../lib/signal.js';
 import type { MessageBody, MessageType } from './messages.js';
 
@@ -12,6 +13,12 @@ export interface Message<T extends MessageType = MessageType> {
   readonly type: T;
   readonly body: MessageBody<T>;
   readonly attachment: Uint8Array;
+}
+
+export interface RequestOptions {
+  readonly attachment?: Uint8Array;
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
 }
 
 /** An open, authenticated connection to one peer. */
@@ -31,11 +38,7 @@ export interface Link {
    * too much is under way on this link, `aborted` by the signal. An `error` answer is thrown with the peer's code and detail
    * where the code is about the request, and as `peer_unreachable` where it is about the peer itself.
    */
-  request<T extends MessageType>(
-    type: T,
-    body: MessageBody<T>,
-    options?: { readonly attachment?: Uint8Array; readonly timeoutMs?: number; readonly signal?: AbortSignal },
-  ): Promise<Message>;
+  request<T extends MessageType>(type: T, body: MessageBody<T>, options?: RequestOptions): Promise<Message>;
   close(reason: string): void;
 }
 
@@ -56,11 +59,8 @@ export type MessageHandler<T extends MessageType> = (
   message: Message<T>,
 ) => Promise<Reply | undefined> | Reply | undefined;
 
-export interface PeerNetwork {
-  /** Starts listening and dialing the configured peers; resolves when it listens. */
-  start(): Promise<void>;
-  /** Closes every link and the listener. */
-  stop(): Promise<void>;
+/** The links of a node. Started, it listens and dials the configured peers; stopped, it has closed all links and the port. */
+export interface PeerNetwork extends Service {
   /** `host:port` that peers can dial. */
   readonly address: string;
   /** Hex of this node's own key. */
@@ -72,4 +72,11 @@ export interface PeerNetwork {
   handle<T extends MessageType>(type: T, handler: MessageHandler<T>): void;
   /** The open link to that address, or a new one. Throws `peer_unreachable` after `timeoutMs`. */
   dial(address: string, options: { readonly timeoutMs: number; readonly signal?: AbortSignal }): Promise<Link>;
+  /** Sends the same to many links, encoded once. Returns those that are closed or have no room for it. */
+  broadcast<T extends MessageType>(
+    links: Iterable<Link>,
+    type: T,
+    body: MessageBody<T>,
+    attachment?: Uint8Array,
+  ): Link[];
 }

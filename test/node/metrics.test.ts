@@ -17,6 +17,9 @@ const QUIET = new Set([
   'tessera_event_loop_delay_seconds',
   // Metrics have a port of their own.
   'tessera_http_requests_in_flight',
+  'tessera_peers_evictions_total',
+  'tessera_peers_handshakes',
+  'tessera_peers_queued_bytes',
 ]);
 
 /** Wallets of this network pay from the user node only. */

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { toHex } from '../../src/lib/bytes.js';
-import type { PeerNetworkOptions } from '../../src/peers/peer-network.js';
 import { GUARD_BYTES } from '../../src/peers/transport/transport.js';
 import {
   type Bed,
+  type BedOptions,
   createBed,
   dialRaw,
   keyOf,
@@ -26,7 +26,7 @@ describe.each<TransportKind>(['websocket', 'memory'])('handshake over %s (archit
   afterEach(() => bed.stop());
 
   /** The reason with which `b` refuses `a`; both ends must be without a link afterwards. */
-  const refusal = async (a: Partial<PeerNetworkOptions>, b: Partial<PeerNetworkOptions>): Promise<string> => {
+  const refusal = async (a: BedOptions, b: BedOptions): Promise<string> => {
     const listener = await bed.start('b', b);
     const dialer = await bed.start('a', a);
     const error = await dialer.dial(listener.address, { timeoutMs: 5_000 }).then(
@@ -204,13 +204,15 @@ describe.each<TransportKind>(['websocket', 'memory'])('handshake over %s (archit
     expect(await peer.farewell).toMatch(/not finished within 5000 ms/);
   });
 
-  it('refuses connections beyond its handshakes', async () => {
+  it('gives the place of the oldest unfinished handshake to a newcomer', async () => {
     const b = await bed.start('b', { limits: { maxHandshakes: 1 } });
     const first = await dialRaw(bed, b.address);
     await first.next();
     const second = await dialRaw(bed, b.address);
-    expect(await second.farewell).toBe('');
-    await expect(shakeHandsRaw(first, rawIdentity('raw'))).rejects.toThrow();
+    expect(await first.farewell).toMatch(/newer connections/);
+    const up = nextOf(b.linkUp);
+    await shakeHandsRaw(second, rawIdentity('raw'));
+    expect((await up).role).toBe('user');
   });
 
   it('keeps no place for a peer that was let in and never finished', async () => {

@@ -10,7 +10,7 @@ import {
   type Listener,
   type Transport,
 } from '../../src/peers/transport/transport.js';
-import { createWebSocketTransport } from '../../src/peers/transport/websocket-transport.js';
+import { WebSocketTransport } from '../../src/peers/transport/websocket-transport.js';
 import { NODE_CERT, NODE_TLS_KEY, OTHER_CERT } from '../support/certificates.js';
 import { createMemoryHub } from '../support/memory-transport.js';
 import { createFakeClock } from '../support/peers.js';
@@ -20,8 +20,8 @@ const never = new AbortController().signal;
 const tls = { cert: NODE_CERT, key: NODE_TLS_KEY, ca: NODE_CERT };
 
 const KINDS: [string, () => Transport][] = [
-  ['WebSocket', () => createWebSocketTransport()],
-  ['WebSocket with TLS', () => createWebSocketTransport({ tls })],
+  ['WebSocket', () => new WebSocketTransport()],
+  ['WebSocket with TLS', () => new WebSocketTransport({ tls })],
   ['memory', () => createMemoryHub().transport()],
 ];
 
@@ -106,7 +106,7 @@ describe.each(KINDS)('the %s transport', (_name, create) => {
   it('carries a large frame once its guard is lifted', async () => {
     const dialer = await dial();
     const other = await accepted;
-    other.liftGuard();
+    other.guard(() => undefined);
     const frame = frameOf(other);
     dialer.send(new Uint8Array(8 * 1024 * 1024).fill(7));
     expect((await frame).length).toBe(8 * 1024 * 1024);
@@ -119,7 +119,7 @@ describe.each(KINDS)('the %s transport', (_name, create) => {
 
   it('cannot listen twice on one port', async () => {
     const at = { host: '127.0.0.1', port: listener.address.port };
-    await expect(transport.listen(at, () => undefined)).rejects.toMatchObject({ code: 'peer_unreachable' });
+    await expect(transport.listen(at, () => undefined)).rejects.toMatchObject({ code: 'port_in_use' });
   });
 
   it('gives up a dial by its signal', async () => {
@@ -145,21 +145,21 @@ describe('the WebSocket transport alone', () => {
   });
 
   it('does not accept a certificate of another authority', async () => {
-    listener = await createWebSocketTransport({ tls }).listen(HERE, () => undefined);
-    const stranger = createWebSocketTransport({ tls: { ...tls, ca: OTHER_CERT } });
+    listener = await new WebSocketTransport({ tls }).listen(HERE, () => undefined);
+    const stranger = new WebSocketTransport({ tls: { ...tls, ca: OTHER_CERT } });
     await expect(stranger.dial(`127.0.0.1:${listener.address.port}`, never)).rejects.toThrow(/certificate/);
   });
 
   it('does not link with TLS on one side only', async () => {
-    listener = await createWebSocketTransport({ tls }).listen(HERE, () => undefined);
-    const plain = createWebSocketTransport();
+    listener = await new WebSocketTransport({ tls }).listen(HERE, () => undefined);
+    const plain = new WebSocketTransport();
     await expect(plain.dial(`127.0.0.1:${listener.address.port}`, never)).rejects.toMatchObject({
       code: 'peer_unreachable',
     });
   });
 
   it('reaches a peer by its name', async () => {
-    const transport = createWebSocketTransport();
+    const transport = new WebSocketTransport();
     listener = await transport.listen({ host: 'localhost', port: 0 }, () => undefined);
     const connection = await transport.dial(`localhost:${listener.address.port}`, never);
     const end = endOf(connection);
@@ -168,7 +168,7 @@ describe('the WebSocket transport alone', () => {
   });
 
   it('tells a plain HTTP client what it is', async () => {
-    listener = await createWebSocketTransport().listen(HERE, () => undefined);
+    listener = await new WebSocketTransport().listen(HERE, () => undefined);
     const status = createDeferred<number | undefined>();
     get({ ...listener.address, path: '/v1/debug' }, (response) => {
       response.resume();
@@ -178,7 +178,7 @@ describe('the WebSocket transport alone', () => {
   });
 
   it('gives up a dial that is under way', async () => {
-    const transport = createWebSocketTransport();
+    const transport = new WebSocketTransport();
     const connected = createDeferred<void>();
     const { createServer } = await import('node:net');
     const mute = createServer(() => connected.resolve());
@@ -194,7 +194,7 @@ describe('the WebSocket transport alone', () => {
   });
 
   it('closes with sockets open that never became links', async () => {
-    listener = await createWebSocketTransport().listen(HERE, () => undefined);
+    listener = await new WebSocketTransport().listen(HERE, () => undefined);
     const socket = createConnection(listener.address);
     const closed = new Promise((resolve) => socket.once('close', resolve));
     socket.on('error', () => undefined);

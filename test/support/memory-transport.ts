@@ -11,6 +11,7 @@ import {
   type Frame,
   GUARD_BYTES,
   GUARD_REASON,
+  type Guard,
   MAX_FRAME_BYTES,
   type Transport,
 } from '../../src/peers/transport/transport.js';
@@ -66,7 +67,7 @@ export function createMemoryHub(options: MemoryHubOptions = {}): MemoryHub {
     const address: HostAndPort = { host: at.host, port: at.port === 0 ? nextPort++ : at.port };
     const name = formatAddress(address);
     if (listeners.has(name)) {
-      throw new TesseraError('peer_unreachable', `cannot listen for peers on ${name}: the address is in use`);
+      throw new TesseraError('port_in_use', `cannot listen for peers on ${name}: the address is in use`);
     }
     const accepted = new Set<MemoryWire>();
     listeners.set(name, (connection, wire) => {
@@ -82,12 +83,12 @@ export function createMemoryHub(options: MemoryHubOptions = {}): MemoryHub {
     };
   };
 
-  const dial: Transport['dial'] = async (address, signal) => {
+  const dial: Transport['dial'] = async (address, signal, pass) => {
     parseAddress(address);
     if (signal.aborted) throw new TesseraError('aborted', `dialing ${address} was given up`);
     const accept = listeners.get(address);
     if (!accept) throw new TesseraError('peer_unreachable', `cannot reach ${address}: nobody listens there`);
-    const { wire, dialer, listener } = createWire(address, options);
+    const { wire, dialer, listener } = createWire(address, options, pass);
     wires.push(wire);
     accept(listener, wire);
     return dialer;
@@ -105,6 +106,7 @@ export function createMemoryHub(options: MemoryHubOptions = {}): MemoryHub {
 function createWire(
   address: string,
   options: MemoryHubOptions,
+  pass: string | undefined,
 ): { wire: MemoryWire; dialer: Connection; listener: Connection } {
   const state = { open: true, stalled: false, filter: null as FrameFilter | null };
   const pumps: (() => void)[] = [];
@@ -156,16 +158,27 @@ function createWire(
   const fail = (reason: string): void => end([reason, reason]);
   const bound = options.maxFrameBytes ?? MAX_FRAME_BYTES;
 
-  const createEnd = (name: 'dialer' | 'listener', other: () => End): End => {
+  const createEnd = (name: 'dialer' | 'listener', other: () => End, pass?: string): End => {
     const outgoing = direction(name, other);
-    const early: Frame[] = [];
+    /** What has arrived and waits for a listener, or for the end of a pause. */
+    const inbox: Frame[] = [];
     let onMessage: ((frame: Frame) => void) | undefined;
     const closeListeners: ((reason: string) => void)[] = [];
     let received = 0;
-    let guarded = true;
+    let guard: Guard = () => (received > GUARD_BYTES ? GUARD_REASON : undefined);
+    let isPaused = false;
     let endReason: string | undefined;
+    const drain = (): void => {
+      while (onMessage && !isPaused) {
+        const frame = inbox.shift();
+        if (frame === undefined) return;
+        onMessage(frame);
+      }
+    };
     return {
       remote: address,
+      remoteHost: parseAddress(address).host,
+      pass,
       get bufferedAmount() {
         return outgoing.bytes;
       },
@@ -177,14 +190,21 @@ function createWire(
       },
       onMessage(listener) {
         onMessage = listener;
-        for (const frame of early.splice(0)) onMessage(frame);
+        drain();
       },
       onClose(listener) {
         if (endReason === undefined) closeListeners.push(listener);
         else queueMicrotask(() => listener(endReason ?? ''));
       },
-      liftGuard() {
-        guarded = false;
+      guard(next) {
+        guard = next;
+      },
+      pause() {
+        isPaused = true;
+      },
+      resume() {
+        isPaused = false;
+        drain();
       },
       close() {
         // Behind what is queued, as a socket does it.
@@ -196,12 +216,16 @@ function createWire(
           ),
         );
       },
+      cut: fail,
       deliver(frame) {
         received += frame.length;
-        if (frame.length > bound) fail('Max payload size exceeded');
-        else if (guarded && received > GUARD_BYTES) fail(GUARD_REASON);
-        else if (onMessage) onMessage(frame);
-        else early.push(frame);
+        const reason = frame.length > bound ? 'Max payload size exceeded' : guard(frame.length);
+        if (reason !== undefined) {
+          fail(reason);
+          return;
+        }
+        inbox.push(frame);
+        drain();
       },
       ended(reason) {
         endReason = reason;
@@ -211,7 +235,7 @@ function createWire(
   };
 
   const dialer: End = createEnd('dialer', () => listener);
-  const listener: End = createEnd('listener', () => dialer);
+  const listener: End = createEnd('listener', () => dialer, pass);
   const wire: MemoryWire = {
     address,
     get open() {

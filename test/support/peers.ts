@@ -7,12 +7,14 @@ import { createDeferred } from '../../src/lib/deferred.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import type { Random } from '../../src/lib/random.js';
 import type { Signal } from '../../src/lib/signal.js';
+import { noMetrics } from '../../src/observability/metrics.js';
 import { decodeControl, encodeControl, type Hello, type Proof } from '../../src/peers/link/frames.js';
 import { createHello, createProof, type Identity } from '../../src/peers/link/handshake.js';
-import type { Link, PeerNetwork } from '../../src/peers/network.js';
-import { createPeerNetwork, type PeerNetworkModules, type PeerNetworkOptions } from '../../src/peers/peer-network.js';
+import type { LinkSettings, PeerLimits } from '../../src/peers/link/limits.js';
+import { LinkNetwork, type PeerNetworkModules, type PeerNetworkOptions } from '../../src/peers/link-network.js';
+import type { Link } from '../../src/peers/network.js';
 import type { Connection, Frame, Transport } from '../../src/peers/transport/transport.js';
-import { createWebSocketTransport } from '../../src/peers/transport/websocket-transport.js';
+import { WebSocketTransport } from '../../src/peers/transport/websocket-transport.js';
 import { createMemoryHub, type MemoryHub } from './memory-transport.js';
 
 export const SECRET = 'a secret of this operator';
@@ -90,18 +92,25 @@ export function nextOf<T>(signal: Signal<T>, fits: (value: T) => boolean = () =>
   return result.promise;
 }
 
+/** What an operator's configuration would say. */
+export const SETTINGS: LinkSettings = {
+  maxLinks: 256,
+  maxLinksPerAddress: 64,
+  dialTimeoutMs: 5_000,
+  heartbeatMs: 5_000,
+  reconnectMaxMs: 30_000,
+};
+
+export type BedOptions = Partial<Omit<PeerNetworkOptions, 'limits'>> & { readonly limits?: Partial<PeerLimits> };
+
 export interface Bed {
   readonly clock: FakeClock;
   readonly hub: MemoryHub;
   transport(): Transport;
   /** A node that is not started. Its key is that of `name`. */
-  node(name: string, options?: Partial<PeerNetworkOptions>, modules?: Partial<PeerNetworkModules>): PeerNetwork;
+  node(name: string, options?: BedOptions, modules?: Partial<PeerNetworkModules>): LinkNetwork;
   /** A started node. */
-  start(
-    name: string,
-    options?: Partial<PeerNetworkOptions>,
-    modules?: Partial<PeerNetworkModules>,
-  ): Promise<PeerNetwork>;
+  start(name: string, options?: BedOptions, modules?: Partial<PeerNetworkModules>): Promise<LinkNetwork>;
   /** Stops every node. */
   stop(): Promise<void>;
 }
@@ -112,11 +121,11 @@ export function createBed(kind: TransportKind, maxFrameBytes?: number): Bed {
   const clock = createFakeClock();
   const bounds = maxFrameBytes === undefined ? {} : { maxFrameBytes };
   const hub = createMemoryHub(bounds);
-  const nodes: PeerNetwork[] = [];
-  const transport = () => (kind === 'memory' ? hub.transport() : createWebSocketTransport(bounds));
+  const nodes: LinkNetwork[] = [];
+  const transport = () => (kind === 'memory' ? hub.transport() : new WebSocketTransport(bounds));
 
   const node: Bed['node'] = (name, options = {}, modules = {}) => {
-    const network = createPeerNetwork(
+    const network = new LinkNetwork(
       {
         network: 'test',
         role: 'user',
@@ -124,8 +133,16 @@ export function createBed(kind: TransportKind, maxFrameBytes?: number): Bed {
         listen: { host: '127.0.0.1', port: 0 },
         peers: [],
         ...options,
+        limits: { ...SETTINGS, ...options.limits },
       },
-      { transport: transport(), clock, random: createSeededRandom(name), logger: silentLogger, ...modules },
+      {
+        transport: transport(),
+        clock,
+        random: createSeededRandom(name),
+        logger: silentLogger,
+        metrics: noMetrics,
+        ...modules,
+      },
     );
     nodes.push(network);
     return network;
@@ -150,9 +167,9 @@ export function createBed(kind: TransportKind, maxFrameBytes?: number): Bed {
 /** Two started nodes and the link between them, seen from both ends. */
 export async function linkTwo(
   bed: Bed,
-  dialer: Partial<PeerNetworkOptions> = {},
-  listener: Partial<PeerNetworkOptions> = {},
-): Promise<{ a: PeerNetwork; b: PeerNetwork; toB: Link; toA: Link }> {
+  dialer: BedOptions = {},
+  listener: BedOptions = {},
+): Promise<{ a: LinkNetwork; b: LinkNetwork; toB: Link; toA: Link }> {
   const a = await bed.start('a', dialer);
   const b = await bed.start('b', listener);
   const accepted = nextOf(b.linkUp);
@@ -232,7 +249,7 @@ export async function shakeHandsRaw(
   send(tamper.hello?.(hello) ?? hello);
   const theirs = decodeControl(String(await peer.next()));
   if (theirs.k !== 'hello') throw new Error(`expected hello, got ${theirs.k}`);
-  const proof = createProof(identity, 'dialer', hello, theirs);
+  const proof = createProof(identity, 'dialer', { dialer: hello, listener: theirs });
   send(tamper.proof?.(proof) ?? proof);
   for (;;) {
     const control = decodeControl(String(await peer.next()));

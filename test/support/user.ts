@@ -6,12 +6,14 @@ import { silentLogger } from '../../src/lib/logger.js';
 import { systemRandom } from '../../src/lib/random.js';
 import type { NodeRole } from '../../src/lib/roles.js';
 import type { Signal } from '../../src/lib/signal.js';
+import { noMetrics } from '../../src/observability/metrics.js';
+import { LinkNetwork } from '../../src/peers/link-network.js';
 import type { PeerNetwork } from '../../src/peers/network.js';
-import { createPeerNetwork } from '../../src/peers/peer-network.js';
 import { createUserService, type RunningUserService } from '../../src/user/user-service.js';
 import type { Wallet } from '../../src/wallet/wallet.js';
 import { createFakeMempool, type FakeMempool } from './fake-mempool.js';
 import { createMemoryHub, type MemoryHub } from './memory-transport.js';
+import { SETTINGS } from './peers.js';
 import { newWallet, type OpenWallet, type OpenWalletOptions, openWallet } from './wallet-fixtures.js';
 
 export const MEMPOOL = '127.0.0.1:12300';
@@ -49,9 +51,16 @@ export async function createTestNet(): Promise<TestNet> {
   const stops: (() => Promise<void>)[] = [];
 
   function network(role: NodeRole, port: number, peers: readonly string[], clock = systemClock): PeerNetwork {
-    return createPeerNetwork(
-      { network: 'test', role, nodeKey: generateKeyPair(systemRandom), listen: { host: '127.0.0.1', port }, peers },
-      { transport: hub.transport(), clock, random: systemRandom, logger: silentLogger },
+    return new LinkNetwork(
+      {
+        network: 'test',
+        role,
+        nodeKey: generateKeyPair(systemRandom),
+        listen: { host: '127.0.0.1', port },
+        peers,
+        limits: SETTINGS,
+      },
+      { transport: hub.transport(), clock, random: systemRandom, logger: silentLogger, metrics: noMetrics },
     );
   }
 

@@ -17,18 +17,15 @@ export interface DialerOptions {
   isUp(link: Link): boolean;
 }
 
-export interface Dialer {
-  /** Joins the attempt that runs for this address or starts one; it is given up when nobody waits for it any more. */
-  dial(
-    address: string,
-    options: { readonly timeoutMs: number; readonly signal?: AbortSignal | undefined },
-  ): Promise<Link>;
-  /** Keeps a link to this address until `stop`. */
-  keep(address: string): void;
-  /** Tells the loops that a link is gone. */
-  linkDown(link: Link): void;
-  /** Ends the loops and every attempt. */
-  stop(): void;
+export interface DialerModules {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+export interface DialOptions {
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
 }
 
 interface Attempt {
@@ -38,6 +35,7 @@ interface Attempt {
 }
 
 interface KeptPeer {
+  readonly address: string;
   link: Link | undefined;
   timer: Timer | undefined;
   failures: number;
@@ -45,117 +43,127 @@ interface KeptPeer {
   since: number;
 }
 
-export function createDialer(
-  options: DialerOptions,
-  modules: { readonly clock: Clock; readonly random: Random; readonly logger: Logger },
-): Dialer {
-  const { limits } = options;
-  const { clock, random, logger } = modules;
-  const attempts = new Map<string, Attempt>();
-  const kept = new Map<string, KeptPeer>();
-  let stopped = false;
+export class Dialer {
+  readonly #options: DialerOptions;
+  readonly #modules: DialerModules;
+  readonly #attempts = new Map<string, Attempt>();
+  readonly #kept = new Map<string, KeptPeer>();
+  #stopped = false;
 
-  const join = (address: string): Attempt => {
-    const running = attempts.get(address);
-    if (running) return running;
-    const abort = new AbortController();
-    const link = options.openLink(address, abort.signal).finally(() => {
-      if (attempts.get(address)?.abort === abort) attempts.delete(address);
+  constructor(options: DialerOptions, modules: DialerModules) {
+    this.#options = options;
+    this.#modules = modules;
+  }
+
+  /** Joins the attempt that runs for this address or starts one; it is given up when the last caller has left it. */
+  async dial(address: string, { timeoutMs, signal }: DialOptions): Promise<Link> {
+    if (this.#stopped) throw new TesseraError('shutting_down', 'the node is stopping');
+    if (signal?.aborted) throw givenUp(address);
+    const attempt = this.#join(address);
+    let fail: (error: TesseraError) => void = () => undefined;
+    const failed = new Promise<never>((_resolve, reject) => {
+      fail = reject;
     });
-    // Those who wait see the failure; when nobody does any more it is nobody's.
-    link.catch(() => undefined);
-    const attempt: Attempt = { link, abort, waiting: 0 };
-    attempts.set(address, attempt);
-    return attempt;
-  };
-
-  const leave = (address: string, attempt: Attempt): void => {
-    attempt.waiting--;
-    if (attempt.waiting > 0 || attempts.get(address) !== attempt) return;
-    attempts.delete(address);
-    attempt.abort.abort();
-  };
-
-  const dial: Dialer['dial'] = async (address, { timeoutMs, signal }) => {
-    if (stopped) throw new TesseraError('shutting_down', 'the node is stopping');
-    if (signal?.aborted) throw new TesseraError('aborted', `dialing ${address} was given up`);
-    const attempt = join(address);
-    attempt.waiting++;
-    let giveUp: (error: TesseraError) => void = () => undefined;
-    const givenUp = new Promise<never>((_resolve, reject) => {
-      giveUp = reject;
-    });
-    const timer = clock.after(timeoutMs, () =>
-      giveUp(new TesseraError('peer_unreachable', `${address} was not reached within ${timeoutMs} ms`)),
+    const timer = this.#modules.clock.after(timeoutMs, () =>
+      fail(new TesseraError('peer_unreachable', `${address} was not reached within ${timeoutMs} ms`)),
     );
-    const abort = (): void => giveUp(new TesseraError('aborted', `dialing ${address} was given up`));
+    const abort = (): void => fail(givenUp(address));
     signal?.addEventListener('abort', abort, { once: true });
     try {
-      return await Promise.race([attempt.link, givenUp]);
+      return await Promise.race([attempt.link, failed]);
     } finally {
       timer.cancel();
       signal?.removeEventListener('abort', abort);
-      leave(address, attempt);
+      this.#leave(address, attempt);
     }
-  };
+  }
 
-  /** Half of the delay is fixed, half is random. */
-  const backoffMs = (failures: number): number => {
-    const full = Math.min(limits.backoffMaxMs, limits.backoffMinMs * 2 ** Math.min(failures, 30));
-    const [byte = 0] = random.bytes(1);
-    return Math.round(full / 2 + (full / 2) * (byte / 255));
-  };
+  /** Keeps a link to this address until `stop`. */
+  keep(address: string): void {
+    if (this.#kept.has(address)) return;
+    const peer: KeptPeer = { address, link: undefined, timer: undefined, failures: 0, since: 0 };
+    this.#kept.set(address, peer);
+    void this.#attempt(peer);
+  }
 
-  const retry = (address: string, peer: KeptPeer): void => {
-    if (stopped) return;
-    const delayMs = backoffMs(peer.failures);
-    peer.failures++;
-    peer.timer = clock.after(delayMs, () => void attemptKept(address, peer));
-  };
-
-  const attemptKept = async (address: string, peer: KeptPeer): Promise<void> => {
-    peer.timer = undefined;
-    try {
-      peer.link = await dial(address, { timeoutMs: limits.dialTimeoutMs + limits.handshakeTimeoutMs });
-      peer.since = clock.monotonic();
-      // It may be down again already, and then nobody will say so a second time.
-      if (!options.isUp(peer.link)) linkDown(peer.link);
-    } catch (error) {
-      if (stopped) return;
-      // The first failure is news; that it goes on is not.
-      const level = peer.failures === 0 ? 'warn' : 'debug';
-      logger[level](
-        { peer: address, failures: peer.failures + 1 },
-        `no link to a configured peer: ${errorMessage(error)}`,
-      );
-      retry(address, peer);
-    }
-  };
-
-  const linkDown = (link: Link): void => {
-    for (const [address, peer] of kept) {
+  /** Tells the loops that a link is gone. */
+  linkDown(link: Link): void {
+    for (const peer of this.#kept.values()) {
       if (peer.link !== link) continue;
       peer.link = undefined;
-      if (clock.monotonic() - peer.since >= limits.stableAfterMs) peer.failures = 0;
-      retry(address, peer);
+      if (this.#modules.clock.monotonic() - peer.since >= this.#options.limits.stableAfterMs) peer.failures = 0;
+      this.#retry(peer);
     }
-  };
+  }
 
-  return {
-    dial,
-    linkDown,
-    keep(address) {
-      if (kept.has(address)) return;
-      const peer: KeptPeer = { link: undefined, timer: undefined, failures: 0, since: 0 };
-      kept.set(address, peer);
-      void attemptKept(address, peer);
-    },
-    stop() {
-      stopped = true;
-      for (const peer of kept.values()) peer.timer?.cancel();
-      kept.clear();
-      for (const attempt of attempts.values()) attempt.abort.abort();
-      attempts.clear();
-    },
-  };
+  /** Ends the loops and every attempt. */
+  stop(): void {
+    this.#stopped = true;
+    for (const peer of this.#kept.values()) peer.timer?.cancel();
+    this.#kept.clear();
+    for (const attempt of this.#attempts.values()) attempt.abort.abort();
+    this.#attempts.clear();
+  }
+
+  #join(address: string): Attempt {
+    const running = this.#attempts.get(address);
+    if (running) {
+      running.waiting++;
+      return running;
+    }
+    const abort = new AbortController();
+    const link = this.#options.openLink(address, abort.signal).finally(() => {
+      if (this.#attempts.get(address)?.abort === abort) this.#attempts.delete(address);
+    });
+    // Every caller handles the failure; an attempt that all callers have left may fail unseen.
+    link.catch(() => undefined);
+    const attempt: Attempt = { link, abort, waiting: 1 };
+    this.#attempts.set(address, attempt);
+    return attempt;
+  }
+
+  #leave(address: string, attempt: Attempt): void {
+    attempt.waiting--;
+    if (attempt.waiting > 0 || this.#attempts.get(address) !== attempt) return;
+    this.#attempts.delete(address);
+    attempt.abort.abort();
+  }
+
+  async #attempt(peer: KeptPeer): Promise<void> {
+    const { clock, logger } = this.#modules;
+    peer.timer = undefined;
+    try {
+      // Once to connect, once for the handshake.
+      peer.link = await this.dial(peer.address, { timeoutMs: 2 * this.#options.limits.dialTimeoutMs });
+      peer.since = clock.monotonic();
+      // It may be down again already; `linkDown` was then called before `peer.link` was set.
+      if (!this.#options.isUp(peer.link)) this.linkDown(peer.link);
+    } catch (error) {
+      if (this.#stopped) return;
+      // The first failure is news; that it goes on is not.
+      const level = peer.failures === 0 ? 'warn' : 'debug';
+      const facts = { peer: peer.address, failures: peer.failures + 1 };
+      logger[level](facts, `no link to a configured peer: ${errorMessage(error)}`);
+      this.#retry(peer);
+    }
+  }
+
+  #retry(peer: KeptPeer): void {
+    if (this.#stopped) return;
+    const delayMs = this.#backoffMs(peer.failures);
+    peer.failures++;
+    peer.timer = this.#modules.clock.after(delayMs, () => void this.#attempt(peer));
+  }
+
+  /** Half of the delay is fixed, half is random. */
+  #backoffMs(failures: number): number {
+    const { backoffMinMs, reconnectMaxMs } = this.#options.limits;
+    const full = Math.min(reconnectMaxMs, backoffMinMs * 2 ** Math.min(failures, 30));
+    const [byte = 0] = this.#modules.random.bytes(1);
+    return Math.round(full / 2 + (full / 2) * (byte / 255));
+  }
+}
+
+function givenUp(address: string): TesseraError {
+  return new TesseraError('aborted', `dialing ${address} was given up`);
 }

@@ -18,6 +18,8 @@ export const PROTOCOL_VERSION = 1;
 
 /** Bytes of the largest envelope: a list of 1,000 statuses with their reasons, escaped. */
 export const MAX_ENVELOPE_BYTES = 4 * 1024 * 1024;
+/** The same from those who ask and do not answer: a list of 1,000 hashes. */
+const MAX_ASKING_ENVELOPE_BYTES = 256 * 1024;
 /** Characters of the largest control record. */
 const MAX_CONTROL_LENGTH = 8 * 1024;
 /** Characters of a reason; what is longer is cut when sent. */
@@ -108,6 +110,24 @@ export interface Envelope {
   readonly id: number | undefined;
   /** Set on the answer to the request with this id. */
   readonly re: number | undefined;
+}
+
+/** Bytes of the largest frame that the sender may send. */
+export function maxFrameBytesFrom({ role }: Sender): number {
+  const attachments = Object.values(MESSAGES).map((spec) =>
+    (spec.from as readonly NodeRole[]).includes(role) ? spec.maxAttachment : 0,
+  );
+  return LENGTH_BYTES + maxEnvelopeBytesFrom(role) + Math.max(...attachments);
+}
+
+function maxEnvelopeBytesFrom(role: NodeRole): number {
+  return role === 'mempool' || role === 'storage' ? MAX_ENVELOPE_BYTES : MAX_ASKING_ENVELOPE_BYTES;
+}
+
+/** What it costs to work on a message, in the units of `messages.ts`. */
+export function costOf({ type, body, attachment }: Message): number {
+  const { cost } = MESSAGES[type] as { readonly cost: (body: never, attachmentBytes: number) => number };
+  return 1 + cost(body as never, attachment.length);
 }
 
 export function violation(message: string): TesseraError {

@@ -21,7 +21,7 @@ import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import type { Random } from '../../lib/random.js';
 import type { NodeRole } from '../../lib/roles.js';
 import type { Connection, Frame } from '../transport/transport.js';
-import { decodeControl, encodeControl, type Hello, PROTOCOL_VERSION, type Proof } from './frames.js';
+import { decodeControl, encodeControl, type Hello, PROTOCOL_VERSION, type Proof, violation } from './frames.js';
 
 /** Which end of a connection a node is. */
 export type Side = 'dialer' | 'listener';
@@ -57,11 +57,14 @@ export interface Refusal {
   readonly duplicate?: boolean;
 }
 
+/** What both sides said first. */
+export type Hellos = Readonly<Record<Side, Hello>>;
+
 /** How a handshake ends. Exactly one of the two is called, once, and synchronously with the frame that decided it. */
 export interface HandshakeOutcome {
   done(peer: PeerIdentity): void;
   /** `peer` is set when the other side had proven its key before it failed. */
-  failed(error: TesseraError, peer: PeerIdentity | undefined, duplicate: boolean): void;
+  failed(error: TesseraError, peer: PeerIdentity | undefined, isDuplicate: boolean): void;
 }
 
 export interface HandshakeOptions {
@@ -69,7 +72,7 @@ export interface HandshakeOptions {
   readonly side: Side;
   readonly random: Random;
   /** Asked when the peer has proven who it is; what it returns is sent as the refusal. */
-  admit(peer: PeerIdentity): Refusal | undefined;
+  admit(peer: PeerIdentity): Refusal | null;
 }
 
 export function createHello(identity: Identity, random: Random): Hello {
@@ -85,33 +88,27 @@ export function createHello(identity: Identity, random: Random): Hello {
 }
 
 /** What one side's proof says, over the hellos of both. */
-export function createProof(identity: Identity, side: Side, dialer: Hello, listener: Hello): Proof {
-  const transcript = hashHellos(dialer, listener);
+export function createProof(identity: Identity, side: Side, hellos: Hellos): Proof {
+  const transcript = hashHellos(hellos);
   const signature = toHex(sign(identity.nodeKey.seed, signedBytes(side, transcript)));
   if (identity.secret === undefined) return { k: 'proof', signature };
   return { k: 'proof', signature, mac: toHex(macOf(identity.secret, side, transcript)) };
 }
 
 /** True when the proof's signature is the other side's own. */
-export function verifyProof(proof: Proof, side: Side, dialer: Hello, listener: Hello): boolean {
-  const { node_key: nodeKey } = side === 'dialer' ? dialer : listener;
-  const message = signedBytes(side, hashHellos(dialer, listener));
+export function verifyProof(proof: Proof, side: Side, hellos: Hellos): boolean {
+  const { node_key: nodeKey } = hellos[side];
+  const message = signedBytes(side, hashHellos(hellos));
   return verifySignature(fromHex(nodeKey), message, fromHex(proof.signature));
 }
 
 /** True when the proof shows the same secret. In constant time. */
-export function verifySecret(
-  proof: Proof,
-  side: Side,
-  dialer: Hello,
-  listener: Hello,
-  secret: string | undefined,
-): boolean {
+export function verifySecret(proof: Proof, side: Side, hellos: Hellos, secret: string | undefined): boolean {
   if (secret === undefined || proof.mac === undefined) return false;
-  return timingSafeEqual(macOf(secret, side, hashHellos(dialer, listener)), fromHex(proof.mac));
+  return timingSafeEqual(macOf(secret, side, hashHellos(hellos)), fromHex(proof.mac));
 }
 
-function hashHellos(dialer: Hello, listener: Hello): Uint8Array {
+function hashHellos({ dialer, listener }: Hellos): Uint8Array {
   // Arrays of texts in a fixed order: JSON makes the borders between them unambiguous.
   const fields = (hello: Hello) => [hello.network, hello.role, hello.address, hello.node_key, hello.nonce];
   return sha3Bytes(JSON.stringify([DOMAIN, PROTOCOL_VERSION, fields(dialer), fields(listener)]));
@@ -125,94 +122,110 @@ function macOf(secret: string, side: Side, transcript: Uint8Array): Uint8Array {
   return createHmac('sha3-256', secret).update(`${DOMAIN}/secret/${side}\0`).update(transcript).digest();
 }
 
-/** Runs the handshake on a connection that has just been opened. The returned function gives it up, with a reason for the peer. */
-export function runHandshake(
-  connection: Connection,
-  options: HandshakeOptions,
-  outcome: HandshakeOutcome,
-): (reason: string) => void {
-  const { identity, side } = options;
-  const otherSide: Side = side === 'dialer' ? 'listener' : 'dialer';
-  const own = createHello(identity, options.random);
-  let hellos: { readonly dialer: Hello; readonly listener: Hello } | undefined;
-  let peer: PeerIdentity | undefined;
-  let over = false;
+/** The handshake on a connection that has just been opened. */
+export class Handshake {
+  readonly #connection: Connection;
+  readonly #options: HandshakeOptions;
+  readonly #outcome: HandshakeOutcome;
+  readonly #own: Hello;
+  #hellos: Hellos | undefined;
+  #peer: PeerIdentity | undefined;
+  #isOver = false;
 
-  const fail = (error: TesseraError, duplicate = false): void => {
-    if (over) return;
-    over = true;
-    connection.close();
-    outcome.failed(error, peer, duplicate);
-  };
-  const refuse = ({ reason, duplicate = false }: Refusal): void => {
-    if (over) return;
-    connection.send(encodeControl(duplicate ? { k: 'bye', reason, duplicate } : { k: 'bye', reason }));
-    fail(new TesseraError('peer_unreachable', `refused ${connection.remote}: ${reason}`), duplicate);
-  };
+  constructor(connection: Connection, options: HandshakeOptions, outcome: HandshakeOutcome) {
+    this.#connection = connection;
+    this.#options = options;
+    this.#outcome = outcome;
+    this.#own = createHello(options.identity, options.random);
+  }
 
-  const receiveHello = (hello: Hello): void => {
-    if (hellos) throw new TesseraError('protocol_violation', 'hello was sent twice');
-    const reason = helloRefusal(identity, hello);
-    if (reason !== undefined) {
-      refuse({ reason });
-      return;
-    }
-    hellos = side === 'dialer' ? { dialer: own, listener: hello } : { dialer: hello, listener: own };
-    connection.send(encodeControl(createProof(identity, side, hellos.dialer, hellos.listener)));
-  };
+  /** Says hello. Frames may be waiting, and then the handshake can be over before this returns. */
+  start(): void {
+    this.#connection.onClose((reason) =>
+      this.#fail(
+        new TesseraError('peer_unreachable', `${this.#connection.remote} left during the handshake: ${reason}`),
+      ),
+    );
+    this.#connection.send(encodeControl(this.#own));
+    this.#connection.onMessage((frame) => this.#receive(frame));
+  }
 
-  const receiveProof = (proof: Proof): void => {
-    if (!hellos || peer) throw new TesseraError('protocol_violation', 'proof came out of turn');
-    const { dialer, listener } = hellos;
-    if (!verifyProof(proof, otherSide, dialer, listener)) {
-      refuse({ reason: 'the signature does not prove the node key: the handshake was altered or is not yours' });
-      return;
-    }
-    const trusted = verifySecret(proof, otherSide, dialer, listener, identity.secret);
-    const hello = hellos[otherSide];
-    const proven: PeerIdentity = { role: hello.role, address: hello.address, nodeKey: hello.node_key, trusted };
-    if (!trusted && needsTrust(identity.role, hello.role)) {
-      refuse({ reason: secretRefusal(identity, proof) });
-      return;
-    }
-    peer = proven;
-    const refusal = options.admit(proven);
-    if (refusal) refuse(refusal);
-    else connection.send(encodeControl({ k: 'ready' }));
-  };
+  /** Gives it up, with a reason for the peer. */
+  cancel(reason: string): void {
+    this.#refuse({ reason });
+  }
 
-  const receiveReady = (): void => {
-    if (!peer) throw new TesseraError('protocol_violation', 'ready came out of turn');
-    over = true;
-    connection.liftGuard();
-    outcome.done(peer);
-  };
-
-  const receive = (frame: Frame): void => {
-    if (over) return;
+  #receive(frame: Frame): void {
+    if (this.#isOver) return;
     try {
-      if (typeof frame !== 'string')
-        throw new TesseraError('protocol_violation', 'a message came before the handshake was done');
+      if (typeof frame !== 'string') throw violation('a message came before the handshake was done');
       const control = decodeControl(frame);
-      if (control.k === 'hello') receiveHello(control);
-      else if (control.k === 'proof') receiveProof(control);
-      else if (control.k === 'ready') receiveReady();
+      if (control.k === 'hello') this.#receiveHello(control);
+      else if (control.k === 'proof') this.#receiveProof(control);
+      else if (control.k === 'ready') this.#receiveReady();
       else if (control.k === 'bye') {
-        const text = `${connection.remote} refused the link: ${control.reason}`;
-        fail(new TesseraError('peer_unreachable', text), control.duplicate ?? false);
-      } else throw new TesseraError('protocol_violation', `${control.k} came before the handshake was done`);
+        const text = `${this.#connection.remote} refused the link: ${control.reason}`;
+        this.#fail(new TesseraError('peer_unreachable', text), control.duplicate);
+      } else throw violation(`${control.k} came before the handshake was done`);
     } catch (error) {
       if (!isTesseraError(error)) throw error;
-      refuse({ reason: error.message });
+      this.#refuse({ reason: error.message });
     }
-  };
+  }
 
-  connection.onClose((reason) =>
-    fail(new TesseraError('peer_unreachable', `${connection.remote} left during the handshake: ${reason}`)),
-  );
-  connection.send(encodeControl(own));
-  connection.onMessage(receive);
-  return (reason) => refuse({ reason });
+  #receiveHello(hello: Hello): void {
+    const { identity, side } = this.#options;
+    if (this.#hellos) throw violation('hello was sent twice');
+    const refusal = helloRefusal(identity, hello);
+    if (refusal !== null) {
+      this.#refuse(refusal);
+      return;
+    }
+    this.#hellos = side === 'dialer' ? { dialer: this.#own, listener: hello } : { dialer: hello, listener: this.#own };
+    this.#connection.send(encodeControl(createProof(identity, side, this.#hellos)));
+  }
+
+  #receiveProof(proof: Proof): void {
+    const { identity, side } = this.#options;
+    const hellos = this.#hellos;
+    if (!hellos || this.#peer) throw violation('proof came out of turn');
+    const otherSide: Side = side === 'dialer' ? 'listener' : 'dialer';
+    if (!verifyProof(proof, otherSide, hellos)) {
+      this.#refuse({
+        reason: 'the signature does not prove the node key: the handshake was altered or is not yours',
+      });
+      return;
+    }
+    const { role, address, node_key: nodeKey } = hellos[otherSide];
+    const trusted = verifySecret(proof, otherSide, hellos, identity.secret);
+    if (!trusted && needsTrust(identity.role, role)) {
+      this.#refuse(secretRefusal(identity, proof));
+      return;
+    }
+    this.#peer = { role, address, nodeKey, trusted };
+    const refusal = this.#options.admit(this.#peer);
+    if (refusal !== null) this.#refuse(refusal);
+    else this.#connection.send(encodeControl({ k: 'ready' }));
+  }
+
+  #receiveReady(): void {
+    if (!this.#peer) throw violation('ready came out of turn');
+    this.#isOver = true;
+    this.#outcome.done(this.#peer);
+  }
+
+  #refuse({ reason, duplicate = false }: Refusal): void {
+    if (this.#isOver) return;
+    this.#connection.send(encodeControl(duplicate ? { k: 'bye', reason, duplicate } : { k: 'bye', reason }));
+    this.#fail(new TesseraError('peer_unreachable', `refused ${this.#connection.remote}: ${reason}`), duplicate);
+  }
+
+  #fail(error: TesseraError, isDuplicate = false): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#connection.close();
+    this.#outcome.failed(error, this.#peer, isDuplicate);
+  }
 }
 
 /** Mempool and storage hand each other blocks: a link between them is of use only within one operator. */
@@ -220,19 +233,23 @@ function needsTrust(a: NodeRole, b: NodeRole): boolean {
   return (a === 'mempool' && b === 'storage') || (a === 'storage' && b === 'mempool');
 }
 
-function helloRefusal(identity: Identity, hello: Hello): string | undefined {
+function helloRefusal(identity: Identity, hello: Hello): Refusal | null {
   if (hello.network !== identity.network) {
-    return `this node is on network "${identity.network}", the other on "${hello.network}": set the same network.name on both`;
+    const reason = `this node is on network "${identity.network}", the other on "${hello.network}": set the same network.name on both`;
+    return { reason };
   }
   if (hello.node_key === toHex(identity.nodeKey.publicKey)) {
-    return 'the two ends have the same node key: take a node out of its own list of peers, and give each node a data directory of its own';
+    return {
+      reason:
+        'the two ends have the same node key: take a node out of its own list of peers, and give each node a data directory of its own',
+    };
   }
-  return undefined;
+  return null;
 }
 
-function secretRefusal(identity: Identity, proof: Proof): string {
-  if (identity.secret === undefined)
-    return 'this node has no network.secret: set the same network.secret on both nodes';
-  if (proof.mac === undefined) return 'the other node has no network.secret: set the same network.secret on both nodes';
-  return 'the two nodes have different values of network.secret: set the same on both';
+function secretRefusal(identity: Identity, proof: Proof): Refusal {
+  const same = 'set the same network.secret on both nodes';
+  if (identity.secret === undefined) return { reason: `this node has no network.secret: ${same}` };
+  if (proof.mac === undefined) return { reason: `the other node has no network.secret: ${same}` };
+  return { reason: 'the two nodes have different values of network.secret: set the same on both' };
 }

@@ -1,18 +1,35 @@
-/** The bounds and intervals of links, with their defaults. Every one can be changed for a test; most never need to be. */
+/**
+ * The bounds of links. What the operator sets comes from the configuration (`peers`), which has its defaults; the rest is
+ * here, and tests may change it.
+ */
 
-export interface PeerLimits {
-  /** Accepted links at once; links of the same operator and links this node dialed do not count. */
+const MIB = 1024 * 1024;
+
+/** What the operator sets; the options of the same names. */
+export interface LinkSettings {
+  /** Links of strangers at once. Links of the same operator and links that this node dialed have places of their own. */
   readonly maxLinks: number;
-  /** Accepted connections that have not finished their handshake. */
-  readonly maxHandshakes: number;
-  /** Milliseconds from the opening of a connection to the end of its handshake. */
-  readonly handshakeTimeoutMs: number;
-  /** Milliseconds that a configured peer has to accept a connection. */
+  /** Links of strangers from one address at once (an IPv6 /64 is one address); loopback is not counted. */
+  readonly maxLinksPerAddress: number;
+  /** Milliseconds in which a link must be open: first to connect, then for the handshake. */
   readonly dialTimeoutMs: number;
   /** Milliseconds between two pings. */
   readonly heartbeatMs: number;
-  /** Pings in a row without a sign of life after which a link is dead. */
+  /** Milliseconds of the longest pause between attempts to reach a configured peer. */
+  readonly reconnectMaxMs: number;
+}
+
+export interface LinkBounds {
+  /** Accepted connections in their handshake: those that showed no valid pass, and as many again of those that did. */
+  readonly maxHandshakes: number;
+  /** Of those without a pass, how many from one address. */
+  readonly maxHandshakesPerAddress: number;
+  /** Milliseconds for which the link of a stranger is safe from making room for another. */
+  readonly tenureMs: number;
+  /** Pings in a row without a sign of life, or beats with a queue that hardly moves, after which a link is closed. */
   readonly missedHeartbeats: number;
+  /** Bytes a second that a peer must read while its queue is not empty. */
+  readonly minReadRate: number;
   /** Milliseconds that a request waits for its answer unless it says otherwise. */
   readonly requestTimeoutMs: number;
   /** Requests of this node that wait for an answer, on one link. */
@@ -21,31 +38,46 @@ export interface PeerLimits {
   readonly maxRunningHandlers: number;
   /** Bytes of attachments that handlers are busy with, on one link. */
   readonly maxRunningBytes: number;
-  /** Bytes that wait to be sent on one link; beyond it `send` returns false. Larger than the largest message. */
+  /** Bytes that wait to be sent on one link. Larger than the largest message. */
   readonly maxQueuedBytes: number;
-  /** Frames that a peer may send in a second; each 64 KiB of a frame counts as one more. */
-  readonly framesPerSecond: number;
-  /** Milliseconds before the first and the longest retry of a configured peer. */
+  /** The same on the link of a stranger, which may also have one message of any size when nothing else waits. */
+  readonly maxStrangerQueuedBytes: number;
+  /** Bytes that wait to be sent to all strangers together. */
+  readonly maxQueuedBytesInAll: number;
+  /** Bytes of incomplete frames of all strangers together. */
+  readonly maxHeldBytesInAll: number;
+  /** What one peer without the secret may ask of this node in a second, in units of `messages.ts`, and at once. */
+  readonly costPerSecond: number;
+  readonly costBurst: number;
+  /** The same for all strangers together. */
+  readonly costPerSecondInAll: number;
+  readonly costBurstInAll: number;
+  /** Milliseconds before the first retry of a configured peer. */
   readonly backoffMinMs: number;
-  readonly backoffMaxMs: number;
   /** Milliseconds after which a link counts as stable and the retries start small again. */
   readonly stableAfterMs: number;
 }
 
-export const DEFAULT_PEER_LIMITS: PeerLimits = {
-  maxLinks: 256,
-  maxHandshakes: 64,
-  handshakeTimeoutMs: 5_000,
-  dialTimeoutMs: 5_000,
-  heartbeatMs: 5_000,
+export type PeerLimits = LinkSettings & LinkBounds;
+
+export const LINK_BOUNDS: LinkBounds = {
+  maxHandshakes: 128,
+  maxHandshakesPerAddress: 32,
+  tenureMs: 5_000,
   missedHeartbeats: 3,
+  minReadRate: 16 * 1024,
   requestTimeoutMs: 10_000,
   maxPendingRequests: 1_024,
   maxRunningHandlers: 256,
-  maxRunningBytes: 128 * 1024 * 1024,
-  maxQueuedBytes: 128 * 1024 * 1024,
-  framesPerSecond: 5_000,
+  maxRunningBytes: 128 * MIB,
+  maxQueuedBytes: 128 * MIB,
+  maxStrangerQueuedBytes: 4 * MIB,
+  maxQueuedBytesInAll: 96 * MIB,
+  maxHeldBytesInAll: 64 * MIB,
+  costPerSecond: 1_000,
+  costBurst: 4_000,
+  costPerSecondInAll: 4_000,
+  costBurstInAll: 8_000,
   backoffMinMs: 250,
-  backoffMaxMs: 30_000,
   stableAfterMs: 10_000,
 };

@@ -6,101 +6,113 @@
 
 import type { NodeRole } from '../../lib/roles.js';
 import type { Link } from '../network.js';
+import { addressGroup } from './address-group.js';
 import type { PeerIdentity, Refusal, Side } from './handshake.js';
+import type { Stranger, StrangerPlaces } from './stranger-places.js';
 
 export interface LinkRegisterOptions {
   readonly ownRole: NodeRole;
   /** Hex of this node's own key. */
   readonly nodeKey: string;
-  /** Accepted links at once, those of the same operator not counted. */
-  readonly maxLinks: number;
   /** Node keys (hex) that may link in a role; a role that is not named is open to all. */
   readonly allowedKeys: Partial<Readonly<Record<NodeRole, readonly string[]>>>;
+  readonly places: StrangerPlaces;
 }
 
-/** A peer that was let in; `release` when its handshake fails or its link goes down. */
+/** A peer that was let in; to be released when its handshake fails or its link goes down. */
 export interface Admission {
-  release(): void;
+  readonly nodeKey: string;
+  /** Set for a peer that nobody vouches for: it came to this node, and proved no secret and no key that this node was told of. */
+  readonly stranger: Stranger | undefined;
 }
 
-export interface LinkRegister {
+const DUPLICATE: Refusal = {
+  reason: 'the two nodes have a link already; if this is another node, give it a data directory of its own',
+  duplicate: true,
+};
+
+export class LinkRegister {
   readonly links: ReadonlySet<Link>;
-  /** Lets a peer in that has proven its key, or says why not. */
-  admit(peer: PeerIdentity, side: Side): Admission | Refusal;
-  /** `reachedAt` is the address that this node dialed: what a peer says of its own address proves nothing. */
-  add(link: Link, reachedAt: string | undefined): void;
-  remove(link: Link): void;
-  byKey(nodeKey: string): Link | undefined;
-  /** The open link that this node reached at an address. */
-  byAddress(address: string): Link | undefined;
-}
-
-export function createLinkRegister(options: LinkRegisterOptions): LinkRegister {
-  const links = new Set<Link>();
-  const byAddress = new Map<string, Link>();
+  readonly #options: LinkRegisterOptions;
+  readonly #links = new Set<Link>();
+  readonly #byKey = new Map<string, Link>();
+  /** By the address that this node dialed: what a peer says of its own address proves nothing. */
+  readonly #byAddress = new Map<string, Link>();
   /** Connections let in for each node key, links included. */
-  const admitted = new Map<string, number>();
-  let strangers = 0;
+  readonly #admitted = new Map<string, number>();
 
-  const count = (nodeKey: string, change: 1 | -1): void => {
-    const now = (admitted.get(nodeKey) ?? 0) + change;
-    if (now > 0) admitted.set(nodeKey, now);
-    else admitted.delete(nodeKey);
-  };
+  constructor(options: LinkRegisterOptions) {
+    this.#options = options;
+    this.links = this.#links;
+  }
 
-  const refusal = (peer: PeerIdentity, isStranger: boolean): Refusal | undefined => {
-    const allowed = options.allowedKeys[peer.role];
-    if (allowed && !allowed.some((key) => key.toLowerCase() === peer.nodeKey)) {
+  /** Lets a peer in that has proven its key, or says why not. `host` is where its connection comes from. */
+  admit(peer: PeerIdentity, side: Side, host: string): Admission | Refusal {
+    const refusal = this.#refusal(peer, side);
+    if (refusal !== null) return refusal;
+    let stranger: Stranger | undefined;
+    if (side === 'listener' && !peer.trusted && !this.#isListed(peer)) {
+      const place = this.#options.places.take(host, addressGroup(host));
+      if (typeof place === 'string') return { reason: place };
+      stranger = place;
+    }
+    this.#count(peer.nodeKey, 1);
+    return { nodeKey: peer.nodeKey, stranger };
+  }
+
+  release({ nodeKey, stranger }: Admission): void {
+    this.#count(nodeKey, -1);
+    if (stranger !== undefined) this.#options.places.release(stranger);
+  }
+
+  add(link: Link, reachedAt: string | undefined): void {
+    this.#links.add(link);
+    this.#byKey.set(link.nodeKey, link);
+    if (reachedAt !== undefined) this.#byAddress.set(reachedAt, link);
+  }
+
+  remove(link: Link): void {
+    this.#links.delete(link);
+    if (this.#byKey.get(link.nodeKey) === link) this.#byKey.delete(link.nodeKey);
+    for (const [address, other] of this.#byAddress) if (other === link) this.#byAddress.delete(address);
+  }
+
+  byKey(nodeKey: string): Link | undefined {
+    return this.#byKey.get(nodeKey);
+  }
+
+  /** The open link that this node reached at an address. */
+  byAddress(address: string): Link | undefined {
+    return this.#byAddress.get(address);
+  }
+
+  /** True for a key that this node was told of. */
+  #isListed({ role, nodeKey }: PeerIdentity): boolean {
+    return this.#options.allowedKeys[role]?.some((key) => key.toLowerCase() === nodeKey) ?? false;
+  }
+
+  #refusal(peer: PeerIdentity, side: Side): Refusal | null {
+    const { allowedKeys, ownRole, nodeKey } = this.#options;
+    if (allowedKeys[peer.role] !== undefined && !this.#isListed(peer)) {
       return {
         reason: `node key ${peer.nodeKey} is not among the keys that this node allows for the role ${peer.role}`,
       };
     }
     // Wallets and miners believe what their mempool says, so it must be one that they chose, not one that came to them.
-    if (isStranger && !allowed && isServer(peer.role) && !isServer(options.ownRole)) {
+    const cameUnknown = side === 'listener' && !peer.trusted && !this.#isListed(peer);
+    if (cameUnknown && isServer(peer.role) && !isServer(ownRole)) {
       return {
-        reason: `a ${options.ownRole} node takes no links from a ${peer.role} node: let it dial (peers.${peer.role}), or set the same network.secret on both`,
+        reason: `a ${ownRole} node takes no links from a ${peer.role} node: let it dial (peers.${peer.role}), or set the same network.secret on both`,
       };
     }
-    if (options.nodeKey < peer.nodeKey && admitted.has(peer.nodeKey)) {
-      return {
-        reason: 'the two nodes have a link already; if this is another node, give it a data directory of its own',
-        duplicate: true,
-      };
-    }
-    if (isStranger && strangers >= options.maxLinks) {
-      return {
-        reason: `this node has its ${options.maxLinks} links: raise peers.max_links there or link to another node`,
-      };
-    }
-    return undefined;
-  };
+    return nodeKey < peer.nodeKey && this.#admitted.has(peer.nodeKey) ? DUPLICATE : null;
+  }
 
-  return {
-    links,
-    admit(peer, side) {
-      const isStranger = side === 'listener' && !peer.trusted;
-      const refused = refusal(peer, isStranger);
-      if (refused) return refused;
-      count(peer.nodeKey, 1);
-      if (isStranger) strangers++;
-      return {
-        release() {
-          count(peer.nodeKey, -1);
-          if (isStranger) strangers--;
-        },
-      };
-    },
-    add(link, reachedAt) {
-      links.add(link);
-      if (reachedAt !== undefined) byAddress.set(reachedAt, link);
-    },
-    remove(link) {
-      links.delete(link);
-      for (const [address, other] of byAddress) if (other === link) byAddress.delete(address);
-    },
-    byKey: (nodeKey) => [...links].find((link) => link.nodeKey === nodeKey),
-    byAddress: (address) => byAddress.get(address),
-  };
+  #count(nodeKey: string, change: 1 | -1): void {
+    const now = (this.#admitted.get(nodeKey) ?? 0) + change;
+    if (now > 0) this.#admitted.set(nodeKey, now);
+    else this.#admitted.delete(nodeKey);
+  }
 }
 
 function isServer(role: NodeRole): boolean {

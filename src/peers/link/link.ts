@@ -1,28 +1,34 @@
 /**
- * An open link: sending and receiving checked messages, requests and their answers, heartbeat, and the bounds on what a
- * peer may ask of this node. Any breach of the protocol closes the link with a reason that both ends get to know.
+ * An open link: sending and receiving checked messages, heartbeat, and the bounds on what a peer may ask of this node. Any
+ * breach of the protocol closes the link with a reason that both ends get to know. A peer that asks for more than its share
+ * is read more slowly; one that does not read is cut off.
  */
 
 import type { Clock, Timer } from '../../lib/clock.js';
-import { createDeferred, type Deferred } from '../../lib/deferred.js';
 import { type ErrorCode, isTesseraError, TesseraError } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
 import type { NodeRole } from '../../lib/roles.js';
 import type { MessageBody, MessageType } from '../messages.js';
-import type { Link, Message, MessageHandler, Reply } from '../network.js';
+import type { Link, MessageHandler, Reply, RequestOptions } from '../network.js';
 import type { Connection, Frame } from '../transport/transport.js';
 import {
+  costOf,
   decodeControl,
   decodeMessage,
   type Envelope,
   encodeControl,
   encodeMessage,
+  maxFrameBytesFrom,
   type Sender,
   violation,
 } from './frames.js';
 import type { PeerIdentity } from './handshake.js';
 import type { PeerLimits } from './limits.js';
-import { createTokenBucket } from './rate-limit.js';
+import type { LinkMetrics } from './link-metrics.js';
+import { PendingRequests } from './pending-requests.js';
+import { TokenBucket } from './rate-limit.js';
+import { SendQueue } from './send-queue.js';
+import type { BudgetedLink, StrangerBudget } from './stranger-budget.js';
 
 /** Handlers by the type they were registered for; the network keeps the pairs matched. */
 export type HandlerTable = ReadonlyMap<MessageType, MessageHandler<MessageType>>;
@@ -34,278 +40,325 @@ export interface LinkOptions {
   readonly connection: Connection;
   readonly handlers: HandlerTable;
   readonly limits: PeerLimits;
+  /** Set for a link of a stranger, which shares it with all others. */
+  readonly strangers: StrangerBudget | undefined;
+  /** Called when the peer asked for something that it got. */
+  onUseful(): void;
   /** Called once when the link is down, before `close` returns. */
   onDown(reason: string): void;
 }
 
-/** Told of the traffic of all links, for whoever measures it. `control` stands for handshakes, pings and farewells. */
-export interface PeerObserver {
-  message(direction: 'in' | 'out', type: MessageType | 'control', bytes: number): void;
-  /** A link is closed because the peer broke the protocol. */
-  violation(): void;
-  /** A link could not be opened. */
-  dialFailed(): void;
+export interface LinkModules {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: LinkMetrics;
 }
 
 const NOTHING = new Uint8Array(0);
-/** Bytes of a frame that cost one more token. */
-const BYTES_PER_TOKEN = 64 * 1024;
-/** Seconds of the rate that may come at once. */
-const BURST_SECONDS = 2;
+/** Bytes of an answer that cost one unit. */
+const ANSWER_BYTES_PER_UNIT = 4 * 1024;
+/** Bytes that may wait for a stranger while it asks for more. */
+const MAX_UNREAD_BYTES = 1024 * 1024;
 /** Characters of the detail in an `error` answer (`messages.ts`, Reason). */
 const MAX_DETAIL_LENGTH = 1_000;
 
-/** Codes that a peer's answer may carry to the caller. Any other speaks of the peer itself: it only means that it cannot help. */
-const PEER_CODES: ReadonlySet<string> = new Set<ErrorCode>([
-  'invalid_request',
-  'malformed_transaction',
-  'transaction_rejected',
-  'double_spend',
-  'unknown_input',
-  'invalid_signature',
-  'mempool_full',
-  'mempool_unreachable',
-  'storage_unreachable',
-  'block_not_found',
-  'payment_refused',
-  'rate_limited',
-  'overloaded',
-]);
+export class PeerLink implements Link, BudgetedLink {
+  readonly id: string;
+  readonly role: NodeRole;
+  readonly address: string;
+  readonly nodeKey: string;
+  readonly trusted: boolean;
+  readonly #options: LinkOptions;
+  readonly #modules: LinkModules;
+  readonly #connection: Connection;
+  readonly #ownSide: Sender;
+  readonly #pending: PendingRequests;
+  readonly #queue: SendQueue;
+  readonly #share: TokenBucket | undefined;
+  readonly #maxFrameBytes: number;
+  #down = false;
+  #runningHandlers = 0;
+  #runningBytes = 0;
+  #heldBytes = 0;
+  #heartbeat: Timer | undefined;
+  #missed = 0;
+  #slow = 0;
+  #lastReceived = 0;
+  #lastFlushed = 0;
+  #lastQueued = 0;
+  #pausedUntil = 0;
+  #pause: Timer | undefined;
 
-/** A link, and the call that lets messages in: frames may be waiting, and their handlers are given the link. */
-export interface OpenableLink {
-  readonly link: Link;
-  open(): void;
-}
+  constructor(options: LinkOptions, modules: LinkModules) {
+    const { peer, connection, limits } = options;
+    this.id = options.id;
+    this.role = peer.role;
+    this.address = peer.address;
+    this.nodeKey = peer.nodeKey;
+    this.trusted = peer.trusted;
+    this.#options = options;
+    this.#modules = modules;
+    this.#connection = connection;
+    this.#ownSide = { role: options.ownRole, trusted: peer.trusted };
+    this.#pending = new PendingRequests({ address: peer.address, max: limits.maxPendingRequests }, modules.clock);
+    this.#queue = new SendQueue(connection);
+    this.#share = peer.trusted ? undefined : new TokenBucket(limits.costPerSecond, limits.costBurst, modules.clock);
+    this.#maxFrameBytes = maxFrameBytesFrom(peer);
+  }
 
-export function createLink(
-  options: LinkOptions,
-  modules: { readonly clock: Clock; readonly logger: Logger; readonly observer?: PeerObserver | undefined },
-): OpenableLink {
-  const { connection, peer, limits, handlers } = options;
-  const { clock, logger, observer } = modules;
-  const ownSide: Sender = { role: options.ownRole, trusted: peer.trusted };
-  const facts = { link: options.id, peer: peer.address, peerRole: peer.role, nodeKey: peer.nodeKey };
-  const bucket = createTokenBucket(limits.framesPerSecond, limits.framesPerSecond * BURST_SECONDS, clock);
-  const pending = new Map<number, Deferred<Message>>();
-  let nextId = 1;
-  let down = false;
-  let runningHandlers = 0;
-  let runningBytes = 0;
-  let heartbeat: Timer | undefined;
-  let missed = 0;
-  let sentBytes = 0;
-  let lastReceived = 0;
-  let lastFlushed = 0;
+  get queuedBytes(): number {
+    return this.#queue.ownBytes;
+  }
 
-  const goDown = (reason: string): void => {
-    if (down) return;
-    down = true;
-    heartbeat?.cancel();
-    const error = unreachable(`the link to ${peer.address} closed before the answer: ${reason}`);
-    for (const answer of pending.values()) answer.reject(error);
-    pending.clear();
-    options.onDown(reason);
-  };
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
 
-  const close = (reason: string): void => {
-    if (down) return;
-    connection.send(encodeControl({ k: 'bye', reason }));
-    connection.close();
-    goDown(reason);
-  };
+  /** Begins the heartbeat and lets messages in: frames may be waiting, and their handlers are given the link. */
+  open(): void {
+    // Whoever was told of the link may have closed it already.
+    if (this.#down) return;
+    const { limits, strangers } = this.#options;
+    strangers?.add(this);
+    this.#connection.onClose((reason) => this.#goDown(reason));
+    this.#connection.guard((heldBytes) => this.#checkHeld(heldBytes));
+    this.#heartbeat = this.#modules.clock.after(limits.heartbeatMs, () => this.#beat());
+    this.#connection.onMessage((frame) => this.#receive(frame));
+  }
 
-  const closeForViolation = (reason: string): void => {
-    observer?.violation();
-    close(reason);
-  };
+  send<T extends MessageType>(type: T, body: MessageBody<T>, attachment: Uint8Array = NOTHING): boolean {
+    if (this.#down) return false;
+    return this.#transmit(encodeMessage(type, body, attachment, {}, this.#ownSide), type);
+  }
 
-  const transmit = (frame: Frame, type: MessageType | 'control' = 'control'): boolean => {
-    if (down || connection.bufferedAmount + frame.length > limits.maxQueuedBytes) return false;
-    observer?.message('out', type, frame.length);
-    sentBytes += frame.length;
-    connection.send(frame);
+  /** Sends a frame that other links send too. */
+  sendShared(frame: Uint8Array, type: MessageType): boolean {
+    return this.#transmit(frame, type, true);
+  }
+
+  async request<T extends MessageType>(type: T, body: MessageBody<T>, options: RequestOptions = {}) {
+    if (options.signal?.aborted) throw new TesseraError('aborted', `the request ${type} was given up`);
+    if (this.#down) throw new TesseraError('peer_unreachable', `the link to ${this.address} is closed`);
+    const id = this.#pending.nextId();
+    if (!this.#transmit(encodeMessage(type, body, options.attachment ?? NOTHING, { id }, this.#ownSide), type)) {
+      throw new TesseraError('overloaded', `the send queue to ${this.address} is full`);
+    }
+    const timeoutMs = options.timeoutMs ?? this.#options.limits.requestTimeoutMs;
+    return await this.#pending.answerTo(id, type, timeoutMs, options.signal);
+  }
+
+  close(reason: string): void {
+    if (this.#down) return;
+    this.#connection.send(encodeControl({ k: 'bye', reason }));
+    this.#connection.close();
+    this.#goDown(reason);
+  }
+
+  cutOff(reason: string): void {
+    if (this.#down) return;
+    this.#connection.cut(reason);
+    this.#goDown(reason);
+  }
+
+  #goDown(reason: string): void {
+    if (this.#down) return;
+    this.#down = true;
+    this.#heldBytes = 0;
+    this.#options.strangers?.delete(this);
+    this.#heartbeat?.cancel();
+    this.#pause?.cancel();
+    this.#pending.failAll(reason);
+    this.#options.onDown(reason);
+  }
+
+  #closeForViolation(reason: string): void {
+    this.#modules.metrics.violation();
+    this.close(reason);
+  }
+
+  /** False when the link is down or has no room for the frame. */
+  #transmit(frame: Frame, type: MessageType | 'control', isShared = false): boolean {
+    if (this.#down || !this.#hasRoom(frame.length, isShared)) return false;
+    this.#modules.metrics.message('out', type, frame.length);
+    this.#queue.push(frame, isShared);
     return true;
-  };
+  }
+
+  #hasRoom(bytes: number, isShared: boolean): boolean {
+    const { limits, strangers } = this.#options;
+    const waiting = this.#queue.bytes;
+    if (waiting + bytes > limits.maxQueuedBytes) return false;
+    if (strangers === undefined) return true;
+    if (waiting > 0 && waiting + bytes > limits.maxStrangerQueuedBytes) return false;
+    return isShared || strangers.makeRoomToSend(this, bytes);
+  }
+
+  #checkHeld(heldBytes: number): string | undefined {
+    this.#heldBytes = heldBytes;
+    if (heldBytes > this.#maxFrameBytes) return `a frame of more than ${this.#maxFrameBytes} bytes`;
+    const { strangers } = this.#options;
+    if (strangers === undefined || strangers.makeRoomToReceive(this)) return undefined;
+    return 'more bytes of incomplete frames than this node holds for strangers';
+  }
+
+  #beat(): void {
+    const { limits } = this.#options;
+    this.#judgeLife();
+    if (this.#missed >= limits.missedHeartbeats) {
+      this.close(`no answer to ${limits.missedHeartbeats} pings in a row`);
+    } else if (this.#slow >= limits.missedHeartbeats) {
+      this.cutOff('the peer reads too slowly');
+    } else {
+      this.#transmit(encodeControl({ k: 'ping' }), 'control');
+      this.#heartbeat = this.#modules.clock.after(limits.heartbeatMs, () => this.#beat());
+    }
+  }
 
   /** Bytes that arrived, or that left a queue which had some: a long transfer either way is a sign of life. */
-  const sawLife = (): boolean => {
-    const received = connection.bytesReceived;
-    const queued = connection.bufferedAmount;
-    const flushed = sentBytes - queued;
-    const alive = received !== lastReceived || (queued > 0 && flushed > lastFlushed);
-    lastReceived = received;
-    lastFlushed = flushed;
-    return alive;
-  };
+  #judgeLife(): void {
+    const { heartbeatMs, minReadRate } = this.#options.limits;
+    const received = this.#connection.bytesReceived;
+    const queued = this.#queue.bytes;
+    const read = this.#queue.flushed - this.#lastFlushed;
+    const isAlive = received !== this.#lastReceived || this.#pause !== undefined || (queued > 0 && read > 0);
+    const asked = Math.min(this.#lastQueued, (minReadRate * heartbeatMs) / 1_000);
+    this.#missed = isAlive ? 0 : this.#missed + 1;
+    this.#slow = queued > 0 && read < asked ? this.#slow + 1 : 0;
+    this.#lastReceived = received;
+    this.#lastFlushed += read;
+    this.#lastQueued = queued;
+  }
 
-  const beat = (): void => {
-    missed = sawLife() ? 0 : missed + 1;
-    if (missed >= limits.missedHeartbeats) {
-      close(`no answer to ${limits.missedHeartbeats} pings in a row`);
-      return;
-    }
-    transmit(encodeControl({ k: 'ping' }));
-    heartbeat = clock.after(limits.heartbeatMs, beat);
-  };
-
-  const answerError = (re: number, code: ErrorCode, detail: string): void => {
-    const body = { code, detail: detail.slice(0, MAX_DETAIL_LENGTH) };
-    transmit(encodeMessage('error', body, NOTHING, { re }, ownSide), 'error');
-  };
-
-  const handlerFailed = (error: unknown, { message, id }: Envelope): void => {
-    if (isTesseraError(error, 'protocol_violation')) {
-      closeForViolation(error.message);
-      return;
-    }
-    const known = isTesseraError(error) && error.code !== 'internal_error';
-    if (known)
-      logger.warn({ ...facts, type: message.type, code: error.code }, `a peer's message failed: ${error.message}`);
-    else logger.error({ ...facts, type: message.type, err: error }, 'the handler of a message broke');
-    if (id === undefined || down) return;
-    if (known) answerError(id, error.code, error.message);
-    else answerError(id, 'internal_error', 'something broke inside the node');
-  };
-
-  const answer = (id: number, type: MessageType, reply: Reply | undefined): void => {
-    if (reply === undefined) {
-      answerError(id, 'invalid_request', `${type} is a notice, not a request`);
-      return;
-    }
-    const frame = encodeMessage(reply.type, reply.body, reply.attachment ?? NOTHING, { re: id }, ownSide);
-    if (!transmit(frame, reply.type))
-      logger.warn({ ...facts, type }, 'an answer was dropped: the link is closed or its queue is full');
-  };
-
-  const run = async (handler: MessageHandler<MessageType>, envelope: Envelope): Promise<void> => {
-    const { message, id } = envelope;
-    const bytes = message.attachment.length;
-    runningHandlers++;
-    runningBytes += bytes;
+  #receive(frame: Frame): void {
+    if (this.#down) return;
+    this.#heldBytes = 0;
     try {
-      // Called before the first await: messages reach their handlers in the order of their arrival.
-      const result = handler(link, message);
-      const reply = result instanceof Promise ? await result : result;
-      if (id !== undefined && !down) answer(id, message.type, reply);
+      if (typeof frame === 'string') this.#receiveControl(frame);
+      else this.#receiveMessage(decodeMessage(frame, this.#options.peer), frame.length);
     } catch (error) {
-      handlerFailed(error, envelope);
-    } finally {
-      runningHandlers--;
-      runningBytes -= bytes;
-    }
-  };
-
-  const isBusy = (bytes: number): boolean =>
-    runningHandlers >= limits.maxRunningHandlers || (runningBytes > 0 && runningBytes + bytes > limits.maxRunningBytes);
-
-  const receiveMessage = (envelope: Envelope): void => {
-    const { message, id, re } = envelope;
-    if (re !== undefined) {
-      // An answer that nobody waits for any more came too late; that is no breach.
-      pending.get(re)?.resolve(message);
-      return;
-    }
-    const handler = handlers.get(message.type);
-    if (handler === undefined) throw violation(`a ${options.ownRole} node takes no ${message.type}`);
-    if (!isBusy(message.attachment.length)) {
-      void run(handler, envelope);
-    } else if (id !== undefined) {
-      answerError(id, 'overloaded', 'this node works on as many of your requests as it can: wait for their answers');
-    } else throw violation('notices come faster than this node can work on them');
-  };
-
-  const receiveControl = (text: string): void => {
-    const control = decodeControl(text);
-    if (control.k === 'ping') transmit(encodeControl({ k: 'pong' }));
-    else if (control.k === 'bye') {
-      connection.close();
-      goDown(`the peer closed the link: ${control.reason}`);
-    } else if (control.k !== 'pong') throw violation(`${control.k} came after the handshake was done`);
-  };
-
-  const receive = (frame: Frame): void => {
-    if (down) return;
-    try {
-      if (!bucket.take(1 + Math.floor(frame.length / BYTES_PER_TOKEN))) {
-        throw violation(`more than ${limits.framesPerSecond} messages a second`);
-      }
-      if (typeof frame === 'string') {
-        observer?.message('in', 'control', frame.length);
-        receiveControl(frame);
+      if (isTesseraError(error, 'protocol_violation')) {
+        this.#closeForViolation(error.message);
         return;
       }
-      const envelope = decodeMessage(frame, peer);
-      observer?.message('in', envelope.message.type, frame.length);
-      receiveMessage(envelope);
-    } catch (error) {
-      if (!isTesseraError(error, 'protocol_violation'))
-        logger.error({ ...facts, err: error }, 'receiving a message broke');
-      if (isTesseraError(error, 'protocol_violation')) closeForViolation(error.message);
-      else close('something broke inside the node');
+      this.#modules.logger.error({ ...this.#facts(), err: error }, 'receiving a message broke');
+      this.close('something broke inside the node');
     }
-  };
+  }
 
-  const waitFor = async (
-    id: number,
-    type: MessageType,
-    timeoutMs: number,
-    signal: AbortSignal | undefined,
-  ): Promise<Message> => {
-    const waiting = createDeferred<Message>();
-    pending.set(id, waiting);
-    const timer = clock.after(timeoutMs, () =>
-      waiting.reject(unreachable(`${peer.address} did not answer ${type} within ${timeoutMs} ms`)),
-    );
-    const abort = (): void => waiting.reject(new TesseraError('aborted', `the request ${type} was given up`));
-    signal?.addEventListener('abort', abort, { once: true });
+  #receiveControl(text: string): void {
+    this.#modules.metrics.message('in', 'control', text.length);
+    this.#charge(1);
+    const control = decodeControl(text);
+    if (control.k === 'ping') this.#transmit(encodeControl({ k: 'pong' }), 'control');
+    else if (control.k === 'bye') {
+      this.#connection.close();
+      this.#goDown(`the peer closed the link: ${control.reason}`);
+    } else if (control.k !== 'pong') throw violation(`${control.k} came after the handshake was done`);
+  }
+
+  #receiveMessage(envelope: Envelope, frameBytes: number): void {
+    const { message, id, re } = envelope;
+    this.#modules.metrics.message('in', message.type, frameBytes);
+    if (re !== undefined) {
+      this.#charge(1);
+      this.#pending.settle(re, message);
+      return;
+    }
+    this.#charge(costOf(message));
+    const handler = this.#options.handlers.get(message.type);
+    if (handler === undefined) throw violation(`a ${this.#options.ownRole} node takes no ${message.type}`);
+    const refusal = this.#refusalOf(message.attachment.length);
+    if (refusal === null) void this.#run(handler, envelope);
+    else if (id !== undefined) this.#answerError(id, 'overloaded', refusal);
+    else throw violation(`notices come faster than this node can work on them: ${refusal}`);
+  }
+
+  /** Why a message cannot be worked on now; null when it can. */
+  #refusalOf(bytes: number): string | null {
+    const { limits, strangers } = this.#options;
+    if (
+      this.#runningHandlers >= limits.maxRunningHandlers ||
+      (this.#runningBytes > 0 && this.#runningBytes + bytes > limits.maxRunningBytes)
+    ) {
+      return 'this node works on as many of your requests as it can: wait for their answers';
+    }
+    if (strangers !== undefined && this.#queue.bytes > MAX_UNREAD_BYTES) {
+      return 'answers wait for you: read them before you ask for more';
+    }
+    return null;
+  }
+
+  async #run(handler: MessageHandler<MessageType>, envelope: Envelope): Promise<void> {
+    const { message, id } = envelope;
+    const bytes = message.attachment.length;
+    this.#runningHandlers++;
+    this.#runningBytes += bytes;
     try {
-      const message = await waiting.promise;
-      if (message.type === 'error') throw remoteError(message.body as MessageBody<'error'>, type, peer.address);
-      return message;
+      // Called before the first await: messages reach their handlers in the order of their arrival.
+      const result = handler(this, message);
+      const reply = result instanceof Promise ? await result : result;
+      this.#options.onUseful();
+      if (id !== undefined && !this.#down) this.#answer(id, message.type, reply);
+    } catch (error) {
+      this.#handlerFailed(error, envelope);
     } finally {
-      pending.delete(id);
-      timer.cancel();
-      signal?.removeEventListener('abort', abort);
+      this.#runningHandlers--;
+      this.#runningBytes -= bytes;
     }
-  };
+  }
 
-  const link: Link = {
-    id: options.id,
-    role: peer.role,
-    address: peer.address,
-    nodeKey: peer.nodeKey,
-    trusted: peer.trusted,
-    send(type, body, attachment = NOTHING) {
-      if (down) return false;
-      return transmit(encodeMessage(type, body, attachment, {}, ownSide), type);
-    },
-    async request(type, body, request = {}) {
-      if (request.signal?.aborted) throw new TesseraError('aborted', `the request ${type} was given up`);
-      if (down) throw unreachable(`the link to ${peer.address} is closed`);
-      if (pending.size >= limits.maxPendingRequests) {
-        throw new TesseraError('overloaded', `${pending.size} requests to ${peer.address} wait for an answer already`);
-      }
-      const id = nextId++;
-      if (!transmit(encodeMessage(type, body, request.attachment ?? NOTHING, { id }, ownSide), type)) {
-        throw new TesseraError('overloaded', `the send queue to ${peer.address} is full`);
-      }
-      return await waitFor(id, type, request.timeoutMs ?? limits.requestTimeoutMs, request.signal);
-    },
-    close,
-  };
+  #answer(id: number, type: MessageType, reply: Reply | undefined): void {
+    if (reply === undefined) {
+      this.#answerError(id, 'invalid_request', `${type} is a notice, not a request`);
+      return;
+    }
+    const frame = encodeMessage(reply.type, reply.body, reply.attachment ?? NOTHING, { re: id }, this.#ownSide);
+    this.#charge(frame.length / ANSWER_BYTES_PER_UNIT);
+    if (this.#transmit(frame, reply.type)) return;
+    this.#modules.logger.warn(
+      { ...this.#facts(), type },
+      'an answer was dropped: the link is closed or its queue is full',
+    );
+    this.#answerError(id, 'overloaded', 'there is no room for this answer: read what waits for you, and ask again');
+  }
 
-  connection.onClose(goDown);
-  heartbeat = clock.after(limits.heartbeatMs, beat);
-  return { link, open: () => connection.onMessage(receive) };
-}
+  #answerError(re: number, code: ErrorCode, detail: string): void {
+    const body = { code, detail: detail.slice(0, MAX_DETAIL_LENGTH) };
+    this.#transmit(encodeMessage('error', body, NOTHING, { re }, this.#ownSide), 'error');
+  }
 
-function unreachable(message: string): TesseraError {
-  return new TesseraError('peer_unreachable', message);
-}
+  #handlerFailed(error: unknown, { message, id }: Envelope): void {
+    if (isTesseraError(error, 'protocol_violation')) {
+      this.#closeForViolation(error.message);
+      return;
+    }
+    const facts = { ...this.#facts(), type: message.type };
+    const known = isTesseraError(error) && error.code !== 'internal_error';
+    if (known) {
+      this.#modules.logger.warn({ ...facts, code: error.code }, `a peer's message failed: ${error.message}`);
+    } else this.#modules.logger.error({ ...facts, err: error }, 'the handler of a message broke');
+    if (id === undefined || this.#down) return;
+    if (known) this.#answerError(id, error.code, error.message);
+    else this.#answerError(id, 'internal_error', 'something broke inside the node');
+  }
 
-function remoteError({ code, detail }: MessageBody<'error'>, type: MessageType, address: string): TesseraError {
-  const details = { peer: address, peerCode: code };
-  if (PEER_CODES.has(code)) return new TesseraError(code as ErrorCode, detail, { details });
-  return new TesseraError('peer_unreachable', `${address} answered ${type} with ${code}: ${detail}`, { details });
+  /** Books work that the peer has caused; a peer beyond its share is not read until it has paid. */
+  #charge(cost: number): void {
+    if (this.#share === undefined || this.#down) return;
+    const waitMs = Math.max(this.#share.charge(cost), this.#options.strangers?.charge(cost) ?? 0);
+    if (waitMs === 0) return;
+    const until = this.#modules.clock.monotonic() + waitMs;
+    if (until <= this.#pausedUntil) return;
+    this.#pausedUntil = until;
+    this.#pause?.cancel();
+    this.#connection.pause();
+    this.#pause = this.#modules.clock.after(waitMs, () => {
+      this.#pause = undefined;
+      this.#connection.resume();
+    });
+  }
+
+  #facts(): object {
+    return { link: this.id, peer: this.address, peerRole: this.role, nodeKey: this.nodeKey };
+  }
 }

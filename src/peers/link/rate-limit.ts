@@ -1,24 +1,28 @@
-/** A token bucket: how much one peer may ask of this node. */
+/** A token bucket that lends: what is asked for is always given, and whoever asked waits until the debt is paid. */
 
 import type { Clock } from '../../lib/clock.js';
 
-export interface TokenBucket {
-  /** Takes tokens if they are there; false takes none. */
-  take(tokens: number): boolean;
-}
+export class TokenBucket {
+  readonly #perSecond: number;
+  readonly #burst: number;
+  readonly #clock: Clock;
+  #level: number;
+  #last: number;
 
-/** Refills `perSecond` tokens a second up to `burst`, and starts full. */
-export function createTokenBucket(perSecond: number, burst: number, clock: Clock): TokenBucket {
-  let level = burst;
-  let last = clock.monotonic();
-  return {
-    take(tokens) {
-      const now = clock.monotonic();
-      level = Math.min(burst, level + ((now - last) / 1_000) * perSecond);
-      last = now;
-      if (tokens > level) return false;
-      level -= tokens;
-      return true;
-    },
-  };
+  /** Refills `perSecond` tokens a second up to `burst`, and starts full. */
+  constructor(perSecond: number, burst: number, clock: Clock) {
+    this.#perSecond = perSecond;
+    this.#burst = burst;
+    this.#clock = clock;
+    this.#level = burst;
+    this.#last = clock.monotonic();
+  }
+
+  /** Takes tokens, if need be on credit; returns the milliseconds until there is no debt, 0 when there is none. */
+  charge(tokens: number): number {
+    const now = this.#clock.monotonic();
+    this.#level = Math.min(this.#burst, this.#level + ((now - this.#last) / 1_000) * this.#perSecond) - tokens;
+    this.#last = now;
+    return this.#level >= 0 ? 0 : Math.ceil((-this.#level / this.#perSecond) * 1_000);
+  }
 }

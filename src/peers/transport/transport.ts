@@ -1,6 +1,6 @@
 /**
  * What links are built on: ordered, reliable frames between two ends. Implementations: WebSocket (`websocket-transport.ts`)
- * and memory (`memory-transport.ts`); both pass the same contract tests. A transport knows nothing of roles or messages.
+ * and, in the tests, memory; both pass the same contract tests. A transport knows nothing of roles or messages.
  */
 
 import type { HostAndPort } from '../address.js';
@@ -11,16 +11,26 @@ export type Frame = string | Uint8Array;
 /** Bytes of the largest frame: the largest attachment of any message, the largest envelope, and room. */
 export const MAX_FRAME_BYTES = 72 * 1024 * 1024;
 
-/** Bytes that a connection may send in all before `liftGuard`: a handshake, with room. */
+/** Bytes that a connection may receive in all before it is given another guard: a handshake, with room. */
 export const GUARD_BYTES = 64 * 1024;
 
-/** Why a connection ends that sends more than that. */
+/** Why a connection ends that received more than that. */
 export const GUARD_REASON = `more than ${GUARD_BYTES} bytes before the handshake was done`;
+
+/**
+ * Asked after each arrival of bytes with those held of a frame that is not complete (a little less at times: what arrived
+ * together with the end of the frame before is not counted). What it returns ends the connection as the reason.
+ */
+export type Guard = (heldBytes: number) => string | undefined;
 
 /** One end of an open connection. */
 export interface Connection {
-  /** Where the other end is, for logs; proves nothing. */
+  /** `host:port` of the other end, for logs; proves nothing. */
   readonly remote: string;
+  /** The host of the other end as this end sees it, without brackets. */
+  readonly remoteHost: string;
+  /** What the dialer showed on opening the connection; undefined when it showed nothing, and on the dialer's own end. */
+  readonly pass: string | undefined;
   /** Bytes given to `send` that have not left this process. */
   readonly bufferedAmount: number;
   /** Bytes received so far, those of unfinished frames included. */
@@ -31,10 +41,15 @@ export interface Connection {
   onMessage(listener: (frame: Frame) => void): void;
   /** Adds a listener for the end of the connection; each is called once, with a reason for the log, also when it is late. */
   onClose(listener: (reason: string) => void): void;
-  /** Until this is called, more than `GUARD_BYTES` received close the connection: a stranger gets no large buffers. */
-  liftGuard(): void;
+  /** Until this is called, more than `GUARD_BYTES` received end the connection: a stranger gets no large buffers. */
+  guard(guard: Guard): void;
+  /** Reads no more until `resume`: the other end has to wait. What was read already still arrives. */
+  pause(): void;
+  resume(): void;
   /** Sends what is queued and closes; cuts off when that takes longer than a second. */
   close(): void;
+  /** Cuts off at once; what is queued is lost. */
+  cut(reason: string): void;
 }
 
 export interface Listener {
@@ -45,8 +60,11 @@ export interface Listener {
 }
 
 export interface Transport {
-  /** Throws `peer_unreachable` when the port cannot be opened. */
+  /** Throws `peer_unreachable` when the port cannot be opened, `port_in_use` when another program has it. */
   listen(at: HostAndPort, onConnection: (connection: Connection) => void): Promise<Listener>;
-  /** Resolves the name anew each time. Throws `invalid_socket_address`, `peer_unreachable`, or `aborted` by the signal. */
-  dial(address: string, signal: AbortSignal): Promise<Connection>;
+  /**
+   * Resolves the name anew each time; `pass` is shown to the listener. Throws `invalid_socket_address`, `peer_unreachable`,
+   * or `aborted` by the signal.
+   */
+  dial(address: string, signal: AbortSignal, pass?: string): Promise<Connection>;
 }

@@ -33,6 +33,7 @@ export function createFakeNode(name: string, role: NodeRole): FakeNode {
   const linkDown = createSignal<{ link: Link; reason: string }>();
   const handlers = new Map<MessageType, Handler>();
   const network: PeerNetwork = {
+    failed: new Promise(() => undefined),
     start: async () => undefined,
     stop: async () => undefined,
     address: name,
@@ -44,6 +45,7 @@ export function createFakeNode(name: string, role: NodeRole): FakeNode {
       // The map forgets which message a handler is for; `dispatch` looks it up by the message's type.
       handlers.set(type, (link, message) => handler(link, message as never));
     },
+    broadcast: (to, type, body, attachment) => [...to].filter((link) => !link.send(type, body, attachment)),
     dial: () => Promise.reject(new TesseraError('peer_unreachable', 'not in this test')),
   };
   return {

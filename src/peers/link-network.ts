@@ -1,0 +1,364 @@
+/**
+ * The links of one node: accepts and dials, leads each connection through its handshake, and keeps the register of links
+ * that are up. Behind `PeerNetwork` of `network.ts`.
+ */
+
+import { type KeyPair, PUBLIC_KEY_LENGTH } from '../crypto/ed25519.js';
+import { isHex, toHex } from '../lib/bytes.js';
+import type { Clock } from '../lib/clock.js';
+import { createDeferred } from '../lib/deferred.js';
+import { TesseraError } from '../lib/errors.js';
+import type { Logger } from '../lib/logger.js';
+import type { Random } from '../lib/random.js';
+import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
+import { Failure } from '../lib/service.js';
+import { createSignal, type Signal } from '../lib/signal.js';
+import type { Metrics } from '../observability/metrics.js';
+import { formatAddress, type HostAndPort, parseAddress } from './address.js';
+import { addressGroup } from './link/address-group.js';
+import { Dialer } from './link/dialer.js';
+import { encodeMessage } from './link/frames.js';
+import { Handshake, type Identity, type PeerIdentity, type Side } from './link/handshake.js';
+import { countBy, HandshakePool, type PendingHandshake } from './link/handshake-pool.js';
+import { LINK_BOUNDS, type LinkBounds, type LinkSettings, type PeerLimits } from './link/limits.js';
+import { PeerLink } from './link/link.js';
+import { LinkMetrics } from './link/link-metrics.js';
+import { type Admission, LinkRegister } from './link/link-register.js';
+import { createPass, isValidPass } from './link/pass.js';
+import { StrangerBudget } from './link/stranger-budget.js';
+import { StrangerPlaces } from './link/stranger-places.js';
+import type { MessageBody, MessageType } from './messages.js';
+import type { Link, MessageHandler, PeerNetwork } from './network.js';
+import type { Connection, Listener, Transport } from './transport/transport.js';
+
+export interface PeerNetworkOptions {
+  /** Name of the network; nodes of another one are refused. */
+  readonly network: string;
+  readonly role: NodeRole;
+  /** See `loadOrCreateNodeKey`. */
+  readonly nodeKey: KeyPair;
+  /** Where links are accepted; port 0 takes a free one. */
+  readonly listen: HostAndPort;
+  /** `host:port` that peers are told to dial, where it is not the one listened on. */
+  readonly advertise?: string;
+  /** Addresses to keep a link to. */
+  readonly peers: readonly string[];
+  /** The operator's `network.secret`, at least 16 characters; without it no link is `trusted`. */
+  readonly secret?: string;
+  /** Node keys (hex) that may link in a role; a role that is not named is open to all. */
+  readonly allowedKeys?: Partial<Readonly<Record<NodeRole, readonly string[]>>>;
+  readonly limits: LinkSettings & Partial<LinkBounds>;
+}
+
+export interface PeerNetworkModules {
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+const MAX_NETWORK_NAME_LENGTH = 64;
+const MIN_SECRET_LENGTH = 16;
+const STOPPING = 'the node is stopping';
+
+/** What a connection needs until its link is up. */
+interface Opening {
+  readonly connection: Connection;
+  readonly side: Side;
+  /** The address dialed; undefined for an accepted connection. */
+  readonly reachedAt: string | undefined;
+}
+
+export class LinkNetwork implements PeerNetwork {
+  readonly nodeKey: string;
+  readonly linkUp: Signal<Link>;
+  readonly linkDown: Signal<{ readonly link: Link; readonly reason: string }>;
+  readonly #options: PeerNetworkOptions;
+  readonly #modules: PeerNetworkModules;
+  readonly #limits: PeerLimits;
+  readonly #metrics: LinkMetrics;
+  readonly #failure = new Failure();
+  readonly #up;
+  readonly #downSignal;
+  readonly #handlers = new Map<MessageType, MessageHandler<MessageType>>();
+  readonly #register: LinkRegister;
+  readonly #strangers: StrangerBudget;
+  readonly #handshakes: HandshakePool;
+  /** The handshakes of connections that this node dialed. */
+  readonly #dialed = new Set<Handshake>();
+  readonly #dialer: Dialer;
+  /** Every connection of this network until it is really closed. */
+  readonly #closing = new Map<Connection, Promise<void>>();
+  #nextLinkId = 1;
+  #address: string;
+  #listener: Listener | undefined;
+  #state: 'new' | 'started' | 'stopped' = 'new';
+  readonly #stopScrapes: () => void;
+
+  /** Throws `invalid_config` or `invalid_socket_address` when an option is wrong. */
+  constructor(options: PeerNetworkOptions, modules: PeerNetworkModules) {
+    checkOptions(options);
+    const { clock, logger } = modules;
+    this.#options = options;
+    this.#modules = modules;
+    this.#limits = { ...LINK_BOUNDS, ...options.limits };
+    this.#metrics = new LinkMetrics(modules.metrics);
+    this.nodeKey = toHex(options.nodeKey.publicKey);
+    this.#address = options.advertise ?? formatAddress(options.listen);
+    const listenerFailed = (error: unknown): void => logger.error({ err: error }, 'a listener of link events broke');
+    this.#up = createSignal<Link>(listenerFailed);
+    this.#downSignal = createSignal<{ readonly link: Link; readonly reason: string }>(listenerFailed);
+    this.linkUp = this.#up;
+    this.linkDown = this.#downSignal;
+    const { evicted } = this.#metrics;
+    this.#strangers = new StrangerBudget(this.#limits, clock, evicted.bytes);
+    const { maxHandshakes: max, maxHandshakesPerAddress: maxPerGroup } = this.#limits;
+    this.#handshakes = new HandshakePool({ max, maxPerGroup, onEvicted: evicted.handshake });
+    this.#register = new LinkRegister({
+      ownRole: options.role,
+      nodeKey: this.nodeKey,
+      allowedKeys: options.allowedKeys ?? {},
+      places: new StrangerPlaces({ ...this.#limits, onEvicted: evicted.link }, clock),
+    });
+    this.#stopScrapes = modules.metrics.beforeScrape(() => this.#show());
+    this.#dialer = new Dialer(
+      {
+        limits: this.#limits,
+        openLink: (to, signal) => this.#openLink(to, signal),
+        isUp: (link) => this.#register.links.has(link),
+      },
+      modules,
+    );
+  }
+
+  get address(): string {
+    return this.#address;
+  }
+
+  get links(): ReadonlySet<Link> {
+    return this.#register.links;
+  }
+
+  get failed(): Promise<never> {
+    return this.#failure.promise;
+  }
+
+  /** Bytes that wait to be sent to strangers and that only their links keep. */
+  get queuedBytes(): number {
+    return this.#strangers.queuedBytes;
+  }
+
+  async start(): Promise<void> {
+    if (this.#state !== 'new') throw new TesseraError('internal_error', 'a network is started once');
+    this.#state = 'started';
+    const { listen, advertise, peers, role } = this.#options;
+    this.#listener = await this.#modules.transport.listen(listen, (connection) => this.#accept(connection));
+    this.#address = advertise ?? formatAddress(this.#listener.address);
+    this.#modules.logger.info({ address: this.#address, nodeKey: this.nodeKey, role }, 'listening for peers');
+    for (const peer of peers) this.#dialer.keep(peer);
+  }
+
+  async stop(): Promise<void> {
+    this.#state = 'stopped';
+    this.#stopScrapes();
+    this.#dialer.stop();
+    this.#handshakes.cancelAll(STOPPING);
+    for (const handshake of [...this.#dialed]) handshake.cancel(STOPPING);
+    for (const link of [...this.links]) link.close(STOPPING);
+    await Promise.all(this.#closing.values());
+    await this.#listener?.close();
+    this.#listener = undefined;
+  }
+
+  handle<T extends MessageType>(type: T, handler: MessageHandler<T>): void {
+    if (this.#handlers.has(type)) throw new TesseraError('internal_error', `${type} has a handler already`);
+    // A message of another type never reaches it: the table is asked with the type of the message.
+    this.#handlers.set(type, handler as unknown as MessageHandler<MessageType>);
+  }
+
+  async dial(to: string, options: { readonly timeoutMs: number; readonly signal?: AbortSignal }): Promise<Link> {
+    parseAddress(to);
+    return this.#register.byAddress(to) ?? (await this.#dialer.dial(to, options));
+  }
+
+  broadcast<T extends MessageType>(
+    links: Iterable<Link>,
+    type: T,
+    body: MessageBody<T>,
+    attachment: Uint8Array = new Uint8Array(0),
+  ): Link[] {
+    const missed: Link[] = [];
+    // What a sender may send can depend on whether it is trusted: one frame for each of the two.
+    const frames = new Map<boolean, Uint8Array>();
+    for (const link of links) {
+      const { role } = this.#options;
+      const { trusted } = link;
+      const frame = frames.get(trusted) ?? encodeMessage(type, body, attachment, {}, { role, trusted });
+      frames.set(trusted, frame);
+      if (!(link instanceof PeerLink && link.sendShared(frame, type))) missed.push(link);
+    }
+    return missed;
+  }
+
+  #accept(connection: Connection): void {
+    if (this.#state !== 'started') {
+      connection.close();
+      return;
+    }
+    const { network, secret } = this.#options;
+    const { pass } = connection;
+    const pending: PendingHandshake = {
+      group: addressGroup(connection.remoteHost),
+      hasPass:
+        pass !== undefined && secret !== undefined && isValidPass(pass, { network, secret }, this.#modules.clock),
+      cancel: (reason) => handshake.cancel(reason),
+    };
+    this.#handshakes.add(pending);
+    const settled = (): void => this.#handshakes.delete(pending);
+    const { handshake } = this.#shakeHands({ connection, side: 'listener', reachedAt: undefined }, settled);
+    handshake.start();
+  }
+
+  async #openLink(to: string, signal: AbortSignal): Promise<Link> {
+    const { network, secret } = this.#options;
+    try {
+      const pass = secret === undefined ? undefined : createPass({ network, secret }, this.#modules);
+      const connection = await this.#modules.transport.dial(to, signal, pass);
+      const settled = (): void => void this.#dialed.delete(handshake);
+      const { handshake, link } = this.#shakeHands({ connection, side: 'dialer', reachedAt: to }, settled);
+      this.#dialed.add(handshake);
+      const abort = (): void => handshake.cancel('dialing was given up');
+      signal.addEventListener('abort', abort, { once: true });
+      handshake.start();
+      if (signal.aborted) abort();
+      return await link.finally(() => signal.removeEventListener('abort', abort));
+    } catch (error) {
+      if (this.#state === 'started') this.#metrics.dialFailed();
+      throw error;
+    }
+  }
+
+  /** The handshake of a new connection, to be started, and the link that comes of it. `settled` is called at its end. */
+  #shakeHands(opening: Opening, settled: () => void): { readonly handshake: Handshake; readonly link: Promise<Link> } {
+    const { connection, side, reachedAt } = opening;
+    const { clock, random, logger } = this.#modules;
+    const { dialTimeoutMs } = this.#limits;
+    const result = createDeferred<Link>();
+    // Nobody waits for the links that others dial.
+    result.promise.catch(() => undefined);
+    let admission: Admission | undefined;
+    this.#track(connection);
+    const handshake = new Handshake(
+      connection,
+      {
+        identity: this.#identity(),
+        side,
+        random,
+        admit: (peer) => {
+          const verdict = this.#register.admit(peer, side, connection.remoteHost);
+          if ('reason' in verdict) return verdict;
+          admission = verdict;
+          return null;
+        },
+      },
+      {
+        done: (peer) => {
+          timer.cancel();
+          settled();
+          if (admission) result.resolve(this.#bringUp(opening, peer, admission));
+        },
+        failed: (error, peer, isDuplicate) => {
+          timer.cancel();
+          settled();
+          if (admission) this.#register.release(admission);
+          const existing = isDuplicate && peer ? this.#register.byKey(peer.nodeKey) : undefined;
+          if (existing) {
+            this.#register.add(existing, reachedAt);
+            result.resolve(existing);
+            return;
+          }
+          logger.info({ remote: connection.remote }, `no link: ${error.message}`);
+          result.reject(error);
+        },
+      },
+    );
+    const timer = clock.after(dialTimeoutMs, () =>
+      handshake.cancel(`the handshake was not finished within ${dialTimeoutMs} ms`),
+    );
+    return { handshake, link: result.promise };
+  }
+
+  #bringUp({ connection, reachedAt }: Opening, peer: PeerIdentity, admission: Admission): Link {
+    const { clock, logger } = this.#modules;
+    const { stranger } = admission;
+    this.#register.byKey(peer.nodeKey)?.close('a newer link between the same nodes took its place');
+    const id = `${peer.role}-${this.#nextLinkId++}`;
+    const facts = { link: id, peer: peer.address, remote: connection.remote, role: peer.role, nodeKey: peer.nodeKey };
+    const link: PeerLink = new PeerLink(
+      {
+        id,
+        ownRole: this.#options.role,
+        peer,
+        connection,
+        handlers: this.#handlers,
+        limits: this.#limits,
+        strangers: stranger === undefined ? undefined : this.#strangers,
+        onUseful() {
+          if (stranger !== undefined) stranger.usefulAt = clock.monotonic();
+        },
+        onDown: (reason) => {
+          this.#register.remove(link);
+          this.#register.release(admission);
+          logger.info(facts, `link down: ${reason}`);
+          this.#downSignal.emit({ link, reason });
+          this.#dialer.linkDown(link);
+        },
+      },
+      { clock, logger, metrics: this.#metrics },
+    );
+    if (stranger !== undefined) stranger.close = (reason) => link.close(reason);
+    this.#register.add(link, reachedAt);
+    logger.info({ ...facts, trusted: peer.trusted }, 'link up');
+    this.#up.emit(link);
+    link.open();
+    return link;
+  }
+
+  #identity(): Identity {
+    const { network, role, nodeKey, secret } = this.#options;
+    return { network, role, address: this.#address, nodeKey, secret };
+  }
+
+  #track(connection: Connection): void {
+    const end = createDeferred<void>();
+    this.#closing.set(connection, end.promise);
+    connection.onClose(() => {
+      this.#closing.delete(connection);
+      end.resolve();
+    });
+  }
+
+  #show(): void {
+    const { metrics } = this.#modules;
+    const counts = countBy(this.links, (link) => link.role);
+    for (const role of NODE_ROLES) metrics.gauge('tessera_peers_links', role).set(counts.get(role) ?? 0);
+    metrics.gauge('tessera_peers_handshakes').set(this.#handshakes.size);
+    metrics.gauge('tessera_peers_queued_bytes').set(this.queuedBytes);
+  }
+}
+
+function checkOptions(options: PeerNetworkOptions): void {
+  const wrong = (message: string) => new TesseraError('invalid_config', message);
+  if (options.network.length < 1 || options.network.length > MAX_NETWORK_NAME_LENGTH) {
+    throw wrong(`network.name must have 1 to ${MAX_NETWORK_NAME_LENGTH} characters`);
+  }
+  if (options.secret !== undefined && options.secret.length < MIN_SECRET_LENGTH) {
+    throw wrong(`network.secret must have at least ${MIN_SECRET_LENGTH} characters: take 64 random hex digits`);
+  }
+  for (const key of Object.values(options.allowedKeys ?? {}).flat()) {
+    if (!isHex(key, PUBLIC_KEY_LENGTH)) throw wrong(`"${key}" is not a node key: a node key is 64 hex digits`);
+  }
+  for (const peer of options.peers) parseAddress(peer);
+  if (options.advertise !== undefined) parseAddress(options.advertise);
+}

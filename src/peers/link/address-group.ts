@@ -1,0 +1,31 @@
+/** Which addresses count as one: whoever has an IPv6 address has the 2^64 beside it. */
+
+import { isIPv6 } from 'node:net';
+
+const IPV4_IN_IPV6 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
+/** Parts of 16 bits in a /64. */
+const PREFIX_PARTS = 4;
+
+/** An IPv4 address as it is, the /64 of an IPv6 address. */
+export function addressGroup(host: string): string {
+  const mapped = IPV4_IN_IPV6.exec(host)?.[1];
+  if (mapped !== undefined) return mapped;
+  const [plain = ''] = host.split('%');
+  if (!isIPv6(plain)) return host;
+  const [head = '', tail] = plain.split('::');
+  const parts = head === '' ? [] : head.split(':');
+  // What `::` stands for is zeros; only those before the fourth part matter, and the parts behind it that reach so far.
+  if (tail !== undefined) {
+    const behind = tail === '' ? [] : tail.split(':');
+    while (parts.length < 8 - behind.length) parts.push('0');
+    parts.push(...behind);
+  }
+  const prefix = parts.slice(0, PREFIX_PARTS).map((part) => Number.parseInt(part, 16).toString(16));
+  return `${prefix.join(':')}::/64`;
+}
+
+/** True for an address of this machine. */
+export function isLoopbackAddress(host: string): boolean {
+  const plain = IPV4_IN_IPV6.exec(host)?.[1] ?? host;
+  return plain === '::1' || plain.startsWith('127.');
+}

@@ -1,0 +1,84 @@
+/**
+ * The accepted connections that are in their handshake. There is always room for one more: the oldest unfinished one goes,
+ * of the same address when that has its share, else of the address that has most. Connections that showed a valid pass
+ * have places of their own, which strangers cannot take.
+ */
+
+export interface PendingHandshake {
+  /** See `addressGroup`. */
+  readonly group: string;
+  readonly hasPass: boolean;
+  cancel(reason: string): void;
+}
+
+export interface HandshakePoolOptions {
+  readonly max: number;
+  readonly maxPerGroup: number;
+  /** Called when a handshake has to go. */
+  onEvicted(): void;
+}
+
+const REASON = 'newer connections took the place of this unfinished handshake: try again';
+
+export class HandshakePool {
+  readonly #options: HandshakePoolOptions;
+  /** Both in the order of their coming. */
+  readonly #strangers = new Set<PendingHandshake>();
+  readonly #withPass = new Set<PendingHandshake>();
+
+  constructor(options: HandshakePoolOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#strangers.size + this.#withPass.size;
+  }
+
+  add(handshake: PendingHandshake): void {
+    if (handshake.hasPass) {
+      if (this.#withPass.size >= this.#options.max) this.#evict([...this.#withPass][0]);
+      this.#withPass.add(handshake);
+      return;
+    }
+    this.#makeRoom(handshake.group);
+    this.#strangers.add(handshake);
+  }
+
+  delete(handshake: PendingHandshake): void {
+    this.#strangers.delete(handshake);
+    this.#withPass.delete(handshake);
+  }
+
+  cancelAll(reason: string): void {
+    for (const handshake of [...this.#strangers, ...this.#withPass]) handshake.cancel(reason);
+  }
+
+  #makeRoom(group: string): void {
+    const { max, maxPerGroup } = this.#options;
+    const counts = countBy(this.#strangers, (one) => one.group);
+    if ((counts.get(group) ?? 0) >= maxPerGroup) this.#evict(this.#oldestOf((one) => one.group === group));
+    else if (this.#strangers.size >= max) {
+      const most = Math.max(...counts.values());
+      this.#evict(this.#oldestOf((one) => counts.get(one.group) === most));
+    }
+  }
+
+  #oldestOf(fits: (handshake: PendingHandshake) => boolean): PendingHandshake | undefined {
+    for (const handshake of this.#strangers) if (fits(handshake)) return handshake;
+    return undefined;
+  }
+
+  #evict(handshake: PendingHandshake | undefined): void {
+    if (handshake === undefined) return;
+    this.delete(handshake);
+    this.#options.onEvicted();
+    handshake.cancel(REASON);
+  }
+}
+
+/** How many items there are of each key. */
+export function countBy<T>(items: Iterable<T>, keyOf: (item: T) => string): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const item of items) counts.set(keyOf(item), (counts.get(keyOf(item)) ?? 0) + 1);
+  return counts;
+}

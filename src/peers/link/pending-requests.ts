@@ -1,0 +1,91 @@
+/** The requests on one link that wait for their answer. */
+
+import type { Clock } from '../../lib/clock.js';
+import { createDeferred, type Deferred } from '../../lib/deferred.js';
+import { type ErrorCode, TesseraError } from '../../lib/errors.js';
+import type { MessageBody, MessageType } from '../messages.js';
+import type { Message } from '../network.js';
+
+/** Codes that a peer's answer may carry to the caller. Any other speaks of the peer itself: it only means that it cannot help. */
+const PEER_CODES: ReadonlySet<string> = new Set<ErrorCode>([
+  'invalid_request',
+  'malformed_transaction',
+  'transaction_rejected',
+  'double_spend',
+  'unknown_input',
+  'invalid_signature',
+  'mempool_full',
+  'mempool_unreachable',
+  'storage_unreachable',
+  'block_not_found',
+  'payment_refused',
+  'rate_limited',
+  'overloaded',
+]);
+
+export interface PendingRequestsOptions {
+  /** Of the peer, for messages. */
+  readonly address: string;
+  readonly max: number;
+}
+
+export class PendingRequests {
+  readonly #options: PendingRequestsOptions;
+  readonly #clock: Clock;
+  readonly #waiting = new Map<number, Deferred<Message>>();
+  #lastId = 0;
+
+  constructor(options: PendingRequestsOptions, clock: Clock) {
+    this.#options = options;
+    this.#clock = clock;
+  }
+
+  /** The number of a new request. Throws `overloaded` when too many wait already. */
+  nextId(): number {
+    const { address, max } = this.#options;
+    if (this.#waiting.size >= max) {
+      throw new TesseraError('overloaded', `${max} requests to ${address} wait for an answer already`);
+    }
+    this.#lastId += 1;
+    return this.#lastId;
+  }
+
+  /** The answer to a request just sent. Throws as `Link.request` does. */
+  async answerTo(id: number, type: MessageType, timeoutMs: number, signal: AbortSignal | undefined): Promise<Message> {
+    const { address } = this.#options;
+    const waiting = createDeferred<Message>();
+    this.#waiting.set(id, waiting);
+    const timer = this.#clock.after(timeoutMs, () =>
+      waiting.reject(new TesseraError('peer_unreachable', `${address} did not answer ${type} within ${timeoutMs} ms`)),
+    );
+    const abort = (): void => waiting.reject(new TesseraError('aborted', `the request ${type} was given up`));
+    signal?.addEventListener('abort', abort, { once: true });
+    try {
+      const message = await waiting.promise;
+      if (message.type === 'error') throw remoteError(message.body as MessageBody<'error'>, type, address);
+      return message;
+    } finally {
+      this.#waiting.delete(id);
+      timer.cancel();
+      signal?.removeEventListener('abort', abort);
+    }
+  }
+
+  /** An answer to a request that was given up is dropped: it came too late, which is no breach. */
+  settle(id: number, answer: Message): void {
+    this.#waiting.get(id)?.resolve(answer);
+  }
+
+  failAll(reason: string): void {
+    const { address } = this.#options;
+    const error = new TesseraError('peer_unreachable', `the link to ${address} closed before the answer: ${reason}`);
+    for (const waiting of this.#waiting.values()) waiting.reject(error);
+    this.#waiting.clear();
+  }
+}
+
+function remoteError({ code, detail }: MessageBody<'error'>, type: MessageType, address: string): TesseraError {
+  const details = { peer: address, peerCode: code };
+  if (PEER_CODES.has(code)) return new TesseraError(code as ErrorCode, detail, { details });
+  return new TesseraError('peer_unreachable', `${address} answered ${type} with ${code}: ${detail}`, { details });
+}
