@@ -7,18 +7,18 @@
 
 import { setMaxListeners } from 'node:events';
 import { decodeFullBlock } from '../chain/codec.js';
-import { createdOutPoints, outPointKey, spentOutPoints } from '../chain/transaction.js';
-import type { FullBlock, Transaction } from '../chain/types.js';
+import type { FullBlock } from '../chain/types.js';
 import type { Clock, Timer } from '../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
 import { createMutex } from '../lib/mutex.js';
-import { createSignal, type Signal } from '../lib/signal.js';
+import { createSignal } from '../lib/signal.js';
 import { MAX_LIST, type MessageBody } from '../peers/messages.js';
 import type { Link, PeerNetwork } from '../peers/network.js';
 import { decodeUtxos } from '../peers/payloads.js';
 import type { OwnTransaction } from '../wallet/payments/outgoing.js';
 import type { Wallet } from '../wallet/wallet.js';
+import { Evidence, type TransactionStatus } from './evidence.js';
 
 /** Milliseconds that an answer about the chain may take; a large wallet asks for much. */
 const REQUEST_TIMEOUT = 30_000;
@@ -53,130 +53,220 @@ export interface MinedBlock {
   readonly transactions: number;
 }
 
-export interface ChainFollower {
-  start(): void;
-  stop(): Promise<void>;
-  /** The link over which payments can be sent; undefined until the wallet is in step. */
-  readonly link: Link | undefined;
+export class ChainFollower {
+  readonly #mempools: readonly string[];
+  readonly #modules: ChainFollowerModules;
+  readonly #stopping = new AbortController();
+  /** Everything that changes the wallet by what the chain says, one after the other. */
+  readonly #steps = createMutex();
+  readonly #believed = new Set<Link>();
+  readonly #waitingBlocks: { readonly block: FullBlock; readonly hash: string }[] = [];
+  /** Own transactions that the mempool node says cannot be. */
+  readonly #contested = new Set<string>();
+  readonly #unsubscribe: (() => void)[] = [];
+  #current: Link | undefined;
+  #inStep = false;
+  /** Blocks came faster than a synchronization could take them in. */
+  #blocksDropped = false;
+  #retry: Timer | undefined;
   /** The wallet is in step over this link. */
-  readonly ready: Signal<Link>;
-  readonly blockMined: Signal<MinedBlock>;
+  readonly ready = createSignal<Link>((error) => this.#listenerFailed(error));
+  readonly blockMined = createSignal<MinedBlock>((error) => this.#listenerFailed(error));
+
+  /** Registers its message handler at once. */
+  constructor({ mempools }: ChainFollowerOptions, modules: ChainFollowerModules) {
+    this.#mempools = mempools;
+    this.#modules = modules;
+    // Every request under way listens to it.
+    setMaxListeners(0, this.#stopping.signal);
+    modules.network.handle('block.mined', async (link, { attachment, body }) => {
+      await this.#onBlock(link, attachment, body.hash);
+      return undefined;
+    });
+  }
+
+  start(): void {
+    const { network } = this.#modules;
+    this.#unsubscribe.push(network.linkUp.on((link) => void this.#believe(link)));
+    this.#unsubscribe.push(network.linkDown.on(({ link }) => this.#onLinkDown(link)));
+    for (const link of network.links) void this.#believe(link);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#retry?.cancel();
+    for (const remove of this.#unsubscribe.splice(0)) remove();
+    await this.#steps.run(() => undefined);
+  }
+
+  /** The link over which payments can be sent; undefined until the wallet is in step. */
+  get link(): Link | undefined {
+    return this.#inStep ? this.#current : undefined;
+  }
+
   /** Asks for the outpoints of addresses; throws `mempool_unreachable` when it cannot, and does not wait for the answer. */
-  requestRefresh(addresses: readonly string[]): void;
-}
-
-type Status = MessageBody<'statuses'>['statuses'][number];
-
-export function createChainFollower({ mempools }: ChainFollowerOptions, modules: ChainFollowerModules): ChainFollower {
-  const { wallet, network, clock, logger, onRefresh } = modules;
-  const listenerFailed = (error: unknown): void => logger.error({ error: errorMessage(error) }, 'a listener failed');
-  const ready = createSignal<Link>(listenerFailed);
-  const blockMined = createSignal<MinedBlock>(listenerFailed);
-  const stopping = new AbortController();
-  // Every request under way listens to it.
-  setMaxListeners(0, stopping.signal);
-  const steps = createMutex();
-  const believed = new Set<Link>();
-  const waitingBlocks: { readonly block: FullBlock; readonly hash: string }[] = [];
-  const off: (() => void)[] = [];
-  let current: Link | undefined;
-  let inStep = false;
-  let retry: Timer | undefined;
-
-  const request = <T extends 'utxos.get' | 'statuses.get'>(link: Link, type: T, body: MessageBody<T>) =>
-    link.request(type, body, { timeoutMs: REQUEST_TIMEOUT, signal: stopping.signal });
-
-  async function believe(link: Link): Promise<void> {
-    if (link.role !== 'mempool') return;
-    const options = { timeoutMs: IDENTIFY_TIMEOUT, signal: stopping.signal };
-    const isOurs = async (address: string): Promise<void> => {
-      if ((await network.dial(address, options)) !== link) throw new TesseraError('peer_unreachable', 'another link');
-    };
-    try {
-      await Promise.any(mempools.map(isOurs));
-    } catch {
-      logger.warn({ link: link.id, peer: link.address }, 'this mempool node is not configured: its blocks are ignored');
-      return;
-    }
-    if (stopping.signal.aborted || !network.links.has(link)) return;
-    believed.add(link);
-    if (current === undefined) follow(link);
+  requestRefresh(addresses: readonly string[]): void {
+    const link = this.#current;
+    if (link === undefined) throw new TesseraError('mempool_unreachable', 'no mempool node is linked');
+    this.#afterwards(link, 'a refresh failed', async () => {
+      await this.#refresh(link, addresses, new Evidence([]));
+    });
   }
 
-  function follow(link: Link | undefined): void {
-    current = link;
-    inStep = false;
-    retry?.cancel();
-    if (link) synchronize(link);
+  /** Finds out what became of an own transaction whose inputs the mempool node does not find. */
+  investigate(hash: string): void {
+    const link = this.#current;
+    this.#contested.add(hash);
+    if (link === undefined || this.#contested.size > 1) return;
+    this.#afterwards(link, 'a payment could not be looked up', async () => {
+      const hashes = [...this.#contested];
+      this.#contested.clear();
+      const entries = hashes.flatMap((one) => this.#modules.wallet.inFlightByHash(one) ?? []);
+      const addresses = new Set(hashes.flatMap((one) => this.#modules.wallet.addressesOf(one)));
+      await this.#review(link, entries, [...addresses]);
+    });
   }
 
-  function onLinkDown(link: Link): void {
-    believed.delete(link);
-    if (link === current) follow([...believed][0]);
-  }
-
-  function synchronize(link: Link): void {
-    inStep = false;
-    void steps.run(async () => {
-      if (link !== current || inStep || stopping.signal.aborted) return;
+  /** Runs a step that is no part of a synchronization; when it fails everything is synchronized. */
+  #afterwards(link: Link, failure: string, step: () => Promise<void>): void {
+    void this.#steps.run(async () => {
       try {
-        await catchUp(link);
-        logger.info({ link: link.id, block: wallet.blockNum }, 'the wallet is in step with the chain');
-        ready.emit(link);
+        await step();
       } catch (error) {
-        if (stopping.signal.aborted || link !== current) return;
-        logger.warn({ link: link.id, error: errorMessage(error) }, 'the wallet could not be refreshed; trying again');
-        retry = clock.after(RETRY_AFTER, () => synchronize(link));
+        if (this.#stopping.signal.aborted) return;
+        this.#modules.logger.warn({ error: errorMessage(error) }, `${failure}: refreshing everything`);
+        if (link === this.#current) this.#synchronize(link);
       }
     });
   }
 
-  async function catchUp(link: Link): Promise<void> {
-    // Statuses first: what is confirmed now is in every answer that comes later.
-    const flying = wallet.inFlight().map((entry) => ({ ...entry }));
-    const statuses = await fetchStatuses(link, flying);
-    const interesting = new Set(flying.flatMap(({ hash, transaction }) => outpointsOf(hash, transaction)));
-    const { blockNum, present } = await refreshAll(link, wallet.addresses(), interesting);
-    const returned = new Set<string>();
-    for (const entry of flying) {
-      for (const address of await judge(entry, statuses.get(entry.hash), present)) returned.add(address);
+  async #believe(link: Link): Promise<void> {
+    if (link.role !== 'mempool') return;
+    const { network, logger } = this.#modules;
+    const options = { timeoutMs: IDENTIFY_TIMEOUT, signal: this.#stopping.signal };
+    const isOurs = async (address: string): Promise<void> => {
+      if ((await network.dial(address, options)) !== link) throw new TesseraError('peer_unreachable', 'another link');
+    };
+    try {
+      await Promise.any(this.#mempools.map(isOurs));
+    } catch {
+      logger.warn({ link: link.id, peer: link.address }, 'this mempool node is not configured: its blocks are ignored');
+      return;
     }
-    // What a rejected payment had taken comes back only if the chain still has it.
-    if (returned.size > 0) await refreshAll(link, [...returned], new Set());
-    if (blockNum !== undefined) await wallet.advanceTo(blockNum);
-    for (let next = waitingBlocks.shift(); next; next = waitingBlocks.shift()) {
-      await wallet.applyBlock(next.block, next.hash);
-    }
-    // In the same turn as the look at the waiting blocks: none may wait for nothing.
-    inStep = true;
+    if (this.#stopping.signal.aborted || !network.links.has(link)) return;
+    this.#believed.add(link);
+    if (this.#current === undefined) this.#follow(link);
   }
 
-  async function fetchStatuses(link: Link, flying: readonly OwnTransaction[]): Promise<Map<string, Status>> {
-    const found = new Map<string, Status>();
-    for (const chunk of chunks(flying.map(({ hash }) => hash))) {
-      const answer = await request(link, 'statuses.get', { hashes: chunk });
+  #follow(link: Link | undefined): void {
+    this.#current = link;
+    this.#inStep = false;
+    this.#contested.clear();
+    this.#retry?.cancel();
+    if (link) this.#synchronize(link);
+  }
+
+  #onLinkDown(link: Link): void {
+    this.#believed.delete(link);
+    if (link === this.#current) this.#follow([...this.#believed][0]);
+  }
+
+  #synchronize(link: Link): void {
+    const { wallet, clock, logger } = this.#modules;
+    this.#inStep = false;
+    void this.#steps.run(async () => {
+      if (link !== this.#current || this.#inStep || this.#stopping.signal.aborted) return;
+      try {
+        await this.#catchUp(link);
+        logger.info({ link: link.id, block: wallet.blockNum }, 'the wallet is in step with the chain');
+        this.ready.emit(link);
+      } catch (error) {
+        if (this.#stopping.signal.aborted || link !== this.#current) return;
+        logger.warn({ link: link.id, error: errorMessage(error) }, 'the wallet could not be refreshed; trying again');
+        this.#retry = clock.after(RETRY_AFTER, () => this.#synchronize(link));
+      }
+    });
+  }
+
+  async #catchUp(link: Link): Promise<void> {
+    const { wallet } = this.#modules;
+    const blockNum = await this.#review(link, wallet.inFlight(), wallet.addresses());
+    if (blockNum !== undefined) await wallet.advanceTo(blockNum);
+    for (let next = this.#waitingBlocks.shift(); next; next = this.#waitingBlocks.shift()) {
+      await wallet.applyBlock(next.block, next.hash);
+    }
+    if (this.#blocksDropped) await this.#settleDropped(link);
+    // In the same turn as the look at the waiting blocks: none may wait for nothing.
+    this.#inStep = true;
+  }
+
+  /** A block that was dropped may have held own transactions, and only a status tells of them now. */
+  async #settleDropped(link: Link): Promise<void> {
+    const { wallet } = this.#modules;
+    this.#blocksDropped = false;
+    const statuses = await this.#fetchStatuses(link, wallet.inFlight());
+    for (const { hash, status } of statuses.values()) if (status === 'Confirmed') await wallet.markConfirmed(hash);
+  }
+
+  /** Refreshes the addresses and settles own transactions by what is found. Gives the block of the refresh. */
+  async #review(
+    link: Link,
+    inFlight: readonly OwnTransaction[],
+    addresses: readonly string[],
+  ): Promise<number | undefined> {
+    const entries = inFlight.map((entry) => ({ ...entry }));
+    // Statuses first: what is confirmed now is in every answer that comes later.
+    const statuses = await this.#fetchStatuses(link, entries);
+    const evidence = new Evidence(entries);
+    const blockNum = await this.#refresh(link, addresses, evidence);
+    for (const entry of entries) await this.#settle(entry, evidence, statuses.get(entry.hash));
+    return blockNum;
+  }
+
+  async #settle(entry: OwnTransaction, evidence: Evidence, status: TransactionStatus | undefined): Promise<void> {
+    const { wallet } = this.#modules;
+    const { hash, state } = entry;
+    // An answer that came meanwhile knows better.
+    if (wallet.inFlightByHash(hash)?.state !== state) return;
+    switch (evidence.findingFor(entry, status)) {
+      case 'admitted':
+        return wallet.markSent(hash);
+      case 'confirmed':
+        return wallet.markConfirmed(hash);
+      case 'copied':
+        return wallet.markConfirmed(hash, { asCopy: true });
+      case 'missing':
+        return wallet.requeue(hash);
+      case 'open':
+    }
+  }
+
+  async #request<T extends 'utxos.get' | 'statuses.get'>(link: Link, type: T, body: MessageBody<T>) {
+    return link.request(type, body, { timeoutMs: REQUEST_TIMEOUT, signal: this.#stopping.signal });
+  }
+
+  async #fetchStatuses(link: Link, entries: readonly OwnTransaction[]): Promise<Map<string, TransactionStatus>> {
+    const found = new Map<string, TransactionStatus>();
+    for (const chunk of chunks(entries.map(({ hash }) => hash))) {
+      const answer = await this.#request(link, 'statuses.get', { hashes: chunk });
       if (answer.type !== 'statuses') throw unexpected(link, answer.type);
       for (const status of (answer.body as MessageBody<'statuses'>).statuses) found.set(status.hash, status);
     }
     return found;
   }
 
-  /** `blockNum`: the oldest block that an answer is of. `present`: which of the interesting outpoints are unspent. */
-  async function refreshAll(
-    link: Link,
-    addresses: readonly string[],
-    interesting: ReadonlySet<string>,
-  ): Promise<{ readonly blockNum: number | undefined; readonly present: ReadonlySet<string> }> {
-    const present = new Set<string>();
+  /** Gives the oldest block that an answer is of. */
+  async #refresh(link: Link, addresses: readonly string[], evidence: Evidence): Promise<number | undefined> {
+    const { onRefresh } = this.#modules;
     let blockNum: number | undefined;
     // An empty wallet asks too: it learns the block number.
     const open = addresses.length === 0 ? [[]] : chunks(addresses);
     let done = 0;
     onRefresh?.(done, addresses.length);
     for (let chunk = open.pop(); chunk; chunk = open.pop()) {
-      const answer = await refreshChunk(link, chunk).catch((error: unknown) => {
+      const answer = await this.#refreshChunk(link, chunk, evidence).catch((error: unknown) => {
         // Too many outputs for one answer: ask for fewer addresses at once.
-        if (chunk.length < 2 || !isTesseraError(error, 'invalid_request')) throw error;
+        if ((chunk?.length ?? 0) < 2 || !isTesseraError(error, 'invalid_request')) throw error;
         return undefined;
       });
       if (answer === undefined) {
@@ -184,108 +274,49 @@ export function createChainFollower({ mempools }: ChainFollowerOptions, modules:
         open.push(chunk.slice(0, half), chunk.slice(half));
         continue;
       }
-      blockNum = Math.min(answer.blockNum, blockNum ?? answer.blockNum);
-      for (const key of answer.keys) if (interesting.has(key)) present.add(key);
+      blockNum = Math.min(answer, blockNum ?? answer);
       done += chunk.length;
       onRefresh?.(done, addresses.length);
     }
-    return { blockNum, present };
+    return blockNum;
   }
 
-  async function refreshChunk(link: Link, addresses: readonly string[]): Promise<{ blockNum: number; keys: string[] }> {
+  async #refreshChunk(link: Link, addresses: readonly string[], evidence: Evidence): Promise<number> {
+    const { wallet } = this.#modules;
     for (let i = 0; i < MAX_STALE_ANSWERS; i++) {
-      const answer = await request(link, 'utxos.get', { addresses: [...addresses] });
+      const answer = await this.#request(link, 'utxos.get', { addresses: [...addresses] });
       if (answer.type !== 'utxos') throw unexpected(link, answer.type);
       const blockNum = (answer.body as MessageBody<'utxos'>).block_num;
       const utxos = decodeUtxos(answer.attachment);
-      if (await wallet.replaceAddresses(addresses, utxos, blockNum)) {
-        return { blockNum, keys: utxos.map(([outPoint]) => outPointKey(outPoint)) };
-      }
+      if (!(await wallet.replaceAddresses(addresses, utxos, blockNum))) continue;
+      evidence.note(utxos);
+      return blockNum;
     }
     throw new TesseraError('mempool_unreachable', `the mempool node is behind block ${wallet.blockNum} of this wallet`);
   }
 
-  /**
-   * What became of an own transaction, by its status or, where that is forgotten, by what is left of it on the chain.
-   * Resolves with the addresses of the inputs of a rejected one.
-   */
-  async function judge(
-    before: OwnTransaction,
-    status: Status | undefined,
-    present: ReadonlySet<string>,
-  ): Promise<readonly string[]> {
-    const { hash, transaction, state } = before;
-    // An answer that came meanwhile knows better.
-    if (wallet.inFlightByHash(hash)?.state !== state) return [];
-    if (status?.status === 'Rejected') return wallet.markRejected(hash, status.info);
-    const outputIsThere = createdOutPoints(transaction, hash).some(({ outPoint }) =>
-      present.has(outPointKey(outPoint)),
-    );
-    const inputsAreThere = spentOutPoints(transaction).every((outPoint) => present.has(outPointKey(outPoint)));
-    if (status?.status === 'Pending') await wallet.markSent(hash);
-    // Once admitted, nothing else can spend its inputs: that they are gone means that it is in the chain.
-    else if (status || outputIsThere || (state === 'sent' && !inputsAreThere)) await wallet.markConfirmed(hash);
-    else if (state === 'sent') await wallet.requeue(hash);
-    return [];
-  }
-
-  async function onBlock(link: Link, attachment: Uint8Array, hash: string): Promise<void> {
-    if (!believed.has(link) || link !== current) return;
+  async #onBlock(link: Link, attachment: Uint8Array, hash: string): Promise<void> {
+    if (!this.#believed.has(link) || link !== this.#current) return;
     const block = decodeFullBlock(attachment);
     const { header, transactions } = block.block;
-    blockMined.emit({ blockNum: Number(header.bNum), hash, transactions: transactions.length });
-    if (!inStep) {
-      waitingBlocks.push({ block, hash });
-      if (waitingBlocks.length > MAX_WAITING_BLOCKS) waitingBlocks.shift();
+    this.blockMined.emit({ blockNum: Number(header.bNum), hash, transactions: transactions.length });
+    if (!this.#inStep) {
+      this.#waitingBlocks.push({ block, hash });
+      if (this.#waitingBlocks.length <= MAX_WAITING_BLOCKS) return;
+      this.#waitingBlocks.shift();
+      this.#blocksDropped = true;
       return;
     }
-    const outcome = await steps.run(() => wallet.applyBlock(block, hash));
-    if (outcome !== 'gap' || link !== current) return;
-    logger.info({ block: Number(block.block.header.bNum), known: wallet.blockNum }, 'blocks are missing: refreshing');
-    synchronize(link);
+    const { wallet, logger } = this.#modules;
+    const outcome = await this.#steps.run(() => wallet.applyBlock(block, hash));
+    if (outcome !== 'gap' || link !== this.#current) return;
+    logger.info({ block: Number(header.bNum), known: wallet.blockNum }, 'blocks are missing: refreshing');
+    this.#synchronize(link);
   }
 
-  network.handle('block.mined', async (link, { attachment, body }) => {
-    await onBlock(link, attachment, body.hash);
-    return undefined;
-  });
-
-  return {
-    start() {
-      off.push(network.linkUp.on((link) => void believe(link)));
-      off.push(network.linkDown.on(({ link }) => onLinkDown(link)));
-      for (const link of network.links) void believe(link);
-    },
-    async stop() {
-      stopping.abort();
-      retry?.cancel();
-      for (const remove of off.splice(0)) remove();
-      await steps.run(() => undefined);
-    },
-    get link() {
-      return inStep ? current : undefined;
-    },
-    ready,
-    blockMined,
-    requestRefresh(addresses) {
-      const link = current;
-      if (link === undefined) throw new TesseraError('mempool_unreachable', 'no mempool node is linked');
-      void steps.run(async () => {
-        try {
-          await refreshAll(link, addresses, new Set());
-        } catch (error) {
-          if (stopping.signal.aborted) return;
-          logger.warn({ error: errorMessage(error) }, 'a refresh failed: refreshing everything');
-          if (link === current) synchronize(link);
-        }
-      });
-    },
-  };
-}
-
-function outpointsOf(hash: string, transaction: Transaction): string[] {
-  const created = createdOutPoints(transaction, hash).map(({ outPoint }) => outPoint);
-  return [...spentOutPoints(transaction), ...created].map(outPointKey);
+  #listenerFailed(error: unknown): void {
+    this.#modules.logger.error({ error: errorMessage(error) }, 'a listener failed');
+  }
 }
 
 function chunks(list: readonly string[]): string[][] {

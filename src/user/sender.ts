@@ -1,6 +1,9 @@
 /**
- * Sends the wallet's queued transactions to the mempool node until it has answered each of them: admitted, or refused for
- * good. Anything else (no link, no room, no answer) is no answer, and the same bytes are sent again later.
+ * Sends the wallet's queued transactions to the mempool node until it has admitted or refused each of them. A refusal is
+ * final only where it is about the transaction itself. What depends on the state of the chain (`unknown_input`,
+ * `double_spend`) may be true for a moment only, while a block is being stored: such a payment stays queued, its inputs stay
+ * taken, and the follower finds out what became of it. Every payment waits for its own next attempt, so one that fails does
+ * not hold up the others.
  */
 
 import { setMaxListeners } from 'node:events';
@@ -17,27 +20,19 @@ import type { Wallet } from '../wallet/wallet.js';
 const PARALLEL = 32;
 /** Milliseconds that the mempool node has to answer. */
 const ANSWER_TIMEOUT = 15_000;
-/** Milliseconds before the first and the longest retry. */
+/** Milliseconds before the first and the longest retry of a payment. */
 const FIRST_RETRY = 250;
 const MAX_RETRY = 30_000;
 
-/** Answers that no later attempt can change. All others are about the mempool node, not about the transaction. */
-const REFUSALS: ReadonlySet<string> = new Set([
+/** What is wrong with the transaction itself: no later attempt can change it. */
+const FINAL_REFUSALS: ReadonlySet<string> = new Set([
   'transaction_rejected',
-  'double_spend',
-  'unknown_input',
   'invalid_signature',
   'malformed_transaction',
   'payload_too_large',
 ]);
-
-export interface Sender {
-  start(): void;
-  /** Resolves when nothing is on its way any more. */
-  stop(): Promise<void>;
-  /** Sends what is queued, at once. */
-  wake(): void;
-}
+/** What the mempool node says of the inputs. Only a block proves that it is so. */
+const CONTESTED: ReadonlySet<string> = new Set(['double_spend', 'unknown_input']);
 
 export interface SenderModules {
   readonly wallet: Wallet;
@@ -48,62 +43,101 @@ export interface SenderModules {
   readonly admitted: (transaction: OwnTransaction) => void;
   /** Inputs of these addresses came back after a refusal: the chain knows whether they are really there. */
   readonly returned: (addresses: readonly string[]) => void;
+  /** The mempool node says that the inputs of this transaction are not there: the chain knows what became of it. */
+  readonly contested: (hash: string) => void;
 }
 
-type Verdict = { readonly kind: 'admitted' } | { readonly kind: 'refused' | 'again'; readonly reason: string };
+interface Verdict {
+  readonly kind: 'admitted' | 'refused' | 'contested' | 'again';
+  readonly reason: string;
+}
 
-export function createSender(modules: SenderModules): Sender {
-  const { wallet, clock, logger } = modules;
-  const stopping = new AbortController();
-  // Every request under way listens to it.
-  setMaxListeners(0, stopping.signal);
-  const running = new Set<Promise<void>>();
-  let failures = 0;
-  let pause: Timer | undefined;
-  let off: (() => void) | undefined;
+interface Retry {
+  failures: number;
+  timer: Timer | undefined;
+}
 
-  function pump(): void {
-    while (!stopping.signal.aborted && pause === undefined && running.size < PARALLEL) {
-      const link = modules.link();
-      const entry = link && wallet.takeQueued();
+export class Sender {
+  readonly #modules: SenderModules;
+  readonly #stopping = new AbortController();
+  readonly #running = new Set<Promise<void>>();
+  /** By hash: payments whose last attempt failed. */
+  readonly #retries = new Map<string, Retry>();
+  #unsubscribe: (() => void) | undefined;
+
+  constructor(modules: SenderModules) {
+    this.#modules = modules;
+    // Every request under way listens to it.
+    setMaxListeners(0, this.#stopping.signal);
+  }
+
+  start(): void {
+    const { wallet } = this.#modules;
+    const offQueued = wallet.queued.on(() => this.#pump());
+    const offSettled = wallet.settled.on(({ hash }) => this.#forget(hash));
+    this.#unsubscribe = () => {
+      offQueued();
+      offSettled();
+    };
+    this.#pump();
+  }
+
+  /** Resolves when nothing is on its way any more. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#unsubscribe?.();
+    for (const { timer } of this.#retries.values()) timer?.cancel();
+    this.#retries.clear();
+    await Promise.all(this.#running);
+  }
+
+  /** Sends everything that is queued, at once: there is a new link. */
+  wake(): void {
+    for (const [hash, { timer }] of this.#retries) {
+      timer?.cancel();
+      this.#modules.wallet.putBack(hash);
+    }
+    this.#retries.clear();
+    this.#pump();
+  }
+
+  #pump(): void {
+    while (!this.#stopping.signal.aborted && this.#running.size < PARALLEL) {
+      const link = this.#modules.link();
+      const entry = link && this.#modules.wallet.takeQueued();
       if (link === undefined || entry === undefined) return;
-      const sending = send(link, entry).finally(() => {
-        running.delete(sending);
-        pump();
+      const sending = this.#send(link, entry).finally(() => {
+        this.#running.delete(sending);
+        this.#pump();
       });
-      running.add(sending);
+      this.#running.add(sending);
     }
   }
 
-  async function send(link: Link, entry: OwnTransaction): Promise<void> {
-    const verdict = await submit(link, entry);
+  async #send(link: Link, entry: OwnTransaction): Promise<void> {
+    const { logger, contested } = this.#modules;
+    const verdict = await this.#submit(link, entry);
     try {
-      if (verdict.kind === 'again') {
-        tryAgain(entry, verdict.reason);
-        return;
-      }
-      failures = 0;
-      if (verdict.kind === 'admitted') {
-        await wallet.markSent(entry.hash);
-        modules.admitted(entry);
-      } else {
-        logger.warn({ hash: entry.hash, reason: verdict.reason }, 'the mempool has refused an own transaction');
-        modules.returned(await wallet.markRejected(entry.hash, verdict.reason));
+      if (verdict.kind === 'admitted') await this.#noteAdmitted(entry);
+      else if (verdict.kind === 'refused') await this.#noteRefused(entry, verdict.reason);
+      else {
+        this.#tryLater(entry, verdict.reason);
+        if (verdict.kind === 'contested') contested(entry.hash);
       }
     } catch (error) {
       logger.error({ hash: entry.hash, error: errorMessage(error) }, 'the answer to a payment could not be kept');
-      tryAgain(entry, errorMessage(error));
+      this.#tryLater(entry, errorMessage(error));
     }
   }
 
-  async function submit(link: Link, { transaction }: OwnTransaction): Promise<Verdict> {
+  async #submit(link: Link, { transaction }: OwnTransaction): Promise<Verdict> {
     try {
       const attachment = encodeTransactions([transaction]);
-      const options = { attachment, timeoutMs: ANSWER_TIMEOUT, signal: stopping.signal };
+      const options = { attachment, timeoutMs: ANSWER_TIMEOUT, signal: this.#stopping.signal };
       const answer = await link.request('transactions.submit', {}, options);
       if (answer.type !== 'transactions.result') return { kind: 'again', reason: `unexpected answer ${answer.type}` };
       const { accepted, code, detail } = answer.body as MessageBody<'transactions.result'>;
-      return accepted ? { kind: 'admitted' } : verdictOf(code, detail);
+      return accepted ? { kind: 'admitted', reason: '' } : verdictOf(code, detail);
     } catch (error) {
       return isTesseraError(error)
         ? verdictOf(error.code, error.message)
@@ -111,37 +145,42 @@ export function createSender(modules: SenderModules): Sender {
     }
   }
 
-  function tryAgain(entry: OwnTransaction, reason: string): void {
-    wallet.putBack(entry.hash);
-    if (stopping.signal.aborted || pause !== undefined) return;
-    const delay = Math.min(FIRST_RETRY * 2 ** failures, MAX_RETRY);
-    failures += 1;
-    logger.info({ hash: entry.hash, reason, delay }, 'a payment waits for the mempool node');
-    pause = clock.after(delay, () => {
-      pause = undefined;
-      pump();
-    });
+  async #noteAdmitted(entry: OwnTransaction): Promise<void> {
+    this.#forget(entry.hash);
+    await this.#modules.wallet.markSent(entry.hash);
+    this.#modules.admitted(entry);
   }
 
-  return {
-    start() {
-      off = wallet.queued.on(pump);
-      pump();
-    },
-    async stop() {
-      stopping.abort();
-      pause?.cancel();
-      off?.();
-      await Promise.all(running);
-    },
-    wake() {
-      pause?.cancel();
-      pause = undefined;
-      pump();
-    },
-  };
+  async #noteRefused(entry: OwnTransaction, reason: string): Promise<void> {
+    const { wallet, logger, returned } = this.#modules;
+    logger.warn({ hash: entry.hash, reason }, 'the mempool node has refused an own transaction');
+    returned(await wallet.markRejected(entry.hash, reason));
+  }
+
+  #tryLater({ hash }: OwnTransaction, reason: string): void {
+    const { wallet, clock, logger } = this.#modules;
+    if (this.#stopping.signal.aborted || wallet.inFlightByHash(hash) === undefined) return;
+    const retry = this.#retries.get(hash) ?? { failures: 0, timer: undefined };
+    const delay = Math.min(FIRST_RETRY * 2 ** retry.failures, MAX_RETRY);
+    logger.info({ hash, reason, delay }, 'a payment is sent again later');
+    retry.failures += 1;
+    retry.timer?.cancel();
+    retry.timer = clock.after(delay, () => {
+      retry.timer = undefined;
+      wallet.putBack(hash);
+      this.#pump();
+    });
+    this.#retries.set(hash, retry);
+  }
+
+  #forget(hash: string): void {
+    this.#retries.get(hash)?.timer?.cancel();
+    this.#retries.delete(hash);
+  }
 }
 
 function verdictOf(code: string, detail: string): Verdict {
-  return { kind: REFUSALS.has(code) ? 'refused' : 'again', reason: detail === '' ? code : `${code}: ${detail}` };
+  const reason = detail === '' ? code : `${code}: ${detail}`;
+  if (FINAL_REFUSALS.has(code)) return { kind: 'refused', reason };
+  return { kind: CONTESTED.has(code) ? 'contested' : 'again', reason };
 }

@@ -9,9 +9,9 @@ import type { Signal } from '../lib/signal.js';
 import { requireSocketAddress } from '../lib/socket-address.js';
 import type { PeerNetwork } from '../peers/network.js';
 import type { Wallet } from '../wallet/wallet.js';
-import { createChainFollower, type MinedBlock } from './chain-follower.js';
+import { ChainFollower, type MinedBlock } from './chain-follower.js';
 import { type AnnouncedPayment, createPeerPayments } from './peer-payments.js';
-import { createSender } from './sender.js';
+import { Sender } from './sender.js';
 import type { UserService } from './service.js';
 
 /** Donations of a day to all peers together, unless the options say otherwise. */
@@ -50,18 +50,19 @@ export interface RunningUserService extends UserService {
 /** Registers its message handlers at once: create it before the network starts. */
 export function createUserService(options: UserServiceOptions, modules: UserServiceModules): RunningUserService {
   const { wallet } = modules;
-  const follower = createChainFollower({ mempools: options.mempools }, modules);
+  const follower = new ChainFollower({ mempools: options.mempools }, modules);
   const peers = createPeerPayments(
     { ...options, donationsPerDay: options.donationsPerDay ?? DEFAULT_DONATIONS_PER_DAY },
     modules,
   );
-  const sender = createSender({
+  const sender = new Sender({
     ...modules,
     link: () => follower.link,
     admitted: (transaction) => peers.tell(transaction),
     returned(addresses) {
       if (addresses.length > 0 && follower.link !== undefined) follower.requestRefresh(addresses);
     },
+    contested: (hash) => follower.investigate(hash),
   });
   let offReady: (() => void) | undefined;
 

@@ -32,6 +32,8 @@ export interface Wallet extends WalletService {
   inFlight(): readonly OwnTransaction[];
   /** One of them. */
   inFlightByHash(hash: string): OwnTransaction | undefined;
+  /** Own addresses that one of them spends from and pays to. */
+  addressesOf(hash: string): readonly string[];
   /** Own transactions with their states, oldest first. */
   history(): Promise<readonly OwnTransaction[]>;
   takeQueued(): OwnTransaction | undefined;
@@ -42,8 +44,8 @@ export interface Wallet extends WalletService {
   requeue(hash: string): Promise<void>;
   /** The mempool has refused it for good: inputs come back (V13). Resolves with the addresses of the inputs. */
   markRejected(hash: string, reason: string): Promise<readonly string[]>;
-  /** It is in a block that this wallet has not seen. Refresh first. */
-  markConfirmed(hash: string): Promise<void>;
+  /** It is in a block that this wallet has not seen, perhaps as a copy under another hash. Refresh first. */
+  markConfirmed(hash: string, options?: { readonly asCopy?: boolean }): Promise<void>;
 
   /** Throws `protocol_violation` for a block that is not what it says. */
   applyBlock(block: FullBlock, hash: string): Promise<BlockOutcome>;

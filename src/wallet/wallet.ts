@@ -18,7 +18,7 @@ import { createMutex } from '../lib/mutex.js';
 import type { Random } from '../lib/random.js';
 import { createSignal } from '../lib/signal.js';
 import { checkBlock } from './block-check.js';
-import { type FundTotals, groupByAddress, openFundBook } from './coins/fund-book.js';
+import { type FundTotals, groupByAddress, openFundBook, type SpentElsewhere } from './coins/fund-book.js';
 import { createGuessLimiter } from './keys/guess-limiter.js';
 import { openKeyRing } from './keys/key-ring.js';
 import { openKeystore } from './keys/keystore.js';
@@ -27,6 +27,7 @@ import { openMeta } from './meta.js';
 import type { Refresher, Wallet } from './node-wallet.js';
 import { openDonationLedger } from './payments/donation-ledger.js';
 import { type OwnTransaction, openOutgoing } from './payments/outgoing.js';
+import { isSamePayment } from './payments/payment-builder.js';
 import { createPayments } from './payments/payments.js';
 import type { KeyPairRecord } from './service.js';
 import { createStagedWrites } from './staged-writes.js';
@@ -120,6 +121,19 @@ export async function createWallet(options: WalletOptions, modules: WalletModule
   function settle(hash: string, state: 'confirmed' | 'rejected', reason = ''): readonly OwnTransaction[] {
     const entry = outgoing.mark(hash, state, reason);
     return entry ? [entry] : [];
+  }
+
+  /**
+   * A block has spent an input of an own transaction by another one. Its signatures cover inputs and outputs only, so one
+   * with the same outputs is the same payment under another hash: it is confirmed. Anything else proves that the own
+   * transaction can never be in the chain; inputs that are left come back.
+   */
+  function settleDisplaced({ hash, byHash, by }: SpentElsewhere): readonly OwnTransaction[] {
+    const entry = outgoing.get(hash);
+    if (entry === undefined) return [];
+    book.release(hash, entry.transaction);
+    if (isSamePayment(entry.transaction, by)) return settle(hash, 'confirmed');
+    return settle(hash, 'rejected', `an input was spent by another transaction: ${byHash}`);
   }
 
   /** Joins small coins in the background, one merge after the other. */
@@ -242,6 +256,10 @@ export async function createWallet(options: WalletOptions, modules: WalletModule
 
     inFlight: () => [...outgoing.inFlight()],
     inFlightByHash: (hash) => outgoing.get(hash),
+    addressesOf(hash) {
+      const entry = outgoing.get(hash);
+      return entry === undefined ? [] : book.addressesOf(hash, entry.transaction);
+    },
     history: () => outgoing.history(),
     takeQueued: () => outgoing.takeQueued(),
     putBack: (hash) => outgoing.putBack(hash),
@@ -261,9 +279,10 @@ export async function createWallet(options: WalletOptions, modules: WalletModule
       await commit(settle(hash, 'rejected', reason));
       return addresses;
     },
-    async markConfirmed(hash) {
+    async markConfirmed(hash, { asCopy = false } = {}) {
       const entry = outgoing.get(hash);
       if (entry === undefined) return;
+      if (asCopy) book.dropExpected(hash, entry.transaction);
       book.settle(hash, entry.transaction);
       await commit(settle(hash, 'confirmed'));
     },
@@ -271,19 +290,24 @@ export async function createWallet(options: WalletOptions, modules: WalletModule
     async applyBlock(block, hash) {
       checkOpen();
       checkBlock(block, hash, concerns);
+      const displaced = book.spentElsewhere(block);
       const outcome = book.applyBlock(block);
+      if (outcome === 'gap') return outcome;
       if (outcome === 'known') {
         // A refresh was ahead of the blocks and has brought the funds; the own transactions settle here.
         const late = block.block.transactions.flatMap((name) => outgoing.get(name) ?? []);
         for (const { hash: name, transaction } of late) book.settle(name, transaction);
-        if (late.length > 0) await commit(late.flatMap((entry) => settle(entry.hash, 'confirmed')));
+        for (const { by } of displaced) book.takeSpent(by);
+        const done = late.flatMap((entry) => settle(entry.hash, 'confirmed'));
+        if (late.length + displaced.length > 0) await commit([...done, ...displaced.flatMap(settleDisplaced)]);
+        return outcome;
       }
-      if (outcome !== 'applied') return outcome;
       const rewarded = block.miningTransaction.outputs.some(
         (output) => output.scriptPublicKey === meta.current.rewardAddress,
       );
       if (meta.current.rewardAddress !== null && rewarded) meta.update({ rewardAddress: null });
-      await commit(block.block.transactions.flatMap((name) => settle(name, 'confirmed')));
+      const confirmed = block.block.transactions.flatMap((name) => settle(name, 'confirmed'));
+      await commit([...confirmed, ...displaced.flatMap(settleDisplaced)]);
       mergeLater();
       return outcome;
     },

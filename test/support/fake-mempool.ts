@@ -23,12 +23,16 @@ export interface FakeMempool {
   readonly submissions: string[];
   /** Last block; -1 before the first. */
   readonly blockNum: number;
-  /** Answers every submission with this code while set. */
-  refuseWith: ErrorCode | undefined;
+  /** Answers submissions with this code while set: every one, or those that the function has a code for. */
+  refuseWith: ErrorCode | ((hash: string) => ErrorCode | undefined) | undefined;
   /** Admits, but lets the answer get lost. */
   silent: boolean;
   /** Outputs of one answer. */
   maxUtxos: number;
+  /** Puts a transaction into the pool that somebody else has sent. */
+  admit(transaction: Transaction): void;
+  /** Loses its pool and its statuses. */
+  forget(): void;
   /** Puts outputs into the set by hand. */
   grant(outputs: readonly TxOut[]): void;
   /** Closes a block of everything admitted, and tells every wallet that is linked unless `tell` is false. */
@@ -47,7 +51,8 @@ export function createFakeMempool(network: PeerNetwork): FakeMempool {
   function admit(transaction: Transaction): { code: string; detail: string } | undefined {
     const hash = transactionHash(transaction);
     submissions.push(hash);
-    if (fake.refuseWith !== undefined) return { code: fake.refuseWith, detail: 'as the test wants' };
+    const refusal = typeof fake.refuseWith === 'function' ? fake.refuseWith(hash) : fake.refuseWith;
+    if (refusal !== undefined) return { code: refusal, detail: 'as the test wants' };
     if (statuses.has(hash)) return undefined;
     const lookup = (outPoint: OutPoint) => utxos.get(outPointKey(outPoint))?.[1];
     const verdict = isCreate(transaction)
@@ -93,6 +98,13 @@ export function createFakeMempool(network: PeerNetwork): FakeMempool {
     refuseWith: undefined,
     silent: false,
     maxUtxos: 100_000,
+    admit(transaction) {
+      pool.set(transactionHash(transaction), transaction);
+    },
+    forget() {
+      pool.clear();
+      statuses.clear();
+    },
     grant(outputs) {
       grants += 1;
       outputs.forEach((txOut, n) => {

@@ -32,6 +32,9 @@ export interface NodeProcess {
   kill(): Promise<void>;
   /** SIGTERM; resolves with the exit code. */
   stop(): Promise<number | null>;
+  /** Holds the process as a machine that sleeps does, until `resume`. */
+  suspend(): void;
+  resume(): void;
   /** Starts it again on the same data and ports; resolves when it is ready. */
   start(): Promise<void>;
 }
@@ -140,6 +143,8 @@ function createNodeProcess(
       await end('SIGKILL');
     },
     stop: () => end('SIGTERM'),
+    suspend: () => void child?.kill('SIGSTOP'),
+    resume: () => void child?.kill('SIGCONT'),
     start,
   };
 }

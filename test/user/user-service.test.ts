@@ -94,12 +94,71 @@ describe('payments by address', () => {
     expect(node.wallet.totals()).toMatchObject({ running: 100n, available: 100n });
   });
 
-  it('does not count on inputs that another has spent, after a refusal', async () => {
+  it.each(['unknown_input', 'double_spend'] as const)(
+    'keeps a payment and its inputs while the mempool node answers %s for a moment (issue 15 item 1)',
+    async (code) => {
+      const node = await richUser([100n]);
+      net.mempool.refuseWith = code;
+      const { txHash } = await node.user.payAddress(order(30n));
+      await until(() => net.mempool.submissions.length >= 2);
+      expect(await stateOf(node, txHash)).toBe('queued');
+      // Nothing was taken back, so nothing can be built on it and be lost.
+      await expect(node.user.payAddress(order(30n))).rejects.toMatchObject({ code: 'insufficient_funds' });
+      net.mempool.refuseWith = undefined;
+      await until(async () => (await stateOf(node, txHash)) === 'sent');
+      net.mempool.mine();
+      await until(async () => (await stateOf(node, txHash)) === 'confirmed');
+      expect(node.wallet.totals()).toMatchObject({ running: 70n, available: 70n });
+    },
+  );
+
+  it('rejects a payment when a block shows that another has spent its input, and takes back the others', async () => {
+    const node = await richUser([100n, 50n]);
+    net.mempool.refuseWith = 'double_spend';
+    const { txHash } = await node.user.payAddress(order(150n));
+    const [taken] = [...net.mempool.utxos.values()].filter(([, { value }]) => value.amount === 100n);
+    if (taken === undefined) throw new Error('no coin');
+    const theft = { ...paymentFromOutside([tokens(NOBODY, 100n)]), inputs: [{ previousOut: taken[0], script: [] }] };
+    net.mempool.admit(theft);
+    await until(() => net.mempool.submissions.length >= 1);
+    expect(await stateOf(node, txHash)).toBe('queued');
+    net.mempool.mine();
+    await until(async () => (await stateOf(node, txHash)) === 'rejected');
+    expect((await node.wallet.history())[0]?.reason).toContain(transactionHash(theft));
+    expect(node.wallet.totals()).toMatchObject({ running: 50n, available: 50n });
+  });
+
+  it.each([
+    ['in a block that it sees', false],
+    ['while the node was down', true],
+  ])('counts a payment as confirmed whose copy with another version was mined %s', async (_, isDown) => {
     const node = await richUser([100n]);
-    net.mempool.utxos.clear();
-    await node.user.payAddress(order(30n));
-    await until(() => node.wallet.totals().running === 0n);
-    expect((await node.wallet.history())[0]?.state).toBe('rejected');
+    net.mempool.refuseWith = 'double_spend';
+    const { txHash } = await node.user.payAddress(order(30n));
+    await until(() => net.mempool.submissions.length >= 1);
+    const [made] = node.wallet.inFlight();
+    if (made === undefined) throw new Error('no payment');
+    net.mempool.admit({ ...made.transaction, version: 7n });
+    if (isDown) await node.stop();
+    net.mempool.mine();
+    const again = isDown ? await net.user({ folder: node.folder }) : node;
+    await until(async () => (await stateOf(again, txHash)) === 'confirmed');
+    expect(again.wallet.totals()).toMatchObject({ running: 70n, available: 70n });
+    expect((await again.wallet.info({})).addresses.size).toBe(1);
+  });
+
+  it('does not hold up others by a payment that fails for a while (issue 11 item 3)', async () => {
+    const node = await richUser([100n, 50n]);
+    let held = '';
+    net.mempool.refuseWith = (hash) => (held === '' || held === hash ? 'overloaded' : undefined);
+    held = (await node.user.payAddress(order(100n))).txHash;
+    const after = net.mempool.submissions.length + 3;
+    await until(() => net.mempool.submissions.length >= after);
+    const { txHash } = await node.user.payAddress(order(50n));
+    await until(async () => (await stateOf(node, txHash)) === 'sent');
+    expect(await stateOf(node, held)).toBe('queued');
+    // It was sent at once, not in the turn of the one that fails.
+    expect(net.mempool.submissions.slice(after).filter((hash) => hash === held)).toEqual([]);
   });
 
   it('pays 200 times in parallel: each admitted once, no outpoint twice, sums conserved', async () => {
@@ -184,18 +243,21 @@ describe('following the chain (issue 4 §3)', () => {
     expect(again.wallet.totals()).toMatchObject({ running: 0n });
   });
 
-  it('rejects what the mempool has rejected meanwhile, and takes back only inputs that are still there', async () => {
+  it('does not take a rejection at its word: only a block shows that the inputs went elsewhere', async () => {
     const node = await richUser([100n, 50n]);
     const { txHash } = await node.user.payAddress(order(150n));
     await until(async () => (await stateOf(node, txHash)) === 'sent');
     await node.stop();
+    net.mempool.forget();
     net.mempool.statuses.set(txHash, 'Rejected');
-    const [gone] = [...net.mempool.utxos].find(([, [, { value }]]) => value.amount === 100n) ?? [''];
-    net.mempool.utxos.delete(gone);
+    net.mempool.refuseWith = 'unknown_input';
     const again = await net.user({ folder: node.folder });
-    await until(() => again.user.inStep);
-    expect(await again.wallet.history()).toMatchObject([{ state: 'rejected', reason: 'told by the test' }]);
-    expect(again.wallet.totals()).toMatchObject({ running: 50n, available: 50n });
+    await until(() => net.mempool.submissions.filter((hash) => hash === txHash).length >= 2);
+    expect(await stateOf(again, txHash)).toBe('queued');
+    expect(again.wallet.totals()).toMatchObject({ running: 0n, available: 0n });
+    net.mempool.refuseWith = undefined;
+    net.mempool.forget();
+    await until(async () => (await stateOf(again, txHash)) === 'sent');
   });
 
   it('settles a payment that was admitted without an answer, and pays it once', async () => {

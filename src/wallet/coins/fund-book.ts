@@ -31,6 +31,13 @@ export interface FundTotals {
   readonly unconfirmed: bigint;
 }
 
+/** An own transaction that can never be in the chain under its own hash, and the one that has taken its place. */
+export interface SpentElsewhere {
+  readonly hash: string;
+  readonly byHash: string;
+  readonly by: Transaction;
+}
+
 /** `known`: nothing to do; `gap`: blocks before it are missing, nothing was done; `applied` otherwise. */
 export type BlockOutcome = 'known' | 'gap' | 'applied';
 
@@ -58,6 +65,14 @@ export interface FundBook {
   spendBy(hash: string, transaction: Transaction): void;
   /** An own transaction will never be in a block: its inputs come back (decision V13), its outputs vanish. Gives the inputs' addresses. */
   release(hash: string, transaction: Transaction): readonly string[];
+  /** Addresses of the coins that the transaction spends and makes. */
+  addressesOf(hash: string, transaction: Transaction): readonly string[];
+  /** Own transactions whose inputs the block spends by another transaction. Changes nothing. */
+  spentElsewhere(block: FullBlock): readonly SpentElsewhere[];
+  /** Another transaction has spent what it spends: its inputs are gone for good. */
+  takeSpent(transaction: Transaction): void;
+  /** The outputs that an own transaction was to bring will never be: it is in the chain under another hash. */
+  dropExpected(hash: string, transaction: Transaction): void;
   /**
    * An own transaction is in the chain, though its block was not seen. Its inputs are spent for good; outputs that no
    * refresh has brought are spent already.
@@ -211,6 +226,13 @@ export async function openFundBook({ kv, writes, meta, owns }: FundBookModules):
     for (const { outPoint, txOut } of createdOutPoints(transaction, hash)) arrive(outPoint, txOut, arrival);
   }
 
+  function dropExpected(hash: string, transaction: Transaction): void {
+    for (const { outPoint } of createdOutPoints(transaction, hash)) {
+      const coin = coins.get(outPointKey(outPoint));
+      if (coin?.state === 'expected') drop(coin);
+    }
+  }
+
   function advanceTo(blockNum: number): void {
     if (blockNum <= meta.current.block) return;
     meta.update({ block: blockNum });
@@ -289,12 +311,33 @@ export async function openFundBook({ kv, writes, meta, owns }: FundBookModules):
         move(coin, 'unspent', null);
         save(coin);
       }
-      for (const { outPoint } of createdOutPoints(transaction, hash)) {
-        const coin = coins.get(outPointKey(outPoint));
-        if (coin?.state === 'expected') drop(coin);
-      }
+      dropExpected(hash, transaction);
       return [...addresses];
     },
+    addressesOf(hash, transaction) {
+      const made = createdOutPoints(transaction, hash).map(({ outPoint }) => outPoint);
+      const touched = [...spentOutPoints(transaction), ...made];
+      return [...new Set(touched.flatMap((outPoint) => coins.get(outPointKey(outPoint))?.address ?? []))];
+    },
+    spentElsewhere({ block, transactions }) {
+      const found = new Map<string, SpentElsewhere>();
+      block.transactions.forEach((byHash, i) => {
+        const by = transactions[i];
+        for (const outPoint of by ? spentOutPoints(by) : []) {
+          const coin = coins.get(outPointKey(outPoint));
+          if (by === undefined || coin?.state !== 'pending' || coin.by === null || coin.by === byHash) continue;
+          found.set(coin.by, { hash: coin.by, byHash, by });
+        }
+      });
+      return [...found.values()];
+    },
+    takeSpent(transaction) {
+      for (const outPoint of spentOutPoints(transaction)) {
+        const coin = coins.get(outPointKey(outPoint));
+        if (coin) spendForGood(coin);
+      }
+    },
+    dropExpected,
     settle(hash, transaction) {
       for (const outPoint of spentOutPoints(transaction)) {
         const coin = coins.get(outPointKey(outPoint));

@@ -14,6 +14,7 @@ import {
   unsignedInput,
 } from '../../chain/builders.js';
 import { MAX_METADATA_BYTES, U64_MAX } from '../../chain/constants.js';
+import { outputsPreimage } from '../../chain/signable.js';
 import { outPointKey } from '../../chain/transaction.js';
 import type {
   Asset,
@@ -107,6 +108,11 @@ export function buildItemCreation(
     throw refused(`metadata must be UTF-8 text of at most ${MAX_METADATA_BYTES} bytes; it has ${utf8Length(metadata)}`);
   }
   return createItemTransaction({ ...request, bNum }, key);
+}
+
+/** True when one is the other under another hash: the signatures of inputs cover the outputs, but not version and fees. */
+export function isSamePayment(a: Transaction, b: Transaction): boolean {
+  return outputsPreimage(a.outputs) === outputsPreimage(b.outputs);
 }
 
 function unsignedInputs({ inputs }: PaymentPlan): TxIn[] {

@@ -1,0 +1,76 @@
+/**
+ * What became of own transactions, judged by what a mempool node answers: their statuses, and the unspent outputs of the
+ * wallet's addresses. A payment is never rejected here: that its inputs are gone does not say where they went; only a block
+ * shows that (`Wallet.applyBlock`).
+ */
+
+import { createdOutPoints, outPointKey, spentOutPoints } from '../chain/transaction.js';
+import type { OutPoint, Transaction, TxOut, Utxo } from '../chain/types.js';
+import type { MessageBody } from '../peers/messages.js';
+import type { OwnTransaction } from '../wallet/payments/outgoing.js';
+
+export type TransactionStatus = MessageBody<'statuses'>['statuses'][number];
+
+/**
+ * - `confirmed`: it is in the chain.
+ * - `copied`: its copy under another hash is.
+ * - `admitted`: the mempool node has it.
+ * - `missing`: it was admitted, but the mempool node does not have it any more; it must be sent again.
+ * - `open`: nothing is proven; it stays as it is.
+ */
+export type Finding = 'confirmed' | 'copied' | 'admitted' | 'missing' | 'open';
+
+interface ExpectedChange {
+  readonly hash: string;
+  readonly txOut: TxOut;
+}
+
+export class Evidence {
+  readonly #wanted = new Set<string>();
+  readonly #present = new Set<string>();
+  /** By index and address: outputs that go to an address made for this one payment. */
+  readonly #changes = new Map<string, ExpectedChange>();
+  readonly #copied = new Set<string>();
+
+  constructor(entries: readonly OwnTransaction[]) {
+    for (const { hash, kind, transaction } of entries) {
+      for (const outPoint of outPointsOf(hash, transaction)) this.#wanted.add(outPointKey(outPoint));
+      // A payment pays, then gives change; a merge has one output, to an address of its own.
+      const n = kind === 'merge' ? 0 : 1;
+      const txOut = kind === 'item' ? undefined : transaction.outputs[n];
+      if (txOut) this.#changes.set(`${n} ${txOut.scriptPublicKey}`, { hash, txOut });
+    }
+  }
+
+  /** Takes in outputs that the mempool node says are unspent. */
+  note(utxos: readonly Utxo[]): void {
+    for (const [outPoint, txOut] of utxos) {
+      const key = outPointKey(outPoint);
+      if (this.#wanted.has(key)) this.#present.add(key);
+      const change = this.#changes.get(`${outPoint.n} ${txOut.scriptPublicKey}`);
+      if (change && change.hash !== outPoint.tHash && isSameOutput(change.txOut, txOut)) this.#copied.add(change.hash);
+    }
+  }
+
+  /** `status`: asked before the outputs were. */
+  findingFor({ hash, transaction, state }: OwnTransaction, status: TransactionStatus | undefined): Finding {
+    if (status?.status === 'Pending') return 'admitted';
+    if (status?.status === 'Confirmed') return 'confirmed';
+    const isPresent = (outPoint: OutPoint): boolean => this.#present.has(outPointKey(outPoint));
+    if (createdOutPoints(transaction, hash).some(({ outPoint }) => isPresent(outPoint))) return 'confirmed';
+    const inputs = spentOutPoints(transaction);
+    // What has an input that is unspent is in no block.
+    if (inputs.length === 0 || inputs.some(isPresent)) return state === 'sent' ? 'missing' : 'open';
+    if (this.#copied.has(hash)) return 'copied';
+    // Once admitted, nothing else can spend its inputs: that they are gone means that it is in the chain.
+    return state === 'sent' ? 'confirmed' : 'open';
+  }
+}
+
+function outPointsOf(hash: string, transaction: Transaction): OutPoint[] {
+  return [...spentOutPoints(transaction), ...createdOutPoints(transaction, hash).map(({ outPoint }) => outPoint)];
+}
+
+function isSameOutput(a: TxOut, b: TxOut): boolean {
+  return a.value.kind === b.value.kind && a.value.amount === b.value.amount && a.locktime === b.locktime;
+}
