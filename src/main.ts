@@ -1,40 +1,22 @@
 #!/usr/bin/env node
-/** The program: gives the process to the command line, and ends it when an invariant is broken. */
+/**
+ * The entry: tells a Node that is too old what it needs, and loads the program otherwise. Nothing is imported before that, and
+ * the syntax is old on purpose, so that an old Node can read this file.
+ */
 
-import type { CliContext } from './cli/command.js';
-import { runCli } from './cli/run.js';
-import { errorMessage } from './lib/errors.js';
+/** The lowest version of Node that runs the program; `engines` in package.json says the same. */
+const NEEDED = [20, 19];
 
-const context: CliContext = {
-  // Opened when it is asked for: a node has no use for it.
-  get stdin() {
-    return process.stdin;
-  },
-  stdout: process.stdout,
-  stderr: process.stderr,
-  env: process.env,
-  onSignal(signal, listener) {
-    process.on(signal, listener);
-    return () => process.off(signal, listener);
-  },
-  exit: (code) => process.exit(code),
-};
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+const [neededMajor = 0, neededMinor = 0] = NEEDED;
 
-/** What nobody caught is a broken invariant: the state in memory is not to be trusted, what is on disk is. */
-function onBrokenInvariant(kind: string, error: unknown): void {
-  const stack = error instanceof Error ? error.stack : undefined;
-  const entry = { level: 50, time: Date.now(), code: 'internal_error', kind, error: errorMessage(error), stack };
-  process.stderr.write(`${JSON.stringify({ ...entry, msg: 'broken invariant: the process ends' })}\n`);
-  process.exit(1);
+if (major > neededMajor || (major === neededMajor && minor >= neededMinor)) {
+  void import('./cli/program.js');
+} else {
+  process.stderr.write(
+    `tessera: Node.js ${NEEDED.join('.')} or newer is needed, and this is ${process.versions.node}. See https://nodejs.org\n`,
+  );
+  process.exitCode = 1;
 }
 
-process.on('uncaughtException', (error) => onBrokenInvariant('uncaughtException', error));
-process.on('unhandledRejection', (error) => onBrokenInvariant('unhandledRejection', error));
-// A reader that went away (`tessera config | head`) is no failure of ours.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(0);
-});
-
-const status = await runCli(process.argv.slice(2), context);
-// A node that did not stop in time may hold sockets and timers: the process ends either way, its output written first.
-process.stdout.write('', () => process.exit(status));
+export {};

@@ -1,0 +1,77 @@
+/** The entry file and the process around the command line. */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, describe, expect, it } from 'vitest';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const MAIN = join(ROOT, 'dist/main.js');
+
+const children: ChildProcess[] = [];
+const folders: string[] = [];
+
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+function start(args: readonly string[], nodeFlags: readonly string[] = []) {
+  const folder = mkdtempSync(join(tmpdir(), 'tessera-test-'));
+  folders.push(folder);
+  const child = spawn(process.execPath, [...nodeFlags, MAIN, ...args], {
+    env: { PATH: process.env.PATH ?? '', TMPDIR: folder },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  children.push(child);
+  const written = { out: '', err: '' };
+  child.stdout.on('data', (chunk) => {
+    written.out += String(chunk);
+  });
+  child.stderr.on('data', (chunk) => {
+    written.err += String(chunk);
+  });
+  return { child, written, closed: once(child, 'close') };
+}
+
+describe('a Node that is too old', () => {
+  const pretend = (version: string) => [
+    '--import',
+    `data:text/javascript,Object.defineProperty(process,"versions",{value:{...process.versions,node:"${version}"}})`,
+  ];
+
+  it.each(['18.20.8', '20.18.3'])('is told so: %s', async (version) => {
+    const { written, closed } = start(['--version'], pretend(version));
+    expect((await closed)[0]).toBe(1);
+    expect(written.err).toBe(
+      `tessera: Node.js 20.19 or newer is needed, and this is ${version}. See https://nodejs.org\n`,
+    );
+  });
+
+  it.each(['20.19.0', '22.13.0', '24.0.0'])('is not %s', async (version) => {
+    const { closed } = start(['--version'], pretend(version));
+    expect((await closed)[0]).toBe(0);
+  });
+
+  it('is what package.json says', () => {
+    const { engines } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+    expect(engines.node).toMatch(/^\^20\.19\.0 /);
+  });
+});
+
+describe('the process', () => {
+  it('opens no inspector at SIGUSR1', async () => {
+    const { child, written, closed } = start(['dev', '--set', 'api.port=0', '--set', 'peers.port=0', '-l', 'silent']);
+    await expect.poll(() => written.out, { timeout: 60_000 }).toContain('Ctrl-C stops.');
+    child.kill('SIGUSR1');
+    // Signals are handled in order: once the second one has stopped the network, the first one has done what it does.
+    const url = /storage +(http:\S+)/.exec(written.out)?.[1];
+    expect((await fetch(`${url}/livez`)).status).toBe(200);
+    child.kill('SIGTERM');
+    expect((await closed)[0]).toBe(0);
+    expect(written.err).not.toContain('Debugger listening');
+  });
+});
