@@ -61,5 +61,5 @@ async function startParser(): Promise<{ url: string; stop(): Promise<void> }> {
 const server = await (mode === 'parse' ? startParser() : startNode());
 console.log(server.url);
 process.on('SIGTERM', () => {
-  server.stop().finally(() => process.exit(0));
+  void server.stop().finally(() => process.exit(0));
 });
