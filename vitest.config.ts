@@ -1,10 +1,17 @@
 import { defineConfig } from 'vitest/config';
 
+/** Tests with processes, browsers, whole networks or fuzz; everything else runs in seconds. */
+const END_TO_END = 'test/**/*.e2e.test.ts';
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     testTimeout: 30_000,
     hookTimeout: 30_000,
     maxWorkers: 2,
+    reporters: ['default', './test/support/left-out-reporter.ts'],
+    projects: [
+      { extends: true, test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: [END_TO_END] } },
+      { extends: true, test: { name: 'e2e', include: [END_TO_END] } },
+    ],
   },
 });

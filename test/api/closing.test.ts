@@ -3,7 +3,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { openApp } from '../support/api/app.js';
 import { fakeStorage } from '../support/api/fakes.js';
-import { createManualClock } from '../support/manual-clock.js';
+import { ManualClock } from '../support/manual-clock.js';
 
 it('closes at once a connection that has asked for nothing', async () => {
   const app = await openApp('storage');
@@ -20,7 +20,7 @@ it('closes at once a connection that has asked for nothing', async () => {
 });
 
 it('waits two seconds for an answer under way, not longer', async () => {
-  const clock = createManualClock();
+  const clock = new ManualClock();
   let asked: () => void = () => undefined;
   const reached = new Promise<void>((resolve) => {
     asked = resolve;

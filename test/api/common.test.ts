@@ -11,7 +11,7 @@ import type { Logger } from '../../src/lib/logger.js';
 import type { NodeRole } from '../../src/lib/roles.js';
 import { API_KEY, openApp, send } from '../support/api/app.js';
 import { fakeMempool } from '../support/api/fakes.js';
-import { createManualClock } from '../support/manual-clock.js';
+import { ManualClock } from '../support/manual-clock.js';
 
 const ROLES: readonly NodeRole[] = ['mempool', 'storage', 'miner', 'user'];
 
@@ -40,7 +40,7 @@ describe('GET /v1/debug (decision V20)', () => {
   });
 
   it('shows peers as they come and go', async () => {
-    const clock = createManualClock();
+    const clock = new ManualClock();
     const peers: { address: string; node_type: 'Mempool' }[] = [];
     const node = { type: () => 'Storage', peers: () => peers, routesPow: { create_transactions: 2 } };
     const app = await openApp('storage', { modules: { node, clock } });
@@ -150,7 +150,7 @@ describe('one line for each request', () => {
   });
 
   it('is collected where lines may be written many at once', async () => {
-    const clock = createManualClock();
+    const clock = new ManualClock();
     const written: string[] = [];
     const log = createRequestLog({ logger: silent(), clock }, { write: (text) => written.push(text) });
     const app = await openApp('mempool', {
@@ -243,7 +243,7 @@ describe('the rate limit', () => {
 describe('overload (P6)', () => {
   /** A loop in which each turn of the timer is late by that much. */
   function lateBy(turns: readonly number[]) {
-    const clock = createManualClock();
+    const clock = new ManualClock();
     let lag = 0;
     const guard = createOverloadGuard({
       ...clock,

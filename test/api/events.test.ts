@@ -9,7 +9,7 @@ import { createEventParser, type ReceivedEvent, readEvents } from '../../src/cli
 import type { NodeRole } from '../../src/lib/roles.js';
 import { API_KEY, type AppSetup, openApp, send } from '../support/api/app.js';
 import { ODD_AMOUNT } from '../support/api/fakes.js';
-import { createManualClock } from '../support/manual-clock.js';
+import { ManualClock } from '../support/manual-clock.js';
 
 const EPOCH = 1_700_000_000_000;
 
@@ -159,7 +159,7 @@ describe('the event stream', () => {
 
   it('cuts off a reader that takes nothing for a minute', async () => {
     const hub = createEventHub({ epoch: EPOCH });
-    const clock = createManualClock();
+    const clock = new ManualClock();
     const { port } = await listen('storage', hub, { modules: { clock } });
     const socket = await openRaw(port);
     socket.pause();
@@ -174,7 +174,7 @@ describe('the event stream', () => {
 
   it('gives a sign of life every 15 seconds', async () => {
     const hub = createEventHub({ epoch: EPOCH });
-    const clock = createManualClock();
+    const clock = new ManualClock();
     const { port } = await listen('storage', hub, { modules: { clock } });
     const socket = await openRaw(port);
     let text = '';

@@ -1,4 +1,4 @@
-/** The table of operations in docs/api-operations.md: made from the definitions; `npx vitest run test/api/operations-table -u` writes it. */
+/** The table of operations in docs/routes.md: made from the definitions; `npx vitest run test/api/operations-table -u` writes it. */
 
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -6,9 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { errorStatusesOf } from '../../src/api/http/problem.js';
 import type { Operation } from '../../src/api/operation.js';
 import { OPERATIONS } from '../../src/api/operations.js';
-import type { NodeRole } from '../../src/lib/roles.js';
+import { NODE_ROLES } from '../../src/lib/roles.js';
 
-const ROLES: readonly NodeRole[] = ['mempool', 'storage', 'miner', 'user'];
 const TESTS = fileURLToPath(new URL('..', import.meta.url));
 const ALL: readonly Operation[] = OPERATIONS;
 
@@ -22,7 +21,7 @@ const SOURCES = [
   'common',
   'events',
   'openapi',
-  'docs',
+  'docs.e2e',
 ]
   .map((name) => `api/${name}.test.ts`)
   .map((name) => ({ name, text: readFileSync(`${TESTS}${name}`, 'utf8') }));
@@ -40,7 +39,7 @@ function row(operation: Operation): string {
   const cells = [
     `\`${id}\``,
     `${[method, ...aliases].join(', ')} \`${path}\``,
-    ...ROLES.map((role) => (roles.includes(role) ? 'yes' : tooling ? 'on request' : '')),
+    ...NODE_ROLES.map((role) => (roles.includes(role) ? 'yes' : tooling ? 'on request' : '')),
     apiKey ? 'yes' : '',
     [...new Set([...Object.keys(success), ...errors.map(String)])].join(' '),
     testsOf(operation).join(', '),
@@ -49,13 +48,13 @@ function row(operation: Operation): string {
 }
 
 function table(): string {
-  const head = ['Operation', 'Route', ...ROLES, 'API key', 'Statuses', 'Tests (under test/)'];
+  const head = ['Operation', 'Route', ...NODE_ROLES, 'API key', 'Statuses', 'Tests (under test/)'];
   const rows = [head, head.map(() => '---')].map((cells) => `| ${cells.join(' | ')} |`);
   return [
     '# Operations',
     '',
     'Every operation of a node, the roles that serve it, and the tests that name it. Made from the definitions in `src/api`.',
-    'Beside these tests, `api/fuzz.test.ts` sends 12,000 whole and broken requests to all operations, and any number with',
+    'Beside these tests, `api/fuzz.e2e.test.ts` sends 12,000 whole and broken requests to all operations, and any number with',
     '`npm run fuzz -- --runs N`: 100,000 took 27 seconds on two cores, every answer as documented.',
     '`api/openapi.test.ts` holds the documents against what is mounted. "On request" is `api.tooling_everywhere`.',
     '',
@@ -67,7 +66,7 @@ function table(): string {
 
 describe('the table of operations', () => {
   it('is as the definitions say', async () => {
-    await expect(table()).toMatchFileSnapshot('../../docs/api-operations.md');
+    await expect(table()).toMatchFileSnapshot('../../docs/routes.md');
   });
 
   it('has a test for every operation', () => {

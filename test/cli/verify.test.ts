@@ -8,7 +8,7 @@ import { runCli } from '../../src/cli/run.js';
 import { openDataDir } from '../../src/db/data-dir.js';
 import { utf8 } from '../../src/lib/bytes.js';
 import { createContext } from '../support/cli-context.js';
-import { createManualClock } from '../support/manual-clock.js';
+import { ManualClock } from '../support/manual-clock.js';
 
 const RECORDS = 3;
 let folder: string;
@@ -67,7 +67,7 @@ describe('verify', () => {
 
 describe('progress', () => {
   it('is a line every five seconds where there is no terminal', () => {
-    const clock = createManualClock();
+    const clock = new ManualClock();
     const context = createContext();
     const progress = createProgress('blocks', 'blocks', context, clock);
     progress.update(1, 100);

@@ -19,7 +19,7 @@ import { whileWaiting } from '../../src/cli/wallet/waiting.js';
 import type { Config } from '../../src/config/schema.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 import { createContext } from '../support/cli-context.js';
-import { createManualClock } from '../support/manual-clock.js';
+import { ManualClock } from '../support/manual-clock.js';
 
 const ADDRESS = 'ab'.repeat(32);
 
@@ -201,7 +201,7 @@ describe('amounts', () => {
 
 describe('what takes longer than a second', () => {
   it('says so, and nothing before', async () => {
-    const clock = createManualClock();
+    const clock = new ManualClock();
     const context = createContext();
     const work = createDeferred<number>();
     const result = whileWaiting('paying', work.promise, context, clock);

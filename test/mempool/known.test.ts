@@ -11,8 +11,8 @@ import { writesOf } from '../../src/db/record.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 import { keys } from '../../src/mempool/state/layout.js';
 import { decodeStatus } from '../../src/mempool/state/records.js';
+import { settle } from '../support/manual-clock.js';
 import { account, genesisOut, pay, payment, rulesFor } from '../support/mempool.js';
-import { settle } from '../support/peers.js';
 import { alice, bob, newFolder, send, setUp, stored } from './running.js';
 
 /** Holds back the first write that sets the status of `hash` to `kind`, until it is released. */

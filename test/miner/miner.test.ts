@@ -9,6 +9,7 @@ import { silentLogger } from '../../src/lib/logger.js';
 import { createMiner, fixedRewardAddress, type Miner } from '../../src/miner/miner.js';
 import type { AcceptedProof, RewardAddresses } from '../../src/miner/service.js';
 import type { Link, PeerNetwork } from '../../src/peers/network.js';
+import { settle } from '../support/manual-clock.js';
 import {
   createFakeMempool,
   type FakeMempool,
@@ -18,7 +19,7 @@ import {
   TWO_BYTES,
   templateHeader,
 } from '../support/miner.js';
-import { type Bed, createBed, nextOf, settle } from '../support/peers.js';
+import { type Bed, createBed, nextOf } from '../support/peers.js';
 
 const ADDRESS = 'e'.repeat(64);
 
@@ -242,7 +243,7 @@ describe('stopping', () => {
     expect(miner.threads).toBe(0);
     await network.stop();
     await mempoolNode.stop();
-    expect(bed.clock.timers).toBe(0);
+    expect(bed.clock.waiting).toBe(0);
   });
 });
 

@@ -5,8 +5,8 @@ import { proofOfWorkFault } from '../../src/chain/pow.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { createNonceSearcher, NONCE_LENGTH, searchJobOf } from '../../src/miner/nonce-search.js';
 import { createPowPool, type PowPool } from '../../src/miner/pow-pool.js';
+import { SettlingClock, settle } from '../support/manual-clock.js';
 import { IMPOSSIBLE, TWO_BYTES, templateHeader } from '../support/miner.js';
-import { createFakeClock, settle } from '../support/peers.js';
 
 const HEADER = { ...templateHeader(5), miningTxHash: `g${'1'.repeat(31)}` };
 
@@ -44,7 +44,7 @@ describe('the nonce search', () => {
 });
 
 describe('the pool of threads', () => {
-  const clock = createFakeClock();
+  const clock = new SettlingClock();
   const threads: Worker[] = [];
   const remember = (worker: Worker): void => void threads.push(worker);
   let pool: PowPool;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createProgress } from '../../src/observability/progress.js';
-import { createManualClock } from '../support/manual-clock.js';
+import { ManualClock } from '../support/manual-clock.js';
 
 function setup(isTerminal: boolean) {
-  const clock = createManualClock();
+  const clock = new ManualClock();
   const written: string[] = [];
   const shares: number[] = [];
   const sink = { write: (text: string) => written.push(text) };

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { toHex } from '../../src/lib/bytes.js';
 import { GUARD_BYTES } from '../../src/peers/transport/transport.js';
+import { settle } from '../support/manual-clock.js';
 import {
   type Bed,
   type BedOptions,
@@ -12,7 +13,6 @@ import {
   rawIdentity,
   rawMessage,
   SECRET,
-  settle,
   shakeHandsRaw,
   type TransportKind,
 } from '../support/peers.js';

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { PeerNetwork } from '../../src/peers/network.js';
-import { type Bed, createBed, linkTwo, nextOf, settle, type TransportKind } from '../support/peers.js';
+import { settle } from '../support/manual-clock.js';
+import { type Bed, createBed, linkTwo, nextOf, type TransportKind } from '../support/peers.js';
 
 /** As many retries as make the longest delay. */
 const MANY = 12;
@@ -159,7 +160,7 @@ describe('dialing one peer', () => {
     await failed;
     await settle();
     expect(bed.hub.openWires).toBe(0);
-    expect(bed.clock.timers).toBe(0);
+    expect(bed.clock.waiting).toBe(0);
   });
 
   it('is given up by its signal, while another call goes on', async () => {
@@ -188,7 +189,7 @@ describe.each<TransportKind>(['websocket', 'memory'])('stopping over %s', (kind)
     const { address } = b;
     await bed.stop();
     expect([a.links.size, b.links.size, c.links.size]).toEqual([0, 0, 0]);
-    expect(bed.clock.timers).toBe(0);
+    expect(bed.clock.waiting).toBe(0);
     const [host = '', port] = address.split(':');
     const listener = await bed.transport().listen({ host, port: Number(port) }, () => undefined);
     await listener.close();

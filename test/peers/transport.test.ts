@@ -12,8 +12,8 @@ import {
 } from '../../src/peers/transport/transport.js';
 import { WebSocketTransport } from '../../src/peers/transport/websocket-transport.js';
 import { NODE_CERT, NODE_TLS_KEY, OTHER_CERT } from '../support/certificates.js';
+import { SettlingClock } from '../support/manual-clock.js';
 import { createMemoryHub } from '../support/memory-transport.js';
-import { createFakeClock } from '../support/peers.js';
 
 const HERE = { host: '127.0.0.1', port: 0 };
 const never = new AbortController().signal;
@@ -215,7 +215,7 @@ describe('the memory transport alone', () => {
   };
 
   it('delays frames by the clock', async () => {
-    const clock = createFakeClock();
+    const clock = new SettlingClock();
     const { dialer, other } = await two({ clock, delayMs: 100 });
     const frames: Frame[] = [];
     other.onMessage((frame) => frames.push(frame));

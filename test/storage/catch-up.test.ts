@@ -4,17 +4,17 @@ import { createDeferred } from '../../src/lib/deferred.js';
 import type { MessageType } from '../../src/peers/messages.js';
 import type { Reply } from '../../src/peers/network.js';
 import { joinBlocks, splitBlocks } from '../../src/storage/blocks/full-block.js';
-import { createFakeClock, type FakeClock } from '../support/storage/fake-clock.js';
+import { ManualClock } from '../support/manual-clock.js';
 import { connect } from '../support/storage/fake-network.js';
 import { CATCH_UP, createStorageNode, type StorageNode, settle } from '../support/storage/storage-node.js';
 import { createTestChain, RULES, spoil, type TestChain } from '../support/storage/test-chain.js';
 
-let clock: FakeClock;
+let clock: ManualClock;
 let chain: TestChain;
 let away: StorageNode;
 
 beforeEach(async () => {
-  clock = createFakeClock();
+  clock = new ManualClock();
   chain = createTestChain();
   away = await createStorageNode('away', clock);
 });

@@ -1,8 +1,7 @@
-/** What the tests of links share: a clock moved by hand, seeded randomness, both transports, nodes that are stopped at the end, and a raw peer that can break every rule. */
+/** What the tests of links share: seeded randomness, both transports, nodes that are stopped at the end, and a raw peer that can break every rule. */
 
 import { createHash } from 'node:crypto';
 import { type KeyPair, keyPairFromSeed } from '../../src/crypto/ed25519.js';
-import type { Clock } from '../../src/lib/clock.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import type { Random } from '../../src/lib/random.js';
@@ -15,54 +14,10 @@ import { LinkNetwork, type PeerNetworkModules, type PeerNetworkOptions } from '.
 import type { Link } from '../../src/peers/network.js';
 import type { Connection, Frame, Transport } from '../../src/peers/transport/transport.js';
 import { WebSocketTransport } from '../../src/peers/transport/websocket-transport.js';
+import { SettlingClock } from './manual-clock.js';
 import { createMemoryHub, type MemoryHub } from './memory-transport.js';
 
 export const SECRET = 'a secret of this operator';
-
-export interface FakeClock extends Clock {
-  /** Moves time and fires what is due, each timer at its own time, with the promises between them settled. */
-  advance(ms: number): Promise<void>;
-  readonly timers: number;
-  /** Milliseconds until each waiting timer, in order. */
-  readonly due: readonly number[];
-}
-
-export function createFakeClock(): FakeClock {
-  let time = 1_700_000_000_000;
-  const timers = new Set<{ readonly at: number; readonly run: () => void }>();
-  const next = (until: number) => [...timers].filter(({ at }) => at <= until).sort((a, b) => a.at - b.at)[0];
-  return {
-    now: () => time,
-    monotonic: () => time,
-    after(ms, run) {
-      const timer = { at: time + ms, run };
-      timers.add(timer);
-      return { cancel: () => void timers.delete(timer) };
-    },
-    async advance(ms) {
-      const until = time + ms;
-      for (let timer = next(until); timer; timer = next(until)) {
-        timers.delete(timer);
-        time = timer.at;
-        timer.run();
-        await settle();
-      }
-      time = until;
-      await settle();
-    },
-    get timers() {
-      return timers.size;
-    },
-    get due() {
-      return [...timers].map(({ at }) => at - time).sort((a, b) => a - b);
-    },
-  };
-}
-
-/** Lets everything run that needs no time: promises, and the memory transport's frames. */
-export async function settle(): Promise<void> {
-  for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
-}
 
 export function createSeededRandom(seed: string): Random {
   let counter = 0;
@@ -104,7 +59,7 @@ export const SETTINGS: LinkSettings = {
 export type BedOptions = Partial<Omit<PeerNetworkOptions, 'limits'>> & { readonly limits?: Partial<PeerLimits> };
 
 export interface Bed {
-  readonly clock: FakeClock;
+  readonly clock: SettlingClock;
   readonly hub: MemoryHub;
   transport(): Transport;
   /** A node that is not started. Its key is that of `name`. */
@@ -118,7 +73,7 @@ export interface Bed {
 export type TransportKind = 'websocket' | 'memory';
 
 export function createBed(kind: TransportKind, maxFrameBytes?: number): Bed {
-  const clock = createFakeClock();
+  const clock = new SettlingClock();
   const bounds = maxFrameBytes === undefined ? {} : { maxFrameBytes };
   const hub = createMemoryHub(bounds);
   const nodes: LinkNetwork[] = [];

@@ -7,13 +7,17 @@ import type { Signal } from '../../../src/lib/signal.js';
 import { createArchive } from '../../../src/storage/archive/archive.js';
 import type { ChainRules } from '../../../src/storage/blocks/verify-block.js';
 import { createStorageService } from '../../../src/storage/storage-service.js';
-import { createFakeClock, type FakeClock } from './fake-clock.js';
+import { ManualClock } from '../manual-clock.js';
 import { createFakeNode } from './fake-network.js';
 import { RULES, type TestChain } from './test-chain.js';
 
 export const CATCH_UP = { requestTimeoutMs: 1_000, retryMs: 500, blocksPerRequest: 4 };
 
-export async function createStorageNode(name: string, clock: FakeClock = createFakeClock(), rules: ChainRules = RULES) {
+export async function createStorageNode(
+  name: string,
+  clock: ManualClock = new ManualClock(),
+  rules: ChainRules = RULES,
+) {
   const node = createFakeNode(name, 'storage');
   const hooks = { beforeWrite: async (): Promise<void> => undefined };
   const memory = createMemoryKv();

@@ -1,17 +1,12 @@
 /** The page at /v1/docs (decision H9): from the node alone, safe, and working in a real browser. */
 
-import { existsSync } from 'node:fs';
 import { chromium } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { operationsOf } from '../../src/api/operations.js';
 import { openApp, send } from '../support/api/app.js';
+import { findTool } from '../support/tools.js';
 
-const CHROMIUM = [process.env.CHROMIUM_PATH, '/usr/bin/chromium', '/usr/bin/chromium-browser'].find(
-  (path) => path !== undefined && existsSync(path),
-);
-if (CHROMIUM === undefined) {
-  process.stderr.write('docs.test.ts: no browser found, so the page is not tried in one. Set CHROMIUM_PATH.\n');
-}
+const CHROMIUM = findTool('chromium');
 
 describe('the page', () => {
   it('names nothing outside of the node', async () => {

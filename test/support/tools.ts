@@ -1,0 +1,34 @@
+/**
+ * Programs that some tests need and that npm does not install. A test that needs one is left out where it is missing; the
+ * end of the run says so, and how to get it.
+ */
+
+import { existsSync } from 'node:fs';
+
+interface Tool {
+  /** Where to look, the first that exists wins. */
+  readonly paths: readonly (string | undefined)[];
+  /** How to get it on Debian. */
+  readonly install: string;
+}
+
+const TOOLS = {
+  chromium: {
+    paths: [process.env.CHROMIUM_PATH, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'],
+    install: 'apt-get install chromium, or set CHROMIUM_PATH',
+  },
+} as const satisfies Record<string, Tool>;
+
+export type ToolName = keyof typeof TOOLS;
+
+/** The path of the program; undefined where it is missing. For `it.runIf(findTool('chromium') !== undefined)`. */
+export function findTool(name: ToolName): string | undefined {
+  return TOOLS[name].paths.find((path) => path !== undefined && existsSync(path));
+}
+
+/** One line for each program that is missing. */
+export function missingTools(): string[] {
+  return (Object.keys(TOOLS) as ToolName[])
+    .filter((name) => findTool(name) === undefined)
+    .map((name) => `${name} is not installed (${TOOLS[name].install})`);
+}
