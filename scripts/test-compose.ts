@@ -15,7 +15,7 @@ const PROJECT = 'tessera-test';
 const IMAGE = 'tessera-node:test';
 const ROLES = ['storage', 'mempool', 'miner', 'user'] as const;
 type Role = (typeof ROLES)[number];
-/** Bytes (issue 5, point 1). */
+/** Bytes. */
 const MAX_IMAGE_BYTES = 250_000_000;
 /** Milliseconds until a container or an effect is waited for in vain. */
 const PATIENCE_MS = 120_000;

@@ -1,6 +1,6 @@
 /**
- * Addresses (chain.md §2.3): three ways from a public key, one from a script. An address has no checksum; the rules of the
- * chain only look at its length.
+ * Addresses (docs/chain.md#addresses): three ways from a public key, one from a script. An address has no checksum; the
+ * rules of the chain only look at its length.
  */
 
 import { sha3Bytes, sha3Hex } from '../crypto/sha3.js';
@@ -50,7 +50,7 @@ export function isP2shAddress(address: string | null): boolean {
   return address?.startsWith(P2SH_PREFIX) ?? false;
 }
 
-/** True when the address has 32 or 64 UTF-8 bytes, all that the chain asks of one (chain.md §5.7). */
+/** True when the address has 32 or 64 UTF-8 bytes, all that the chain asks of one (docs/chain.md#conservation). */
 export function hasValidAddressLength(address: string): boolean {
   // One UTF-16 unit has one to three bytes: anything longer than 64 units or shorter than 11 is out without counting.
   if (address.length > STANDARD_ADDRESS_LENGTH) return false;

@@ -1,6 +1,6 @@
 /**
- * The target of the next block by ASERT, aserti3-2d (node.md §2.3): exponential in how far the chain is ahead of its
- * schedule. The network measures by winning proofs of work instead of by time; 11 are expected for each block.
+ * The target of the next block by ASERT, aserti3-2d (docs/chain.md#difficulty): exponential in how far the chain is ahead
+ * of its schedule. The network measures by winning proofs of work instead of by time; 11 are expected for each block.
  */
 
 import { compactToBytes, compressTarget, expandCompact, MAX_COMPACT_TARGET, MAX_TARGET } from './pow.js';

@@ -1,5 +1,5 @@
 /**
- * Arithmetic of assets (chain.md §1.3, §1.4). The reference lets token sums saturate and item sums wrap; here a running
+ * Arithmetic of assets (docs/chain.md#assets). The reference lets token sums saturate and item sums wrap; here a running
  * total that would pass 2^64-1 is marked as overflowed and equals nothing (decision B4). The saturating operations stand
  * apart, for display and for the reference's vectors.
  */

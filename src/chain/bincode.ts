@@ -1,7 +1,7 @@
 /**
- * The binary encoding of the chain: bincode 1.x with its default settings (chain.md §1.1). Little-endian fixed-width
- * integers, lengths as u64, one tag byte per option, enum variants as u32. The reader trusts nothing: every length is held
- * against the bytes that are left before anything is allocated.
+ * The binary encoding of the chain: bincode 1.x with its default settings (docs/chain.md#encoding). Little-endian
+ * fixed-width integers, lengths as u64, one tag byte per option, enum variants as u32. The reader trusts nothing: every
+ * length is held against the bytes that are left before anything is allocated.
  */
 
 import { isUtf8 } from 'node:buffer';

@@ -1,6 +1,6 @@
 /**
- * Transactions ready to submit, as the library of the reference builds them (chain.md §7.1). No builder looks anything up
- * or makes change: inputs and outputs are the caller's, and what does not balance is refused by validation.
+ * Transactions ready to submit, as the library of the reference builds them (docs/chain.md#builders). No builder looks
+ * anything up or makes change: inputs and outputs are the caller's, and what does not balance is refused by validation.
  */
 
 import { sign } from '../crypto/ed25519.js';

@@ -1,5 +1,5 @@
 /**
- * Bytes of every structure of the chain (chain.md §1.2 to §1.10), both ways. `encodeX(value)` gives new bytes;
+ * Bytes of every structure of the chain (docs/chain.md#structures), both ways. `encodeX(value)` gives new bytes;
  * `decodeX(bytes)` takes exactly one value and throws `malformed_transaction` on anything else, trailing bytes included.
  * `writeX` and `readX` are the parts that larger structures, here and in messages between nodes, are put together from.
  */
@@ -24,7 +24,10 @@ import type {
   TxOut,
 } from './types.js';
 
-/** `current` is tw_chain 1.1.3; `prime`, its successor, has no `difficulty` and keeps the target in `bits` (chain.md §0.2). */
+/**
+ * `current` is tw_chain 1.1.3; `prime`, its successor, has no `difficulty` and keeps the target in `bits`
+ * (docs/chain.md#header-layouts).
+ */
 export type HeaderLayout = 'current' | 'prime';
 
 const ASSET_TOKEN = 0;

@@ -1,4 +1,7 @@
-/** The rule for the mining transaction of a block (decision B9, chain.md §7.1): the one that creates its reward. */
+/**
+ * The rule for the mining transaction of a block (decision B9, docs/chain.md#mining-transaction): the one that creates its
+ * reward.
+ */
 
 import { type Fault, fault, type Verdict } from '../lib/fault.js';
 import { hasValidAddressLength } from './address.js';

@@ -1,4 +1,4 @@
-/** The numbers and fixed texts of the chain (chain.md §8, node.md §0.1). */
+/** The numbers and fixed texts of the chain (docs/chain.md#constants). */
 
 /** Raw units of one display token. */
 export const DISPLAY_UNIT = 72_072_000n;

@@ -1,7 +1,7 @@
 /**
- * The transaction that clients submit, serialize and get back (chain.md §1.12): as the chain's own JSON, but with scripts
- * that may be given as `Pay2PkH`, and with the spellings that existing clients use. Both directions. Create and coinbase
- * shapes cannot be expressed. Errors are `malformed_transaction` with the place of the fault.
+ * The transaction that clients submit, serialize and get back (docs/clients.md#submitted-transactions): as the chain's own
+ * JSON, but with scripts that may be given as `Pay2PkH`, and with the spellings that existing clients use. Both directions.
+ * Create and coinbase shapes cannot be expressed. Errors are `malformed_transaction` with the place of the fault.
  */
 
 import { PUBLIC_KEY_LENGTH, SIGNATURE_LENGTH } from '../crypto/ed25519.js';

@@ -1,6 +1,6 @@
 /**
- * Trades: transactions that happen together or not at all, because each states what another must do (chain.md §6). Sets
- * are meant as sets: one output satisfies any number of equal expectations.
+ * Trades: transactions that happen together or not at all, because each states what another must do
+ * (docs/chain.md#druid-sets). Sets are meant as sets: one output satisfies any number of equal expectations.
  */
 
 import { fault, type Verdict } from '../lib/fault.js';
@@ -36,7 +36,7 @@ export function expectationsAreMet(druid: string, transactions: Iterable<Transac
 
 /**
  * What is wrong with a complete set: every member must state as many participants as there are members, and the
- * expectations must be met (chain.md §6, node rule).
+ * expectations must be met (docs/chain.md#druid-sets).
  */
 export function druidSetFault(druid: string, transactions: readonly Transaction[]): Verdict {
   const participants = BigInt(transactions.length);

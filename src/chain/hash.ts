@@ -1,6 +1,6 @@
 /**
- * The hashes of the chain (chain.md §3): transaction hash, block hash, hash of a list of transactions, Merkle root. A
- * transaction hash covers everything in it; block and list hashes cover transaction hashes, not transactions.
+ * The hashes of the chain (docs/chain.md#hashes): transaction hash, block hash, hash of a list of transactions, Merkle
+ * root. A transaction hash covers everything in it; block and list hashes cover transaction hashes, not transactions.
  */
 
 import { sha3Bytes, sha3Hex } from '../crypto/sha3.js';

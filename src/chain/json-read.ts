@@ -1,7 +1,7 @@
 /**
- * From parsed JSON in the reference's own form (chain.md §1.2 to §1.10) to structures; the other way is `json.ts`. Unknown
- * members are ignored, absent options are null, nothing is coerced. Large integers must come as bigints. What does not fit
- * throws `malformed_transaction` with its place.
+ * From parsed JSON in the reference's own form (docs/chain.md#structures) to structures; the other way is `json.ts`.
+ * Unknown members are ignored, absent options are null, nothing is coerced. Large integers must come as bigints. What does
+ * not fit throws `malformed_transaction` with its place.
  */
 
 import { PUBLIC_KEY_LENGTH, SIGNATURE_LENGTH } from '../crypto/ed25519.js';

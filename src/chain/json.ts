@@ -1,5 +1,5 @@
 /**
- * JSON of every structure, as serde writes it in the reference (chain.md §1.1): compact, members in declaration order,
+ * JSON of every structure, as serde writes it in the reference (docs/chain.md#json): compact, members in declaration order,
  * absent options as null, u64 as bare digits. `xJson` gives the text, which signatures cover; `xView` gives plain objects
  * with bigints for routes that serialize by schema. Wire names are snake_case here and nowhere else.
  */
@@ -101,7 +101,7 @@ export function transactionJson(tx: Transaction): string {
   return `{"inputs":${inputs},"outputs":${outputs},"version":${tx.version},"fees":${fees},"druid_info":${druidInfo}}`;
 }
 
-/** `layout` `prime` leaves `difficulty` out (chain.md §0.2). */
+/** `layout` `prime` leaves `difficulty` out (docs/chain.md#header-layouts). */
 export function headerJson(header: BlockHeader, layout: 'current' | 'prime' = 'current'): string {
   const difficulty = layout === 'current' ? `"difficulty":${numbers(header.difficulty)},` : '';
   return (

@@ -1,6 +1,6 @@
 /**
- * Proof of work (node.md §2.2): the header's hash, read as a big-endian number, must not be above the target in
- * `difficulty`, a compact form of 4 big-endian bytes. Without one the hash must begin with a zero byte.
+ * Proof of work (docs/chain.md#proof-of-work): the header's hash, read as a big-endian number, must not be above the target
+ * in `difficulty`, a compact form of 4 big-endian bytes. Without one the hash must begin with a zero byte.
  */
 
 import { compareBytes } from '../lib/bytes.js';
@@ -91,7 +91,7 @@ function refused(what: string): Fault {
   return fault('block_refused', `the proof of work is not valid: ${what}`);
 }
 
-/** In the layout `prime`, `bits` is the compact target and 0 means none (chain.md §0.2). */
+/** In the layout `prime`, `bits` is the compact target and 0 means none (docs/chain.md#header-layouts). */
 function difficultyOfBits(bits: bigint): Uint8Array | undefined {
   if (bits === 0n) return new Uint8Array(0);
   return bits > 0xffff_ffffn ? undefined : compactToBytes(Number(bits));

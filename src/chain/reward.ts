@@ -1,4 +1,6 @@
-/** What a block pays its miner (node.md §2.5): a share of what is not issued yet, and a fixed part that never ends. */
+/**
+ * What a block pays its miner (docs/chain.md#reward): a share of what is not issued yet, and a fixed part that never ends.
+ */
 
 import { REWARD_ISSUANCE_SHIFT, REWARD_SMOOTHING, TOTAL_TOKENS } from './constants.js';
 

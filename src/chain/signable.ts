@@ -1,6 +1,6 @@
 /**
- * What signatures cover, and the name of a party of a trade (chain.md §4). Every signable is the lower-case hex text of a
- * SHA3-256; the signature is over its 64 ASCII characters, not over the 32 bytes.
+ * What signatures cover, and the name of a party of a trade (docs/chain.md#signables). Every signable is the lower-case hex
+ * text of a SHA3-256; the signature is over its 64 ASCII characters, not over the 32 bytes.
  */
 
 import { sha3Hex } from '../crypto/sha3.js';
@@ -9,14 +9,16 @@ import { outPointJson, txOutJson } from './json.js';
 import { opcodeName } from './script/opcodes.js';
 import type { Asset, OutPoint, StackEntry, TxIn, TxOut } from './types.js';
 
-/** The outputs' part of a signable: the same for every input of a transaction, so compute it once (chain.md §4.2). */
+/**
+ * The outputs' part of a signable: the same for every input of a transaction, so compute it once (docs/chain.md#signables).
+ */
 export function outputsPreimage(outputs: readonly TxOut[]): string {
   let preimage = '';
   for (const output of outputs) preimage += txOutJson(output);
   return preimage;
 }
 
-/** The signable of one input, given `outputsPreimage` of the transaction (chain.md §4.2). */
+/** The signable of one input, given `outputsPreimage` of the transaction (docs/chain.md#signables). */
 export function signableOf(preimageOfOutputs: string, previousOut: OutPoint | null): string {
   return sha3Hex(preimageOfOutputs + outPointJson(previousOut));
 }
@@ -26,17 +28,17 @@ export function inputSignable(outputs: readonly TxOut[], previousOut: OutPoint |
   return signableOf(outputsPreimage(outputs), previousOut);
 }
 
-/** The former signable, over the outpoint alone. No rule accepts it any more (chain.md §4.1). */
+/** The former signable, over the outpoint alone. No rule accepts it any more (docs/chain.md#signables). */
 export function legacyOutPointSignable(outPoint: OutPoint): string {
   return sha3Hex(outPointText(outPoint));
 }
 
-/** The signable of an item creation: kind and amount only, neither metadata nor address (chain.md §4.3). */
+/** The signable of an item creation: kind and amount only, neither metadata nor address (docs/chain.md#signables). */
 export function assetSignable(asset: Asset): string {
   return sha3Hex(`${asset.kind === 'token' ? 'Token' : 'Item'}:${asset.amount}`);
 }
 
-/** The text behind `txInsAddress` (chain.md §4.5). */
+/** The text behind `txInsAddress` (docs/chain.md#parties). */
 export function txInsPreimage(inputs: readonly TxIn[]): string {
   return inputs
     .map(({ previousOut, script }) => {

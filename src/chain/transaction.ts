@@ -1,4 +1,4 @@
-/** What a transaction is and what it touches (chain.md §1.8, §7.2). */
+/** What a transaction is and what it touches (docs/chain.md#structures). */
 
 import { isP2shAddress } from './address.js';
 import { viewTransaction } from './codec.js';

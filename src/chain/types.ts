@@ -108,7 +108,10 @@ export interface FullBlock {
   readonly miningTransaction: Transaction;
 }
 
-/** How a public key becomes an address (chain.md §2.3): null is the current form, 0 the short one, 99999 the temporary one. */
+/**
+ * How a public key becomes an address (docs/chain.md#addresses): null is the current form, 0 the short one, 99999 the
+ * temporary one.
+ */
 export type AddressVersion = null | 0 | 99999;
 
 /** What a created item calls itself: `Create` takes the creating transaction's hash, `Default` the shared literal. */

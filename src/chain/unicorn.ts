@@ -1,7 +1,7 @@
 /**
- * The unicorn: public randomness that nobody can steer (node.md §2.6). A seed made of what many contributed goes through a
- * slow function, sloth, which is quick to check; what comes out draws participants and winner. The generator of the draw is
- * SHA3-256 (decision B11).
+ * The unicorn: public randomness that nobody can steer (docs/chain.md#unicorn). A seed made of what many contributed goes
+ * through a slow function, sloth, which is quick to check; what comes out draws participants and winner. The generator of
+ * the draw is SHA3-256 (decision B11).
  */
 
 import { sha3Bytes, sha3Hex } from '../crypto/sha3.js';

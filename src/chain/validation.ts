@@ -1,8 +1,8 @@
 /**
- * Whether a transaction obeys the rules of the chain (chain.md §5.5 to §5.7). Validation is split in two: a plan, cheap and
- * made against the state, and the checks in it, costly and independent of any state, which may run elsewhere. The messages
- * are the reference's where it has the rule, and the order of the rules decides which one is given. What needs no state is
- * held by storage too, with the same functions: neither takes what the other refuses.
+ * Whether a transaction obeys the rules of the chain (docs/chain.md#validation). Validation is split in two: a plan, cheap
+ * and made against the state, and the checks in it, costly and independent of any state, which may run elsewhere. The
+ * messages are the reference's where it has the rule, and the order of the rules decides which one is given. What needs no
+ * state is held by storage too, with the same functions: neither takes what the other refuses.
  */
 
 import { verifySignature, verifySignatureAsync } from '../crypto/ed25519.js';
@@ -66,7 +66,10 @@ export interface ValidationPlan<Check extends ScriptCheck = ScriptCheck> {
   readonly fault: Verdict;
 }
 
-/** The rules of chain.md §5.5 for an ordinary transaction, in their order. `currentBlock` is the block number now. */
+/**
+ * The rules of docs/chain.md#validation for an ordinary transaction, in their order. `currentBlock` is the block number
+ * now.
+ */
 export function planValidation(tx: Transaction, currentBlock: bigint, lookup: UtxoLookup): ValidationPlan {
   const checks: ScriptCheck[] = [];
   if (tx.outputs.some(isInvalidItemOutput)) return { checks, fault: INVALID_ITEM_OUTPUT };
@@ -88,9 +91,9 @@ export function planValidation(tx: Transaction, currentBlock: bigint, lookup: Ut
 }
 
 /**
- * The rule for item creations (chain.md §5.6) with what the reference leaves unchecked (decision B6): no fees and no DRUID
- * info, which would mint; an address of valid length; and no genesis hash of its own choice, which would make more of an
- * item that exists. Whether the hash is known already is for the caller.
+ * The rule for item creations (docs/chain.md#spending) with what the reference leaves unchecked (decision B6): no fees and
+ * no DRUID info, which would mint; an address of valid length; and no genesis hash of its own choice, which would make more
+ * of an item that exists. Whether the hash is known already is for the caller.
  */
 export function planCreateValidation(tx: Transaction): ValidationPlan<SignatureCheck> {
   const [input] = tx.inputs;
@@ -129,7 +132,7 @@ export function runSignatureCheck({ publicKey, message, signature }: SignatureCh
   return verifySignatureAsync(publicKey, message, signature);
 }
 
-/** The amounts and addresses of outputs and fees against what the inputs bring (chain.md §5.7). */
+/** The amounts and addresses of outputs and fees against what the inputs bring (docs/chain.md#conservation). */
 export function outputsFault(outputs: readonly TxOut[], fees: readonly TxOut[], spent: AssetSum): Verdict {
   const wrong = addressesFault(outputs, INVALID_OUTPUT_ADDRESS) ?? feesFault(fees);
   if (wrong !== null) return wrong;

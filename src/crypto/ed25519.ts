@@ -1,5 +1,5 @@
 /**
- * Ed25519 signatures and the forms in which a secret key is written (chain.md §2.1, §2.2). Verification is node:crypto's
+ * Ed25519 signatures and the forms in which a secret key is written (docs/chain.md#keys). Verification is node:crypto's
  * and nothing else: cofactorless with a byte-wise R, as the network's; other libraries disagree on edge inputs, which
  * would split consensus (decision B3). Keys are never made with node's key generation, which can hang the process.
  */
@@ -70,7 +70,7 @@ export function sign(seed: Uint8Array, message: Uint8Array | string): Uint8Array
 
 /** The public key (32 bytes) of a 32-byte seed. Throws `malformed_key_pair` when the seed has another length. */
 export function publicKeyFromSeed(seed: Uint8Array): Uint8Array {
-  // The last 32 bytes of the SPKI document are the key; a JWK export here is the pattern that can hang (see platform notes).
+  // The last 32 bytes of the SPKI document are the key; a JWK export here is the pattern that can hang (docs/adr/0006-node-crypto-verification.md).
   const spki = createPublicKey(importSeed(seed)).export({ format: 'der', type: 'spki' });
   return Uint8Array.from(spki.subarray(spki.length - PUBLIC_KEY_LENGTH));
 }

@@ -1,4 +1,4 @@
-/** `ip:port` as the contract has it (Payments, rule 3): an address, not a name. */
+/** `ip:port` as the contract has it (docs/clients.md#payments): an address, not a name. */
 
 import { isIPv4, isIPv6 } from 'node:net';
 import { TesseraError } from './errors.js';

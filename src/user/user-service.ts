@@ -73,7 +73,7 @@ export function createUserService(options: UserServiceOptions, modules: UserServ
       return { txHash: hash };
     },
     async payPeer({ passphrase, ...order }) {
-      // The passphrase comes first for both kinds of payment (Payments, rules 1 and 3).
+      // The passphrase comes first for both kinds of payment (docs/clients.md#payments).
       await wallet.verifyPassphrase(passphrase);
       requireSocketAddress(order.address);
       await peers.payPeer(order);

@@ -1,4 +1,4 @@
-/** Every kind of bad input (issue 3 §2): a problem document with the right status and code, and nothing changed. */
+/** Every kind of bad input: a problem document with the right status and code, and nothing changed. */
 
 import { describe, expect, it } from 'vitest';
 import type { NodeRole } from '../../src/lib/roles.js';
@@ -44,7 +44,7 @@ const post = (url: string, payload: string | Buffer, headers: Record<string, str
 });
 
 const CASES: readonly Bad[] = [
-  // Issue 15, item 5: refused by a scan, before a parser builds anything
+  // Refused by a scan, before a parser builds anything
   bad('1.7 MB of [', 'mempool', post('/v1/balances/query', '['.repeat(1_700_000)), 400, 'malformed_json'),
   bad(
     'a deep value in a member that nobody reads',

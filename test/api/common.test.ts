@@ -240,7 +240,7 @@ describe('the rate limit', () => {
   });
 });
 
-describe('overload (P6)', () => {
+describe('overload (rule P6)', () => {
   /** A loop in which each turn of the timer is late by that much. */
   function lateBy(turns: readonly number[]) {
     const clock = new ManualClock();

@@ -145,7 +145,7 @@ describe('/create_transactions', () => {
   it.each([
     ['one object', transactionBody()],
     ['a list of one', [transactionBody()]],
-  ])('takes %s (C4)', async (_what, body) => {
+  ])('takes %s (docs/clients.md#c4)', async (_what, body) => {
     const sent = await mempool(post('/create_transactions', body));
     expect(sent.body.status).toBe('Success');
     const keys = Object.keys(sent.body.content);
@@ -213,7 +213,7 @@ describe('/create_item_asset', () => {
     [{ genesis_hash_spec: { type: 'default' } }, 'Default'],
     [{ genesis_hash_spec: 'Create', drs_tx_hash_spec: 'create' }, 'Create'],
     [{ genesis_hash_spec: null, drs_tx_hash_spec: 'create' }, 'Create'],
-  ])('reads the specification %j as %s (C10)', async (spec, expected) => {
+  ])('reads the specification %j as %s (docs/clients.md#c10)', async (spec, expected) => {
     const calls: Calls = [];
     await mempool(post('/create_item_asset', { ...item, ...spec }), { calls });
     expect(calls).toMatchObject([{ name: 'createItem', args: [{ spec: expected, amount: 10n }] }]);
@@ -247,21 +247,24 @@ describe('/create_item_asset', () => {
 });
 
 describe('/fetch_balance', () => {
-  it.each([[[ADDRESS, UNKNOWN]], [{ address_list: [ADDRESS, UNKNOWN] }]])('takes %j (C7)', async (body) => {
-    const { content } = (await mempool(post('/fetch_balance', body))).body;
-    expect(content.total).toEqual({ tokens: ODD_AMOUNT, items: { [GENESIS_HASH]: 2 } });
-    expect(Object.keys(content.address_list)).toEqual([ADDRESS]);
-    expect(content.balances).toEqual([
-      {
-        address: ADDRESS,
-        assets: [
-          { name: 'Token', value: ODD_AMOUNT },
-          { name: 'Item', value: 2, id: GENESIS_HASH },
-        ],
-      },
-      { address: UNKNOWN, assets: [{ name: 'Token', value: 0 }] },
-    ]);
-  });
+  it.each([[[ADDRESS, UNKNOWN]], [{ address_list: [ADDRESS, UNKNOWN] }]])(
+    'takes %j (docs/clients.md#c7)',
+    async (body) => {
+      const { content } = (await mempool(post('/fetch_balance', body))).body;
+      expect(content.total).toEqual({ tokens: ODD_AMOUNT, items: { [GENESIS_HASH]: 2 } });
+      expect(Object.keys(content.address_list)).toEqual([ADDRESS]);
+      expect(content.balances).toEqual([
+        {
+          address: ADDRESS,
+          assets: [
+            { name: 'Token', value: ODD_AMOUNT },
+            { name: 'Item', value: 2, id: GENESIS_HASH },
+          ],
+        },
+        { address: UNKNOWN, assets: [{ name: 'Token', value: 0 }] },
+      ]);
+    },
+  );
 
   it.each([[[]], [{}], [{ address_list: [] }], ['x'], [[5]], [['short']], [null], [undefined]])(
     'refuses %j',
@@ -272,16 +275,19 @@ describe('/fetch_balance', () => {
 });
 
 describe('supply', () => {
-  it.each(['/issued_supply', '/total_supply'])('GET and POST %s agree, with any body (C1)', async (url) => {
-    const app = await openApp('mempool');
-    const get = await send(app, { url });
-    const json = { 'content-type': 'application/json' };
-    expect((await send(app, { url, headers: json })).text).toBe(get.text);
-    for (const payload of ['', 'null', '{}', '""', '[]', ' ', ' \t\r\n ']) {
-      expect((await send(app, { method: 'POST', url, payload })).text).toBe(get.text);
-    }
-    expect((await send(app, { method: 'POST', url })).text).toBe(get.text);
-  });
+  it.each(['/issued_supply', '/total_supply'])(
+    'GET and POST %s agree, with any body (decision E5, docs/clients.md#c1)',
+    async (url) => {
+      const app = await openApp('mempool');
+      const get = await send(app, { url });
+      const json = { 'content-type': 'application/json' };
+      expect((await send(app, { url, headers: json })).text).toBe(get.text);
+      for (const payload of ['', 'null', '{}', '""', '[]', ' ', ' \t\r\n ']) {
+        expect((await send(app, { method: 'POST', url, payload })).text).toBe(get.text);
+      }
+      expect((await send(app, { method: 'POST', url })).text).toBe(get.text);
+    },
+  );
 
   it('repeats the answer for no body when white space comes with the same id (reference, §2.0)', async () => {
     const app = await openApp('mempool');
@@ -349,7 +355,7 @@ describe('/block_by_num', () => {
 });
 
 describe('/blockchain_entry', () => {
-  it('gives a block for a text (C8)', async () => {
+  it('gives a block for a text (docs/clients.md#c8)', async () => {
     const { content } = (await storage(post('/blockchain_entry', BLOCK_HASH))).body;
     expect(content).toMatchObject({
       type: 'block',

@@ -35,7 +35,7 @@ describe('parseExactJson', () => {
     expect(parseExactJson(Buffer.from('{"é":"€"}'))).toEqual({ é: '€' });
   });
 
-  // Issue 3 §2: every kind of broken JSON, on both paths.
+  // Every kind of broken JSON, on both paths.
   describe.each([
     ['fast', ''],
     ['careful', `"large":${LARGE},`],

@@ -19,7 +19,7 @@ const ROLES: readonly NodeRole[] = ['mempool', 'storage', 'miner', 'user'];
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const ALL: readonly Operation[] = OPERATIONS;
 
-/** Issue 3 §5, and the names of the contract's resources. */
+/** The names of the contract's resources. */
 const NAMES = [
   'ApiAsset',
   'ApiProblem',

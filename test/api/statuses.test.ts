@@ -193,7 +193,7 @@ const TABLE: readonly Row[] = [
   payment,
   ipPayment,
   fails(ipPayment, 400, 'invalid_socket_address', { request: post('/v1/payments', { ...PAYMENT, kind: 'ip' }) }),
-  // Payments, rule 1: the passphrase comes first, for both kinds.
+  // docs/clients.md#payments: the passphrase comes first, for both kinds.
   ...[payment, ipPayment].map((row) => fails(row, 401, 'wrong_passphrase')),
   fails(ipPayment, 401, 'wrong_passphrase', {
     request: post('/v1/payments', { ...PAYMENT, kind: 'ip', passphrase: 'wrong', address: 'no address' }),

@@ -1,4 +1,4 @@
-/** Stored JSON goes out as the bytes it is kept in, with names for caches (issue 3 §8). */
+/** Stored JSON goes out as the bytes it is kept in, with names for caches. */
 
 import { describe, expect, it } from 'vitest';
 import { openApp, send } from '../support/api/app.js';

@@ -29,7 +29,7 @@ const keys = new Map([
 ]);
 const isValid = (tx: Transaction) => transactionFault(tx, 0n, (point) => utxo.get(outPointKey(point))) === null;
 
-describe('builders (chain.md §7.1)', () => {
+describe('builders (docs/chain.md#builders)', () => {
   const inputs = [builders.unsignedInput(tokens)];
   const receiver = { address: bobAddress, asset: tokenAsset(7n) };
   const fee = { address: aliceAddress, asset: tokenAsset(3n) };
@@ -56,7 +56,7 @@ describe('builders (chain.md §7.1)', () => {
     expect(transactionFault(redeem, 0n, () => tx.outputs[0])).toBeNull();
   });
 
-  it('burn what they are told, and zero tokens by default (chain.md §10.32)', () => {
+  it('burn what they are told, and zero tokens by default (docs/chain.md#builders)', () => {
     expect(BURN_ADDRESS).toBe('Hf0c21fdfd61f1f2320c9fd4c0b567ac245240d9a6a13a06c0b8be7a83809834');
     expect(builders.burnTransaction({ inputs }, keys).outputs).toEqual([builders.txOut(tokenAsset(0n), BURN_ADDRESS)]);
     expect(isValid(builders.burnTransaction({ inputs, asset: tokenAsset(10n) }, keys))).toBe(true);
@@ -70,7 +70,7 @@ describe('builders (chain.md §7.1)', () => {
   });
 });
 
-describe('trades (chain.md §6)', () => {
+describe('trades (docs/chain.md#druid-sets)', () => {
   const druid = 'DRUID0x1';
   const send = (expectations: DruidInfo['expectations']) =>
     builders.tradeSendTransaction(
@@ -129,7 +129,7 @@ describe('trades (chain.md §6)', () => {
 });
 
 describe('small things', () => {
-  it('the empty list has no root but a hash (chain.md §3)', () => {
+  it('the empty list has no root but a hash (docs/chain.md#hashes)', () => {
     expect(merkleRoot([])).toBe('');
     expect(txsHash([])).toBe('48dda5bbe9171a6656206ec56c595c5834b6cf38c5fe71bcb44fe43833aee9df');
   });
@@ -145,7 +145,7 @@ describe('small things', () => {
     [108_108_000n, '1.5'],
     [1n, '0.000000013875013875013874'],
     [TOTAL_TOKENS, 'Value out of bounds'],
-  ])('%s raw units display as %s (chain.md §1.3)', (amount, text) => {
+  ])('%s raw units display as %s (docs/chain.md#assets)', (amount, text) => {
     expect(displayAmount(amount)).toBe(text);
   });
 });

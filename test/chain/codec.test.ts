@@ -33,7 +33,7 @@ function attempt<T>(decode: (bytes: Uint8Array) => T, bytes: Uint8Array): T | un
 
 const EMPTY: Transaction = { inputs: [], outputs: [], version: 6n, fees: [], druidInfo: null };
 
-describe('the binary encoding gives every structure back (chain.md §1)', () => {
+describe('the binary encoding gives every structure back (docs/chain.md#encoding)', () => {
   test.prop([arb.outPoint])('outpoints', (value) => {
     expect(codec.decodeOutPoint(codec.encodeOutPoint(value))).toEqual(value);
   });
@@ -90,14 +90,14 @@ describe('decoding bytes from outside', () => {
   });
 
   test.prop([arb.transaction, fc.uint8Array({ minLength: 1, maxLength: 8 })])(
-    'trailing bytes are refused (V17)',
+    'trailing bytes are refused (decision V17)',
     (value, tail) => {
       const bytes = Buffer.concat([codec.encodeTransaction(value), tail]);
       expect(attempt(codec.decodeTransaction, bytes)).toBeUndefined();
     },
   );
 
-  it('refuses a length that the bytes cannot hold before it allocates (chain.md §10.10)', () => {
+  it('refuses a length that the bytes cannot hold before it allocates (docs/chain.md#encoding)', () => {
     const bytes = Buffer.alloc(33);
     for (const length of [2n ** 64n - 1n, 2n ** 32n, 4n]) {
       bytes.writeBigUInt64LE(length, 0);
@@ -119,7 +119,7 @@ describe('decoding bytes from outside', () => {
     ['an unknown stack entry', codec.decodeScript, '010000000000000005000000000000000000'],
     ['a signature of 63 bytes', codec.decodeScript, `0100000000000000010000003f00000000000000${'00'.repeat(63)}`],
     ['a key of 33 bytes', codec.decodeScript, `0100000000000000020000002100000000000000${'00'.repeat(33)}`],
-  ])('refuses %s (chain.md §1.1)', (_, decode: (bytes: Uint8Array) => unknown, hex) => {
+  ])('refuses %s (docs/chain.md#encoding)', (_, decode: (bytes: Uint8Array) => unknown, hex) => {
     expect(attempt(decode, Buffer.from(hex, 'hex'))).toBeUndefined();
   });
 

@@ -25,13 +25,13 @@ function scriptOf(body: unknown) {
   return parseCreateTransaction(body).inputs[0]?.script;
 }
 
-describe('submitted transactions (chain.md §1.12)', () => {
+describe('submitted transactions (docs/clients.md#submitted-transactions)', () => {
   it('makes the pay-to-public-key-hash script of Pay2PkH', () => {
     const [signature, key] = [SIGNATURE, PUBLIC_KEY].map((hex) => new Uint8Array(Buffer.from(hex, 'hex')));
     expect(signature && key && pay2pkhScript(PAY2PKH.signable_data, signature, key)).toEqual(scriptOf(BODY));
   });
 
-  it('takes absent and null fees and druid_info as none (C20)', () => {
+  it('takes absent and null fees and druid_info as none (docs/clients.md#c20)', () => {
     const { druid_info: _, ...without } = BODY;
     for (const body of [without, { ...BODY, fees: null }]) {
       expect(parseCreateTransaction(body)).toMatchObject({ fees: [], druidInfo: null });
@@ -49,7 +49,7 @@ describe('submitted transactions (chain.md §1.12)', () => {
     ['0', 0],
     [99_999, 99_999],
     ['99999', 99_999],
-  ])('takes address_version %j as %j (C12)', (value, version) => {
+  ])('takes address_version %j as %j (docs/clients.md#c12)', (value, version) => {
     const script = scriptOf(withScript({ Pay2PkH: { ...PAY2PKH, address_version: value } }));
     expect(script?.[5]).toEqual({ kind: 'bytes', text: addressOf(Buffer.from(PUBLIC_KEY, 'hex'), version as null) });
   });
@@ -61,7 +61,7 @@ describe('submitted transactions (chain.md §1.12)', () => {
     });
   });
 
-  it('takes keys and signatures of a stack as hex and as bytes (clients.md 1B.3)', () => {
+  it('takes keys and signatures of a stack as hex and as bytes (docs/clients.md#submitted-transactions)', () => {
     const asHex = [{ Bytes: 'abcd' }, { Signature: SIGNATURE }, { PubKey: PUBLIC_KEY }, { Num: 5 }, { Op: 'OP_DUP' }];
     const asBytes = [
       { Bytes: [0xab, 0xcd] },
@@ -73,7 +73,7 @@ describe('submitted transactions (chain.md §1.12)', () => {
     expect(scriptOf(withScript({ stack: asBytes }))).toEqual(scriptOf(withScript({ stack: asHex })));
   });
 
-  it('takes expectations as a list and as one object (C13)', () => {
+  it('takes expectations as a list and as one object (docs/clients.md#c13)', () => {
     const expectation = { from: 'a', to: 'b', asset: { Token: 5 } };
     const info = (expectations: unknown) => ({ ...BODY, druid_info: { druid: 'D', participants: 2, expectations } });
     const expected = parseCreateTransaction(info([expectation])).druidInfo;
@@ -87,7 +87,7 @@ describe('submitted transactions (chain.md §1.12)', () => {
     { druid: '', participants: 0, expectations: [] },
     { druid: '', participants: 0, expectations: { from: '', to: '', asset: {} }, genesis_hash: null },
     { participants: 0, expectations: [{ from: '', to: '', asset: { Token: 0 } }] },
-  ])('takes druid_info %j, which is entirely empty, as none (C13)', (info) => {
+  ])('takes druid_info %j, which is entirely empty, as none (docs/clients.md#c13)', (info) => {
     expect(parseCreateTransaction({ ...BODY, druid_info: info }).druidInfo).toBeNull();
   });
 
@@ -156,7 +156,7 @@ describe('submitted transactions (chain.md §1.12)', () => {
   });
 });
 
-describe('transactions given back (V17)', () => {
+describe('transactions given back (decision V17)', () => {
   it('gives Pay2PkH, fees null and druid_info null', () => {
     const view = transactionToCreateJson(parseCreateTransaction(BODY));
     expect(JSON.parse(stringifyExact(view))).toEqual({ ...BODY, fees: null });

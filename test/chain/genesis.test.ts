@@ -19,7 +19,7 @@ const FILE = {
   ],
 };
 
-describe('the genesis file (node.md §1.6)', () => {
+describe('the genesis file (docs/chain.md#genesis)', () => {
   const genesis = parseGenesis(FILE);
 
   it('makes one transaction of each key, under that key', () => {

@@ -226,7 +226,7 @@ describe('the items of each class', () => {
   );
 
   test.prop([attempts], { numRuns: 40 })(
-    'are those of its creations, whatever is tried (P4)',
+    'are those of its creations, whatever is tried (rule P4)',
     async (plan) => {
       const network = await createNetwork();
       const unspent = new Map<string, { outPoint: OutPoint; value: Asset }>();

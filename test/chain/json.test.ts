@@ -5,7 +5,7 @@ import * as read from '../../src/chain/json-read.js';
 import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
 import * as arb from '../support/arbitraries.js';
 
-describe('JSON gives every structure back (chain.md §1.1)', () => {
+describe('JSON gives every structure back (docs/chain.md#json)', () => {
   test.prop([arb.transaction])('transactions, and the view says the same as the text', (tx) => {
     const text = json.transactionJson(tx);
     expect(read.parseTransaction(parseExactJson(text))).toEqual(tx);
@@ -26,11 +26,11 @@ describe('JSON gives every structure back (chain.md §1.1)', () => {
     expect(stringifyExact(json.blockView(block))).toBe(text);
   });
 
-  it('writes a u64 as bare digits (chain.md §10.2)', () => {
+  it('writes a u64 as bare digits (docs/chain.md#json)', () => {
     expect(json.assetJson({ kind: 'token', amount: 2n ** 64n - 1n })).toBe('{"Token":18446744073709551615}');
   });
 
-  it('escapes exactly what serde_json escapes (chain.md §1.1)', () => {
+  it('escapes exactly what serde_json escapes (docs/chain.md#json)', () => {
     const text = '"\\\b\f\n\r\t\u0000\u001f\u007f/\u2028é😀';
     const expected = '"\\"\\\\\\b\\f\\n\\r\\t\\u0000\\u001f\u007f/\u2028é😀"';
     expect(json.outPointJson({ tHash: text, n: -1 })).toBe(`{"t_hash":${expected},"n":-1}`);
@@ -39,7 +39,7 @@ describe('JSON gives every structure back (chain.md §1.1)', () => {
 
 describe('reading JSON from outside', () => {
   it.each([1.5, -1, -0, 2 ** 53, '1', null, true, 2n ** 64n, -1n])(
-    'refuses %s as an amount (chain.md §10.2)',
+    'refuses %s as an amount (docs/chain.md#json)',
     (amount) => {
       expect(() => read.parseAsset({ Token: amount })).toThrow(/^Token: must be an integer/);
     },
@@ -56,11 +56,11 @@ describe('reading JSON from outside', () => {
     );
   });
 
-  it('refuses half of a surrogate pair (chain.md §10.6)', () => {
+  it('refuses half of a surrogate pair (docs/chain.md#json)', () => {
     expect(() => read.parseOutPoint({ t_hash: '\ud800', n: 0 })).toThrow('t_hash: holds half of a surrogate pair');
   });
 
-  it('ignores unknown members and takes absent options as null (H6)', () => {
+  it('ignores unknown members and takes absent options as null (decision H6)', () => {
     const output = { value: { Token: 1 }, locktime: 0, drs_block_hash: null };
     expect(read.parseTxOut(output)).toEqual({
       value: { kind: 'token', amount: 1n },
@@ -69,7 +69,7 @@ describe('reading JSON from outside', () => {
     });
   });
 
-  it('takes drs_tx_hash as genesis_hash (clients.md C11)', () => {
+  it('takes drs_tx_hash as genesis_hash (docs/clients.md#c11)', () => {
     expect(read.parseAsset({ Item: { amount: 1, drs_tx_hash: 'g1', metadata: null } })).toMatchObject({
       genesisHash: 'g1',
     });

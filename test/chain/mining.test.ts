@@ -24,7 +24,7 @@ const HEADER: BlockHeader = {
   txsHash: '',
 };
 
-describe('compact targets (node.md §2.2, §11.4)', () => {
+describe('compact targets (docs/chain.md#proof-of-work)', () => {
   it.each([
     [0x01003456, 0n],
     [0x01123456, 0x12n],
@@ -62,7 +62,7 @@ describe('compact targets (node.md §2.2, §11.4)', () => {
   );
 });
 
-describe('proof of work (node.md §2.2)', () => {
+describe('proof of work (docs/chain.md#proof-of-work)', () => {
   const mine = (difficulty: Uint8Array, target: Uint8Array) => {
     for (let n = 0; ; n++) {
       const header = { ...HEADER, difficulty, nonce: Uint8Array.of(n & 255, n >> 8, 0, 0) };
@@ -95,13 +95,13 @@ describe('proof of work (node.md §2.2)', () => {
     expect(pow.proofOfWorkFault({ ...HEADER, difficulty: pow.compactToBytes(0xc800ffff) })).toBeNull();
   });
 
-  it('reads the target from bits in the layout of the successor (chain.md §0.2)', () => {
+  it('reads the target from bits in the layout of the successor (docs/chain.md#header-layouts)', () => {
     expect(pow.proofOfWorkFault({ ...HEADER, bits: 0xc800ffffn }, 'prime')).toBeNull();
     expect(pow.proofOfWorkFault({ ...HEADER, bits: 2n ** 40n }, 'prime')).toBe(pow.INVALID_DIFFICULTY);
   });
 });
 
-describe('ASERT (node.md §2.3)', () => {
+describe('ASERT (docs/chain.md#difficulty)', () => {
   // The Bitcoin Cash reference's own setting: ten minutes, two days, anchor at height 1 with parent time 0.
   const cash = (compact: number) => ({
     target: pow.expandCompact(compact),
@@ -157,7 +157,7 @@ describe('ASERT (node.md §2.3)', () => {
   });
 });
 
-describe('ASERT with more than twice the proofs expected (node.md §2.3, step 2)', () => {
+describe('ASERT with more than twice the proofs expected (docs/chain.md#difficulty)', () => {
   it('counts the block number as time, however many proofs there are', () => {
     const at = (winningProofs: bigint) => toHex(difficultyFor({ bNum: 430_003n, activationHeight: 3n, winningProofs }));
     // 9,460,000 is twice what is expected; with 430,003 fewer the time is the block number by itself.
@@ -166,7 +166,7 @@ describe('ASERT with more than twice the proofs expected (node.md §2.3, step 2)
   });
 });
 
-describe('rewards (node.md §2.5)', () => {
+describe('rewards (docs/chain.md#reward)', () => {
   it.each([
     [0n, 3_261_467_223n],
     [3_261_467_223n, 3_261_467_199n],
@@ -178,7 +178,7 @@ describe('rewards (node.md §2.5)', () => {
   });
 });
 
-describe('the unicorn (node.md §2.6)', () => {
+describe('the unicorn (docs/chain.md#unicorn)', () => {
   const parameters = { modulus: unicorn.DEFAULT_MODULUS, iterations: 5 };
   const seeds = fc.bigInt({ min: 0n, max: 2n ** 256n - 1n });
   const witnessText =

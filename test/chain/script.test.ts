@@ -23,7 +23,7 @@ function script(source: string): Script {
 const key = keyPairFromSeed(new Uint8Array(32).fill(3));
 const keys = [1, 2, 3].map((byte) => keyPairFromSeed(new Uint8Array(32).fill(byte)));
 
-describe('scripts (chain.md §5.3)', () => {
+describe('scripts (docs/chain.md#script-machine)', () => {
   test.prop([arb.script])('any script has a verdict', (value) => {
     expect(typeof interpret(value)).toBe('boolean');
   });
@@ -69,7 +69,7 @@ describe('texts are cut at bytes, never inside a character (decision B8)', () =>
   });
 });
 
-describe('limits (chain.md §5.1)', () => {
+describe('limits (docs/chain.md#script-machine)', () => {
   const repeat = (entry: StackEntry, times: number): Script => new Array<StackEntry>(times).fill(entry);
   const letters = (length: number): StackEntry => ({ kind: 'bytes', text: 'a'.repeat(length) });
 
@@ -103,7 +103,7 @@ describe('limits (chain.md §5.1)', () => {
   });
 });
 
-describe('opcodes (chain.md §5.4)', () => {
+describe('opcodes (docs/chain.md#opcodes)', () => {
   it('are 98, each with an operation of its own or none by intention', () => {
     expect(OPCODES).toHaveLength(98);
     const idle = OPCODES.filter(({ index }) => OPERATIONS[index] === OPERATIONS[17]).map(({ name }) => name);
@@ -137,7 +137,7 @@ describe('opcodes (chain.md §5.4)', () => {
   });
 });
 
-describe('named scripts (chain.md §4.6)', () => {
+describe('named scripts (docs/chain.md#known-scripts)', () => {
   const signature = sign(key.seed, 'x');
 
   it.each([null, 0, 99_999] as const)('pay-to-public-key-hash of version %s is recognised', (version) => {

@@ -48,7 +48,7 @@ function withScript(tx: Transaction, script: Script): Transaction {
   return { ...tx, inputs: tx.inputs.map(({ previousOut }) => ({ previousOut, script })) };
 }
 
-describe('ordinary transactions (chain.md §5.5)', () => {
+describe('ordinary transactions (docs/chain.md#validation)', () => {
   it('accepts a payment of one own output', () => {
     expect(check({})).toBeNull();
   });
@@ -69,7 +69,7 @@ describe('ordinary transactions (chain.md §5.5)', () => {
     },
   );
 
-  it('1 comes before 2 (chain.md §10.26)', () => {
+  it('1 comes before 2 (docs/chain.md#validation)', () => {
     const tx = assemble({ inputs: [], outputs: [txOut(itemAsset(1n, null), ADDRESS)] });
     expect(transactionFault(tx, NOW, () => undefined)).toBe(validation.INVALID_ITEM_OUTPUT);
   });
@@ -144,12 +144,12 @@ describe('ordinary transactions (chain.md §5.5)', () => {
     expect(check({ change })).toBe(validation.UNKNOWN_UTXO);
   });
 
-  it('3f: an item without genesis hash is known by the hash of its transaction (chain.md §3)', () => {
+  it('3f: an item without genesis hash is known by the hash of its transaction (docs/chain.md#assets)', () => {
     const spent = [txOut(itemAsset(5n, null, 'made with love'), ADDRESS)];
     expect(check({ spent, outputs: [txOut(itemAsset(5n, 'g'), ADDRESS)] })).toBeNull();
   });
 
-  it('runs a script whose address was paid (chain.md §5.6)', () => {
+  it('runs a script whose address was paid (docs/chain.md#spending)', () => {
     const spend = (script: Script) =>
       check({ spent: [txOut(one, p2shAddress(script))], change: (tx) => withScript(tx, script) });
     expect(spend(ANYONE)).toBeNull();
@@ -158,7 +158,7 @@ describe('ordinary transactions (chain.md §5.5)', () => {
   });
 });
 
-describe('amounts and addresses (chain.md §5.7)', () => {
+describe('amounts and addresses (docs/chain.md#conservation)', () => {
   it.each([31, 33, 48, 63, 65])('refuses an address of %s bytes', (length) => {
     const address = 'a'.repeat(length);
     expect(check({ outputs: [txOut(one, address)] })).toBe(validation.INVALID_OUTPUT_ADDRESS);
@@ -184,18 +184,18 @@ describe('amounts and addresses (chain.md §5.7)', () => {
     }
   });
 
-  it('refuses a fee in items that are nobody’s (chain.md §10.20)', () => {
+  it('refuses a fee in items that are nobody’s (docs/chain.md#conservation)', () => {
     expect(check({ fees: [txOut(itemAsset(5n, null), ADDRESS)] })).toBe(validation.AMOUNTS_DIFFER);
   });
 
-  it('refuses zero of an item that the inputs do not hold (chain.md §10.27)', () => {
+  it('refuses zero of an item that the inputs do not hold (docs/chain.md#conservation)', () => {
     expect(check({ outputs: [txOut(one, ADDRESS), txOut(itemAsset(0n, 'h'), ADDRESS)] })).toBe(
       validation.AMOUNTS_DIFFER,
     );
   });
 
   it.each([tokenAsset(U64_MAX), itemAsset(U64_MAX, 'h')])(
-    'refuses sums beyond 2^64-1, equal ones too (B4)',
+    'refuses sums beyond 2^64-1, equal ones too (decision B4)',
     (asset) => {
       const twice = [txOut(asset, ADDRESS), txOut(asset, ADDRESS)];
       expect(check({ spent: twice, outputs: twice })).toBe(validation.AMOUNTS_DIFFER);
@@ -219,17 +219,20 @@ describe('amounts and addresses (chain.md §5.7)', () => {
   const output = ({ kind, amount }: { kind: string; amount: bigint }): TxOut =>
     txOut((kind === 'token' ? tokenAsset(amount) : itemAsset(amount, kind)) as Asset, ADDRESS);
 
-  test.prop([amounts, amounts, fc.boolean()])('no accepted transaction changes a total (P4)', (spent, paid, same) => {
-    const outputs = same ? [...spent].reverse() : paid;
-    const verdict = check({ spent: spent.map(output), outputs: outputs.map(output) });
-    if (verdict === null) {
-      expect(totals(outputs)).toEqual(totals(spent));
-      for (const sum of totals(spent).values()) expect(sum <= U64_MAX).toBe(true);
-    }
-  });
+  test.prop([amounts, amounts, fc.boolean()])(
+    'no accepted transaction changes a total (rule P4)',
+    (spent, paid, same) => {
+      const outputs = same ? [...spent].reverse() : paid;
+      const verdict = check({ spent: spent.map(output), outputs: outputs.map(output) });
+      if (verdict === null) {
+        expect(totals(outputs)).toEqual(totals(spent));
+        for (const sum of totals(spent).values()) expect(sum <= U64_MAX).toBe(true);
+      }
+    },
+  );
 });
 
-describe('item creations (chain.md §5.6, decision B6)', () => {
+describe('item creations (docs/chain.md#creations, decision B6)', () => {
   const item = { bNum: 3n, amount: 10n, spec: 'Create' as const, metadata: 'm' };
 
   it.each(['Create', 'Default'] as const)('accepts a creation with the specification %s', (spec) => {
@@ -278,7 +281,7 @@ describe('what a transaction touches', () => {
   const outputs = [txOut(one, ADDRESS), txOut(tokenAsset(2n), ADDRESS)];
   const tx = { ...assemble({ inputs: [], outputs }), fees: [txOut(tokenAsset(3n), ADDRESS)] };
 
-  it('numbers fees after the outputs (B5)', () => {
+  it('numbers fees after the outputs (decision B5)', () => {
     expect(createdOutPoints(tx, 'h').map(({ outPoint, txOut: { value } }) => [outPoint.n, value.amount])).toEqual([
       [0, 1n],
       [1, 2n],
@@ -286,7 +289,7 @@ describe('what a transaction touches', () => {
     ]);
   });
 
-  it('finds an input that is there twice (B7)', () => {
+  it('finds an input that is there twice (decision B7)', () => {
     const inputs = [0, 1].map((n) => unsignedInput({ tHash: 'g', n }));
     expect(hasDuplicateInputs({ ...tx, inputs })).toBe(false);
     expect(hasDuplicateInputs({ ...tx, inputs: [...inputs, ...inputs.slice(1)] })).toBe(true);

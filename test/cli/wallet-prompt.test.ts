@@ -126,7 +126,7 @@ async function fakeNode(lose = false) {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, payments, keys };
 }
 
-describe('a payment at a terminal (issue 4 §8)', () => {
+describe('a payment at a terminal', () => {
   it('shows amount, receiver and funds, asks, then takes the passphrase without showing it', async () => {
     const node = await fakeNode();
     const { context } = terminal('yes\nsecret words\r');
@@ -217,7 +217,7 @@ describe('what takes longer than a second', () => {
   });
 });
 
-describe('the start of a node at a terminal (issue 4 §1)', () => {
+describe('the start of a node at a terminal', () => {
   /** The passphrase that the node is made with. */
   async function started(keys: readonly string[], ...flags: string[]) {
     const { context } = terminal(...keys);

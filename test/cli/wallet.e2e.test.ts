@@ -239,7 +239,7 @@ describe('tessera wallet', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a node with a wallet outside a development network (issue 4 §1)', () => {
+describe('a node with a wallet outside a development network', () => {
   const start = async (...flags: string[]): Promise<Ended> => {
     const args = [
       '--role',

@@ -1,7 +1,7 @@
 /**
- * A third-party wallet of the envelope family, in the manner of 2Way.js (clients.md §1A.1), written from what such a client
- * sends and reads. On purpose it shares no code with the node: hashes and signatures come from noble, JSON from the
- * platform, amounts are JavaScript numbers.
+ * A third-party wallet of the envelope family, in the manner of 2Way.js (docs/clients.md#sessions-of-envelope-wallets),
+ * written from what such a client sends and reads. On purpose it shares no code with the node: hashes and signatures come
+ * from noble, JSON from the platform, amounts are JavaScript numbers.
  */
 
 import { randomUUID } from 'node:crypto';

@@ -1,4 +1,6 @@
-/** A whole session of an envelope wallet against a real network over HTTP (clients.md §6, "Sessions"). */
+/**
+ * A whole session of an envelope wallet against a real network over HTTP (docs/clients.md#sessions-of-envelope-wallets).
+ */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { devAccounts } from '../../src/config/dev-accounts.js';

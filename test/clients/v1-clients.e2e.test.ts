@@ -1,4 +1,7 @@
-/** What the SDKs, the explorer and old captures send to real nodes, and what they need to read (clients.md §6). */
+/**
+ * What the SDKs, the explorer and old captures send to real nodes, and what they need to read
+ * (docs/clients.md#what-they-need).
+ */
 
 import { describe, expect, it } from 'vitest';
 import { devAccounts } from '../../src/config/dev-accounts.js';
@@ -84,7 +87,7 @@ describe('the explorer indexer (EXP)', () => {
 });
 
 describe('sdk-js and sdk-go', () => {
-  it('query balances of known and unknown addresses, in the order asked (V5)', async () => {
+  it('query balances of known and unknown addresses, in the order asked (decision V5)', async () => {
     const { accounts } = devAccounts();
     const addresses = [accounts[3], accounts[1], accounts[2]].map((account) => account?.address ?? '');
     const { status, body, text } = await post('mempool', '/v1/balances/query', {
@@ -95,7 +98,7 @@ describe('sdk-js and sdk-go', () => {
     expect(text).not.toContain('"7207200000000000"');
   });
 
-  it('create items without an API key on the dev network (V25) and read about them (V21)', async () => {
+  it('create items without an API key on the dev network (decision V25) and read about them (decision V21)', async () => {
     const created = await post('mempool', '/v1/items', {
       item_amount: 10,
       genesis_hash_spec: 'Create',
@@ -115,7 +118,7 @@ describe('sdk-js and sdk-go', () => {
   });
 
   it.each(['user', 'mempool', 'miner'] as const)(
-    'serialize and deserialize to the same on the %s node (V17, V23)',
+    'serialize and deserialize to the same on the %s node (decisions V17, V23)',
     async (role) => {
       const transaction = {
         inputs: [
@@ -151,7 +154,7 @@ describe('sdk-js and sdk-go', () => {
     expect((await send('mempool', '/v1/supply', { headers })).status).toBe(200);
   });
 
-  it('fund their tests from the miner with the empty passphrase and no key (V25)', async () => {
+  it('fund their tests from the miner with the empty passphrase and no key (decision V25)', async () => {
     const address = devAccounts().accounts[0]?.address ?? '';
     const paid = await post('miner', '/v1/payments', { kind: 'address', address, amount: 5, passphrase: '' });
     expect(paid.status).toBe(202);
@@ -222,7 +225,7 @@ describe('captures of the old network', () => {
     expect(refused).toMatchObject({ status: 400, body: { id: null, status: 'Error', route: null, content: null } });
   });
 
-  it('are refused where they sign what the rules do not ask for: an item as a receipt, an input without its outputs (C15)', async () => {
+  it('are refused where they sign what the rules do not ask for: an item as a receipt, an input without its outputs (docs/clients.md#c15)', async () => {
     const key = devAccounts().accounts[5];
     if (key === undefined) throw new Error('no account');
     const { seed, publicKey } = key.keyPair;

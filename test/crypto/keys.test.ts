@@ -12,7 +12,7 @@ const message = fc.uint8Array({ maxLength: 100 });
 const hex = (text: string) => new Uint8Array(Buffer.from(text, 'hex'));
 const malformed = expect.objectContaining({ code: 'malformed_key_pair' });
 
-describe('Ed25519 (chain.md §2.2)', () => {
+describe('Ed25519 (docs/chain.md#signatures)', () => {
   test.prop([seed, message])('makes the keys and signatures that noble makes, and verifies noble’s', (secret, text) => {
     const pair = keys.keyPairFromSeed(secret);
     expect(toHex(pair.publicKey)).toBe(toHex(ed25519.getPublicKey(secret)));
@@ -71,7 +71,7 @@ describe('Ed25519 (chain.md §2.2)', () => {
   });
 });
 
-describe('forms of a secret key (chain.md §2.1)', () => {
+describe('forms of a secret key (docs/chain.md#keys)', () => {
   test.prop([seed])('all three are read back', (secret) => {
     const pair = keys.keyPairFromSeed(secret);
     const document = keys.encodePkcs8(pair);
@@ -104,7 +104,7 @@ describe('forms of a secret key (chain.md §2.1)', () => {
   });
 });
 
-describe('keys of client wallets (chain.md §2.5)', () => {
+describe('keys of client wallets (docs/clients.md#wallets-of-clients)', () => {
   const mnemonic = 'abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about';
 
   it('derives the seed from the text of the extended key', () => {

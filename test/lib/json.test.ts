@@ -69,7 +69,7 @@ const MANY = 300_000;
 const malformed = (message: RegExp) =>
   expect.objectContaining({ code: 'malformed_json', message: expect.stringMatching(message) });
 
-describe('what a text may cost (issue 15, item 5)', () => {
+describe('what a text may cost', () => {
   const DEEP: readonly (readonly [string, string])[] = [
     ['arrays that never close', '['.repeat(MANY)],
     ['arrays that close', '['.repeat(MANY) + ']'.repeat(MANY)],

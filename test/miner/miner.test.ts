@@ -60,7 +60,7 @@ function faultOf(header: BlockHeader, { nonce, coinbase }: Proof): Verdict {
 
 describe('a proof', () => {
   it.each([
-    ['block 0 without a target (node.md §2.2)', templateHeader(0)],
+    ['block 0 without a target (docs/chain.md#proof-of-work)', templateHeader(0)],
     ['a later block without a target', templateHeader(7)],
     ['the easiest compact target', templateHeader(8, Uint8Array.of(0x22, 0, 0, 1))],
     ['a compact target of two bytes', templateHeader(9, TWO_BYTES)],

@@ -93,7 +93,7 @@ describe('a network of four processes', () => {
   });
 
   for (const victim of ['storage', 'mempool', 'miner', 'user'] as const) {
-    it(`delivers a payment exactly once when the ${victim} is killed in the middle of it (P1, P7)`, async () => {
+    it(`delivers a payment exactly once when the ${victim} is killed in the middle of it (rules P1, P7)`, async () => {
       const node = { storage, mempool, miner, user }[victim];
       const address = await newAddress(miner);
       const amount = 1_000 + victim.length;

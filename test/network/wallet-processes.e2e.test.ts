@@ -252,30 +252,27 @@ describe('items and rewards', () => {
     ['user', 'Create'],
     ['user', 'Default'],
     ['miner', 'Create'],
-  ] as const)(
-    'shows what a %s node has created with %s in its wallet and its balance (issue 4 §6)',
-    async (role, spec) => {
-      const node = role === 'user' ? alice : miner;
-      const metadata = 'm'.repeat(800);
-      const itemsOf = async () => (await history(node)).filter(({ kind }) => kind === 'item');
-      const known = (await itemsOf()).length;
-      await call(`${node.apiUrl}/v1/items`, { item_amount: 7, genesis_hash_spec: spec, metadata });
-      const made = await until('the item in its block', async () => {
-        const item = (await itemsOf())[known];
-        return item?.state === 'confirmed' ? item : undefined;
-      });
-      const genesisHash = spec === 'Default' ? 'default_genesis_hash' : made.tx_hash;
-      const { item_total } = (await call(`${node.apiUrl}/v1/wallet`)) as { item_total: Record<string, number> };
-      expect(item_total[genesisHash]).toBe(7);
-      const address = made.outputs[0]?.address ?? '';
-      const { balance } = (await call(`${mempool.apiUrl}/v1/balances?address=${address}`)) as {
-        balance: { total: { items: Record<string, number> } };
-      };
-      expect(balance.total.items).toEqual({ [genesisHash]: 7 });
-    },
-  );
+  ] as const)('shows what a %s node has created with %s in its wallet and its balance', async (role, spec) => {
+    const node = role === 'user' ? alice : miner;
+    const metadata = 'm'.repeat(800);
+    const itemsOf = async () => (await history(node)).filter(({ kind }) => kind === 'item');
+    const known = (await itemsOf()).length;
+    await call(`${node.apiUrl}/v1/items`, { item_amount: 7, genesis_hash_spec: spec, metadata });
+    const made = await until('the item in its block', async () => {
+      const item = (await itemsOf())[known];
+      return item?.state === 'confirmed' ? item : undefined;
+    });
+    const genesisHash = spec === 'Default' ? 'default_genesis_hash' : made.tx_hash;
+    const { item_total } = (await call(`${node.apiUrl}/v1/wallet`)) as { item_total: Record<string, number> };
+    expect(item_total[genesisHash]).toBe(7);
+    const address = made.outputs[0]?.address ?? '';
+    const { balance } = (await call(`${mempool.apiUrl}/v1/balances?address=${address}`)) as {
+      balance: { total: { items: Record<string, number> } };
+    };
+    expect(balance.total.items).toEqual({ [genesisHash]: 7 });
+  });
 
-  it('locks the rewards of the miner (issue 4 §7)', async () => {
+  it('locks the rewards of the miner', async () => {
     const {
       locked_total_tokens: locked,
       running_total_tokens: running,
@@ -287,7 +284,7 @@ describe('items and rewards', () => {
 });
 
 describe('aggregation', () => {
-  it('joins a thousand small outputs into a few, and loses nothing (issue 4 §7)', async () => {
+  it('joins a thousand small outputs into a few, and loses nothing', async () => {
     const before = await total(bob);
     const small = 1_000n;
     const address = await newAddress(bob);

@@ -1,4 +1,4 @@
-/** TLS by certificate paths, with real handshakes: the API, and links between nodes (issue 5, point 5). */
+/** TLS by certificate paths, with real handshakes: the API, and links between nodes. */
 
 import { get as getPlain } from 'node:http';
 import { get, type RequestOptions } from 'node:https';

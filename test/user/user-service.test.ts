@@ -185,7 +185,7 @@ describe('payments by address', () => {
   });
 });
 
-describe('following the chain (issue 4 §3)', () => {
+describe('following the chain', () => {
   it('refreshes when it starts', async () => {
     const folder = await temporaryFolder();
     const first = await net.user({ folder });
@@ -309,7 +309,7 @@ describe('payments by ip (decision V15)', () => {
     await until(() => bob.wallet.totals().running === 40n && alice.wallet.inFlight().length === 0);
     expect(alice.wallet.totals().running).toBe(60n);
     expect((await alice.wallet.history()).map((entry: OwnTransaction) => entry.hash)).toEqual([hash]);
-    // Only own payments are listed (node.md §12, quirk 16).
+    // Only own payments are listed (decision V14).
     expect(await bob.wallet.history()).toEqual([]);
     await bob.user.payPeer(order(15n, alice.address));
     await until(() => bob.wallet.inFlight()[0]?.state === 'sent');

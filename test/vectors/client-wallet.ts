@@ -1,6 +1,6 @@
 /**
- * The keystore records of the network's client libraries (chain.md §2.5): NaCl secretbox under a key made of a passphrase.
- * The node's own wallet does not use this form; the vectors show that it can be read.
+ * The keystore records of the network's client libraries (docs/clients.md#wallets-of-clients): NaCl secretbox under a key
+ * made of a passphrase. The node's own wallet does not use this form; the vectors show that it can be read.
  */
 
 import { xsalsa20poly1305 } from '@noble/ciphers/salsa.js';

@@ -1,6 +1,7 @@
 /**
- * Key pairs out of a mnemonic, as the network's wallets derive them (chain.md §2.5): BIP39 seed, BIP32 master key, hardened
- * child m/d', and then, peculiarly, the first 32 characters of the child's xprv text as the Ed25519 seed.
+ * Key pairs out of a mnemonic, as the network's wallets derive them (docs/clients.md#wallets-of-clients): BIP39 seed, BIP32
+ * master key, hardened child m/d', and then, peculiarly, the first 32 characters of the child's xprv text as the Ed25519
+ * seed.
  */
 
 import { HDKey } from '@scure/bip32';

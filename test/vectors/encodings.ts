@@ -1,4 +1,6 @@
-/** Vectors about bytes and JSON of transactions, blocks and smaller structures, and their hashes (chain.md §1, §3). */
+/**
+ * Vectors about bytes and JSON of transactions, blocks and smaller structures, and their hashes (docs/chain.md#structures).
+ */
 
 import { type AssetValues, withFixedHash } from '../../src/chain/assets.js';
 import { BincodeWriter } from '../../src/chain/bincode.js';

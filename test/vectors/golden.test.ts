@@ -25,7 +25,7 @@ function* tampered(value: unknown): Generator<unknown> {
   }
 }
 
-describe('golden vectors (chain.md §9)', () => {
+describe('golden vectors (docs/chain.md#vectors)', () => {
   it.each(vectors.map((vector) => [vector.id, vector] as const))('%s', (_, vector) => {
     expect(runVector(vector)).toEqual([]);
   });

@@ -1,4 +1,4 @@
-/** Vectors about keys, addresses, signatures and the wallets of clients (chain.md §2). */
+/** Vectors about keys, addresses, signatures and the wallets of clients (docs/chain.md#keys). */
 
 import { addressOf, clientVersion1Address } from '../../src/chain/address.js';
 import { itemAsset } from '../../src/chain/assets.js';

@@ -1,4 +1,4 @@
-/** Vectors about token amounts and about the constants of the chain (chain.md §1.3, §8). */
+/** Vectors about token amounts and about the constants of the chain (docs/chain.md#constants). */
 
 import { saturatingAdd, saturatingDiv, saturatingMul, saturatingSub } from '../../src/chain/assets.js';
 import * as constants from '../../src/chain/constants.js';

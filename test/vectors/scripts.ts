@@ -1,4 +1,4 @@
-/** Vectors about scripts: single opcodes, whole scripts, limits, bytes (chain.md §1.5, §5). */
+/** Vectors about scripts: single opcodes, whole scripts, limits, bytes (docs/chain.md#script-machine). */
 
 import { p2shAddress } from '../../src/chain/address.js';
 import { decodeScript, encodeScript } from '../../src/chain/codec.js';

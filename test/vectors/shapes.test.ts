@@ -22,7 +22,7 @@ const passes = (category: string, inputs: Record<string, unknown>, expected: unk
 const fails = (category: string, inputs: Record<string, unknown>, expected: unknown) =>
   expect(run(category, inputs, expected), stringifyExact({ category, inputs, expected })).not.toEqual([]);
 
-describe('shapes of vectors (chain.md §9)', () => {
+describe('shapes of vectors (docs/chain.md#vectors)', () => {
   it('takes a merkle root as a text, as a pair and by name', () => {
     const { inputs, expected } = source('d-merkle-3');
     const [root, txs_hash] = expected as unknown as string[];

@@ -1,4 +1,4 @@
-/** Vectors about what signatures cover (chain.md §4.1 to §4.3), with the signatures where a key is given. */
+/** Vectors about what signatures cover (docs/chain.md#signables), with the signatures where a key is given. */
 
 import { outPointJson } from '../../src/chain/json.js';
 import { parseAsset, parseOutPoint } from '../../src/chain/json-read.js';

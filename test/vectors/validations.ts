@@ -1,4 +1,4 @@
-/** Vectors about validity (chain.md §5.5 to §5.7): whole transactions made with a key of our own, and single rules. */
+/** Vectors about validity (docs/chain.md#validation): whole transactions made with a key of our own, and single rules. */
 
 import { addressOf, hasValidAddressLength } from '../../src/chain/address.js';
 import { AssetSum, itemAsset, tokenAsset } from '../../src/chain/assets.js';

@@ -1,4 +1,4 @@
-/** Tells when the event loop is behind, so that requests are refused at once instead of waiting without end (P6). */
+/** Tells when the event loop is behind, so that requests are refused at once instead of waiting without end (rule P6). */
 
 import type { Clock, Timer } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';

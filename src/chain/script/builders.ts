@@ -1,4 +1,4 @@
-/** The scripts that the network knows by name (chain.md §4.6), and how to recognise them. */
+/** The scripts that the network knows by name (docs/chain.md#known-scripts), and how to recognise them. */
 
 import { addressOf } from '../address.js';
 import type { AddressVersion, Script, StackEntry } from '../types.js';
@@ -95,7 +95,7 @@ export interface Pay2pkhParts {
   readonly address: string;
 }
 
-/** The parts of a pay-to-public-key-hash script (chain.md §5.6), or undefined when the shape is another. */
+/** The parts of a pay-to-public-key-hash script (docs/chain.md#spending), or undefined when the shape is another. */
 export function pay2pkhParts(script: Script): Pay2pkhParts | undefined {
   if (script.length !== PAY2PKH_LENGTH) return undefined;
   const [data, signature, publicKey, dup, hash, address, equalVerify, checkSig] = script;
@@ -115,7 +115,7 @@ export interface CreateParts {
   readonly publicKey: Uint8Array;
 }
 
-/** The parts of an item creation script (chain.md §5.6), or undefined when the shape is another. */
+/** The parts of an item creation script (docs/chain.md#spending), or undefined when the shape is another. */
 export function createParts(script: Script): CreateParts | undefined {
   if (script.length !== CREATE_LENGTH) return undefined;
   const [create, bNum, drop, data, signature, publicKey, checkSig] = script;

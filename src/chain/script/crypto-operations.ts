@@ -1,4 +1,4 @@
-/** The opcodes that hash and verify (chain.md §5.4). `undefined` means that the script fails. */
+/** The opcodes that hash and verify (docs/chain.md#opcodes). `undefined` means that the script fails. */
 
 import { verifySignature } from '../../crypto/ed25519.js';
 import { sha3Hex } from '../../crypto/sha3.js';

@@ -1,6 +1,6 @@
 /**
- * Runs scripts (chain.md §5.1 to §5.3). The verdict of a script proves nothing about who may spend: an empty script is
- * true. What a script must look like to spend an output is decided in `validation.ts`.
+ * Runs scripts (docs/chain.md#script-machine). The verdict of a script proves nothing about who may spend: an empty script
+ * is true. What a script must look like to spend an output is decided in `validation.ts`.
  */
 
 import { PUBLIC_KEY_LENGTH, SIGNATURE_LENGTH } from '../../crypto/ed25519.js';
@@ -36,7 +36,10 @@ export function executeOp(machine: Machine, op: number): boolean {
   return OPERATIONS[op]?.(machine) ?? false;
 }
 
-/** The limits that hold before a script runs: 10,000 bytes and 201 opcodes, skipped ones included (chain.md §5.1). */
+/**
+ * The limits that hold before a script runs: 10,000 bytes and 201 opcodes, skipped ones included
+ * (docs/chain.md#script-machine).
+ */
 export function isWithinLimits(script: Script): boolean {
   let size = 0;
   let ops = 0;

@@ -1,6 +1,6 @@
 /**
- * The 98 opcodes: name, wire index and discriminant (chain.md §5.4). The wire carries the declaration index, never the
- * discriminant, which is documentation of the reference's source.
+ * The 98 opcodes: name, wire index and discriminant (docs/chain.md#opcodes). The wire carries the declaration index, never
+ * the discriminant, which is documentation of the reference's source.
  */
 
 const GROUPS: ReadonlyArray<readonly [discriminant: number, names: string]> = [

@@ -1,6 +1,6 @@
 /**
- * What each opcode does to the machine (chain.md §5.4). An operation returns false when the script fails; what it has
- * already popped is then of no interest. Binary operations pop the top as their second operand.
+ * What each opcode does to the machine (docs/chain.md#opcodes). An operation returns false when the script fails; what it
+ * has already popped is then of no interest. Binary operations pop the top as their second operand.
  */
 
 import { U64_MAX } from '../constants.js';

@@ -1,6 +1,6 @@
 /**
- * The opcodes that work on texts (chain.md §5.4). Positions and lengths are UTF-8 bytes; a cut inside a character aborts
- * the reference and fails the script here (decision B8).
+ * The opcodes that work on texts (docs/chain.md#opcodes). Positions and lengths are UTF-8 bytes; a cut inside a character
+ * aborts the reference and fails the script here (decision B8).
  */
 
 import { utf8Length } from '../../lib/bytes.js';

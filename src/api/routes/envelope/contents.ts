@@ -1,4 +1,4 @@
-/** Contents of envelope answers: one form that holds what the contract names and what the existing clients read. */
+/** Contents of envelope answers: one form that holds what the contract names and what the existing clients read (decision E6). */
 
 import { encodeTransaction } from '../../../chain/codec.js';
 import { assetView } from '../../../chain/json.js';
@@ -9,7 +9,7 @@ import type { Balances, CreatedItem, Holding, SubmittedTransaction } from '../..
 import type { LatestBlock, StoredEntry } from '../../../storage/service.js';
 import { balanceView } from '../views.js';
 
-/** `transaction` first, the hashes as the last keys: clients take the last one (C5). */
+/** `transaction` first, the hashes as the last keys: clients take the last one (docs/clients.md#c5). */
 export function createdTransactions(submitted: readonly SubmittedTransaction[]): ReadonlyMap<string, unknown> {
   const summaries = submitted.map(({ hash, transaction }) => ({
     tx_hash: hash,
@@ -31,7 +31,7 @@ function outputDetails(asset: Asset | undefined) {
 
 export function createdItem({ asset, toAddress, txHash }: CreatedItem) {
   const { amount, genesisHash, metadata } = asset;
-  // drs_tx_hash is what older clients call the genesis hash (C11).
+  // drs_tx_hash is what older clients call the genesis hash (docs/clients.md#c11).
   const item = { amount, genesis_hash: genesisHash, drs_tx_hash: genesisHash, metadata };
   return {
     asset: { asset: { Item: item }, extra_info: null },

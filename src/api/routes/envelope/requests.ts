@@ -26,13 +26,13 @@ function listOf(value: unknown, limit: number, what: string): readonly unknown[]
   return value;
 }
 
-/** One transaction, or a list of them (C4). */
+/** One transaction, or a list of them (docs/clients.md#c4). */
 export function readTransactions(body: unknown, limit: number): Transaction[] {
   if (isObject(body)) return [parseCreateTransaction(body)];
   return listOf(body, limit, 'transaction').map((one, index) => parseCreateTransaction(one, `[${index}]`));
 }
 
-/** A list of addresses, or `{address_list: […]}` (C7). */
+/** A list of addresses, or `{address_list: […]}` (docs/clients.md#c7). */
 export function readAddresses(body: unknown, limit: number): string[] {
   const list = isObject(body) ? body.address_list : body;
   return listOf(list, limit, 'address').map((address, index) => {
@@ -54,7 +54,7 @@ export function readBlockNumbers(body: unknown, limit: number): number[] {
   });
 }
 
-/** A key, or a list of keys (C8). */
+/** A key, or a list of keys (docs/clients.md#c8). */
 export function readKeys(body: unknown, limit: number): string | readonly string[] {
   if (typeof body === 'string') return body === '' ? refuse('the key is empty.') : body;
   return listOf(body, limit, 'key').map((key, index) =>
@@ -62,7 +62,7 @@ export function readKeys(body: unknown, limit: number): string | readonly string
   );
 }
 
-/** An item creation under either name of its specification (C10). */
+/** An item creation under either name of its specification (docs/clients.md#c10). */
 export function readItemCreation(body: unknown): ItemCreation {
   if (!isObject(body)) return refuse('the body must be an object.');
   return itemCreationOf({
