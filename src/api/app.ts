@@ -11,6 +11,7 @@ import { createApiKeyGate } from './http/api-key.js';
 import { answerClientError, closeInTime, limitConnections, observeServer } from './http/connections.js';
 import { createErrorAnswers, type ErrorAnswers } from './http/error-answers.js';
 import { addJsonBodyParser } from './http/json.js';
+import { LongAnswers } from './http/long-answers.js';
 import { createOverloadGuard } from './http/overload.js';
 import { createRequestIds } from './http/request-id.js';
 import { createRequestLog } from './http/request-log.js';
@@ -57,6 +58,7 @@ export async function createApi(options: ApiOptions, modules: ApiModules): Promi
     keys,
     overload,
     validators,
+    long: new LongAnswers({ clock: modules.clock }),
   });
   const errors = createErrorAnswers({ logger: modules.logger, log, router });
   const app = createFastify(options, modules, errors);

@@ -6,6 +6,7 @@
 import type { Static, TSchema } from '@sinclair/typebox';
 import type { ErrorCode } from '../lib/errors.js';
 import type { NodeRole } from '../lib/roles.js';
+import type { LazyList } from './http/lazy-list.js';
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT';
 
@@ -44,6 +45,8 @@ export interface Operation {
   readonly apiKey?: boolean | 'optional';
   /** Never open to callers from elsewhere, whatever the configuration says. */
   readonly secret?: boolean;
+  /** The answer may be long: it is written in slices, and refused with 503 while too many are being made. */
+  readonly long?: boolean;
   /** Stateless, so `api.tooling_everywhere` mounts it on every role (decision V23). */
   readonly tooling?: boolean;
   readonly summary: string;
@@ -75,11 +78,14 @@ export interface Arguments<O extends Operation> {
   readonly body: O['body'] extends { schema: infer S } ? StaticOf<S> : undefined;
 }
 
-/** Where a value has an object with free keys, an answer may also be a map, which keeps its order. */
+/**
+ * Where a value has an object with free keys, an answer may also be a map, which keeps its order; where it has a list, also
+ * one whose entries are made as they are written.
+ */
 export type Answerable<T> = T extends string | number | bigint | boolean | null | undefined
   ? T
   : T extends readonly (infer E)[]
-    ? readonly Answerable<E>[]
+    ? readonly Answerable<E>[] | LazyList<Answerable<E>>
     : string extends keyof T
       ? ReadonlyMap<string, Answerable<T[keyof T]>> | { readonly [key: string]: Answerable<T[keyof T]> }
       : { readonly [K in keyof T]: Answerable<T[K]> };

@@ -3,6 +3,7 @@
 import { TesseraError } from './errors.js';
 
 const HEX = /^(?:[0-9a-fA-F]{2})*$/;
+const FIRST_SURROGATE = 0xd800;
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Lower-case hex of the bytes. */
@@ -58,6 +59,14 @@ export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
 /** Order of two texts by their UTF-8 bytes, the order of every map in the chain's formats. */
 export function compareUtf8(a: string, b: string): number {
   if (a === b) return 0;
+  const shared = Math.min(a.length, b.length);
+  let at = 0;
+  while (at < shared && a.charCodeAt(at) === b.charCodeAt(at)) at++;
+  if (at === shared) return a.length - b.length;
+  const left = a.charCodeAt(at);
+  const right = b.charCodeAt(at);
+  // UTF-16 and UTF-8 order differently only where surrogates come in.
+  if (left < FIRST_SURROGATE && right < FIRST_SURROGATE) return left - right;
   return Buffer.compare(Buffer.from(a, 'utf8'), Buffer.from(b, 'utf8'));
 }
 

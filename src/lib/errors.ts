@@ -12,6 +12,7 @@ export const ERROR_CODES = {
   malformed_key_pair: 'A key pair cannot be decoded or does not belong to its address.',
   invalid_socket_address: 'The address is not a valid ip:port.',
   blank_passphrase: 'The new passphrase is blank.',
+  too_many_outputs: 'The addresses have more unspent outputs than one answer lists.',
   no_addresses: 'No address to work on was named.',
   payload_too_large: 'The body is larger than the node accepts.',
   unsupported_media_type: 'The body is not application/json.',

@@ -3,14 +3,12 @@
  * cannot go on, every method answers `mempool_unreachable` (decision V24).
  */
 
-import { shownTotal, withFixedHash } from '../chain/assets.js';
 import { createItemFromSignature } from '../chain/builders.js';
 import { TOTAL_TOKENS } from '../chain/constants.js';
 import { transactionHash } from '../chain/hash.js';
 import type { Unicorn } from '../chain/unicorn.js';
 import type { Kv } from '../db/kv.js';
 import type { Journal } from '../journal/journal.js';
-import { compareUtf8 } from '../lib/bytes.js';
 import type { Clock } from '../lib/clock.js';
 import { TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
@@ -23,13 +21,14 @@ import { type BlockMaker, type BlockMakerOptions, createBlockMaker } from './blo
 import { type BlockSender, createBlockSender } from './blocks/block-sender.js';
 import { createGateway, type Gateway } from './gateway.js';
 import type { MempoolObserver, MempoolProgress } from './observer.js';
-import type { Balances, Holding, ItemCreation, MempoolService } from './service.js';
+import type { ItemCreation, MempoolService } from './service.js';
 import { type Applier, createApplier } from './state/applier.js';
 import { loadMempoolState } from './state/load.js';
 import { closedHash } from './state/round.js';
 import type { MempoolState, RejectedTx, StateRules } from './state/state.js';
 import { StateStore } from './state/state-store.js';
 import { Statuses, type StatusesOptions } from './state/statuses.js';
+import { balancesOf } from './utxo/balances.js';
 
 export interface MempoolOptions {
   readonly rules: StateRules;
@@ -155,30 +154,6 @@ export function createMempool(options: MempoolOptions, modules: MempoolModules):
     return { state, applier, statuses, verifier, admission, maker, blockSender, gateway };
   }
 
-  function balances(addresses: readonly string[]): Balances {
-    const { utxos } = up().state;
-    let tokens = 0n;
-    const items = new Map<string, bigint>();
-    const byAddress = new Map<string, Holding[]>();
-    for (const address of new Set(addresses)) {
-      const holdings = [...utxos.slotsOf(address)].map((slot): Holding => {
-        const outPoint = utxos.outPoint(slot);
-        const { value, locktime } = utxos.output(slot);
-        return { outPoint, value: withFixedHash(value, outPoint), locktime };
-      });
-      if (holdings.length === 0) continue;
-      holdings.sort((a, b) => compareUtf8(a.outPoint.tHash, b.outPoint.tHash) || a.outPoint.n - b.outPoint.n);
-      byAddress.set(address, holdings);
-      for (const { value } of holdings) {
-        if (value.kind === 'token') tokens += value.amount;
-        else if (value.genesisHash !== null) {
-          items.set(value.genesisHash, shownTotal((items.get(value.genesisHash) ?? 0n) + value.amount));
-        }
-      }
-    }
-    return { tokens, items: new Map([...items].sort(([a], [b]) => compareUtf8(a, b))), addresses: byAddress };
-  }
-
   function waitsFor({ state, maker }: Parts): string {
     if (state.round?.winner !== null && state.round !== null) {
       const linked = [...network.links].some((link) => link.role === 'storage' && link.trusted);
@@ -231,7 +206,7 @@ export function createMempool(options: MempoolOptions, modules: MempoolModules):
         txHash,
       };
     },
-    balances,
+    balances: (addresses) => balancesOf(up().state.utxos, addresses),
     supply: () => ({ total: TOTAL_TOKENS, issued: up().state.head.issued }),
     statuses: async (hashes) => up().statuses.get(hashes),
     figures() {

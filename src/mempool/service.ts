@@ -18,12 +18,26 @@ export interface Holding {
   readonly locktime: bigint;
 }
 
+/**
+ * The unspent outputs of an address at one moment, in the order of hash and index. Each is decoded when the iteration
+ * comes to it.
+ */
+export interface Holdings extends Iterable<Holding> {
+  readonly count: number;
+  readonly tokens: bigint;
+  /** Genesis hash → amount. */
+  readonly items: ReadonlyMap<string, bigint>;
+}
+
+/** Outputs that one answer about balances lists at most, over all its addresses. */
+export const MAX_LISTED_OUTPUTS = 100_000;
+
 export interface Balances {
   readonly tokens: bigint;
   /** Genesis hash → amount. */
   readonly items: ReadonlyMap<string, bigint>;
   /** In the order asked, addresses without outputs left out (V5). */
-  readonly addresses: ReadonlyMap<string, readonly Holding[]>;
+  readonly addresses: ReadonlyMap<string, Holdings>;
 }
 
 export interface SubmittedTransaction {
@@ -57,7 +71,10 @@ export interface MempoolService {
    */
   submit(transactions: readonly Transaction[]): Promise<readonly SubmittedTransaction[]>;
   createItem(request: ItemCreation): Promise<CreatedItem>;
-  /** Totals over all named addresses, each counted once. */
+  /**
+   * Totals over all named addresses, each counted once. Throws `too_many_outputs` when they have more than
+   * `MAX_LISTED_OUTPUTS`.
+   */
   balances(addresses: readonly string[]): Balances;
   /** Raw units. */
   supply(): { readonly total: bigint; readonly issued: bigint };

@@ -1,6 +1,9 @@
 import { fc, test } from '@fast-check/vitest';
 import { describe, expect, it } from 'vitest';
+import { withFixedHash } from '../../src/chain/assets.js';
 import type { OutPoint, TxOut } from '../../src/chain/types.js';
+import { MAX_LISTED_OUTPUTS } from '../../src/mempool/service.js';
+import { balancesOf } from '../../src/mempool/utxo/balances.js';
 import { UtxoTable } from '../../src/mempool/utxo/utxo-table.js';
 
 const HEX = '0123456789abcdef';
@@ -120,5 +123,49 @@ describe('the table of unspent outputs', () => {
       table.insert({ tHash: `g${digits.slice(0, 31)}`, n: i & 3 }, { value, locktime: 0n, scriptPublicKey: digits });
     }
     expect(table.bytes / count).toBeLessThan(110);
+  });
+});
+
+describe('a copy of what pays an address', () => {
+  const entries = fc.uniqueArray(fc.tuple(outPoint, txOut), { maxLength: 60, selector: ([point]) => keyOf(point) });
+
+  test.prop([entries])('holds the outputs in the order of hash and index, and stays while the table changes', (all) => {
+    const table = insertAll(all);
+    const addresses = new Set(all.flatMap(([, { scriptPublicKey }]) => scriptPublicKey ?? []));
+    for (const paid of addresses) {
+      const expected = all
+        .filter(([, { scriptPublicKey }]) => scriptPublicKey === paid)
+        .sort(([a], [b]) => Buffer.compare(Buffer.from(a.tHash), Buffer.from(b.tHash)) || a.n - b.n)
+        .map(([point, { value, locktime }]) => ({ outPoint: point, value: withFixedHash(value, point), locktime }));
+      const copy = table.copyOf(paid, 60);
+      for (const slot of [...table.slotsOf(paid)]) table.remove(slot);
+      expect([...copy]).toEqual(expected);
+      expect([...copy]).toEqual(expected);
+      expect(copy.count).toBe(expected.length);
+      expect(copy.isWhole).toBe(true);
+      const tokens = expected.filter(({ value }) => value.kind === 'token');
+      expect(copy.tokens).toBe(tokens.reduce((sum, { value }) => sum + value.amount, 0n));
+      const items = [...copy.items.values()].reduce((sum, amount) => sum + amount, 0n);
+      const held = expected.filter(({ value }) => value.kind === 'item');
+      expect(items).toBe(held.reduce((sum, { value }) => sum + value.amount, 0n));
+    }
+  });
+
+  it('says when the address has more than was asked for', () => {
+    const out = { value: { kind: 'token', amount: 1n }, locktime: 0n, scriptPublicKey: 'a'.repeat(64) } as const;
+    const table = insertAll([0, 1, 2].map((n) => [{ tHash: '000000', n }, out]));
+    expect(table.copyOf('a'.repeat(64), 3)).toMatchObject({ count: 3, isWhole: true });
+    expect(table.copyOf('a'.repeat(64), 2)).toMatchObject({ count: 2, isWhole: false });
+  });
+
+  it('more outputs than an answer lists are refused, not cut', () => {
+    const out = { value: { kind: 'token', amount: 1n }, locktime: 0n, scriptPublicKey: 'a'.repeat(64) } as const;
+    const table = new UtxoTable(1);
+    for (let n = 0; n < MAX_LISTED_OUTPUTS; n++) table.insert({ tHash: '000000', n }, out);
+    expect(balancesOf(table, ['a'.repeat(64)]).tokens).toBe(BigInt(MAX_LISTED_OUTPUTS));
+    table.insert({ tHash: '000001', n: 0 }, { ...out, scriptPublicKey: 'b'.repeat(64) });
+    expect(() => balancesOf(table, ['a'.repeat(64), 'b'.repeat(64)])).toThrow(
+      expect.objectContaining({ code: 'too_many_outputs' }),
+    );
   });
 });

@@ -19,6 +19,7 @@ const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
   invalid_socket_address: 400,
   blank_passphrase: 400,
   no_addresses: 400,
+  too_many_outputs: 400,
   payload_too_large: 413,
   unsupported_media_type: 415,
   idempotency_conflict: 400,

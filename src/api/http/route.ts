@@ -8,6 +8,7 @@ import { stringifyExact } from '../../lib/json.js';
 import { fastifyPath, type Handler, type Operation, ReadyJson, WithStatus } from '../operation.js';
 import type { ApiKeyGate, Caller } from './api-key.js';
 import { JSON_MEDIA_TYPE } from './json.js';
+import type { LongAnswers } from './long-answers.js';
 import type { OverloadGuard } from './overload.js';
 import type { RequestLog } from './request-log.js';
 import type { Validate, Validators } from './validator.js';
@@ -23,6 +24,7 @@ export interface RouterModules {
   readonly keys: ApiKeyGate;
   readonly overload: OverloadGuard;
   readonly validators: Validators;
+  readonly long: LongAnswers;
 }
 
 /** Mounts an operation on an app. */
@@ -32,6 +34,7 @@ export interface Router {
   readonly add: AddRoute;
   /** What has been mounted so far. */
   readonly mounted: readonly Operation[];
+  readonly long: LongAnswers;
   /** For routes that answer in their own way: notes them and gives what all routes have in common. */
   options(operation: Operation): RouteOptions;
   /** Throws unless the caller shows an API key for the operation: for operations that ask for one in some uses only. */
@@ -46,7 +49,7 @@ export interface RouteOptions {
 
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 
-export function createRouter({ log, keys, overload, validators }: RouterModules): Router {
+export function createRouter({ log, keys, overload, validators, long }: RouterModules): Router {
   const mounted: Operation[] = [];
 
   const options = (operation: Operation): RouteOptions => {
@@ -78,13 +81,16 @@ export function createRouter({ log, keys, overload, validators }: RouterModules)
 
   return {
     mounted,
+    long,
     options,
     authorize: (operation, request) => keys.check(operation, callerOf(request)),
     add(app, operation, handler) {
       const read = createReader(operation, validators);
       const [status] = Object.keys(operation.success).map(Number);
-      const answer = (reply: FastifyReply, request: FastifyRequest, result: unknown) =>
-        sendAnswer(request, reply, status ?? 200, result);
+      const answer = (reply: FastifyReply, request: FastifyRequest, result: unknown) => {
+        if (operation.long === true) return sendLong(reply.code(status ?? 200), result, long);
+        return sendAnswer(request, reply, status ?? 200, result, long);
+      };
       app.route({
         method: [operation.method, ...(operation.aliases ?? [])],
         url: fastifyPath(operation.path),
@@ -134,9 +140,29 @@ function bodyReader(check: Validate, optional = false): Validate {
   return (body) => check(optional && (body === undefined || body === null) ? {} : body);
 }
 
-function sendAnswer(request: FastifyRequest, reply: FastifyReply, status: number, result: unknown): FastifyReply {
-  if (result instanceof WithStatus) return sendAnswer(request, reply, result.status, result.body);
-  if (result instanceof ReadyJson) return sendReady(request, reply.code(status), result);
+/** Sends an answer that may be long, when it is made. */
+export function sendLong(
+  reply: FastifyReply,
+  result: unknown,
+  long: LongAnswers,
+): FastifyReply | Promise<FastifyReply> {
+  const json = long.json(result, reply);
+  reply.header('content-type', JSON_MEDIA_TYPE);
+  return typeof json === 'string' ? reply.send(json) : json.then((bytes) => reply.send(bytes));
+}
+
+function sendAnswer(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  status: number,
+  result: unknown,
+  long: LongAnswers,
+): FastifyReply {
+  if (result instanceof WithStatus) return sendAnswer(request, reply, result.status, result.body, long);
+  if (result instanceof ReadyJson) {
+    long.watch(result.bytes.length, reply);
+    return sendReady(request, reply.code(status), result);
+  }
   if (result === undefined) return reply.code(status).send();
   return reply.code(status).type(JSON_MEDIA_TYPE).send(stringifyExact(result));
 }

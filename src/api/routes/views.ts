@@ -3,6 +3,7 @@
 import { assetView, outPointView } from '../../chain/json.js';
 import type { Asset, OutPoint } from '../../chain/types.js';
 import type { Balances } from '../../mempool/service.js';
+import { LazyList } from '../http/lazy-list.js';
 
 /** The tagged form of the /v1 family. */
 export function apiAssetView(asset: Asset) {
@@ -17,9 +18,11 @@ export function outpointEntryView({ outPoint, value }: { readonly outPoint: OutP
 
 /** Outpoints by address, in the order of the map. */
 export function addressListView(
-  addresses: ReadonlyMap<string, readonly { readonly outPoint: OutPoint; readonly value: Asset }[]>,
+  addresses: ReadonlyMap<string, Iterable<{ readonly outPoint: OutPoint; readonly value: Asset }>>,
 ) {
-  return new Map([...addresses].map(([address, outputs]) => [address, outputs.map(outpointEntryView)] as const));
+  return new Map(
+    [...addresses].map(([address, outputs]) => [address, LazyList.of(outputs, outpointEntryView)] as const),
+  );
 }
 
 /** What both families call a balance (decisions V5, V6). */

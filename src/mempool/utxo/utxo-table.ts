@@ -10,6 +10,7 @@
 
 import type { Asset, OutPoint, TxOut } from '../../chain/types.js';
 import { mix, mixText, type SetDigest, SetSum } from '../../lib/set-digest.js';
+import { hexOf, type ItemRest, OutputsCopy } from './outputs-copy.js';
 import { SlotIndex, SlotStore, TextPool } from './slots.js';
 
 // Words of an output slot. A free slot keeps the next free one in NEXT.
@@ -49,10 +50,7 @@ const NIBBLE = new Int8Array(128).fill(-1);
 for (let i = 0; i < 10; i++) NIBBLE[48 + i] = i;
 for (let i = 0; i < 6; i++) NIBBLE[97 + i] = 10 + i;
 
-interface ItemRest {
-  readonly genesisHash: string | null;
-  readonly metadata: string | null;
-}
+const NO_ITEM: ItemRest = { genesisHash: null, metadata: null };
 
 /** Reads `count` words of hex digits from `start` on; false when one is not a lower-case digit. */
 function readHexWords(text: string, start: number, digits: number, into: Uint32Array): boolean {
@@ -71,16 +69,6 @@ function readHexWords(text: string, start: number, digits: number, into: Uint32A
   const rest = digits & 7;
   if (rest !== 0) into[at] = word << (4 * (8 - rest));
   return true;
-}
-
-const hexScratch = Buffer.allocUnsafe(32);
-
-/** The first `digits` hex digits of some words. */
-function hexOf(words: Uint32Array, base: number, digits: number): string {
-  const count = (digits + 7) >>> 3;
-  for (let i = 0; i < count; i++) hexScratch.writeUInt32BE(words[base + i] as number, i * 4);
-  const text = hexScratch.toString('hex', 0, count * 4);
-  return text.length === digits ? text : text.slice(0, digits);
 }
 
 export class UtxoTable {
@@ -243,6 +231,23 @@ export class UtxoTable {
     }
   }
 
+  /**
+   * A copy of the outputs that pay an address, which costs a fraction of reading them and stays as it is while the table
+   * changes. Takes at most `limit` of them; `isWhole` says whether that was all.
+   */
+  copyOf(address: string, limit: number): OutputsCopy {
+    const slots: number[] = [];
+    let isWhole = true;
+    for (const slot of this.slotsOf(address)) {
+      isWhole = slots.length < limit;
+      if (!isWhole) break;
+      slots.push(slot);
+    }
+    const copy = new OutputsCopy(slots.length, isWhole);
+    for (const [index, slot] of slots.entries()) this.#copyInto(copy, index, slot);
+    return copy;
+  }
+
   /** Every slot in use. */
   *slots(): Generator<number> {
     const last = this.#outs.capacity;
@@ -254,6 +259,22 @@ export class UtxoTable {
     const b = this.#outs.base(slot);
     const hash = this.#hashOutPoint(c[b] as number, c[b + 1] as number, c[b + N] as number);
     return this.#outIndex.find(hash, (other) => other === slot) === slot;
+  }
+
+  #copyInto(copy: OutputsCopy, index: number, slot: number): void {
+    const c = this.#outs.chunk(slot);
+    const b = this.#outs.base(slot);
+    const isOdd = ((c[b + 3] as number) & ODD_HASH) === ODD_HASH;
+    const isItem = ((c[b + ADDRESS] as number) & ITEM_FLAG) !== 0;
+    if (!isOdd && !isItem && c[b + LOCKTIME] === 0) {
+      copy.set(index, c, b);
+      return;
+    }
+    copy.set(index, c, b, {
+      hash: isOdd ? this.#oddHashes.text(c[b] as number) : undefined,
+      item: isItem ? (this.#items.get(slot) ?? NO_ITEM) : undefined,
+      locktime: this.#locktime(slot, c, b),
+    });
   }
 
   #asset(slot: number, c: Uint32Array, b: number): Asset {

@@ -9,7 +9,7 @@ import { blockJson, transactionJson } from '../../../src/chain/json.js';
 import type { Block, BlockHeader, Transaction } from '../../../src/chain/types.js';
 import { TesseraError } from '../../../src/lib/errors.js';
 import { isSocketAddress } from '../../../src/lib/socket-address.js';
-import type { MempoolService } from '../../../src/mempool/service.js';
+import type { Holding, Holdings, MempoolService } from '../../../src/mempool/service.js';
 import type { MinerService } from '../../../src/miner/service.js';
 import type { LatestBlock, StorageService, StoredBlock, StoredTransaction } from '../../../src/storage/service.js';
 import type { UserService } from '../../../src/user/service.js';
@@ -91,6 +91,17 @@ function noted<T extends object>(calls: Calls | undefined, service: T): T {
   });
 }
 
+/** Holdings as the mempool gives them, of a list. */
+export function holdingsOf(list: readonly Holding[]): Holdings {
+  const tokens = list.filter(({ value }) => value.kind === 'token').reduce((sum, { value }) => sum + value.amount, 0n);
+  const items = new Map<string, bigint>();
+  for (const { value } of list) {
+    if (value.kind === 'item')
+      items.set(value.genesisHash ?? '', (items.get(value.genesisHash ?? '') ?? 0n) + value.amount);
+  }
+  return { count: list.length, tokens, items, [Symbol.iterator]: () => list[Symbol.iterator]() };
+}
+
 export function fakeMempool(calls?: Calls): MempoolService {
   return noted<MempoolService>(calls, {
     async submit(transactions) {
@@ -116,14 +127,14 @@ export function fakeMempool(calls?: Calls): MempoolService {
         addresses: new Map(
           known.map((address) => [
             address,
-            [
+            holdingsOf([
               { outPoint: { tHash: TX_HASH, n: 0 }, value: { kind: 'token', amount: ODD_AMOUNT }, locktime: 0n },
               {
                 outPoint: { tHash: GENESIS_HASH, n: 0 },
                 value: { kind: 'item', amount: 2n, genesisHash: GENESIS_HASH, metadata: 'a "text"' },
                 locktime: 0n,
               },
-            ],
+            ]),
           ]),
         ),
       };

@@ -5,8 +5,9 @@ import { assetView } from '../../../chain/json.js';
 import type { Asset } from '../../../chain/types.js';
 import { toHex } from '../../../lib/bytes.js';
 import { parseExactJson } from '../../../lib/json.js';
-import type { Balances, CreatedItem, Holding, SubmittedTransaction } from '../../../mempool/service.js';
+import type { Balances, CreatedItem, Holdings, SubmittedTransaction } from '../../../mempool/service.js';
 import type { LatestBlock, StoredEntry } from '../../../storage/service.js';
+import { LazyList } from '../../http/lazy-list.js';
 import { balanceView } from '../views.js';
 
 /** `transaction` first, the hashes as the last keys: clients take the last one (docs/clients.md#c5). */
@@ -49,22 +50,13 @@ export function fetchedBalances(asked: readonly string[], balances: Balances) {
   return {
     total,
     address_list,
-    balances: distinct.map((address) => ({ address, assets: assetsOf(balances.addresses.get(address) ?? []) })),
+    balances: distinct.map((address) => ({ address, assets: assetsOf(balances.addresses.get(address)) })),
   };
 }
 
-function assetsOf(holdings: readonly Holding[]) {
-  let tokens = 0n;
-  const items = new Map<string, bigint>();
-  for (const { value, outPoint } of holdings) {
-    if (value.kind === 'token') tokens += value.amount;
-    else {
-      const id = value.genesisHash ?? outPoint.tHash;
-      items.set(id, (items.get(id) ?? 0n) + value.amount);
-    }
-  }
-  const itemAssets = [...items].map(([id, value]) => ({ name: 'Item', value, id }));
-  return [{ name: 'Token', value: tokens }, ...itemAssets];
+function assetsOf(holdings: Holdings | undefined) {
+  const items = [...(holdings?.items ?? [])].map(([id, value]) => ({ name: 'Item', value, id }));
+  return [{ name: 'Token', value: holdings?.tokens ?? 0n }, ...items];
 }
 
 interface BlockJson {
@@ -98,13 +90,18 @@ function blockContent(hash: string, block: BlockJson) {
   };
 }
 
+/** Contents of blocks, made one by one as they are written. */
+export function blocksOf(entries: readonly StoredEntry[]) {
+  return { blocks: LazyList.of(entries, blockOf) };
+}
+
 export function latestBlock(latest: LatestBlock) {
   const { block } = parseExactJson(latest.json) as unknown as { block: { block: BlockJson } };
   return blockContent(latest.hash, block.block);
 }
 
 /** The stored block as the contract shows it. */
-export function blockOf(entry: StoredEntry) {
+function blockOf(entry: StoredEntry) {
   return blockContent(entry.key, entryJson(entry).data.block);
 }
 

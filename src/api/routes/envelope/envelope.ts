@@ -9,8 +9,8 @@ import { envelopeStatusOf } from '../../http/problem.js';
 const CACHE_ID = /^[a-z0-9]{32}$/;
 
 /** A success. The members stand in the order of the existing network. */
-export function successEnvelope(id: string, reason: string, route: string, content: unknown): string {
-  return stringifyExact({ id, status: 'Success', reason, route, content });
+export function successEnvelope(id: string, reason: string, route: string, content: unknown) {
+  return { id, status: 'Success', reason, route, content } as const;
 }
 
 /** An error: everything that could name a call is null. */

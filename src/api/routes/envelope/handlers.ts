@@ -7,14 +7,16 @@ import type { FastifyError, FastifyInstance, FastifyPluginCallback, FastifyReply
 import { sha3Hex } from '../../../crypto/sha3.js';
 import { TesseraError } from '../../../lib/errors.js';
 import { addJsonBodyParser, JSON_MEDIA_TYPE } from '../../http/json.js';
+import { LazyList } from '../../http/lazy-list.js';
 import { problemHeaders, publicError } from '../../http/problem.js';
 import type { Router } from '../../http/route.js';
 import type { Operation } from '../../operation.js';
 import type { ApiModules, EnvelopeOptions } from '../../options.js';
 import { requireMempool, requireStorage } from '../require.js';
+import { readEntries } from '../storage/read-entries.js';
 import {
-  blockOf,
   blockPair,
+  blocksOf,
   createdItem,
   createdTransactions,
   entryTuple,
@@ -88,7 +90,8 @@ function createServe(app: FastifyInstance, { router, options, modules }: Envelop
       ...router.options(operation),
       async handler(request, reply) {
         const id = cacheIdOf(request.headers['x-cache-id'], options.requireCacheId);
-        const answer = async () => successEnvelope(id, reason, name, await content(request.body));
+        const answer = async () =>
+          router.long.json(successEnvelope(id, reason, name, await content(request.body)), reply);
         const body = id === '' ? '' : sha3Hex(request.rawBody ?? '');
         const json = id === '' ? await answer() : await cache.run(id, name, body, answer);
         return reply.type(JSON_MEDIA_TYPE).send(json);
@@ -116,7 +119,7 @@ function serveMempool(serve: Serve, { options, modules }: EnvelopeRoutes): void 
   serve(postTotalSupply, 'Successfully fetched total supply', () => mempool().supply().total);
 }
 
-function serveStorage(serve: Serve, { options, modules }: EnvelopeRoutes): void {
+function serveStorage(serve: Serve, { options, modules, router }: EnvelopeRoutes): void {
   const storage = () => requireStorage(modules.storage);
   serve(postLatestBlock, RETRIEVED, async () => {
     const latest = await storage().latest();
@@ -126,15 +129,15 @@ function serveStorage(serve: Serve, { options, modules }: EnvelopeRoutes): void 
   serve(postBlockByNum, RETRIEVED, async (body) => {
     const service = storage();
     const nums = readBlockNumbers(body, options.batch);
-    const entries = await Promise.all(nums.map((num) => service.blockByNumber(num)));
-    if (options.blockByNum === 'pairs') return entries.map(blockPair);
-    return { blocks: entries.filter((entry) => entry !== undefined).map(blockOf) };
+    const entries = await readEntries(nums, (num) => service.blockByNumber(num), router.long);
+    if (options.blockByNum === 'pairs') return LazyList.of(entries, blockPair);
+    return blocksOf(entries.filter((entry) => entry !== undefined));
   });
   serve(postBlockchainEntry, RETRIEVED, async (body) => {
     const service = storage();
     const keys = readKeys(body, options.batch);
     if (typeof keys !== 'string') {
-      return (await Promise.all(keys.map((key) => service.entry(key)))).map(entryTuple);
+      return LazyList.of(await readEntries(keys, (key) => service.entry(key), router.long), entryTuple);
     }
     const entry = await service.entry(keys);
     if (entry === undefined) throw new TesseraError('entry_not_found', 'no entry is stored under this key.');

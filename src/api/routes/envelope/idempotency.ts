@@ -17,14 +17,17 @@ export interface IdempotencyCache {
    * The kept answer, or that of `produce`. `body` is a digest of the request's body. Throws `idempotency_conflict` when
    * the id was used with another route or body.
    */
-  run(id: string, route: string, body: string, produce: () => Promise<string>): Promise<string>;
+  run(id: string, route: string, body: string, produce: () => Promise<Answer>): Promise<Answer>;
 }
+
+/** The JSON of an answer. */
+type Answer = string | Buffer;
 
 interface Entry {
   readonly route: string;
   readonly body: string;
   readonly expires: number;
-  readonly answer: Promise<string>;
+  readonly answer: Promise<Answer>;
   /** Characters of the answer; undefined while it is being made. */
   size: number | undefined;
 }
@@ -55,7 +58,7 @@ export function createIdempotencyCache(
     }
   };
 
-  const start = (id: string, route: string, body: string, produce: () => Promise<string>): Promise<string> => {
+  const start = (id: string, route: string, body: string, produce: () => Promise<Answer>): Promise<Answer> => {
     const answer = produce();
     const entry: Entry = { route, body, expires: clock.monotonic() + ttlSeconds * 1000, answer, size: undefined };
     entries.set(id, entry);

@@ -135,7 +135,7 @@ export const postFetchBalance = defineOperation({
       ),
     },
   },
-  errors: ['mempool_unreachable', 'idempotency_conflict'],
+  errors: ['too_many_outputs', 'mempool_unreachable', 'idempotency_conflict'],
 });
 
 export const postCreateItemAsset = defineOperation({

@@ -27,10 +27,13 @@ export const getBalances = defineOperation({
   roles: mempool,
   tag,
   summary: 'What addresses hold',
-  description: 'Addresses that hold nothing are absent from the list; that is no error.',
+  description:
+    'Addresses that hold nothing are absent from the list; that is no error. Outputs stand in the order of their hashes. At ' +
+    'most 100,000 are listed: of addresses with more unspent outputs together nothing is shown (400).',
   query: BalancesQuery,
+  long: true,
   success: { 200: { description: 'Unspent outputs and totals.', schema: BalancesResponse } },
-  errors: ['mempool_unreachable'],
+  errors: ['too_many_outputs', 'mempool_unreachable'],
 });
 
 export const queryBalances = defineOperation({
@@ -42,8 +45,9 @@ export const queryBalances = defineOperation({
   tag,
   summary: 'What many addresses hold',
   body: { schema: BalancesQueryRequest },
+  long: true,
   success: { 200: { description: 'Unspent outputs and totals.', schema: BalancesResponse } },
-  errors: ['mempool_unreachable'],
+  errors: ['too_many_outputs', 'mempool_unreachable'],
 });
 
 export const getSupply = defineOperation({
@@ -92,6 +96,7 @@ export const getTransactionStatus = defineOperation({
   tag,
   summary: 'What became of transactions',
   query: TxStatusQuery,
+  long: true,
   success: { 200: { description: 'Status by hash; unknown hashes are absent.', schema: TxStatusMap } },
   errors: ['mempool_unreachable'],
 });
@@ -105,6 +110,7 @@ export const queryTransactionStatus = defineOperation({
   tag,
   summary: 'What became of many transactions',
   body: { schema: TxStatusQueryRequest },
+  long: true,
   success: { 200: { description: 'Status by hash; unknown hashes are absent.', schema: TxStatusMap } },
   errors: ['mempool_unreachable'],
 });

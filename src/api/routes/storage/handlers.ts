@@ -18,16 +18,12 @@ import {
   getLatestBlock,
   queryBlockchainEntries,
 } from './operations.js';
+import { readEntries } from './read-entries.js';
 
 export interface StorageRoutes {
   readonly router: Router;
   readonly modules: Pick<ApiModules, 'storage'>;
 }
-
-/** Reads that are under way at once for one request. */
-const READS_AT_ONCE = 32;
-/** Bytes of entries that one answer may hold. */
-const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 
 export const storagePlugin: FastifyPluginCallback<StorageRoutes> = (app, { router, modules }, done) => {
   const storage = () => requireStorage(modules.storage);
@@ -41,12 +37,12 @@ export const storagePlugin: FastifyPluginCallback<StorageRoutes> = (app, { route
 
   router.add(app, queryBlockchainEntries, async ({ body }) => {
     const service = storage();
-    return joined(await readAll(body.keys, (key) => service.entry(key)));
+    return joined(await readEntries(body.keys, (key) => service.entry(key), router.long));
   });
 
   router.add(app, getBlocks, async ({ query }) => {
     const service = storage();
-    return joined(await readAll(query.num, (num) => blockByNumber(service, num)));
+    return joined(await readEntries(query.num, (num) => blockByNumber(service, num), router.long));
   });
 
   router.add(app, getLatestBlock, async () => {
@@ -84,35 +80,12 @@ function blockByNumber(storage: StorageService, num: ExactInteger) {
   return typeof num === 'bigint' ? Promise.resolve(undefined) : storage.blockByNumber(num);
 }
 
-/** All that exist, in the order asked. Throws `invalid_request` when they are too much for one answer. */
-export async function readAll<K>(
-  keys: readonly K[],
-  read: (key: K) => Promise<StoredEntry | undefined>,
-): Promise<StoredEntry[]> {
-  const found: StoredEntry[] = [];
-  let bytes = 0;
-  for (let i = 0; i < keys.length; i += READS_AT_ONCE) {
-    for (const entry of await Promise.all(keys.slice(i, i + READS_AT_ONCE).map(read))) {
-      if (entry === undefined) continue;
-      found.push(entry);
-      bytes += entry.json.length;
-    }
-    if (bytes > MAX_ANSWER_BYTES) {
-      throw new TesseraError(
-        'invalid_request',
-        `These entries have more than ${MAX_ANSWER_BYTES} bytes together; ask for fewer at once.`,
-      );
-    }
-  }
-  return found;
-}
-
 const OPEN = Buffer.from('[');
 const COMMA = Buffer.from(',');
 const CLOSE = Buffer.from(']');
 
-/** The bytes of a JSON list of the entries. */
-function joined(entries: readonly StoredEntry[]): ReadyJson {
-  const parts = entries.flatMap((entry, index) => (index === 0 ? [entry.json] : [COMMA, entry.json]));
+/** The bytes of a JSON list of the entries that exist. */
+function joined(entries: readonly (StoredEntry | undefined)[]): ReadyJson {
+  const parts = entries.flatMap((entry) => (entry === undefined ? [] : [COMMA, entry.json])).slice(1);
   return new ReadyJson(Buffer.concat([OPEN, ...parts, CLOSE]));
 }

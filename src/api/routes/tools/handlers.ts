@@ -2,25 +2,25 @@
 
 import type { FastifyPluginCallback } from 'fastify';
 import { decodeTransaction, encodeTransaction } from '../../../chain/codec.js';
-import { transactionToCreateJson } from '../../../chain/create-transaction.js';
+import { parseCreateTransaction, transactionToCreateJson } from '../../../chain/create-transaction.js';
 import { transactionHashOfBytes } from '../../../chain/hash.js';
 import { fromHex, isHex, toHex } from '../../../lib/bytes.js';
 import { errorMessage, TesseraError } from '../../../lib/errors.js';
+import { LazyList } from '../../http/lazy-list.js';
 import type { Router } from '../../http/route.js';
-import { parseTransactions } from '../mempool/handlers.js';
 import { deserializeTransactions, serializeTransactions } from './operations.js';
 
 /** Stateless; mounted on users, and everywhere when `api.tooling_everywhere` is set (decision V23). */
 export const toolsPlugin: FastifyPluginCallback<{ readonly router: Router }> = (app, { router }, done) => {
   router.add(app, serializeTransactions, ({ body }) => ({
-    transactions: parseTransactions(body.transactions).map((transaction) => {
-      const bytes = encodeTransaction(transaction);
+    transactions: LazyList.of(body.transactions, (value, index) => {
+      const bytes = encodeTransaction(parseCreateTransaction(value, `transactions[${index}]`));
       return { txn_hash_hex: transactionHashOfBytes(bytes), txn_hex: toHex(bytes) };
     }),
   }));
 
   router.add(app, deserializeTransactions, ({ body }) => ({
-    transactions: body.transactions.map((hex, index) => transactionToCreateJson(decodeHex(hex, index))),
+    transactions: LazyList.of(body.transactions, (hex, index) => transactionToCreateJson(decodeHex(hex, index))),
   }));
   done();
 };

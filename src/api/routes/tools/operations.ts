@@ -19,6 +19,7 @@ export const serializeTransactions = defineOperation({
   summary: 'Encode transactions',
   description: 'Touches no mempool and no wallet.',
   body: { schema: SerializeTransactionsRequest },
+  long: true,
   success: { 200: { description: 'Bytes and hashes.', schema: SerializeTransactionsResponse } },
   errors: ['malformed_transaction'],
 });
@@ -34,6 +35,7 @@ export const deserializeTransactions = defineOperation({
   summary: 'Decode transactions',
   description: 'Scripts of the pay-to-public-key-hash shape come back as Pay2PkH.',
   body: { schema: DeserializeTransactionsRequest },
+  long: true,
   success: { 200: { description: 'The transactions.', schema: DeserializeTransactionsResponse } },
   errors: ['malformed_transaction'],
 });

@@ -7,6 +7,7 @@ import { assetView, transactionView } from '../../../chain/json.js';
 import { fromHex, isHex, toHex } from '../../../lib/bytes.js';
 import { TesseraError } from '../../../lib/errors.js';
 import type { KeyPairRecord, OwnPayment, WalletInfo } from '../../../wallet/service.js';
+import { LazyList } from '../../http/lazy-list.js';
 import type { Router } from '../../http/route.js';
 import { WithStatus } from '../../operation.js';
 import type { ApiModules } from '../../options.js';
@@ -42,12 +43,12 @@ export const walletPlugin: FastifyPluginCallback<WalletRoutes> = (app, { router,
 
   router.add(app, getOutgoingTransactions, async () => {
     const outgoing = await wallet().outgoing();
-    return { transactions: outgoing.map(([hash, transaction]) => [hash, transactionView(transaction)] as const) };
+    return { transactions: LazyList.of(outgoing, ([hash, tx]) => [hash, transactionView(tx)] as const) };
   });
 
   router.add(app, getWalletHistory, async ({ query: { limit } }) => {
     const payments = await wallet().payments(limit === undefined ? {} : { limit: Number(limit) });
-    return { transactions: payments.map(paymentView) };
+    return { transactions: LazyList.of(payments, paymentView) };
   });
 
   router.add(app, getWallet, async ({ query }) => {

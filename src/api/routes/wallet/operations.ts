@@ -28,6 +28,7 @@ export const getOutgoingTransactions = defineOperation({
   roles: withWallet,
   tag,
   summary: 'Own payments',
+  long: true,
   success: { 200: { description: 'Pairs of hash and transaction.', schema: OutgoingTxsResponse } },
   errors: ['no_wallet', 'wallet_unreadable'],
 });
@@ -43,6 +44,7 @@ export const getWalletHistory = defineOperation({
   summary: 'Own payments with their states',
   description: 'Beyond the contract: what became of each payment, kept by this node, with the reason of a rejection.',
   query: PaymentHistoryQuery,
+  long: true,
   success: { 200: { description: 'Payments.', schema: PaymentHistoryResponse } },
   errors: ['no_wallet', 'wallet_unreadable'],
 });
@@ -56,6 +58,7 @@ export const getWallet = defineOperation({
   tag,
   summary: 'What the wallet holds',
   query: WalletInfoQuery,
+  long: true,
   success: { 200: { description: 'Outputs and totals.', schema: WalletInfoResponse } },
   errors: ['no_wallet', 'wallet_unreadable'],
 });
@@ -84,6 +87,7 @@ export const exportKeypairs = defineOperation({
   secret: true,
   summary: 'Export the key pairs, private keys included',
   description: 'Whoever has the answer can spend everything in the wallet.',
+  long: true,
   success: { 200: { description: 'The key pairs.', schema: KeypairsResponse } },
   errors: ['no_wallet', 'wallet_unreadable'],
 });

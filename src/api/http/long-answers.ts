@@ -1,0 +1,125 @@
+/**
+ * Writes answers that may be long. A short one is a text at once. A long one is written in slices, each in a turn of the
+ * event loop of its own, so that no answer holds the loop; and there is a bound on how many are being made, and on the bytes
+ * that slow readers have not taken yet. Beyond them requests for long answers are refused with 503, others are not.
+ */
+
+import type { FastifyReply } from 'fastify';
+import type { Clock } from '../../lib/clock.js';
+import { TesseraError } from '../../lib/errors.js';
+import { stringifyExact } from '../../lib/json.js';
+import { Turns } from '../../lib/turns.js';
+import { LazyList } from './lazy-list.js';
+
+/** Characters that are written in one turn: a few milliseconds of work. An answer of fewer is short. */
+const SLICE_CHARS = 32_768;
+/** Long answers that are being made at once. */
+const MAX_MAKING = 8;
+/** Bytes of long answers that readers have not taken yet. */
+const MAX_UNSENT_BYTES = 256 * 1024 * 1024;
+/** Time in which a reader must take a long answer, in ms. */
+const SEND_MS = 120_000;
+/** Levels of lists and objects that are written part by part; what is deeper is small. */
+const LEVELS = 5;
+
+export class LongAnswers {
+  readonly #clock: Clock;
+  readonly #turns = new Turns();
+  #making = 0;
+  #unsentBytes = 0;
+
+  constructor({ clock }: { readonly clock: Clock }) {
+    this.#clock = clock;
+  }
+
+  /**
+   * The JSON of a value: of a short one at once, of a long one when it is made. Throws `overloaded`, and `aborted` when the
+   * client goes meanwhile.
+   */
+  json(value: unknown, reply: FastifyReply): string | Promise<Buffer> {
+    const parts = partsOf(value, LEVELS);
+    const text = nextSlice(parts);
+    return text.length < SLICE_CHARS ? text : this.#inSlices(text, parts, reply);
+  }
+
+  /** Runs a task that makes a long answer; throws `overloaded` when too many are being made or have not been taken. */
+  async make<T>(task: () => Promise<T>): Promise<T> {
+    if (this.#making >= MAX_MAKING || this.#unsentBytes > MAX_UNSENT_BYTES) {
+      throw new TesseraError('overloaded', 'The node is making many long answers; try again, or ask for less at once.');
+    }
+    this.#making++;
+    try {
+      return await task();
+    } finally {
+      this.#making--;
+    }
+  }
+
+  /** Counts the bytes of an answer until its reader has them, and ends the connection of one who does not take them. */
+  watch(bytes: number, reply: FastifyReply): void {
+    if (bytes < SLICE_CHARS) return;
+    this.#unsentBytes += bytes;
+    const timer = this.#clock.after(SEND_MS, () => reply.raw.destroy());
+    reply.raw.once('close', () => {
+      timer.cancel();
+      this.#unsentBytes -= bytes;
+    });
+  }
+
+  #inSlices(begun: string, parts: Generator<string>, reply: FastifyReply): Promise<Buffer> {
+    return this.make(async () => {
+      const chunks: Buffer[] = [];
+      let text = begun;
+      for (;;) {
+        chunks.push(Buffer.from(text, 'utf8'));
+        await this.#turns.next();
+        if (reply.raw.destroyed) throw new TesseraError('aborted', 'The client has gone.');
+        const slice = nextSlice(parts);
+        if (slice === '') break;
+        text = slice;
+      }
+      const bytes = Buffer.concat(chunks);
+      this.watch(bytes.length, reply);
+      return bytes;
+    });
+  }
+}
+
+/** The next characters; none when there are no more. */
+function nextSlice(parts: Generator<string>): string {
+  let text = '';
+  while (text.length < SLICE_CHARS) {
+    const { done, value } = parts.next();
+    if (done === true) break;
+    text += value;
+  }
+  return text;
+}
+
+/** The JSON of a value in parts: the same text as that of `stringifyExact`. */
+function* partsOf(value: unknown, levels: number): Generator<string> {
+  if (levels === 0 || typeof value !== 'object' || value === null) yield stringifyExact(value);
+  else if (Array.isArray(value) || value instanceof LazyList) yield* listParts(value, levels - 1);
+  else yield* memberParts(value instanceof Map ? value : Object.entries(value), levels - 1);
+}
+
+function* listParts(list: Iterable<unknown>, levels: number): Generator<string> {
+  let lead = '[';
+  for (const entry of list) {
+    yield lead;
+    yield* partsOf(entry ?? null, levels);
+    lead = ',';
+  }
+  yield lead === '[' ? '[]' : ']';
+}
+
+function* memberParts(members: Iterable<readonly [unknown, unknown]>, levels: number): Generator<string> {
+  let lead = '{';
+  for (const [name, member] of members) {
+    if (member === undefined) continue;
+    yield `${lead}${stringifyExact(String(name))}:`;
+    yield* partsOf(member, levels);
+    lead = ',';
+  }
+  yield lead === '{' ? '{}' : '}';
+}

@@ -1,0 +1,46 @@
+/** Reads many entries for one answer, a few at a time and within a bound of bytes. */
+
+import { TesseraError } from '../../../lib/errors.js';
+import type { StoredEntry } from '../../../storage/service.js';
+import type { LongAnswers } from '../../http/long-answers.js';
+
+/** Reads that are under way at once for one request. */
+const READS_AT_ONCE = 32;
+/** Bytes of entries that one answer may hold. */
+const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
+/** From so many bytes on, an answer counts as a long one. */
+const LONG_BYTES = 256 * 1024;
+
+type Read<K, E> = (key: K) => Promise<E | undefined>;
+
+/**
+ * What is stored under the keys, in their order. Throws `invalid_request` when it is too much for one answer, and
+ * `overloaded` when too many long answers are being made.
+ */
+export async function readEntries<K, E extends StoredEntry>(
+  keys: readonly K[],
+  read: Read<K, E>,
+  long: LongAnswers,
+): Promise<(E | undefined)[]> {
+  const found: (E | undefined)[] = [];
+  let bytes = 0;
+  const readSome = async (): Promise<void> => {
+    const some = await Promise.all(keys.slice(found.length, found.length + READS_AT_ONCE).map(read));
+    found.push(...some);
+    for (const entry of some) bytes += entry?.json.length ?? 0;
+    if (bytes > MAX_ANSWER_BYTES) throw tooMuch();
+  };
+  while (found.length < keys.length && bytes <= LONG_BYTES) await readSome();
+  if (found.length === keys.length) return found;
+  return long.make(async () => {
+    while (found.length < keys.length) await readSome();
+    return found;
+  });
+}
+
+function tooMuch(): TesseraError {
+  return new TesseraError(
+    'invalid_request',
+    `These entries have more than ${MAX_ANSWER_BYTES} bytes together; ask for fewer at once.`,
+  );
+}

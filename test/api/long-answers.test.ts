@@ -1,0 +1,116 @@
+/** Long answers are made in slices, a few at a time (issue 15, item 7; issue 9, item 5). */
+
+import { describe, expect, it } from 'vitest';
+import { stringifyExact } from '../../src/lib/json.js';
+import type { Holding } from '../../src/mempool/service.js';
+import type { StoredEntry } from '../../src/storage/service.js';
+import { openApp, send } from '../support/api/app.js';
+import { ADDRESS, fakeMempool, fakeStorage, holdingsOf, TX_ENTRY } from '../support/api/fakes.js';
+
+const OUTPUTS = 12_000;
+
+const OUTPUT_LIST: readonly Holding[] = Array.from({ length: OUTPUTS }, (_, i) => ({
+  outPoint: { tHash: `g${String(i).padStart(31, '0')}`, n: 0 },
+  value: { kind: 'token', amount: BigInt(i) * 10n ** 12n },
+  locktime: 0n,
+}));
+
+/** A mempool whose address has 12,000 outputs, and the most outputs that were read within one turn of the loop. */
+function mempoolWithManyOutputs() {
+  const seen = { mostInATurn: 0, inThisTurn: 0 };
+  const holdings = holdingsOf(OUTPUT_LIST);
+  function* counted(): Generator<Holding> {
+    for (const holding of holdings) {
+      if (seen.inThisTurn === 0) setImmediate(() => Object.assign(seen, { inThisTurn: 0 }));
+      seen.inThisTurn++;
+      seen.mostInATurn = Math.max(seen.mostInATurn, seen.inThisTurn);
+      yield holding;
+    }
+  }
+  const slow = { ...holdings, [Symbol.iterator]: counted };
+  const mempool = {
+    ...fakeMempool(),
+    balances: () => ({ tokens: holdings.tokens, items: new Map(), addresses: new Map([[ADDRESS, slow]]) }),
+  };
+  return { mempool, seen };
+}
+
+const ADDRESS_LIST = stringifyExact(
+  OUTPUT_LIST.map(({ outPoint, value }) => ({
+    out_point: { t_hash: outPoint.tHash, n: outPoint.n },
+    value: { Token: value.amount },
+  })),
+);
+
+describe('12,000 outputs', () => {
+  it.each([
+    ['GET /v1/balances', { url: `/v1/balances?address=${ADDRESS}` }],
+    ['POST /v1/balances/query', { method: 'POST', url: '/v1/balances/query', payload: `{"addresses":["${ADDRESS}"]}` }],
+    ['POST /fetch_balance', { method: 'POST', url: '/fetch_balance', payload: `["${ADDRESS}"]` }],
+  ] as const)('%s: read a few in each turn of the loop, and answered whole', async (_name, request) => {
+    const { mempool, seen } = mempoolWithManyOutputs();
+    const app = await openApp('mempool', { modules: { mempool } });
+    const { status, text, headers } = await send(app, request);
+    expect(status).toBe(200);
+    expect(text).toContain(`"address_list":{"${ADDRESS}":${ADDRESS_LIST}}`);
+    expect(Number(headers['content-length'])).toBe(Buffer.byteLength(text));
+    expect(seen.mostInATurn).toBeGreaterThan(0);
+    expect(seen.mostInATurn).toBeLessThan(1_000);
+  });
+
+  it('beyond the bound of answers that are made at once: 503 with Retry-After, and others are served', async () => {
+    const { mempool, seen } = mempoolWithManyOutputs();
+    const app = await openApp('mempool', { modules: { mempool } });
+    const many = Array.from({ length: 50 }, () => send(app, { url: `/v1/balances?address=${ADDRESS}` }));
+    const small = send(app, { url: '/v1/supply' });
+    const answers = await Promise.all(many);
+    const refused = answers.filter(({ status }) => status === 503);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(8);
+    expect(refused).toHaveLength(42);
+    for (const { body, headers } of refused) {
+      expect(body.code).toBe('overloaded');
+      expect(headers['retry-after']).toBe('1');
+    }
+    expect((await small).status).toBe(200);
+    expect(seen.mostInATurn).toBeLessThan(50 * 1_000);
+    expect((await send(app, { url: `/v1/balances?address=${ADDRESS}` })).status).toBe(200);
+  });
+});
+
+/** A storage that notes how many reads are under way. */
+function countingStorage(entry: StoredEntry) {
+  const reads = { now: 0, most: 0 };
+  const read = async () => {
+    reads.now++;
+    reads.most = Math.max(reads.most, reads.now);
+    await new Promise((resolve) => setImmediate(resolve));
+    reads.now--;
+    return entry;
+  };
+  return { reads, storage: { ...fakeStorage(), entry: read } };
+}
+
+describe('many entries', () => {
+  const keys = stringifyExact(Array.from({ length: 1_000 }, (_, i) => `g${String(i).padStart(31, '0')}`));
+
+  it.each([
+    ['POST /v1/blockchain-entries/query', '/v1/blockchain-entries/query', `{"keys":${keys}}`],
+    ['POST /blockchain_entry', '/blockchain_entry', keys],
+  ])('%s reads a few dozen at a time', async (_name, url, payload) => {
+    const { reads, storage } = countingStorage(TX_ENTRY);
+    const app = await openApp('storage', { modules: { storage } });
+    expect((await send(app, { method: 'POST', url, payload })).status).toBe(200);
+    expect(reads.most).toBeLessThanOrEqual(32);
+  });
+
+  it.each([
+    ['/v1/blockchain-entries/query', `{"keys":${keys}}`],
+    ['/blockchain_entry', keys],
+  ])('%s: more than 32 MiB together are refused', async (url, payload) => {
+    const { storage } = countingStorage({ ...TX_ENTRY, json: Buffer.alloc(1024 * 1024, 0x20) });
+    const app = await openApp('storage', { modules: { storage } });
+    const { status, text } = await send(app, { method: 'POST', url, payload });
+    expect(status).toBe(400);
+    expect(text).toContain('ask for fewer at once');
+  });
+});
