@@ -27,6 +27,8 @@ export interface NodeApiModules {
   readonly logger: NodeLogger;
   /** Why the node cannot do its work now. */
   readonly readiness: () => readonly string[];
+  /** Sockets that may be open for the API. */
+  readonly maxSockets: number;
 }
 
 /** The API of the role's services; it does not listen yet. Throws `invalid_config`. */
@@ -57,6 +59,7 @@ export async function createNodeApi(config: Config, modules: NodeApiModules): Pr
       node: { type: () => role.type, peers: () => linkedPeers(network), routesPow: {} },
     },
   );
+  app.server.maxConnections = modules.maxSockets;
   return { app, keys };
 }
 

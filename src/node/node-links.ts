@@ -20,6 +20,8 @@ export interface NodeLinksModules {
   readonly clock: Clock;
   readonly random: Random;
   readonly metrics: Metrics;
+  /** Sockets that may be open for links. */
+  readonly maxSockets: number;
 }
 
 /** The network of a node whose data is in `folder`; not started. Throws `invalid_config`. */
@@ -44,7 +46,10 @@ export async function createNodeLinks(config: Config, folder: string, modules: N
         reconnectMaxMs: peers.reconnectMaxMs,
       },
     },
-    { ...modules, transport: new WebSocketTransport(tls === undefined ? {} : { tls }) },
+    {
+      ...modules,
+      transport: new WebSocketTransport({ maxSockets: modules.maxSockets, ...(tls === undefined ? {} : { tls }) }),
+    },
   );
 }
 

@@ -17,6 +17,7 @@ import type { NodeLogger } from '../observability/logger.js';
 import { createMetrics, type MetricsRegistry, noMetrics } from '../observability/metrics.js';
 import { createProgress, type Progress, type ProgressOptions } from '../observability/progress.js';
 import type { PeerNetwork } from '../peers/network.js';
+import { type DescriptorPlan, descriptorLimit, planDescriptors } from './descriptors.js';
 import { readGenesis } from './genesis-file.js';
 import { createMempoolRole } from './mempool-role.js';
 import { apiKeys, createNodeApi } from './node-api.js';
@@ -38,6 +39,7 @@ export interface NodeModules {
 export class Node implements Service {
   readonly #config: Config;
   readonly #genesis: Genesis;
+  readonly #descriptors: DescriptorPlan;
   readonly #logger: NodeLogger;
   readonly #clock: Clock;
   readonly #random: Random;
@@ -65,6 +67,7 @@ export class Node implements Service {
   private constructor(config: Config, genesis: Genesis, modules: NodeModules) {
     this.#config = config;
     this.#genesis = genesis;
+    this.#descriptors = planDescriptors(descriptorLimit());
     this.#logger = modules.logger;
     this.#clock = modules.clock ?? systemClock;
     this.#random = modules.random ?? systemRandom;
@@ -117,6 +120,7 @@ export class Node implements Service {
 
   async #open(): Promise<void> {
     const dataDir = await this.#openDataDir();
+    if (this.#descriptors.warning !== undefined) this.#logger.warn({}, this.#descriptors.warning);
     const network = await this.#createLinks(dataDir);
     const context = this.#createContext(dataDir, network);
     const role = await this.#createRole(context);
@@ -152,6 +156,7 @@ export class Node implements Service {
       clock: this.#clock,
       random: this.#random,
       metrics: this.#registry ?? noMetrics,
+      maxSockets: this.#descriptors.peerSockets,
     });
   }
 
@@ -207,6 +212,7 @@ export class Node implements Service {
       role,
       logger: this.#logger.child('api'),
       readiness: () => this.#readiness(),
+      maxSockets: this.#descriptors.apiSockets,
     });
     this.#opened.add(() => app.close());
     this.#keys = keys;

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { toHex } from '../../src/lib/bytes.js';
+import { createDeferred } from '../../src/lib/deferred.js';
 import { GUARD_BYTES } from '../../src/peers/transport/transport.js';
 import { settle } from '../support/manual-clock.js';
 import {
@@ -194,6 +195,20 @@ describe.each<TransportKind>(['websocket', 'memory'])('handshake over %s (archit
     peer.connection.send(new Uint8Array(GUARD_BYTES * 8));
     await peer.farewell;
     expect(b.links.size).toBe(0);
+  });
+
+  it('takes a large message in the same breath as ready', async () => {
+    const b = await bed.start('b');
+    const received = createDeferred<number>();
+    b.handle('payment.sent', (_link, { attachment }) => {
+      received.resolve(attachment.length);
+      return undefined;
+    });
+    const peer = await dialRaw(bed, b.address);
+    await shakeHandsRaw(peer, rawIdentity('raw'), { ready: false });
+    peer.connection.send('{"k":"ready"}');
+    peer.connection.send(rawMessage({ t: 'payment.sent', b: {} }, new Uint8Array(16 * GUARD_BYTES)));
+    expect(await Promise.race([received.promise, peer.farewell])).toBe(16 * GUARD_BYTES);
   });
 
   it('closes a handshake that takes longer than five seconds', async () => {

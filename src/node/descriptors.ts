@@ -1,0 +1,66 @@
+/**
+ * How many files and sockets this process may have open, and who may use them: databases come first, because a node that
+ * cannot open its own files must stop, while a socket too many can be turned away.
+ */
+
+import { readFileSync } from 'node:fs';
+import { TesseraError } from '../lib/errors.js';
+
+export interface DescriptorPlan {
+  /** What the process may have open at once. */
+  readonly limit: number;
+  /** Sockets for links to other nodes. */
+  readonly peerSockets: number;
+  /** Sockets for the API. */
+  readonly apiSockets: number;
+  /** What the operator should know; undefined when there are enough. */
+  readonly warning: string | undefined;
+}
+
+/** Files that the databases and the program itself may have open when there are enough descriptors. */
+const RESERVE = 2_200;
+/** Below this a node cannot do its work. */
+const LEAST = 256;
+/** With this many nothing is scarce. */
+const ENOUGH = 8_192;
+const MAX_PEER_SOCKETS = 2_048;
+const MAX_API_SOCKETS = 16_384;
+
+/** Throws `invalid_config` when the limit is too low to run a node. */
+export function planDescriptors(limit: number): DescriptorPlan {
+  if (limit < LEAST) {
+    throw new TesseraError(
+      'invalid_config',
+      `this process may open ${limit} files and sockets, and a node needs ${LEAST}: raise the limit (ulimit -n ${ENOUGH})`,
+    );
+  }
+  const sockets = limit - Math.min(RESERVE, Math.floor(limit / 2));
+  const peerSockets = Math.min(MAX_PEER_SOCKETS, Math.floor(sockets / 2));
+  const apiSockets = Math.min(MAX_API_SOCKETS, sockets - peerSockets);
+  const warning =
+    limit >= ENOUGH
+      ? undefined
+      : `this process may open ${limit} files and sockets, of which ${peerSockets} are for links and ${apiSockets} for the API: raise the limit (ulimit -n ${ENOUGH})`;
+  return { limit, peerSockets, apiSockets, warning };
+}
+
+/** The limit of this process, as the system has it at this moment; infinite where there is none or it is not told. */
+export function descriptorLimit(): number {
+  return linuxLimit() ?? reportedLimit() ?? Number.POSITIVE_INFINITY;
+}
+
+function linuxLimit(): number | undefined {
+  try {
+    const soft = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
+    return soft === undefined ? undefined : Number(soft);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Slower, and the same on every system that has such a limit. */
+function reportedLimit(): number | undefined {
+  const report = process.report?.getReport() as { userLimits?: { open_files?: { soft?: unknown } } } | undefined;
+  const soft = report?.userLimits?.open_files?.soft;
+  return typeof soft === 'number' ? soft : undefined;
+}
