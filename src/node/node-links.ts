@@ -2,6 +2,7 @@
 
 import { join } from 'node:path';
 import type { NodePeer } from '../api/options.js';
+import type { Genesis } from '../chain/genesis.js';
 import type { Config } from '../config/schema.js';
 import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../lib/logger.js';
@@ -11,6 +12,7 @@ import { LinkNetwork } from '../peers/link-network.js';
 import type { PeerNetwork } from '../peers/network.js';
 import { loadOrCreateNodeKey } from '../peers/node-key.js';
 import { WebSocketTransport } from '../peers/transport/websocket-transport.js';
+import { networkRules } from './network-rules.js';
 import { readTlsFiles } from './tls-files.js';
 
 const NODE_KEY_FILE = 'node-key';
@@ -19,6 +21,7 @@ export interface NodeLinksModules {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly random: Random;
+  readonly genesis: Genesis;
   readonly metrics: Metrics;
   /** Sockets that may be open for links. */
   readonly maxSockets: number;
@@ -32,6 +35,7 @@ export async function createNodeLinks(config: Config, folder: string, modules: N
     {
       network: network.name,
       role: config.node.role,
+      rules: networkRules(config, modules.genesis),
       nodeKey: await loadOrCreateNodeKey(join(folder, NODE_KEY_FILE), modules.random),
       listen: { host: peers.host, port: peers.port },
       peers: [...peers.mempool, ...peers.storage, ...peers.miner, ...peers.user],

@@ -155,6 +155,7 @@ export class Node implements Service {
       logger: this.#logger.child('peers'),
       clock: this.#clock,
       random: this.#random,
+      genesis: this.#genesis,
       metrics: this.#registry ?? noMetrics,
       maxSockets: this.#descriptors.peerSockets,
     });

@@ -1,5 +1,7 @@
 /** Log lines for people: turns the JSON lines of the logger into short coloured text on a terminal. */
 
+import { printable } from '../lib/printable.js';
+
 /** Where lines go; process.stdout is one. */
 export interface LineTarget {
   write(line: string): unknown;
@@ -7,6 +9,8 @@ export interface LineTarget {
 
 const NAMES: Readonly<Record<number, string>> = { 20: 'DEBUG', 30: 'INFO ', 40: 'WARN ', 50: 'ERROR' };
 const COLOURS: Readonly<Record<number, number>> = { 20: 90, 30: 32, 40: 33, 50: 31 };
+/** Characters of a text in a line. */
+const MAX_TEXT = 10_000;
 /** Members that have a place of their own in the line. */
 const PLACED = new Set(['level', 'time', 'msg', 'node', 'component', 'role']);
 
@@ -34,11 +38,16 @@ function prettyLine(line: string, colour: boolean): string {
     .filter(([name]) => !PLACED.has(name))
     .map(([name, value]) => ` ${paint(90, `${name}=`)}${fieldText(value)}`);
   const head = `${paint(90, time)} ${paint(COLOURS[level] ?? 0, NAMES[level] ?? String(level))}`;
-  return `${head} ${paint(36, origin)} ${String(entry.msg)}${rest.join('')}`;
+  return `${head} ${paint(36, origin)} ${printable(String(entry.msg), MAX_TEXT)}${rest.join('')}`;
 }
 
 function fieldText(value: unknown): string {
-  if (typeof value === 'string') return /[\s="]/.test(value) ? JSON.stringify(value) : value;
-  if (typeof value === 'object' && value !== null && 'stack' in value) return `\n${String(value.stack)}`;
-  return JSON.stringify(value);
+  if (typeof value === 'string') return printable(/[\s="]/.test(value) ? JSON.stringify(value) : value, MAX_TEXT);
+  if (typeof value === 'object' && value !== null && 'stack' in value) {
+    return `\n${String(value.stack)
+      .split('\n')
+      .map((line) => printable(line, MAX_TEXT))
+      .join('\n')}`;
+  }
+  return printable(JSON.stringify(value), MAX_TEXT);
 }

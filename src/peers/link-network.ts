@@ -25,6 +25,7 @@ import { PeerLink } from './link/link.js';
 import { LinkMetrics } from './link/link-metrics.js';
 import { type Admission, LinkRegister } from './link/link-register.js';
 import { createPass, isValidPass } from './link/pass.js';
+import type { NetworkRules } from './link/rules.js';
 import { StrangerBudget } from './link/stranger-budget.js';
 import { StrangerPlaces } from './link/stranger-places.js';
 import type { MessageBody, MessageType } from './messages.js';
@@ -45,6 +46,8 @@ export interface PeerNetworkOptions {
   readonly peers: readonly string[];
   /** The operator's `network.secret`, at least 16 characters; without it no link is `trusted`. */
   readonly secret?: string;
+  /** The rules of the network that this node goes by. */
+  readonly rules: NetworkRules;
   /** Node keys (hex) that may link in a role; a role that is not named is open to all. */
   readonly allowedKeys?: Partial<Readonly<Record<NodeRole, readonly string[]>>>;
   readonly limits: LinkSettings & Partial<LinkBounds>;
@@ -326,8 +329,8 @@ export class LinkNetwork implements PeerNetwork {
   }
 
   #identity(): Identity {
-    const { network, role, nodeKey, secret } = this.#options;
-    return { network, role, address: this.#address, nodeKey, secret };
+    const { network, role, nodeKey, secret, rules } = this.#options;
+    return { network, role, address: this.#address, nodeKey, secret, rules };
   }
 
   #track(connection: Connection): void {

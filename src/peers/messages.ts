@@ -17,8 +17,8 @@ export const MAX_LIST = 1_000;
 export const MAX_BLOCKS_PER_ANSWER = 64;
 
 const BlockNum = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
-const Hash = Type.String({ minLength: 1, maxLength: 128 });
-const Address = Type.String({ minLength: 1, maxLength: 64 });
+const Hash = Type.String({ pattern: '^[\\x21-\\x7e]{1,128}$' });
+const Address = Type.String({ pattern: '^[\\x21-\\x7e]{1,64}$' });
 const Reason = Type.String({ maxLength: 1_000 });
 const Empty = Type.Object({});
 /** A u64 as decimal digits: JSON numbers end at 2^53. */

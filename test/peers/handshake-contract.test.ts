@@ -70,6 +70,43 @@ describe.each<TransportKind>(['websocket', 'memory'])('handshake over %s (archit
     expect(await refusal({ network: 'main' }, {})).toMatch(/"main".*"test"|"test".*"main"/);
   });
 
+  it('refuses a node with another rule of the network, and names the rule and both values', async () => {
+    const reason = await refusal(
+      { rules: { 'mining.block_interval_ms': '5000', 'mining.partition_size': '1' } },
+      { rules: { 'mining.block_interval_ms': '30000', 'mining.partition_size': '1' } },
+    );
+    expect(reason).toMatch(/mining\.block_interval_ms is "(5000|30000)" on one and "(5000|30000)" on the other/);
+    expect(reason).not.toContain('partition_size');
+  });
+
+  it('compares the rules that both nodes go by, and no others', async () => {
+    const { b } = await linkTwo(
+      bed,
+      { rules: { 'network.genesis_file': 'same', 'mining.partition_size': '1' } },
+      { rules: { 'network.genesis_file': 'same', 'mining.asert_activation_height': '3' } },
+    );
+    expect(b.links.size).toBe(1);
+  });
+
+  it('binds the rules to the proof: nobody on the way can change them', async () => {
+    const b = await bed.start('b');
+    const peer = await dialRaw(bed, b.address);
+    const shaken = shakeHandsRaw(peer, rawIdentity('raw'), { hello: (hello) => ({ ...hello, rules: { rule: '1' } }) });
+    await expect(shaken).rejects.toThrow(/signature does not prove/);
+  });
+
+  it('shows what a stranger says as plain text', async () => {
+    const lines: string[] = [];
+    const note = (_fields: object, message: string): void => void lines.push(message);
+    const b = await bed.start('b', {}, { logger: { debug: note, info: note, warn: note, error: note } });
+    const peer = await dialRaw(bed, b.address);
+    await peer.next();
+    peer.connection.send(JSON.stringify({ k: 'bye', reason: 'red \u001b[31m\n2026 info all is well \u202e\u009b1m' }));
+    await peer.farewell;
+    const refused = lines.find((line) => line.includes('red'));
+    expect(refused).toContain('red \\u{1b}[31m\\u{a}2026 info all is well \\u{202e}\\u{9b}1m');
+  });
+
   it('refuses itself', async () => {
     expect(await refusal({ nodeKey: keyOf('same') }, { nodeKey: keyOf('same') })).toMatch(/same node key/);
   });
@@ -120,8 +157,8 @@ describe.each<TransportKind>(['websocket', 'memory'])('handshake over %s (archit
   it('refuses another protocol version and names both', async () => {
     const b = await bed.start('b');
     const peer = await dialRaw(bed, b.address);
-    peer.connection.send(JSON.stringify({ k: 'hello', protocol: 2, whatever: true }));
-    expect(await peer.farewell).toMatch(/protocol 1, the other protocol 2: run the same release/);
+    peer.connection.send(JSON.stringify({ k: 'hello', protocol: 1, whatever: true }));
+    expect(await peer.farewell).toMatch(/protocol 2, the other protocol 1: run the same release/);
   });
 
   it('refuses a tampered signature', async () => {

@@ -96,6 +96,22 @@ describe.each<TransportKind>(['websocket', 'memory'])('links over %s (architectu
     });
   });
 
+  it('gives the caller the sentence of a peer as plain text', async () => {
+    const { b, toB } = await linkTwo(bed, {}, { role: 'mempool' });
+    b.handle('transactions.submit', () => {
+      throw new TesseraError('transaction_rejected', 'no\u001b]0;title\u0007 way');
+    });
+    await expect(toB.request('transactions.submit', {})).rejects.toMatchObject({
+      message: 'no\\u{1b}]0;title\\u{7} way',
+    });
+    b.handle('statuses.get', () => ({
+      type: 'statuses',
+      body: { statuses: [{ hash: 'g1', status: 'Rejected', info: 'a\u001bb' }] },
+    }));
+    const { body } = await toB.request('statuses.get', { hashes: ['g1'] });
+    expect(body).toMatchObject({ statuses: [{ info: 'a\\u{1b}b' }] });
+  });
+
   it('says nothing of what broke inside a handler, and logs it', async () => {
     const errors: object[] = [];
     const logger: Logger = { debug() {}, info() {}, warn() {}, error: (fields) => void errors.push(fields) };

@@ -87,6 +87,7 @@ export function createBed(kind: TransportKind, maxFrameBytes?: number): Bed {
         nodeKey: keyOf(name),
         listen: { host: '127.0.0.1', port: 0 },
         peers: [],
+        rules: {},
         ...options,
         limits: { ...SETTINGS, ...options.limits },
       },
@@ -184,6 +185,7 @@ export function rawIdentity(name: string, overrides: Partial<Identity> = {}): Id
     address: '127.0.0.1:9',
     nodeKey: keyOf(name),
     secret: undefined,
+    rules: {},
     ...overrides,
   };
 }

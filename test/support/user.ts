@@ -58,6 +58,7 @@ export async function createTestNet(): Promise<TestNet> {
         nodeKey: generateKeyPair(systemRandom),
         listen: { host: '127.0.0.1', port },
         peers,
+        rules: {},
         limits: SETTINGS,
       },
       { transport: hub.transport(), clock, random: systemRandom, logger: silentLogger, metrics: noMetrics },

@@ -8,20 +8,25 @@ import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler';
 import { asBuffer } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
+import { printable } from '../../lib/printable.js';
 import type { NodeRole } from '../../lib/roles.js';
 import { MAX_ADDRESS_LENGTH } from '../address.js';
 import { MESSAGES, type MessageType } from '../messages.js';
 import type { Message } from '../network.js';
+import { NetworkRules } from './rules.js';
 
-/** Version of the protocol between nodes; two nodes must have the same. */
-export const PROTOCOL_VERSION = 1;
+/**
+ * Version of the protocol between nodes; two nodes must have the same. It goes up with every change of a frame, a message or
+ * the handshake that the release before would misread. 1: hello, proof, ready. 2: the hello brings the rules of the network.
+ */
+export const PROTOCOL_VERSION = 2;
 
 /** Bytes of the largest envelope: a list of 1,000 statuses with their reasons, escaped. */
 export const MAX_ENVELOPE_BYTES = 4 * 1024 * 1024;
 /** The same from those who ask and do not answer: a list of 1,000 hashes. */
 const MAX_ASKING_ENVELOPE_BYTES = 256 * 1024;
 /** Characters of the largest control record. */
-const MAX_CONTROL_LENGTH = 8 * 1024;
+const MAX_CONTROL_LENGTH = 12 * 1024;
 /** Characters of a reason; what is longer is cut when sent. */
 export const MAX_REASON_LENGTH = 500;
 const LENGTH_BYTES = 4;
@@ -39,12 +44,13 @@ export const NodeRoleSchema = Type.Union([
 export const Hello = Type.Object({
   k: Type.Literal('hello'),
   protocol: Type.Literal(PROTOCOL_VERSION),
-  network: Type.String({ minLength: 1, maxLength: 64 }),
+  network: Type.String({ pattern: '^[A-Za-z0-9._-]{1,64}$' }),
   role: NodeRoleSchema,
   /** `host:port` where the sender says it accepts links. */
-  address: Type.String({ minLength: 3, maxLength: MAX_ADDRESS_LENGTH }),
+  address: Type.String({ minLength: 3, maxLength: MAX_ADDRESS_LENGTH, pattern: '^[\\x21-\\x7e]+$' }),
   node_key: hexOf(32),
   nonce: hexOf(32),
+  rules: NetworkRules,
 });
 export type Hello = Static<typeof Hello>;
 
@@ -150,7 +156,8 @@ export function decodeControl(text: string): Control {
     typeof kind === 'string' && Object.hasOwn(CONTROLS, kind) ? CONTROLS[kind as keyof typeof CONTROLS] : null;
   if (check === null) throw violation('a control record of an unknown kind');
   if (!check.Check(record)) throw violation(`${String(kind)}: ${firstError(check, record)}`);
-  return record as Control;
+  const control = record as Control;
+  return control.k === 'bye' ? { ...control, reason: printable(control.reason) } : control;
 }
 
 function checkProtocol(version: unknown): void {
@@ -202,13 +209,28 @@ export function decodeMessage(frame: Uint8Array, sender: Sender): Envelope {
   const attachment = bytes.subarray(end);
   const type = checkMessage(envelope.t, envelope.b, attachment.length, sender);
   // The schema of the type has just been held against the body.
-  const message = { type, body: envelope.b, attachment } as Message;
+  const message = { type, body: withPrintableTexts(envelope.b), attachment } as Message;
   return { message, id: envelope.id, re: envelope.re };
+}
+
+/** The members of a body that are sentences for people. */
+const TEXTS: ReadonlySet<string> = new Set(['reason', 'detail', 'info', 'code']);
+
+/** The body with the sentences in it made safe to show: what a peer writes is shown to people, in logs and on terminals. */
+function withPrintableTexts(body: unknown): unknown {
+  if (Array.isArray(body)) return body.map(withPrintableTexts);
+  if (typeof body !== 'object' || body === null) return body;
+  return Object.fromEntries(
+    Object.entries(body).map(([name, value]) => [
+      name,
+      typeof value === 'string' && TEXTS.has(name) ? printable(value) : withPrintableTexts(value),
+    ]),
+  );
 }
 
 function checkMessage(type: string, body: unknown, attachmentLength: number, sender: Sender): MessageType {
   const check = bodyChecks.get(type);
-  if (check === undefined) throw violation(`"${type}" is not a message of this protocol`);
+  if (check === undefined) throw violation(`"${printable(type)}" is not a message of this protocol`);
   const known = type as MessageType;
   const spec = MESSAGES[known];
   if (!(spec.from as readonly NodeRole[]).includes(sender.role)) {
@@ -239,5 +261,5 @@ function memberOf(value: unknown, name: string): unknown {
 /** Where and what; never the value, which is the other side's. */
 function firstError(check: TypeCheck<TSchema>, value: unknown): string {
   const error = check.Errors(value).First();
-  return error ? `${error.path.slice(0, 64) || 'the body'}: ${error.message}` : 'not as the schema asks';
+  return error ? `${printable(error.path, 64) || 'the body'}: ${error.message}` : 'not as the schema asks';
 }

@@ -1,6 +1,7 @@
 /**
  * The handshake that opens a link. Both sides say who they are (hello), prove it over both hellos (proof), and accept each
- * other (ready). The signature proves the node key, the MAC proves `network.secret`; both cover everything either side said,
+ * other (ready). Each hello brings the rules of the network that its node goes by: a difference ends the handshake and is
+ * named. The signature proves the node key, the MAC proves `network.secret`; both cover everything either side said,
  * with fresh nonces of both, so neither can be replayed, reflected or moved to another connection. What this does not give
  * is secrecy or protection against somebody on the wire after the handshake: that is TLS.
  *
@@ -22,6 +23,8 @@ import type { Random } from '../../lib/random.js';
 import type { NodeRole } from '../../lib/roles.js';
 import type { Connection, Frame } from '../transport/transport.js';
 import { decodeControl, encodeControl, type Hello, PROTOCOL_VERSION, type Proof, violation } from './frames.js';
+import type { Refusal } from './refusal.js';
+import { listRules, type NetworkRules, rulesRefusal } from './rules.js';
 
 /** Which end of a connection a node is. */
 export type Side = 'dialer' | 'listener';
@@ -38,6 +41,8 @@ export interface Identity {
   readonly nodeKey: KeyPair;
   /** The operator's `network.secret`, if it has one. */
   readonly secret: string | undefined;
+  /** The rules of the network that it goes by. */
+  readonly rules: NetworkRules;
 }
 
 /** Who the other side is. */
@@ -49,12 +54,6 @@ export interface PeerIdentity {
   readonly nodeKey: string;
   /** True when it proved `network.secret`. */
   readonly trusted: boolean;
-}
-
-/** A refusal that is sent to the other side. `duplicate` tells it that there is a link already. */
-export interface Refusal {
-  readonly reason: string;
-  readonly duplicate?: boolean;
 }
 
 /** What both sides said first. */
@@ -84,6 +83,7 @@ export function createHello(identity: Identity, random: Random): Hello {
     address: identity.address,
     node_key: toHex(identity.nodeKey.publicKey),
     nonce: toHex(random.bytes(NONCE_BYTES)),
+    rules: identity.rules,
   };
 }
 
@@ -110,7 +110,14 @@ export function verifySecret(proof: Proof, side: Side, hellos: Hellos, secret: s
 
 function hashHellos({ dialer, listener }: Hellos): Uint8Array {
   // Arrays of texts in a fixed order: JSON makes the borders between them unambiguous.
-  const fields = (hello: Hello) => [hello.network, hello.role, hello.address, hello.node_key, hello.nonce];
+  const fields = ({ network, role, address, node_key, nonce, rules }: Hello) => [
+    network,
+    role,
+    address,
+    node_key,
+    nonce,
+    listRules(rules),
+  ];
   return sha3Bytes(JSON.stringify([DOMAIN, PROTOCOL_VERSION, fields(dialer), fields(listener)]));
 }
 
@@ -244,7 +251,7 @@ function helloRefusal(identity: Identity, hello: Hello): Refusal | null {
         'the two ends have the same node key: take a node out of its own list of peers, and give each node a data directory of its own',
     };
   }
-  return null;
+  return rulesRefusal(identity.rules, hello.rules);
 }
 
 function secretRefusal(identity: Identity, proof: Proof): Refusal {

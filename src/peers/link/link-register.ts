@@ -7,7 +7,8 @@
 import type { NodeRole } from '../../lib/roles.js';
 import type { Link } from '../network.js';
 import { addressGroup } from './address-group.js';
-import type { PeerIdentity, Refusal, Side } from './handshake.js';
+import type { PeerIdentity, Side } from './handshake.js';
+import type { Refusal } from './refusal.js';
 import type { Stranger, StrangerPlaces } from './stranger-places.js';
 
 export interface LinkRegisterOptions {

@@ -1,0 +1,73 @@
+/** The rules of the network, as the nodes of a role go by them: what the handshake compares with the rules of other nodes. */
+
+import { encodeTransaction } from '../chain/codec.js';
+import {
+  BLOCK_SIZE_IN_TX,
+  COINBASE_MATURITY,
+  MAX_METADATA_BYTES,
+  MAX_OPS_PER_SCRIPT,
+  MAX_SCRIPT_SIZE,
+  MINING_DIFFICULTY,
+  REWARD_ISSUANCE_SHIFT,
+  REWARD_SMOOTHING,
+  TOTAL_TOKENS,
+} from '../chain/constants.js';
+import type { Genesis } from '../chain/genesis.js';
+import type { Config } from '../config/schema.js';
+import { sha3Hex } from '../crypto/sha3.js';
+import { toHex } from '../lib/bytes.js';
+import type { NetworkRules } from '../peers/link/rules.js';
+
+/** Hex digits of the hash that stands for something long. */
+const HASH_DIGITS = 32;
+
+/**
+ * Every node goes by the genesis and the constants of the chain; storage also checks difficulties, and a mempool node makes
+ * the blocks, by all the rules there are.
+ */
+export function networkRules(config: Config, genesis: Genesis): NetworkRules {
+  const { role } = config.node;
+  const everybody = { 'chain.constants': hashOf(constants()), 'network.genesis_file': hashOf(genesisFacts(genesis)) };
+  if (role === 'miner' || role === 'user') return everybody;
+  const { mining } = config;
+  const checked = { ...everybody, 'mining.asert_activation_height': String(mining.asertActivationHeight) };
+  if (role === 'storage') return checked;
+  return {
+    ...checked,
+    'mempool.druid_lifetime_blocks': String(config.mempool.druidLifetimeBlocks),
+    'mining.block_interval_ms': String(mining.blockIntervalMs),
+    'mining.instant': String(mining.instant),
+    'mining.min_miners': String(mining.minMiners),
+    'mining.partition_size': String(mining.partitionSize),
+    'mining.proof_window_ms': String(mining.proofWindowMs),
+    'mining.unicorn.iterations': String(mining.unicorn.iterations),
+    'mining.unicorn.modulus': hashOf(mining.unicorn.modulus),
+    'mining.unicorn.security': String(mining.unicorn.security),
+  };
+}
+
+function constants(): string {
+  return [
+    BLOCK_SIZE_IN_TX,
+    COINBASE_MATURITY,
+    MAX_METADATA_BYTES,
+    MAX_OPS_PER_SCRIPT,
+    MAX_SCRIPT_SIZE,
+    MINING_DIFFICULTY,
+    REWARD_ISSUANCE_SHIFT,
+    REWARD_SMOOTHING,
+    TOTAL_TOKENS,
+  ].join();
+}
+
+/** What of a genesis file is the chain's; the seeds of wallets are not. */
+function genesisFacts({ transactions, issuances }: Genesis): string {
+  return JSON.stringify([
+    [...transactions].map(([hash, transaction]) => [hash, toHex(encodeTransaction(transaction))]),
+    issuances.map(({ address, amount, bNum }) => [address, String(amount), String(bNum)]),
+  ]);
+}
+
+function hashOf(text: string): string {
+  return sha3Hex(text).slice(0, HASH_DIGITS);
+}

@@ -1,0 +1,39 @@
+/**
+ * The rules of the network that two nodes must share, as the handshake compares them: each by its name, so that a difference
+ * can be named. A node brings the rules that its role goes by; those that both ends bring must be equal.
+ */
+
+import { type Static, Type } from '@sinclair/typebox';
+import type { Refusal } from './refusal.js';
+
+/** Rules that one node can bring. */
+const MAX_RULES = 48;
+
+/** The name of a rule (for one that is an option, the option's) → its value, or the hash of a long one. */
+export const NetworkRules = Type.Record(
+  Type.String({ pattern: '^[a-z][a-z0-9_.]{0,63}$' }),
+  Type.String({ pattern: '^[\\x20-\\x7e]{1,80}$' }),
+  { maxProperties: MAX_RULES, additionalProperties: false },
+);
+export type NetworkRules = Static<typeof NetworkRules>;
+
+/** Names the first rule that differs; null when all that both have are equal. */
+export function rulesRefusal(own: NetworkRules, theirs: NetworkRules): Refusal | null {
+  for (const [name, value] of Object.entries(own).sort(byName)) {
+    const other = Object.hasOwn(theirs, name) ? theirs[name] : undefined;
+    if (other === undefined || other === value) continue;
+    return {
+      reason: `the two nodes have different rules of the network: ${name} is "${value}" on one and "${other}" on the other; set the same on all nodes`,
+    };
+  }
+  return null;
+}
+
+/** The rules in an order that does not depend on who wrote them down. */
+export function listRules(rules: NetworkRules): [name: string, value: string][] {
+  return Object.entries(rules).sort(byName);
+}
+
+function byName([a]: readonly [string, string], [b]: readonly [string, string]): number {
+  return a < b ? -1 : 1;
+}
