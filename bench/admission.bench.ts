@@ -8,7 +8,7 @@ import { transactionToCreateJson } from '../src/chain/create-transaction.js';
 import type { Transaction } from '../src/chain/types.js';
 import { planValidation, runCheck, type ScriptCheck } from '../src/chain/validation.js';
 import { stringifyExact } from '../src/lib/json.js';
-import { createVerifier } from '../src/mempool/admission/verifier.js';
+import { Verifier } from '../src/mempool/admission/verifier.js';
 import { startServer } from './child.js';
 import { load, once, requestBytes } from './load.js';
 import { benchGenesis, benchPayments } from './payments.js';
@@ -65,7 +65,7 @@ async function verificationLimits(transactions: readonly Transaction[]) {
   const start = performance.now();
   for (const check of checks) if (!runCheck(check)) throw new Error('a signature does not verify');
   const inline = (1_000 * checks.length) / (performance.now() - start);
-  const verifier = createVerifier({ threads: VERIFY_THREADS });
+  const verifier = new Verifier({ threads: VERIFY_THREADS });
   await Promise.all(checks.slice(0, 500).map((check) => verifier.verify([check])));
   const startWorkers = performance.now();
   await Promise.all(checks.map((check) => verifier.verify([check])));

@@ -23,7 +23,7 @@ import { parseExactJson } from '../src/lib/json.js';
 import { silentLogger } from '../src/lib/logger.js';
 import { systemRandom } from '../src/lib/random.js';
 import { closedBlockBytes, closedHash, type Round } from '../src/mempool/state/round.js';
-import { createMempoolState } from '../src/mempool/state/state.js';
+import { MempoolState } from '../src/mempool/state/state.js';
 import { stateRules } from '../src/node/mempool-role.js';
 import { createArchive } from '../src/storage/archive/archive.js';
 import { load, repeat, requestBytes } from './load.js';
@@ -52,7 +52,7 @@ const median = (times: number[]): number => times.sort((a, b) => a - b)[Math.flo
 async function makeRounds(kv: Kv): Promise<{ rounds: Round[]; admit: number; cut: number; store: number }> {
   const genesis = parseGenesis(parseExactJson(benchGenesis(TRANSACTIONS * ROUNDS)));
   const config = createConfig('mempool', { 'network.secret': 'a secret for the benchmark' });
-  const state = createMempoolState(stateRules(genesis, config));
+  const state = new MempoolState(stateRules(genesis, config));
   const rounds: Round[] = [];
   const times = { admit: [] as number[], cut: [] as number[], store: [] as number[] };
   let seq = 0;
@@ -71,7 +71,7 @@ async function makeRounds(kv: Kv): Promise<{ rounds: Round[]; admit: number; cut
         const bytes = encodeTransaction(tx);
         return [{ hash: transactionHashOfBytes(bytes), bytes, tx }];
       });
-      await step((batch) => state.admit(groups, 1, () => false, batch), times.admit);
+      await step((batch) => state.accept(groups, 1, () => false, batch), times.admit);
     }
     const round = await step(
       (batch) => {

@@ -48,6 +48,11 @@ export const MAX_STACK_SIZE = 1_000;
 /** Public keys of one multi-signature. */
 export const MAX_PUB_KEYS_PER_MULTISIG = 20;
 
+/** Signature verifications that the scripts of one transaction may ask for: more than 512 KiB of inputs to keys can have. */
+export const MAX_TX_SIGNATURE_OPERATIONS = 2_000;
+/** Signature verifications that the transactions of one block may ask for together. */
+export const MAX_BLOCK_SIGNATURE_OPERATIONS = 20_000;
+
 /** Blocks until a coinbase can be spent. */
 export const COINBASE_MATURITY = 100n;
 /** Right shift of the unissued supply that gives the block reward. */

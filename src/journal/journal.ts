@@ -9,6 +9,13 @@ export interface JournalEntry {
   readonly payload: Uint8Array;
 }
 
+/** An entry that has its place in the order and is being written. */
+export interface Appended {
+  readonly seq: number;
+  /** Resolves when the entry is on disk (synced); rejects with the error that ended the journal. */
+  readonly durable: Promise<void>;
+}
+
 export interface Subscription {
   /** Resolves when the delivery under way has ended; nothing is delivered afterwards. */
   stop(): Promise<void>;
@@ -18,10 +25,11 @@ export interface Journal {
   /** Sequence number of the last durable entry; 0 when empty. */
   readonly head: number;
   /**
-   * Adds an entry after all that were added before. Resolves with its sequence number when it is on disk (synced);
-   * what arrives during one sync shares the next.
+   * Adds an entry after all that were added before and gives its number at once; what arrives during one sync shares the
+   * next. Throws `overloaded` when too much waits for the disk, `shutting_down` once closed, and after a write that failed
+   * the error of that write: nothing can be appended any more.
    */
-  append(payload: Uint8Array): Promise<number>;
+  append(payload: Uint8Array): Appended;
   /**
    * Delivers all durable entries with `seq >= fromSeq`, in order and without gaps, first the old ones, then new ones as
    * they become durable, in groups as large as what is there. The next group waits until the promise of the last has
@@ -34,5 +42,6 @@ export interface Journal {
   ): Subscription;
   /** Forgets entries below `seq`, which no subscriber will ask for again. */
   compact(seq: number): Promise<void>;
+  /** Ends every subscription; resolves when what was appended is written. */
   close(): Promise<void>;
 }

@@ -3,7 +3,7 @@
 import type { Utxo } from '../chain/types.js';
 import { isTesseraError, TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
-import type { PeerNetwork } from '../peers/network.js';
+import type { Message, PeerNetwork, Reply } from '../peers/network.js';
 import { decodeTransactions, encodeUtxos } from '../peers/payloads.js';
 import type { Admission } from './admission/admission.js';
 import type { Applier } from './state/applier.js';
@@ -16,79 +16,94 @@ const MAX_UTXOS = 100_000;
 /** Characters of a reason in a message. */
 const MAX_DETAIL = 1_000;
 
-export interface Gateway {
-  start(): void;
-  stop(): void;
-}
-
-export function createGateway(modules: {
+export interface GatewayModules {
   readonly state: MempoolState;
   readonly applier: Applier;
   readonly admission: Admission;
   readonly statuses: Statuses;
   readonly network: PeerNetwork;
   readonly logger: Logger;
-}): Gateway {
-  const { state, applier, admission, statuses, network, logger } = modules;
-  let removeListener: (() => void) | undefined;
+}
 
-  function utxosOf(addresses: readonly string[]): Utxo[] {
-    const utxos: Utxo[] = [];
+export class Gateway {
+  readonly #state: MempoolState;
+  readonly #applier: Applier;
+  readonly #admission: Admission;
+  readonly #statuses: Statuses;
+  readonly #network: PeerNetwork;
+  readonly #logger: Logger;
+  #removeListener: (() => void) | undefined;
+
+  constructor({ state, applier, admission, statuses, network, logger }: GatewayModules) {
+    this.#state = state;
+    this.#applier = applier;
+    this.#admission = admission;
+    this.#statuses = statuses;
+    this.#network = network;
+    this.#logger = logger;
+  }
+
+  start(): void {
+    this.#network.handle('transactions.submit', (_link, message) => this.#onSubmit(message));
+    this.#network.handle('utxos.get', (_link, message) => this.#onUtxosGet(message));
+    this.#network.handle('statuses.get', (_link, message) => this.#onStatusesGet(message));
+    this.#removeListener = this.#applier.confirmed.on((round) => this.#announce(round));
+  }
+
+  stop(): void {
+    this.#removeListener?.();
+  }
+
+  async #onSubmit({ attachment }: Message<'transactions.submit'>): Promise<Reply> {
+    try {
+      await this.#admission.submit(decodeTransactions(attachment));
+      return { type: 'transactions.result', body: { accepted: true, code: '', detail: '' } };
+    } catch (error) {
+      if (!isTesseraError(error)) throw error;
+      const body = { accepted: false, code: error.code, detail: error.message.slice(0, MAX_DETAIL) };
+      return { type: 'transactions.result', body };
+    }
+  }
+
+  #onUtxosGet({ body }: Message<'utxos.get'>): Reply {
+    return {
+      type: 'utxos',
+      body: { block_num: this.#state.head.height },
+      attachment: encodeUtxos(this.#utxosOf(body.addresses)),
+    };
+  }
+
+  async #onStatusesGet({ body }: Message<'statuses.get'>): Promise<Reply> {
+    const found = await this.#statuses.get(body.hashes);
+    const statuses = [...found].map(([hash, { status, additionalInfo }]) => ({
+      hash,
+      status,
+      info: additionalInfo.slice(0, MAX_DETAIL),
+    }));
+    return { type: 'statuses', body: { statuses } };
+  }
+
+  #utxosOf(addresses: readonly string[]): Utxo[] {
+    const { utxos } = this.#state;
+    const found: Utxo[] = [];
     for (const address of new Set(addresses)) {
-      for (const slot of state.utxos.slotsOf(address)) {
-        utxos.push([state.utxos.outPoint(slot), state.utxos.output(slot)]);
-        if (utxos.length > MAX_UTXOS) {
+      for (const slot of utxos.slotsOf(address)) {
+        found.push([utxos.outPoint(slot), utxos.output(slot)]);
+        if (found.length > MAX_UTXOS) {
           throw new TesseraError('invalid_request', `more than ${MAX_UTXOS} outputs; ask for fewer addresses at once`);
         }
       }
     }
-    return utxos;
+    return found;
   }
 
-  function announce(round: Round): void {
-    const links = [...network.links].filter((link) => link.role === 'user' || link.role === 'miner');
+  #announce(round: Round): void {
+    const links = [...this.#network.links].filter(({ role }) => role === 'user' || role === 'miner');
     if (links.length === 0) return;
     const body = { block_num: round.height, hash: closedHash(round) };
     const bytes = closedBlockBytes(round);
-    for (const link of network.broadcast(links, 'block.mined', body, bytes)) {
-      logger.warn({ peer: link.address }, 'a block was not announced');
+    for (const link of this.#network.broadcast(links, 'block.mined', body, bytes)) {
+      this.#logger.warn({ peer: link.address }, 'a block was not announced');
     }
   }
-
-  return {
-    start() {
-      network.handle('transactions.submit', async (_link, { attachment }) => {
-        try {
-          await admission.submit(decodeTransactions(attachment));
-          return { type: 'transactions.result', body: { accepted: true, code: '', detail: '' } };
-        } catch (error) {
-          if (!isTesseraError(error)) throw error;
-          const body = { accepted: false, code: error.code, detail: error.message.slice(0, MAX_DETAIL) };
-          return { type: 'transactions.result', body };
-        }
-      });
-      network.handle('utxos.get', (_link, { body }) => ({
-        type: 'utxos',
-        body: { block_num: state.head.height },
-        attachment: encodeUtxos(utxosOf(body.addresses)),
-      }));
-      network.handle('statuses.get', async (_link, { body }) => {
-        const found = await statuses.get(body.hashes);
-        return {
-          type: 'statuses',
-          body: {
-            statuses: [...found].map(([hash, { status, additionalInfo }]) => ({
-              hash,
-              status,
-              info: additionalInfo.slice(0, MAX_DETAIL),
-            })),
-          },
-        };
-      });
-      removeListener = applier.confirmed.on(announce);
-    },
-    stop() {
-      removeListener?.();
-    },
-  };
 }

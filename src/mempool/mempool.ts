@@ -6,6 +6,7 @@
 import { createItemFromSignature } from '../chain/builders.js';
 import { TOTAL_TOKENS } from '../chain/constants.js';
 import { transactionHash } from '../chain/hash.js';
+import type { Transaction } from '../chain/types.js';
 import type { Unicorn } from '../chain/unicorn.js';
 import type { Kv } from '../db/kv.js';
 import type { Journal } from '../journal/journal.js';
@@ -13,18 +14,20 @@ import type { Clock } from '../lib/clock.js';
 import { TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
 import type { Random } from '../lib/random.js';
-import { createSignal, type Signal } from '../lib/signal.js';
+import { Failure, type Service } from '../lib/service.js';
+import { createSignal } from '../lib/signal.js';
+import { followTotal, type Metrics } from '../observability/metrics.js';
 import type { PeerNetwork } from '../peers/network.js';
-import { type Admission, type AdmissionOptions, createAdmission } from './admission/admission.js';
-import { createVerifier, type Verifier } from './admission/verifier.js';
-import { type BlockMaker, type BlockMakerOptions, createBlockMaker } from './blocks/block-maker.js';
-import { type BlockSender, createBlockSender } from './blocks/block-sender.js';
-import { createGateway, type Gateway } from './gateway.js';
-import type { MempoolObserver, MempoolProgress } from './observer.js';
-import type { ItemCreation, MempoolService } from './service.js';
-import { type Applier, createApplier } from './state/applier.js';
+import { Admission, type AdmissionOptions } from './admission/admission.js';
+import { Verifier } from './admission/verifier.js';
+import { BlockMaker, type BlockMakerOptions } from './blocks/block-maker.js';
+import { BlockSender } from './blocks/block-sender.js';
+import { Gateway } from './gateway.js';
+import type { MempoolProgress } from './progress.js';
+import type { Balances, CreatedItem, ItemCreation, MempoolService, SubmittedTransaction, TxStatus } from './service.js';
+import { Applier } from './state/applier.js';
 import { loadMempoolState } from './state/load.js';
-import { closedHash } from './state/round.js';
+import { closedHash, type Round } from './state/round.js';
 import type { MempoolState, RejectedTx, StateRules } from './state/state.js';
 import { StateStore } from './state/state-store.js';
 import { Statuses, type StatusesOptions } from './state/statuses.js';
@@ -46,8 +49,8 @@ export interface MempoolModules {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  readonly metrics: Metrics;
   readonly unicorn: (seed: bigint) => Promise<Unicorn> | Unicorn;
-  readonly observer?: MempoolObserver | undefined;
   readonly progress?: MempoolProgress | undefined;
 }
 
@@ -78,22 +81,7 @@ export interface MempoolFigures {
   readonly notStored: string;
 }
 
-export interface Mempool extends MempoolService {
-  /** Loads, replays the journal, and starts making blocks. */
-  start(): Promise<void>;
-  stop(): Promise<void>;
-  /** Rejects when the mempool must not go on. */
-  readonly failed: Promise<never>;
-  readonly blockConfirmed: Signal<ConfirmedBlock>;
-  /** Hashes of transactions that entered the pool. */
-  readonly transactionsAdmitted: Signal<readonly string[]>;
-  /** A transaction that a rule refuses, at once or after it has waited for others. */
-  readonly transactionRejected: Signal<RejectedTx>;
-  figures(): MempoolFigures;
-  /** Digest of the whole state, equal on replicas that have applied the same commands. */
-  digest(): string;
-}
-
+/** What is there once the state is loaded. */
 interface Parts {
   readonly state: MempoolState;
   readonly applier: Applier;
@@ -101,131 +89,187 @@ interface Parts {
   readonly verifier: Verifier;
   readonly admission: Admission;
   readonly maker: BlockMaker;
-  readonly blockSender: BlockSender;
+  readonly sender: BlockSender;
   readonly gateway: Gateway;
 }
 
-export function createMempool(options: MempoolOptions, modules: MempoolModules): Mempool {
-  const { logger, network, progress } = modules;
-  const blockConfirmed = createSignal<ConfirmedBlock>();
-  const transactionsAdmitted = createSignal<readonly string[]>();
-  const transactionRejected = createSignal<RejectedTx>();
-  let failMempool: (error: unknown) => void = () => undefined;
-  const failed = new Promise<never>((_, reject) => {
-    failMempool = reject;
-  });
-  failed.catch(() => undefined);
-  let parts: Parts | undefined;
+export class Mempool implements MempoolService, Service {
+  readonly blockConfirmed = createSignal<ConfirmedBlock>();
+  /** Hashes of transactions that entered the pool. */
+  readonly transactionsAdmitted = createSignal<readonly string[]>();
+  /** A transaction that a rule refuses, at once or after it has waited for others. */
+  readonly transactionRejected = createSignal<RejectedTx>();
+  readonly #options: MempoolOptions;
+  readonly #modules: MempoolModules;
+  readonly #failure = new Failure();
+  readonly #stopMetrics: () => void;
+  #starting: Promise<Parts> | undefined;
+  #parts: Parts | undefined;
+  #stopped = false;
 
-  function up(): Parts {
-    if (parts === undefined) throw new TesseraError('mempool_unreachable', 'the mempool is not up yet; try again');
-    return parts;
+  constructor(options: MempoolOptions, modules: MempoolModules) {
+    this.#options = options;
+    this.#modules = modules;
+    this.#stopMetrics = this.#serveMetrics(modules.metrics);
   }
 
-  async function build(): Promise<Parts> {
-    const salt = Buffer.from(modules.random.bytes(4)).readUInt32LE();
+  get failed(): Promise<never> {
+    return this.#failure.promise;
+  }
+
+  /** Loads, replays the journal, and starts making blocks. */
+  async start(): Promise<void> {
+    this.#starting = this.#build();
+    const parts = await this.#starting;
+    if (this.#stopped) return;
+    parts.gateway.start();
+    parts.sender.start();
+    parts.maker.start();
+    this.#parts = parts;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#parts = undefined;
+    this.#stopMetrics();
+    const parts = await this.#starting?.catch(() => undefined);
+    this.#starting = undefined;
+    if (parts === undefined) return;
+    parts.maker.stop();
+    parts.sender.stop();
+    parts.gateway.stop();
+    await parts.applier.stop();
+    await parts.statuses.stop();
+    await parts.verifier.close();
+  }
+
+  async submit(transactions: readonly Transaction[]): Promise<readonly SubmittedTransaction[]> {
+    return this.#up().admission.submit(transactions);
+  }
+
+  async createItem(request: ItemCreation): Promise<CreatedItem> {
+    const { admission, state } = this.#up();
+    const { amount, spec, metadata, scriptPublicKey, publicKey, signature } = request;
+    const tx = createItemFromSignature(
+      { bNum: BigInt(Math.max(0, state.head.height)), amount, spec, metadata },
+      { address: scriptPublicKey, publicKey, signature },
+    );
+    const txHash = transactionHash(tx);
+    await admission.submit([tx]);
+    const value = tx.outputs[0]?.value;
+    if (value?.kind !== 'item') throw new Error('broken invariant: an item creation without an item');
+    return { asset: { ...value, genesisHash: value.genesisHash ?? txHash }, toAddress: scriptPublicKey, txHash };
+  }
+
+  balances(addresses: readonly string[]): Balances {
+    return balancesOf(this.#up().state.utxos, addresses);
+  }
+
+  supply(): { readonly total: bigint; readonly issued: bigint } {
+    return { total: TOTAL_TOKENS, issued: this.#up().state.head.issued };
+  }
+
+  async statuses(hashes: readonly string[]): Promise<ReadonlyMap<string, TxStatus>> {
+    return this.#up().statuses.get(hashes);
+  }
+
+  figures(): MempoolFigures {
+    const parts = this.#up();
+    const { state, maker, verifier, sender } = parts;
+    return {
+      height: state.head.height,
+      waitingCount: state.waiting.count,
+      waitingBytes: state.waiting.bytes,
+      utxos: state.utxos.size,
+      utxoBytes: state.utxos.bytes,
+      miners: maker.miners.length,
+      druidSets: state.waitingDruids.sets,
+      checks: verifier.ran,
+      seq: state.seq,
+      waitsFor: this.#waitsFor(parts),
+      notStored: sender.problem,
+    };
+  }
+
+  /** Digest of the whole state, equal on replicas that have applied the same commands. */
+  digest(): string {
+    return this.#up().state.digest();
+  }
+
+  async #build(): Promise<Parts> {
+    const { kv, random, progress, logger } = this.#modules;
+    const salt = Buffer.from(random.bytes(4)).readUInt32LE();
     const onProgress = (outputs: number): void => progress?.loading(outputs);
-    const state = await loadMempoolState(modules.kv, options.rules, { salt, onProgress });
-    const store = new StateStore(modules.kv);
-    store.failed.catch(failMempool);
-    const applier = createApplier({ ...modules, store, state });
+    const state = await loadMempoolState(kv, this.#options.rules, { salt, onProgress });
+    const store = new StateStore(kv);
+    const modules = { ...this.#modules, logger, state, store };
+    const applier = new Applier(modules);
+    this.#failure.follow(applier);
     await applier.start();
-    applier.admitted.on(transactionsAdmitted.emit);
-    applier.rejected.on(transactionRejected.emit);
-    const statuses = new Statuses(options.statuses, { ...modules, store, state });
-    const verifier = createVerifier({ threads: options.verifyThreads });
-    const admission = createAdmission(options.pool, {
+    this.#relay(applier);
+    const statuses = new Statuses(this.#options.statuses, modules);
+    const verifier = new Verifier({ threads: this.#options.verifyThreads });
+    const admission = new Admission(this.#options.pool, {
       ...modules,
-      state,
       applier,
       statuses,
       verifier,
-      refused: transactionRejected.emit,
+      onRefused: this.transactionRejected.emit,
     });
-    const maker = createBlockMaker(options.blocks, { ...modules, state, applier });
-    const blockSender = createBlockSender({ ...modules, state, applier });
-    const gateway = createGateway({ ...modules, state, applier, statuses, admission });
-    applier.failed.catch(failMempool);
-    applier.confirmed.on((round) => {
-      const hash = closedHash(round);
-      logger.info({ height: round.height, hash }, `block ${round.height} stored`);
-      blockConfirmed.emit({ height: round.height, hash, transactions: round.transactions.map((tx) => tx.hash) });
-    });
-    return { state, applier, statuses, verifier, admission, maker, blockSender, gateway };
+    const maker = new BlockMaker(this.#options.blocks, { ...modules, applier });
+    const sender = new BlockSender({ ...modules, applier });
+    const gateway = new Gateway({ ...modules, applier, statuses, admission });
+    return { state, applier, statuses, verifier, admission, maker, sender, gateway };
   }
 
-  function waitsFor({ state, maker }: Parts): string {
-    if (state.round?.winner !== null && state.round !== null) {
-      const linked = [...network.links].some((link) => link.role === 'storage' && link.trusted);
-      return linked ? '' : `a storage node to take block ${state.round.height}`;
-    }
-    return maker.miners.length === 0 ? 'a miner' : '';
+  #relay(applier: Applier): void {
+    applier.admitted.on(this.transactionsAdmitted.emit);
+    applier.rejected.on(this.transactionRejected.emit);
+    applier.confirmed.on((round) => this.#onConfirmed(round));
   }
 
-  return {
-    failed,
-    blockConfirmed,
-    transactionsAdmitted,
-    transactionRejected,
-    async start() {
-      parts = await build();
-      parts.gateway.start();
-      parts.blockSender.start();
-      parts.maker.start();
-    },
-    async stop() {
-      const running = parts;
-      parts = undefined;
-      if (running === undefined) return;
-      running.maker.stop();
-      running.blockSender.stop();
-      running.gateway.stop();
-      await running.applier.stop();
-      await running.statuses.stop();
-      await running.verifier.close();
-    },
-    submit: async (transactions) => up().admission.submit(transactions),
-    async createItem(request: ItemCreation) {
-      const { admission, state } = up();
-      const tx = createItemFromSignature(
-        {
-          bNum: BigInt(Math.max(0, state.head.height)),
-          amount: request.amount,
-          spec: request.spec,
-          metadata: request.metadata,
-        },
-        { address: request.scriptPublicKey, publicKey: request.publicKey, signature: request.signature },
-      );
-      const txHash = transactionHash(tx);
-      await admission.submit([tx]);
-      const value = tx.outputs[0]?.value;
-      if (value?.kind !== 'item') throw new Error('broken invariant: an item creation without an item');
-      return {
-        asset: { ...value, genesisHash: value.genesisHash ?? txHash },
-        toAddress: request.scriptPublicKey,
-        txHash,
-      };
-    },
-    balances: (addresses) => balancesOf(up().state.utxos, addresses),
-    supply: () => ({ total: TOTAL_TOKENS, issued: up().state.head.issued }),
-    statuses: async (hashes) => up().statuses.get(hashes),
-    figures() {
-      const running = up();
-      const { state, maker, verifier, blockSender } = running;
-      return {
-        height: state.head.height,
-        waitingCount: state.waiting.count,
-        waitingBytes: state.waiting.bytes,
-        utxos: state.utxos.size,
-        utxoBytes: state.utxos.bytes,
-        miners: maker.miners.length,
-        druidSets: state.waiting.druidSets,
-        checks: verifier.ran,
-        seq: state.seq,
-        waitsFor: waitsFor(running),
-        notStored: blockSender.problem,
-      };
-    },
-    digest: () => up().state.digest(),
-  };
+  #onConfirmed(round: Round): void {
+    const { height, transactions } = round;
+    const hash = closedHash(round);
+    this.#modules.logger.info({ height, hash }, `block ${height} stored`);
+    this.blockConfirmed.emit({ height, hash, transactions: transactions.map((tx) => tx.hash) });
+  }
+
+  #up(): Parts {
+    if (this.#parts !== undefined) return this.#parts;
+    throw new TesseraError('mempool_unreachable', 'the mempool is not up yet; try again');
+  }
+
+  #waitsFor({ state, maker }: Parts): string {
+    const { round } = state;
+    if (round === null || round.winner === null) return maker.miners.length === 0 ? 'a miner' : '';
+    const linked = [...this.#modules.network.links].some((link) => link.role === 'storage' && link.trusted);
+    return linked ? '' : `a storage node to take block ${round.height}`;
+  }
+
+  /** What is read rather than counted is set before each scrape. */
+  #serveMetrics(metrics: Metrics): () => void {
+    const gauges = {
+      transactions: metrics.gauge('tessera_mempool_transactions'),
+      bytes: metrics.gauge('tessera_mempool_bytes'),
+      druidSets: metrics.gauge('tessera_mempool_druid_sets'),
+      unspentOutputs: metrics.gauge('tessera_mempool_unspent_outputs'),
+      miners: metrics.gauge('tessera_mempool_miners'),
+      height: metrics.gauge('tessera_block_height'),
+    };
+    const onWorkers = followTotal(metrics.counter('tessera_mempool_signature_checks_total', 'worker'));
+    const onMain = followTotal(metrics.counter('tessera_mempool_signature_checks_total', 'main'));
+    return metrics.beforeScrape(() => {
+      if (this.#parts === undefined) return;
+      const figures = this.figures();
+      gauges.transactions.set(figures.waitingCount);
+      gauges.bytes.set(figures.waitingBytes);
+      gauges.druidSets.set(figures.druidSets);
+      gauges.unspentOutputs.set(figures.utxos);
+      gauges.miners.set(figures.miners);
+      gauges.height.set(figures.height);
+      onWorkers(figures.checks.worker);
+      onMain(figures.checks.main);
+    });
+  }
 }

@@ -1,38 +1,9 @@
 /** The metrics that are read rather than counted: before each scrape, services are asked for their figures. */
 
-import type { Journal } from '../journal/journal.js';
-import type { Mempool } from '../mempool/mempool.js';
 import type { Miner } from '../miner/miner.js';
 import { followTotal, type Metrics } from '../observability/metrics.js';
 import type { RunningStorageService } from '../storage/storage-service.js';
 import type { Wallet } from '../wallet/wallet.js';
-
-export function feedMempool(metrics: Metrics, mempool: Mempool, journal: Journal): void {
-  const worker = followTotal(metrics.counter('tessera_mempool_signature_checks_total', 'worker'));
-  const main = followTotal(metrics.counter('tessera_mempool_signature_checks_total', 'main'));
-  metrics.beforeScrape(() => {
-    metrics.gauge('tessera_journal_head').set(journal.head);
-    const figures = figuresOf(mempool);
-    if (figures === undefined) return;
-    metrics.gauge('tessera_mempool_transactions').set(figures.waitingCount);
-    metrics.gauge('tessera_mempool_bytes').set(figures.waitingBytes);
-    metrics.gauge('tessera_mempool_druid_sets').set(figures.druidSets);
-    metrics.gauge('tessera_mempool_unspent_outputs').set(figures.utxos);
-    metrics.gauge('tessera_mempool_miners').set(figures.miners);
-    metrics.gauge('tessera_block_height').set(figures.height);
-    worker(figures.checks.worker);
-    main(figures.checks.main);
-  });
-}
-
-/** Undefined while the mempool is not up. */
-function figuresOf(mempool: Mempool) {
-  try {
-    return mempool.figures();
-  } catch {
-    return undefined;
-  }
-}
 
 export function feedStorage(metrics: Metrics, storage: RunningStorageService): void {
   metrics.beforeScrape(() => {

@@ -5,15 +5,13 @@ import { type Genesis, issuanceTransactions } from '../chain/genesis.js';
 import { transactionHash } from '../chain/hash.js';
 import type { Transaction } from '../chain/types.js';
 import type { Config } from '../config/schema.js';
-import { createLocalJournal } from '../journal/local-journal.js';
+import { LocalJournal } from '../journal/local-journal.js';
 import { createUnicornSource } from '../mempool/blocks/unicorn-source.js';
-import { createMempool } from '../mempool/mempool.js';
-import type { MempoolProgress } from '../mempool/observer.js';
+import { Mempool } from '../mempool/mempool.js';
+import type { MempoolProgress } from '../mempool/progress.js';
 import type { IssuedTx } from '../mempool/state/round.js';
 import type { StateRules } from '../mempool/state/state.js';
-import { feedMempool } from './feeds.js';
-import { journalObserver, mempoolObserver } from './observers.js';
-import { failureOf, type Role, type RoleContext } from './role.js';
+import type { Role, RoleContext } from './role.js';
 
 const SECONDS_PER_HOUR = 3_600;
 
@@ -21,14 +19,9 @@ export async function createMempoolRole(context: RoleContext): Promise<Role> {
   const { config, dataDir, network } = context;
   const { mempool: pool, mining } = config;
   const kv = await dataDir.open('mempool');
-  const { observed } = context;
-  const journal = await createLocalJournal({
-    kv: await dataDir.open('journal'),
-    observer: observed && journalObserver(observed),
-  });
+  const journal = await LocalJournal.open({}, { ...context, kv: await dataDir.open('journal') });
   const loading = context.progress('load', { task: 'reading the unspent outputs', unit: 'outputs' });
   const replaying = context.progress('replay', { task: 'applying the journal', unit: 'commands' });
-  const observer = observed && mempoolObserver(observed);
   const progress: MempoolProgress = {
     loading: (outputs) => loading.update(outputs),
     replaying(done, total) {
@@ -36,7 +29,7 @@ export async function createMempoolRole(context: RoleContext): Promise<Role> {
       replaying.update(done, total);
     },
   };
-  const mempool = createMempool(
+  const mempool = new Mempool(
     {
       rules: stateRules(context.genesis, config),
       pool: { maxTransactions: pool.poolMaxTransactions, maxBytes: pool.poolMaxBytes },
@@ -50,12 +43,8 @@ export async function createMempoolRole(context: RoleContext): Promise<Role> {
       statuses: { lifetime: pool.txStatusLifetimeHours * SECONDS_PER_HOUR },
       verifyThreads: pool.verifyThreads,
     },
-    { ...context, kv, journal, logger: context.logger('mempool'), unicorn: unicornSource(config), observer, progress },
+    { ...context, kv, journal, logger: context.logger('mempool'), unicorn: unicornSource(config), progress },
   );
-  if (observer) {
-    feedMempool(context.metrics, mempool, journal);
-    mempool.blockConfirmed.on(({ height }) => observer.blockConfirmed(height));
-  }
   let started = false;
   return {
     type: 'Mempool',
@@ -81,7 +70,7 @@ export async function createMempoolRole(context: RoleContext): Promise<Role> {
         ...(hasStorage && notStored !== '' ? [notStored] : []),
       ];
     },
-    failed: failureOf((fail) => void mempool.failed.catch(fail)),
+    failed: mempool.failed,
   };
 }
 

@@ -22,11 +22,12 @@ import { createdOutPoints, isCreate, outPointKey } from '../../src/chain/transac
 import type { Asset, FullBlock, OutPoint, Transaction, TxOut } from '../../src/chain/types.js';
 import { sign } from '../../src/crypto/ed25519.js';
 import { createMemoryKv } from '../../src/db/memory-kv.js';
-import { createLocalJournal } from '../../src/journal/local-journal.js';
 import { toHex } from '../../src/lib/bytes.js';
 import { silentLogger } from '../../src/lib/logger.js';
-import { createMempool, type Mempool } from '../../src/mempool/mempool.js';
+import { Mempool } from '../../src/mempool/mempool.js';
+import { noMetrics } from '../../src/observability/metrics.js';
 import { type Archive, createArchive } from '../../src/storage/archive/archive.js';
+import { openJournal } from '../support/journal.js';
 import { account, genesisOut, mine, pay, rulesFor, unicornOf } from '../support/mempool.js';
 import { createBed, createSeededRandom, nextOf, SECRET } from '../support/peers.js';
 
@@ -56,7 +57,7 @@ async function createNetwork(): Promise<Network> {
     bytes: encodeTransaction(tx),
     amount: GENESIS.initialIssuance,
   }));
-  const mempool = createMempool(
+  const mempool = new Mempool(
     {
       rules: rulesFor([], { genesis }),
       pool: { maxTransactions: 1_000, maxBytes: 10_000_000 },
@@ -66,11 +67,12 @@ async function createNetwork(): Promise<Network> {
     },
     {
       kv: createMemoryKv(),
-      journal: await createLocalJournal({ kv: createMemoryKv() }),
+      journal: await openJournal(createMemoryKv()),
       network,
       clock: bed.clock,
       random: createSeededRandom('mempool'),
       logger: silentLogger,
+      metrics: noMetrics,
       unicorn: unicornOf,
     },
   );

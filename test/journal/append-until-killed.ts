@@ -1,10 +1,10 @@
 /** Child process of local-journal.test.ts: appends with 50 in flight, tells each acknowledged number, until it is killed. */
 
 import { openLevelKv } from '../../src/db/level-kv.js';
-import { createLocalJournal } from '../../src/journal/local-journal.js';
+import { openJournal } from '../support/journal.js';
 
 const kv = await openLevelKv(process.argv[2] ?? '', { createIfMissing: true });
-const journal = await createLocalJournal({ kv });
+const journal = await openJournal(kv);
 process.on('disconnect', () => process.exit());
 
 let next = journal.head + 1;
@@ -12,7 +12,8 @@ async function appendForever(): Promise<void> {
   for (;;) {
     const n = next;
     next += 1;
-    const seq = await journal.append(Buffer.from(`${n} `.repeat(40)));
+    const { seq, durable } = journal.append(Buffer.from(`${n} `.repeat(40)));
+    await durable;
     if (seq !== n) throw new Error(`entry ${n} got number ${seq}`);
     process.send?.(seq);
   }

@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Journal, JournalEntry, Subscription } from '../../src/journal/journal.js';
 import { createDeferred } from '../../src/lib/deferred.js';
+import { appendTo } from '../support/journal.js';
 
 export interface JournalBed {
   /** Opens the journal, or opens it again after `close` with everything that is durable. */
@@ -51,8 +52,9 @@ export function journalContract(name: string, makeBed: () => Promise<JournalBed>
       await bed.dispose();
     });
 
+    const appendOne = (n: number): Promise<number> => appendTo(journal, payload(n));
     const append = (from: number, to: number): Promise<number[]> =>
-      Promise.all(expected(from, to).map((_, i) => journal.append(payload(from + i))));
+      Promise.all(expected(from, to).map((_, i) => appendOne(from + i)));
     const reopen = async (): Promise<void> => {
       await journal.close();
       journal = await bed.open();
@@ -64,15 +66,22 @@ export function journalContract(name: string, makeBed: () => Promise<JournalBed>
 
     it('numbers entries from 1 without gaps, in the order of the calls', async () => {
       expect(await append(1, 500)).toEqual(Array.from({ length: 500 }, (_, i) => i + 1));
-      expect(await journal.append(payload(501))).toBe(501);
+      expect(await appendOne(501)).toBe(501);
       expect(journal.head).toBe(501);
+    });
+
+    it('gives the number of an entry at once, before the entry is durable', async () => {
+      const [first, second] = [journal.append(payload(1)), journal.append(payload(2))];
+      expect([first.seq, second.seq, journal.head]).toEqual([1, 2, 0]);
+      await second.durable;
+      expect(journal.head).toBe(2);
     });
 
     it('has every acknowledged entry after it was opened again, and goes on counting', async () => {
       await append(1, 50);
       await reopen();
       expect(journal.head).toBe(50);
-      expect(await journal.append(payload(51))).toBe(51);
+      expect(await appendOne(51)).toBe(51);
       const reader = collector(journal, 1, () => undefined);
       await reader.until(51);
       expect(reader.got).toEqual(expected(1, 51));
@@ -84,7 +93,7 @@ export function journalContract(name: string, makeBed: () => Promise<JournalBed>
       const appended = append(3_001, 4_000);
       await reader.until(4_000);
       await appended;
-      for (let n = 4_001; n <= 4_010; n++) await journal.append(payload(n));
+      for (let n = 4_001; n <= 4_010; n++) await appendOne(n);
       await reader.until(4_010);
       expect(reader.got).toEqual(expected(1, 4_010));
     });
@@ -116,7 +125,7 @@ export function journalContract(name: string, makeBed: () => Promise<JournalBed>
         entered.resolve();
         if (groups.length === 1) await first.promise;
       });
-      await journal.append(payload(1));
+      await appendOne(1);
       await entered.promise;
       await append(2, 100);
       expect(groups).toEqual([1]);
@@ -132,7 +141,7 @@ export function journalContract(name: string, makeBed: () => Promise<JournalBed>
         entered.resolve();
         await never.promise;
       });
-      await journal.append(payload(1));
+      await appendOne(1);
       await entered.promise;
       const quick = collector(journal, 1, () => undefined);
       await append(2, 50);
@@ -150,7 +159,7 @@ export function journalContract(name: string, makeBed: () => Promise<JournalBed>
         entered.resolve();
         await gate.promise;
       });
-      await journal.append(payload(1));
+      await appendOne(1);
       await entered.promise;
       let stopped = false;
       const stop = reader.stop().then(() => {
@@ -191,7 +200,7 @@ export function journalContract(name: string, makeBed: () => Promise<JournalBed>
       await journal.compact(2_501);
       await reopen();
       expect(journal.head).toBe(2_500);
-      expect(await journal.append(payload(2_501))).toBe(2_501);
+      expect(await appendOne(2_501)).toBe(2_501);
     });
 
     it('forgets nothing that a subscriber has not got yet', async () => {
@@ -201,7 +210,7 @@ export function journalContract(name: string, makeBed: () => Promise<JournalBed>
         entered.resolve();
         await gate.promise;
       });
-      await journal.append(payload(1));
+      await appendOne(1);
       await entered.promise;
       await append(2, 20);
       await journal.compact(21);
@@ -214,7 +223,7 @@ export function journalContract(name: string, makeBed: () => Promise<JournalBed>
     it('finishes appends under way when it is closed, and refuses new ones', async () => {
       const pending = append(1, 100);
       const closing = journal.close();
-      await expect(journal.append(payload(101))).rejects.toMatchObject({ code: 'shutting_down' });
+      await expect(appendOne(101)).rejects.toMatchObject({ code: 'shutting_down' });
       await closing;
       expect(await pending).toHaveLength(100);
       journal = await bed.open();

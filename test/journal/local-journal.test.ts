@@ -9,8 +9,9 @@ import type { Kv } from '../../src/db/kv.js';
 import { openLevelKv } from '../../src/db/level-kv.js';
 import { createMemoryKv } from '../../src/db/memory-kv.js';
 import type { JournalEntry } from '../../src/journal/journal.js';
-import { createLocalJournal } from '../../src/journal/local-journal.js';
 import { createDeferred } from '../../src/lib/deferred.js';
+import { appendTo, openJournal } from '../support/journal.js';
+import { withWrite } from '../support/kv.js';
 import { journalContract } from './journal-contract.js';
 
 let folder: string;
@@ -21,7 +22,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-for (const [name, tailBytes] of [
+for (const [name, cacheBytes] of [
   ['LevelDB', undefined],
   ['LevelDB with almost no memory', 60],
 ] as const) {
@@ -31,7 +32,7 @@ for (const [name, tailBytes] of [
       async open() {
         await kv?.close();
         kv = await openLevelKv(join(folder, 'journal'), { createIfMissing: true });
-        return createLocalJournal(tailBytes === undefined ? { kv } : { kv, tailBytes });
+        return openJournal(kv, cacheBytes === undefined ? {} : { cacheBytes });
       },
       dispose: async () => kv?.close(),
     };
@@ -42,14 +43,11 @@ for (const [name, tailBytes] of [
 function watched(kv: Kv) {
   const writes: { size: number; sync: boolean }[] = [];
   let before: () => Promise<void> = async () => undefined;
-  const watchedKv: Kv = {
-    ...kv,
-    async write(batch, options) {
-      writes.push({ size: batch.size, sync: options.sync });
-      await before();
-      await kv.write(batch, options);
-    },
-  };
+  const watchedKv = withWrite(kv, async (batch, options) => {
+    writes.push({ size: batch.size, sync: options.sync });
+    await before();
+    await kv.write(batch, options);
+  });
   return {
     kv: watchedKv,
     writes,
@@ -64,10 +62,10 @@ describe('group commit', () => {
     const store = watched(createMemoryKv());
     const gate = createDeferred<void>();
     store.beforeWrite(() => gate.promise);
-    const journal = await createLocalJournal({ kv: store.kv });
-    const first = journal.append(Buffer.from('a'));
+    const journal = await openJournal(store.kv);
+    const first = appendTo(journal, Buffer.from('a'));
     await Promise.resolve();
-    const others = Array.from({ length: 99 }, () => journal.append(Buffer.from('b')));
+    const others = Array.from({ length: 99 }, () => appendTo(journal, Buffer.from('b')));
     expect(journal.head).toBe(0);
     gate.resolve();
     await Promise.all([first, ...others]);
@@ -79,12 +77,13 @@ describe('group commit', () => {
 
   it('acknowledges nothing after a failed write, for what is on disk is not known', async () => {
     const store = watched(createMemoryKv());
-    const journal = await createLocalJournal({ kv: store.kv });
-    await journal.append(Buffer.from('a'));
-    store.beforeWrite(() => Promise.reject(new Error('disk full')));
-    await expect(journal.append(Buffer.from('b'))).rejects.toThrow('disk full');
+    const journal = await openJournal(store.kv);
+    await appendTo(journal, Buffer.from('a'));
+    store.beforeWrite(() => Promise.reject(Object.assign(new Error('disk full'), { code: 'ENOSPC' })));
+    const failed = { code: 'database_failed', message: expect.stringContaining('disk full') };
+    await expect(appendTo(journal, Buffer.from('b'))).rejects.toMatchObject(failed);
     store.beforeWrite(async () => undefined);
-    await expect(journal.append(Buffer.from('c'))).rejects.toThrow('disk full');
+    await expect(appendTo(journal, Buffer.from('c'))).rejects.toMatchObject(failed);
     expect(journal.head).toBe(1);
     await journal.close();
   });
@@ -93,10 +92,10 @@ describe('group commit', () => {
     const store = watched(createMemoryKv());
     const gate = createDeferred<void>();
     store.beforeWrite(() => gate.promise);
-    const journal = await createLocalJournal({ kv: store.kv });
+    const journal = await openJournal(store.kv);
     const large = Buffer.alloc(10 * 1024 * 1024);
-    const accepted = Array.from({ length: 6 }, () => journal.append(large));
-    await expect(journal.append(large)).rejects.toMatchObject({ code: 'overloaded' });
+    const accepted = Array.from({ length: 6 }, () => appendTo(journal, large));
+    await expect(appendTo(journal, large)).rejects.toMatchObject({ code: 'overloaded' });
     gate.resolve();
     expect(await Promise.all(accepted)).toEqual([1, 2, 3, 4, 5, 6]);
     await journal.close();
@@ -106,8 +105,8 @@ describe('group commit', () => {
 describe('a damaged journal (rule P3)', () => {
   it('reports the entry that is missing instead of skipping it', async () => {
     const kv = createMemoryKv();
-    const journal = await createLocalJournal({ kv });
-    await Promise.all(Array.from({ length: 10 }, () => journal.append(Buffer.from('x'))));
+    const journal = await openJournal(kv);
+    await Promise.all(Array.from({ length: 10 }, () => appendTo(journal, Buffer.from('x'))));
     await kv.write(kv.batch().del(u64Key('e', 5)), { sync: true });
     const error = createDeferred<unknown>();
     const got: JournalEntry[] = [];
@@ -125,20 +124,20 @@ describe('a damaged journal (rule P3)', () => {
 
   it('does not open when its beginning is missing', async () => {
     const kv = createMemoryKv();
-    const journal = await createLocalJournal({ kv });
-    await Promise.all(Array.from({ length: 3 }, () => journal.append(Buffer.from('x'))));
+    const journal = await openJournal(kv);
+    await Promise.all(Array.from({ length: 3 }, () => appendTo(journal, Buffer.from('x'))));
     await journal.close();
     await kv.write(kv.batch().del(u64Key('e', 1)), { sync: true });
-    await expect(createLocalJournal({ kv })).rejects.toMatchObject({ code: 'data_corrupt' });
+    await expect(openJournal(kv)).rejects.toMatchObject({ code: 'data_corrupt' });
   });
 
   it('removes what an interrupted compaction left', async () => {
     const kv = createMemoryKv();
-    const journal = await createLocalJournal({ kv });
-    await Promise.all(Array.from({ length: 10 }, () => journal.append(Buffer.from('x'))));
+    const journal = await openJournal(kv);
+    await Promise.all(Array.from({ length: 10 }, () => appendTo(journal, Buffer.from('x'))));
     await journal.compact(6);
     await kv.write(kv.batch().put(u64Key('e', 4), Buffer.from('x')), { sync: true });
-    const again = await createLocalJournal({ kv });
+    const again = await openJournal(kv);
     await again.compact(7);
     expect(await kv.getMany([4, 6, 7].map((seq) => u64Key('e', seq)))).toEqual([
       undefined,
@@ -173,7 +172,7 @@ describe('kill -9 during appends (rule P1)', () => {
       });
       acknowledged = await killAfter(child, acknowledged + 500);
       const kv = await openLevelKv(path, { createIfMissing: false });
-      const journal = await createLocalJournal({ kv });
+      const journal = await openJournal(kv);
       expect(journal.head).toBeGreaterThanOrEqual(acknowledged);
       let next = 1;
       const all = createDeferred<void>();

@@ -11,6 +11,7 @@ import { writesOf } from '../../src/db/record.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 import { keys } from '../../src/mempool/state/layout.js';
 import { decodeStatus } from '../../src/mempool/state/records.js';
+import { withWrite } from '../support/kv.js';
 import { settle } from '../support/manual-clock.js';
 import { account, genesisOut, pay, payment, rulesFor } from '../support/mempool.js';
 import { alice, bob, newFolder, send, setUp, stored } from './running.js';
@@ -25,37 +26,24 @@ function holdStatus(hash: string, kind: 'Confirmed' | 'Rejected') {
     writesOf(batch).some(
       (write) => key.equals(write.key) && write.record !== undefined && decodeStatus(write.record).status === kind,
     );
-  const wrap = (kv: Kv): Kv => ({
-    get: (one) => kv.get(one),
-    getMany: (some) => kv.getMany(some),
-    batch: () => kv.batch(),
-    entries: (range) => kv.entries(range),
-    close: () => kv.close(),
-    async write(batch, options) {
+  const wrap = (kv: Kv): Kv =>
+    withWrite(kv, async (batch, options) => {
       if (!held && isIt(batch)) {
         held = true;
         reached.resolve();
         await released.promise;
       }
       await kv.write(batch, options);
-    },
-  });
+    });
   return { wrap, reached: reached.promise, release: () => released.resolve() };
 }
 
 /** The same store on a disk that takes some turns of the loop more for each write. */
 function slowly(kv: Kv): Kv {
-  return {
-    get: (one) => kv.get(one),
-    getMany: (some) => kv.getMany(some),
-    batch: () => kv.batch(),
-    entries: (range) => kv.entries(range),
-    close: () => kv.close(),
-    async write(batch, options) {
-      for (let turn = 0; turn < 10; turn++) await settle();
-      await kv.write(batch, options);
-    },
-  };
+  return withWrite(kv, async (batch, options) => {
+    for (let turn = 0; turn < 10; turn++) await settle();
+    await kv.write(batch, options);
+  });
 }
 
 describe('an admitted transaction', () => {
@@ -143,7 +131,7 @@ describe('an admitted transaction', () => {
 
   it('is known to everybody who posts it again while blocks are made, each time', async () => {
     const count = 1_200;
-    const rounds = 30;
+    const rounds = 15;
     const accounts = Array.from({ length: count }, (_, i) => account(`payer ${i}`));
     const { mempool } = await setUp({
       folder: await newFolder(),

@@ -7,17 +7,16 @@ import { assetSignable } from '../../src/chain/signable.js';
 import type { BlockHeader, Transaction } from '../../src/chain/types.js';
 import { sign } from '../../src/crypto/ed25519.js';
 import { openDataDir } from '../../src/db/data-dir.js';
-import type { Kv } from '../../src/db/kv.js';
 import { createMemoryKv } from '../../src/db/memory-kv.js';
-import { createLocalJournal } from '../../src/journal/local-journal.js';
+import { writesOf } from '../../src/db/record.js';
 import { toHex } from '../../src/lib/bytes.js';
 import { TesseraError } from '../../src/lib/errors.js';
-import { createApplier } from '../../src/mempool/state/applier.js';
 import { loadMempoolState } from '../../src/mempool/state/load.js';
-import { createMempoolState } from '../../src/mempool/state/state.js';
-import { StateStore } from '../../src/mempool/state/state-store.js';
+import { MempoolState } from '../../src/mempool/state/state.js';
 import { decodeUtxos, encodeTransactions } from '../../src/peers/payloads.js';
-import { type Account, genesisOut, mine, pay, payment, rulesFor, unicornOf } from '../support/mempool.js';
+import { openJournal } from '../support/journal.js';
+import { withWrite } from '../support/kv.js';
+import { type Account, applierOf, genesisOut, mine, pay, payment, rulesFor } from '../support/mempool.js';
 import { SECRET } from '../support/peers.js';
 import { addMiner, addStorage, alice, bob, cleanups, newFolder, send, setUp, stored } from './running.js';
 
@@ -157,6 +156,30 @@ describe('submitting', () => {
     expect(mempool.figures().waitingCount).toBe(1);
   });
 
+  it('names the posted transaction when its DRUID set is refused, and calls it Rejected (decision B15)', async () => {
+    const { mempool } = await setUp({ folder: await newFolder() });
+    await stored(mempool, 0);
+    const member = (from: Account, n: number): Transaction =>
+      payment({
+        from,
+        inputs: [genesisOut(n)],
+        outputs: [pay(bob, 1_000_000n)],
+        druidInfo: { druid: 'd', participants: 2n, expectations: [], genesisHash: null },
+      });
+    const [waiting, posted] = [member(alice, 0), member(bob, 1)];
+    const rival = send(alice, 0, alice);
+    await mempool.submit([waiting]);
+    await mempool.submit([rival]);
+    const hashes = [transactionHash(waiting), transactionHash(posted)];
+    await expect(mempool.submit([posted])).rejects.toMatchObject({
+      details: { hash: hashes[1] },
+      message: expect.stringMatching(new RegExp(`^transaction ${hashes[1]} is refused: .*${hashes[0]}`)),
+    });
+    const statuses = await mempool.statuses(hashes);
+    for (const hash of hashes) expect(statuses.get(hash)).toMatchObject({ status: 'Rejected' });
+    expect(mempool.figures().druidSets).toBe(0);
+  });
+
   it('answers mempool_unreachable while it is not up (decision V24)', async () => {
     const { mempool, close } = await setUp({ folder: await newFolder() });
     await close();
@@ -174,7 +197,7 @@ describe('creating items', () => {
     signature: sign(from.key.seed, assetSignable({ kind: 'item', amount: 7n, genesisHash: null, metadata: null })),
   });
 
-  it('makes them known by the hash of their transaction (node.md §3.4)', async () => {
+  it('makes them known by the hash of their transaction (docs/chain.md#creations)', async () => {
     const { mempool } = await setUp({ folder: await newFolder() });
     await stored(mempool, 0);
     const created = await mempool.createItem(signed(alice));
@@ -429,10 +452,10 @@ describe('the journal', () => {
 
     const dataDir = await openDataDir(folder, { role: 'mempool', networkName: 'test' });
     cleanups.push(() => dataDir.close());
-    const journal = await createLocalJournal({ kv: await dataDir.open('journal') });
+    const journal = await openJournal(await dataDir.open('journal'));
     const kv = createMemoryKv();
-    const state = createMempoolState(rulesFor([alice, bob]));
-    const applier = createApplier({ journal, store: new StateStore(kv), state, unicorn: unicornOf });
+    const state = new MempoolState(rulesFor([alice, bob]));
+    const applier = applierOf(journal, kv, state);
     await applier.start();
     expect({ digest: state.digest(), seq: state.seq }).toEqual({ digest, seq });
     await applier.stop();
@@ -442,18 +465,43 @@ describe('the journal', () => {
   it('that cannot write any more stops the mempool, and nothing spins meanwhile', async () => {
     const kv = createMemoryKv();
     let broken = false;
-    const failing: Kv = {
-      ...kv,
-      async write(batch, options) {
-        if (broken) throw new TesseraError('database_failed', 'the disk is full');
-        await kv.write(batch, options);
-      },
-    };
+    const failing = withWrite(kv, async (batch, options) => {
+      if (broken) throw Object.assign(new Error('no space left on device, write'), { code: 'ENOSPC' });
+      await kv.write(batch, options);
+    });
     const { mempool } = await setUp({ folder: await newFolder(), journalKv: failing });
     await stored(mempool, 0);
     broken = true;
     await expect(mempool.submit([send(alice, 0, bob)])).rejects.toMatchObject({ code: 'database_failed' });
     await expect(mempool.failed).rejects.toMatchObject({ code: 'database_failed' });
+  });
+
+  it.each([
+    ['the batch of a command', (key: string) => key === 'm'],
+    ['the statuses of refusals', (key: string) => key === 's'],
+  ])('keeps its word alone: when %s cannot be written, the mempool ends as database_failed', async (_name, isIt) => {
+    let broken = false;
+    const { mempool } = await setUp({
+      folder: await newFolder(),
+      wrapKv: (kv) =>
+        withWrite(kv, async (batch, options) => {
+          if (broken && writesOf(batch).some(({ key }) => isIt(String.fromCharCode(key[0] ?? 0)))) {
+            throw Object.assign(new Error('no space left on device, write'), { code: 'ENOSPC' });
+          }
+          await kv.write(batch, options);
+        }),
+    });
+    await stored(mempool, 0);
+    broken = true;
+    const outcomes = await Promise.allSettled([
+      mempool.submit([send(alice, 77, bob)]),
+      mempool.submit([send(bob, 1, alice)]),
+    ]);
+    expect(outcomes.map(({ status }) => status)).toContain('rejected');
+    await expect(mempool.failed).rejects.toMatchObject({
+      code: 'database_failed',
+      message: expect.stringContaining('no space left on device'),
+    });
   });
 
   it('that is overloaded is not asked for a block again and again without a pause', async () => {
@@ -462,16 +510,18 @@ describe('the journal', () => {
     const { mempool, bed } = await setUp({
       folder: await newFolder(),
       wrapJournal: (journal) => ({
-        ...journal,
         get head() {
           return journal.head;
         },
-        async append(payload) {
+        append(payload) {
           if (!overloaded) return journal.append(payload);
           // Without a pause this never ends.
           if (++refusals > 100) overloaded = false;
           throw new TesseraError('overloaded', 'the journal cannot write as fast as entries arrive');
         },
+        subscribe: (from, deliver, onError) => journal.subscribe(from, deliver, onError),
+        compact: (seq) => journal.compact(seq),
+        close: () => journal.close(),
       }),
     });
     await expect.poll(() => refusals).toBe(1);
@@ -491,8 +541,8 @@ describe('the journal', () => {
     cleanups.push(() => dataDir.close());
     const kv = await dataDir.open('mempool');
     const state = await loadMempoolState(kv, rulesFor([alice, bob]), { salt: 1 });
-    const journal = await createLocalJournal({ kv: createMemoryKv() });
-    const applier = createApplier({ journal, store: new StateStore(kv), state, unicorn: unicornOf });
+    const journal = await openJournal(createMemoryKv());
+    const applier = applierOf(journal, kv, state);
     await expect(applier.start()).rejects.toMatchObject({ code: 'data_corrupt' });
     await journal.close();
   });

@@ -10,11 +10,12 @@ import type { BlockHeader, FullBlock, Transaction } from '../../src/chain/types.
 import { type DataDir, openDataDir } from '../../src/db/data-dir.js';
 import type { Kv } from '../../src/db/kv.js';
 import type { Journal } from '../../src/journal/journal.js';
-import { createLocalJournal } from '../../src/journal/local-journal.js';
 import { toHex } from '../../src/lib/bytes.js';
 import { silentLogger } from '../../src/lib/logger.js';
-import { createMempool, type Mempool, type MempoolOptions } from '../../src/mempool/mempool.js';
+import { Mempool, type MempoolOptions } from '../../src/mempool/mempool.js';
+import { noMetrics } from '../../src/observability/metrics.js';
 import type { Link, PeerNetwork } from '../../src/peers/network.js';
+import { openJournal } from '../support/journal.js';
 import { type Account, account, genesisOut, mine, pay, payment, rulesFor, unicornOf } from '../support/mempool.js';
 import { type Bed, createBed, createSeededRandom, nextOf, SECRET } from '../support/peers.js';
 
@@ -62,7 +63,7 @@ export async function setUp({ folder, miners = ['m1'], storage = true, ...option
   const { wrapJournal = (journal) => journal, wrapKv = (kv) => kv } = options;
   const dataDir: DataDir = await openDataDir(folder, { role: 'mempool', networkName: 'test' });
   const network = bed.node('mempool', { role: 'mempool', secret: SECRET });
-  const mempool = createMempool(
+  const mempool = new Mempool(
     {
       rules: rulesFor([alice, bob]),
       pool: { maxTransactions: 100, maxBytes: 1_000_000 },
@@ -73,11 +74,12 @@ export async function setUp({ folder, miners = ['m1'], storage = true, ...option
     },
     {
       kv: wrapKv(await dataDir.open('mempool')),
-      journal: wrapJournal(await createLocalJournal({ kv: options.journalKv ?? (await dataDir.open('journal')) })),
+      journal: wrapJournal(await openJournal(options.journalKv ?? (await dataDir.open('journal')))),
       network,
       clock: bed.clock,
       random: createSeededRandom('mempool'),
       logger: silentLogger,
+      metrics: noMetrics,
       unicorn: unicornOf,
     },
   );

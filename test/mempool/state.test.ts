@@ -11,12 +11,12 @@ import type { DruidExpectation, DruidInfo, Transaction } from '../../src/chain/t
 import { DUPLICATE_INPUTS } from '../../src/chain/validation.js';
 import { createMemoryKv } from '../../src/db/memory-kv.js';
 import { toHex } from '../../src/lib/bytes.js';
-import { RULES } from '../../src/mempool/state/admit.js';
+import { KNOWN_CREATE, SET_EXPIRED, SPENT } from '../../src/mempool/state/acceptance.js';
 import { keys } from '../../src/mempool/state/layout.js';
 import { loadMempoolState } from '../../src/mempool/state/load.js';
 import { decodeStatus, encodeRound } from '../../src/mempool/state/records.js';
 import { closedHash, closedHeader, type Round } from '../../src/mempool/state/round.js';
-import { createMempoolState, type MempoolState, type StateRules } from '../../src/mempool/state/state.js';
+import { MempoolState, type StateRules } from '../../src/mempool/state/state.js';
 import {
   type Account,
   account,
@@ -36,7 +36,7 @@ const miner = account('miner');
 /** A state over a memory database, with each command in a batch of its own. */
 function createBench(rules: StateRules = rulesFor([alice, bob])) {
   const kv = createMemoryKv();
-  const state = createMempoolState(rules);
+  const state = new MempoolState(rules);
   let seq = 0;
   const step = async <T>(run: (batch: ReturnType<typeof kv.batch>) => T): Promise<T> => {
     const batch = kv.batch();
@@ -49,8 +49,8 @@ function createBench(rules: StateRules = rulesFor([alice, bob])) {
     kv,
     state,
     rules,
-    admit: (txs: readonly Transaction[], known: (hash: string) => boolean = () => false) =>
-      step((batch) => state.admit([txs.map(candidate)], 1_700_000_000, known, batch)[0] ?? null),
+    accept: (txs: readonly Transaction[], known: (hash: string) => boolean = () => false) =>
+      step((batch) => state.accept([txs.map(candidate)], 1_700_000_000, known, batch)[0] ?? null),
     cut: async (time = 1_700_000_100): Promise<Round> => {
       const round = await step((batch) => {
         const plan = state.planCut();
@@ -96,7 +96,7 @@ const tokensOf = (state: MempoolState): bigint => {
 };
 
 describe('a round of block making', () => {
-  it('makes block 0 out of the genesis transactions, without time or previous hash (node.md §1.6)', async () => {
+  it('makes block 0 out of the genesis transactions, without time or previous hash (docs/chain.md#genesis)', async () => {
     const bench = createBench();
     const round = await bench.block();
     expect(round.header).toMatchObject({ bNum: 0n, timestamp: 0n, previousHash: null, version: 6, bits: 0n });
@@ -105,10 +105,10 @@ describe('a round of block making', () => {
     expect(bench.state.head.issued).toBe(2_000_000n + round.reward);
   });
 
-  it('links each block to the one before and pays the reward of what was issued (node.md §2.5)', async () => {
+  it('links each block to the one before and pays the reward of what was issued (docs/chain.md#reward)', async () => {
     const bench = createBench();
     const first = await bench.block();
-    await bench.admit([payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(bob, 1_000_000n)] })]);
+    await bench.accept([payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(bob, 1_000_000n)] })]);
     const second = await bench.block();
     expect(second.header.previousHash).toBe(closedHash(first));
     expect(second.reward).toBe(blockReward(2_000_000n + first.reward));
@@ -126,7 +126,7 @@ describe('a round of block making', () => {
     const bench = createBench();
     await bench.block();
     const tx = payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(bob, 999_990n), pay(alice, 10n)] });
-    await bench.admit([tx]);
+    await bench.accept([tx]);
     expect([...bench.state.utxos.slotsOf(bob.address)]).toHaveLength(1);
     await bench.cut();
     expect([...bench.state.utxos.slotsOf(bob.address)]).toHaveLength(2);
@@ -138,7 +138,7 @@ describe('a round of block making', () => {
     await bench.block();
     const plain = payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(bob, 999_995n)] });
     const tx = { ...plain, fees: [pay(miner, 5n)] };
-    await bench.admit([tx]);
+    await bench.accept([tx]);
     await bench.cut();
     const tHash = candidate(tx).hash;
     expect(bench.state.utxos.output(bench.state.utxos.find({ tHash, n: 0 })).value.amount).toBe(999_995n);
@@ -172,12 +172,12 @@ describe('admission into the pool', () => {
     const bench = createBench();
     await bench.block();
     expect(
-      await bench.admit([payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(bob, 1_000_000n)] })]),
+      await bench.accept([payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(bob, 1_000_000n)] })]),
     ).toBeNull();
     const other = payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(alice, 1_000_000n)] });
-    expect(await bench.admit([other])).toMatchObject({ code: 'double_spend', rule: RULES.spent });
+    expect(await bench.accept([other])).toMatchObject({ fault: SPENT });
     await bench.cut();
-    expect(await bench.admit([other])).toMatchObject({ code: 'unknown_input' });
+    expect(await bench.accept([other])).toMatchObject({ fault: { code: 'unknown_input' } });
   });
 
   it('admits all of a group or nothing (decision V3)', async () => {
@@ -185,24 +185,27 @@ describe('admission into the pool', () => {
     await bench.block();
     const good = payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(bob, 1_000_000n)] });
     const bad = payment({ from: bob, inputs: [genesisOut(7)], outputs: [pay(bob, 1n)] });
-    expect(await bench.admit([good, bad])).toMatchObject({ code: 'unknown_input', hash: candidate(bad).hash });
+    expect(await bench.accept([good, bad])).toMatchObject({
+      fault: { code: 'unknown_input' },
+      hash: candidate(bad).hash,
+    });
     expect(bench.state.ready).toBe(0);
-    expect(await bench.admit([good])).toBeNull();
+    expect(await bench.accept([good])).toBeNull();
   });
 
   it('refuses a transaction that spends one output twice (decision B7)', async () => {
     const bench = createBench();
     await bench.block();
     const tx = payment({ from: alice, inputs: [genesisOut(0), genesisOut(0)], outputs: [pay(bob, 2_000_000n)] });
-    expect(await bench.admit([tx])).toMatchObject({ code: 'double_spend', rule: DUPLICATE_INPUTS.message });
+    expect(await bench.accept([tx])).toMatchObject({ fault: DUPLICATE_INPUTS });
   });
 
   it('takes the same transaction once (decision V4)', async () => {
     const bench = createBench();
     await bench.block();
     const tx = payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(bob, 1_000_000n)] });
-    await bench.admit([tx]);
-    expect(await bench.admit([tx])).toBeNull();
+    await bench.accept([tx]);
+    expect(await bench.accept([tx])).toBeNull();
     expect(bench.state.ready).toBe(1);
   });
 
@@ -210,17 +213,17 @@ describe('admission into the pool', () => {
     const bench = createBench();
     await bench.block();
     const tx = createItemTransaction({ bNum: 0n, amount: 5n, spec: 'Create', metadata: 'm' }, alice.key);
-    expect(await bench.admit([tx])).toBeNull();
+    expect(await bench.accept([tx])).toBeNull();
     await bench.block();
     expect(await bench.kv.get(keys.create(candidate(tx).hash))).toBeDefined();
-    expect(await bench.admit([tx], () => true)).toMatchObject({ rule: RULES.create });
+    expect(await bench.accept([tx], () => true)).toMatchObject({ fault: KNOWN_CREATE });
   });
 
   it('writes Confirmed with the name of the block when it is stored (decision V1)', async () => {
     const bench = createBench();
     await bench.block();
     const tx = payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(bob, 1_000_000n)] });
-    await bench.admit([tx]);
+    await bench.accept([tx]);
     expect(bench.state.pending(candidate(tx).hash)).toMatchObject({ time: 1_700_000_000, info: 'Waits for a block' });
     const round = await bench.block();
     expect(bench.state.pending(candidate(tx).hash)).toBeUndefined();
@@ -265,10 +268,10 @@ describe('a DRUID trade', () => {
     const bench = createBench();
     await bench.block();
     const { ofAlice, ofBob } = halves();
-    expect(await bench.admit([ofAlice])).toBeNull();
+    expect(await bench.accept([ofAlice])).toBeNull();
     expect(bench.state.ready).toBe(0);
     expect(bench.state.pending(candidate(ofAlice).hash)?.info).toBe('DRUID transaction: waits for 1 of 2');
-    expect(await bench.admit([ofBob])).toBeNull();
+    expect(await bench.accept([ofBob])).toBeNull();
     const round = await bench.block();
     expect(new Set(round.transactions.map((tx) => tx.hash))).toEqual(
       new Set([candidate(ofAlice).hash, candidate(ofBob).hash]),
@@ -279,16 +282,16 @@ describe('a DRUID trade', () => {
     const bench = createBench();
     await bench.block();
     const { ofAlice, ofBob } = halves();
-    expect(await bench.admit([ofAlice, ofBob])).toBeNull();
+    expect(await bench.accept([ofAlice, ofBob])).toBeNull();
     expect(bench.state.ready).toBe(2);
   });
 
-  it('is rejected as a whole when an expectation is not met (chain.md §6)', async () => {
+  it('is rejected as a whole when an expectation is not met (docs/chain.md#druid-sets)', async () => {
     const bench = createBench();
     await bench.block();
     const { ofAlice, ofBob } = halves(400_001n);
-    await bench.admit([ofAlice]);
-    expect(await bench.admit([ofBob])).toMatchObject({ rule: EXPECTATIONS_NOT_MET.message });
+    await bench.accept([ofAlice]);
+    expect(await bench.accept([ofBob])).toMatchObject({ fault: EXPECTATIONS_NOT_MET });
     expect(await bench.status(candidate(ofAlice).hash)).toMatchObject({
       status: 'Rejected',
       additionalInfo: EXPECTATIONS_NOT_MET.message,
@@ -296,7 +299,7 @@ describe('a DRUID trade', () => {
     expect(bench.state.waiting.count).toBe(0);
     // Nothing is claimed any more.
     expect(
-      await bench.admit([payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(bob, 1_000_000n)] })]),
+      await bench.accept([payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(bob, 1_000_000n)] })]),
     ).toBeNull();
   });
 
@@ -305,20 +308,20 @@ describe('a DRUID trade', () => {
     await bench.block();
     const { ofAlice } = halves();
     const { ofBob } = halves(400_000n, 3n);
-    await bench.admit([ofAlice]);
-    expect(await bench.admit([ofBob])).toMatchObject({ rule: PARTICIPANTS_DIFFER.message });
+    await bench.accept([ofAlice]);
+    expect(await bench.accept([ofBob])).toMatchObject({ fault: PARTICIPANTS_DIFFER });
   });
 
   it('is rejected with the rule when an input was spent while it waited (decision B15)', async () => {
     const bench = createBench();
     await bench.block();
     const { ofAlice, ofBob } = halves();
-    await bench.admit([ofAlice]);
-    await bench.admit([payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(alice, 1_000_000n)] })]);
-    expect(await bench.admit([ofBob])).toMatchObject({ code: 'double_spend' });
+    await bench.accept([ofAlice]);
+    await bench.accept([payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(alice, 1_000_000n)] })]);
+    expect(await bench.accept([ofBob])).toMatchObject({ fault: { code: 'double_spend' } });
     expect(await bench.status(candidate(ofAlice).hash)).toMatchObject({
       status: 'Rejected',
-      additionalInfo: RULES.spent,
+      additionalInfo: SPENT.message,
     });
   });
 
@@ -326,14 +329,14 @@ describe('a DRUID trade', () => {
     const bench = createBench();
     await bench.block();
     const { ofAlice } = halves();
-    await bench.admit([ofAlice]);
+    await bench.accept([ofAlice]);
     for (let height = 1; height < 3; height++) await bench.block();
     expect(bench.state.waiting.count).toBe(1);
     await bench.block();
     expect(bench.state.waiting.count).toBe(0);
     expect(await bench.status(candidate(ofAlice).hash)).toMatchObject({
       status: 'Rejected',
-      additionalInfo: RULES.expired,
+      additionalInfo: SET_EXPIRED.message,
     });
   });
 
@@ -341,7 +344,7 @@ describe('a DRUID trade', () => {
     const bench = createBench();
     await bench.block();
     const { ofAlice } = halves();
-    await bench.admit([ofAlice]);
+    await bench.accept([ofAlice]);
     const again = await bench.reload();
     expect(again.pending(candidate(ofAlice).hash)?.info).toContain('waits for 1 of 2');
   });
@@ -365,7 +368,7 @@ describe('a restart', () => {
     await same();
     await bench.stored(0, closed === null ? '' : closedHash(closed));
     await same();
-    await bench.admit([payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(bob, 1_000_000n)] })]);
+    await bench.accept([payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(bob, 1_000_000n)] })]);
     await same();
     await bench.cut();
     await same();
@@ -374,7 +377,7 @@ describe('a restart', () => {
   it('keeps the claims of the pool', async () => {
     const bench = createBench();
     await bench.block();
-    await bench.admit([payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(bob, 1_000_000n)] })]);
+    await bench.accept([payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(bob, 1_000_000n)] })]);
     const again = await bench.reload();
     expect(again.utxos.isClaimed(again.utxos.find(genesisOut(0)))).toBe(true);
   });
@@ -402,7 +405,7 @@ describe('conservation', () => {
         const { value } = bench.state.utxos.output(slot);
         const part = (value.amount * BigInt(share)) / 5n;
         const outputs = [pay(receiver, part), pay(sender, value.amount - part)];
-        await bench.admit([payment({ from: sender, inputs: [bench.state.utxos.outPoint(slot)], outputs })]);
+        await bench.accept([payment({ from: sender, inputs: [bench.state.utxos.outPoint(slot)], outputs })]);
       }
       if (cut) await bench.block();
       expect(tokensOf(bench.state)).toBe(bench.state.head.issued);
@@ -415,7 +418,7 @@ describe('conservation', () => {
     const bench = createBench();
     await bench.block();
     const create = createItemTransaction({ bNum: 0n, amount: 5n, spec: 'Create', metadata: null }, alice.key);
-    await bench.admit([create]);
+    await bench.accept([create]);
     await bench.block();
     const tHash = candidate(create).hash;
     const move = payment({
@@ -423,7 +426,7 @@ describe('conservation', () => {
       inputs: [{ tHash, n: 0 }],
       outputs: [txOut(itemAsset(5n, tHash), bob.address)],
     });
-    expect(await bench.admit([move])).toBeNull();
+    expect(await bench.accept([move])).toBeNull();
     await bench.block();
     const held = [...bench.state.utxos.slotsOf(bob.address)].map((slot) => bench.state.utxos.output(slot).value);
     expect(held.filter(({ kind }) => kind === 'item')).toEqual([itemAsset(5n, tHash)]);

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { OP } from '../../src/chain/script/opcodes.js';
 import type { ScriptCheck } from '../../src/chain/validation.js';
 import { keyPairFromSeed, sign } from '../../src/crypto/ed25519.js';
-import { createVerifier, type Verifier } from '../../src/mempool/admission/verifier.js';
+import { Verifier } from '../../src/mempool/admission/verifier.js';
 import { encodeChecks, runEncodedChecks } from '../../src/mempool/admission/verify-batch.js';
 
 const key = keyPairFromSeed(new Uint8Array(32).fill(7));
@@ -37,7 +37,7 @@ describe.each([0, 1, 2])('the verifier with %i threads', (threads) => {
   afterEach(() => verifier?.close());
 
   it('gives every caller the verdict on its own checks', async () => {
-    verifier = createVerifier({ threads });
+    verifier = new Verifier({ threads });
     const current = verifier;
     const verdicts = await Promise.all(
       Array.from({ length: 300 }, (_, i) => {
@@ -50,14 +50,14 @@ describe.each([0, 1, 2])('the verifier with %i threads', (threads) => {
   });
 
   it('holds for no checks, and refuses work once it is closed', async () => {
-    verifier = createVerifier({ threads });
+    verifier = new Verifier({ threads });
     expect(await verifier.verify([])).toBe(true);
     await verifier.close();
     await expect(verifier.verify([TRUE])).rejects.toMatchObject({ code: 'shutting_down' });
   });
 
   it('rejects what is under way when it is closed', async () => {
-    verifier = createVerifier({ threads });
+    verifier = new Verifier({ threads });
     const current = verifier;
     const waiting = Promise.allSettled(
       Array.from({ length: 200 }, (_, i) => current.verify([signatureCheck(`m${i}`)])),

@@ -11,9 +11,15 @@ import type { BlockHeader, DruidInfo, OutPoint, Transaction, TxOut } from '../..
 import { createUnicorn, DEFAULT_MODULUS, type Unicorn } from '../../src/chain/unicorn.js';
 import { type KeyPair, keyPairFromSeed } from '../../src/crypto/ed25519.js';
 import { sha3Bytes } from '../../src/crypto/sha3.js';
-import type { CandidateTx } from '../../src/mempool/state/admit.js';
+import type { Kv } from '../../src/db/kv.js';
+import type { Journal } from '../../src/journal/journal.js';
+import { systemClock } from '../../src/lib/clock.js';
+import type { CandidateTx } from '../../src/mempool/state/acceptance.js';
+import { Applier } from '../../src/mempool/state/applier.js';
 import type { IssuedTx } from '../../src/mempool/state/round.js';
-import type { StateRules } from '../../src/mempool/state/state.js';
+import type { MempoolState, StateRules } from '../../src/mempool/state/state.js';
+import { StateStore } from '../../src/mempool/state/state-store.js';
+import { noMetrics } from '../../src/observability/metrics.js';
 
 export interface Account {
   readonly key: KeyPair;
@@ -70,6 +76,12 @@ export function candidate(tx: Transaction): CandidateTx {
 
 export function unicornOf(seed: bigint): Unicorn {
   return createUnicorn(seed, { modulus: DEFAULT_MODULUS, iterations: 2 });
+}
+
+/** An applier without anything around it. */
+export function applierOf(journal: Journal, kv: Kv, state: MempoolState): Applier {
+  const store = new StateStore(kv);
+  return new Applier({ journal, store, state, unicorn: unicornOf, clock: systemClock, metrics: noMetrics });
 }
 
 export interface Mined {

@@ -1,235 +1,212 @@
 /**
- * The way of a transaction into the pool (architecture §3.1): what no state can change is checked here, before the journal;
- * conflicts are decided when the command is applied, and that verdict is what the client is told. A list is admitted
- * together or not at all (decision V3).
+ * The way of a transaction into the pool: what no state can change is checked here, before the journal; conflicts are
+ * decided when the command is applied, and that verdict is what the client gets. A list is admitted together or not at
+ * all (decision V3). What a check costs is counted before it is spent, and what waits to be checked is bounded.
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
 import { encodeTransaction } from '../../chain/codec.js';
 import { transactionHashOfBytes } from '../../chain/hash.js';
-import { hasDuplicateInputs, isCoinbase, isCreate } from '../../chain/transaction.js';
+import { isCreate } from '../../chain/transaction.js';
 import type { Transaction, TxOut } from '../../chain/types.js';
 import {
-  DUPLICATE_INPUTS,
   INVALID_SCRIPT,
   planCreateValidation,
   planValidation,
   type UtxoLookup,
+  type ValidationPlan,
 } from '../../chain/validation.js';
 import { type Clock, unixSeconds } from '../../lib/clock.js';
 import { createDeferred, type Deferred } from '../../lib/deferred.js';
-import { type ErrorCode, isTesseraError, TesseraError } from '../../lib/errors.js';
-import type { Fault } from '../../lib/fault.js';
-import type { MempoolObserver } from '../observer.js';
+import { isTesseraError, TesseraError } from '../../lib/errors.js';
+import type { Verdict } from '../../lib/fault.js';
+import type { CounterHandle, HistogramHandle, Metrics } from '../../observability/metrics.js';
+import { startTimer } from '../../observability/metrics.js';
 import type { SubmittedTransaction } from '../service.js';
-import { type CandidateTx, type GroupOutcome, type Refusal, RULES } from '../state/admit.js';
+import { type CandidateTx, type GroupOutcome, type Refusal, SPENT } from '../state/acceptance.js';
 import type { Applier } from '../state/applier.js';
 import type { MempoolState, RejectedTx } from '../state/state.js';
 import type { Statuses } from '../state/statuses.js';
+import { candidateFault } from './form-check.js';
+import { PoolBounds, type PoolBoundsOptions } from './pool-bounds.js';
+import { VerificationBounds } from './verification-bounds.js';
 import type { Verifier } from './verifier.js';
 
-/** Bytes of one encoded transaction: room for some 1,500 inputs. */
-export const MAX_TRANSACTION_BYTES = 512 * 1024;
-/** Members of one DRUID set, so that a set always fits into one block. */
-export const MAX_DRUID_PARTICIPANTS = 64n;
-/**
- * The share of the pool that DRUID halves may take while they wait. They claim no inputs, so that one output backs any
- * number of them: without a bound of their own they would keep everybody else out, for as long as a half may wait.
- */
-const HALVES_SHARE = 4;
-/** Transactions checked before the event loop gets a turn: about two milliseconds. */
-const CHUNK = 128;
+/** Inputs and transactions that are looked at before the event loop gets a turn: about two milliseconds. */
+const CHUNK_WEIGHT = 256;
+/** Verdicts on scripts that are remembered, so that posting a transaction again costs no second verification. */
+const REMEMBERED_VERDICTS = 20_000;
 
-export interface AdmissionOptions {
-  readonly maxTransactions: number;
-  readonly maxBytes: number;
-}
+export type AdmissionOptions = PoolBoundsOptions;
 
-export interface Admission {
-  /** See `MempoolService.submit`. */
-  submit(transactions: readonly Transaction[]): Promise<readonly SubmittedTransaction[]>;
+export interface AdmissionModules {
+  readonly state: MempoolState;
+  readonly applier: Applier;
+  readonly statuses: Statuses;
+  readonly verifier: Verifier;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  /** Called with each transaction that is refused. */
+  readonly onRefused: (rejected: RejectedTx) => void;
 }
 
 interface Group {
   readonly candidates: readonly CandidateTx[];
-  readonly done: Deferred<GroupOutcome>;
+  readonly outcome: Deferred<GroupOutcome>;
 }
 
-export function createAdmission(
-  options: AdmissionOptions,
-  modules: {
-    readonly state: MempoolState;
-    readonly applier: Applier;
-    readonly statuses: Statuses;
-    readonly verifier: Verifier;
-    readonly clock: Clock;
-    readonly observer?: MempoolObserver | undefined;
-    /** Told of each transaction that is refused. */
-    readonly refused?: (rejected: RejectedTx) => void;
-  },
-): Admission {
-  const { state, applier, statuses, verifier, clock, observer, refused } = modules;
-  let queue: Group[] = [];
-  /** Admitted by the checks, not applied yet: counted against the bounds of the pool. */
-  const underWay = { count: 0, bytes: 0, halves: 0, halfBytes: 0 };
+export class Admission {
+  readonly #state: MempoolState;
+  readonly #applier: Applier;
+  readonly #statuses: Statuses;
+  readonly #verifier: Verifier;
+  readonly #clock: Clock;
+  readonly #metrics: Metrics;
+  readonly #onRefused: AdmissionModules['onRefused'];
+  readonly #seconds: HistogramHandle;
+  readonly #admitted: CounterHandle;
+  readonly #known: CounterHandle;
+  readonly #pool: PoolBounds;
+  readonly #verifications = new VerificationBounds();
+  /** Whether the scripts of a transaction hold, by its hash, which covers all that they depend on. */
+  readonly #scripts = new LRUCache<string, boolean>({ max: REMEMBERED_VERDICTS });
+  /** Groups that share the next command. */
+  #queue: Group[] = [];
 
-  const visibleOutput: UtxoLookup = (outPoint) => {
-    const slot = state.utxos.find(outPoint);
-    if (slot === 0) return undefined;
-    const out = state.utxos.output(slot);
-    return isLocked(out) ? undefined : out;
-  };
-
-  function isLocked(out: TxOut): boolean {
-    return out.locktime > currentBlock();
+  constructor(options: AdmissionOptions, modules: AdmissionModules) {
+    this.#state = modules.state;
+    this.#applier = modules.applier;
+    this.#statuses = modules.statuses;
+    this.#verifier = modules.verifier;
+    this.#clock = modules.clock;
+    this.#metrics = modules.metrics;
+    this.#onRefused = modules.onRefused;
+    this.#seconds = modules.metrics.histogram('tessera_mempool_admission_duration_seconds');
+    this.#admitted = modules.metrics.counter('tessera_mempool_admissions_total', 'admitted');
+    this.#known = modules.metrics.counter('tessera_mempool_admissions_total', 'known');
+    this.#pool = new PoolBounds(options, modules.state);
   }
 
-  /** Number of the last stored block, which locktimes are held against. */
-  function currentBlock(): bigint {
-    return BigInt(Math.max(0, state.head.height));
-  }
-
-  /** The refusal of the rules that need no journal; the scripts last, off the event loop. */
-  async function check({ hash, bytes, tx }: CandidateTx): Promise<Refusal | null> {
-    const refuse = (code: ErrorCode, rule: string): Refusal => ({ code, hash, rule });
-    if (bytes.length > MAX_TRANSACTION_BYTES) {
-      return refuse(
-        'transaction_rejected',
-        `It has ${bytes.length} bytes; at most ${MAX_TRANSACTION_BYTES} are allowed`,
-      );
+  /** See `MempoolService.submit`. */
+  async submit(transactions: readonly Transaction[]): Promise<readonly SubmittedTransaction[]> {
+    const stopTimer = startTimer(this.#seconds, this.#clock);
+    try {
+      const candidates = await this.#candidatesOf(transactions);
+      const fresh = await this.#check(candidates);
+      if (fresh.length > 0) await this.#admit(fresh);
+      if (fresh.length > 0) this.#admitted.inc(fresh.length);
+      if (candidates.length > fresh.length) this.#known.inc(candidates.length - fresh.length);
+      return candidates.map(({ hash, tx }) => ({ hash, transaction: tx }));
+    } catch (error) {
+      const code = isTesseraError(error) ? error.code : 'internal_error';
+      this.#metrics.counter('tessera_mempool_admissions_total', code).inc();
+      throw error;
+    } finally {
+      stopTimer();
     }
-    if (isCoinbase(tx)) return refuse('transaction_rejected', 'Only a miner can make a coinbase transaction');
-    const participants = tx.druidInfo?.participants ?? 1n;
-    if (participants < 1n || participants > MAX_DRUID_PARTICIPANTS) {
-      return refuse('transaction_rejected', `A DRUID set has 1 to ${MAX_DRUID_PARTICIPANTS} participants`);
+  }
+
+  async #candidatesOf(transactions: readonly Transaction[]): Promise<readonly CandidateTx[]> {
+    const candidates: CandidateTx[] = [];
+    for (const [i, chunk] of chunksOf(transactions, weightOf).entries()) {
+      if (i > 0) await nextTurn();
+      for (const tx of chunk) {
+        const bytes = encodeTransaction(tx);
+        candidates.push({ hash: transactionHashOfBytes(bytes), bytes, tx });
+      }
     }
-    if (hasDuplicateInputs(tx)) return refuse(DUPLICATE_INPUTS.code, DUPLICATE_INPUTS.message);
-    if (tx.druidInfo === null && spendsClaimed(tx)) return refuse('double_spend', RULES.spent);
-    const plan = isCreate(tx) ? planCreateValidation(tx) : planValidation(tx, currentBlock(), visibleOutput);
-    const refusal = (found: Fault): Refusal => refuse(found.code, found.message);
-    if (plan.fault !== null && plan.checks.length === 0) return refusal(plan.fault);
-    if (!(await verifier.verify(plan.checks))) return refusal(INVALID_SCRIPT);
-    return plan.fault === null ? null : refusal(plan.fault);
-  }
-
-  function spendsClaimed(tx: Transaction): boolean {
-    return tx.inputs.some(({ previousOut }) => {
-      const slot = previousOut === null ? 0 : state.utxos.find(previousOut);
-      return slot !== 0 && state.utxos.isClaimed(slot);
-    });
-  }
-
-  /** Puts a checked group into the journal, with all others of this turn of the loop in one command. */
-  function append(candidates: readonly CandidateTx[]): Promise<GroupOutcome> {
-    const done = createDeferred<GroupOutcome>();
-    queue.push({ candidates, done });
-    if (queue.length === 1) setImmediate(flush);
-    return done.promise;
-  }
-
-  function flush(): void {
-    const groups = queue;
-    queue = [];
-    const command = {
-      kind: 'transactions' as const,
-      time: unixSeconds(clock),
-      groups: groups.map(({ candidates }) => candidates.map(({ bytes }) => bytes)),
-    };
-    applier
-      .submit<'transactions'>(
-        command,
-        groups.map(({ candidates }) => candidates),
-      )
-      .then(
-        (outcomes) => {
-          for (const [i, group] of groups.entries()) group.done.resolve(outcomes[i] ?? null);
-        },
-        (error: unknown) => {
-          for (const group of groups) group.done.reject(error);
-        },
-      );
-  }
-
-  function reject(refusal: Refusal): never {
-    const { code, hash, rule } = refusal;
-    statuses.refuse(hash, rule);
-    refused?.({ hash, rule });
-    throw new TesseraError(code, `transaction ${hash} is refused: ${rule}`, { details: { hash, rule } });
-  }
-
-  function reserve(fresh: readonly CandidateTx[]): () => void {
-    const bytes = bytesOf(fresh);
-    const halves = halvesOf(fresh);
-    const halfBytes = bytesOf(halves);
-    const { waiting } = state;
-    if (
-      waiting.count + underWay.count + fresh.length > options.maxTransactions ||
-      waiting.bytes + underWay.bytes + bytes > options.maxBytes
-    ) {
-      throw new TesseraError(
-        'mempool_full',
-        `the pool is full: it takes ${options.maxTransactions} transactions and ${options.maxBytes} bytes; try again after the next block`,
-      );
-    }
-    if (
-      halves.length > 0 &&
-      (waiting.halves + underWay.halves + halves.length > options.maxTransactions / HALVES_SHARE ||
-        waiting.halfBytes + underWay.halfBytes + halfBytes > options.maxBytes / HALVES_SHARE)
-    ) {
-      throw new TesseraError(
-        'mempool_full',
-        'too many DRUID transactions wait for the others of their sets; try again later, or submit the whole set together',
-      );
-    }
-    const count = (sign: 1 | -1): void => {
-      underWay.count += sign * fresh.length;
-      underWay.bytes += sign * bytes;
-      underWay.halves += sign * halves.length;
-      underWay.halfBytes += sign * halfBytes;
-    };
-    count(1);
-    return () => count(-1);
-  }
-
-  /** Those that will wait for others: a set that is complete with them does not. */
-  function halvesOf(fresh: readonly CandidateTx[]): readonly CandidateTx[] {
-    const come = new Map<string, number>();
-    for (const { tx } of fresh) {
-      if (tx.druidInfo !== null) come.set(tx.druidInfo.druid, (come.get(tx.druidInfo.druid) ?? 0) + 1);
-    }
-    return fresh.filter(({ tx }) => {
-      if (tx.druidInfo === null) return false;
-      const { druid, participants } = tx.druidInfo;
-      const set = state.druidSet(druid);
-      return BigInt((set?.come ?? 0) + (come.get(druid) ?? 0)) < (set?.participants ?? participants);
-    });
+    return candidates;
   }
 
   /** The members that are not admitted yet and pass every check; throws for the first that fails. */
-  async function checkAll(candidates: readonly CandidateTx[]): Promise<readonly CandidateTx[]> {
+  async #check(candidates: readonly CandidateTx[]): Promise<readonly CandidateTx[]> {
+    const unknown = candidates.filter(({ hash }) => !this.#statuses.isAdmittedInMemory(hash));
+    for (const candidate of unknown) {
+      const wrong = candidateFault(candidate);
+      if (wrong !== null) this.#refuse({ hash: candidate.hash, fault: wrong });
+    }
+    const release = this.#verifications.reserve(unknown);
+    try {
+      const fresh: CandidateTx[] = [];
+      for (const [i, chunk] of chunksOf(unknown, ({ tx }) => weightOf(tx)).entries()) {
+        if (i > 0) await nextTurn();
+        fresh.push(...(await this.#checkChunk(chunk)));
+      }
+      return fresh;
+    } finally {
+      release();
+    }
+  }
+
+  async #checkChunk(chunk: readonly CandidateTx[]): Promise<readonly CandidateTx[]> {
+    const verdicts = await Promise.all(chunk.map((candidate) => this.#verdict(candidate)));
     const fresh: CandidateTx[] = [];
-    for (let at = 0; at < candidates.length; at += CHUNK) {
-      if (at > 0) await nextTurn();
-      const chunk = candidates.slice(at, at + CHUNK).filter(({ hash }) => !statuses.isAdmittedInMemory(hash));
-      const refusals = await Promise.all(chunk.map(check));
-      for (const [i, candidate] of chunk.entries()) {
-        const refusal = refusals[i];
-        if (refusal === null || refusal === undefined) fresh.push(candidate);
-        else if (!(await statuses.isAdmitted(candidate.hash))) reject(refusal);
+    for (const [i, candidate] of chunk.entries()) {
+      const wrong = verdicts[i] ?? null;
+      if (wrong === null) fresh.push(candidate);
+      else if (wrong !== 'known' && !(await this.#statuses.isAdmitted(candidate.hash))) {
+        this.#refuse({ hash: candidate.hash, fault: wrong });
       }
     }
     return fresh;
   }
 
-  async function admit(fresh: readonly CandidateTx[]): Promise<void> {
-    const release = reserve(fresh);
+  /** The verdict of the rules that need no journal; the scripts last, off the event loop. */
+  async #verdict({ hash, tx }: CandidateTx): Promise<Verdict | 'known'> {
+    // It may have been admitted while the chunks before it were checked; a creation that is in a block has no inputs to tell.
+    if (this.#statuses.isAdmittedInMemory(hash)) return 'known';
+    if (isCreate(tx) && (await this.#statuses.isAdmitted(hash))) return 'known';
+    if (tx.druidInfo === null && this.#spendsClaimed(tx)) return SPENT;
+    const plan = isCreate(tx)
+      ? planCreateValidation(tx)
+      : planValidation(tx, this.#currentBlock(), this.#visibleOutput);
+    if (plan.fault !== null && plan.checks.length === 0) return plan.fault;
+    return (await this.#scriptsHold(hash, plan)) ? plan.fault : INVALID_SCRIPT;
+  }
+
+  async #scriptsHold(hash: string, { checks, fault }: ValidationPlan): Promise<boolean> {
+    const remembered = this.#scripts.get(hash);
+    if (remembered !== undefined) return remembered;
+    const hold = await this.#verifier.verify(checks);
+    // Of a plan that ended early not all scripts have been looked at.
+    if (!hold || fault === null) this.#scripts.set(hash, hold);
+    return hold;
+  }
+
+  readonly #visibleOutput: UtxoLookup = (outPoint) => {
+    const slot = this.#state.utxos.find(outPoint);
+    if (slot === 0) return undefined;
+    const out = this.#state.utxos.output(slot);
+    return this.#isLocked(out) ? undefined : out;
+  };
+
+  #isLocked(out: TxOut): boolean {
+    return out.locktime > this.#currentBlock();
+  }
+
+  /** Number of the last stored block, which locktimes are held against. */
+  #currentBlock(): bigint {
+    return BigInt(Math.max(0, this.#state.head.height));
+  }
+
+  #spendsClaimed(tx: Transaction): boolean {
+    const { utxos } = this.#state;
+    return tx.inputs.some(({ previousOut }) => {
+      const slot = previousOut === null ? 0 : utxos.find(previousOut);
+      return slot !== 0 && utxos.isClaimed(slot);
+    });
+  }
+
+  async #admit(fresh: readonly CandidateTx[]): Promise<void> {
+    const release = this.#pool.reserve(fresh);
     try {
       let rest = fresh;
       while (rest.length > 0) {
-        const refusal = await append(rest);
+        const refusal = await this.#append(rest);
         if (refusal === null) return;
         // It may have been admitted, and mined, between the checks and the command; then the others are tried again.
-        if (!(await statuses.isAdmitted(refusal.hash))) reject(refusal);
+        if (!(await this.#statuses.isAdmitted(refusal.hash))) this.#refuse(refusal);
         rest = rest.filter(({ hash }) => hash !== refusal.hash);
       }
     } finally {
@@ -237,26 +214,55 @@ export function createAdmission(
     }
   }
 
-  return {
-    async submit(transactions) {
-      const observed = observer?.submission();
-      try {
-        const candidates = transactions.map((tx): CandidateTx => {
-          const bytes = encodeTransaction(tx);
-          return { hash: transactionHashOfBytes(bytes), bytes, tx };
-        });
-        const fresh = await checkAll(candidates);
-        if (fresh.length > 0) await admit(fresh);
-        observed?.admitted(fresh.length, candidates.length - fresh.length);
-        return candidates.map(({ hash, tx }) => ({ hash, transaction: tx }));
-      } catch (error) {
-        observed?.refused(isTesseraError(error) ? error.code : 'internal_error');
-        throw error;
-      }
-    },
-  };
+  /** Puts a checked group into the journal, with all others of this turn of the loop in one command. */
+  #append(candidates: readonly CandidateTx[]): Promise<GroupOutcome> {
+    const outcome = createDeferred<GroupOutcome>();
+    this.#queue.push({ candidates, outcome });
+    if (this.#queue.length === 1) setImmediate(() => void this.#flush());
+    return outcome.promise;
+  }
+
+  async #flush(): Promise<void> {
+    const groups = this.#queue;
+    this.#queue = [];
+    const command = {
+      kind: 'transactions' as const,
+      time: unixSeconds(this.#clock),
+      groups: groups.map(({ candidates }) => candidates.map(({ bytes }) => bytes)),
+    };
+    try {
+      const candidates = groups.map((group) => group.candidates);
+      const outcomes = await this.#applier.submit<'transactions'>(command, candidates);
+      for (const [i, { outcome }] of groups.entries()) outcome.resolve(outcomes[i] ?? null);
+    } catch (error) {
+      for (const { outcome } of groups) outcome.reject(error);
+    }
+  }
+
+  #refuse({ hash, fault: { code, message } }: Refusal): never {
+    this.#statuses.refuse(hash, message);
+    this.#onRefused({ hash, rule: message });
+    throw new TesseraError(code, `transaction ${hash} is refused: ${message}`, { details: { hash, rule: message } });
+  }
 }
 
-function bytesOf(candidates: readonly CandidateTx[]): number {
-  return candidates.reduce((sum, { bytes }) => sum + bytes.length, 0);
+/** What a look at a transaction costs, roughly. */
+function weightOf({ inputs }: Transaction): number {
+  return 1 + inputs.length;
+}
+
+/** Consecutive pieces of a list, each of about the same weight. */
+function chunksOf<T>(list: readonly T[], weightOfOne: (one: T) => number): T[][] {
+  const chunks: T[][] = [];
+  let weight = Number.POSITIVE_INFINITY;
+  for (const one of list) {
+    const added = weightOfOne(one);
+    if (weight + added > CHUNK_WEIGHT) {
+      chunks.push([]);
+      weight = 0;
+    }
+    chunks.at(-1)?.push(one);
+    weight += added;
+  }
+  return chunks;
 }

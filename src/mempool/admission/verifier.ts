@@ -1,7 +1,8 @@
 /**
  * Verifies signatures and runs scripts beside the event loop. Checks that arrive in one turn of the loop travel together:
- * a worker fed with batches is four times as fast as one fed one by one. The main thread takes its share, a little in each
- * turn, so that a machine with few cores is used in full.
+ * a worker fed with batches is four times as fast as one fed one by one. The main thread takes its share of the
+ * signatures, a few in each turn, so that a machine with few cores is used in full; scripts, which can cost many
+ * signatures each, are left to the workers.
  */
 
 import { Worker } from 'node:worker_threads';
@@ -11,138 +12,176 @@ import { TesseraError } from '../../lib/errors.js';
 import { workerUrl } from '../../lib/worker-url.js';
 import { encodeChecks } from './verify-batch.js';
 
-/** Jobs of one batch. Larger ones gain nothing and delay the first answer. */
-const MAX_BATCH = 64;
-/** Jobs that make it worth while to send an idle worker a message. */
+/** Signatures of one batch. Larger ones gain nothing and delay the first answer. */
+const MAX_SIGNATURES = 64;
+/** Scripts of one batch. */
+const MAX_SCRIPTS = 4;
+/** Signatures that make it worth while to send an idle worker a message. */
 const WORTH_A_MESSAGE = 4;
-/** Jobs that are sent after a batch which a worker is still busy with, so that it never waits for the main thread. */
+/** Signatures that are sent after a batch which a worker is still busy with, so that it never waits for the main thread. */
 const WORTH_QUEUEING = 16;
 /** Batches at one worker: the one it runs and the one that it finds next. */
 const MAX_BATCHES = 2;
-/** Checks that the main thread runs in one turn of the loop: well under a millisecond. */
+/** Signatures that the main thread verifies in one turn of the loop: well under a millisecond. */
 const MAIN_THREAD_SHARE = 4;
 
-export interface Verifier {
-  /** True when every check of the list holds; an empty list holds. Throws `shutting_down` once closed. */
-  verify(checks: readonly ScriptCheck[]): Promise<boolean>;
-  close(): Promise<void>;
-  /** Checks run so far, by where. */
-  readonly ran: { readonly worker: number; readonly main: number };
+/** The checks of one caller. */
+interface Job {
+  /** Checks without a verdict. */
+  left: number;
+  readonly done: Deferred<boolean>;
+  settled: boolean;
 }
 
-interface Job {
-  readonly checks: readonly ScriptCheck[];
-  readonly done: Deferred<boolean>;
+interface Task {
+  readonly check: ScriptCheck;
+  readonly job: Job;
 }
 
 interface Lane {
   readonly worker: Worker;
-  readonly batches: Map<number, readonly Job[]>;
+  readonly batches: Map<number, readonly Task[]>;
+  /** The last batch was one of scripts: signatures are next. */
+  ranScripts: boolean;
 }
 
-/** `threads` = 0 verifies on the main thread. */
-export function createVerifier(options: { readonly threads: number }): Verifier {
-  const lanes: Lane[] = [];
-  let queue: Job[] = [];
-  let scheduled = false;
-  let closed = false;
-  let nextId = 1;
-  const ran = { worker: 0, main: 0 };
+export interface VerifierOptions {
+  /** Worker threads. With 0 the main thread verifies the signatures; a worker for scripts starts when one comes. */
+  readonly threads: number;
+}
 
-  for (let i = 0; i < options.threads; i++) lanes.push(startLane());
+export class Verifier {
+  readonly #lanes: Lane[] = [];
+  readonly #ran = { worker: 0, main: 0 };
+  #signatures: Task[] = [];
+  #scripts: Task[] = [];
+  #scheduled = false;
+  #closed = false;
+  #nextBatch = 1;
 
-  function startLane(): Lane {
+  constructor({ threads }: VerifierOptions) {
+    for (let i = 0; i < threads; i++) this.#startLane();
+  }
+
+  /** Checks run so far, by where. */
+  get ran(): { readonly worker: number; readonly main: number } {
+    return this.#ran;
+  }
+
+  /**
+   * True when every check of the list holds; an empty list holds. After one that fails the others are not run any more.
+   * Throws `shutting_down` once closed.
+   */
+  async verify(checks: readonly ScriptCheck[]): Promise<boolean> {
+    if (this.#closed) throw closedError();
+    if (checks.length === 0) return true;
+    const job: Job = { left: checks.length, done: createDeferred<boolean>(), settled: false };
+    for (const check of checks) (check.kind === 'script' ? this.#scripts : this.#signatures).push({ check, job });
+    this.#schedule();
+    return job.done.promise;
+  }
+
+  /** Rejects what is under way with `shutting_down`. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const lost = [...this.#signatures, ...this.#scripts, ...this.#lanes.flatMap(tasksOf)];
+    for (const { job } of lost) job.done.reject(closedError());
+    this.#signatures = [];
+    this.#scripts = [];
+    await Promise.all(this.#lanes.map(({ worker }) => worker.terminate()));
+  }
+
+  #startLane(): void {
     const worker = new Worker(workerUrl(import.meta.url, './verify-worker.js'));
-    const lane: Lane = { worker, batches: new Map() };
+    const lane: Lane = { worker, batches: new Map(), ranScripts: false };
     worker.unref();
     worker.on('message', ({ id, outcomes }: { id: number; outcomes: Uint8Array }) => {
-      ran.worker += outcomes.length;
-      settle(lane.batches.get(id) ?? [], outcomes);
+      this.#ran.worker += outcomes.length;
+      for (const [i, task] of (lane.batches.get(id) ?? []).entries()) settle(task.job, outcomes[i] === 1);
       lane.batches.delete(id);
-      schedule();
+      this.#schedule();
     });
-    worker.on('error', (error) => {
-      for (const jobs of lane.batches.values()) {
-        for (const job of jobs)
-          job.done.reject(new TesseraError('internal_error', 'a verify worker died', { cause: error }));
-      }
-      lane.batches.clear();
-      const at = lanes.indexOf(lane);
-      if (at >= 0 && !closed) lanes[at] = startLane();
-    });
-    return lane;
+    worker.on('error', (cause) => this.#replace(lane, cause));
+    this.#lanes.push(lane);
   }
 
-  function settle(jobs: readonly Job[], outcomes: Uint8Array): void {
-    let at = 0;
-    for (const { checks, done } of jobs) {
-      let holds = true;
-      for (let i = 0; i < checks.length; i++) if (outcomes[at++] !== 1) holds = false;
-      done.resolve(holds);
-    }
+  #replace(lane: Lane, cause: unknown): void {
+    const error = new TesseraError('internal_error', 'a verify worker died', { cause });
+    for (const { job } of tasksOf(lane)) job.done.reject(error);
+    lane.batches.clear();
+    const at = this.#lanes.indexOf(lane);
+    if (at < 0 || this.#closed) return;
+    this.#lanes.splice(at, 1);
+    this.#startLane();
   }
 
-  function schedule(): void {
-    if (scheduled || queue.length === 0) return;
-    scheduled = true;
+  #schedule(): void {
+    if (this.#scheduled || this.#signatures.length + this.#scripts.length === 0) return;
+    this.#scheduled = true;
     setImmediate(() => {
-      scheduled = false;
-      feedLanes();
-      helpOut();
+      this.#scheduled = false;
+      this.#feedLanes();
+      this.#takeShare();
     });
   }
 
-  function feedLanes(): void {
+  #feedLanes(): void {
+    if (this.#scripts.length > 0 && this.#lanes.length === 0) this.#startLane();
     for (let depth = 0; depth < MAX_BATCHES; depth++) {
       const enough = depth === 0 ? WORTH_A_MESSAGE : WORTH_QUEUEING;
-      for (const lane of lanes) {
-        if (queue.length < enough) return;
-        if (lane.batches.size === depth) post(lane);
-      }
+      for (const lane of this.#lanes) if (lane.batches.size === depth) this.#post(lane, this.#takeBatch(lane, enough));
     }
   }
 
-  /** Half of what waits goes to the worker, half stays for the main thread, which would wait for the answers anyway. */
-  function post(lane: Lane): void {
-    const jobs = queue.slice(0, Math.min(MAX_BATCH, Math.ceil(queue.length / 2)));
-    queue = queue.slice(jobs.length);
-    const bytes = encodeChecks(jobs.flatMap((job) => job.checks));
-    const id = nextId++;
-    lane.batches.set(id, jobs);
+  /** Scripts and signatures in turn, so that neither waits for the whole queue of the other. */
+  #takeBatch(lane: Lane, enough: number): readonly Task[] {
+    const hasSignatures = this.#signatures.length >= enough;
+    if (this.#scripts.length > 0 && !(lane.ranScripts && hasSignatures)) {
+      lane.ranScripts = true;
+      return open(this.#scripts.splice(0, MAX_SCRIPTS));
+    }
+    if (!hasSignatures) return [];
+    lane.ranScripts = false;
+    // Half goes to the worker, half stays for the main thread, which would wait for the answers anyway.
+    return open(this.#signatures.splice(0, Math.min(MAX_SIGNATURES, Math.ceil(this.#signatures.length / 2))));
+  }
+
+  #post(lane: Lane, tasks: readonly Task[]): void {
+    if (tasks.length === 0) return;
+    const bytes = encodeChecks(tasks.map(({ check }) => check));
+    const id = this.#nextBatch++;
+    lane.batches.set(id, tasks);
     lane.worker.postMessage({ id, bytes }, [bytes.buffer]);
   }
 
-  /** A few checks on the main thread; the rest waits for the next turn, so that requests are read in between. */
-  function helpOut(): void {
-    let budget = MAIN_THREAD_SHARE;
-    while (budget > 0) {
-      const job = queue.shift();
-      if (job === undefined) return;
-      budget -= Math.max(1, job.checks.length);
-      ran.main += job.checks.length;
-      job.done.resolve(job.checks.every(runCheck));
+  /** A few signatures on the main thread; the rest waits for the next turn, so that requests are read in between. */
+  #takeShare(): void {
+    for (const { check, job } of open(this.#signatures.splice(0, MAIN_THREAD_SHARE))) {
+      if (job.settled) continue;
+      this.#ran.main++;
+      settle(job, runCheck(check));
     }
-    schedule();
+    // Scripts wait for a worker, whose answer schedules the next turn.
+    if (this.#signatures.length > 0) this.#schedule();
   }
+}
 
-  return {
-    ran,
-    async verify(checks) {
-      if (closed) throw new TesseraError('shutting_down', 'the verifier is closed');
-      if (checks.length === 0) return true;
-      const done = createDeferred<boolean>();
-      queue.push({ checks, done });
-      schedule();
-      return done.promise;
-    },
-    async close() {
-      closed = true;
-      const error = new TesseraError('shutting_down', 'the verifier is closed');
-      for (const { done } of queue) done.reject(error);
-      for (const { batches } of lanes)
-        for (const jobs of batches.values()) for (const { done } of jobs) done.reject(error);
-      queue = [];
-      await Promise.all(lanes.map(({ worker }) => worker.terminate()));
-    },
-  };
+/** Without the checks of callers that have their verdict. */
+function open(tasks: readonly Task[]): readonly Task[] {
+  return tasks.filter(({ job }) => !job.settled);
+}
+
+function tasksOf(lane: Lane): readonly Task[] {
+  return [...lane.batches.values()].flat();
+}
+
+function settle(job: Job, holds: boolean): void {
+  job.left--;
+  if (job.settled || (holds && job.left > 0)) return;
+  job.settled = true;
+  job.done.resolve(holds);
+}
+
+function closedError(): TesseraError {
+  return new TesseraError('shutting_down', 'the verifier is closed');
 }

@@ -1,23 +1,22 @@
 /**
  * Drives the rounds of block making: when to cut, which miners work, which proofs count, when to close. It decides nothing
- * about the state itself; it appends commands and reacts to what comes of them, so after a restart it goes on from
- * whatever round the state holds.
+ * about the state itself; it appends commands and reacts to their outcomes, so after a restart it goes on from whatever
+ * round the state holds.
  */
 
-import { decodeTransaction, encodeHeader } from '../../chain/codec.js';
-import { coinbaseFault } from '../../chain/coinbase.js';
-import { transactionHashOfBytes } from '../../chain/hash.js';
-import { proofOfWorkFault } from '../../chain/pow.js';
+import { encodeHeader } from '../../chain/codec.js';
 import { drawSelection, USAGE_PARTICIPANTS } from '../../chain/unicorn.js';
 import { fromHex } from '../../lib/bytes.js';
 import { type Clock, type Timer, unixSeconds } from '../../lib/clock.js';
 import { errorMessage } from '../../lib/errors.js';
+import type { Verdict } from '../../lib/fault.js';
 import type { Logger } from '../../lib/logger.js';
+import type { Metrics } from '../../observability/metrics.js';
 import type { Link, Message, PeerNetwork, Reply } from '../../peers/network.js';
-import type { MempoolObserver } from '../observer.js';
 import type { Applier } from '../state/applier.js';
 import type { Round } from '../state/round.js';
 import type { MempoolState } from '../state/state.js';
+import { NOT_MINED_NOW, NOT_SELECTED, proofFault } from './proof-check.js';
 
 export interface BlockMakerOptions {
   /** Cut as soon as there is something to put into a block, and never an empty one. */
@@ -31,12 +30,13 @@ export interface BlockMakerOptions {
   readonly partitionSize: number;
 }
 
-export interface BlockMaker {
-  /** Handles messages of miners from now on and starts cutting. */
-  start(): void;
-  /** Node keys of the miners that have joined. */
-  readonly miners: readonly string[];
-  stop(): void;
+export interface BlockMakerModules {
+  readonly state: MempoolState;
+  readonly applier: Applier;
+  readonly network: PeerNetwork;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
 }
 
 const MS_PER_SECOND = 1_000;
@@ -45,231 +45,285 @@ const RETRY_MS = 2_000;
 /** Milliseconds that the drawn miners have for a first proof; then everybody gets the template, and every time again. */
 const PATIENCE_MS = 60_000;
 
-const REFUSED = {
-  round: 'Not block currently mined',
-  coinbase: 'Coinbase transaction invalid',
-  proof: 'Invalid PoW for block',
-  miner: 'Not a selected participant of this block',
-} as const;
-
-export function createBlockMaker(
-  options: BlockMakerOptions,
-  modules: {
-    readonly state: MempoolState;
-    readonly applier: Applier;
-    readonly network: PeerNetwork;
-    readonly clock: Clock;
-    readonly logger: Logger;
-    readonly observer?: MempoolObserver | undefined;
-  },
-): BlockMaker {
-  const { state, applier, network, clock, logger, observer } = modules;
-  /** Linked miners that asked to take part, by node key, in the order they came. */
-  const joined = new Map<string, Link>();
-  /** Who has got the template of the round under way. */
-  let told = new Set<string>();
-  let toldHeight = -1;
-  let lastCut = Number.NEGATIVE_INFINITY;
-  let intervalTimer: Timer | undefined;
-  let windowTimer: Timer | undefined;
-  let windowOver = false;
-  let patience: Timer | undefined;
+/** What the maker knows of the round under way beside the state. */
+interface RoundWork {
+  readonly height: number;
+  /** When its template was first sent, in milliseconds of the monotonic clock. */
+  readonly startedAt: number;
+  /** Node keys of the miners that have its template. */
+  readonly sentTo: Set<string>;
+  /** Miners whose proof is on its way through the journal. */
+  readonly proving: Set<string>;
+  /** A proof has counted. */
+  proven: boolean;
   /** The drawn miners prove nothing: whoever has joined may. */
-  let openToAll = false;
-  let retryTimer: Timer | undefined;
-  let busy = false;
-  let running = false;
-  const listeners: (() => void)[] = [];
+  openToAll: boolean;
+  windowOver: boolean;
+  window: Timer | undefined;
+  patience: Timer | undefined;
+}
+
+export class BlockMaker {
+  readonly #options: BlockMakerOptions;
+  readonly #state: MempoolState;
+  readonly #applier: Applier;
+  readonly #network: PeerNetwork;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #metrics: ReturnType<typeof makerMetrics>;
+  /** Linked miners that asked to take part, by node key, in the order of joining. */
+  readonly #joined = new Map<string, Link>();
+  readonly #listeners: (() => void)[] = [];
+  #work: RoundWork | undefined;
+  #lastCut = Number.NEGATIVE_INFINITY;
+  #intervalTimer: Timer | undefined;
+  #retryTimer: Timer | undefined;
+  /** A command of the maker is under way: the next decision needs its outcome. */
+  #busy = false;
+  #running = false;
+
+  constructor(options: BlockMakerOptions, modules: BlockMakerModules) {
+    this.#options = options;
+    this.#state = modules.state;
+    this.#applier = modules.applier;
+    this.#network = modules.network;
+    this.#clock = modules.clock;
+    this.#logger = modules.logger;
+    this.#metrics = makerMetrics(modules.metrics);
+  }
+
+  /** Node keys of the miners that have joined. */
+  get miners(): readonly string[] {
+    return [...this.#joined.keys()];
+  }
+
+  /** Handles messages of miners from now on and starts cutting. */
+  start(): void {
+    this.#running = true;
+    this.#network.handle('mining.join', (link) => this.#onJoin(link));
+    this.#network.handle('mining.proof', (link, message) => this.#onProof(link, message));
+    this.#listeners.push(
+      this.#network.linkDown.on(({ link }) => this.#onLinkDown(link)),
+      this.#applier.applied.on(() => this.#proceed()),
+    );
+    this.#proceed();
+  }
+
+  stop(): void {
+    this.#running = false;
+    this.#intervalTimer?.cancel();
+    this.#retryTimer?.cancel();
+    this.#endWork();
+    for (const remove of this.#listeners.splice(0)) remove();
+  }
+
+  #onJoin(link: Link): Reply {
+    this.#joined.set(link.nodeKey, link);
+    this.#work?.sentTo.delete(link.nodeKey);
+    this.#logger.info({ miner: link.nodeKey, address: link.address }, 'miner joined');
+    // The answer goes out first, then the template.
+    setImmediate(() => this.#proceed());
+    return { type: 'mining.joined', body: {} };
+  }
+
+  #onLinkDown(link: Link): void {
+    if (this.#joined.get(link.nodeKey) !== link) return;
+    this.#joined.delete(link.nodeKey);
+    this.#work?.sentTo.delete(link.nodeKey);
+    this.#logger.info({ miner: link.nodeKey }, 'miner left');
+    this.#proceed();
+  }
 
   /** Does the next thing that can be done; called after everything that may have changed something. */
-  function proceed(): void {
-    if (!running || busy) return;
-    const { round } = state;
+  #proceed(): void {
+    if (!this.#running || this.#busy) return;
+    const { round } = this.#state;
     if (round === null) {
-      if (mayCut()) command('cut-block', cut);
+      if (this.#mayCut()) this.#run('cut-block', () => this.#cut());
       return;
     }
     if (round.winner !== null) return;
-    tellMiners(round);
-    if (round.proofs.length > 0 && mayClose(round)) command('close-block', () => close(round));
+    this.#sendTemplates(round);
+    if (round.proofs.length > 0 && this.#mayClose(round)) this.#run('close-block', () => this.#close(round));
   }
 
   /** One command at a time: the next decision needs the outcome of the last. */
-  function command(name: string, run: () => Promise<unknown>): void {
+  #run(name: string, command: () => Promise<unknown>): void {
     const next = (): void => {
-      busy = false;
-      proceed();
+      this.#busy = false;
+      this.#proceed();
     };
-    busy = true;
-    run().then(next, (error: unknown) => {
-      if (!running) return;
-      logger.error({ command: name, err: error }, `${name} failed: ${errorMessage(error)}`);
-      retryTimer?.cancel();
-      retryTimer = clock.after(RETRY_MS, next);
+    this.#busy = true;
+    command().then(next, (error: unknown) => {
+      if (!this.#running) return;
+      this.#logger.error({ command: name, err: error }, `${name} failed: ${errorMessage(error)}`);
+      this.#retryTimer?.cancel();
+      this.#retryTimer = this.#clock.after(RETRY_MS, next);
     });
   }
 
-  function mayCut(): boolean {
-    if (joined.size === 0) return false;
-    if (state.head.height < 0) return joined.size >= options.minMiners;
-    if (options.instant) return state.ready > 0;
-    const wait = lastCut + options.blockInterval - clock.monotonic();
+  #mayCut(): boolean {
+    if (this.#joined.size === 0) return false;
+    if (this.#state.head.height < 0) return this.#joined.size >= this.#options.minMiners;
+    if (this.#options.instant) return this.#state.ready > 0;
+    const wait = this.#lastCut + this.#options.blockInterval - this.#clock.monotonic();
     if (wait <= 0) return true;
-    intervalTimer?.cancel();
-    intervalTimer = clock.after(wait, proceed);
+    this.#intervalTimer?.cancel();
+    this.#intervalTimer = this.#clock.after(wait, () => this.#proceed());
     return false;
   }
 
-  async function cut(): Promise<void> {
-    const started = clock.monotonic();
-    lastCut = started;
-    const round = await applier.submit<'cut-block'>({
+  async #cut(): Promise<void> {
+    const started = this.#clock.monotonic();
+    this.#lastCut = started;
+    const round = await this.#applier.submit<'cut-block'>({
       kind: 'cut-block',
-      time: unixSeconds(clock),
-      miners: [...joined.keys()],
+      time: unixSeconds(this.#clock),
+      miners: this.miners,
     });
     if (round === null) return;
-    observer?.templateCut(round.transactions.length, (clock.monotonic() - started) / MS_PER_SECOND);
-    logger.info(
-      { height: round.height, transactions: round.transactions.length, ms: Math.round(clock.monotonic() - started) },
-      `block ${round.height} cut with ${round.transactions.length} transactions`,
+    const ms = this.#clock.monotonic() - started;
+    const { height, transactions } = round;
+    this.#metrics.templateSeconds.observe(ms / MS_PER_SECOND);
+    this.#metrics.templateTransactions.set(transactions.length);
+    this.#logger.info(
+      { height, transactions: transactions.length, ms: Math.round(ms) },
+      `block ${height} cut with ${transactions.length} transactions`,
     );
   }
 
   /** The miners that work on a round: those drawn for it, a new draw when none of them is left, or all. */
-  function selected(round: Round): string[] {
-    if (openToAll && toldHeight === round.height) return [...joined.keys()];
-    const present = round.participants.filter((miner) => joined.has(miner));
+  #selected(round: Round): readonly string[] {
+    if (this.#work?.openToAll && this.#work.height === round.height) return this.miners;
+    const present = round.participants.filter((miner) => this.#joined.has(miner));
     if (present.length > 0) return present;
-    return drawSelection([...joined.keys()], options.partitionSize, round.draw, USAGE_PARTICIPANTS);
+    return drawSelection([...this.miners], this.#options.partitionSize, round.draw, USAGE_PARTICIPANTS);
   }
 
-  function tellMiners(round: Round): void {
-    if (toldHeight !== round.height) {
-      told = new Set();
-      toldHeight = round.height;
-      observer?.templateSent(round.height);
-      windowOver = false;
-      windowTimer?.cancel();
-      windowTimer = undefined;
-      openToAll = false;
-      bePatient(round.height);
-    }
+  #sendTemplates(round: Round): void {
+    const work = this.#work?.height === round.height ? this.#work : this.#beginWork(round.height);
     const proven = new Set(round.proofs.map((proof) => proof.miner));
-    for (const miner of selected(round)) {
-      if (told.has(miner) || proven.has(miner)) continue;
+    for (const miner of this.#selected(round)) {
+      if (work.sentTo.has(miner) || proven.has(miner)) continue;
       const body = { block_num: round.height, reward: round.reward.toString() };
-      if (joined.get(miner)?.send('mining.template', body, encodeHeader(round.header))) told.add(miner);
-      else sendAgain(miner, round.height);
+      const sent = this.#joined.get(miner)?.send('mining.template', body, encodeHeader(round.header)) ?? false;
+      if (sent) work.sentTo.add(miner);
+      else this.#sendAgain(miner, round.height);
     }
   }
 
-  function sendAgain(miner: string, height: number): void {
-    logger.warn({ miner, height }, 'a miner was not sent its template: its send queue is full, or its link is closing');
-    retryTimer?.cancel();
-    retryTimer = clock.after(RETRY_MS, proceed);
+  #beginWork(height: number): RoundWork {
+    this.#endWork();
+    this.#work = {
+      height,
+      startedAt: this.#clock.monotonic(),
+      sentTo: new Set(),
+      proving: new Set(),
+      proven: false,
+      openToAll: false,
+      windowOver: false,
+      window: undefined,
+      patience: undefined,
+    };
+    this.#waitForProofs(this.#work);
+    return this.#work;
+  }
+
+  #endWork(): void {
+    this.#work?.window?.cancel();
+    this.#work?.patience?.cancel();
+    this.#work = undefined;
+  }
+
+  #sendAgain(miner: string, height: number): void {
+    this.#logger.warn(
+      { miner, height },
+      'a miner was not sent its template: its send queue is full, or its link is closing',
+    );
+    this.#retryTimer?.cancel();
+    this.#retryTimer = this.#clock.after(RETRY_MS, () => this.#proceed());
   }
 
   /** A miner that is silent, or whose template or proof was lost, must not stop the chain. */
-  function bePatient(height: number): void {
-    patience?.cancel();
-    patience = clock.after(PATIENCE_MS, () => {
-      const { round } = state;
-      if (!running || round === null || round.height !== height || round.proofs.length > 0) return;
-      openToAll = true;
-      told = new Set();
-      if (joined.size > 0) {
-        logger.warn(
-          { height, miners: joined.size },
-          `nobody has proven block ${height} yet: its template goes to all ${joined.size} miners`,
+  #waitForProofs(work: RoundWork): void {
+    work.patience = this.#clock.after(PATIENCE_MS, () => {
+      const { round } = this.#state;
+      if (!this.#running || round === null || round.height !== work.height || round.proofs.length > 0) return;
+      work.openToAll = true;
+      work.sentTo.clear();
+      const miners = this.#joined.size;
+      if (miners > 0) {
+        this.#logger.warn(
+          { height: work.height, miners },
+          `nobody has proven block ${work.height} yet: its template goes to all ${miners} miners`,
         );
       }
-      bePatient(height);
-      proceed();
+      this.#waitForProofs(work);
+      this.#proceed();
     });
   }
 
-  function mayClose(round: Round): boolean {
+  #mayClose(round: Round): boolean {
+    const work = this.#work;
+    if (work === undefined) return false;
     const proven = new Set(round.proofs.map((proof) => proof.miner));
-    if (windowOver || selected(round).every((miner) => proven.has(miner))) return true;
-    windowTimer ??= clock.after(options.proofWindow, () => {
-      windowOver = true;
-      proceed();
+    if (work.windowOver || this.#selected(round).every((miner) => proven.has(miner))) return true;
+    work.window ??= this.#clock.after(this.#options.proofWindow, () => {
+      work.windowOver = true;
+      this.#proceed();
     });
     return false;
   }
 
-  async function close(round: Round): Promise<void> {
-    const closed = await applier.submit<'close-block'>({ kind: 'close-block', height: round.height });
+  async #close(round: Round): Promise<void> {
+    const { height } = round;
+    const closed = await this.#applier.submit<'close-block'>({ kind: 'close-block', height });
     if (closed === null) return;
-    for (const miner of told) joined.get(miner)?.send('mining.stop', { block_num: round.height });
-    observer?.blockClosed(round.height);
-    logger.info({ height: round.height, proofs: closed.proofs.length }, `block ${round.height} closed`);
+    for (const miner of this.#work?.sentTo ?? []) this.#joined.get(miner)?.send('mining.stop', { block_num: height });
+    this.#logger.info({ height, proofs: closed.proofs.length }, `block ${height} closed`);
   }
 
-  async function onProof(link: Link, message: Message<'mining.proof'>): Promise<Reply> {
-    const reason = await takeProof(link, message);
-    observer?.proofJudged(message.body.block_num, reason === '');
-    if (reason !== '') logger.warn({ miner: link.nodeKey, reason }, 'proof refused');
-    return { type: 'mining.verdict', body: { accepted: reason === '', reason } };
+  async #onProof(link: Link, { body, attachment }: Message<'mining.proof'>): Promise<Reply> {
+    const refusal = await this.#takeProof(link.nodeKey, body.block_num, fromHex(body.nonce), attachment);
+    this.#measureProof(body.block_num, refusal === null);
+    const reason = refusal?.message ?? '';
+    if (refusal !== null) this.#logger.warn({ miner: link.nodeKey, reason }, 'proof refused');
+    return { type: 'mining.verdict', body: { accepted: refusal === null, reason } };
   }
 
-  /** The reason of the refusal, '' when the proof counts. */
-  async function takeProof(link: Link, { body, attachment }: Message<'mining.proof'>): Promise<string> {
-    const { round } = state;
-    if (round === null || round.winner !== null || round.height !== body.block_num) return REFUSED.round;
-    const wasTold = toldHeight === round.height && told.has(link.nodeKey);
-    if (!wasTold && !selected(round).includes(link.nodeKey)) return REFUSED.miner;
-    const nonce = fromHex(body.nonce);
-    const fault = coinbaseFault(decodeTransaction(attachment), BigInt(round.height), round.reward);
-    if (fault !== null) return `${REFUSED.coinbase}: ${fault.message}`;
-    const header = { ...round.header, nonce, miningTxHash: transactionHashOfBytes(attachment) };
-    const weak = proofOfWorkFault(header);
-    if (weak !== null) return `${REFUSED.proof}: ${weak.message}`;
-    const counted = await applier.submit<'proof'>({
-      kind: 'proof',
-      height: round.height,
-      miner: link.nodeKey,
-      nonce,
-      coinbase: attachment,
-    });
-    return counted ? '' : REFUSED.round;
+  /** Counts a proof, or says why not. A miner has one proof for each round: further ones never reach the journal. */
+  async #takeProof(miner: string, height: number, nonce: Uint8Array, coinbase: Uint8Array): Promise<Verdict> {
+    const { round } = this.#state;
+    if (round === null || round.winner !== null || round.height !== height) return NOT_MINED_NOW;
+    const work = this.#work?.height === height ? this.#work : undefined;
+    if (!work?.sentTo.has(miner) && !this.#selected(round).includes(miner)) return NOT_SELECTED;
+    if (work?.proving.has(miner) || round.proofs.some((proof) => proof.miner === miner)) return NOT_MINED_NOW;
+    const wrong = proofFault(round, nonce, coinbase);
+    if (wrong !== null) return wrong;
+    work?.proving.add(miner);
+    try {
+      const counts = await this.#applier.submit<'proof'>({ kind: 'proof', height, miner, nonce, coinbase });
+      return counts ? null : NOT_MINED_NOW;
+    } finally {
+      work?.proving.delete(miner);
+    }
   }
 
+  #measureProof(height: number, accepted: boolean): void {
+    (accepted ? this.#metrics.accepted : this.#metrics.refused).inc();
+    const work = this.#work;
+    if (!accepted || work?.height !== height || work.proven) return;
+    work.proven = true;
+    this.#metrics.proofWaitSeconds.observe((this.#clock.monotonic() - work.startedAt) / MS_PER_SECOND);
+  }
+}
+
+function makerMetrics(metrics: Metrics) {
   return {
-    get miners() {
-      return [...joined.keys()];
-    },
-    start() {
-      running = true;
-      network.handle('mining.join', (link) => {
-        joined.set(link.nodeKey, link);
-        told.delete(link.nodeKey);
-        logger.info({ miner: link.nodeKey, address: link.address }, 'miner joined');
-        // The answer goes out first, then the template.
-        setImmediate(proceed);
-        return { type: 'mining.joined', body: {} };
-      });
-      network.handle('mining.proof', onProof);
-      listeners.push(
-        network.linkDown.on(({ link }) => {
-          if (joined.get(link.nodeKey) !== link) return;
-          joined.delete(link.nodeKey);
-          told.delete(link.nodeKey);
-          logger.info({ miner: link.nodeKey }, 'miner left');
-          proceed();
-        }),
-        applier.applied.on(proceed),
-      );
-      proceed();
-    },
-    stop() {
-      running = false;
-      intervalTimer?.cancel();
-      windowTimer?.cancel();
-      patience?.cancel();
-      retryTimer?.cancel();
-      for (const remove of listeners) remove();
-    },
+    templateSeconds: metrics.histogram('tessera_mempool_template_duration_seconds'),
+    templateTransactions: metrics.gauge('tessera_mempool_template_transactions'),
+    proofWaitSeconds: metrics.histogram('tessera_mempool_proof_wait_seconds'),
+    accepted: metrics.counter('tessera_mempool_proofs_total', 'accepted'),
+    refused: metrics.counter('tessera_mempool_proofs_total', 'refused'),
   };
 }

@@ -1,7 +1,7 @@
 /**
- * Between the journal and the state: appends commands, applies what the journal delivers, in its order, and tells whoever
- * appended a command what came of it. A command is answered when it is durable in the journal and applied; the batch that
- * keeps the state need not be synced, since a start applies again what the journal has beyond it (architecture §3.2).
+ * Between the journal and the state: appends commands, applies what the journal delivers, in its order, and gives the
+ * outcome to whoever appended the command. A command is answered when it is durable in the journal and applied; the batch
+ * that keeps the state need not be synced, since a start applies again what the journal has beyond it.
  */
 
 import { decodeTransaction } from '../../chain/codec.js';
@@ -9,12 +9,15 @@ import { transactionHashOfBytes } from '../../chain/hash.js';
 import { isCreate } from '../../chain/transaction.js';
 import type { Unicorn } from '../../chain/unicorn.js';
 import type { KvBatch } from '../../db/kv.js';
-import type { Journal, JournalEntry, Subscription } from '../../journal/journal.js';
+import type { Appended, Journal, JournalEntry, Subscription } from '../../journal/journal.js';
+import type { Clock } from '../../lib/clock.js';
 import { createDeferred, type Deferred } from '../../lib/deferred.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
-import { createSignal, type Signal } from '../../lib/signal.js';
-import type { MempoolObserver, MempoolProgress } from '../observer.js';
-import type { CandidateTx, GroupOutcome } from './admit.js';
+import { Failure, type Service } from '../../lib/service.js';
+import { createSignal } from '../../lib/signal.js';
+import { type HistogramHandle, type Metrics, startTimer } from '../../observability/metrics.js';
+import type { MempoolProgress } from '../progress.js';
+import type { CandidateTx, GroupOutcome } from './acceptance.js';
 import { type Command, decodeCommand, encodeCommand } from './commands.js';
 import { keys } from './layout.js';
 import type { Round } from './round.js';
@@ -26,13 +29,6 @@ const COMPACT_EVERY = 64;
 /** Commands that the journal keeps behind the state when it is compacted. */
 const KEEP_COMMANDS = 10_000;
 
-/** From the command that the state stood at when it was read, to the journal's head at that time. */
-interface Replay {
-  readonly from: number;
-  readonly seq: number;
-  readonly done: Deferred<void>;
-}
-
 interface Outcomes {
   readonly transactions: readonly GroupOutcome[];
   readonly 'cut-block': Round | null;
@@ -43,214 +39,243 @@ interface Outcomes {
 
 export type CommandOutcome<K extends Command['kind']> = Outcomes[K];
 
-export interface Applier {
-  /** Applies everything that is durable already; resolves when the state stands at the journal's head. */
-  start(): Promise<void>;
-  /** Appends and applies. `candidates` spares decoding what the caller has decoded. */
-  submit<K extends Command['kind']>(
-    command: Extract<Command, { kind: K }>,
-    candidates?: readonly (readonly CandidateTx[])[],
-  ): Promise<CommandOutcome<K>>;
-  /** After each batch of commands that changed the state. */
-  readonly applied: Signal<void>;
-  /** Hashes of transactions that entered the pool. */
-  readonly admitted: Signal<readonly string[]>;
-  /** A transaction that waited for others and was taken out by a rule. */
-  readonly rejected: Signal<RejectedTx>;
-  /** Each block that storage has confirmed, in order. */
-  readonly confirmed: Signal<Round>;
-  /** Rejects when the state can no longer be trusted; the node must stop. */
-  readonly failed: Promise<never>;
-  stop(): Promise<void>;
-}
-
 export interface ApplierModules {
   readonly journal: Journal;
   readonly store: StateStore;
   readonly state: MempoolState;
   /** Computes the unicorn of a seed; slow for production parameters, so it may run elsewhere. */
   readonly unicorn: (seed: bigint) => Promise<Unicorn> | Unicorn;
-  readonly observer?: MempoolObserver | undefined;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
   readonly progress?: MempoolProgress | undefined;
 }
 
-export function createApplier({ journal, store, state, unicorn, observer, progress }: ApplierModules): Applier {
-  const applied = createSignal<void>();
-  const admitted = createSignal<readonly string[]>();
-  const rejected = createSignal<RejectedTx>();
-  const confirmed = createSignal<Round>();
-  const failure = createDeferred<never>();
-  failure.promise.catch(() => undefined);
-  const known = new WeakMap<Uint8Array, readonly (readonly CandidateTx[])[]>();
-  /** Outcomes of commands applied while somebody waits for one. */
-  const outcomes = new Map<number, unknown>();
-  const waiters = new Map<number, Deferred<unknown>>();
-  let appending = 0;
-  let reached: Replay | undefined;
-  let subscription: Subscription | undefined;
-  let entered = new Set<string>();
-  let broken: unknown;
+/** A command of this process, from its place in the journal to its outcome. */
+interface Submitted {
+  readonly outcome: Deferred<unknown>;
+  /** Its transactions as the caller has decoded them. */
+  readonly groups: Groups | undefined;
+}
 
-  async function deliver(entries: readonly JournalEntry[]): Promise<void> {
-    let batch = store.batch();
-    const done: { seq: number; outcome: unknown }[] = [];
+type Groups = readonly (readonly CandidateTx[])[];
+
+/** From the command that the state stood at when it was read, to the journal's head at that time. */
+interface Replay {
+  readonly from: number;
+  readonly to: number;
+  readonly done: Deferred<void>;
+}
+
+export class Applier implements Service {
+  /** After each batch of commands that changed the state. */
+  readonly applied = createSignal<void>();
+  /** Hashes of transactions that entered the pool. */
+  readonly admitted = createSignal<readonly string[]>();
+  /** A transaction that waited for others and was taken out by a rule. */
+  readonly rejected = createSignal<RejectedTx>();
+  /** Each block that storage has confirmed, in order. */
+  readonly confirmed = createSignal<Round>();
+  readonly #journal: Journal;
+  readonly #store: StateStore;
+  readonly #state: MempoolState;
+  readonly #unicorn: ApplierModules['unicorn'];
+  readonly #clock: Clock;
+  readonly #progress: MempoolProgress | undefined;
+  readonly #blockApplySeconds: HistogramHandle;
+  readonly #failure = new Failure();
+  /** By the number of the command in the journal. */
+  readonly #submitted = new Map<number, Submitted>();
+  #entered = new Set<string>();
+  #replay: Replay | undefined;
+  #subscription: Subscription | undefined;
+  /** Why nothing is applied any more. */
+  #ended: unknown;
+
+  constructor({ journal, store, state, unicorn, clock, metrics, progress }: ApplierModules) {
+    this.#journal = journal;
+    this.#store = store;
+    this.#state = state;
+    this.#unicorn = unicorn;
+    this.#clock = clock;
+    this.#progress = progress;
+    this.#blockApplySeconds = metrics.histogram('tessera_mempool_block_apply_duration_seconds');
+    this.#failure.follow(store);
+  }
+
+  /** Rejects when the state can no longer be trusted, or the journal not be written: the node must stop. */
+  get failed(): Promise<never> {
+    return this.#failure.promise;
+  }
+
+  /** Applies everything that is durable already; resolves when the state stands at the journal's head. */
+  async start(): Promise<void> {
+    const { seq } = this.#state;
+    const { head } = this.#journal;
+    if (seq > head) {
+      throw new TesseraError(
+        'data_corrupt',
+        `the journal ends at command ${head}, but the mempool's state stands behind command ${seq}`,
+      );
+    }
+    const done = createDeferred<void>();
+    this.#replay = { from: seq, to: head, done };
+    if (head === seq) done.resolve();
+    this.#subscription = this.#journal.subscribe(
+      seq + 1,
+      (entries) => this.#deliver(entries),
+      (error) => this.#fail(error),
+    );
+    await done.promise;
+  }
+
+  async stop(): Promise<void> {
+    await this.#subscription?.stop();
+    this.#end(new TesseraError('shutting_down', 'the node is stopping'));
+  }
+
+  /** Appends and applies a command. `groups` spares decoding what the caller has decoded. */
+  async submit<K extends Command['kind']>(
+    command: Extract<Command, { kind: K }>,
+    groups?: Groups,
+  ): Promise<CommandOutcome<K>> {
+    if (this.#ended !== undefined) throw this.#ended;
+    const { seq, durable } = this.#append(encodeCommand(command));
+    const outcome = createDeferred<unknown>();
+    // When the write fails nobody waits for the outcome.
+    outcome.promise.catch(() => undefined);
+    this.#submitted.set(seq, { outcome, groups });
+    try {
+      await durable;
+    } catch (error) {
+      this.#fail(error);
+      throw error;
+    }
+    return (await outcome.promise) as CommandOutcome<K>;
+  }
+
+  /** A journal that cannot write will never write again: without it nothing can be promised, so the node must stop. */
+  #append(payload: Uint8Array): Appended {
+    try {
+      return this.#journal.append(payload);
+    } catch (error) {
+      if (!isTesseraError(error, 'overloaded') && !isTesseraError(error, 'shutting_down')) this.#fail(error);
+      throw error;
+    }
+  }
+
+  async #deliver(entries: readonly JournalEntry[]): Promise<void> {
+    const state = this.#state;
+    let batch = this.#store.batch();
+    const outcomes: [seq: number, outcome: unknown][] = [];
     const stored: Round[] = [];
     for (const entry of entries) {
       const command = decodeCommand(entry.payload);
-      const outcome = await apply(command, entry.payload, batch);
-      done.push({ seq: entry.seq, outcome });
+      const outcome = await this.#apply(command, entry.seq, batch);
+      outcomes.push([entry.seq, outcome]);
       if (command.kind !== 'block-stored') continue;
       // What is looked up on disk while applying must be there before the next command.
-      await write(batch, entry.seq);
-      batch = store.batch();
+      await this.#write(batch, entry.seq);
+      batch = this.#store.batch();
       if (outcome !== null) stored.push(outcome as Round);
     }
     const last = entries.at(-1)?.seq ?? state.seq;
-    if (batch.size > 0 || state.seq !== last) await write(batch, last);
-    for (const { seq, outcome } of done) settle(seq, outcome);
-    tell();
-    for (const round of stored) confirmed.emit(round);
-    applied.emit();
-    if (reached !== undefined) replayedTo(last, reached);
-    if (stored.some((round) => round.height % COMPACT_EVERY === 0)) await compact();
+    if (batch.size > 0 || state.seq !== last) await this.#write(batch, last);
+    for (const [seq, outcome] of outcomes) this.#settle(seq, outcome);
+    this.#emitChanges(stored);
+    this.#reportReplay(last);
+    if (stored.some((round) => round.height % COMPACT_EVERY === 0)) await this.#compact();
   }
 
-  async function apply(command: Command, payload: Uint8Array, batch: KvBatch): Promise<unknown> {
+  async #apply(command: Command, seq: number, batch: KvBatch): Promise<unknown> {
+    const state = this.#state;
     switch (command.kind) {
       case 'transactions': {
-        const groups = known.get(payload) ?? command.groups.map((group) => group.map(toCandidate));
-        const outcomes = state.admit(groups, command.time, await knownCreates(groups), batch);
+        const groups = this.#submitted.get(seq)?.groups ?? command.groups.map((group) => group.map(toCandidate));
+        const outcomes = state.accept(groups, command.time, await this.#knownCreates(groups), batch);
         for (const [i, group] of groups.entries()) {
-          if (outcomes[i] === null) for (const { hash } of group) entered.add(hash);
+          if (outcomes[i] === null) for (const { hash } of group) this.#entered.add(hash);
         }
         return outcomes;
       }
       case 'cut-block': {
         const plan = state.planCut();
         if (plan === null) return null;
-        return state.cutBlock(command, plan, await unicorn(plan.seed), batch);
+        return state.cutBlock(command, plan, await this.#unicorn(plan.seed), batch);
       }
       case 'proof':
         return state.addProof(command, batch);
       case 'close-block':
         return state.closeBlock(command, batch);
       case 'block-stored': {
-        const done = observer?.applyingBlock();
+        const stopTimer = startTimer(this.#blockApplySeconds, this.#clock);
         const round = state.blockStored(command, batch);
-        done?.();
+        stopTimer();
         return round;
       }
     }
   }
 
-  /** Tells of the transactions that the last commands let in and took out. */
-  function tell(): void {
-    if (entered.size > 0) {
-      admitted.emit([...entered]);
-      entered = new Set();
-    }
-    for (const one of state.takeRejected()) rejected.emit(one);
-  }
-
-  function replayedTo(last: number, replay: Replay): void {
-    if (last < replay.seq) progress?.replaying(last - replay.from, replay.seq - replay.from);
-    else replay.done.resolve();
-  }
-
-  async function knownCreates(groups: readonly (readonly CandidateTx[])[]): Promise<(hash: string) => boolean> {
+  /** Tells which of the creations are in the chain. */
+  async #knownCreates(groups: Groups): Promise<(hash: string) => boolean> {
     const creates = groups.flat().filter(({ tx }) => isCreate(tx));
     if (creates.length === 0) return () => false;
-    const found = await store.getMany(creates.map(({ hash }) => keys.create(hash)));
+    const found = await this.#store.getMany(creates.map(({ hash }) => keys.create(hash)));
     const hashes = new Set(creates.filter((_, i) => found[i] !== undefined).map(({ hash }) => hash));
     return (hash) => hashes.has(hash);
   }
 
-  async function write(batch: KvBatch, seq: number, sync = false): Promise<void> {
-    state.seal(seq, batch);
-    await store.write(batch, { sync });
-    state.written();
+  async #write(batch: KvBatch, seq: number, sync = false): Promise<void> {
+    this.#state.seal(seq, batch);
+    await this.#store.write(batch, { sync });
+    this.#state.written();
   }
 
   /** Makes the state durable by itself and lets the journal forget what is far behind it. */
-  async function compact(): Promise<void> {
-    await write(store.batch(), state.seq, true);
-    if (state.seq > KEEP_COMMANDS) await journal.compact(state.seq - KEEP_COMMANDS);
+  async #compact(): Promise<void> {
+    const { seq } = this.#state;
+    await this.#write(this.#store.batch(), seq, true);
+    if (seq > KEEP_COMMANDS) await this.#journal.compact(seq - KEEP_COMMANDS);
   }
 
-  function settle(seq: number, outcome: unknown): void {
-    const waiter = waiters.get(seq);
-    waiters.delete(seq);
-    if (waiter !== undefined) waiter.resolve(outcome);
-    else if (appending > 0) outcomes.set(seq, outcome);
+  #settle(seq: number, outcome: unknown): void {
+    this.#submitted.get(seq)?.outcome.resolve(outcome);
+    this.#submitted.delete(seq);
   }
 
-  /** Nothing is applied any more; whoever waits for an outcome is told why. */
-  function end(error: unknown): void {
-    broken = error;
-    for (const waiter of waiters.values()) waiter.reject(error);
-    waiters.clear();
-    reached?.done.reject(error);
-  }
-
-  function fail(error: unknown): void {
-    end(error);
-    failure.reject(error);
-  }
-
-  /** A journal that cannot write will never write again: without it nothing can be promised, so the node must stop. */
-  async function append(payload: Uint8Array): Promise<number> {
-    try {
-      return await journal.append(payload);
-    } catch (error) {
-      if (!isTesseraError(error, 'overloaded') && !isTesseraError(error, 'shutting_down')) fail(error);
-      throw error;
+  /** Emits which transactions the last commands let in and took out, and the blocks that are stored now. */
+  #emitChanges(stored: readonly Round[]): void {
+    if (this.#entered.size > 0) {
+      this.admitted.emit([...this.#entered]);
+      this.#entered = new Set();
     }
+    for (const rejected of this.#state.takeRejected()) this.rejected.emit(rejected);
+    for (const round of stored) this.confirmed.emit(round);
+    this.applied.emit();
   }
 
-  return {
-    applied,
-    admitted,
-    rejected,
-    confirmed,
-    failed: failure.promise,
-    async start() {
-      if (state.seq > journal.head) {
-        throw new TesseraError(
-          'data_corrupt',
-          `the journal ends at command ${journal.head}, but the mempool's state stands behind command ${state.seq}`,
-        );
-      }
-      const done = createDeferred<void>();
-      reached = { from: state.seq, seq: journal.head, done };
-      if (journal.head === state.seq) done.resolve();
-      subscription = journal.subscribe(state.seq + 1, deliver, fail);
-      await done.promise;
-    },
-    async submit(command, candidates) {
-      if (broken !== undefined) throw broken;
-      const payload = encodeCommand(command);
-      if (candidates !== undefined) known.set(payload, candidates);
-      appending++;
-      try {
-        const seq = await append(payload);
-        if (broken !== undefined) throw broken;
-        let outcome = outcomes.get(seq);
-        if (!outcomes.delete(seq)) {
-          const waiter = createDeferred<unknown>();
-          waiters.set(seq, waiter);
-          outcome = await waiter.promise;
-        }
-        return outcome as CommandOutcome<typeof command.kind>;
-      } finally {
-        appending--;
-        if (appending === 0) outcomes.clear();
-      }
-    },
-    async stop() {
-      await subscription?.stop();
-      end(new TesseraError('shutting_down', 'the node is stopping'));
-    },
-  };
+  #reportReplay(last: number): void {
+    if (this.#replay === undefined) return;
+    const { from, to, done } = this.#replay;
+    if (last < to) {
+      this.#progress?.replaying(last - from, to - from);
+      return;
+    }
+    done.resolve();
+    this.#replay = undefined;
+  }
+
+  /** Nothing is applied any more; whoever waits for an outcome gets the reason. */
+  #end(error: unknown): void {
+    this.#ended ??= error;
+    for (const { outcome } of this.#submitted.values()) outcome.reject(this.#ended);
+    this.#submitted.clear();
+    this.#replay?.done.reject(this.#ended);
+  }
+
+  #fail(error: unknown): void {
+    this.#end(error);
+    this.#failure.report(error);
+  }
 }
 
 function toCandidate(bytes: Uint8Array): CandidateTx {

@@ -31,7 +31,7 @@ export const keys = {
     return key;
   },
   pooled: (arrival: number): Uint8Array => u64Key('p', arrival),
-  held: (arrival: number): Uint8Array => u64Key('d', arrival),
+  waiting: (arrival: number): Uint8Array => u64Key('d', arrival),
   create: (hash: string): Uint8Array => textKey('c', hash),
   status: (hash: string): Uint8Array => textKey('s', hash),
   expiry: (time: number, number: number): Uint8Array => u64u32Key('t', time, number),
@@ -40,7 +40,7 @@ export const keys = {
 export const ranges = {
   utxos: prefixRange('u'),
   pooled: prefixRange('p'),
-  held: prefixRange('d'),
+  waiting: prefixRange('d'),
   expiryBefore: (time: number) => ({ gte: prefixKey('t'), lt: u64Key('t', time) }),
 };
 
@@ -50,7 +50,7 @@ export function outPointOfKey(key: Uint8Array): OutPoint {
   return { n: buffer.readUInt32BE(1) | 0, tHash: buffer.toString('utf8', 5) };
 }
 
-/** The arrival number of a `pooled` or `held` key. */
+/** The arrival number of a `pooled` or `waiting` key. */
 export function arrivalOfKey(key: Uint8Array): number {
   return readU64(key, 1);
 }

@@ -8,7 +8,7 @@ import { UtxoTable } from '../utxo/utxo-table.js';
 import { arrivalOfKey, keys, outPointOfKey, ranges } from './layout.js';
 import type { PooledTx } from './pool.js';
 import { decodeHead, decodePooled, decodeRound } from './records.js';
-import { createMempoolState, type MempoolState, type StateRules } from './state.js';
+import { MempoolState, type StateRules } from './state.js';
 
 /** Records read before the event loop gets a turn. */
 const CHUNK = 2_000;
@@ -24,11 +24,11 @@ export interface LoadOptions {
 export async function loadMempoolState(kv: Kv, rules: StateRules, options: LoadOptions): Promise<MempoolState> {
   const head = await kv.get(keys.head);
   const utxos = await loadUtxos(kv, options);
-  const waiting = await loadTransactions(kv, ranges.pooled);
-  const held = await loadTransactions(kv, ranges.held);
+  const pooled = await loadTransactions(kv, ranges.pooled);
+  const waiting = await loadTransactions(kv, ranges.waiting);
   if (head === undefined) {
-    if (utxos.size > 0 || waiting.size > 0 || held.size > 0) throw corrupt('its head record is missing');
-    return createMempoolState(rules, { utxos, record: null, pooled: [], held: [], round: null });
+    if (utxos.size > 0 || pooled.size > 0 || waiting.size > 0) throw corrupt('its head record is missing');
+    return new MempoolState(rules, { utxos, record: null, pooled: [], waiting: [], round: null });
   }
   const record = decodeHead(head);
   const roundBytes = await kv.get(keys.round);
@@ -36,16 +36,16 @@ export async function loadMempoolState(kv: Kv, rules: StateRules, options: LoadO
     roundBytes === undefined
       ? null
       : decodeRound(roundBytes, (arrival) => {
-          const tx = waiting.get(arrival);
+          const tx = pooled.get(arrival);
           if (tx === undefined) throw corrupt(`transaction ${arrival} of the block being made is missing`);
-          waiting.delete(arrival);
+          pooled.delete(arrival);
           return tx.bytes;
         });
-  const state = createMempoolState(rules, {
+  const state = new MempoolState(rules, {
     utxos,
     record,
-    pooled: [...waiting.values()],
-    held: [...held.values()],
+    pooled: [...pooled.values()],
+    waiting: [...waiting.values()],
     round,
   });
   if (state.digest() !== record.digest) throw corrupt('its records do not give the digest that was written with them');

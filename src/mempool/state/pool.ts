@@ -1,6 +1,6 @@
 /**
  * The transactions that wait: those ready for a block (single ones, and DRUID sets that are complete and travel as one
- * unit), and halves of DRUID sets that wait for the others. Order of arrival is the order of service. The pool keeps
+ * unit), and members of DRUID sets that wait for the others. Order of arrival is the order of service. The pool keeps
  * encoded bytes, not decoded objects: they are smaller, and nothing for the garbage collector to walk through.
  */
 
@@ -9,147 +9,149 @@ import { type SetDigest, SetSum } from '../../lib/set-digest.js';
 export interface PooledTx {
   readonly hash: string;
   readonly bytes: Uint8Array;
-  /** Counts everything that was ever admitted; the database key. */
+  /** Counts everything that was ever accepted; the database key. */
   readonly arrival: number;
   /** Unix seconds of the first sight. */
   readonly time: number;
   /** Number shared by the members of a complete DRUID set; 0 for a single transaction. */
   readonly unit: number;
-  /** Number of the block after which it arrived; what the life of a waiting DRUID half is counted from. */
+  /** Signature operations that it can ask for: its share of a block's budget. */
+  readonly operations: number;
+  /** Number of the block after which it arrived; what the life of a waiting DRUID member is counted from. */
   readonly height: number;
 }
 
-export interface Pool {
-  readonly count: number;
+/** Transactions that are ready for a block. */
+export class Pool {
+  readonly #all = new Map<string, PooledTx>();
+  readonly #singles = new Map<string, PooledTx>();
+  readonly #units = new Map<number, PooledTx[]>();
+  readonly #sum = new SetSum();
+  #bytes = 0;
+
+  get count(): number {
+    return this.#all.size;
+  }
+
   /** Bytes of all transactions. */
-  readonly bytes: number;
-  readonly digest: SetDigest;
-  get(hash: string): PooledTx | undefined;
-  add(tx: PooledTx): void;
-  remove(hash: string): void;
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get digest(): SetDigest {
+    return this.#sum.digest;
+  }
+
+  get(hash: string): PooledTx | undefined {
+    return this.#all.get(hash);
+  }
+
   /** Complete DRUID sets in the order of their completion. */
-  units(): Iterable<readonly PooledTx[]>;
+  units(): Iterable<readonly PooledTx[]> {
+    return this.#units.values();
+  }
+
   /** Transactions without a set, in the order of arrival. */
-  singles(): Iterable<PooledTx>;
+  singles(): Iterable<PooledTx> {
+    return this.#singles.values();
+  }
+
+  add(tx: PooledTx): void {
+    this.#all.set(tx.hash, tx);
+    this.#bytes += tx.bytes.length;
+    this.#sum.changeText(tx.hash, 1);
+    if (tx.unit === 0) {
+      this.#singles.set(tx.hash, tx);
+      return;
+    }
+    const unit = this.#units.get(tx.unit);
+    if (unit === undefined) this.#units.set(tx.unit, [tx]);
+    else unit.push(tx);
+  }
+
+  remove(hash: string): void {
+    const tx = this.#all.get(hash);
+    if (tx === undefined) return;
+    this.#all.delete(hash);
+    this.#singles.delete(hash);
+    this.#bytes -= tx.bytes.length;
+    this.#sum.changeText(hash, -1);
+    const unit = this.#units.get(tx.unit);
+    if (unit === undefined) return;
+    unit.splice(unit.indexOf(tx), 1);
+    if (unit.length === 0) this.#units.delete(tx.unit);
+  }
 }
 
-export function createPool(): Pool {
-  const all = new Map<string, PooledTx>();
-  const singles = new Map<string, PooledTx>();
-  const units = new Map<number, PooledTx[]>();
-  const sum = new SetSum();
-  let bytes = 0;
-  return {
-    get count() {
-      return all.size;
-    },
-    get bytes() {
-      return bytes;
-    },
-    get digest() {
-      return sum.digest;
-    },
-    get: (hash) => all.get(hash),
-    add(tx) {
-      all.set(tx.hash, tx);
-      bytes += tx.bytes.length;
-      sum.changeText(tx.hash, 1);
-      if (tx.unit === 0) {
-        singles.set(tx.hash, tx);
-        return;
-      }
-      const unit = units.get(tx.unit);
-      if (unit === undefined) units.set(tx.unit, [tx]);
-      else unit.push(tx);
-    },
-    remove(hash) {
-      const tx = all.get(hash);
-      if (tx === undefined) return;
-      all.delete(hash);
-      singles.delete(hash);
-      bytes -= tx.bytes.length;
-      sum.changeText(hash, -1);
-      const unit = units.get(tx.unit);
-      if (unit === undefined) return;
-      unit.splice(unit.indexOf(tx), 1);
-      if (unit.length === 0) units.delete(tx.unit);
-    },
-    units: () => units.values(),
-    singles: () => singles.values(),
-  };
-}
-
-/** The halves under one DRUID that have come so far. */
+/** The members of a DRUID set that wait for the others. */
 export interface DruidSet {
   readonly druid: string;
-  /** As the first half declared it. */
+  /** As the first member declared it. */
   readonly participants: bigint;
   readonly members: readonly PooledTx[];
 }
 
-export interface DruidPool {
-  readonly count: number;
-  /** Sets that wait for a member. */
-  readonly sets: number;
-  readonly bytes: number;
-  readonly digest: SetDigest;
-  /** The set that a waiting transaction belongs to. */
-  setOf(hash: string): DruidSet | undefined;
-  set(druid: string): DruidSet | undefined;
-  add(druid: string, participants: bigint, tx: PooledTx): void;
-  /** Takes a whole set out. */
-  remove(druid: string): void;
-  /** Sets whose first half came at or before block `height`, oldest first. */
-  olderThan(height: number): DruidSet[];
-}
+/** Transactions that wait for the others of their DRUID. They claim no inputs while they wait. */
+export class DruidPool {
+  readonly #sets = new Map<string, DruidSet & { readonly members: PooledTx[] }>();
+  readonly #druids = new Map<string, string>();
+  readonly #sum = new SetSum();
+  #bytes = 0;
 
-export function createDruidPool(): DruidPool {
-  const sets = new Map<string, { druid: string; participants: bigint; members: PooledTx[] }>();
-  const druids = new Map<string, string>();
-  const sum = new SetSum();
-  let bytes = 0;
-  return {
-    get count() {
-      return druids.size;
-    },
-    get sets() {
-      return sets.size;
-    },
-    get bytes() {
-      return bytes;
-    },
-    get digest() {
-      return sum.digest;
-    },
-    setOf(hash) {
-      const druid = druids.get(hash);
-      return druid === undefined ? undefined : sets.get(druid);
-    },
-    set: (druid) => sets.get(druid),
-    add(druid, participants, tx) {
-      const known = sets.get(druid);
-      if (known === undefined) sets.set(druid, { druid, participants, members: [tx] });
-      else known.members.push(tx);
-      druids.set(tx.hash, druid);
-      bytes += tx.bytes.length;
-      sum.changeText(tx.hash, 1);
-    },
-    remove(druid) {
-      for (const tx of sets.get(druid)?.members ?? []) {
-        druids.delete(tx.hash);
-        bytes -= tx.bytes.length;
-        sum.changeText(tx.hash, -1);
-      }
-      sets.delete(druid);
-    },
-    olderThan(height) {
-      const old: DruidSet[] = [];
-      for (const set of sets.values()) {
-        const [first] = set.members;
-        if (first === undefined || first.height > height) break;
-        old.push(set);
-      }
-      return old;
-    },
-  };
+  get count(): number {
+    return this.#druids.size;
+  }
+
+  /** Sets that wait for a member. */
+  get sets(): number {
+    return this.#sets.size;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get digest(): SetDigest {
+    return this.#sum.digest;
+  }
+
+  /** The set that a waiting transaction belongs to. */
+  setOf(hash: string): DruidSet | undefined {
+    const druid = this.#druids.get(hash);
+    return druid === undefined ? undefined : this.#sets.get(druid);
+  }
+
+  set(druid: string): DruidSet | undefined {
+    return this.#sets.get(druid);
+  }
+
+  add(druid: string, participants: bigint, tx: PooledTx): void {
+    const known = this.#sets.get(druid);
+    if (known === undefined) this.#sets.set(druid, { druid, participants, members: [tx] });
+    else known.members.push(tx);
+    this.#druids.set(tx.hash, druid);
+    this.#bytes += tx.bytes.length;
+    this.#sum.changeText(tx.hash, 1);
+  }
+
+  /** Takes a whole set out. */
+  remove(druid: string): void {
+    for (const tx of this.#sets.get(druid)?.members ?? []) {
+      this.#druids.delete(tx.hash);
+      this.#bytes -= tx.bytes.length;
+      this.#sum.changeText(tx.hash, -1);
+    }
+    this.#sets.delete(druid);
+  }
+
+  /** Sets whose first member arrived at or before block `height`, oldest first. */
+  olderThan(height: number): DruidSet[] {
+    const old: DruidSet[] = [];
+    for (const set of this.#sets.values()) {
+      const [first] = set.members;
+      if (first === undefined || first.height > height) break;
+      old.push(set);
+    }
+    return old;
+  }
 }

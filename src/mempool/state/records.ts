@@ -1,7 +1,8 @@
 /** The bytes of the records in the mempool's database; `layout.ts` has their keys. */
 
 import { BincodeReader, BincodeWriter } from '../../chain/bincode.js';
-import { readHeader, writeHeader } from '../../chain/codec.js';
+import { decodeTransaction, readHeader, writeHeader } from '../../chain/codec.js';
+import { transactionSignatureOperations } from '../../chain/signature-operations.js';
 import { fromUtf8, utf8 } from '../../lib/bytes.js';
 import type { TxStatus, TxStatusKind } from '../service.js';
 import type { PooledTx } from './pool.js';
@@ -26,7 +27,9 @@ export function decodePooled(arrival: number, bytes: Uint8Array): PooledTx {
   const unit = Number(reader.u64());
   const height = Number(reader.u64());
   const hash = reader.string();
-  return { arrival, time, unit, height, hash, bytes: reader.bytes() };
+  const transaction = reader.bytes();
+  const operations = transactionSignatureOperations(decodeTransaction(transaction));
+  return { arrival, time, unit, operations, height, hash, bytes: transaction };
 }
 
 const STATUS_KINDS: readonly TxStatusKind[] = ['Pending', 'Confirmed', 'Rejected'];

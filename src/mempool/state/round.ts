@@ -1,11 +1,11 @@
 /**
  * One round of making a block: which transactions go in, the header that miners work on, the draw of the winner, and the
- * finished block (node.md §1.6, §2). Pure functions over what the state hands them.
+ * finished block (docs/chain.md#blocks). Pure functions over what the state hands them.
  */
 
 import { difficultyFor } from '../../chain/asert.js';
 import { encodeBlock, joinFullBlock } from '../../chain/codec.js';
-import { BLOCK_SIZE_IN_TX, NETWORK_VERSION } from '../../chain/constants.js';
+import { BLOCK_SIZE_IN_TX, MAX_BLOCK_SIGNATURE_OPERATIONS, NETWORK_VERSION } from '../../chain/constants.js';
 import { blockHash, merkleRoot, txsHash } from '../../chain/hash.js';
 import { blockReward } from '../../chain/reward.js';
 import type { Block, BlockHeader } from '../../chain/types.js';
@@ -19,7 +19,7 @@ import {
   unicornSeed,
 } from '../../chain/unicorn.js';
 import type { CutBlockCommand } from './commands.js';
-import type { Pool } from './pool.js';
+import type { Pool, PooledTx } from './pool.js';
 
 /** Bytes of transactions in one block, so that a block always fits into one message. */
 export const MAX_BLOCK_TX_BYTES = 32 * 1024 * 1024;
@@ -34,7 +34,7 @@ export interface IssuedTx {
 export interface RoundRules {
   /** The transactions of block 0, in block order. */
   readonly genesis: readonly IssuedTx[];
-  /** Transactions that unlock supply, by the number of their block (node.md §1.6). */
+  /** Transactions that unlock supply, by the number of their block (docs/chain.md#genesis). */
   readonly issuances: ReadonlyMap<number, readonly IssuedTx[]>;
   /** Most miners that take part in one round (decision B12). */
   readonly partitionSize: number;
@@ -51,7 +51,7 @@ export interface ChainHead {
   readonly timestamp: number;
   /** Raw units issued, the block being made included. */
   readonly issued: bigint;
-  /** Winning proofs in blocks from the activation height on (node.md §2.3). */
+  /** Winning proofs in blocks from the activation height on (docs/chain.md#difficulty). */
   readonly asertHashes: number;
   /** Who took part in the last round, and the mining transactions of its proofs: input of the unicorn. */
   readonly participants: readonly string[];
@@ -99,7 +99,7 @@ export interface RoundPlan {
   readonly seed: bigint;
 }
 
-/** The content of the block after `head` (architecture §3.3): complete DRUID sets, then single transactions, then unlocks. */
+/** The content of the block after `head`: complete DRUID sets, then single transactions, then unlocks. */
 export function planRound(rules: RoundRules, head: ChainHead, pool: Pool): RoundPlan {
   const height = head.height + 1;
   const unlocks = (rules.issuances.get(height) ?? []).map(toRoundTx);
@@ -118,22 +118,25 @@ function toRoundTx({ hash, bytes }: IssuedTx): RoundTx {
   return { hash, bytes, arrival: 0, time: 0 };
 }
 
-/** At most 2,000 single transactions and as many whole sets as the bytes of a block hold, oldest first. */
+/** At most 2,000 single transactions and as many whole sets as the budgets of a block hold, oldest first. */
 function chooseTransactions(pool: Pool): RoundTx[] {
   const chosen: RoundTx[] = [];
   let bytes = 0;
-  for (const unit of pool.units()) {
-    const size = unit.reduce((sum, tx) => sum + tx.bytes.length, 0);
-    if (bytes + size > MAX_BLOCK_TX_BYTES) break;
-    bytes += size;
+  let operations = 0;
+  const take = (unit: readonly PooledTx[]): boolean => {
+    const size = unit.reduce((sum, tx) => sum + tx.bytes.length, bytes);
+    const cost = unit.reduce((sum, tx) => sum + tx.operations, operations);
+    if (size > MAX_BLOCK_TX_BYTES || cost > MAX_BLOCK_SIGNATURE_OPERATIONS) return false;
+    bytes = size;
+    operations = cost;
     chosen.push(...unit);
-  }
+    return true;
+  };
+  for (const unit of pool.units()) if (!take(unit)) break;
   let singles = 0;
   for (const tx of pool.singles()) {
-    if (singles === BLOCK_SIZE_IN_TX || bytes + tx.bytes.length > MAX_BLOCK_TX_BYTES) break;
+    if (singles === BLOCK_SIZE_IN_TX || !take([tx])) break;
     singles++;
-    bytes += tx.bytes.length;
-    chosen.push(tx);
   }
   return chosen;
 }

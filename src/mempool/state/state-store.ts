@@ -3,8 +3,8 @@
  * read before somebody else's write. An error of the database ends the mempool, by its name.
  */
 
+import { databaseError } from '../../db/database-error.js';
 import type { Kv, KvBatch, KvEntry, KvRange } from '../../db/kv.js';
-import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import { createMutex } from '../../lib/mutex.js';
 import { Failure } from '../../lib/service.js';
 
@@ -61,16 +61,9 @@ export class StateStore {
     try {
       return await work();
     } catch (error) {
-      const named = databaseError(error);
+      const named = databaseError("the mempool's database", error);
       if (named.code !== 'shutting_down') this.#failure.report(named);
       throw named;
     }
   }
-}
-
-/** What a database threw, as an error of ours. */
-function databaseError(error: unknown): TesseraError {
-  if (isTesseraError(error)) return error;
-  const message = `the mempool's database failed: ${errorMessage(error)}`;
-  return new TesseraError('database_failed', message, { cause: error });
 }

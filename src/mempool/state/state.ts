@@ -14,11 +14,11 @@ import type { KvBatch } from '../../db/kv.js';
 import { setDigestText } from '../../lib/set-digest.js';
 import type { TxStatus } from '../service.js';
 import { UtxoTable } from '../utxo/utxo-table.js';
-import { type CandidateTx, createAdmitter, type GroupOutcome, RULES } from './admit.js';
+import { Acceptance, type CandidateTx, type GroupOutcome, SET_EXPIRED } from './acceptance.js';
 import type { BlockStoredCommand, CloseBlockCommand, CutBlockCommand, ProofCommand } from './commands.js';
 import { FinalStatuses } from './final-statuses.js';
 import { keys } from './layout.js';
-import { createDruidPool, createPool, type PooledTx } from './pool.js';
+import { DruidPool, Pool, type PooledTx } from './pool.js';
 import { encodeHead, encodeRound, type HeadRecord } from './records.js';
 import {
   type ChainHead,
@@ -29,63 +29,24 @@ import {
   type Round,
   type RoundPlan,
   type RoundRules,
+  type RoundTx,
 } from './round.js';
 
 /** What the rules of a network fix for the mempool; the same on every replica. */
 export interface StateRules extends RoundRules {
-  /** Blocks that a DRUID half waits for the others (decision B13). */
+  /** Blocks that a DRUID member waits for the others (decision B13). */
   readonly druidLifetime: number;
 }
 
-export interface MempoolState {
-  readonly utxos: UtxoTable;
-  readonly head: ChainHead;
-  readonly round: Round | null;
-  readonly seq: number;
-  /** Transactions that are ready for a block. */
-  readonly ready: number;
-  /** Everything that waits, DRUID halves included. */
-  readonly waiting: {
-    readonly count: number;
-    readonly bytes: number;
-    readonly druidSets: number;
-    /** DRUID halves that wait for others, and their bytes. */
-    readonly halves: number;
-    readonly halfBytes: number;
-  };
-  /** How many of the halves under a DRUID have come, and how many there must be; undefined when none waits. */
-  druidSet(druid: string): { readonly come: number; readonly participants: bigint } | undefined;
-  /** The pool's or the round's copy of a transaction that is not stored yet. */
-  pending(hash: string): { readonly time: number; readonly info: string; readonly bytes: Uint8Array } | undefined;
-  /** A final status that is decided, until the batch that keeps it is on disk. */
-  unwrittenStatus(hash: string): TxStatus | undefined;
-  digest(): string;
-
-  /** Admits groups in their order. `isKnownCreate` tells whether a creation is in the chain. */
-  admit(
-    groups: readonly (readonly CandidateTx[])[],
-    time: number,
-    isKnownCreate: (hash: string) => boolean,
-    batch: KvBatch,
-  ): GroupOutcome[];
-  /** What a cut would put into the next block now; null when a round is under way. */
-  planCut(): RoundPlan | null;
-  /** The new round, or null when one is under way. Nothing may be applied between the plan and the cut. */
-  cutBlock(command: CutBlockCommand, plan: RoundPlan, unicorn: Unicorn, batch: KvBatch): Round | null;
-  /** False when the proof comes too late or is a second one of its miner. */
-  addProof(command: ProofCommand, batch: KvBatch): boolean;
-  closeBlock(command: CloseBlockCommand, batch: KvBatch): Round | null;
-  /** The round that is finished by it, or null when it is not about the closed block. */
-  blockStored(command: BlockStoredCommand, batch: KvBatch): Round | null;
-  /** Waiting transactions that were rejected since the last call, with the rule. */
-  takeRejected(): readonly RejectedTx[];
-  /** Writes the head with the number of the last command applied; the last step of every batch. */
-  seal(seq: number, batch: KvBatch): void;
-  /** The sealed batch is on disk. */
-  written(): void;
+/** A transaction that is not stored yet. */
+export interface PendingTx {
+  /** Unix seconds of the first sight. */
+  readonly time: number;
+  /** What it waits for. */
+  readonly info: string;
 }
 
-/** A waiting transaction that a rule has taken out. */
+/** A transaction that a rule has taken out. */
 export interface RejectedTx {
   readonly hash: string;
   readonly rule: string;
@@ -96,7 +57,8 @@ export interface StateContents {
   readonly utxos: UtxoTable;
   readonly record: HeadRecord | null;
   readonly pooled: readonly PooledTx[];
-  readonly held: readonly PooledTx[];
+  /** Members of DRUID sets that wait for others. */
+  readonly waiting: readonly PooledTx[];
   readonly round: Round | null;
 }
 
@@ -110,216 +72,281 @@ export const EMPTY_HEAD: ChainHead = {
   proofHashes: [],
 };
 
-/** A state with the given contents; without any, the state before the first command. */
-export function createMempoolState(rules: StateRules, contents?: StateContents): MempoolState {
-  const utxos = contents?.utxos ?? new UtxoTable();
-  const pool = createPool();
-  const druids = createDruidPool();
-  let head = contents?.record?.head ?? EMPTY_HEAD;
-  let arrivals = contents?.record?.arrivals ?? 0;
-  let seq = contents?.record?.seq ?? 0;
-  let round = contents?.round ?? null;
-  let roundHashes = new Map(round?.transactions.map((tx) => [tx.hash, tx]));
-  const statuses = new FinalStatuses(seq);
-  let rejected: RejectedTx[] = [];
+export class MempoolState {
+  readonly utxos: UtxoTable;
+  readonly #rules: StateRules;
+  readonly #pool = new Pool();
+  readonly #druids = new DruidPool();
+  readonly #statuses: FinalStatuses;
+  readonly #acceptance: Acceptance;
+  #head: ChainHead;
+  #arrivals: number;
+  #seq: number;
+  #round: Round | null;
+  #roundTxs: ReadonlyMap<string, RoundTx>;
+  #rejected: RejectedTx[] = [];
 
-  const admitter = createAdmitter(
-    {
-      get height() {
-        return head.height;
+  /** A state with the given contents; without any, the state before the first command. */
+  constructor(rules: StateRules, contents?: StateContents) {
+    this.#rules = rules;
+    this.utxos = contents?.utxos ?? new UtxoTable();
+    this.#head = contents?.record?.head ?? EMPTY_HEAD;
+    this.#arrivals = contents?.record?.arrivals ?? 0;
+    this.#seq = contents?.record?.seq ?? 0;
+    this.#round = contents?.round ?? null;
+    this.#roundTxs = byHash(this.#round);
+    this.#statuses = new FinalStatuses(this.#seq);
+    this.#acceptance = this.#createAcceptance();
+    for (const tx of contents?.pooled ?? []) this.#restorePooled(tx);
+    for (const tx of contents?.waiting ?? []) this.#restoreWaiting(tx);
+  }
+
+  get head(): ChainHead {
+    return this.#head;
+  }
+
+  /** The block being made; null between blocks. */
+  get round(): Round | null {
+    return this.#round;
+  }
+
+  /** Number of the last command applied. */
+  get seq(): number {
+    return this.#seq;
+  }
+
+  /** Transactions that are ready for a block. */
+  get ready(): number {
+    return this.#pool.count;
+  }
+
+  /** Everything that waits, members of incomplete DRUID sets included. */
+  get waiting(): { readonly count: number; readonly bytes: number } {
+    return { count: this.#pool.count + this.#druids.count, bytes: this.#pool.bytes + this.#druids.bytes };
+  }
+
+  /** Transactions that wait for others of their DRUID: their number, their bytes, and the sets they belong to. */
+  get waitingDruids(): { readonly count: number; readonly bytes: number; readonly sets: number } {
+    return { count: this.#druids.count, bytes: this.#druids.bytes, sets: this.#druids.sets };
+  }
+
+  /** How many members wait under a DRUID, and how many there must be; undefined when none waits. */
+  druidSet(druid: string): { readonly members: number; readonly participants: bigint } | undefined {
+    const set = this.#druids.set(druid);
+    return set && { members: set.members.length, participants: set.participants };
+  }
+
+  /** The pool's or the round's knowledge of a transaction that is not stored yet. */
+  pending(hash: string): PendingTx | undefined {
+    const pooled = this.#pool.get(hash);
+    if (pooled !== undefined) return { time: pooled.time, info: 'Waits for a block' };
+    const mined = this.#roundTxs.get(hash);
+    if (mined !== undefined && this.#round !== null) {
+      return { time: mined.time, info: `In block ${this.#round.height}, which is being made` };
+    }
+    const set = this.#druids.setOf(hash);
+    const member = set?.members.find((tx) => tx.hash === hash);
+    if (set === undefined || member === undefined) return undefined;
+    const missing = set.participants - BigInt(set.members.length);
+    return { time: member.time, info: `DRUID transaction: waits for ${missing} of ${set.participants}` };
+  }
+
+  /** A final status that is decided, until the batch that keeps it is on disk. */
+  unwrittenStatus(hash: string): TxStatus | undefined {
+    return this.#statuses.unwritten(hash);
+  }
+
+  /** Digest of the whole state, equal on replicas that have applied the same commands. */
+  digest(): string {
+    const { height, hash, timestamp, issued, asertHashes, participants, proofHashes } = this.#head;
+    const round = this.#round;
+    const parts = [
+      `${height} ${hash} ${timestamp} ${issued} ${asertHashes}`,
+      participants.join(','),
+      proofHashes.join(','),
+      setDigestText(this.utxos.digest),
+      setDigestText(this.#pool.digest),
+      setDigestText(this.#druids.digest),
+      round === null ? '-' : `${round.height} ${round.header.txsHash} ${round.proofs.length} ${round.winner}`,
+      `${this.#arrivals}`,
+    ];
+    return sha3Hex(parts.join('\n'));
+  }
+
+  /** Accepts groups in their order. `isKnownCreate` tells whether a creation is in the chain. */
+  accept(
+    groups: readonly (readonly CandidateTx[])[],
+    time: number,
+    isKnownCreate: (hash: string) => boolean,
+    batch: KvBatch,
+  ): GroupOutcome[] {
+    return groups.map((group) => this.#acceptance.accept(group, { time, isKnownCreate, batch }));
+  }
+
+  /** What a cut would put into the next block now; null when a round is under way. */
+  planCut(): RoundPlan | null {
+    return this.#round === null ? planRound(this.#rules, this.#head, this.#pool) : null;
+  }
+
+  /** The new round, or null when one is under way. Nothing may be applied between the plan and the cut. */
+  cutBlock(command: CutBlockCommand, plan: RoundPlan, unicorn: Unicorn, batch: KvBatch): Round | null {
+    if (this.#round !== null) return null;
+    for (const set of this.#druids.olderThan(plan.height - this.#rules.druidLifetime)) {
+      this.#acceptance.rejectSet(set, SET_EXPIRED, command.time, batch);
+    }
+    const opened = openRound(this.#rules, this.#head, plan, unicorn, command);
+    this.#moveIntoBlock(opened, batch);
+    this.#head = { ...this.#head, issued: this.#head.issued + plan.issued };
+    this.#setRound(opened, batch);
+    return opened;
+  }
+
+  /** False when the proof comes too late or is a second one of its miner. */
+  addProof({ height, miner, nonce, coinbase }: ProofCommand, batch: KvBatch): boolean {
+    const round = this.#round;
+    if (round === null || round.height !== height || round.winner !== null) return false;
+    if (round.proofs.some((proof) => proof.miner === miner)) return false;
+    const hash = transactionHashOfBytes(coinbase);
+    this.#setRound({ ...round, proofs: [...round.proofs, { miner, nonce, coinbase, hash }] }, batch);
+    return true;
+  }
+
+  /** The closed round, or null when it is not under way or has no proof. */
+  closeBlock(command: CloseBlockCommand, batch: KvBatch): Round | null {
+    const round = this.#round;
+    if (round === null || round.height !== command.height || round.winner !== null) return null;
+    const winner = drawWinner(round);
+    const proof = round.proofs[winner];
+    if (proof === undefined) return null;
+    for (const { outPoint, txOut } of createdOutPoints(decodeTransaction(proof.coinbase), proof.hash)) {
+      this.#insertOutput(outPoint, txOut, batch);
+    }
+    this.#head = { ...this.#head, issued: this.#head.issued + round.reward };
+    const closed = { ...round, winner };
+    this.#setRound(closed, batch);
+    return closed;
+  }
+
+  /** The round that is finished by it, or null when it is not about the closed block. */
+  blockStored(command: BlockStoredCommand, batch: KvBatch): Round | null {
+    const done = this.#round;
+    if (done === null || done.winner === null || done.height !== command.height) return null;
+    if (closedHash(done) !== command.hash) return null;
+    const timestamp = Number(done.header.timestamp);
+    this.#confirm(done, command.hash, timestamp, batch);
+    const counts = done.height >= this.#rules.asertActivationHeight;
+    this.#head = {
+      ...this.#head,
+      height: done.height,
+      hash: command.hash,
+      timestamp,
+      asertHashes: this.#head.asertHashes + (counts ? done.proofs.length : 0),
+      participants: done.participants,
+      proofHashes: done.proofs.map((proof) => proof.hash).sort(),
+    };
+    this.#setRound(null, batch);
+    return done;
+  }
+
+  /** Transactions that were rejected since the last call, with the rule. */
+  takeRejected(): readonly RejectedTx[] {
+    const taken = this.#rejected;
+    this.#rejected = [];
+    return taken;
+  }
+
+  /** Writes the head with the number of the last command applied; the last step of every batch. */
+  seal(seq: number, batch: KvBatch): void {
+    this.#seq = seq;
+    this.#statuses.seal(seq);
+    const record = { seq, arrivals: this.#arrivals, head: this.#head, digest: this.digest() };
+    batch.put(keys.head, encodeHead(record));
+  }
+
+  /** The sealed batch is on disk. */
+  written(): void {
+    this.#statuses.written();
+  }
+
+  #createAcceptance(): Acceptance {
+    const height = (): number => this.#head.height;
+    return new Acceptance({
+      chain: {
+        get height() {
+          return height();
+        },
+        isPending: (hash) => this.#isPending(hash),
+        nextArrival: () => ++this.#arrivals,
+        noteRejected: (hash, rule) => this.#rejected.push({ hash, rule }),
       },
-      isPending,
-      nextArrival: () => ++arrivals,
-      noteRejected: (hash, rule) => rejected.push({ hash, rule }),
-    },
-    { utxos, pool, druids, statuses },
-  );
-
-  for (const tx of contents?.pooled ?? []) {
-    pool.add(tx);
-    for (const { previousOut } of decodeTransaction(tx.bytes).inputs) claim(previousOut);
+      utxos: this.utxos,
+      pool: this.#pool,
+      druids: this.#druids,
+      statuses: this.#statuses,
+    });
   }
-  for (const tx of contents?.held ?? []) {
+
+  #restorePooled(tx: PooledTx): void {
+    this.#pool.add(tx);
+    for (const { previousOut } of decodeTransaction(tx.bytes).inputs) {
+      const slot = previousOut === null ? 0 : this.utxos.find(previousOut);
+      if (slot !== 0) this.utxos.setClaimed(slot, true);
+    }
+  }
+
+  #restoreWaiting(tx: PooledTx): void {
     const info = decodeTransaction(tx.bytes).druidInfo;
-    if (info !== null) druids.add(info.druid, info.participants, tx);
+    if (info !== null) this.#druids.add(info.druid, info.participants, tx);
   }
 
-  function claim(outPoint: OutPoint | null): void {
-    const slot = outPoint === null ? 0 : utxos.find(outPoint);
-    if (slot !== 0) utxos.setClaimed(slot, true);
+  #isPending(hash: string): boolean {
+    return this.#pool.get(hash) !== undefined || this.#roundTxs.has(hash) || this.#druids.setOf(hash) !== undefined;
   }
 
-  function isPending(hash: string): boolean {
-    return pool.get(hash) !== undefined || roundHashes.has(hash) || druids.setOf(hash) !== undefined;
-  }
-
-  function insertOutput(outPoint: OutPoint, txOut: TxOut, batch: KvBatch): void {
-    utxos.insert(outPoint, txOut);
-    batch.put(keys.utxo(outPoint), encodeTxOut(txOut));
-  }
-
-  function spend(outPoint: OutPoint, batch: KvBatch): void {
-    const slot = utxos.find(outPoint);
-    if (slot === 0) throw new Error(`broken invariant: ${outPoint.tHash}:${outPoint.n} is claimed but not unspent`);
-    utxos.remove(slot);
-    batch.del(keys.utxo(outPoint));
-  }
-
-  /** Moves the transactions of a round from the pool into the set of unspent outputs (architecture §3.3). */
-  function moveIntoBlock(opened: Round, batch: KvBatch): void {
+  /** Moves the transactions of a round from the pool into the set of unspent outputs (decision V7). */
+  #moveIntoBlock(opened: Round, batch: KvBatch): void {
     const decoded = opened.transactions.map(({ hash, bytes }) => ({ hash, tx: decodeTransaction(bytes) }));
     for (const { hash, tx } of decoded) {
-      pool.remove(hash);
-      for (const { previousOut } of tx.inputs) if (previousOut !== null) spend(previousOut, batch);
+      this.#pool.remove(hash);
+      for (const { previousOut } of tx.inputs) if (previousOut !== null) this.#spend(previousOut, batch);
       if (isCreate(tx)) batch.put(keys.create(hash), new Uint8Array());
     }
     for (const { hash, tx } of decoded) {
-      for (const { outPoint, txOut } of createdOutPoints(tx, hash)) insertOutput(outPoint, txOut, batch);
+      for (const { outPoint, txOut } of createdOutPoints(tx, hash)) this.#insertOutput(outPoint, txOut, batch);
     }
   }
 
-  function setRound(next: Round | null, batch: KvBatch): void {
-    round = next;
-    roundHashes = new Map(next?.transactions.map((tx) => [tx.hash, tx]));
+  /** The transactions of a stored block get their final status; those of block 0 have none. */
+  #confirm({ height, transactions }: Round, hash: string, timestamp: number, batch: KvBatch): void {
+    const additionalInfo = `In block ${height} ${hash}`;
+    const confirmed = new Map<string, TxStatus>();
+    for (const tx of transactions) {
+      if (tx.arrival !== 0) batch.del(keys.pooled(tx.arrival));
+      if (height > 0) confirmed.set(tx.hash, { status: 'Confirmed', timestamp: tx.time, additionalInfo });
+    }
+    this.#statuses.decide(confirmed, timestamp, batch);
+  }
+
+  #insertOutput(outPoint: OutPoint, txOut: TxOut, batch: KvBatch): void {
+    this.utxos.insert(outPoint, txOut);
+    batch.put(keys.utxo(outPoint), encodeTxOut(txOut));
+  }
+
+  #spend(outPoint: OutPoint, batch: KvBatch): void {
+    const slot = this.utxos.find(outPoint);
+    if (slot === 0) throw new Error(`broken invariant: ${outPoint.tHash}:${outPoint.n} is claimed but not unspent`);
+    this.utxos.remove(slot);
+    batch.del(keys.utxo(outPoint));
+  }
+
+  #setRound(next: Round | null, batch: KvBatch): void {
+    this.#round = next;
+    this.#roundTxs = byHash(next);
     if (next === null) batch.del(keys.round);
     else batch.put(keys.round, encodeRound(next));
   }
+}
 
-  return {
-    utxos,
-    get head() {
-      return head;
-    },
-    get round() {
-      return round;
-    },
-    get seq() {
-      return seq;
-    },
-    get ready() {
-      return pool.count;
-    },
-    get waiting() {
-      return {
-        count: pool.count + druids.count,
-        bytes: pool.bytes + druids.bytes,
-        druidSets: druids.sets,
-        halves: druids.count,
-        halfBytes: druids.bytes,
-      };
-    },
-    druidSet(druid) {
-      const set = druids.set(druid);
-      return set && { come: set.members.length, participants: set.participants };
-    },
-
-    pending(hash) {
-      const pooled = pool.get(hash);
-      if (pooled !== undefined) return { time: pooled.time, bytes: pooled.bytes, info: 'Waits for a block' };
-      const mined = roundHashes.get(hash);
-      if (mined !== undefined && round !== null) {
-        return { time: mined.time, bytes: mined.bytes, info: `In block ${round.height}, which is being made` };
-      }
-      const set = druids.setOf(hash);
-      const half = set?.members.find((tx) => tx.hash === hash);
-      if (set === undefined || half === undefined) return undefined;
-      const info = `DRUID transaction: waits for ${set.participants - BigInt(set.members.length)} of ${set.participants}`;
-      return { time: half.time, bytes: half.bytes, info };
-    },
-
-    unwrittenStatus: (hash) => statuses.unwritten(hash),
-
-    digest() {
-      const parts = [
-        `${head.height} ${head.hash} ${head.timestamp} ${head.issued} ${head.asertHashes}`,
-        head.participants.join(','),
-        head.proofHashes.join(','),
-        setDigestText(utxos.digest),
-        setDigestText(pool.digest),
-        setDigestText(druids.digest),
-        round === null ? '-' : `${round.height} ${round.header.txsHash} ${round.proofs.length} ${round.winner}`,
-        `${arrivals}`,
-      ];
-      return sha3Hex(parts.join('\n'));
-    },
-
-    admit: (groups, time, isKnownCreate, batch) =>
-      groups.map((group) => admitter.admit(group, time, isKnownCreate, batch)),
-
-    planCut: () => (round === null ? planRound(rules, head, pool) : null),
-
-    cutBlock(command, plan, unicorn, batch) {
-      if (round !== null) return null;
-      for (const set of druids.olderThan(plan.height - rules.druidLifetime)) {
-        admitter.rejectSet(set, RULES.expired, command.time, batch);
-      }
-      const opened = openRound(rules, head, plan, unicorn, command);
-      moveIntoBlock(opened, batch);
-      head = { ...head, issued: head.issued + plan.issued };
-      setRound(opened, batch);
-      return opened;
-    },
-
-    addProof(command, batch) {
-      if (round === null || round.height !== command.height || round.winner !== null) return false;
-      if (round.proofs.some((proof) => proof.miner === command.miner)) return false;
-      const { miner, nonce, coinbase } = command;
-      const hash = transactionHashOfBytes(coinbase);
-      setRound({ ...round, proofs: [...round.proofs, { miner, nonce, coinbase, hash }] }, batch);
-      return true;
-    },
-
-    closeBlock(command, batch) {
-      if (round === null || round.height !== command.height || round.winner !== null) return null;
-      const winner = drawWinner(round);
-      const proof = round.proofs[winner];
-      if (proof === undefined) return null;
-      for (const { outPoint, txOut } of createdOutPoints(decodeTransaction(proof.coinbase), proof.hash)) {
-        insertOutput(outPoint, txOut, batch);
-      }
-      head = { ...head, issued: head.issued + round.reward };
-      setRound({ ...round, winner }, batch);
-      return round;
-    },
-
-    blockStored(command, batch) {
-      const done = round;
-      if (done === null || done.winner === null || done.height !== command.height) return null;
-      if (closedHash(done) !== command.hash) return null;
-      const additionalInfo = `In block ${done.height} ${command.hash}`;
-      const timestamp = Number(done.header.timestamp);
-      const confirmed = new Map<string, TxStatus>();
-      for (const tx of done.transactions) {
-        if (tx.arrival !== 0) batch.del(keys.pooled(tx.arrival));
-        if (done.height === 0) continue;
-        confirmed.set(tx.hash, { status: 'Confirmed', timestamp: tx.time, additionalInfo });
-      }
-      statuses.decide(confirmed, timestamp, batch);
-      head = {
-        ...head,
-        height: done.height,
-        hash: command.hash,
-        timestamp,
-        asertHashes: head.asertHashes + (done.height >= rules.asertActivationHeight ? done.proofs.length : 0),
-        participants: done.participants,
-        proofHashes: done.proofs.map((proof) => proof.hash).sort(),
-      };
-      setRound(null, batch);
-      return done;
-    },
-
-    takeRejected() {
-      const taken = rejected;
-      rejected = [];
-      return taken;
-    },
-
-    seal(appliedSeq, batch) {
-      seq = appliedSeq;
-      statuses.seal(seq);
-      batch.put(keys.head, encodeHead({ seq, arrivals, head, digest: this.digest() }));
-    },
-
-    written: () => statuses.written(),
-  };
+function byHash(round: Round | null): ReadonlyMap<string, RoundTx> {
+  return new Map(round?.transactions.map((tx) => [tx.hash, tx]));
 }

@@ -1,0 +1,121 @@
+/** The writing end of the local journal: what is appended during one synced write shares the next. */
+
+import { databaseError } from '../db/database-error.js';
+import type { Kv } from '../db/kv.js';
+import type { Clock } from '../lib/clock.js';
+import { createDeferred, type Deferred } from '../lib/deferred.js';
+import { TesseraError } from '../lib/errors.js';
+import { type HistogramHandle, type Metrics, startTimer } from '../observability/metrics.js';
+import type { Appended, JournalEntry } from './journal.js';
+import { keys } from './layout.js';
+
+/** Bytes of appends that may wait for the disk; more are refused with `overloaded`. */
+const MAX_WAITING_BYTES = 64 * 1024 * 1024;
+/** Bytes that one synced batch takes at most. */
+const MAX_COMMIT_BYTES = 8 * 1024 * 1024;
+
+interface Waiting extends JournalEntry {
+  readonly durable: Deferred<void>;
+  /** Ends the measurement of the append. */
+  readonly stopTimer: () => void;
+}
+
+export interface GroupCommitModules {
+  readonly kv: Kv;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  /** Called with each group that has become durable, in order. */
+  readonly committed: (entries: readonly JournalEntry[]) => void;
+}
+
+export class GroupCommit {
+  readonly #kv: Kv;
+  readonly #clock: Clock;
+  readonly #committed: GroupCommitModules['committed'];
+  readonly #appendSeconds: HistogramHandle;
+  readonly #groupEntries: HistogramHandle;
+  #head: number;
+  /** Number of the next entry; those between the head and it wait or are being written. */
+  #next: number;
+  #waiting: Waiting[] = [];
+  #waitingBytes = 0;
+  #committing: Promise<void> | undefined;
+  #failure: TesseraError | undefined;
+  #closed = false;
+
+  /** `head` is the number of the last entry on disk. */
+  constructor(head: number, { kv, clock, metrics, committed }: GroupCommitModules) {
+    this.#head = head;
+    this.#next = head + 1;
+    this.#kv = kv;
+    this.#clock = clock;
+    this.#committed = committed;
+    this.#appendSeconds = metrics.histogram('tessera_journal_append_duration_seconds');
+    this.#groupEntries = metrics.histogram('tessera_journal_group_entries');
+  }
+
+  /** Number of the last durable entry. */
+  get head(): number {
+    return this.#head;
+  }
+
+  append(payload: Uint8Array): Appended {
+    if (this.#closed) throw new TesseraError('shutting_down', 'the journal is closed');
+    if (this.#failure !== undefined) throw this.#failure;
+    if (this.#waitingBytes + payload.length > MAX_WAITING_BYTES && this.#waiting.length > 0) {
+      throw new TesseraError('overloaded', 'the journal cannot write as fast as entries arrive; try again');
+    }
+    const seq = this.#next++;
+    const durable = createDeferred<void>();
+    this.#waiting.push({ seq, payload, durable, stopTimer: startTimer(this.#appendSeconds, this.#clock) });
+    this.#waitingBytes += payload.length;
+    this.#committing ??= this.#commitAll();
+    return { seq, durable: durable.promise };
+  }
+
+  /** Takes nothing more; resolves when what was appended is written, or has failed. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#committing;
+  }
+
+  async #commitAll(): Promise<void> {
+    // Appends of the same turn of the loop go into the same batch.
+    await Promise.resolve();
+    while (this.#waiting.length > 0) await this.#commit(this.#takeGroup());
+    this.#committing = undefined;
+  }
+
+  #takeGroup(): Waiting[] {
+    let bytes = 0;
+    let count = 0;
+    for (const { payload } of this.#waiting) {
+      if (count > 0 && bytes + payload.length > MAX_COMMIT_BYTES) break;
+      bytes += payload.length;
+      count++;
+    }
+    this.#waitingBytes -= bytes;
+    return this.#waiting.splice(0, count);
+  }
+
+  async #commit(group: readonly Waiting[]): Promise<void> {
+    try {
+      if (this.#failure !== undefined) throw this.#failure;
+      const batch = this.#kv.batch();
+      for (const { seq, payload } of group) batch.put(keys.entry(seq), payload);
+      await this.#kv.write(batch, { sync: true });
+    } catch (error) {
+      // Whether a failed write is on disk is not known: to append after it could leave a gap or a duplicate.
+      this.#failure ??= databaseError('the journal', error);
+      for (const { durable } of group) durable.reject(this.#failure);
+      return;
+    }
+    this.#head += group.length;
+    this.#groupEntries.observe(group.length);
+    for (const { durable, stopTimer } of group) {
+      stopTimer();
+      durable.resolve();
+    }
+    this.#committed(group.map(({ seq, payload }) => ({ seq, payload })));
+  }
+}

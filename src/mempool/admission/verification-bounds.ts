@@ -1,0 +1,40 @@
+/** What may wait for verification at once: signatures and bytes, counted before any of them is verified (rule P6). */
+
+import { MAX_BLOCK_SIGNATURE_OPERATIONS } from '../../chain/constants.js';
+import { transactionSignatureOperations } from '../../chain/signature-operations.js';
+import { TesseraError } from '../../lib/errors.js';
+import type { CandidateTx } from '../state/acceptance.js';
+
+/** Signature operations of all submissions that are being checked: a few seconds of one processor. */
+export const MAX_WAITING_OPERATIONS = 2 * MAX_BLOCK_SIGNATURE_OPERATIONS;
+/** Bytes of the transactions of all submissions that are being checked. */
+export const MAX_WAITING_BYTES = 32 * 1024 * 1024;
+
+export class VerificationBounds {
+  #operations = 0;
+  #bytes = 0;
+
+  /**
+   * Counts a submission; the result ends that. Throws `overloaded` when too much is being checked already. One submission
+   * alone may be anything that the rules for its transactions allow, up to the bound itself.
+   */
+  reserve(candidates: readonly CandidateTx[]): () => void {
+    const operations = candidates.reduce((sum, { tx }) => sum + transactionSignatureOperations(tx), 0);
+    const bytes = candidates.reduce((sum, one) => sum + one.bytes.length, 0);
+    if (operations > MAX_WAITING_OPERATIONS || bytes > MAX_WAITING_BYTES) {
+      throw new TesseraError(
+        'transaction_rejected',
+        `the list has scripts with up to ${operations} signature operations and ${bytes} bytes; at most ${MAX_WAITING_OPERATIONS} and ${MAX_WAITING_BYTES} are checked together: submit it in parts`,
+      );
+    }
+    if (this.#operations + operations > MAX_WAITING_OPERATIONS || this.#bytes + bytes > MAX_WAITING_BYTES) {
+      throw new TesseraError('overloaded', 'too many transactions wait to be verified; try again in a moment');
+    }
+    this.#operations += operations;
+    this.#bytes += bytes;
+    return () => {
+      this.#operations -= operations;
+      this.#bytes -= bytes;
+    };
+  }
+}

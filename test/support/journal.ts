@@ -1,0 +1,18 @@
+/** A journal for tests: unmeasured, on the system's clock. */
+
+import type { Kv } from '../../src/db/kv.js';
+import type { Journal } from '../../src/journal/journal.js';
+import { LocalJournal, type LocalJournalOptions } from '../../src/journal/local-journal.js';
+import { systemClock } from '../../src/lib/clock.js';
+import { noMetrics } from '../../src/observability/metrics.js';
+
+export function openJournal(kv: Kv, options: LocalJournalOptions = {}): Promise<LocalJournal> {
+  return LocalJournal.open(options, { kv, clock: systemClock, metrics: noMetrics });
+}
+
+/** Appends; resolves with the number when the entry is durable. */
+export async function appendTo(journal: Journal, payload: Uint8Array): Promise<number> {
+  const { seq, durable } = journal.append(payload);
+  await durable;
+  return seq;
+}
