@@ -6,6 +6,7 @@ import { blockBench } from './block.bench.js';
 import { chainBench } from './chain.bench.js';
 import { nonceBench } from './nonce.bench.js';
 import { utxoBench } from './utxo.bench.js';
+import { walletBench } from './wallet.bench.js';
 
 const BENCHES: Readonly<Record<string, () => Promise<void>>> = {
   admission: admissionBench,
@@ -14,6 +15,7 @@ const BENCHES: Readonly<Record<string, () => Promise<void>>> = {
   utxo: utxoBench,
   nonce: nonceBench,
   chain: chainBench,
+  wallet: walletBench,
 };
 
 const names = process.argv.slice(2);

@@ -28,7 +28,7 @@ import type { Refresher, Wallet } from './node-wallet.js';
 import { openDonationLedger } from './payments/donation-ledger.js';
 import { type OwnTransaction, openOutgoing } from './payments/outgoing.js';
 import { isSamePayment } from './payments/payment-builder.js';
-import { createPayments } from './payments/payments.js';
+import { Payments } from './payments/payments.js';
 import type { KeyPairRecord } from './service.js';
 import { createStagedWrites } from './staged-writes.js';
 
@@ -85,7 +85,7 @@ export async function createWallet(options: WalletOptions, modules: WalletModule
   const outgoing = await openOutgoing(kv, writes, meta);
   const donations = await openDonationLedger(kv, writes, clock);
   const limits = { maxInputs: options.maxInputs ?? DEFAULT_MAX_INPUTS, dust: options.dust ?? DEFAULT_DUST };
-  const payments = createPayments(
+  const payments = new Payments(
     { limits, aggregateAbove: options.aggregateAbove },
     { book, keys, outgoing, writes, meta, clock },
   );

@@ -144,6 +144,17 @@ describe('payments (decision V14)', () => {
     expect(wallet.inFlight()).toHaveLength(made.length);
   });
 
+  it('turns payments away when a thousand are being made (rule P6)', async () => {
+    const results = await Promise.allSettled(Array.from({ length: 1_001 }, () => pay(1n)));
+    const codes = results.map((result) =>
+      result.status === 'rejected' ? (result.reason as TesseraError).code : 'paid',
+    );
+    expect(codes.slice(0, 1_000).every((code) => code === 'insufficient_funds')).toBe(true);
+    expect(codes[1_000]).toBe('overloaded');
+    await fund(wallet, [1n]);
+    await pay(1n);
+  });
+
   it('keeps acknowledged payments over a restart, with the same bytes', async () => {
     await fund(wallet, [100n, 200n]);
     const made = [await pay(10n), await pay(20n)];

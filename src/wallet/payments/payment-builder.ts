@@ -6,9 +6,11 @@
 
 import { itemAsset, tokenAsset } from '../../chain/assets.js';
 import {
+  assemble,
   assembleSigned,
   createItemTransaction,
   type SigningKey,
+  signInputs,
   tradeTransaction,
   txOut,
   unsignedInput,
@@ -31,6 +33,9 @@ import { TOKENS } from '../coins/coin.js';
 
 /** Largest amount of a payment: the API's int64 (decision V14). */
 export const MAX_PAYMENT = 2n ** 63n - 1n;
+
+/** About three milliseconds. */
+const SIGNATURES_PER_TURN = 16;
 
 /** What an input needs to be signed. */
 export interface SpentCoin {
@@ -81,6 +86,23 @@ export function assetOf(assetId: string, amount: bigint): Asset {
 /** A signed payment of tokens or items: the payment first, then the change. */
 export function buildPayment(plan: PaymentPlan, keys: AddressKeys): Transaction {
   return assembleSigned({ inputs: unsignedInputs(plan), outputs: paymentOutputs(plan) }, keysOfInputs(plan, keys));
+}
+
+/** As `buildPayment`, a few signatures in each turn that `turn` gives: a merge has hundreds. */
+export async function buildPaymentInTurns(
+  plan: PaymentPlan,
+  keys: AddressKeys,
+  turn: () => Promise<void>,
+): Promise<Transaction> {
+  const unsigned = unsignedInputs(plan);
+  const outputs = paymentOutputs(plan);
+  const byOutPoint = keysOfInputs(plan, keys);
+  const inputs: TxIn[] = [];
+  for (let at = 0; at < unsigned.length; at += SIGNATURES_PER_TURN) {
+    await turn();
+    inputs.push(...signInputs(unsigned.slice(at, at + SIGNATURES_PER_TURN), outputs, byOutPoint));
+  }
+  return assemble({ inputs, outputs });
 }
 
 /**

@@ -1,21 +1,23 @@
 /**
  * Makes own transactions: takes coins, signs, and hands the result to the queue. Coins are chosen and taken in one
  * synchronous step, so parallel payments never touch an outpoint twice; a payment counts when keys, coins and transaction
- * are durable together, and whatever fails before gives the coins back.
+ * are durable together, and whatever fails before gives the coins back. Many payments at once share the event loop with
+ * everything else; beyond a bound they are turned away.
  */
 
 import { transactionHash } from '../../chain/hash.js';
 import type { GenesisHashSpec, Transaction } from '../../chain/types.js';
 import type { Clock } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
+import { TimeSlices } from '../../lib/time-slices.js';
 import { type Coin, TOKENS } from '../coins/coin.js';
-import { type SelectionLimits, selectCoins } from '../coins/coin-selection.js';
+import { lowerBound, type SelectionLimits, selectCoins } from '../coins/coin-selection.js';
 import type { FundBook } from '../coins/fund-book.js';
 import { type KeyRing, wipeKeys } from '../keys/key-ring.js';
 import type { MetaStore } from '../meta.js';
 import type { StagedWrites } from '../staged-writes.js';
 import type { Outgoing, OutgoingKind, OwnTransaction } from './outgoing.js';
-import { type AddressKeys, assetOf, buildItemCreation, buildPayment, checkPayment } from './payment-builder.js';
+import { assetOf, buildItemCreation, buildPaymentInTurns, checkPayment, type PaymentPlan } from './payment-builder.js';
 
 export interface PaymentOrder {
   readonly address: string;
@@ -33,15 +35,6 @@ export interface ItemOrder {
   readonly spec: GenesisHashSpec;
   readonly amount: bigint;
   readonly metadata: string | null;
-}
-
-export interface Payments {
-  /** Resolves when durable. Throws `payment_refused`, `insufficient_funds` with the shortfall, `wallet_write_failed`. */
-  pay(order: PaymentOrder): Promise<OwnTransaction>;
-  /** Resolves when durable. Throws `payment_refused`, `wallet_write_failed`. */
-  createItem(order: ItemOrder): Promise<OwnTransaction>;
-  /** Joins the smallest token coins when there are more than the threshold; resolves with what was made. */
-  merge(): Promise<readonly OwnTransaction[]>;
 }
 
 export interface PaymentOptions {
@@ -63,16 +56,107 @@ export interface PaymentModules {
 const MAX_MERGES = 4;
 /** Items are counted one by one: no change is too small. */
 const ITEM_DUST = 1n;
+/** Payments that are being made at once; a wallet makes several hundred in a second. */
+const MAX_UNDER_WAY = 1_000;
 
-export function createPayments(options: PaymentOptions, modules: PaymentModules): Payments {
-  const { book, keys, outgoing, writes, meta, clock } = modules;
-  const { limits, aggregateAbove } = options;
+interface Chosen {
+  readonly coins: readonly Coin[];
+  readonly change: bigint;
+}
 
-  function choose(assetId: string, amount: bigint): { readonly coins: readonly Coin[]; readonly change: bigint } {
+export class Payments {
+  readonly #options: PaymentOptions;
+  readonly #modules: PaymentModules;
+  readonly #slices: TimeSlices;
+  #underWay = 0;
+
+  constructor(options: PaymentOptions, modules: PaymentModules) {
+    this.#options = options;
+    this.#modules = modules;
+    this.#slices = new TimeSlices(modules.clock);
+  }
+
+  /**
+   * Resolves when durable. Throws `payment_refused`, `insufficient_funds` with the shortfall, `overloaded` when too many are
+   * being made, `wallet_write_failed`.
+   */
+  pay(order: PaymentOrder): Promise<OwnTransaction> {
+    return this.#bounded(() => this.#pay(order));
+  }
+
+  /** Resolves when durable. Throws `payment_refused`, `overloaded`, `wallet_write_failed`. */
+  createItem(order: ItemOrder): Promise<OwnTransaction> {
+    return this.#bounded(() => this.#createItem(order));
+  }
+
+  /** Joins the smallest token coins when there are more than the threshold; resolves with what was made. */
+  async merge(): Promise<readonly OwnTransaction[]> {
+    const { aggregateAbove } = this.#options;
+    const made: OwnTransaction[] = [];
+    if (aggregateAbove === null) return made;
+    while (this.#mergeable().length > Math.max(aggregateAbove, 1) && this.#mergesUnderWay() < MAX_MERGES) {
+      const merge = await this.#mergeOnce(aggregateAbove);
+      if (merge === undefined) break;
+      made.push(merge);
+    }
+    return made;
+  }
+
+  async #bounded<T>(make: () => Promise<T>): Promise<T> {
+    if (this.#underWay >= MAX_UNDER_WAY) {
+      throw new TesseraError(
+        'overloaded',
+        `this wallet makes ${MAX_UNDER_WAY} payments already; try again in a moment`,
+      );
+    }
+    this.#underWay += 1;
+    try {
+      return await make();
+    } finally {
+      this.#underWay -= 1;
+    }
+  }
+
+  async #pay(order: PaymentOrder): Promise<OwnTransaction> {
+    const { address, amount, locktime } = order;
+    checkPayment(address, amount, locktime);
+    const { book, keys } = this.#modules;
+    const assetId = order.genesisHash ?? TOKENS;
+    await this.#slices.turn();
+    const { coins, change } = this.#choose(assetId, amount);
+    book.reserve(coins);
+    return this.#spend(coins, order.kind ?? 'payment', order.peer ?? null, () => ({
+      inputs: coins,
+      to: address,
+      asset: assetOf(assetId, amount),
+      locktime,
+      change: change === 0n ? null : { amount: change, address: keys.create() },
+    }));
+  }
+
+  async #createItem(order: ItemOrder): Promise<OwnTransaction> {
+    const { keys, meta } = this.#modules;
+    await this.#slices.turn();
+    const address = keys.create();
+    const signing = await keys.signingKeys([address]);
+    const key = signing.get(address);
+    if (key === undefined) throw new TesseraError('internal_error', 'a fresh key is gone');
+    const blockNum = BigInt(Math.max(meta.current.block, 0));
+    let transaction: Transaction;
+    try {
+      transaction = buildItemCreation(order, blockNum, key);
+    } finally {
+      wipeKeys(signing);
+    }
+    return this.#enqueue(transaction, 'item', null);
+  }
+
+  #choose(assetId: string, amount: bigint): Chosen {
+    const { limits } = this.#options;
     const dust = assetId === TOKENS ? limits.dust : ITEM_DUST;
-    const selection = selectCoins(book.spendable(assetId), amount, { ...limits, dust });
+    const selection = selectCoins(this.#modules.book.spendable(assetId), amount, { ...limits, dust });
     if (selection.kind === 'found') return selection;
-    if (selection.kind === 'short') throw shortfall(assetId, amount);
+    if (selection.kind === 'short') throw this.#shortfall(assetId, amount);
     throw new TesseraError(
       'insufficient_funds',
       `one transaction has at most ${limits.maxInputs} inputs and could pay ${selection.reachable} of ${amount}: pay less, ` +
@@ -81,8 +165,8 @@ export function createPayments(options: PaymentOptions, modules: PaymentModules)
     );
   }
 
-  function shortfall(assetId: string, needed: bigint): TesseraError {
-    const { available, locked, unconfirmed } = book.totals(assetId);
+  #shortfall(assetId: string, needed: bigint): TesseraError {
+    const { available, locked, unconfirmed } = this.#modules.book.totals(assetId);
     const what = assetId === TOKENS ? 'raw units' : `items ${assetId}`;
     const wait = unconfirmed > 0n ? `, ${unconfirmed} of it until a block has own payments` : '';
     return new TesseraError(
@@ -92,19 +176,19 @@ export function createPayments(options: PaymentOptions, modules: PaymentModules)
     );
   }
 
-  /** Signs with the keys of the inputs and makes the transaction own; the coins come back if anything fails. */
-  async function spend(
+  /** Signs reserved coins away and makes the transaction own; the coins come back if anything fails. */
+  async #spend(
     coins: readonly Coin[],
-    build: (signing: AddressKeys) => Transaction,
     kind: OutgoingKind,
     peer: string | null,
+    plan: () => PaymentPlan,
   ): Promise<OwnTransaction> {
-    book.reserve(coins);
+    const { book, keys } = this.#modules;
     let transaction: Transaction;
     try {
       const signing = await keys.signingKeys(coins.map(({ address }) => address));
       try {
-        transaction = build(signing);
+        transaction = await buildPaymentInTurns(plan(), signing, () => this.#slices.turn());
       } finally {
         wipeKeys(signing);
       }
@@ -112,10 +196,11 @@ export function createPayments(options: PaymentOptions, modules: PaymentModules)
       book.cancel(coins);
       throw error;
     }
-    return enqueue(transaction, kind, peer);
+    return this.#enqueue(transaction, kind, peer);
   }
 
-  async function enqueue(transaction: Transaction, kind: OutgoingKind, peer: string | null): Promise<OwnTransaction> {
+  async #enqueue(transaction: Transaction, kind: OutgoingKind, peer: string | null): Promise<OwnTransaction> {
+    const { book, outgoing, writes, clock } = this.#modules;
     const hash = transactionHash(transaction);
     outgoing.add({ hash, transaction, kind, peer, createdAt: clock.now() });
     book.spendBy(hash, transaction);
@@ -132,56 +217,36 @@ export function createPayments(options: PaymentOptions, modules: PaymentModules)
     return made;
   }
 
-  function mergesUnderWay(): number {
+  #mergesUnderWay(): number {
     let count = 0;
-    for (const { kind } of outgoing.inFlight()) if (kind === 'merge') count += 1;
+    for (const { kind } of this.#modules.outgoing.inFlight()) if (kind === 'merge') count += 1;
     return count;
   }
 
-  async function mergeOnce(threshold: number): Promise<OwnTransaction> {
-    // The largest coins stay, so that the wallet can pay while the merge is on its way.
-    const count = Math.min(limits.maxInputs, book.spendableCount(TOKENS) - Math.floor(threshold / 2));
-    const coins = book.spendable(TOKENS).slice(0, count);
-    const amount = coins.reduce((sum, coin) => sum + coin.amount, 0n);
-    const plan = { inputs: coins, to: keys.create(), asset: assetOf(TOKENS, amount), locktime: 0n, change: null };
-    return spend(coins, (signing) => buildPayment(plan, signing), 'merge', null);
+  /** Token coins that are worth an input, ascending: what has no value stays where it is. */
+  #mergeable(): readonly Coin[] {
+    const coins = this.#modules.book.spendable(TOKENS);
+    const first = lowerBound(coins, 1n);
+    return first === 0 ? coins : coins.slice(first);
   }
 
-  return {
-    pay({ address, amount, genesisHash, locktime, kind = 'payment', peer = null }) {
-      checkPayment(address, amount, locktime);
-      const assetId = genesisHash ?? TOKENS;
-      const { coins, change } = choose(assetId, amount);
-      const plan = {
-        inputs: coins,
-        to: address,
-        asset: assetOf(assetId, amount),
-        locktime,
-        change: change === 0n ? null : { amount: change, address: keys.create() },
-      };
-      return spend(coins, (signing) => buildPayment(plan, signing), kind, peer);
-    },
-    async createItem(order) {
-      const address = keys.create();
-      const signing = await keys.signingKeys([address]);
-      const key = signing.get(address);
-      if (key === undefined) throw new TesseraError('internal_error', 'a fresh key is gone');
-      const blockNum = BigInt(Math.max(meta.current.block, 0));
-      let transaction: Transaction;
-      try {
-        transaction = buildItemCreation(order, blockNum, key);
-      } finally {
-        wipeKeys(signing);
-      }
-      return enqueue(transaction, 'item', null);
-    },
-    async merge() {
-      const made: OwnTransaction[] = [];
-      if (aggregateAbove === null) return made;
-      while (book.spendableCount(TOKENS) > Math.max(aggregateAbove, 1) && mergesUnderWay() < MAX_MERGES) {
-        made.push(await mergeOnce(aggregateAbove));
-      }
-      return made;
-    },
-  };
+  async #mergeOnce(threshold: number): Promise<OwnTransaction | undefined> {
+    const { book, keys } = this.#modules;
+    await this.#slices.turn();
+    const mergeable = this.#mergeable();
+    // The largest coins stay, so that the wallet can pay while the merge is on its way.
+    const count = Math.min(this.#options.limits.maxInputs, mergeable.length - Math.floor(threshold / 2));
+    const coins = mergeable.slice(0, Math.max(count, 0));
+    // Payments may have taken them meanwhile.
+    if (coins.length < 2) return undefined;
+    const amount = coins.reduce((sum, coin) => sum + coin.amount, 0n);
+    book.reserve(coins);
+    return this.#spend(coins, 'merge', null, () => ({
+      inputs: coins,
+      to: keys.create(),
+      asset: assetOf(TOKENS, amount),
+      locktime: 0n,
+      change: null,
+    }));
+  }
 }

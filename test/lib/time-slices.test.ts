@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest';
+import { TimeSlices } from '../../src/lib/time-slices.js';
+import { ManualClock } from '../support/manual-clock.js';
+
+describe('time slices', () => {
+  it('let the event loop go round when a slice is used up, and not before', async () => {
+    const clock = new ManualClock();
+    const slices = new TimeSlices(clock);
+    const pieces: string[] = [];
+    let round = 0;
+    const nextRound = (): void => {
+      round += 1;
+      if (pieces.length < 12) setImmediate(nextRound);
+    };
+    setImmediate(nextRound);
+    await Promise.all(
+      Array.from({ length: 12 }, async (_, i) => {
+        await slices.turn();
+        pieces.push(`${i}`);
+        clock.advance(3);
+      }),
+    );
+    expect(pieces).toEqual(Array.from({ length: 12 }, (_, i) => `${i}`));
+    // 36 ms of work in slices of 8.
+    expect(round).toBeGreaterThanOrEqual(3);
+    expect(round).toBeLessThan(12);
+  });
+});
