@@ -23,7 +23,9 @@ const HELP = `npm run test:soak -- [options]
   --rate N              transactions a second (20)
   --block-interval MS   0 makes a block as soon as there is a transaction (1000)
   --suspend             SIGSTOP for each node in turn, all the time
+  --suspend-roles LIST  which ones, separated by commas (mempool,storage,miner,user)
   --suspend-seconds N   how long one is stopped (45)
+  --awake-seconds N     how long all run between two stops (20)
   --no-collect          leave garbage collection to V8: shows the memory of everyday life, without a look at what is alive
   --node-option TEXT    argument of Node.js for the nodes, such as --max-old-space-size=64; may be repeated
   --set NAME=VALUE      option of every node; may be repeated
@@ -35,8 +37,6 @@ const HELP = `npm run test:soak -- [options]
 /** Milliseconds that the nodes have after the load to confirm what they have acknowledged. */
 const PATIENCE_MS = 180_000;
 const CALL_TIMEOUT_MS = 20_000;
-/** Milliseconds between the end of one suspension and the next. */
-const AWAKE_MS = 20_000;
 /** Coins of the signing client from each account, and coins that each wallet gets from one account. */
 const LANES_PER_ACCOUNT = 100;
 const WALLET_COINS = 100;
@@ -54,7 +54,9 @@ const { values: options } = parseArgs({
     rate: { type: 'string', default: '20' },
     'block-interval': { type: 'string', default: '1000' },
     suspend: { type: 'boolean', default: false },
+    'suspend-roles': { type: 'string', default: 'mempool,storage,miner,user' },
     'suspend-seconds': { type: 'string', default: '45' },
+    'awake-seconds': { type: 'string', default: '20' },
     'no-collect': { type: 'boolean', default: false },
     'node-option': { type: 'string', multiple: true, default: [] },
     set: { type: 'string', multiple: true, default: [] },
@@ -134,9 +136,10 @@ async function suspendInTurn(nodes: Nodes, over: AbortSignal): Promise<void> {
     const until = performance.now() + ms;
     while (performance.now() < until && !over.aborted) await sleep(100);
   };
-  const order = [nodes.mempool, nodes.storage, nodes.miner, nodes.user];
+  const roles = options['suspend-roles'].split(',');
+  const order = roles.flatMap((role) => Object.values(nodes).filter((node: NodeProcess) => node.role === role));
   for (let turn = 0; !over.aborted; turn++) {
-    await pause(AWAKE_MS);
+    await pause(Number(options['awake-seconds']) * 1_000);
     const victim = order[turn % order.length];
     if (victim === undefined || over.aborted) return;
     say(`${new Date().toISOString()} ${victim.role} stopped`);
