@@ -2,6 +2,7 @@
 
 import { decodeBlock, decodeTransaction } from '../../chain/codec.js';
 import { blockJson, transactionJson } from '../../chain/json.js';
+import { keptUtf8 } from '../../lib/bytes.js';
 import type { LatestBlock, StoredBlock, StoredTransaction } from '../service.js';
 import type { BlockRecord, TransactionRecord } from './records.js';
 
@@ -14,14 +15,13 @@ export interface Rendered<T> {
   readonly size: number;
 }
 
-const bytesOf = (json: string): Uint8Array => Buffer.from(json, 'utf8');
 const blockDataJson = ({ block }: BlockRecord): string => `{"block":${blockJson(block)}}`;
 
 export function renderBlock(record: BlockRecord): Rendered<StoredBlock> {
   const { hash, blockNum, block, bytes } = record;
   const txLen = block.transactions.length + 1;
   const meta = `{"type":"block","block_num":${blockNum},"tx_len":${txLen}}`;
-  const json = bytesOf(`{"key":"${hash}","data":${blockDataJson(record)},"item_meta":${meta}}`);
+  const json = keptUtf8(`{"key":"${hash}","data":${blockDataJson(record)},"item_meta":${meta}}`);
   return {
     entry: { kind: 'block', key: hash, blockNum, txLen, json, block: () => decodeBlock(bytes) },
     size: json.length + bytes.length + ENTRY_OVERHEAD,
@@ -32,7 +32,7 @@ export function renderTransaction(record: TransactionRecord): Rendered<StoredTra
   const { hash, blockNum, txNum, bytes, transaction } = record;
   const meta = `{"type":"tx","block_num":${blockNum},"tx_num":${txNum}}`;
   // The hash of a genesis transaction may be any text.
-  const json = bytesOf(`{"key":${JSON.stringify(hash)},"data":${transactionJson(transaction)},"item_meta":${meta}}`);
+  const json = keptUtf8(`{"key":${JSON.stringify(hash)},"data":${transactionJson(transaction)},"item_meta":${meta}}`);
   return {
     entry: { kind: 'tx', key: hash, blockNum, txNum, json, transaction: () => decodeTransaction(bytes) },
     size: json.length + bytes.length + ENTRY_OVERHEAD,
@@ -41,6 +41,6 @@ export function renderTransaction(record: TransactionRecord): Rendered<StoredTra
 
 export function renderLatest(record: BlockRecord): LatestBlock {
   const { hash, blockNum, bytes } = record;
-  const json = bytesOf(`{"block":${blockDataJson(record)}}`);
+  const json = keptUtf8(`{"block":${blockDataJson(record)}}`);
   return { hash, blockNum, json, block: () => decodeBlock(bytes) };
 }

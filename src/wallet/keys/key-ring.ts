@@ -17,7 +17,7 @@ import {
 } from '../../crypto/ed25519.js';
 import { prefixRange } from '../../db/keys.js';
 import type { Kv } from '../../db/kv.js';
-import { equalBytes } from '../../lib/bytes.js';
+import { equalBytes, keptBytes } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 import type { Random } from '../../lib/random.js';
 import { addressKey, FORMAT_KEY, keyText, PREFIX, STORE_FORMAT } from '../layout.js';
@@ -74,7 +74,7 @@ export async function openKeyRing({ kv, writes, keystore, random }: KeyRingModul
     const box = keystore.seal(content, address);
     content.fill(0);
     pair.seed.fill(0);
-    const record = Buffer.concat([Uint8Array.of(VERSION_BYTES.get(version) ?? 0), box]);
+    const record = keptBytes(Uint8Array.of(VERSION_BYTES.get(version) ?? 0), box);
     writes.put(addressKey(address), record);
     fresh.set(address, record);
     for (const oldest of fresh.keys()) {
