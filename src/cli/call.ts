@@ -5,14 +5,13 @@ import type { TSchema } from '@sinclair/typebox';
 import { membersOf, type Operation } from '../api/operation.js';
 import { OPERATIONS } from '../api/operations.js';
 import { type AnyArguments, createNodeClient } from '../client/client.js';
+import { API_PORTS } from '../config/ports.js';
 import { didYouMean } from '../config/suggest.js';
 import { errorMessage, TesseraError } from '../lib/errors.js';
 import { parseExactJson, prettyExact } from '../lib/json.js';
-import type { NodeRole } from '../lib/roles.js';
+import { isNodeRole, NODE_ROLES } from '../lib/roles.js';
 import { type CliContext, type Command, type CommandSpec, type ParsedArgs, UsageError } from './command.js';
 
-/** Where the nodes of a dev network listen. */
-const PORTS: Readonly<Record<NodeRole, number>> = { storage: 3001, mempool: 3003, miner: 3004, user: 3000 };
 const API_KEY_FILE_ENV = 'TESSERA_API_KEY_FILE';
 /** The key that stands for a whole body. */
 const BODY = 'body';
@@ -112,12 +111,8 @@ function urlOf(args: ParsedArgs, { roles }: Operation): string {
     throw new UsageError(`--url must be like http://127.0.0.1:3003, not "${named}"`);
   }
   const role = args.value('role') ?? roles[0] ?? 'mempool';
-  if (!isRole(role)) throw new UsageError(`--role must be ${Object.keys(PORTS).join(', ')}, not "${role}"`);
-  return `http://127.0.0.1:${PORTS[role]}`;
-}
-
-function isRole(role: string): role is NodeRole {
-  return Object.hasOwn(PORTS, role);
+  if (!isNodeRole(role)) throw new UsageError(`--role must be ${NODE_ROLES.join(', ')}, not "${role}"`);
+  return `http://127.0.0.1:${API_PORTS[role]}`;
 }
 
 async function apiKeyOf(args: ParsedArgs, { env }: CliContext): Promise<string | undefined> {

@@ -96,7 +96,10 @@ function optionEntry({ path, schema, env }: OptionSpec): [string, string] {
     : schema.default === undefined
       ? 'unset'
       : shortened(tomlValue(schema.default));
-  return [path, `${schema.description} Allowed: ${allowed(schema)}${unit}. Default: ${fallback}. Variable: ${env}.`];
+  return [
+    path,
+    `${schema.description} Allowed: ${allowed(schema)}${unit}. Default: ${fallback}. Variable: ${env}.${schema.live === true ? ' A running node takes a new value at SIGHUP.' : ''}`,
+  ];
 }
 
 function shortened(text: string): string {

@@ -39,7 +39,7 @@ export async function runUntilStopped(running: Service, modules: LifecycleModule
   try {
     running.start().then(() => onReady?.(), fail);
     const ending = await ended.promise;
-    if (ending.kind === 'failure') reportFailure(ending.error, logger, context);
+    if (ending.kind === 'failure') reportFailure(ending.error, 'the node cannot go on', modules);
     const stopped = await stopInTime(running, modules);
     return ending.kind === 'signal' && stopped ? 0 : 1;
   } finally {
@@ -82,10 +82,22 @@ async function stopInTime(
   }
 }
 
-/** One line for people with the code; the log has the rest. */
-function reportFailure(error: unknown, logger: Logger, context: CliContext): void {
-  logger.error({ error }, 'the node cannot go on');
+/** The sentence with the code for the person who started the node, first; then a log line for whoever collects them. */
+export function reportFailure(
+  error: unknown,
+  message: string,
+  { logger, context }: Pick<LifecycleModules, 'logger' | 'context'>,
+): void {
   context.stderr.write(`${failureText(error)}\n`);
+  logger.error(errorFields(error), message);
+}
+
+/** An error as log fields. One with a code was foreseen: its stack says nothing to an operator. */
+export function errorFields(error: unknown): object {
+  if (!isTesseraError(error)) return { error };
+  const details = Object.keys(error.details).length === 0 ? {} : { details: error.details };
+  const cause = error.cause === undefined ? {} : { cause: errorMessage(error.cause) };
+  return { code: error.code, error: error.message, ...details, ...cause };
 }
 
 /** `tessera: data_dir_locked: Another process …` */

@@ -1,12 +1,13 @@
 /** `tessera start`, the default: runs one node until a signal or a fatal error. */
 
-import { loadConfig } from '../config/load.js';
+import { changesText, EffectiveOptions } from '../config/changes.js';
+import { type ConfigInput, loadConfig } from '../config/load.js';
 import type { Config } from '../config/schema.js';
 import type { Service } from '../lib/service.js';
 import { createLogger, type NodeLogger } from '../observability/logger.js';
 import type { CliContext, Command, CommandSpec, Output, ParsedArgs } from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
-import { failureText, runUntilStopped } from './lifecycle.js';
+import { errorFields, reportFailure, runUntilStopped } from './lifecycle.js';
 import { withTypedPassphrase } from './wallet/start-passphrase.js';
 
 const spec: CommandSpec = {
@@ -14,7 +15,8 @@ const spec: CommandSpec = {
   summary: 'Runs a node (the command when none is named)',
   description: [
     'Runs one node of the given role until SIGINT or SIGTERM, which stop it cleanly within five seconds; a second signal ' +
-      'ends it at once. SIGHUP reads the configuration again and applies the log level and the API keys.',
+      'ends it at once. SIGHUP reads the configuration again, applies the log level and the API keys, and logs what has changed and what ' +
+      'needs a restart.',
     'Without --config the file that ships for the role is read; the four of them make a network on one machine. ' +
       '`tessera help options` explains every option, `tessera config` shows which are in effect and why.',
     'A user or miner node needs the passphrase of its wallet: wallet.passphrase_file, TESSERA_WALLET__PASSPHRASE, or, on a ' +
@@ -55,24 +57,14 @@ export async function runNode(
 ): Promise<number> {
   const input = configInput(args, context);
   const loaded = loadConfig(input);
-  const { file, warnings } = loaded;
   const config = await withTypedPassphrase(loaded, context);
   const logger = createLogger({ ...config.log, node: config.node.name });
-  for (const warning of warnings) logger.warn({}, warning);
-  logger.info({ role: config.node.role, file: file ?? null, data_dir: config.node.dataDir }, 'starting');
+  for (const warning of loaded.warnings) logger.warn({}, warning);
+  logger.info({ role: config.node.role, file: loaded.file ?? null, data_dir: config.node.dataDir }, 'starting');
   const node = await create(config, logger, load, context);
   if (node === undefined) return 1;
-  const reload = async (): Promise<void> => {
-    try {
-      const again = loadConfig(input).config;
-      await node.reload?.(again);
-      logger.setLevel(again.log.level);
-      logger.info({}, 'configuration read again');
-    } catch (error) {
-      logger.error({ error }, 'configuration not read again: the node goes on as it is');
-    }
-  };
-  const removeReload = context.onSignal('SIGHUP', () => void reload());
+  const options = new EffectiveOptions(loaded);
+  const removeReload = context.onSignal('SIGHUP', () => void reload(input, { node, logger, options }));
   try {
     return await runUntilStopped(node, {
       logger,
@@ -85,13 +77,33 @@ export async function runNode(
   }
 }
 
+interface Reloaded {
+  readonly node: StartedNode;
+  readonly logger: NodeLogger;
+  readonly options: EffectiveOptions;
+}
+
+/** Reads the configuration again; one that is wrong changes nothing. Never throws. */
+async function reload(input: ConfigInput, { node, logger, options }: Reloaded): Promise<void> {
+  try {
+    const loaded = loadConfig(input);
+    await node.reload?.(loaded.config);
+    logger.setLevel(loaded.config.log.level);
+    const changes = options.takeOver(loaded);
+    const fields = { applied: changes.applied, need_restart: changes.needRestart };
+    if (changes.needRestart.length > 0) logger.warn(fields, changesText(changes));
+    else logger.info(fields, changesText(changes));
+  } catch (error) {
+    logger.error(errorFields(error), 'configuration not read again: the node goes on as it is');
+  }
+}
+
 async function create(config: Config, logger: NodeLogger, load: () => Promise<StartModules>, context: CliContext) {
   try {
     const { createNode } = await load();
     return await createNode(config, { logger, terminal: context.stderr.isTTY === true ? context.stderr : undefined });
   } catch (error) {
-    logger.error({ error }, 'the node cannot be made');
-    context.stderr.write(`${failureText(error)}\n`);
+    reportFailure(error, 'the node cannot be made', { logger, context });
     return undefined;
   }
 }

@@ -2,12 +2,13 @@
 
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { API_PORTS } from '../config/ports.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 import { parseExactJson } from '../lib/json.js';
 import { type CliContext, type Command, type CommandSpec, type ParsedArgs, UsageError } from './command.js';
 import { type ReceivedEvent, readEvents } from './event-source.js';
 
-const DEFAULT_URL = 'http://127.0.0.1:3003';
+const DEFAULT_URL = `http://127.0.0.1:${API_PORTS.mempool}`;
 const API_KEY_FILE_ENV = 'TESSERA_API_KEY_FILE';
 /** Milliseconds before the first and the longest wait for another connection. */
 const FIRST_RETRY_MS = 1_000;

@@ -3,6 +3,7 @@
 import { Type } from '@sinclair/typebox';
 import { DAY_S, file, hex, host, KIB, MIB, MINUTE_MS, port } from './option-kinds.js';
 import { choice, flag, group, integer, list } from './options.js';
+import { API_PORTS, METRICS_PORTS } from './ports.js';
 
 const ApiKey = Type.Object(
   {
@@ -18,7 +19,7 @@ const ApiKey = Type.Object(
 
 export const api = group('The HTTP API.', {
   host: host('Address to listen on.'),
-  port: port({ storage: 3001, mempool: 3003, miner: 3004, user: 3000 }, 'Port to listen on.'),
+  port: port(API_PORTS, 'Port to listen on.'),
   auth: choice(['keys', 'open'], {
     default: 'keys',
     description:
@@ -26,6 +27,7 @@ export const api = group('The HTTP API.', {
   }),
   keys: list(ApiKey, {
     default: [],
+    live: true,
     maxItems: 100,
     example: '[{ name = "ops", sha256 = "<64 hex digits>", routes = ["POST /v1/payments"] }]',
     description:
@@ -135,5 +137,5 @@ export const envelope = group('The older routes at the root of the API, with the
 export const metrics = group('Prometheus metrics on a port of their own.', {
   enabled: flag({ default: false, description: 'Serves /metrics.' }),
   host: host('Address to listen on.'),
-  port: port({ storage: 9301, mempool: 9303, miner: 9304, user: 9300 }, 'Port to listen on.'),
+  port: port(METRICS_PORTS, 'Port to listen on.'),
 });

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import type { TSchema } from '@sinclair/typebox';
 import { parse as parseToml, TomlError } from 'smol-toml';
 import { errorMessage } from '../lib/errors.js';
-import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
+import { isNodeRole, NODE_ROLES, type NodeRole } from '../lib/roles.js';
 import { checkConfig } from './checks.js';
 import { camelCase, defaultOf, ENV_PREFIX, isGroup, listOptions, type OptionSpec } from './options.js';
 import { type ConfigProblem, configError } from './problems.js';
@@ -106,7 +106,7 @@ export function loadConfig(input: ConfigInput): LoadedConfig {
   const settings: Settings = new Map();
   for (const layer of layers) for (const [path, setting] of layer) settings.set(path, setting);
   const role = settings.get('node.role')?.value;
-  if (isRole(role)) addDefaults(settings, role, cwd);
+  if (isNodeRole(role)) addDefaults(settings, role, cwd);
   else if (problems.every(({ option }) => option !== 'node.role')) problems.push(missingRole());
   readSecretFiles(settings, problems);
   if (problems.length > 0) throw configError(problems);
@@ -128,10 +128,6 @@ export function createConfig(role: NodeRole, values: Readonly<Record<string, unk
   return loadConfig({ role, file: null, flags }).config;
 }
 
-function isRole(value: unknown): value is NodeRole {
-  return NODE_ROLES.some((role) => role === value);
-}
-
 function missingRole(): ConfigProblem {
   return {
     option: 'node.role',
@@ -145,7 +141,7 @@ function configFile(input: ConfigInput, env: ConfigInput['env'] & object, cwd: s
   const named = input.file ?? env[CONFIG_FILE_ENV];
   if (named !== undefined) return resolve(cwd, named);
   const role = input.role ?? env[OPTIONS_BY_PATH.get('node.role')?.env ?? ''];
-  return isRole(role) ? resolve(PACKAGE_CONFIG_DIR, `${role}.toml`) : undefined;
+  return isNodeRole(role) ? resolve(PACKAGE_CONFIG_DIR, `${role}.toml`) : undefined;
 }
 
 function readFileLayer(file: string, problems: ConfigProblem[]): Settings {

@@ -7,8 +7,6 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
 import type { NodeRole } from '../lib/roles.js';
 
-/** What a node does in the network. The same names as `NodeRole` of the peers, which this folder must not import. */
-export const ROLES = ['mempool', 'storage', 'miner', 'user'] as const;
 /** Where a relative default points: the working directory, or the `config` folder that ships with the program. */
 export type PathBase = 'working-directory' | 'package-config';
 
@@ -27,6 +25,8 @@ export interface OptionMarks {
   readonly path?: PathBase;
   /** An example for the sample file where the default is empty. */
   readonly example?: string;
+  /** A running node takes a new value at SIGHUP; every other option needs a restart. */
+  readonly live?: boolean;
 }
 
 interface NumberMarks extends OptionMarks {

@@ -44,6 +44,7 @@ function addOption(lines: string[], key: string, schema: TSchema & Partial<Optio
   lines.push(...wrap(schema.description ?? '').map(comment));
   const bounds = boundsOf(schema);
   if (bounds !== '') lines.push(...wrap(bounds).map(comment));
+  if (schema.live === true) lines.push(comment('A running node takes a new value at SIGHUP.'));
   lines.push(comment(env));
   if (schema.roleDefaults !== undefined) {
     for (const role of NODE_ROLES) lines.push(`#${key} = ${tomlValue(schema.roleDefaults[role])}  # ${role}`);

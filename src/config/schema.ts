@@ -8,6 +8,7 @@ import { NODE_ROLES } from '../lib/roles.js';
 import { api, envelope, metrics } from './http-options.js';
 import { file, HOST_PORT, HOUR_MS, host, MINUTE_MS, peerList, port } from './option-kinds.js';
 import { choice, group, integer, type Loaded, maybeText, text } from './options.js';
+import { PEER_PORTS } from './ports.js';
 import { mempool, mining, storage, user, wallet } from './role-options.js';
 
 const node = group('The node itself.', {
@@ -64,7 +65,7 @@ const network = group('The network that the node belongs to. The same on all of 
 
 const peers = group('Links to the other nodes.', {
   host: host('Address to accept links on.'),
-  port: port({ storage: 12_330, mempool: 12_300, miner: 12_340, user: 12_360 }, 'Port to accept links on.'),
+  port: port(PEER_PORTS, 'Port to accept links on.'),
   advertise: maybeText({
     pattern: HOST_PORT,
     maxLength: 261,
@@ -126,6 +127,7 @@ const peers = group('Links to the other nodes.', {
 const log = group('What the node writes to standard output.', {
   level: choice(['debug', 'info', 'warn', 'error', 'silent'], {
     default: 'info',
+    live: true,
     description: 'Least severe level that is written.',
   }),
   format: choice(['auto', 'json', 'pretty'], {

@@ -3,6 +3,6 @@
 export const NODE_ROLES = ['mempool', 'storage', 'miner', 'user'] as const;
 export type NodeRole = (typeof NODE_ROLES)[number];
 
-export function isNodeRole(text: string): text is NodeRole {
-  return (NODE_ROLES as readonly string[]).includes(text);
+export function isNodeRole(value: unknown): value is NodeRole {
+  return (NODE_ROLES as readonly unknown[]).includes(value);
 }

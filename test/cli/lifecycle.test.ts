@@ -17,14 +17,15 @@ function setup(overrides: Partial<Service> = {}) {
     ...overrides,
   };
   const context = createContext();
+  const logger = { ...silentLogger };
   const run = (stopTimeoutMs?: number) =>
     runUntilStopped(node, {
-      logger: silentLogger,
+      logger,
       context,
       onReady: () => ready.resolve(),
       ...(stopTimeoutMs === undefined ? {} : { stopTimeoutMs }),
     });
-  return { calls, failure, ready: ready.promise, context, run };
+  return { calls, failure, ready: ready.promise, context, logger, run };
 }
 
 describe('running until stopped', () => {
@@ -78,6 +79,21 @@ describe('running until stopped', () => {
     expect(await status).toBe(1);
     expect(context.err()).toBe('tessera: data_corrupt: block 7 does not match its hash\n');
     expect(calls).toEqual(['start', 'stop']);
+  });
+
+  it('tells the person first and the log without a stack when the error was foreseen', async () => {
+    const written: string[] = [];
+    const { context, run, logger } = setup({
+      start: () =>
+        Promise.reject(new TesseraError('data_dir_locked', 'another process uses it', { details: { pid: 7 } })),
+    });
+    context.stderr.write = (text: string) => written.push(text);
+    logger.error = (fields, message) => void written.push(`${JSON.stringify(fields)} ${message}`);
+    expect(await run()).toBe(1);
+    expect(written).toEqual([
+      'tessera: data_dir_locked: another process uses it\n',
+      '{"code":"data_dir_locked","error":"another process uses it","details":{"pid":7}} the node cannot go on',
+    ]);
   });
 
   it('ends with status 1 when the start fails', async () => {

@@ -75,7 +75,7 @@ it('replaces the API keys and the log level at SIGHUP, without a pause', async (
   await node.told('"msg":"request"');
 
   node.write(key('second-key-0123456789'), 'info');
-  await node.hup('configuration read again');
+  await node.hup('configuration read again: now in effect: api.keys');
   expect(await node.status('first-key-0123456789')).toBe(401);
   expect(await node.status('second-key-0123456789')).toBe(200);
   expect(node.lines.join('\n')).not.toContain('second-key');

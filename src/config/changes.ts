@@ -1,0 +1,37 @@
+/** What a configuration that was read again changes: which options a running node takes over, and which need a restart. */
+
+import { isDeepStrictEqual } from 'node:util';
+import { type LoadedConfig, OPTIONS } from './load.js';
+
+export interface ConfigChanges {
+  /** Options that are in effect from now on. */
+  readonly applied: readonly string[];
+  /** Options that keep their value until the node is started again. */
+  readonly needRestart: readonly string[];
+}
+
+/** The values that a running node works with, by path; changes with each configuration that it takes over. */
+export class EffectiveOptions {
+  readonly #values: Map<string, unknown>;
+
+  constructor(started: LoadedConfig) {
+    this.#values = new Map(started.values);
+  }
+
+  /** Takes over what can change while the node runs, and names everything that is different. */
+  takeOver(loaded: LoadedConfig): ConfigChanges {
+    const changed = OPTIONS.filter(({ path }) => !isDeepStrictEqual(loaded.values.get(path), this.#values.get(path)));
+    const live = changed.filter(({ schema }) => schema.live === true).map(({ path }) => path);
+    for (const path of live) this.#values.set(path, loaded.values.get(path));
+    const needRestart = changed.filter(({ schema }) => schema.live !== true).map(({ path }) => path);
+    return { applied: live, needRestart };
+  }
+}
+
+/** The changes as sentences for the log. */
+export function changesText({ applied, needRestart }: ConfigChanges): string {
+  const now =
+    applied.length === 0 ? 'nothing that takes effect now has changed' : `now in effect: ${applied.join(', ')}`;
+  const later = needRestart.length === 0 ? '' : `; changed, and needs a restart: ${needRestart.join(', ')}`;
+  return `configuration read again: ${now}${later}`;
+}
