@@ -191,17 +191,8 @@ export class LinkNetwork implements PeerNetwork {
     body: MessageBody<T>,
     attachment: Uint8Array = new Uint8Array(0),
   ): Link[] {
-    const missed: Link[] = [];
-    // What a sender may send can depend on whether it is trusted: one frame for each of the two.
-    const frames = new Map<boolean, Uint8Array>();
-    for (const link of links) {
-      const { role } = this.#options;
-      const { trusted } = link;
-      const frame = frames.get(trusted) ?? encodeMessage(type, body, attachment, {}, { role, trusted });
-      frames.set(trusted, frame);
-      if (!(link instanceof PeerLink && link.sendShared(frame, type))) missed.push(link);
-    }
-    return missed;
+    const frame = encodeMessage(type, body, attachment);
+    return [...links].filter((link) => !(link instanceof PeerLink && link.sendShared(frame, type)));
   }
 
   #accept(connection: Connection): void {
@@ -292,7 +283,7 @@ export class LinkNetwork implements PeerNetwork {
     return { handshake, link: result.promise };
   }
 
-  #bringUp({ connection, reachedAt }: Opening, peer: PeerIdentity, admission: Admission): Link {
+  #bringUp({ connection, side, reachedAt }: Opening, peer: PeerIdentity, admission: Admission): Link {
     const { clock, logger } = this.#modules;
     const { stranger } = admission;
     this.#register.byKey(peer.nodeKey)?.close('a newer link between the same nodes took its place');
@@ -303,6 +294,9 @@ export class LinkNetwork implements PeerNetwork {
         id,
         ownRole: this.#options.role,
         peer,
+        standing: peer.trusted ? 'trusted' : stranger === undefined ? 'chosen' : 'stranger',
+        // Whoever dialed this node has chosen it.
+        ownStanding: peer.trusted ? 'trusted' : side === 'listener' ? 'chosen' : 'stranger',
         connection,
         handlers: this.#handlers,
         limits: this.#limits,

@@ -1,11 +1,11 @@
 /**
- * Every message that nodes exchange over a link: its body's schema, the bound of its binary attachment, and who may send
- * it. A message that is not in this table, breaks its schema or its bound, or comes from the wrong role closes the link
- * with a reason. Attachments are bincode (`chain/codec.ts`); hashes are the chain's texts; block numbers are safe integers.
+ * Every message that nodes exchange over a link: its body's schema, the bound of its binary attachment, and its cost. Who may
+ * send it to whom is in `permissions.ts`. A message that is in neither table, breaks its schema or its bound, or comes from a
+ * peer that may not send it closes the link with a reason. Attachments are bincode (`chain/codec.ts`); hashes are the chain's texts; block numbers are safe integers.
  */
 
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
-import type { NodeRole } from '../lib/roles.js';
+import type { MessageType } from './permissions.js';
 
 /** Bytes. A full block: 2,000 transactions of a generous size, with room. */
 const MAX_BLOCK_BYTES = 64 * 1024 * 1024;
@@ -26,10 +26,6 @@ const U64 = Type.String({ pattern: '^[0-9]{1,20}$' });
 
 interface MessageSpec<S extends TSchema> {
   readonly body: S;
-  /** Roles that may send it. */
-  readonly from: readonly NodeRole[];
-  /** True when the sender must have proven `network.secret`. */
-  readonly trusted: boolean;
   /** Largest attachment in bytes; 0 when there is none. */
   readonly maxAttachment: number;
   /** Work that the message causes beyond taking it in, in units of about a tenth of a millisecond of one core. */
@@ -37,7 +33,6 @@ interface MessageSpec<S extends TSchema> {
 }
 
 interface MessageOptions<S extends TSchema> {
-  readonly trusted?: boolean;
   readonly maxAttachment?: number;
   readonly cost?: (body: Static<S>, attachmentBytes: number) => number;
 }
@@ -56,85 +51,76 @@ const transactionsCost = (_: unknown, attachmentBytes: number): number => attach
 
 const define = <S extends TSchema>(
   body: S,
-  from: readonly NodeRole[],
-  { trusted = false, maxAttachment = 0, cost = bytesCost }: MessageOptions<S> = {},
-): MessageSpec<S> => ({ body, from, trusted, maxAttachment, cost });
+  { maxAttachment = 0, cost = bytesCost }: MessageOptions<S> = {},
+): MessageSpec<S> => ({ body, maxAttachment, cost });
 
 export const MESSAGES = {
   // Miner → mempool and back
   /** Asks to take part in mining; answered by `mining.joined`. */
-  'mining.join': define(Empty, ['miner']),
-  'mining.joined': define(Empty, ['mempool']),
+  'mining.join': define(Empty),
+  'mining.joined': define(Empty),
   /** A header to find a nonce for. Attachment: BlockHeader without nonce and mining transaction. `reward` in raw units. */
-  'mining.template': define(Type.Object({ block_num: BlockNum, reward: U64 }), ['mempool'], {
+  'mining.template': define(Type.Object({ block_num: BlockNum, reward: U64 }), {
     maxAttachment: 64 * 1024,
   }),
   /** The template with this number is no longer mined. */
-  'mining.stop': define(Type.Object({ block_num: BlockNum }), ['mempool']),
+  'mining.stop': define(Type.Object({ block_num: BlockNum })),
   /** A nonce that meets the target. Attachment: the coinbase transaction. Answered by `mining.verdict`. */
   'mining.proof': define(
     Type.Object({ block_num: BlockNum, nonce: Type.String({ pattern: '^([0-9a-f]{2}){1,32}$' }) }),
-    ['miner'],
     { maxAttachment: 64 * 1024, cost: () => WRITE_COST },
   ),
-  'mining.verdict': define(Type.Object({ accepted: Type.Boolean(), reason: Reason }), ['mempool']),
+  'mining.verdict': define(Type.Object({ accepted: Type.Boolean(), reason: Reason })),
 
   // Mempool → storage and back
   /** A closed block. Attachment: FullBlock. Answered by `block.stored` or `block.refused`. */
-  'block.deliver': define(Type.Object({ block_num: BlockNum, hash: Hash }), ['mempool'], {
-    trusted: true,
+  'block.deliver': define(Type.Object({ block_num: BlockNum, hash: Hash }), {
     maxAttachment: MAX_BLOCK_BYTES,
   }),
   /** The block is on disk. */
-  'block.stored': define(Type.Object({ block_num: BlockNum, hash: Hash }), ['storage'], { trusted: true }),
+  'block.stored': define(Type.Object({ block_num: BlockNum, hash: Hash })),
   /** `next` is the number that the archive expects: larger than delivered = had it, smaller = it must catch up first. */
-  'block.refused': define(Type.Object({ block_num: BlockNum, next: BlockNum, reason: Reason }), ['storage'], {
-    trusted: true,
-  }),
+  'block.refused': define(Type.Object({ block_num: BlockNum, next: BlockNum, reason: Reason }), {}),
 
   // Storage ↔ storage
   /** Asked, or told after each block stored. `next` is the number of blocks stored without a gap. */
-  'chain.tip': define(Type.Object({ next: BlockNum, hash: Type.Union([Hash, Type.Null()]) }), ['storage']),
-  'chain.tip.get': define(Empty, ['storage', 'mempool']),
+  'chain.tip': define(Type.Object({ next: BlockNum, hash: Type.Union([Hash, Type.Null()]) })),
+  'chain.tip.get': define(Empty),
   /** Asks for blocks from `from` on; answered by `blocks`. */
   'blocks.get': define(
     Type.Object({ from: BlockNum, count: Type.Integer({ minimum: 1, maximum: MAX_BLOCKS_PER_ANSWER }) }),
-    ['storage'],
   ),
   /** Attachment: u32le length ‖ FullBlock, `count` times, consecutive numbers from `from`. */
-  blocks: define(
-    Type.Object({ from: BlockNum, count: Type.Integer({ minimum: 0, maximum: MAX_BLOCKS_PER_ANSWER }) }),
-    ['storage'],
-    { maxAttachment: MAX_BLOCK_BYTES + 64 },
-  ),
+  blocks: define(Type.Object({ from: BlockNum, count: Type.Integer({ minimum: 0, maximum: MAX_BLOCKS_PER_ANSWER }) }), {
+    maxAttachment: MAX_BLOCK_BYTES + 64,
+  }),
 
   // Mempool → miners and users
   /** A block that storage has confirmed. Attachment: FullBlock. */
-  'block.mined': define(Type.Object({ block_num: BlockNum, hash: Hash }), ['mempool'], {
+  'block.mined': define(Type.Object({ block_num: BlockNum, hash: Hash }), {
     maxAttachment: MAX_BLOCK_BYTES,
   }),
 
   // Wallets → mempool
   /** Attachment: Vec<Transaction>, admitted together or not at all. Answered by `transactions.result`. */
-  'transactions.submit': define(Empty, ['user', 'miner'], {
+  'transactions.submit': define(Empty, {
     maxAttachment: MAX_SUBMISSION_BYTES,
     cost: transactionsCost,
   }),
   /** `code` is one of the error catalogue when not accepted. */
   'transactions.result': define(
     Type.Object({ accepted: Type.Boolean(), code: Type.String({ maxLength: 64 }), detail: Reason }),
-    ['mempool'],
   ),
   /** Asks for the unspent outputs of addresses; answered by `utxos`. */
-  'utxos.get': define(Type.Object({ addresses: Type.Array(Address, { maxItems: MAX_LIST }) }), ['user', 'miner'], {
+  'utxos.get': define(Type.Object({ addresses: Type.Array(Address, { maxItems: MAX_LIST }) }), {
     cost: ({ addresses }) => addresses.length / ENTRIES_PER_UNIT,
   }),
   /** `block_num` is the last stored block, -1 before the first. Attachment: Vec<(OutPoint, TxOut)>. */
-  utxos: define(Type.Object({ block_num: Type.Integer({ minimum: -1 }) }), ['mempool'], {
+  utxos: define(Type.Object({ block_num: Type.Integer({ minimum: -1 }) }), {
     maxAttachment: MAX_BLOCK_BYTES,
   }),
   /** Asks what became of transactions; answered by `statuses`. */
-  'statuses.get': define(Type.Object({ hashes: Type.Array(Hash, { maxItems: MAX_LIST }) }), ['user', 'miner'], {
+  'statuses.get': define(Type.Object({ hashes: Type.Array(Hash, { maxItems: MAX_LIST }) }), {
     cost: ({ hashes }) => hashes.length / ENTRIES_PER_UNIT,
   }),
   statuses: define(
@@ -148,28 +134,22 @@ export const MESSAGES = {
         { maxItems: MAX_LIST },
       ),
     }),
-    ['mempool'],
   ),
 
   // User ↔ user (payments by ip, donations)
   /** Asks for an address to pay to; answered by `address`. */
-  'address.get': define(Empty, ['user', 'miner'], { cost: () => WRITE_COST }),
-  address: define(Type.Object({ address: Address }), ['user', 'miner']),
+  'address.get': define(Empty, { cost: () => WRITE_COST }),
+  address: define(Type.Object({ address: Address })),
   /** Tells the payee of a payment. Attachment: the transaction. */
-  'payment.sent': define(Empty, ['user', 'miner'], { maxAttachment: MAX_SUBMISSION_BYTES, cost: transactionsCost }),
+  'payment.sent': define(Empty, { maxAttachment: MAX_SUBMISSION_BYTES, cost: transactionsCost }),
   /** Asks to be paid a donation at `address`; answered by `donation.reply`. */
-  'donation.request': define(Type.Object({ address: Address }), ['user', 'miner'], { cost: () => WRITE_COST }),
-  'donation.reply': define(Type.Object({ accepted: Type.Boolean(), reason: Reason }), ['user', 'miner']),
+  'donation.request': define(Type.Object({ address: Address }), { cost: () => WRITE_COST }),
+  'donation.reply': define(Type.Object({ accepted: Type.Boolean(), reason: Reason })),
 
   // Any node
   /** The answer to a request that failed inside the peer. */
-  error: define(Type.Object({ code: Type.String({ maxLength: 64 }), detail: Reason }), [
-    'mempool',
-    'storage',
-    'miner',
-    'user',
-  ]),
-} as const;
+  error: define(Type.Object({ code: Type.String({ maxLength: 64 }), detail: Reason })),
+} as const satisfies Readonly<Record<MessageType, unknown>>;
 
-export type MessageType = keyof typeof MESSAGES;
+export type { MessageType } from './permissions.js';
 export type MessageBody<T extends MessageType> = Static<(typeof MESSAGES)[T]['body']>;

@@ -63,7 +63,8 @@ export function createStorageService(
   });
 
   const announce = (): void => {
-    for (const link of network.links) if (link.role === 'storage') link.send('chain.tip', tipBody(archive));
+    for (const link of network.links)
+      if (link.role === 'storage' && link.trusted) link.send('chain.tip', tipBody(archive));
   };
 
   return {

@@ -66,6 +66,17 @@ describe.each<TransportKind>(['websocket', 'memory'])('handshake over %s (archit
     expect(await refusal({ role: 'storage' }, { role: 'mempool', secret: SECRET })).toMatch(/no network\.secret/);
   });
 
+  it.each([
+    ['storage', 'storage'],
+    ['mempool', 'mempool'],
+    ['user', 'storage'],
+  ] as const)(
+    'refuses a %s node without the secret at a %s node: they have nothing to say to each other',
+    async (a, b) => {
+      expect(await refusal({ role: a }, { role: b, secret: SECRET })).toMatch(/no network\.secret/);
+    },
+  );
+
   it('refuses a node of another network', async () => {
     expect(await refusal({ network: 'main' }, {})).toMatch(/"main".*"test"|"test".*"main"/);
   });
@@ -128,7 +139,7 @@ describe.each<TransportKind>(['websocket', 'memory'])('handshake over %s (archit
   });
 
   it.each(['mempool', 'storage'] as const)('refuses a strange %s node that dials a wallet or a miner', async (role) => {
-    expect(await refusal({ role }, { role: 'miner' })).toMatch(/takes no links from a/);
+    expect(await refusal({ role }, { role: 'miner' })).toMatch(/takes no links from a|network\.secret/);
   });
 
   it("lets its own operator's mempool dial a miner", async () => {

@@ -244,7 +244,8 @@ describe.each<TransportKind>(['websocket', 'memory'])('links over %s (architectu
     const { toB } = await linkTwo(bed, { role: 'user' }, { role: 'mempool' });
     expect(() => toB.send('block.mined', { block_num: 1, hash: 'b' })).toThrow(/user node may send/);
     expect(() => toB.send('utxos.get', { addresses: [''] })).toThrow(/addresses/);
-    expect(() => toB.send('address.get', {}, new Uint8Array(1))).toThrow(/0 are allowed/);
+    expect(() => toB.send('address.get', {})).toThrow(/a mempool node takes no address\.get/);
+    expect(() => toB.send('statuses.get', { hashes: [] }, new Uint8Array(1))).toThrow(/0 are allowed/);
     expect(toB.send('utxos.get', { addresses: [] })).toBe(true);
   });
 
@@ -274,10 +275,10 @@ describe.each<TransportKind>(['websocket', 'memory'])('links over %s (architectu
     expect(b.links.size).toBe(0);
   });
 
-  it('closes on a trusted message without the proven secret', async () => {
-    const { peer } = await rawLink(rawIdentity('raw', { role: 'mempool' }), { role: 'mempool', secret: SECRET });
-    peer.connection.send(rawMessage({ t: 'block.deliver', b: { block_num: 1, hash: 'b' } }));
-    expect(await peer.farewell).toMatch(/network\.secret/);
+  it('closes on a message that is for another role', async () => {
+    const { peer } = await rawLink();
+    peer.connection.send(rawMessage({ t: 'transactions.submit', id: 1, b: {} }));
+    expect(await peer.farewell).toMatch(/a user node takes no transactions\.submit/);
   });
 
   it('closes on a frame larger than the transport takes', async () => {

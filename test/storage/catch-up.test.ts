@@ -108,14 +108,15 @@ describe('catching up', () => {
     await away.service.stop();
   });
 
-  it('asks nodes of its own operator before strangers', async () => {
-    const [stranger, own] = await Promise.all([peer('stranger', 8), peer('own', 8)]);
+  it('asks nodes of its own operator and no others (SECURITY.md, who may tell whom what)', async () => {
+    const [stranger, own] = await Promise.all([peer('stranger', 12), peer('own', 8)]);
     await away.service.start();
-    stranger.node.tamper = (reply, question) => (question === 'chain.tip.get' ? reply : undefined);
-    connect(away.node, own.node, clock, true);
     connect(away.node, stranger.node, clock, false);
+    connect(away.node, own.node, clock, true);
     await away.until(8);
-    expect(asked(stranger, 'blocks.get')).toEqual([]);
+    await settle();
+    expect(stranger.received).toEqual([]);
+    expect(away.service.catchingUp).toBeUndefined();
     await away.service.stop();
   });
 });
@@ -292,6 +293,48 @@ describe('catching up from a silent peer', () => {
     await settle();
     expect(asked(silent, 'chain.tip.get')).toHaveLength(1);
     expect(asked(silent, 'blocks.get')).toHaveLength(1);
+  });
+});
+
+describe('catching up from a peer that says it has more than it gives', () => {
+  it('makes the node wait once, is asked less and less, and is believed again when it gives', async () => {
+    const braggart = await peer('braggart', 6);
+    const empty = (reply: Reply): Reply =>
+      reply.type === 'blocks'
+        ? { type: 'blocks', body: { from: 0, count: 0 } }
+        : { type: 'chain.tip', body: { next: 1_000_000, hash: null } };
+    braggart.node.tamper = empty;
+    connect(away.node, braggart.node, clock);
+    await away.service.start();
+    await settle();
+    for (let i = 0; i < 200; i++) {
+      expect(away.service.catchingUp).toBeUndefined();
+      clock.advance(CATCH_UP.retryMs);
+      await settle();
+    }
+    expect(asked(braggart, 'blocks.get').length).toBeLessThan(20);
+    braggart.node.tamper = (reply) => reply;
+    clock.advance(600_000);
+    await settle();
+    clock.advance(CATCH_UP.retryMs);
+    await away.until(6);
+    await away.service.stop();
+  });
+
+  it('does not make the node wait while it is silent again', async () => {
+    const silent = await peer('silent', 6);
+    silent.node.tamper = (reply, question) => (question === 'chain.tip.get' ? reply : undefined);
+    connect(away.node, silent.node, clock);
+    await away.service.start();
+    await settle();
+    expect(away.service.catchingUp).toEqual({ height: 0, target: 6 });
+    clock.advance(CATCH_UP.requestTimeoutMs);
+    await settle();
+    clock.advance(CATCH_UP.retryMs);
+    await settle();
+    expect(asked(silent, 'blocks.get')).toHaveLength(2);
+    expect(away.service.catchingUp).toBeUndefined();
+    await away.service.stop();
   });
 });
 

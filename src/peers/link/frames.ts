@@ -8,11 +8,13 @@ import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler';
 import { asBuffer } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
+import { assertSound, fault, type Verdict } from '../../lib/fault.js';
 import { printable } from '../../lib/printable.js';
 import type { NodeRole } from '../../lib/roles.js';
 import { MAX_ADDRESS_LENGTH } from '../address.js';
 import { MESSAGES, type MessageType } from '../messages.js';
 import type { Message } from '../network.js';
+import { meets, PERMISSIONS, type Permission, type Standing } from '../permissions.js';
 import { NetworkRules } from './rules.js';
 
 /**
@@ -100,14 +102,16 @@ const Envelope = Type.Object({
 });
 const envelopeCheck = TypeCompiler.Compile(Envelope);
 
-const bodyChecks = new Map<string, TypeCheck<TSchema>>(
+const BODIES = Object.fromEntries(
   Object.entries(MESSAGES).map(([type, spec]) => [type, TypeCompiler.Compile(spec.body as TSchema)]),
-);
+) as Readonly<Record<MessageType, TypeCheck<TSchema>>>;
 
-/** Who sends, as far as the rules of a message care. */
-export interface Sender {
-  readonly role: NodeRole;
-  readonly trusted: boolean;
+/** The way of a message, as far as it decides who may send it. */
+export interface Route {
+  readonly from: NodeRole;
+  readonly to: NodeRole;
+  /** Of the sender at the receiver. */
+  readonly standing: Standing;
 }
 
 export interface Envelope {
@@ -118,12 +122,28 @@ export interface Envelope {
   readonly re: number | undefined;
 }
 
-/** Bytes of the largest frame that the sender may send. */
-export function maxFrameBytesFrom({ role }: Sender): number {
-  const attachments = Object.values(MESSAGES).map((spec) =>
-    (spec.from as readonly NodeRole[]).includes(role) ? spec.maxAttachment : 0,
+/** Bytes of the largest frame that may come this way. */
+export function maxFrameBytes(route: Route): number {
+  const attachments = Object.entries(MESSAGES).map(([type, { maxAttachment }]) =>
+    permissionFault(type as MessageType, route) === null ? maxAttachment : 0,
   );
-  return LENGTH_BYTES + maxEnvelopeBytesFrom(role) + Math.max(...attachments);
+  return LENGTH_BYTES + maxEnvelopeBytesFrom(route.from) + Math.max(...attachments);
+}
+
+/** Why a message may not go this way; null when it may. */
+export function permissionFault(type: MessageType, { from, to, standing }: Route): Verdict {
+  const permission: Permission = PERMISSIONS[type];
+  if (!permission.from.includes(from)) {
+    return fault('protocol_violation', `${type} is not a message that a ${from} node may send`);
+  }
+  if (!permission.to.includes(to)) return fault('protocol_violation', `a ${to} node takes no ${type}`);
+  if (meets(standing, permission.standing)) return null;
+  return fault(
+    'protocol_violation',
+    permission.standing === 'trusted'
+      ? `${type} needs a link that has proven network.secret: set the same network.secret on both nodes`
+      : `a ${to} node takes ${type} only from a ${from} node that it has dialed`,
+  );
 }
 
 function maxEnvelopeBytesFrom(role: NodeRole): number {
@@ -176,11 +196,10 @@ export function encodeMessage(
   type: MessageType,
   body: unknown,
   attachment: Uint8Array,
-  marks: { readonly id?: number; readonly re?: number },
-  sender: Sender,
+  marks: { readonly id?: number; readonly re?: number } = {},
 ): Uint8Array {
   try {
-    checkMessage(type, body, attachment.length, sender);
+    checkBounds(type, body, attachment.length);
   } catch (cause) {
     const text = cause instanceof Error ? cause.message : '';
     throw new TesseraError('internal_error', `this node must not send this: ${text}`, { cause });
@@ -195,7 +214,7 @@ export function encodeMessage(
 }
 
 /** The checked message of a binary frame; its attachment is a view of the frame. Throws `protocol_violation`. */
-export function decodeMessage(frame: Uint8Array, sender: Sender): Envelope {
+export function decodeMessage(frame: Uint8Array, route: Route): Envelope {
   const bytes = asBuffer(frame);
   if (bytes.length < LENGTH_BYTES) throw violation('a message frame is shorter than its length field');
   const jsonLength = bytes.readUInt32LE(0);
@@ -207,7 +226,9 @@ export function decodeMessage(frame: Uint8Array, sender: Sender): Envelope {
   if (envelope.id !== undefined && envelope.re !== undefined)
     throw violation('a message is a request and an answer at once');
   const attachment = bytes.subarray(end);
-  const type = checkMessage(envelope.t, envelope.b, attachment.length, sender);
+  const type = knownType(envelope.t);
+  assertSound(permissionFault(type, route));
+  checkBounds(type, envelope.b, attachment.length);
   // The schema of the type has just been held against the body.
   const message = { type, body: withPrintableTexts(envelope.b), attachment } as Message;
   return { message, id: envelope.id, re: envelope.re };
@@ -228,22 +249,18 @@ function withPrintableTexts(body: unknown): unknown {
   );
 }
 
-function checkMessage(type: string, body: unknown, attachmentLength: number, sender: Sender): MessageType {
-  const check = bodyChecks.get(type);
-  if (check === undefined) throw violation(`"${printable(type)}" is not a message of this protocol`);
-  const known = type as MessageType;
-  const spec = MESSAGES[known];
-  if (!(spec.from as readonly NodeRole[]).includes(sender.role)) {
-    throw violation(`${type} is not a message that a ${sender.role} node may send`);
+function knownType(type: string): MessageType {
+  if (!Object.hasOwn(MESSAGES, type)) throw violation(`"${printable(type)}" is not a message of this protocol`);
+  return type as MessageType;
+}
+
+function checkBounds(type: MessageType, body: unknown, attachmentLength: number): void {
+  const { maxAttachment } = MESSAGES[type];
+  if (attachmentLength > maxAttachment) {
+    throw violation(`${type}: ${attachmentLength} bytes are attached, ${maxAttachment} are allowed`);
   }
-  if (spec.trusted && !sender.trusted) {
-    throw violation(`${type} needs a link that has proven network.secret: set the same network.secret on both nodes`);
-  }
-  if (attachmentLength > spec.maxAttachment) {
-    throw violation(`${type}: ${attachmentLength} bytes are attached, ${spec.maxAttachment} are allowed`);
-  }
+  const check = BODIES[type];
   if (!check.Check(body)) throw violation(`${type}: ${firstError(check, body)}`);
-  return known;
 }
 
 function parseJson(text: string, what: string): unknown {

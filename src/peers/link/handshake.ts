@@ -21,6 +21,7 @@ import { concatBytes, fromHex, toHex, utf8 } from '../../lib/bytes.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import type { Random } from '../../lib/random.js';
 import type { NodeRole } from '../../lib/roles.js';
+import { needsSecret } from '../permissions.js';
 import type { Connection, Frame } from '../transport/transport.js';
 import { decodeControl, encodeControl, type Hello, PROTOCOL_VERSION, type Proof, violation } from './frames.js';
 import type { Refusal } from './refusal.js';
@@ -205,7 +206,7 @@ export class Handshake {
     }
     const { role, address, node_key: nodeKey } = hellos[otherSide];
     const trusted = verifySecret(proof, otherSide, hellos, identity.secret);
-    if (!trusted && needsTrust(identity.role, role)) {
+    if (!trusted && needsSecret(identity.role, role)) {
       this.#refuse(secretRefusal(identity, proof));
       return;
     }
@@ -233,11 +234,6 @@ export class Handshake {
     this.#connection.close();
     this.#outcome.failed(error, this.#peer, isDuplicate);
   }
-}
-
-/** Mempool and storage hand each other blocks: a link between them is of use only within one operator. */
-function needsTrust(a: NodeRole, b: NodeRole): boolean {
-  return (a === 'mempool' && b === 'storage') || (a === 'storage' && b === 'mempool');
 }
 
 function helloRefusal(identity: Identity, hello: Hello): Refusal | null {

@@ -10,6 +10,7 @@ import type { Logger } from '../../lib/logger.js';
 import type { NodeRole } from '../../lib/roles.js';
 import type { MessageBody, MessageType } from '../messages.js';
 import type { Link, MessageHandler, Reply, RequestOptions } from '../network.js';
+import type { Standing } from '../permissions.js';
 import type { Connection, Frame } from '../transport/transport.js';
 import {
   costOf,
@@ -18,8 +19,9 @@ import {
   type Envelope,
   encodeControl,
   encodeMessage,
-  maxFrameBytesFrom,
-  type Sender,
+  maxFrameBytes,
+  permissionFault,
+  type Route,
   violation,
 } from './frames.js';
 import type { PeerIdentity } from './handshake.js';
@@ -37,6 +39,9 @@ export interface LinkOptions {
   readonly id: string;
   readonly ownRole: NodeRole;
   readonly peer: PeerIdentity;
+  /** Of the peer at this node, and of this node at the peer, as far as this node can know. */
+  readonly standing: Standing;
+  readonly ownStanding: Standing;
   readonly connection: Connection;
   readonly handlers: HandlerTable;
   readonly limits: PeerLimits;
@@ -71,7 +76,8 @@ export class PeerLink implements Link, BudgetedLink {
   readonly #options: LinkOptions;
   readonly #modules: LinkModules;
   readonly #connection: Connection;
-  readonly #ownSide: Sender;
+  readonly #incoming: Route;
+  readonly #outgoing: Route;
   readonly #pending: PendingRequests;
   readonly #queue: SendQueue;
   readonly #share: TokenBucket | undefined;
@@ -99,11 +105,12 @@ export class PeerLink implements Link, BudgetedLink {
     this.#options = options;
     this.#modules = modules;
     this.#connection = connection;
-    this.#ownSide = { role: options.ownRole, trusted: peer.trusted };
+    this.#incoming = { from: peer.role, to: options.ownRole, standing: options.standing };
+    this.#outgoing = { from: options.ownRole, to: peer.role, standing: options.ownStanding };
     this.#pending = new PendingRequests({ address: peer.address, max: limits.maxPendingRequests }, modules.clock);
     this.#queue = new SendQueue(connection);
     this.#share = peer.trusted ? undefined : new TokenBucket(limits.costPerSecond, limits.costBurst, modules.clock);
-    this.#maxFrameBytes = maxFrameBytesFrom(peer);
+    this.#maxFrameBytes = maxFrameBytes(this.#incoming);
   }
 
   get queuedBytes(): number {
@@ -128,11 +135,12 @@ export class PeerLink implements Link, BudgetedLink {
 
   send<T extends MessageType>(type: T, body: MessageBody<T>, attachment: Uint8Array = NOTHING): boolean {
     if (this.#down) return false;
-    return this.#transmit(encodeMessage(type, body, attachment, {}, this.#ownSide), type);
+    return this.#transmit(this.#encode(type, body, attachment), type);
   }
 
   /** Sends a frame that other links send too. */
   sendShared(frame: Uint8Array, type: MessageType): boolean {
+    this.#assertMaySend(type);
     return this.#transmit(frame, type, true);
   }
 
@@ -140,7 +148,7 @@ export class PeerLink implements Link, BudgetedLink {
     if (options.signal?.aborted) throw new TesseraError('aborted', `the request ${type} was given up`);
     if (this.#down) throw new TesseraError('peer_unreachable', `the link to ${this.address} is closed`);
     const id = this.#pending.nextId();
-    if (!this.#transmit(encodeMessage(type, body, options.attachment ?? NOTHING, { id }, this.#ownSide), type)) {
+    if (!this.#transmit(this.#encode(type, body, options.attachment ?? NOTHING, { id }), type)) {
       throw new TesseraError('overloaded', `the send queue to ${this.address} is full`);
     }
     const timeoutMs = options.timeoutMs ?? this.#options.limits.requestTimeoutMs;
@@ -158,6 +166,17 @@ export class PeerLink implements Link, BudgetedLink {
     if (this.#down) return;
     this.#connection.cut(reason);
     this.#goDown(reason);
+  }
+
+  #encode(type: MessageType, body: unknown, attachment: Uint8Array, marks: { id?: number; re?: number } = {}) {
+    this.#assertMaySend(type);
+    return encodeMessage(type, body, attachment, marks);
+  }
+
+  /** What this node must not send is a mistake of its own, found before the peer closes the link over it. */
+  #assertMaySend(type: MessageType): void {
+    const wrong = permissionFault(type, this.#outgoing);
+    if (wrong !== null) throw new TesseraError('internal_error', `this node must not send this: ${wrong.message}`);
   }
 
   #goDown(reason: string): void {
@@ -234,7 +253,7 @@ export class PeerLink implements Link, BudgetedLink {
     this.#heldBytes = 0;
     try {
       if (typeof frame === 'string') this.#receiveControl(frame);
-      else this.#receiveMessage(decodeMessage(frame, this.#options.peer), frame.length);
+      else this.#receiveMessage(decodeMessage(frame, this.#incoming), frame.length);
     } catch (error) {
       if (isTesseraError(error, 'protocol_violation')) {
         this.#closeForViolation(error.message);
@@ -312,7 +331,7 @@ export class PeerLink implements Link, BudgetedLink {
       this.#answerError(id, 'invalid_request', `${type} is a notice, not a request`);
       return;
     }
-    const frame = encodeMessage(reply.type, reply.body, reply.attachment ?? NOTHING, { re: id }, this.#ownSide);
+    const frame = this.#encode(reply.type, reply.body, reply.attachment ?? NOTHING, { re: id });
     this.#charge(frame.length / ANSWER_BYTES_PER_UNIT);
     if (this.#transmit(frame, reply.type)) return;
     this.#modules.logger.warn(
@@ -324,7 +343,7 @@ export class PeerLink implements Link, BudgetedLink {
 
   #answerError(re: number, code: ErrorCode, detail: string): void {
     const body = { code, detail: detail.slice(0, MAX_DETAIL_LENGTH) };
-    this.#transmit(encodeMessage('error', body, NOTHING, { re }, this.#ownSide), 'error');
+    this.#transmit(this.#encode('error', body, NOTHING, { re }), 'error');
   }
 
   #handlerFailed(error: unknown, { message, id }: Envelope): void {

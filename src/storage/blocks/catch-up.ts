@@ -17,6 +17,14 @@ import { splitBlocks } from './full-block.js';
 
 const DEFAULT_REQUEST_TIMEOUT_MS = 10_000;
 const DEFAULT_RETRY_MS = 5_000;
+/** Longest time for which a peer's word does not count. */
+const MAX_DOUBT_MS = 600_000;
+
+interface Doubt {
+  readonly failures: number;
+  /** `clock.monotonic()` until which its word does not count. */
+  readonly until: number;
+}
 
 export interface CatchUpOptions {
   /** How long a peer may take to answer. */
@@ -59,8 +67,8 @@ export function createCatchUp(options: CatchUpOptions, modules: CatchUpModules):
   const blocksPerRequest = Math.min(options.blocksPerRequest ?? MAX_BLOCKS_PER_ANSWER, MAX_BLOCKS_PER_ANSWER);
 
   const tips = new Map<Link, number>();
-  /** Links that lied or are on another chain. */
-  const shunned = new WeakSet<Link>();
+  /** By node key: peers that said they have more blocks and did not give them, or gave blocks that are not valid here. */
+  const doubts = new Map<string, Doubt>();
   const progress = createSignal<CatchUpProgress>();
   const idle = createSignal<CatchUpProgress>();
   const stopping = new AbortController();
@@ -69,14 +77,18 @@ export function createCatchUp(options: CatchUpOptions, modules: CatchUpModules):
   let running: Promise<void> | undefined;
   let retry: Timer | undefined;
   let turn = 0;
+  /** The peer that was asked last. */
+  let tried: Link | undefined;
 
   const status = (): CatchUpProgress => ({
     height: archive.nextHeight,
     target: Math.max(archive.nextHeight, ...tips.values()),
   });
 
+  const isSource = (link: Link): boolean => link.role === 'storage' && link.trusted;
+
   const hear = (link: Link, next: number): void => {
-    if (stopping.signal.aborted || link.role !== 'storage' || shunned.has(link)) return;
+    if (stopping.signal.aborted || !isSource(link) || isDoubted(link)) return;
     tips.set(link, next);
     wake();
   };
@@ -90,11 +102,16 @@ export function createCatchUp(options: CatchUpOptions, modules: CatchUpModules):
     });
   };
 
-  /** Peers that have more, those of our own operator before strangers. */
-  const sources = (): Link[] => {
-    const ahead = [...tips].filter(([, next]) => next > archive.nextHeight).map(([link]) => link);
-    const trusted = ahead.filter((link) => link.trusted);
-    return trusted.length > 0 ? trusted : ahead;
+  /** Peers that say they have more. */
+  const sources = (): Link[] => [...tips].filter(([, next]) => next > archive.nextHeight).map(([link]) => link);
+
+  const isDoubted = ({ nodeKey }: Link): boolean => clock.monotonic() < (doubts.get(nodeKey)?.until ?? 0);
+
+  /** The word of a peer that does not keep it counts for less each time; one that gives wrong blocks is left alone for long. */
+  const doubt = ({ nodeKey }: Link, isWrong: boolean): void => {
+    const failures = (doubts.get(nodeKey)?.failures ?? 0) + 1;
+    const pauseMs = isWrong ? MAX_DOUBT_MS : Math.min(retryMs * 2 ** (failures - 1), MAX_DOUBT_MS);
+    doubts.set(nodeKey, { failures, until: clock.monotonic() + pauseMs });
   };
 
   const run = async (): Promise<void> => {
@@ -114,6 +131,7 @@ export function createCatchUp(options: CatchUpOptions, modules: CatchUpModules):
   };
 
   const fetchFrom = async (link: Link): Promise<void> => {
+    tried = link;
     const from = archive.nextHeight;
     const reply = await link.request(
       'blocks.get',
@@ -127,6 +145,7 @@ export function createCatchUp(options: CatchUpOptions, modules: CatchUpModules):
     for (const bytes of splitBlocks(reply.attachment, reply.body.count)) {
       if (stopping.signal.aborted) return;
       await storeFetched(decodeFullBlock(bytes));
+      doubts.delete(link.nodeKey);
       progress.emit(status());
     }
     // A range that was stored in the meantime is progress too; otherwise the peer would be asked for ever.
@@ -151,6 +170,7 @@ export function createCatchUp(options: CatchUpOptions, modules: CatchUpModules):
     scheduleRetry();
     const facts = { err: error, peer: link.address };
     if (isTesseraError(error, 'peer_unreachable')) {
+      doubt(link, false);
       logger.warn(facts, 'a storage node does not give its blocks');
       return;
     }
@@ -160,7 +180,7 @@ export function createCatchUp(options: CatchUpOptions, modules: CatchUpModules):
       tips.clear();
       return;
     }
-    shunned.add(link);
+    doubt(link, true);
     logger.warn(facts, 'a storage node sent a block that is not valid here');
     // A block that only does not fit to our last one may be right, and we on the wrong chain: no reason to cut it off.
     if (!(isTesseraError(error) && error.details.rule === 'link')) link.close(`invalid block: ${errorMessage(error)}`);
@@ -178,7 +198,11 @@ export function createCatchUp(options: CatchUpOptions, modules: CatchUpModules):
   };
 
   const ask = (link: Link): void => {
-    if (stopping.signal.aborted || link.role !== 'storage' || shunned.has(link)) return;
+    if (stopping.signal.aborted || !isSource(link)) return;
+    if (isDoubted(link)) {
+      scheduleRetry();
+      return;
+    }
     const question = link
       .request('chain.tip.get', {}, { timeoutMs: requestTimeoutMs, signal: stopping.signal })
       .then((reply) => {
@@ -195,7 +219,8 @@ export function createCatchUp(options: CatchUpOptions, modules: CatchUpModules):
 
   return {
     get current() {
-      return running && status();
+      // A peer that has broken its word before does not make this node wait: it is asked all the same.
+      return running && (tried === undefined || !doubts.has(tried.nodeKey)) ? status() : undefined;
     },
     progress,
     idle,

@@ -1,0 +1,82 @@
+/**
+ * Who may tell whom what: the one table of it. A message that is not in it, from this role to that one, by a peer of this
+ * standing, ends the link; two roles that have nothing to say to each other without the secret have no link without it.
+ * SECURITY.md shows the same table, and a test compares the two.
+ */
+
+import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
+
+/**
+ * What the receiver knows of a peer, each standing with all rights of those before it. `stranger`: nothing but its node key.
+ * `chosen`: this node dialed it, or was told of its key. `trusted`: it has proven `network.secret`.
+ */
+export const STANDINGS = ['stranger', 'chosen', 'trusted'] as const;
+export type Standing = (typeof STANDINGS)[number];
+
+export interface Permission {
+  readonly from: readonly NodeRole[];
+  readonly to: readonly NodeRole[];
+  /** The least standing that the sender must have at the receiver. */
+  readonly standing: Standing;
+}
+
+const WALLETS: readonly NodeRole[] = ['miner', 'user'];
+const OPERATORS: readonly NodeRole[] = ['mempool', 'storage'];
+
+const may = (from: readonly NodeRole[], to: readonly NodeRole[], standing: Standing): Permission => ({
+  from,
+  to,
+  standing,
+});
+
+export const PERMISSIONS = {
+  // Mining: any miner may try (`mining.allowed_keys` can say otherwise); it believes the mempool that it dialed.
+  'mining.join': may(['miner'], ['mempool'], 'stranger'),
+  'mining.proof': may(['miner'], ['mempool'], 'stranger'),
+  'mining.joined': may(['mempool'], ['miner'], 'chosen'),
+  'mining.template': may(['mempool'], ['miner'], 'chosen'),
+  'mining.stop': may(['mempool'], ['miner'], 'chosen'),
+  'mining.verdict': may(['mempool'], ['miner'], 'chosen'),
+  // Blocks, tips and confirmations: within one operator
+  'block.deliver': may(['mempool'], ['storage'], 'trusted'),
+  'block.stored': may(['storage'], ['mempool'], 'trusted'),
+  'block.refused': may(['storage'], ['mempool'], 'trusted'),
+  'chain.tip': may(['storage'], OPERATORS, 'trusted'),
+  'chain.tip.get': may(OPERATORS, ['storage'], 'trusted'),
+  'blocks.get': may(OPERATORS, ['storage'], 'trusted'),
+  blocks: may(['storage'], OPERATORS, 'trusted'),
+  // Wallets: any may ask a mempool, and believes the mempool that it dialed
+  'transactions.submit': may(WALLETS, ['mempool'], 'stranger'),
+  'utxos.get': may(WALLETS, ['mempool'], 'stranger'),
+  'statuses.get': may(WALLETS, ['mempool'], 'stranger'),
+  'transactions.result': may(['mempool'], WALLETS, 'chosen'),
+  utxos: may(['mempool'], WALLETS, 'chosen'),
+  statuses: may(['mempool'], WALLETS, 'chosen'),
+  'block.mined': may(['mempool'], WALLETS, 'chosen'),
+  // Payments by address of the peer, and donations
+  'address.get': may(WALLETS, WALLETS, 'stranger'),
+  address: may(WALLETS, WALLETS, 'stranger'),
+  'payment.sent': may(WALLETS, WALLETS, 'stranger'),
+  'donation.request': may(WALLETS, WALLETS, 'stranger'),
+  'donation.reply': may(WALLETS, WALLETS, 'stranger'),
+  // An answer: whoever was asked may say that it cannot
+  error: may(NODE_ROLES, NODE_ROLES, 'stranger'),
+} as const satisfies Readonly<Record<string, Permission>>;
+
+export type MessageType = keyof typeof PERMISSIONS;
+
+export function meets(standing: Standing, least: Standing): boolean {
+  return STANDINGS.indexOf(standing) >= STANDINGS.indexOf(least);
+}
+
+/** True when nodes of the two roles have a link only after each has proven `network.secret`. */
+export function needsSecret(a: NodeRole, b: NodeRole): boolean {
+  return !Object.entries(PERMISSIONS).some(
+    ([type, permission]) =>
+      type !== 'error' && permission.standing !== 'trusted' && (joins(permission, a, b) || joins(permission, b, a)),
+  );
+}
+
+function joins({ from, to }: Permission, sender: NodeRole, receiver: NodeRole): boolean {
+  return from.includes(sender) && to.includes(receiver);
+}
