@@ -59,6 +59,7 @@ async function node(role: 'mempool' | 'storage'): Promise<FastifyInstance> {
         keys: [],
         cors: 'off',
         toolingEverywhere: false,
+        openItemCreation: false,
         limits: LIMITS,
         rateLimit: { enabled: false, perMinute: 600 },
       },

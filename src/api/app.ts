@@ -7,7 +7,9 @@ import type { IncomingMessage } from 'node:http';
 import cors from '@fastify/cors';
 import rateLimit from '@fastify/rate-limit';
 import Fastify, { type FastifyInstance } from 'fastify';
-import { createApiKeyGate } from './http/api-key.js';
+import { addressGroup } from '../lib/ip-address.js';
+import type { NodeRole } from '../lib/roles.js';
+import { ApiKeys, type ApiKeysOptions } from './http/api-key.js';
 import { answerClientError, closeInTime, limitConnections, observeServer } from './http/connections.js';
 import { createErrorAnswers, type ErrorAnswers } from './http/error-answers.js';
 import { addJsonBodyParser } from './http/json.js';
@@ -26,6 +28,7 @@ import { commonPlugin } from './routes/common/handlers.js';
 import { envelopePlugin } from './routes/envelope/handlers.js';
 import { eventsPlugin } from './routes/events/handlers.js';
 import { mempoolPlugin } from './routes/mempool/handlers.js';
+import { createItem } from './routes/mempool/operations.js';
 import { miningPlugin } from './routes/mining/handlers.js';
 import { storagePlugin } from './routes/storage/handlers.js';
 import { toolsPlugin } from './routes/tools/handlers.js';
@@ -37,6 +40,11 @@ export type { ApiModules, ApiOptions } from './options.js';
 /** Longest part of a path that is looked at; the HTTP parser bounds the whole header at 16 KiB. */
 const MAX_PARAM_LENGTH = 16_384;
 const RATE_WINDOW_MS = 60_000;
+/** How often connections are checked for requests that are late: ten times in the time they have, and each second. */
+const CHECKS_OF_TIMEOUT = 10;
+const MAX_CHECK_MS = 1_000;
+/** A connection on which nothing moves is closed after so many times the time of a request. */
+const IDLE_FACTOR = 2;
 /** Headers that existing clients send from browsers (reference, §6.7). */
 const CORS_REQUEST_HEADERS = 'accept, content-type, if-none-match, x-api-key, x-cache-id, x-nonce, x-request-id'.split(
   ', ',
@@ -49,7 +57,7 @@ const CORS_RESPONSE_HEADERS = ['etag', 'retry-after', 'x-request-id'];
  */
 export async function createApi(options: ApiOptions, modules: ApiModules): Promise<FastifyInstance> {
   const { api } = options;
-  const keys = modules.keys ?? createApiKeyGate(api, OPERATIONS);
+  const keys = modules.keys ?? new ApiKeys(apiKeysOptions(options.role, api), OPERATIONS);
   const validators = createValidators(api.limits);
   const overload = createOverloadGuard(modules.clock);
   const log = createRequestLog(modules, modules.requestLines, modules.requestObserver);
@@ -60,7 +68,7 @@ export async function createApi(options: ApiOptions, modules: ApiModules): Promi
     validators,
     long: new LongAnswers({ clock: modules.clock }),
   });
-  const errors = createErrorAnswers({ logger: modules.logger, log, router });
+  const errors = createErrorAnswers({ logger: modules.logger, clock: modules.clock, log, router });
   const app = createFastify(options, modules, errors);
 
   limitConnections(app.server, api.limits.connectionsPerAddress);
@@ -73,7 +81,14 @@ export async function createApi(options: ApiOptions, modules: ApiModules): Promi
   });
   app.setErrorHandler(errors.onError);
   if (api.rateLimit.enabled) {
-    await app.register(rateLimit, { global: true, max: api.rateLimit.perMinute, timeWindow: RATE_WINDOW_MS });
+    await app.register(rateLimit, {
+      global: false,
+      max: api.rateLimit.perMinute,
+      timeWindow: RATE_WINDOW_MS,
+      keyGenerator: ({ ip }) => addressGroup(ip),
+    });
+    // Before the hooks of any route, so that a wrong API key is counted too.
+    app.addHook('onRequest', app.rateLimit());
   }
   if (api.cors !== 'off') {
     await app.register(cors, {
@@ -93,7 +108,7 @@ export async function createApi(options: ApiOptions, modules: ApiModules): Promi
     describe: (mounted: readonly Operation[]) => openApiDocument(mounted, { role, limits: api.limits }),
   });
   await app.after();
-  app.setNotFoundHandler(api.rateLimit.enabled ? { preHandler: app.rateLimit() } : {}, errors.onNotFound);
+  app.setNotFoundHandler(errors.onNotFound);
   await app.ready();
   return app;
 }
@@ -124,7 +139,7 @@ function mountRoutes(
       options: { ...envelope, batch: api.limits.batch },
       roles: { mempool: role === 'mempool', storage: role === 'storage' },
       modules,
-      onError: errors.note,
+      onError: errors.onEnvelopeError,
     });
   }
 }
@@ -135,7 +150,8 @@ function createFastify(options: ApiOptions, modules: ApiModules, errors: ErrorAn
     logger: false,
     bodyLimit: limits.bodyBytes,
     requestTimeout: limits.requestTimeoutMs,
-    connectionTimeout: limits.requestTimeoutMs,
+    // Later than the request's own time, so that what is late gets its answer.
+    connectionTimeout: IDLE_FACTOR * limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     forceCloseConnections: 'idle',
     requestIdHeader: false,
@@ -145,12 +161,22 @@ function createFastify(options: ApiOptions, modules: ApiModules, errors: ErrorAn
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     frameworkErrors: errors.onUnreadable,
   } as const;
-  const headersTimeout = limits.requestTimeoutMs;
+  const timeouts = {
+    headersTimeout: limits.requestTimeoutMs,
+    // Node looks for late requests every 30 s unless told otherwise.
+    connectionsCheckingInterval: Math.min(MAX_CHECK_MS, limits.requestTimeoutMs / CHECKS_OF_TIMEOUT),
+  };
   const app =
     options.tls === undefined
-      ? Fastify({ ...common, http: { headersTimeout } })
-      : Fastify({ ...common, https: { ...options.tls, headersTimeout } });
+      ? Fastify({ ...common, http: timeouts })
+      : Fastify({ ...common, https: { ...options.tls, ...timeouts } });
   return app as unknown as FastifyInstance;
+}
+
+/** What decides who may use protected routes. Item creation is open on request where the client signs, so never on a wallet. */
+export function apiKeysOptions(role: NodeRole, api: ApiOptions['api']): ApiKeysOptions {
+  const isOpen = api.openItemCreation && role === 'mempool';
+  return { ...api, open: isOpen ? [createItem.id] : [] };
 }
 
 /** `%3A` equals `:` in a path (decision H5); the router would keep them apart. */

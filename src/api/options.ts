@@ -9,7 +9,7 @@ import type { MinerService } from '../miner/service.js';
 import type { StorageService } from '../storage/service.js';
 import type { UserService } from '../user/service.js';
 import type { WalletService } from '../wallet/service.js';
-import type { ApiKeyGate, ApiKeyOptions } from './http/api-key.js';
+import type { ApiKeyOptions, ApiKeys } from './http/api-key.js';
 import type { LineSink, RequestObserver } from './http/request-log.js';
 import type { EventHub } from './routes/events/event-hub.js';
 
@@ -45,6 +45,8 @@ export interface ApiOptions {
     readonly keys: readonly ApiKeyOptions[];
     readonly cors: 'off' | 'all' | readonly string[];
     readonly toolingEverywhere: boolean;
+    /** On mempool nodes `POST /v1/items` asks for no key. */
+    readonly openItemCreation: boolean;
     readonly limits: ApiLimits;
     readonly rateLimit: { readonly enabled: boolean; readonly perMinute: number };
   };
@@ -72,7 +74,7 @@ export interface ApiModules {
   /** Where request lines go as ready JSON text, many at once. Without it each goes to `logger`, which is much slower. */
   readonly requestLines?: LineSink | undefined;
   /** Decides who may use protected routes; made from the options when absent. Whoever gives it can replace its keys. */
-  readonly keys?: ApiKeyGate | undefined;
+  readonly keys?: ApiKeys | undefined;
   /** What the node has to tell; without it there are no events. */
   readonly events?: EventHub | undefined;
   readonly requestObserver?: RequestObserver | undefined;

@@ -1,8 +1,9 @@
 /** Rules between options, checked when each option is right by itself. */
 
 import { accessSync, constants } from 'node:fs';
-import { isIP } from 'node:net';
 import { modulusFault } from '../chain/unicorn.js';
+import { isLoopback } from '../lib/ip-address.js';
+import { apiKeyFault } from './api-keys.js';
 import type { ConfigProblem } from './problems.js';
 import type { Config } from './schema.js';
 
@@ -33,21 +34,14 @@ export function checkConfig(config: Config, sourceOf: SourceOf): CheckResult {
   return { problems, warnings: warningsOf(config) };
 }
 
-/** True when only this machine can reach a listener on that address. */
-export function isLoopback(host: string): boolean {
-  if (host === 'localhost') return true;
-  const bare = host.replace(/^\[|\]$/g, '').toLowerCase();
-  if (isIP(bare) === 4) return bare.startsWith('127.');
-  return bare === '::1' || /^::ffff:127\./.test(bare);
-}
-
 function checkApi({ api }: Config, report: Report): void {
   if (api.auth === 'open' && !isLoopback(api.host)) {
     report('api.auth', `"open" is allowed on loopback only, and api.host is ${api.host}; use "keys"`);
   }
   const names = new Set<string>();
   for (const { name, key, sha256 } of api.keys) {
-    if ((key === undefined) === (sha256 === undefined)) report('api.keys', `${name} needs either key or sha256`);
+    const fault = apiKeyFault({ key, sha256 });
+    if (fault !== null) report('api.keys', `${name} ${fault}`);
     if (names.has(name)) report('api.keys', `two keys have the name ${name}`);
     names.add(name);
   }

@@ -51,6 +51,12 @@ export const api = group('The HTTP API.', {
     default: false,
     description: 'Serves transactions:serialize and :deserialize on every role, not on users alone.',
   }),
+  open_item_creation: flag({
+    default: false,
+    description:
+      'On a mempool node POST /v1/items asks for no x-api-key, because the client signs; existing clients send none. The ' +
+      'wallets of miner and user nodes stay closed.',
+  }),
   limits: group('Bounds of a request. What is beyond them is answered with 413, 400 or 408.', {
     body_bytes: integer({
       minimum: KIB,

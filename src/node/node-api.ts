@@ -2,8 +2,8 @@
 
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { createApi } from '../api/app.js';
-import { type ApiKeyGate, createApiKeyGate, loadOrCreateApiKey } from '../api/http/api-key.js';
+import { apiKeysOptions, createApi } from '../api/app.js';
+import { ApiKeys, loadOrCreateApiKey } from '../api/http/api-key.js';
 import { OPERATIONS } from '../api/operations.js';
 import { createEventHub } from '../api/routes/events/event-hub.js';
 import type { Config } from '../config/schema.js';
@@ -18,7 +18,7 @@ const API_KEY_FILE = 'api-key';
 
 export interface NodeApi {
   readonly app: FastifyInstance;
-  readonly keys: ApiKeyGate;
+  readonly keys: ApiKeys;
 }
 
 export interface NodeApiModules {
@@ -36,7 +36,10 @@ export async function createNodeApi(config: Config, modules: NodeApiModules): Pr
   const { context, role, logger, readiness } = modules;
   const { clock, random, network, observed } = context;
   const tls = await readTlsFiles(config.api.tls);
-  const keys = createApiKeyGate({ ...config.api, keys: await apiKeys(config, context) }, OPERATIONS);
+  const keys = new ApiKeys(
+    apiKeysOptions(config.node.role, { ...config.api, keys: await apiKeys(config, context) }),
+    OPERATIONS,
+  );
   const events = createEventHub({ epoch: clock.now() });
   publishEvents(events, role.services);
   const app = await createApi(

@@ -3,7 +3,7 @@
  * HTTP), starts in an order in which nothing answers before it can, and closes top-down.
  */
 
-import type { ApiKeyGate } from '../api/http/api-key.js';
+import type { ApiKeys } from '../api/http/api-key.js';
 import type { Genesis } from '../chain/genesis.js';
 import type { Config } from '../config/schema.js';
 import { type DataDir, openDataDir } from '../db/data-dir.js';
@@ -55,7 +55,7 @@ export class Node implements Service {
   #isUp = false;
   #context: RoleContext | undefined;
   #role: Role | undefined;
-  #keys: ApiKeyGate | undefined;
+  #keys: ApiKeys | undefined;
   #metrics: NodeMetrics | undefined;
   #apiUrl = '';
 

@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createApiKeyGate, isLoopback, loadOrCreateApiKey } from '../../src/api/http/api-key.js';
+import { ApiKeys, loadOrCreateApiKey } from '../../src/api/http/api-key.js';
 import { OPERATIONS } from '../../src/api/operations.js';
 import { isTesseraError } from '../../src/lib/errors.js';
 import { systemRandom } from '../../src/lib/random.js';
@@ -91,7 +91,7 @@ describe('auth: "open"', () => {
   });
 
   it.each(['0.0.0.0', '::', '192.168.1.5', 'node.example'])('is refused on %s', (host) => {
-    expect(codeOf(() => createApiKeyGate({ ...open, host }, OPERATIONS))).toBe('invalid_config');
+    expect(codeOf(() => new ApiKeys({ ...open, host }, OPERATIONS))).toBe('invalid_config');
   });
 
   describe('and GET /v1/wallet/keypairs, which is open only to callers on this machine', () => {
@@ -126,7 +126,7 @@ describe('keys in the configuration', () => {
     ['a hash that is none', { name: 'x', sha256: 'ab' }],
     ['a route that no key opens', { name: 'x', key: 'k'.repeat(20), routes: ['GET /v1/supply'] }],
   ])('are refused with %s', (_what, key) => {
-    const make = () => createApiKeyGate({ host: '127.0.0.1', auth: 'keys', keys: [key] }, OPERATIONS);
+    const make = () => new ApiKeys({ host: '127.0.0.1', auth: 'keys', keys: [key] }, OPERATIONS);
     expect(codeOf(make)).toBe('invalid_config');
   });
 });
@@ -141,23 +141,19 @@ describe('loadOrCreateApiKey', () => {
     expect(await loadOrCreateApiKey(path, systemRandom)).toBe(key);
   });
 
-  it('refuses a file without a key', async () => {
+  it.each([
+    ['no key', '\n'],
+    ['nothing', ''],
+    ['half a key', 'ab'.repeat(16)],
+    ['two keys', 'ab'.repeat(64)],
+    ['zeros, as a full disk leaves them', '\0'.repeat(64)],
+    ['a key with something behind it', `${'ab'.repeat(32)}\n\0\0`],
+  ])('refuses a damaged file instead of taking it for another key: %s', async (_what, text) => {
     const path = join(await tempFolder(), 'api-key');
-    await writeFile(path, '\n');
+    await writeFile(path, text);
     await expect(loadOrCreateApiKey(path, systemRandom)).rejects.toMatchObject({ code: 'invalid_config' });
+    expect(await readFile(path, 'utf8')).toBe(text);
   });
-});
-
-describe('isLoopback', () => {
-  it.each(['127.0.0.1', '127.1.2.3', '::1', '::ffff:127.0.0.1', 'localhost'])('knows %s', (host) => {
-    expect(isLoopback(host)).toBe(true);
-  });
-  it.each(['0.0.0.0', '::', '10.0.0.1', '128.0.0.1', '127.0.0.1.example', 'localhost.example', ''])(
-    'is not %j',
-    (host) => {
-      expect(isLoopback(host)).toBe(false);
-    },
-  );
 });
 
 async function tempFolder(): Promise<string> {

@@ -318,24 +318,30 @@ describe('limitConnections', () => {
     const server = new EventEmitter();
     limitConnections(server as never, 2);
     const open = (remoteAddress: string) => {
-      const socket = Object.assign(new EventEmitter(), { remoteAddress, destroyed: false, destroy: () => undefined });
-      socket.destroy = () => {
-        socket.destroyed = true;
-        return undefined;
-      };
+      const socket = Object.assign(new EventEmitter(), { remoteAddress, destroyed: false, answer: '', end: noop });
+      socket.end = (answer: string) => Object.assign(socket, { destroyed: true, answer });
       server.emit('connection', socket);
       return socket;
     };
     const first = open('10.0.0.1');
     expect(open('10.0.0.1').destroyed).toBe(false);
-    expect(open('10.0.0.1').destroyed).toBe(true);
+    expect(open('10.0.0.1').answer).toMatch(/^HTTP\/1.1 503 [\s\S]*retry-after: 1[\s\S]*"code":"overloaded"/i);
     expect(open('10.0.0.2').destroyed).toBe(false);
     first.emit('close');
     expect(open('10.0.0.1').destroyed).toBe(false);
+    // Whoever has one IPv6 address has the /64 around it.
+    expect(['2001:db8::1', '2001:db8::2', '2001:db8::3', '2001:db8:0:1::1'].map((ip) => open(ip).destroyed)).toEqual([
+      false,
+      false,
+      true,
+      false,
+    ]);
     // Loopback is not counted: a proxy may stand there.
     expect([1, 2, 3, 4].map(() => open('127.0.0.1').destroyed)).toEqual([false, false, false, false]);
   });
 });
+
+const noop = (_answer: string): unknown => undefined;
 
 function silent(): Logger {
   const ignore = () => undefined;

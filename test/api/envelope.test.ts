@@ -81,7 +81,7 @@ describe('errors as envelopes (decision E7)', () => {
   it.each([
     ['DELETE', '/total_supply', 'POST, GET, HEAD'],
     ['GET', '/fetch_balance', 'POST'],
-    ['POST', '/debug_data', 'GET, HEAD'],
+    ['PUT', '/debug_data', 'GET, HEAD, POST'],
   ] as const)('%s %s is 405', async (method, url, allow) => {
     const sent = await mempool({ method, url });
     expectError(sent, 405, 'Method Not Allowed');

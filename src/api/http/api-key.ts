@@ -5,10 +5,11 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { isIP } from 'node:net';
+import { apiKeyFault } from '../../config/api-keys.js';
 import { writeFileDurable } from '../../db/write-file-durable.js';
 import { toHex } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
+import { isLoopback } from '../../lib/ip-address.js';
 import type { Random } from '../../lib/random.js';
 import type { Operation } from '../operation.js';
 
@@ -16,7 +17,8 @@ import type { Operation } from '../operation.js';
 const KEY_BYTES = 32;
 /** The owner alone reads and writes it. */
 const KEY_FILE_MODE = 0o600;
-const MIN_KEY_LENGTH = 16;
+/** What the key file holds. */
+const KEY_FORM = /^[0-9a-f]{64}$/;
 
 /** A key for protected routes: itself, or its SHA-256 in hex. */
 export interface ApiKeyOptions {
@@ -39,78 +41,77 @@ export interface Caller {
   readonly forwarded: boolean;
 }
 
-export interface ApiKeyGate {
-  /** Throws `missing_api_key` or `invalid_api_key` when the caller may not use the operation. */
-  check(operation: Operation, caller: Caller): void;
-  /** Puts other keys in the place of those there are. Throws `invalid_config` and changes nothing when one is wrong. */
-  replace(keys: readonly ApiKeyOptions[]): void;
-}
-
 interface Key {
   readonly digest: Buffer;
   /** Undefined: every route. */
   readonly routes: ReadonlySet<string> | undefined;
 }
 
-export interface ApiKeyGateOptions {
+export interface ApiKeysOptions {
   readonly host: string;
   readonly auth: 'keys' | 'open';
   readonly keys: readonly ApiKeyOptions[];
+  /** Operations that are open although they ask for a key, by id. */
+  readonly open?: readonly string[];
 }
 
-/**
- * Throws `invalid_config` for `auth: 'open'` anywhere but on loopback, for a key without key or hash, and for routes that
- * no key can open.
- */
-export function createApiKeyGate(options: ApiKeyGateOptions, operations: readonly Operation[]): ApiKeyGate {
-  const isOpen = options.auth === 'open';
-  if (isOpen && !isLoopback(options.host)) {
-    throw new TesseraError(
-      'invalid_config',
-      `api.auth = "open" is allowed on loopback only, and api.host is "${options.host}". Use api.auth = "keys".`,
-    );
+/** Decides who may use protected routes. */
+export class ApiKeys {
+  readonly #isOpen: boolean;
+  readonly #openIds: ReadonlySet<string>;
+  readonly #routes: ReadonlySet<string>;
+  #keys: readonly Key[];
+
+  /**
+   * Throws `invalid_config` for `auth: 'open'` anywhere but on loopback, for a key that has not its form, and for routes that
+   * no key can open.
+   */
+  constructor({ auth, host, keys, open = [] }: ApiKeysOptions, operations: readonly Operation[]) {
+    this.#isOpen = auth === 'open';
+    if (this.#isOpen && !isLoopback(host)) {
+      throw new TesseraError(
+        'invalid_config',
+        `api.auth = "open" is allowed on loopback only, and api.host is "${host}". Use api.auth = "keys".`,
+      );
+    }
+    this.#openIds = new Set(open);
+    this.#routes = routesOf(operations);
+    this.#keys = this.#read(keys);
   }
-  const known = routesOf(operations);
-  const readKeys = (keys: readonly ApiKeyOptions[]): readonly Key[] => keys.map((key) => readKey(key, known));
-  let keys = readKeys(options.keys);
-  return {
-    replace(next) {
-      keys = readKeys(next);
-    },
-    check(operation, caller) {
-      if (!operation.apiKey) return;
-      if (isOpen && (!operation.secret || isLocal(caller))) return;
-      if (caller.apiKey === undefined || caller.apiKey === '') {
-        throw new TesseraError('missing_api_key', 'Send an API key of this node in the header x-api-key.');
-      }
-      if (!opens(keys, caller.apiKey, operation)) {
-        throw new TesseraError(
-          'invalid_api_key',
-          'The x-api-key is not a key of this node, or does not cover this route.',
-        );
-      }
-    },
-  };
+
+  /** Puts other keys in the place of those there are. Throws `invalid_config` and changes nothing when one is wrong. */
+  replace(keys: readonly ApiKeyOptions[]): void {
+    this.#keys = this.#read(keys);
+  }
+
+  /** Throws `missing_api_key` or `invalid_api_key` when the caller may not use the operation. */
+  check(operation: Operation, caller: Caller): void {
+    if (!operation.apiKey || this.#openIds.has(operation.id)) return;
+    if (this.#isOpen && (!operation.secret || isLocal(caller))) return;
+    if (caller.apiKey === undefined || caller.apiKey === '') {
+      throw new TesseraError('missing_api_key', 'Send an API key of this node in the header x-api-key.');
+    }
+    if (!opens(this.#keys, caller.apiKey, operation)) {
+      throw new TesseraError(
+        'invalid_api_key',
+        'The x-api-key is not a key of this node, or does not cover this route.',
+      );
+    }
+  }
+
+  #read(keys: readonly ApiKeyOptions[]): readonly Key[] {
+    return keys.map((key) => readKey(key, this.#routes));
+  }
 }
 
 function readKey({ name, key, sha256, routes }: ApiKeyOptions, known: ReadonlySet<string>): Key {
-  if ((key === undefined) === (sha256 === undefined)) {
-    throw new TesseraError('invalid_config', `api.keys: "${name}" needs either key or sha256.`);
-  }
-  if (key !== undefined && key.length < MIN_KEY_LENGTH) {
-    throw new TesseraError(
-      'invalid_config',
-      `api.keys: the key of "${name}" has less than ${MIN_KEY_LENGTH} characters.`,
-    );
-  }
+  const fault = apiKeyFault({ key, sha256 });
+  if (fault !== null) throw new TesseraError('invalid_config', `api.keys: "${name}" ${fault}.`);
   const wrong = routes?.find((route) => !known.has(route));
   if (wrong !== undefined) {
     throw new TesseraError('invalid_config', `api.keys: "${name}" names "${wrong}", which is no protected route.`);
   }
   const digest = key === undefined ? Buffer.from(sha256 ?? '', 'hex') : digestOf(key);
-  if (digest.length !== KEY_BYTES) {
-    throw new TesseraError('invalid_config', `api.keys: the sha256 of "${name}" is not 64 hexadecimal digits.`);
-  }
   return { digest, routes: routes === undefined ? undefined : new Set(routes) };
 }
 
@@ -153,12 +154,6 @@ function hostname(url: string): string {
   }
 }
 
-/** True for `localhost`, 127.0.0.0/8 and ::1. */
-export function isLoopback(host: string): boolean {
-  const name = host.replace(/^::ffff:/, '');
-  return name === 'localhost' || name === '::1' || (isIP(name) === 4 && name.startsWith('127.'));
-}
-
 /** The key in the file; a new random one, written with mode 0600, when there is no file. */
 export async function loadOrCreateApiKey(path: string, random: Random): Promise<string> {
   const existing = await readKeyFile(path);
@@ -176,9 +171,13 @@ async function readKeyFile(path: string): Promise<string | undefined> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw new TesseraError('invalid_config', `The API key file ${path} cannot be read.`, { cause: error });
   }
-  const key = text.trim();
-  if (key.length < MIN_KEY_LENGTH) {
-    throw new TesseraError('invalid_config', `The API key file ${path} holds no key. Remove it to get a new one.`);
+  const key = text.replace(/\r?\n$/, '');
+  // Half a key would be another key, and easier to guess.
+  if (!KEY_FORM.test(key)) {
+    throw new TesseraError(
+      'invalid_config',
+      `The API key file ${path} is damaged: it must hold 64 hexadecimal digits. Put the key back, or remove the file to get a new one.`,
+    );
   }
   return key;
 }

@@ -3,35 +3,62 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock, Timer } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
+import { addressGroup, isLoopback } from '../../lib/ip-address.js';
 import { stringifyExact } from '../../lib/json.js';
-import { isLoopback } from './api-key.js';
-import { PROBLEM_MEDIA_TYPE, problemOf } from './problem.js';
+import { PROBLEM_MEDIA_TYPE, problemHeaders, problemOf } from './problem.js';
 import type { RequestObserver } from './request-log.js';
 
 /** Milliseconds that answers under way have when the app closes; the node stops within five seconds. */
 const GRACE_MS = 2_000;
+/** Milliseconds that the rest of a body that is too large may take. */
+const DRAIN_MS = 10_000;
 
-/** Closes connections of a remote address beyond `limit`. Loopback is not counted: a proxy may stand there. */
+/** Refuses connections of a remote address beyond `limit`. An IPv6 /64 is one address; loopback is not counted: a proxy may stand there. */
 export function limitConnections(server: Server, limit: number): void {
   const open = new Map<string, number>();
   server.on('connection', (socket: Socket) => {
     const address = socket.remoteAddress;
     if (address === undefined || isLoopback(address)) return;
-    const count = (open.get(address) ?? 0) + 1;
+    const group = addressGroup(address);
+    const count = (open.get(group) ?? 0) + 1;
     if (count > limit) {
-      socket.destroy();
+      refuseConnection(server, socket);
       return;
     }
-    open.set(address, count);
+    open.set(group, count);
     socket.once('close', () => {
-      const left = (open.get(address) ?? 1) - 1;
-      if (left > 0) open.set(address, left);
-      else open.delete(address);
+      const left = (open.get(group) ?? 1) - 1;
+      if (left > 0) open.set(group, left);
+      else open.delete(group);
     });
   });
+}
+
+function refuseConnection(server: Server, socket: Socket): void {
+  // Before the handshake of TLS nothing can be said.
+  if (server instanceof TlsServer) socket.destroy();
+  else socket.end(rawAnswer(503, 'Service Unavailable', TOO_MANY_CONNECTIONS), () => socket.destroy());
+}
+
+const TOO_MANY_CONNECTIONS = new TesseraError(
+  'overloaded',
+  'Your address has too many connections to this node; close some.',
+);
+
+/**
+ * Reads on and throws away the rest of a body that was answered 413. A connection that is closed while data comes in is reset,
+ * and then many clients never see the answer.
+ */
+export function drainBody({ raw }: FastifyRequest, reply: FastifyReply, clock: Clock): void {
+  if (raw.complete) return;
+  // With it Node would close the connection behind the answer.
+  reply.removeHeader('connection');
+  const timer = clock.after(DRAIN_MS, () => raw.destroy());
+  raw.once('close', () => timer.cancel());
+  raw.resume();
 }
 
 /**
@@ -69,11 +96,16 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Socket):
     return;
   }
   const [status, title, detail] = clientFault(error.code);
-  const problem = { ...problemOf(new TesseraError('invalid_request', detail)), status, title };
-  const body = stringifyExact(problem);
-  socket.end(
-    `HTTP/1.1 ${status} ${title}\r\nContent-Type: ${PROBLEM_MEDIA_TYPE}\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  socket.end(rawAnswer(status, title, new TesseraError('invalid_request', detail)));
+}
+
+/** A whole answer, for connections on which no request could be read. */
+function rawAnswer(status: number, title: string, error: TesseraError): string {
+  const body = stringifyExact({ ...problemOf(error), status, title });
+  const headers = Object.entries(problemHeaders(error)).map(([name, value]) => `${name}: ${value}\r\n`);
+  return (
+    `HTTP/1.1 ${status} ${title}\r\nContent-Type: ${PROBLEM_MEDIA_TYPE}\r\n${headers.join('')}` +
+    `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
   );
 }
 

@@ -1,11 +1,13 @@
 /** How errors leave the node, for every route: as a problem document or an envelope, and what clients are not told as a log line. */
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../../lib/clock.js';
 import { errorMessage, type TesseraError } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
 import type { Logger } from '../../lib/logger.js';
 import { OPERATIONS } from '../operations.js';
 import { sendEnvelopeError } from '../routes/envelope/handlers.js';
+import { drainBody } from './connections.js';
 import { createNotFound, isProblemPath } from './not-found.js';
 import { PROBLEM_MEDIA_TYPE, problemHeaders, problemOf, publicError } from './problem.js';
 import type { RequestLog } from './request-log.js';
@@ -18,17 +20,18 @@ export interface ErrorAnswers {
   readonly onUnreadable: (error: unknown, request: FastifyRequest, reply: FastifyReply) => void;
   /** For requests that no route takes. */
   readonly onNotFound: (request: FastifyRequest, reply: FastifyReply) => void;
-  /** Notes what is hidden from clients. */
-  readonly note: (error: unknown, shown: TesseraError, request: FastifyRequest) => void;
+  /** For errors of envelope routes. */
+  readonly onEnvelopeError: (error: unknown, request: FastifyRequest, reply: FastifyReply) => void;
 }
 
 export interface ErrorModules {
   readonly logger: Logger;
+  readonly clock: Clock;
   readonly log: RequestLog;
   readonly router: Router;
 }
 
-export function createErrorAnswers({ logger, log, router }: ErrorModules): ErrorAnswers {
+export function createErrorAnswers({ logger, clock, log, router }: ErrorModules): ErrorAnswers {
   let find: ReturnType<typeof createNotFound> | undefined;
   const onNotFound = (request: FastifyRequest, reply: FastifyReply): void => {
     find ??= createNotFound(router.mounted, OPERATIONS);
@@ -48,12 +51,15 @@ export function createErrorAnswers({ logger, log, router }: ErrorModules): Error
   const answer = (error: unknown, shown: TesseraError, request: FastifyRequest, reply: FastifyReply): void => {
     note(error, shown, request);
     addCommonHeaders(request, reply);
+    if (shown.code === 'payload_too_large') drainBody(request, reply, clock);
     sendError(reply, shown, pathOf(request.url), request.routeOptions?.config?.operation?.id);
   };
 
   return {
     onNotFound,
-    note,
+    onEnvelopeError(error, request, reply) {
+      answer(error, publicError(error, request.routeOptions.bodyLimit), request, reply);
+    },
     onError(error, request, reply) {
       const shown = publicError(error, request.routeOptions?.bodyLimit);
       // What is wrong with the body of a request that no route takes does not matter.

@@ -131,9 +131,13 @@ export function problemHeaders(error: TesseraError): Readonly<Record<string, str
     case 'missing_api_key':
     case 'invalid_api_key':
       return { 'www-authenticate': 'ApiKey header="x-api-key"' };
+    case 'mempool_full':
     case 'overloaded':
     case 'shutting_down':
       return { 'retry-after': '1' };
+    case 'rate_limited':
+      // The rate limit has set its own header.
+      return error.details.retryAfter === undefined ? {} : { 'retry-after': String(error.details.retryAfter) };
     case 'method_not_allowed':
       return { allow: String(error.details.allow ?? '') };
     default:

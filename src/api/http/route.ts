@@ -6,7 +6,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { stringifyExact } from '../../lib/json.js';
 import { fastifyPath, type Handler, type Operation, ReadyJson, WithStatus } from '../operation.js';
-import type { ApiKeyGate, Caller } from './api-key.js';
+import type { ApiKeys, Caller } from './api-key.js';
 import { JSON_MEDIA_TYPE } from './json.js';
 import type { LongAnswers } from './long-answers.js';
 import type { OverloadGuard } from './overload.js';
@@ -21,7 +21,7 @@ declare module 'fastify' {
 
 export interface RouterModules {
   readonly log: RequestLog;
-  readonly keys: ApiKeyGate;
+  readonly keys: ApiKeys;
   readonly overload: OverloadGuard;
   readonly validators: Validators;
   readonly long: LongAnswers;

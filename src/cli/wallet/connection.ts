@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createNodeClient, type NodeClient } from '../../client/client.js';
-import { isLoopback } from '../../config/checks.js';
+import { isLoopback } from '../../lib/ip-address.js';
 import { type LoadedConfig, loadConfig } from '../../config/load.js';
 import type { Config } from '../../config/schema.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';

@@ -4,9 +4,9 @@
  * takes a second one that comes up as the sign that the first is dead.
  */
 
+import { addressGroup } from '../../lib/ip-address.js';
 import type { NodeRole } from '../../lib/roles.js';
 import type { Link } from '../network.js';
-import { addressGroup } from './address-group.js';
 import type { PeerIdentity, Side } from './handshake.js';
 import type { Refusal } from './refusal.js';
 import type { Stranger, StrangerPlaces } from './stranger-places.js';

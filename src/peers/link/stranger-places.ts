@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from '../../lib/clock.js';
-import { isLoopbackAddress } from './address-group.js';
+import { isLoopback } from '../../lib/ip-address.js';
 import { countBy } from './handshake-pool.js';
 
 export interface Stranger {
@@ -45,7 +45,7 @@ export class StrangerPlaces {
   take(host: string, group: string): Stranger | string {
     const { maxLinks, maxLinksPerAddress } = this.#options;
     const ofGroup = [...this.#strangers].filter((one) => one.group === group);
-    if (ofGroup.length >= maxLinksPerAddress && !isLoopbackAddress(host)) {
+    if (ofGroup.length >= maxLinksPerAddress && !isLoopback(host)) {
       if (!this.#makeRoom(ofGroup)) {
         return `your address has its ${maxLinksPerAddress} links: try again later, or raise peers.max_links_per_address there`;
       }

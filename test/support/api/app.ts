@@ -33,6 +33,7 @@ export function apiOptions(role: NodeRole, api: Partial<ApiOptions['api']> = {})
       keys: [{ name: 'test', key: API_KEY }],
       cors: 'off',
       toolingEverywhere: false,
+      openItemCreation: false,
       limits: LIMITS,
       rateLimit: { enabled: false, perMinute: 600 },
       ...api,

@@ -3,12 +3,12 @@
  * `x-cache-id`; a node mounts those of its role, and `debug_data` always (decision E8).
  */
 
-import type { FastifyError, FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
 import { sha3Hex } from '../../../crypto/sha3.js';
 import { TesseraError } from '../../../lib/errors.js';
 import { addJsonBodyParser, JSON_MEDIA_TYPE } from '../../http/json.js';
 import { LazyList } from '../../http/lazy-list.js';
-import { problemHeaders, publicError } from '../../http/problem.js';
+import { problemHeaders } from '../../http/problem.js';
 import type { Router } from '../../http/route.js';
 import type { Operation } from '../../operation.js';
 import type { ApiModules, EnvelopeOptions } from '../../options.js';
@@ -44,8 +44,7 @@ export interface EnvelopeRoutes {
   readonly options: EnvelopeOptions & { readonly batch: number };
   readonly roles: { readonly mempool: boolean; readonly storage: boolean };
   readonly modules: Pick<ApiModules, 'clock' | 'node' | 'mempool' | 'storage'>;
-  /** Writes what went wrong inside to the log. */
-  readonly onError: (error: unknown, shown: TesseraError, request: FastifyRequest) => void;
+  readonly onError: (error: unknown, request: FastifyRequest, reply: FastifyReply) => void;
 }
 
 const RETRIEVED = 'Database item(s) successfully retrieved';
@@ -56,11 +55,7 @@ type Serve = (operation: Operation, reason: string, content: (body: unknown) => 
 export const envelopePlugin: FastifyPluginCallback<EnvelopeRoutes> = (app, routes, done) => {
   addJsonBodyParser(app, true);
   app.decorateRequest('rawBody', null);
-  app.setErrorHandler((error: FastifyError, request, reply) => {
-    const shown = publicError(error, request.routeOptions.bodyLimit);
-    routes.onError(error, shown, request);
-    return sendEnvelopeError(reply, shown);
-  });
+  app.setErrorHandler(routes.onError);
 
   const served: string[] = [];
   const serve = createServe(app, routes, served);

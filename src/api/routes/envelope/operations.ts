@@ -275,6 +275,7 @@ export const getDebugData = defineOperation({
   id: 'envelopeDebugData',
   family: 'envelope',
   method: 'GET',
+  aliases: ['POST'],
   path: '/debug_data',
   roles: NODE_ROLES,
   tag,

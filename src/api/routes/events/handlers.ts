@@ -11,6 +11,7 @@ import type { ApiModules } from '../../options.js';
 import { createEventHub, type EventTopic } from './event-hub.js';
 import { type EventStream, openEventStream } from './event-stream.js';
 import { streamEvents, TOPICS_OF_ROLE } from './operations.js';
+import { StreamPlaces } from './stream-places.js';
 
 export interface EventRoutes {
   readonly router: Router;
@@ -22,6 +23,7 @@ export interface EventRoutes {
 }
 
 const MAX_STREAMS = 256;
+const MAX_STREAMS_OF_ADDRESS = 16;
 /** Milliseconds that streams have to end by themselves when the node stops. */
 const GOODBYE_MS = 500;
 
@@ -29,6 +31,7 @@ export const eventsPlugin: FastifyPluginCallback<EventRoutes> = (app, options, d
   const { router, role, modules, maxStreams = MAX_STREAMS } = options;
   const { clock } = modules;
   const hub = modules.events ?? createEventHub({ epoch: clock.now() });
+  const places = new StreamPlaces({ total: maxStreams, perAddress: MAX_STREAMS_OF_ADDRESS });
   const streams = new Set<EventStream>();
   const opened = new WeakSet<FastifyRequest>();
   const checkQuery = options.validators.compile(streamEvents.query, 'query');
@@ -70,9 +73,7 @@ export const eventsPlugin: FastifyPluginCallback<EventRoutes> = (app, options, d
       const topics = topicsOf(request);
       if (topics.includes('wallet')) router.authorize(streamEvents, request);
       if (stopping) throw new TesseraError('shutting_down', 'The node is stopping.');
-      if (streams.size >= maxStreams) {
-        throw new TesseraError('overloaded', `This node serves ${maxStreams} event streams at once; try again later.`);
-      }
+      const leave = places.take(request.ip);
       const place = placeOf(request);
       const from = place !== undefined && hub.after(topics, place, 1) === undefined ? undefined : place;
       reply.header('content-type', 'text/event-stream; charset=utf-8').header('cache-control', 'no-store');
@@ -82,6 +83,7 @@ export const eventsPlugin: FastifyPluginCallback<EventRoutes> = (app, options, d
       request.raw.socket.setTimeout(0);
       reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>);
       const onEnd = (): void => {
+        leave();
         streams.delete(stream);
         if (streams.size === 0) allEnded?.();
       };

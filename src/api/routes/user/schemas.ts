@@ -5,7 +5,6 @@ import { Type } from '@sinclair/typebox';
 export const DonationRequest = Type.Object(
   {
     address: Type.String({
-      minLength: 1,
       maxLength: 256,
       description: 'ip:port of the node to ask.',
       examples: ['127.0.0.1:12360'],

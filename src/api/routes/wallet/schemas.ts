@@ -195,7 +195,6 @@ export const PaymentRequest = Type.Object(
   {
     kind: Enum(['address', 'ip'], { description: 'What address names.' }),
     address: Type.String({
-      minLength: 1,
       maxLength: 256,
       description: 'A payment address (kind address) or the ip:port of a node (kind ip).',
       examples: [EXAMPLE_ADDRESS],

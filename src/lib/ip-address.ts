@@ -1,6 +1,6 @@
-/** Which addresses count as one: whoever has an IPv6 address has the 2^64 beside it. */
+/** IP addresses: which are of this machine, and which count as one, since whoever has an IPv6 address has the 2^64 beside it. */
 
-import { isIPv6 } from 'node:net';
+import { isIPv4, isIPv6 } from 'node:net';
 
 const IPV4_IN_IPV6 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 /** Parts of 16 bits in a /64. */
@@ -24,8 +24,10 @@ export function addressGroup(host: string): string {
   return `${prefix.join(':')}::/64`;
 }
 
-/** True for an address of this machine. */
-export function isLoopbackAddress(host: string): boolean {
-  const plain = IPV4_IN_IPV6.exec(host)?.[1] ?? host;
-  return plain === '::1' || plain.startsWith('127.');
+/** True for what only this machine can reach: `localhost`, 127.0.0.0/8 and ::1, with or without the brackets of a URL. */
+export function isLoopback(host: string): boolean {
+  if (host === 'localhost') return true;
+  const bare = host.replace(/^\[|\]$/g, '');
+  const plain = IPV4_IN_IPV6.exec(bare)?.[1] ?? bare;
+  return plain === '::1' || (isIPv4(plain) && plain.startsWith('127.'));
 }
