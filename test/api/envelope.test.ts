@@ -81,7 +81,7 @@ describe('errors as envelopes (decision E7)', () => {
   it.each([
     ['DELETE', '/total_supply', 'POST, GET, HEAD'],
     ['GET', '/fetch_balance', 'POST'],
-    ['PUT', '/debug_data', 'GET, HEAD, POST'],
+    ['PUT', '/debug_data', 'GET, POST, HEAD'],
   ] as const)('%s %s is 405', async (method, url, allow) => {
     const sent = await mempool({ method, url });
     expectError(sent, 405, 'Method Not Allowed');
