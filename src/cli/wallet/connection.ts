@@ -3,10 +3,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createNodeClient, type NodeClient } from '../../client/client.js';
-import { isLoopback } from '../../lib/ip-address.js';
 import { type LoadedConfig, loadConfig } from '../../config/load.js';
 import type { Config } from '../../config/schema.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
+import { isLoopback } from '../../lib/ip-address.js';
 import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from '../command.js';
 import { CONFIG_FLAGS, configInput } from '../config-flags.js';
 
