@@ -3,11 +3,14 @@
  * text of a SHA3-256; the signature is over its 64 ASCII characters, not over the 32 bytes.
  */
 
-import { sha3Hex } from '../crypto/sha3.js';
+import { sha3Hex, sha3HexAfter } from '../crypto/sha3.js';
 import { toHex } from '../lib/bytes.js';
 import { outPointJson, txOutJson } from './json.js';
 import { opcodeName } from './script/opcodes.js';
 import type { Asset, OutPoint, StackEntry, TxIn, TxOut } from './types.js';
+
+/** Characters of outputs from which on it is cheaper to copy the state of a hash than to hash them again. */
+const HASHED_ONCE_FROM = 2_048;
 
 /**
  * The outputs' part of a signable: the same for every input of a transaction, so compute it once (docs/chain.md#signables).
@@ -21,6 +24,17 @@ export function outputsPreimage(outputs: readonly TxOut[]): string {
 /** The signable of one input, given `outputsPreimage` of the transaction (docs/chain.md#signables). */
 export function signableOf(preimageOfOutputs: string, previousOut: OutPoint | null): string {
   return sha3Hex(preimageOfOutputs + outPointJson(previousOut));
+}
+
+/**
+ * The signables of the inputs of a transaction with these outputs. Many outputs are hashed once, not once for each input:
+ * otherwise the work would grow with the square of the transaction.
+ */
+export function signablesFor(outputs: readonly TxOut[]): (previousOut: OutPoint | null) => string {
+  const preimage = outputsPreimage(outputs);
+  if (preimage.length < HASHED_ONCE_FROM) return (previousOut) => signableOf(preimage, previousOut);
+  const signableAfter = sha3HexAfter(preimage);
+  return (previousOut) => signableAfter(outPointJson(previousOut));
 }
 
 /** The signable of one input of a transaction with these outputs. Fees, version and the rest are not covered. */

@@ -13,7 +13,8 @@ import { AssetSum, withFixedHash } from './assets.js';
 import { DEFAULT_GENESIS_HASH, MAX_METADATA_BYTES } from './constants.js';
 import { createParts, pay2pkhParts } from './script/builders.js';
 import { interpret } from './script/interpreter.js';
-import { assetSignable, outputsPreimage, signableOf } from './signable.js';
+import { assetSignable, signablesFor } from './signable.js';
+import { signatureBudgetFault } from './signature-operations.js';
 import { hasDuplicateInputs, isCreate } from './transaction.js';
 import type { OutPoint, Script, Transaction, TxIn, TxOut } from './types.js';
 
@@ -74,7 +75,7 @@ export function planValidation(tx: Transaction, currentBlock: bigint, lookup: Ut
   const checks: ScriptCheck[] = [];
   if (tx.outputs.some(isInvalidItemOutput)) return { checks, fault: INVALID_ITEM_OUTPUT };
   if (tx.inputs.length === 0 || tx.outputs.length === 0) return { checks, fault: NO_INPUTS_OR_OUTPUTS };
-  const preimage = outputsPreimage(tx.outputs);
+  const signableOf = signablesFor(tx.outputs);
   const spent = new AssetSum();
   for (const { previousOut, script } of tx.inputs) {
     if (previousOut === null) return { checks, fault: NO_PREVIOUS_OUT };
@@ -82,7 +83,7 @@ export function planValidation(tx: Transaction, currentBlock: bigint, lookup: Ut
     if (found === undefined) return { checks, fault: UNKNOWN_UTXO };
     if (found.locktime > currentBlock) return { checks, fault: LOCKTIME_NOT_EXPIRED };
     if (found.scriptPublicKey === null) return { checks, fault: NO_PUBLIC_KEY };
-    const check = inputCheck(script, signableOf(preimage, previousOut), found.scriptPublicKey);
+    const check = inputCheck(script, signableOf(previousOut), found.scriptPublicKey);
     if (check === undefined) return { checks, fault: INVALID_SCRIPT };
     checks.push(check);
     spent.add(withFixedHash(found.value, previousOut));
@@ -118,7 +119,7 @@ export function formFault(tx: Transaction): Verdict {
   if (tx.inputs.length === 0 || tx.outputs.length === 0) return NO_INPUTS_OR_OUTPUTS;
   if (tx.inputs.some(hasNoPreviousOut)) return NO_PREVIOUS_OUT;
   if (hasDuplicateInputs(tx)) return DUPLICATE_INPUTS;
-  return addressesFault(tx.outputs, INVALID_OUTPUT_ADDRESS) ?? feesFault(tx.fees);
+  return addressesFault(tx.outputs, INVALID_OUTPUT_ADDRESS) ?? feesFault(tx.fees) ?? signatureBudgetFault(tx);
 }
 
 /** Runs one check on the calling thread. Never throws. */

@@ -17,6 +17,12 @@ export function sha3Hex(data: Uint8Array | string): string {
   return hasOneShot ? crypto.hash(ALGORITHM, data, 'hex') : crypto.createHash(ALGORITHM).update(data).digest('hex');
 }
 
+/** Lower-case hex of the SHA3-256 of `prefix` and what the result is called with; the prefix is hashed once. */
+export function sha3HexAfter(prefix: string): (rest: string) => string {
+  const begun = crypto.createHash(ALGORITHM).update(prefix);
+  return (rest) => begun.copy().update(rest).digest('hex');
+}
+
 /** The 32 bytes of the SHA3-256 of bytes, or of the UTF-8 bytes of a text. */
 export function sha3Bytes(data: Uint8Array | string): Uint8Array {
   return hasOneShot ? crypto.hash(ALGORITHM, data, 'buffer') : crypto.createHash(ALGORITHM).update(data).digest();

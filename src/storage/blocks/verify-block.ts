@@ -16,6 +16,7 @@ import { type Genesis, issuanceTransactions } from '../../chain/genesis.js';
 import { blockHash, merkleRoot, transactionHash, transactionHashOfBytes, txsHash } from '../../chain/hash.js';
 import { compactFromBytes, expandCompact, MAX_TARGET, proofOfWorkFault } from '../../chain/pow.js';
 import { blockReward } from '../../chain/reward.js';
+import { blockSignatureBudgetFault } from '../../chain/signature-operations.js';
 import { isCoinbase, isCreate } from '../../chain/transaction.js';
 import type { BlockHeader, FullBlock, Transaction } from '../../chain/types.js';
 import {
@@ -170,6 +171,8 @@ async function checkTransactions(full: FullBlock, rules: ChainRules): Promise<Ve
     if (check !== undefined) creations.push([name, check]);
     verified.push(one);
   }
+  const costly = blockSignatureBudgetFault(transactions);
+  if (costly !== null) throw refused('transactions', costly.message);
   await Promise.all(creations.map(([hash, check]) => checkCreationSignature(hash, check)));
   return verified;
 }
