@@ -7,6 +7,7 @@
  *   lock/           a LevelDB without content; its kernel lock is the lock of the folder
  *   lock.pid        process id of the owner, for the message that others get
  *   db/<name>/      one LevelDB per store
+ *   db/<name>.seal  what that store must hold (`seal.ts`)
  *
  * A database that the marker lists is opened with `createIfMissing: false`: without that, LevelDB answers to a lost CURRENT
  * file with an empty database.
@@ -30,6 +31,15 @@ const DATABASE_NAME = /^[a-z][a-z0-9-]{0,31}$/;
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
 
+/** What the reader of an error about lost or damaged data can do, by role: the end of its sentence. */
+const WAY_BACK: Readonly<Record<string, string>> = {
+  storage:
+    'restore the data directory from a backup, or move it away and let the node fetch the blocks from other storage nodes',
+  mempool: 'restore the data directory from a backup',
+};
+const WAY_BACK_OF_WALLETS =
+  "restore the data directory from a backup, and keep what is there: it may hold the only copy of the wallet's keys";
+
 /** One step from the format before `to` to `to`. It runs again after a crash in the middle, so it must bear that. */
 export interface Migration {
   readonly to: number;
@@ -48,8 +58,8 @@ export interface DataDirOptions {
 export interface DataDir {
   readonly path: string;
   /**
-   * Opens the database `name` (lower case, digits, hyphens), creating it the first time. Throws `data_corrupt` when it was
-   * created before and is missing or damaged.
+   * Opens the database `name` (lower case, digits, hyphens), creating it the first time. Throws `data_lost` or
+   * `data_corrupt` when it was created before and is not whole.
    */
   open(name: string): Promise<Kv>;
   /** Closes the databases that are still open and releases the lock. */
@@ -88,7 +98,8 @@ function createDataDir(path: string, marker: MutableMarker, unlock: () => Promis
     if (!DATABASE_NAME.test(name)) throw new TesseraError('internal_error', `"${name}" cannot name a database`);
     const folder = join(path, DATABASE_FOLDER, name);
     const known = marker.current.databases.includes(name);
-    const kv = await openLevelKv(folder, { createIfMissing: !known });
+    const wayBack = WAY_BACK[marker.current.role] ?? WAY_BACK_OF_WALLETS;
+    const kv = await openLevelKv(folder, { createIfMissing: !known, wayBack });
     opened.set(name, kv);
     if (!known) {
       // The marker may only say what would still be true after a power loss.
@@ -201,7 +212,7 @@ async function refuseUnmarked(path: string): Promise<void> {
   if (databases.length === 0) return;
   throw new TesseraError(
     'data_dir_invalid',
-    `the data directory ${path} holds databases but no marker file: restore it from a backup, or use an empty directory`,
+    `the data directory ${path} holds databases but no marker file: restore the marker from a backup, or name another directory`,
   );
 }
 

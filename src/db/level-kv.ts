@@ -1,137 +1,225 @@
 /**
- * The key-value store on disk: LevelDB with a checksum around every value, its files checked before opening, and its errors
- * turned into ours. LevelDB hides damage; this file is what makes it visible (rule P3).
+ * The key-value store on disk: LevelDB with a checksum around every value, its files checked before opening, a seal that
+ * says what it must hold, and its errors turned into ours. LevelDB hides damage; here it becomes visible (rule P3).
+ *
+ * After a write that failed, LevelDB would write on behind a torn record, and the next start would find a damaged log. So
+ * the store takes no write on that LevelDB again: what was not acknowledged is cut off its log, reads go on, and the next
+ * write opens the database anew once the disk has room for that.
  */
 
+import { randomBytes } from 'node:crypto';
 import { basename } from 'node:path';
 import { Level } from 'level';
-import { errorMessage, TesseraError } from '../lib/errors.js';
-import type { Kv, KvEntry } from './kv.js';
-import { checkLevelLogs } from './level-files/log-check.js';
-import { checkLevelTables } from './level-files/table-check.js';
-import { openRecord, PendingBatch, writesOf } from './record.js';
+import { createMutex } from '../lib/mutex.js';
+import type { Kv, KvBatch, KvEntry, KvRange } from './kv.js';
+import { closedError, isClosed, openError, readError, writeError } from './level-errors.js';
+import { checkFiles } from './level-files/check-files.js';
+import { BINARY, type BinaryLevel, LevelReader, type Operation, type UseLevel } from './level-reader.js';
+import { PendingBatch, recordChecksums, sealRecord, writesOf } from './record.js';
+import { checkRoom } from './room.js';
+import { encodeMark, MARK_KEY, type Mark, nextMark, readSeal, Seal, sealPath } from './seal.js';
 
-/** Entries that an iteration takes from LevelDB at once, and the bytes that end a chunk earlier. */
-const CHUNK_ENTRIES = 1_000;
-const CHUNK_BYTES = 256 * 1024;
 /** Bytes of tables that are checked before opening: under a second. The archive's `verify` reads the rest. */
 const DEFAULT_CHECK_BYTES = 256 * 1024 * 1024;
-const BINARY = { keyEncoding: 'view', valueEncoding: 'view' } as const;
+const ID_LENGTH = 16;
+const DEFAULT_WAY_BACK = 'restore the data directory from a backup';
 
 export interface LevelKvOptions {
-  /** False for a database that must be there already: if it is not, that is `data_corrupt`. */
+  /** False for a database that must be there already: if it is not, that is `data_lost`. */
   readonly createIfMissing: boolean;
   /** Bytes of LevelDB's cache of uncompressed blocks; 8 MiB by default. */
   readonly cacheBytes?: number;
   /** Bytes of tables whose checksums are read before opening, the newest first; 256 MiB by default. */
   readonly checkBytes?: number;
+  /** What the reader of an error about damage can do: the end of its sentence. */
+  readonly wayBack?: string;
 }
-
-type Binary = Level<Uint8Array, Uint8Array>;
 
 /**
- * Opens the database in the folder `path`. Throws `data_dir_locked` when it is open elsewhere, `data_corrupt` when it is
- * missing or damaged, `database_failed` when the system refuses (permissions, full disk, too many files).
+ * Opens the database in the folder `path`. Throws `data_dir_locked` when it is open elsewhere, `data_lost` when writes that
+ * were acknowledged, or files, are missing, `data_corrupt` when it is damaged, `database_failed` when the system refuses
+ * (permissions, full disk, too many files).
  */
-export async function openLevelKv(path: string, options: LevelKvOptions): Promise<Kv> {
-  const cache = options.cacheBytes === undefined ? {} : { cacheSize: options.cacheBytes };
-  try {
-    await checkLevelLogs(path);
-    await checkLevelTables(path, options.checkBytes ?? DEFAULT_CHECK_BYTES);
-    // The constructor begins to open: it must come after the checks.
-    const level: Binary = new Level(path, { ...BINARY, ...cache, createIfMissing: options.createIfMissing });
-    await level.open();
-    return levelKv(level, path);
-  } catch (error) {
-    throw openError(path, error);
-  }
+export function openLevelKv(path: string, options: LevelKvOptions): Promise<Kv> {
+  return LevelKv.open(path, options);
 }
 
-function levelKv(level: Binary, path: string): Kv {
-  const name = basename(path);
-  const guard = async <T>(work: () => Promise<T>): Promise<T> => {
+class LevelKv implements Kv {
+  readonly #path: string;
+  readonly #options: LevelKvOptions;
+  readonly #wayBack: string;
+  readonly #reader: LevelReader;
+  readonly #writing = createMutex();
+  /** Undefined while the database is being opened anew, or could not be. */
+  #level: BinaryLevel | undefined;
+  #opening: Promise<BinaryLevel> | undefined;
+  #seal: Seal | undefined;
+  /** Of the last batch that was acknowledged, and of the last one that was synced. */
+  #last: Mark;
+  #sealed: Mark | undefined;
+  /** A write has failed on the open LevelDB: it takes no other. */
+  #isSpoiled = false;
+  #isClosed = false;
+
+  private constructor(path: string, options: LevelKvOptions) {
+    this.#path = path;
+    this.#options = options;
+    this.#wayBack = options.wayBack ?? DEFAULT_WAY_BACK;
+    this.#last = { id: randomBytes(ID_LENGTH), number: 0, digest: 0, isSynced: true };
+    this.#reader = new LevelReader(basename(path), this.#use);
+  }
+
+  static async open(path: string, options: LevelKvOptions): Promise<Kv> {
+    const kv = new LevelKv(path, options);
     try {
-      return await work();
+      kv.#sealed = await readSeal(sealPath(path));
+      kv.#last = (await kv.#check()) ?? kv.#sealed ?? kv.#last;
+      kv.#level = await openLevel(path, options);
+      // All that is in the database is in synced tables now.
+      kv.#sealed = kv.#last;
+      kv.#seal = await Seal.open(sealPath(path), kv.#last);
+      return kv;
     } catch (error) {
-      throw useError(path, error);
+      await kv.#level?.close().catch(() => undefined);
+      throw openError(path, kv.#wayBack, error);
+    }
+  }
+
+  get(key: Uint8Array): Promise<Uint8Array | undefined> {
+    return this.#reader.get(key);
+  }
+
+  getMany(keys: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]> {
+    return this.#reader.getMany(keys);
+  }
+
+  entries(range: KvRange): AsyncIterable<KvEntry> {
+    return this.#reader.entries(range);
+  }
+
+  batch(): KvBatch {
+    return new PendingBatch();
+  }
+
+  /** One write at a time: none may be behind one that fails. */
+  write(batch: KvBatch, { sync }: { readonly sync: boolean }): Promise<void> {
+    return this.#writing.run(async () => {
+      if (this.#isClosed) throw closedError(this.#path);
+      const writes = writesOf(batch);
+      const mark = nextMark(this.#last, recordChecksums(writes), sync);
+      const operations: Operation[] = writes.map(({ key, record }) =>
+        record === undefined ? { type: 'del', key } : { type: 'put', key, value: record },
+      );
+      operations.push({ type: 'put', key: MARK_KEY, value: sealRecord(MARK_KEY, encodeMark(mark)) });
+      const level = await this.#writable();
+      try {
+        await level.batch(operations, { ...BINARY, sync });
+      } catch (error) {
+        await this.#spoil();
+        throw writeError(this.#path, this.#wayBack, error);
+      }
+      this.#last = mark;
+      if (sync) await this.#nameInSeal(mark);
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#writing.run(async () => {
+      if (this.#isClosed) return;
+      this.#isClosed = true;
+      await this.#opening?.catch(() => undefined);
+      await this.#level?.close();
+      // Closing LevelDB may write what was left of the batch that failed.
+      if (this.#isSpoiled) await this.#check().catch(() => undefined);
+      await this.#seal?.close();
+    });
+  }
+
+  readonly #use: UseLevel = async (work) => {
+    for (let attempt = 0; ; attempt++) {
+      const level = await this.#open();
+      try {
+        return await work(level);
+      } catch (error) {
+        const reopened = isClosed(error) && !this.#isClosed && attempt === 0;
+        if (!reopened) throw readError(this.#path, this.#wayBack, error);
+      }
     }
   };
 
-  return {
-    async get(key) {
-      const record = await guard(() => level.get(key));
-      return record && openRecord(name, key, record);
-    },
-    async getMany(keys) {
-      const records = await guard(() => level.getMany([...keys]));
-      return records.map((record, i) => {
-        const key = keys[i];
-        return record && key && openRecord(name, key, record);
-      });
-    },
-    batch: () => new PendingBatch(),
-    async write(batch, { sync }) {
-      const operations = writesOf(batch).map(({ key, record }) =>
-        record === undefined ? ({ type: 'del', key } as const) : ({ type: 'put', key, value: record } as const),
-      );
-      await guard(() => level.batch(operations, { ...BINARY, sync }));
-    },
-    async *entries(range): AsyncGenerator<KvEntry> {
-      const { gte, lt, reverse = false, limit = -1 } = range;
-      const options = { gte, lt, reverse, limit, ...BINARY, highWaterMarkBytes: CHUNK_BYTES };
-      const iterator = await guard(async () => level.iterator(options));
-      try {
-        for (;;) {
-          const chunk = await guard(() => iterator.nextv(CHUNK_ENTRIES));
-          if (chunk.length === 0) return;
-          for (const [key, record] of chunk) yield [key, openRecord(name, key, record)];
-        }
-      } finally {
-        await iterator.close();
-      }
-    },
-    close: () => guard(() => level.close()),
-  };
-}
+  /** The open database; opens it when that failed before. */
+  async #open(): Promise<BinaryLevel> {
+    if (this.#isClosed) throw closedError(this.#path);
+    if (this.#opening !== undefined) return this.#opening;
+    return this.#level ?? this.#openAgain();
+  }
 
-/** What LevelDB says lies in the cause of abstract-level's error. */
-function levelCode(error: unknown): { readonly code: string; readonly message: string } {
-  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
-  return { code, message: errorMessage(cause) };
-}
+  /** The database as it takes writes: opened anew after a write that failed. Throws `database_failed` while there is no room. */
+  async #writable(): Promise<BinaryLevel> {
+    if (!this.#isSpoiled) return this.#open();
+    try {
+      // Opening fails without room, and then nothing could be read either.
+      await checkRoom(this.#path);
+    } catch (error) {
+      throw writeError(this.#path, this.#wayBack, error);
+    }
+    return this.#openAgain();
+  }
 
-function openError(path: string, error: unknown): TesseraError {
-  if (error instanceof TesseraError) return error;
-  const { code, message } = levelCode(error);
-  if (code === 'LEVEL_LOCKED') {
-    return new TesseraError('data_dir_locked', `the database ${path} is open already, here or in another process`, {
-      cause: error,
+  #openAgain(): Promise<BinaryLevel> {
+    this.#opening ??= this.#reopen().finally(() => {
+      this.#opening = undefined;
+    });
+    return this.#opening;
+  }
+
+  async #reopen(): Promise<BinaryLevel> {
+    try {
+      const level = this.#level;
+      this.#level = undefined;
+      await level?.close();
+      await this.#check();
+      const opened = await openLevel(this.#path, { ...this.#options, createIfMissing: false });
+      this.#level = opened;
+      this.#isSpoiled = false;
+      return opened;
+    } catch (error) {
+      throw openError(this.#path, this.#wayBack, error);
+    }
+  }
+
+  /** After a failed write: what nobody was told is stored must not be there after kill -9 either. */
+  async #spoil(): Promise<void> {
+    this.#isSpoiled = true;
+    // A disk that refuses this too leaves a torn record, which the next opening cuts off.
+    await this.#check().catch(() => undefined);
+  }
+
+  /** Checks the files, and cuts off what is behind the last batch that was acknowledged. */
+  #check(): Promise<Mark | undefined> {
+    return checkFiles(this.#path, {
+      tableBytes: this.#seal === undefined ? (this.#options.checkBytes ?? DEFAULT_CHECK_BYTES) : 0,
+      sealed: this.#sealed,
+      wayBack: this.#wayBack,
+      ...(this.#seal === undefined ? {} : { lastAcknowledged: this.#last.number }),
     });
   }
-  // A missing CURRENT has no code of its own; a missing table or manifest is an I/O error of this text.
-  const missing = message.includes('does not exist') || message.includes('No such file');
-  if (code === 'LEVEL_CORRUPTION' || missing) return corrupt(path, message, error);
-  return new TesseraError('database_failed', `the database ${path} cannot be opened: ${message}`, { cause: error });
+
+  /** The batch is durable whatever happens here; a seal that cannot be written is merely behind. */
+  async #nameInSeal(mark: Mark): Promise<void> {
+    this.#sealed = mark;
+    await this.#seal?.write(mark).catch(() => undefined);
+  }
 }
 
-function useError(path: string, error: unknown): unknown {
-  if (error instanceof TesseraError) return error;
-  const { code, message } = levelCode(error);
-  if (code === 'LEVEL_CORRUPTION') return corrupt(path, message, error);
-  if (code === 'LEVEL_DATABASE_NOT_OPEN' || code === 'LEVEL_ITERATOR_NOT_OPEN') {
-    return new TesseraError('shutting_down', `the database ${path} is closed`, { cause: error });
-  }
-  if (code.startsWith('LEVEL_')) {
-    return new TesseraError('database_failed', `the database ${path} failed: ${message}`, { cause: error });
-  }
-  return error;
-}
-
-function corrupt(path: string, message: string, cause: unknown): TesseraError {
-  return new TesseraError(
-    'data_corrupt',
-    `the database ${path} is damaged (${message}): restore it from a backup, or remove the data directory and let the node catch up`,
-    { cause, details: { database: basename(path) } },
-  );
+async function openLevel(path: string, options: LevelKvOptions): Promise<BinaryLevel> {
+  const cache = options.cacheBytes === undefined ? {} : { cacheSize: options.cacheBytes };
+  // The constructor begins to open: it must come after the checks.
+  const level = new Level<Uint8Array, Uint8Array>(path, {
+    ...BINARY,
+    ...cache,
+    createIfMissing: options.createIfMissing,
+  });
+  await level.open();
+  return level;
 }

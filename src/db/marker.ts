@@ -74,6 +74,6 @@ function parse(file: string, text: string): Marker & { readonly checksum: number
 function damaged(file: string): TesseraError {
   return new TesseraError(
     'data_corrupt',
-    `the marker file ${file} is damaged: restore it from a backup, or use an empty data directory`,
+    `the marker file ${file} is damaged: restore it from a backup, and keep the directory until then`,
   );
 }

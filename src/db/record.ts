@@ -10,6 +10,8 @@ import type { KvBatch } from './kv.js';
 
 /** Bytes of the checksum at the end of a record, little-endian. */
 const CHECKSUM_LENGTH = 4;
+/** Keys that begin with this byte belong to the store. */
+export const RESERVED_KEY = 0xff;
 /** Characters of a key that an error message shows. */
 const SHOWN_KEY_LENGTH = 160;
 
@@ -23,14 +25,35 @@ export function sealRecord(key: Uint8Array, value: Uint8Array): Uint8Array {
 
 /** The value of a record, in the record's memory. Throws `data_corrupt` naming key and database. */
 export function openRecord(database: string, key: Uint8Array, record: Uint8Array): Uint8Array {
-  const length = record.length - CHECKSUM_LENGTH;
-  if (length >= 0) {
-    const value = record.subarray(0, length);
-    if (asBuffer(record).readUInt32LE(length) === checksum(key, value)) return value;
-  }
+  const value = valueIn(key, record);
+  if (value !== undefined) return value;
   throw new TesseraError('data_corrupt', `the record ${showKey(key)} of database ${database} fails its checksum`, {
     details: { database, key: asBuffer(key).toString('hex') },
   });
+}
+
+/** The value of a record; a `RangeError` says that it is damaged. */
+export function unsealRecord(key: Uint8Array, record: Uint8Array): Uint8Array {
+  const value = valueIn(key, record);
+  if (value === undefined) throw new RangeError('wrong checksum');
+  return value;
+}
+
+function valueIn(key: Uint8Array, record: Uint8Array): Uint8Array | undefined {
+  const length = record.length - CHECKSUM_LENGTH;
+  if (length < 0) return undefined;
+  const value = record.subarray(0, length);
+  return asBuffer(record).readUInt32LE(length) === checksum(key, value) ? value : undefined;
+}
+
+/** 4 bytes for each write: the checksum of its record, or that of the key for a deletion. */
+export function recordChecksums(writes: readonly PendingWrite[]): Uint8Array {
+  const checksums = Buffer.allocUnsafe(writes.length * CHECKSUM_LENGTH);
+  for (const [i, { key, record }] of writes.entries()) {
+    if (record === undefined) checksums.writeUInt32LE(crc32(key), i * CHECKSUM_LENGTH);
+    else checksums.set(record.subarray(-CHECKSUM_LENGTH), i * CHECKSUM_LENGTH);
+  }
+  return checksums;
 }
 
 /** A key as people can read it: printable ASCII as it is, other bytes as `\xNN`. */
@@ -65,13 +88,18 @@ export class PendingBatch implements KvBatch {
   }
 
   put(key: Uint8Array, value: Uint8Array): this {
-    this.writes.push({ key, record: sealRecord(key, value) });
+    this.#push(key, sealRecord(key, value));
     return this;
   }
 
   del(key: Uint8Array): this {
-    this.writes.push({ key, record: undefined });
+    this.#push(key, undefined);
     return this;
+  }
+
+  #push(key: Uint8Array, record: Uint8Array | undefined): void {
+    if (key[0] === RESERVED_KEY) throw new TesseraError('internal_error', 'no key begins with the byte 0xff');
+    this.writes.push({ key, record });
   }
 }
 

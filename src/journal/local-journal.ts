@@ -183,7 +183,8 @@ export class LocalJournal implements Journal {
       const end = Math.min(this.#base, this.#first + COMPACT_CHUNK);
       const batch = this.#kv.batch();
       for (let i = this.#first; i < end; i++) batch.del(keys.entry(i));
-      await this.#kv.write(batch, { sync: false });
+      // Synced, as all of the journal: a power failure may take its very end then, never something before it.
+      await this.#kv.write(batch, { sync: true });
       this.#first = end;
     }
   }

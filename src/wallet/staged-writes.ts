@@ -17,12 +17,21 @@ interface StagedRecord {
 export interface StagedWrites {
   put(key: Uint8Array, value: Uint8Array): void;
   del(key: Uint8Array): void;
-  /** Resolves when everything staged before the call is durable. Throws `wallet_write_failed`; what was staged stays so. */
+  /**
+   * What is staged now belongs to a call that reports its failure: when it cannot be written, `undo` takes it back, in
+   * memory and by staging what undoes it, before anything else is written.
+   */
+  onFailure(undo: () => void): void;
+  /**
+   * Resolves when everything staged before the call is durable. Throws `wallet_write_failed`; what was staged and has no
+   * `undo` stays so, for it says what has happened already.
+   */
   flush(): Promise<void>;
 }
 
 export function createStagedWrites(kv: Kv): StagedWrites {
   let staged = new Map<string, StagedRecord>();
+  let undos: (() => void)[] = [];
   let writing: Promise<void> | undefined;
   let next: Promise<void> | undefined;
 
@@ -34,6 +43,8 @@ export function createStagedWrites(kv: Kv): StagedWrites {
     const records = staged;
     if (records.size === 0) return;
     staged = new Map();
+    const undosOfRecords = undos;
+    undos = [];
     const batch = kv.batch();
     for (const { key, value } of records.values()) {
       if (value === null) batch.del(key);
@@ -44,6 +55,7 @@ export function createStagedWrites(kv: Kv): StagedWrites {
     } catch (cause) {
       // Newer records win over those that could not be written.
       staged = new Map([...records, ...staged]);
+      for (const undo of undosOfRecords.reverse()) undo();
       throw new TesseraError('wallet_write_failed', 'the wallet cannot be written to disk; nothing was paid', {
         cause,
       });
@@ -61,6 +73,7 @@ export function createStagedWrites(kv: Kv): StagedWrites {
   return {
     put: (key, value) => stage(key, value),
     del: (key) => stage(key, null),
+    onFailure: (undo) => void undos.push(undo),
     flush() {
       if (writing === undefined) return begin();
       // The write under way may have begun before the caller staged: wait for the one after it, with everyone else.

@@ -187,6 +187,7 @@ export async function createWallet(options: WalletOptions, modules: WalletModule
     async newAddress() {
       checkOpen();
       const address = keys.create();
+      writes.onFailure(() => keys.discard([address]));
       await writes.flush();
       return address;
     },
@@ -196,7 +197,9 @@ export async function createWallet(options: WalletOptions, modules: WalletModule
     },
     async importKeyPairs(pairs) {
       checkOpen();
+      const added = [...pairs.keys()].filter((address) => !keys.addresses.has(address));
       const imported = keys.importPairs(pairs);
+      writes.onFailure(() => keys.discard(added));
       await writes.flush();
       if (imported.length > 0) await requestRefresh(imported);
       return imported;

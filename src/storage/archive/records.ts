@@ -147,7 +147,7 @@ function checked<T>(what: string, read: () => T | undefined): T {
 export function damaged(what: string, cause?: unknown): TesseraError {
   return new TesseraError(
     'data_corrupt',
-    `archive: ${what}. Restore the data directory from a backup, or remove it and let the node catch up from its peers`,
+    `archive: ${what}. Restore the data directory from a backup, or move it away and let the node fetch the blocks from other storage nodes`,
     { cause },
   );
 }

@@ -42,6 +42,8 @@ export interface KeyRing {
   create(): string;
   /** Checks all pairs, then stages them: all or nothing (decision V11). Throws `malformed_key_pair` with the address. */
   importPairs(pairs: ReadonlyMap<string, KeyPairRecord>): readonly string[];
+  /** Takes fresh addresses out again whose records could not be written. Nobody may know them yet. */
+  discard(addresses: Iterable<string>): void;
   exportPairs(): Promise<ReadonlyMap<string, KeyPairRecord>>;
   /** The keys of own addresses. Wipe them with `wipeKeys`. Throws `wallet_unreadable`. */
   signingKeys(addresses: Iterable<string>): Promise<Map<string, SigningKey>>;
@@ -115,6 +117,13 @@ export async function openKeyRing({ kv, writes, keystore, random }: KeyRingModul
       const checked = [...pairs].map(([address, record]) => ({ address, pair: checkPair(address, record), record }));
       for (const { address, pair, record } of checked) stage(address, pair, record.addressVersion);
       return checked.map(({ address }) => address);
+    },
+    discard(unwritten) {
+      for (const address of unwritten) {
+        addresses.delete(address);
+        fresh.delete(address);
+        writes.del(addressKey(address));
+      }
     },
     async exportPairs() {
       const keys = await signingKeys(addresses.keys());

@@ -1,0 +1,30 @@
+/** A record of a write-ahead log: `sequence (8) ‖ count (4)`, then `1 ‖ key ‖ value` for a put and `0 ‖ key` for a deletion. */
+
+import { VarintReader } from './varints.js';
+
+const HEADER_LENGTH = 12;
+const COUNT_OFFSET = 8;
+const DELETION = 0;
+const PUT = 1;
+
+export interface BatchWrite {
+  readonly key: Uint8Array;
+  /** Undefined for a deletion. */
+  readonly value: Uint8Array | undefined;
+}
+
+/** The writes of a batch in their order. A `RangeError` says that it is none. */
+export function readBatch(record: Uint8Array): BatchWrite[] {
+  if (record.length < HEADER_LENGTH) throw new RangeError('cut');
+  const count = Buffer.from(record.buffer, record.byteOffset, record.byteLength).readUInt32LE(COUNT_OFFSET);
+  const reader = new VarintReader(record, HEADER_LENGTH);
+  const writes: BatchWrite[] = [];
+  while (!reader.isAtEnd) {
+    const kind = reader.byte();
+    if (kind !== PUT && kind !== DELETION) throw new RangeError('unknown operation');
+    const key = reader.slice();
+    writes.push({ key, value: kind === PUT ? reader.slice() : undefined });
+  }
+  if (writes.length !== count) throw new RangeError('wrong count');
+  return writes;
+}

@@ -1,0 +1,43 @@
+/** Reads the numbers and byte strings that LevelDB's formats are made of. A `RangeError` says that there are none. */
+export class VarintReader {
+  readonly #bytes: Uint8Array;
+  at: number;
+
+  constructor(bytes: Uint8Array, at = 0) {
+    this.#bytes = bytes;
+    this.at = at;
+  }
+
+  get isAtEnd(): boolean {
+    return this.at >= this.#bytes.length;
+  }
+
+  byte(): number {
+    const byte = this.#bytes[this.at++];
+    if (byte === undefined) throw new RangeError('cut');
+    return byte;
+  }
+
+  varint(): number {
+    let value = 0;
+    for (let scale = 1; ; scale *= 128) {
+      const byte = this.byte();
+      if (scale > Number.MAX_SAFE_INTEGER / 256) throw new RangeError('no varint');
+      value += (byte & 0x7f) * scale;
+      if (byte < 0x80) return value;
+    }
+  }
+
+  take(length: number): Uint8Array {
+    const end = this.at + length;
+    if (end > this.#bytes.length) throw new RangeError('cut');
+    const bytes = this.#bytes.subarray(this.at, end);
+    this.at = end;
+    return bytes;
+  }
+
+  /** A length and so many bytes. */
+  slice(): Uint8Array {
+    return this.take(this.varint());
+  }
+}

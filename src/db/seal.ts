@@ -1,0 +1,166 @@
+/**
+ * How a store knows what it must hold. Every batch carries a mark: the identity of the database, the number of the batch,
+ * and a digest of all batches up to it. A file beside the database, the seal, names the last batch that was acknowledged
+ * as synced. A start compares the two (`level-files/check-files.ts`).
+ *
+ * The seal costs no second sync: it is written in place after each synced batch, which survives kill -9, and is synced by
+ * the system, every `SYNC_EVERY` batches, and on close. After a power loss it may be behind the database, never ahead.
+ */
+
+import { type FileHandle, open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { asBuffer, equalBytes } from '../lib/bytes.js';
+import { RESERVED_KEY } from './record.js';
+import { syncFolder } from './write-file-durable.js';
+
+/** The last key of every database. */
+export const MARK_KEY: Uint8Array = Uint8Array.of(RESERVED_KEY);
+
+const ID_LENGTH = 16;
+const U64_LENGTH = 8;
+const MARK_LENGTH = ID_LENGTH + U64_LENGTH + 4 + 1;
+const CHECKSUM_LENGTH = 4;
+const MAGIC = Buffer.from('TSEAL\0\0\x01', 'latin1');
+const SLOT_LENGTH = MAGIC.length + MARK_LENGTH + CHECKSUM_LENGTH;
+/** The two slots are in different sectors of the disk: a torn write spoils one of them. */
+const SLOT_DISTANCE = 4096;
+const FILE_MODE = 0o600;
+/** Batches between two syncs of the seal. */
+const SYNC_EVERY = 256;
+
+export interface Mark {
+  /** Which database: 16 random bytes. */
+  readonly id: Uint8Array;
+  /** 1 for the first batch, then without gaps. */
+  readonly number: number;
+  /** Of all batches up to this one, in order. */
+  readonly digest: number;
+  /** Whether the batch was to be synced. */
+  readonly isSynced: boolean;
+}
+
+/** The mark of the batch after `last`, whose writes have the given checksums (4 bytes each). */
+export function nextMark(last: Mark, checksums: Uint8Array, isSynced: boolean): Mark {
+  return { id: last.id, number: last.number + 1, digest: crc32(checksums, last.digest), isSynced };
+}
+
+export function encodeMark({ id, number, digest, isSynced }: Mark): Uint8Array {
+  const bytes = Buffer.alloc(MARK_LENGTH);
+  bytes.set(id);
+  bytes.writeBigUInt64BE(BigInt(number), ID_LENGTH);
+  bytes.writeUInt32BE(digest, ID_LENGTH + U64_LENGTH);
+  bytes.writeUInt8(isSynced ? 1 : 0, MARK_LENGTH - 1);
+  return bytes;
+}
+
+/** A `RangeError` says that the bytes are no mark. */
+export function decodeMark(bytes: Uint8Array): Mark {
+  if (bytes.length !== MARK_LENGTH) throw new RangeError('a mark has another length');
+  const buffer = asBuffer(bytes);
+  return {
+    id: Uint8Array.from(buffer.subarray(0, ID_LENGTH)),
+    number: Number(buffer.readBigUInt64BE(ID_LENGTH)),
+    digest: buffer.readUInt32BE(ID_LENGTH + U64_LENGTH),
+    isSynced: buffer[MARK_LENGTH - 1] === 1,
+  };
+}
+
+export function isSameDatabase(a: Mark, b: Mark): boolean {
+  return equalBytes(a.id, b.id);
+}
+
+/** Where the seal of the database in the folder `path` is. */
+export const sealPath = (path: string): string => `${path}.seal`;
+
+/** The mark that a seal file names; undefined when there is no file or nothing in it checks. */
+export async function readSeal(file: string): Promise<Mark | undefined> {
+  const bytes = await readIfThere(file);
+  let found: Mark | undefined;
+  for (const offset of [0, SLOT_DISTANCE]) {
+    const mark = readSlot(bytes.subarray(offset, offset + SLOT_LENGTH));
+    if (mark !== undefined && (found === undefined || mark.number > found.number)) found = mark;
+  }
+  return found;
+}
+
+async function readIfThere(file: string): Promise<Buffer> {
+  const bytes = Buffer.alloc(SLOT_DISTANCE + SLOT_LENGTH);
+  let handle: FileHandle;
+  try {
+    handle = await open(file, 'r');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return bytes;
+    throw error;
+  }
+  try {
+    await handle.read(bytes, 0, bytes.length, 0);
+    return bytes;
+  } finally {
+    await handle.close();
+  }
+}
+
+function readSlot(slot: Buffer): Mark | undefined {
+  const body = slot.subarray(0, SLOT_LENGTH - CHECKSUM_LENGTH);
+  if (!body.subarray(0, MAGIC.length).equals(MAGIC)) return undefined;
+  if (slot.readUInt32BE(body.length) !== crc32(body)) return undefined;
+  return decodeMark(body.subarray(MAGIC.length));
+}
+
+function encodeSlot(mark: Mark): Uint8Array {
+  const slot = Buffer.alloc(SLOT_LENGTH);
+  slot.set(MAGIC);
+  slot.set(encodeMark(mark), MAGIC.length);
+  slot.writeUInt32BE(crc32(slot.subarray(0, SLOT_LENGTH - CHECKSUM_LENGTH)), SLOT_LENGTH - CHECKSUM_LENGTH);
+  return slot;
+}
+
+/** The seal of an open database. */
+export class Seal {
+  readonly #file: FileHandle;
+  #slot = 0;
+  #unsynced = 0;
+
+  private constructor(file: FileHandle) {
+    this.#file = file;
+  }
+
+  /** Opens or makes the file and names `mark` in both of its slots; what it says survives power loss then. */
+  static async open(file: string, mark: Mark): Promise<Seal> {
+    const handle = await open(file, 'a', FILE_MODE);
+    await handle.close();
+    const seal = new Seal(await open(file, 'r+'));
+    try {
+      await seal.write(mark);
+      await seal.#file.sync();
+      await seal.write(mark);
+      await seal.#file.sync();
+      await syncFolder(dirname(file));
+    } catch (error) {
+      await seal.#file.close();
+      throw error;
+    }
+    return seal;
+  }
+
+  /** Names the batch; the caller has synced it. The room was taken when the file was made, so a full disk is no hindrance. */
+  async write(mark: Mark): Promise<void> {
+    await this.#file.write(encodeSlot(mark), 0, SLOT_LENGTH, this.#slot * SLOT_DISTANCE);
+    this.#slot = 1 - this.#slot;
+    this.#unsynced += 1;
+    if (this.#unsynced < SYNC_EVERY) return;
+    this.#unsynced = 0;
+    // Nobody waits for it: a seal that is behind after a power loss is no fault.
+    this.#file.datasync().catch(() => undefined);
+  }
+
+  /** Syncs and closes the file. */
+  async close(): Promise<void> {
+    try {
+      await this.#file.sync();
+    } finally {
+      await this.#file.close();
+    }
+  }
+}
