@@ -2,7 +2,7 @@
  * `npm run test:compose`: builds the image, brings up the network of docker-compose.yml, runs the curl session of the README
  * against it, and takes it down with everything it kept. Where no engine answers it says so and ends with 0.
  *
- *   npm run test:compose -- --transcript docs/compose-transcript.md     writes down what was run and answered
+ *   npm run test:compose -- --transcript docs/results/compose-DATE.md     writes down what was run and answered
  *   DOCKER_BUILD_FLAGS='--network host' npm run test:compose            flags for `docker build`
  *   PROMETHEUS_IMAGE=… npm run test:compose                             another image; without one the profile is left out
  */
@@ -289,7 +289,7 @@ async function main(): Promise<void> {
   section('The end');
   const left = run('docker', ['ps', '-aq', '--filter', `label=com.docker.compose.project=${PROJECT}`]);
   check('`down -v` leaves nothing behind', left === '');
-  if (at > 0) saveTranscript(process.argv[at + 1] ?? 'docs/compose-transcript.md');
+  if (at > 0) saveTranscript(process.argv[at + 1] ?? 'docs/results/compose-2026-11-21.md');
   say('test:compose passed');
 }
 

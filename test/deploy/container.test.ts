@@ -103,8 +103,9 @@ describe('the health check', () => {
   });
 
   it('is unhealthy when nobody answers', async () => {
-    const { apiUrl, stop } = await nodes.start('storage', {});
-    await stop();
+    const node = await nodes.start('storage', {});
+    const { apiUrl } = node;
+    await node.stop();
     const { status, text } = await healthOf('storage', apiUrl);
     expect(status).toBe(1);
     expect(text).toContain('ECONNREFUSED');

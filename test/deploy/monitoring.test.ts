@@ -5,15 +5,11 @@ import { describe, expect, it } from 'vitest';
 import { createConfig } from '../../src/config/load.js';
 import { NODE_ROLES } from '../../src/lib/roles.js';
 import { METRICS } from '../../src/observability/catalogue.js';
+import { type Dashboard, dashboardText } from '../support/dashboard.js';
 
 const read = (file: string): string => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
 
-interface Panel {
-  readonly title: string;
-  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
-  readonly targets?: readonly { readonly expr: string }[];
-}
-const dashboard = JSON.parse(read('deploy/grafana/tessera.json')) as { readonly panels: readonly Panel[] };
+const dashboard = JSON.parse(read('deploy/grafana/tessera.json')) as Dashboard;
 const dashboardQueries = dashboard.panels.flatMap(({ title, targets = [] }) =>
   targets.map(({ expr }) => [title, expr] as const),
 );
@@ -69,6 +65,10 @@ describe.each([
 });
 
 describe('the dashboard', () => {
+  it('has a panel for each metric: the row More is made from the catalogue', async () => {
+    await expect(dashboardText(dashboard)).toMatchFileSnapshot('../../deploy/grafana/tessera.json');
+  });
+
   it('shows every metric of the catalogue', () => {
     const shown = new Set(dashboardQueries.flatMap(([, expression]) => usesIn(expression).map(({ name }) => name)));
     expect(Object.keys(METRICS).filter((name) => !shown.has(name))).toEqual([]);
