@@ -51,6 +51,11 @@ export function createdOutPoints(tx: Transaction, hash: string = transactionHash
   return [...tx.outputs, ...tx.fees].map((txOut, n) => ({ outPoint: { tHash: hash, n }, txOut }));
 }
 
+/** True for an output that nothing can ever spend, so that nobody needs to keep it (docs/chain.md#conservation). */
+export function isUnspendable({ scriptPublicKey }: TxOut): boolean {
+  return scriptPublicKey === null;
+}
+
 /** The output or fee at an index, as `createdOutPoints` numbers them. */
 export function txOutAt(tx: Transaction, n: number): TxOut | undefined {
   return n < tx.outputs.length ? tx.outputs[n] : tx.fees[n - tx.outputs.length];

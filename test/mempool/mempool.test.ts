@@ -81,6 +81,19 @@ describe('submitting', () => {
       'double_spend',
       () => payment({ from: alice, inputs: [genesisOut(0), genesisOut(0)], outputs: [pay(bob, 2_000_000n)] }),
     ],
+    [
+      'an output of nothing (decision B16)',
+      'transaction_rejected',
+      () => payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(bob, 1_000_000n), pay(bob, 0n)] }),
+    ],
+    [
+      'a fee of nothing (decision B16)',
+      'transaction_rejected',
+      () => ({
+        ...payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(bob, 1_000_000n)] }),
+        fees: [pay(bob, 0n)],
+      }),
+    ],
     ['a coinbase', 'transaction_rejected', () => coinbaseTransaction(1n, 5n, alice.address)],
     ['no outputs', 'transaction_rejected', () => payment({ from: alice, inputs: [genesisOut(0)], outputs: [] })],
   ] as const)('refuses %s', async (_name, code, build) => {

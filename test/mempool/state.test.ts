@@ -133,6 +133,18 @@ describe('a round of block making', () => {
     expect(bench.state.utxos.find(genesisOut(0))).toBe(0);
   });
 
+  it('keeps no output that nobody can spend (decision B16)', async () => {
+    const bench = createBench();
+    await bench.block();
+    const outputs = [txOut(tokenAsset(999_990n), null), pay(alice, 10n)];
+    const tx = payment({ from: alice, inputs: [genesisOut(0)], outputs });
+    await bench.admit([tx]);
+    await bench.block();
+    const { hash } = candidate(tx);
+    expect(bench.state.utxos.find({ tHash: hash, n: 0 })).toBe(0);
+    expect(bench.state.utxos.find({ tHash: hash, n: 1 })).not.toBe(0);
+  });
+
   it('numbers fee outputs after the outputs (decision B5)', async () => {
     const bench = createBench();
     await bench.block();

@@ -1,5 +1,6 @@
 /** What the mempool asks of a transaction whatever the state is: cheap rules, which come before anything is verified. */
 
+import { policyFault } from '../../chain/policy.js';
 import { signatureBudgetFault } from '../../chain/signature-operations.js';
 import { hasDuplicateInputs, isCoinbase } from '../../chain/transaction.js';
 import type { DruidInfo } from '../../chain/types.js';
@@ -31,6 +32,8 @@ export function candidateFault({ bytes, tx }: CandidateTx): Verdict {
     return fault('transaction_rejected', `It has ${bytes.length} bytes; at most ${maxBytes} are allowed`);
   }
   if (isCoinbase(tx)) return COINBASE;
+  const unwanted = policyFault(tx);
+  if (unwanted !== null) return unwanted;
   const { participants, expectations } = tx.druidInfo ?? { participants: 1n, expectations: [] };
   if (participants < 1n || participants > MAX_DRUID_PARTICIPANTS) return PARTICIPANTS;
   if (expectations.length > MAX_DRUID_EXPECTATIONS) return EXPECTATIONS;

@@ -6,7 +6,7 @@
 
 import { decodeTransaction, encodeTxOut } from '../../chain/codec.js';
 import { transactionHashOfBytes } from '../../chain/hash.js';
-import { createdOutPoints, isCreate } from '../../chain/transaction.js';
+import { createdOutPoints, isCreate, isUnspendable } from '../../chain/transaction.js';
 import type { OutPoint, TxOut } from '../../chain/types.js';
 import type { Unicorn } from '../../chain/unicorn.js';
 import { sha3Hex } from '../../crypto/sha3.js';
@@ -312,7 +312,9 @@ export class MempoolState {
       if (isCreate(tx)) batch.put(keys.create(hash), new Uint8Array());
     }
     for (const { hash, tx } of decoded) {
-      for (const { outPoint, txOut } of createdOutPoints(tx, hash)) this.#insertOutput(outPoint, txOut, batch);
+      for (const { outPoint, txOut } of createdOutPoints(tx, hash)) {
+        if (!isUnspendable(txOut)) this.#insertOutput(outPoint, txOut, batch);
+      }
     }
   }
 
