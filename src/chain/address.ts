@@ -4,7 +4,7 @@
  */
 
 import { sha3Bytes, sha3Hex } from '../crypto/sha3.js';
-import { asBuffer, concatBytes, fromHex, toHex, utf8Length } from '../lib/bytes.js';
+import { concatBytes, fromHex, toBase64, toHex, utf8Length } from '../lib/bytes.js';
 import { viewScript } from './codec.js';
 import {
   ADDRESS_VERSION_TEMP,
@@ -26,7 +26,7 @@ export const BURN_SCRIPT: Script = [{ kind: 'op', op: OP.BURN }];
 export function addressOf(publicKey: Uint8Array, version: AddressVersion = null): string {
   if (version === ADDRESS_VERSION_V0)
     return toHex(sha3Bytes(concatBytes(V0_KEY_PREFIX, publicKey))).slice(0, V0_ADDRESS_LENGTH);
-  if (version === ADDRESS_VERSION_TEMP) return sha3Hex(decodeBase64AsHex(asBuffer(publicKey).toString('base64')));
+  if (version === ADDRESS_VERSION_TEMP) return sha3Hex(decodeBase64AsHex(toBase64(publicKey)));
   return sha3Hex(publicKey);
 }
 

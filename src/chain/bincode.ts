@@ -4,8 +4,7 @@
  * length is held against the bytes that are left before anything is allocated.
  */
 
-import { isUtf8 } from 'node:buffer';
-import { asBuffer } from '../lib/bytes.js';
+import { readable, readUtf8, writeUtf8 } from '../lib/bytes.js';
 import { TesseraError } from '../lib/errors.js';
 import { U64_MAX } from './constants.js';
 
@@ -23,15 +22,15 @@ function malformed(message: string): TesseraError {
 }
 
 /** A copy in memory of its own: a slice of a Buffer would be a Buffer, and often a part of Node's shared pool. */
-function copyOf(buffer: Buffer, start: number, end: number): Uint8Array {
+function copyOf(bytes: Uint8Array, start: number, end: number): Uint8Array {
   const copy = new Uint8Array(end - start);
-  copy.set(buffer.subarray(start, end));
+  copy.set(bytes.subarray(start, end));
   return copy;
 }
 
 /** Writes bincode into one buffer that grows. Values out of range throw `malformed_transaction`. */
 export class BincodeWriter {
-  #buffer = Buffer.allocUnsafeSlow(INITIAL_CAPACITY);
+  #buffer = readable(new Uint8Array(INITIAL_CAPACITY));
   #view = new DataView(this.#buffer.buffer);
   #length = 0;
 
@@ -134,7 +133,7 @@ export class BincodeWriter {
       }
       if (i === value.length) return i;
     }
-    return buffer.write(value, start, 'utf8');
+    return writeUtf8(value, buffer, start);
   }
 
   #take(bytes: number): number {
@@ -147,7 +146,7 @@ export class BincodeWriter {
   #reserve(bytes: number): void {
     const needed = this.#length + bytes;
     if (needed <= this.#buffer.length) return;
-    const grown = Buffer.allocUnsafeSlow(Math.max(needed, this.#buffer.length * 2));
+    const grown = readable(new Uint8Array(Math.max(needed, this.#buffer.length * 2)));
     grown.set(this.#buffer.subarray(0, this.#length));
     this.#buffer = grown;
     this.#view = new DataView(grown.buffer);
@@ -156,11 +155,13 @@ export class BincodeWriter {
 
 /** Reads bincode. Anything but the encoding of a value throws `malformed_transaction`. */
 export class BincodeReader {
-  readonly #buffer: Buffer;
+  readonly #buffer: Uint8Array;
+  readonly #view: DataView;
   #at = 0;
 
   constructor(bytes: Uint8Array) {
-    this.#buffer = asBuffer(bytes);
+    this.#buffer = readable(bytes);
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
   /** Bytes not read yet. */
@@ -169,30 +170,30 @@ export class BincodeReader {
   }
 
   u8(): number {
-    return this.#buffer.readUInt8(this.#take(1));
+    return this.#view.getUint8(this.#take(1));
   }
 
   u32(): number {
-    return this.#buffer.readUInt32LE(this.#take(4));
+    return this.#view.getUint32(this.#take(4), true);
   }
 
   i32(): number {
-    return this.#buffer.readInt32LE(this.#take(4));
+    return this.#view.getInt32(this.#take(4), true);
   }
 
   u64(): bigint {
-    return this.#buffer.readBigUInt64LE(this.#take(8));
+    return this.#view.getBigUint64(this.#take(8), true);
   }
 
   i64(): bigint {
-    return this.#buffer.readBigInt64LE(this.#take(8));
+    return this.#view.getBigInt64(this.#take(8), true);
   }
 
   /** A length whose elements need at least `minimumElementSize` bytes each: refused if they cannot all be there. */
   length64(minimumElementSize: number): number {
     const at = this.#take(8);
-    const low = this.#buffer.readUInt32LE(at);
-    const high = this.#buffer.readUInt32LE(at + 4);
+    const low = this.#view.getUint32(at, true);
+    const high = this.#view.getUint32(at + 4, true);
     if (high !== 0 || low * minimumElementSize > this.remaining) {
       throw malformed('a length is larger than the bytes that follow');
     }
@@ -213,9 +214,9 @@ export class BincodeReader {
   string(): string {
     const length = this.length64(1);
     const at = this.#take(length);
-    const slice = this.#buffer.subarray(at, at + length);
-    if (!isUtf8(slice)) throw malformed('a text is not valid UTF-8');
-    return slice.toString('utf8');
+    const text = readUtf8(this.#buffer, at, at + length);
+    if (text === undefined) throw malformed('a text is not valid UTF-8');
+    return text;
   }
 
   optionalString(): string | null {

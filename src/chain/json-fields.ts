@@ -3,7 +3,7 @@
  * `malformed_transaction` with the place of the fault, such as `transactions[0].inputs[1].previous_out: ...`.
  */
 
-import { isHex } from '../lib/bytes.js';
+import { parseHex } from '../lib/bytes.js';
 import { TesseraError } from '../lib/errors.js';
 import { U64_MAX } from './constants.js';
 
@@ -94,8 +94,8 @@ export function readBytes(
   problem = 'is malformed',
 ): Uint8Array {
   if (typeof value === 'string') {
-    // Copied, because a Buffer this small would keep a page of Node's shared pool alive.
-    if (isHex(value, length)) return new Uint8Array(Buffer.from(value, 'hex'));
+    const bytes = parseHex(value, length);
+    if (bytes !== undefined) return bytes;
     return fail(place, key, `${problem}: must be ${length === undefined ? 'pairs of' : length * 2} hexadecimal digits`);
   }
   if (!Array.isArray(value))

@@ -3,7 +3,7 @@
  * in `difficulty`, a compact form of 4 big-endian bytes. Without one the hash must begin with a zero byte.
  */
 
-import { compareBytes } from '../lib/bytes.js';
+import { compareBytes, fromHex } from '../lib/bytes.js';
 import { type Fault, fault, type Verdict } from '../lib/fault.js';
 import type { HeaderLayout } from './codec.js';
 import { MAX_NONCE_LENGTH, MINING_DIFFICULTY } from './constants.js';
@@ -70,7 +70,7 @@ export function targetBytes(difficulty: Uint8Array): Uint8Array | undefined {
   const hex = expandCompact(compact)
     .toString(16)
     .padStart(TARGET_LENGTH * 2, '0');
-  return hex.length > TARGET_LENGTH * 2 ? largest : Uint8Array.from(Buffer.from(hex, 'hex'));
+  return hex.length > TARGET_LENGTH * 2 ? largest : fromHex(hex);
 }
 
 /** True when the hash is not above the target, both 32 big-endian bytes. */

@@ -5,7 +5,7 @@
  */
 
 import { sha3Bytes, sha3Hex } from '../crypto/sha3.js';
-import { utf8 } from '../lib/bytes.js';
+import { concatBytes, readUtf8, utf8 } from '../lib/bytes.js';
 import { TesseraError } from '../lib/errors.js';
 import { type Fault, fault, type Verdict } from '../lib/fault.js';
 import { encodeStrings } from './codec.js';
@@ -90,7 +90,7 @@ export function seedValueOf({ seed, witness }: Unicorn): Uint8Array {
 
 /** Seed and witness out of `seed_value`; undefined when the bytes are not of that form. */
 export function parseSeedValue(seedValue: Uint8Array): { readonly seed: bigint; readonly witness: bigint } | undefined {
-  const match = /^(\d+)-(\d+)$/.exec(Buffer.from(seedValue).toString('latin1'));
+  const match = /^(\d+)-(\d+)$/.exec(readUtf8(seedValue, 0, seedValue.length) ?? '');
   return match?.[1] === undefined || match[2] === undefined
     ? undefined
     : { seed: BigInt(match[1]), witness: BigInt(match[2]) };
@@ -98,10 +98,10 @@ export function parseSeedValue(seedValue: Uint8Array): { readonly seed: bigint; 
 
 /** A number from 0 to 2^64-1, fixed by the unicorn and what it is for: the first 8 bytes of SHA3-256(g || usage as u64le). */
 export function drawNumber(g: string, usage: number): bigint {
-  const input = Buffer.alloc(g.length + 8);
-  input.write(g, 'latin1');
-  input.writeBigUInt64LE(BigInt(usage), g.length);
-  return Buffer.from(sha3Bytes(input)).readBigUInt64BE();
+  const suffix = new DataView(new ArrayBuffer(8));
+  suffix.setBigUint64(0, BigInt(usage), true);
+  const digest = sha3Bytes(concatBytes(utf8(g), new Uint8Array(suffix.buffer)));
+  return new DataView(digest.buffer, digest.byteOffset).getBigUint64(0);
 }
 
 /** One of the items. Throws `internal_error` when there is none. */

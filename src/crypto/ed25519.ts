@@ -1,14 +1,12 @@
 /**
- * Ed25519 signatures and the forms in which a secret key is written (docs/chain.md#keys). Verification is node:crypto's
- * and nothing else: cofactorless with a byte-wise R, as the network's; other libraries disagree on edge inputs, which
- * would split consensus (decision B3). Keys are never made with node's key generation, which can hang the process.
+ * Ed25519 signatures (docs/chain.md#signatures) and the forms in which a secret key is written (docs/chain.md#keys). The
+ * arithmetic is that of `ed25519-backend.ts`: node:crypto on nodes, @noble/curves in a browser.
  */
 
-import { createPrivateKey, createPublicKey, type KeyObject, sign as nodeSign, verify as nodeVerify } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
-import { asBuffer, concatBytes, equalBytes, fromHex, utf8 } from '../lib/bytes.js';
+import { concatBytes, equalBytes, fromHex, utf8 } from '../lib/bytes.js';
 import { TesseraError } from '../lib/errors.js';
 import type { Random } from '../lib/random.js';
+import { publicKeyOf, signBytes, verifyBytes, verifyBytesAsync } from './ed25519-backend.js';
 
 export const PUBLIC_KEY_LENGTH = 32;
 export const SIGNATURE_LENGTH = 64;
@@ -16,11 +14,6 @@ export const SEED_LENGTH = 32;
 /** Bytes of ring's PKCS#8 v2 document, the form in which the network stores secret keys. */
 export const PKCS8_V2_LENGTH = 85;
 
-/** Keys whose imported form is kept; about 1 KB each. */
-const KEY_CACHE_SIZE = 10_000;
-
-/** A JWK must have a public key; that of a private one is made from `d`. */
-const UNUSED_X = 'A'.repeat(43);
 const PKCS8_V2_PREFIX = fromHex('3053020101300506032b657004220420');
 const PKCS8_V2_MIDDLE = fromHex('a123032100');
 const PKCS8_V2_PUBLIC_OFFSET = PKCS8_V2_PREFIX.length + SEED_LENGTH + PKCS8_V2_MIDDLE.length;
@@ -31,49 +24,31 @@ export interface KeyPair {
   readonly publicKey: Uint8Array;
 }
 
-const publicKeys = new LRUCache<string, KeyObject>({ max: KEY_CACHE_SIZE });
-
 /**
  * True when `signature` (64 bytes) is one of `publicKey` (32 bytes) over `message`; a text is signed as its UTF-8 bytes.
  * False for any malformed input; never throws.
  */
 export function verifySignature(publicKey: Uint8Array, message: Uint8Array | string, signature: Uint8Array): boolean {
-  if (publicKey.length !== PUBLIC_KEY_LENGTH || signature.length !== SIGNATURE_LENGTH) return false;
-  try {
-    return nodeVerify(null, messageBytes(message), importPublicKey(publicKey), signature);
-  } catch {
-    // OpenSSL throws on what it cannot parse; a key that is no key has signed nothing.
-    return false;
-  }
+  return haveLengths(publicKey, signature) && verifyBytes(publicKey, messageBytes(message), signature);
 }
 
-/** As `verifySignature`, on libuv's thread pool: the event loop stays free, and several run at once. */
-export function verifySignatureAsync(
+/** As `verifySignature`, beside the event loop. */
+export async function verifySignatureAsync(
   publicKey: Uint8Array,
   message: Uint8Array | string,
   signature: Uint8Array,
 ): Promise<boolean> {
-  if (publicKey.length !== PUBLIC_KEY_LENGTH || signature.length !== SIGNATURE_LENGTH) return Promise.resolve(false);
-  return new Promise((resolve) => {
-    try {
-      const key = importPublicKey(publicKey);
-      nodeVerify(null, messageBytes(message), key, signature, (error, valid) => resolve(error === null && valid));
-    } catch {
-      resolve(false);
-    }
-  });
+  return haveLengths(publicKey, signature) && verifyBytesAsync(publicKey, messageBytes(message), signature);
 }
 
 /** The 64-byte signature of `message` by the secret `seed`; a text is signed as its UTF-8 bytes. Throws `malformed_key_pair`. */
 export function sign(seed: Uint8Array, message: Uint8Array | string): Uint8Array {
-  return new Uint8Array(nodeSign(null, messageBytes(message), importSeed(seed)));
+  return signBytes(checkedSeed(seed), messageBytes(message));
 }
 
 /** The public key (32 bytes) of a 32-byte seed. Throws `malformed_key_pair` when the seed has another length. */
 export function publicKeyFromSeed(seed: Uint8Array): Uint8Array {
-  // The last 32 bytes of the SPKI document are the key; a JWK export here is the pattern that can hang (docs/adr/0006-node-crypto-verification.md).
-  const spki = createPublicKey(importSeed(seed)).export({ format: 'der', type: 'spki' });
-  return Uint8Array.from(spki.subarray(spki.length - PUBLIC_KEY_LENGTH));
+  return publicKeyOf(checkedSeed(seed));
 }
 
 /** The key pair of a 32-byte seed. Throws `malformed_key_pair`. */
@@ -123,22 +98,13 @@ function checkedPair(seed: Uint8Array, publicKey: Uint8Array): KeyPair {
   return pair;
 }
 
-function importSeed(seed: Uint8Array): KeyObject {
+function checkedSeed(seed: Uint8Array): Uint8Array {
   if (seed.length !== SEED_LENGTH) throw malformed(`an Ed25519 seed has ${SEED_LENGTH} bytes, not ${seed.length}`);
-  // As a JWK: a DER import takes ten times as long. Signing and the public key are made from `d`; `x` is not looked at.
-  const d = asBuffer(seed).toString('base64url');
-  return createPrivateKey({ key: { kty: 'OKP', crv: 'Ed25519', d, x: UNUSED_X }, format: 'jwk' });
+  return seed;
 }
 
-function importPublicKey(publicKey: Uint8Array): KeyObject {
-  const bytes = asBuffer(publicKey);
-  const id = bytes.toString('latin1');
-  const known = publicKeys.get(id);
-  if (known) return known;
-  // JWK, because a DER import on this path halves the speed of verification.
-  const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: bytes.toString('base64url') }, format: 'jwk' });
-  publicKeys.set(id, key);
-  return key;
+function haveLengths(publicKey: Uint8Array, signature: Uint8Array): boolean {
+  return publicKey.length === PUBLIC_KEY_LENGTH && signature.length === SIGNATURE_LENGTH;
 }
 
 function messageBytes(message: Uint8Array | string): Uint8Array {

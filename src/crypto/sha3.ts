@@ -1,5 +1,6 @@
 /**
- * SHA3-256 (FIPS-202, not Keccak-256), the only hash of the chain. Texts are hashed as their UTF-8 bytes.
+ * SHA3-256 (FIPS-202, not Keccak-256), the only hash of the chain. Texts are hashed as their UTF-8 bytes. In a browser
+ * `sha3.browser.ts` takes the place of this file.
  */
 
 import crypto from 'node:crypto';

@@ -1,5 +1,10 @@
-/** Small tools for byte arrays: hex, UTF-8, comparison. Everything here is pure and throws nothing but `TesseraError`. */
+/**
+ * Small tools for byte arrays: hex, UTF-8, comparison. Everything here is pure and throws nothing but `TesseraError`. On
+ * Node.js they are Buffer's, the fastest there is; in a browser `bytes.browser.ts` takes the place of this file
+ * (docs/adr/0008-chain-in-a-browser.md).
+ */
 
+import { isUtf8 } from 'node:buffer';
 import { TesseraError } from './errors.js';
 
 const HEX = /^(?:[0-9a-fA-F]{2})*$/;
@@ -20,6 +25,17 @@ export function fromHex(hex: string): Uint8Array {
 /** True when the text is an even number of hexadecimal digits (of `byteLength` bytes, if given). */
 export function isHex(text: string, byteLength?: number): boolean {
   return (byteLength === undefined || text.length === byteLength * 2) && HEX.test(text);
+}
+
+/** The bytes of a hex text of either case, in memory of their own; undefined for anything else, or another length. */
+export function parseHex(text: string, byteLength?: number): Uint8Array | undefined {
+  // Copied, because a Buffer this small would keep a page of Node's shared pool alive.
+  return isHex(text, byteLength) ? new Uint8Array(Buffer.from(text, 'hex')) : undefined;
+}
+
+/** Standard base64 with padding. */
+export function toBase64(bytes: Uint8Array): string {
+  return asBuffer(bytes).toString('base64');
 }
 
 /** UTF-8 bytes of a text. Lone surrogates become U+FFFD: check with `isWellFormed` where text comes from outside. */
@@ -55,6 +71,22 @@ export function fromUtf8(bytes: Uint8Array): string {
   } catch (cause) {
     throw new TesseraError('invalid_request', 'not valid UTF-8', { cause });
   }
+}
+
+/** The same memory, in the form in which `readUtf8` is fast. */
+export function readable(bytes: Uint8Array): Uint8Array {
+  return asBuffer(bytes);
+}
+
+/** The text of the bytes from `start` to `end`; undefined when they are not valid UTF-8. */
+export function readUtf8(bytes: Uint8Array, start: number, end: number): string | undefined {
+  const slice = asBuffer(bytes).subarray(start, end);
+  return isUtf8(slice) ? slice.toString('utf8') : undefined;
+}
+
+/** Writes the UTF-8 bytes of a text, which must have room there, and gives their number. */
+export function writeUtf8(text: string, target: Uint8Array, at: number): number {
+  return asBuffer(target).write(text, at, 'utf8');
 }
 
 /** Number of UTF-8 bytes of a text. */

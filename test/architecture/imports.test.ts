@@ -95,6 +95,13 @@ describe('imports', () => {
     expect(deep.map(show)).toEqual([]);
   });
 
+  it('of the chain reach for nothing that only Node.js has (docs/adr/0008-chain-in-a-browser.md)', () => {
+    const platform = files.filter(
+      (file) => folderOf(file) === 'chain' && /'node:|\bBuffer[.(<]/.test(readFileSync(join(SRC, file), 'utf8')),
+    );
+    expect(platform).toEqual([]);
+  });
+
   it('never form a circle between files, imports of types included', () => {
     expect(findCircle()).toEqual([]);
   });

@@ -138,7 +138,7 @@ describe('a round of block making', () => {
     await bench.block();
     const outputs = [txOut(tokenAsset(999_990n), null), pay(alice, 10n)];
     const tx = payment({ from: alice, inputs: [genesisOut(0)], outputs });
-    await bench.admit([tx]);
+    await bench.accept([tx]);
     await bench.block();
     const { hash } = candidate(tx);
     expect(bench.state.utxos.find({ tHash: hash, n: 0 })).toBe(0);

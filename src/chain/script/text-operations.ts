@@ -3,7 +3,7 @@
  * aborts the reference and fails the script here (decision B8).
  */
 
-import { utf8Length } from '../../lib/bytes.js';
+import { readUtf8, utf8, utf8Length } from '../../lib/bytes.js';
 import { MAX_SCRIPT_ITEM_SIZE } from '../constants.js';
 import type { Machine } from './machine.js';
 
@@ -24,7 +24,7 @@ export function substring(machine: Machine): boolean {
   const n1 = machine.popNum();
   const text = machine.popText();
   if (n1 === undefined || n2 === undefined || text === undefined) return false;
-  const bytes = Buffer.from(text, 'utf8');
+  const bytes = utf8(text);
   if (n1 >= bytes.length || n1 + n2 > bytes.length) return false;
   return pushSlice(machine, bytes, Number(n1), Number(n1 + n2));
 }
@@ -34,7 +34,7 @@ export function left(machine: Machine): boolean {
   const n = machine.popNum();
   const text = machine.popText();
   if (n === undefined || text === undefined) return false;
-  const bytes = Buffer.from(text, 'utf8');
+  const bytes = utf8(text);
   return n >= bytes.length ? machine.pushText(text) : pushSlice(machine, bytes, 0, Number(n));
 }
 
@@ -43,7 +43,7 @@ export function right(machine: Machine): boolean {
   const n = machine.popNum();
   const text = machine.popText();
   if (n === undefined || text === undefined) return false;
-  const bytes = Buffer.from(text, 'utf8');
+  const bytes = utf8(text);
   return n >= bytes.length ? machine.pushText('') : pushSlice(machine, bytes, Number(n), bytes.length);
 }
 
@@ -53,11 +53,12 @@ export function size(machine: Machine): boolean {
   return top?.kind === 'bytes' ? machine.pushNum(BigInt(utf8Length(top.text))) : false;
 }
 
-function pushSlice(machine: Machine, bytes: Buffer, start: number, end: number): boolean {
+function pushSlice(machine: Machine, bytes: Uint8Array, start: number, end: number): boolean {
   if (!isBoundary(bytes, start) || !isBoundary(bytes, end)) return false;
-  return machine.pushText(bytes.toString('utf8', start, end));
+  const slice = readUtf8(bytes, start, end);
+  return slice !== undefined && machine.pushText(slice);
 }
 
-function isBoundary(bytes: Buffer, at: number): boolean {
+function isBoundary(bytes: Uint8Array, at: number): boolean {
   return at >= bytes.length || ((bytes[at] ?? 0) & CONTINUATION_MASK) !== CONTINUATION;
 }

@@ -1,0 +1,69 @@
+/**
+ * Ed25519 by node:crypto. Its verification is the one that decides (decision B3): cofactorless with a byte-wise R, as the
+ * network's; other libraries disagree on edge inputs, which would split consensus. Keys are never made with Node's key
+ * generation, which can hang the process. Lengths are the caller's to check.
+ */
+
+import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { asBuffer } from '../lib/bytes.js';
+
+/** Keys whose imported form is kept; about 1 KB each. */
+const KEY_CACHE_SIZE = 10_000;
+const PUBLIC_KEY_LENGTH = 32;
+/** A JWK must have a public key; that of a private one is made from `d`. */
+const UNUSED_X = 'A'.repeat(43);
+
+const publicKeys = new LRUCache<string, KeyObject>({ max: KEY_CACHE_SIZE });
+
+/** False for a key that is none; never throws. */
+export function verifyBytes(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
+  try {
+    return verify(null, message, importPublicKey(publicKey), signature);
+  } catch {
+    // OpenSSL throws on what it cannot parse; a key that is no key has signed nothing.
+    return false;
+  }
+}
+
+/** As `verifyBytes`, on libuv's thread pool: the event loop stays free, and several run at once. */
+export function verifyBytesAsync(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): Promise<boolean> {
+  return new Promise((resolve) => {
+    try {
+      const key = importPublicKey(publicKey);
+      verify(null, message, key, signature, (error, valid) => resolve(error === null && valid));
+    } catch {
+      resolve(false);
+    }
+  });
+}
+
+/** The 64-byte signature of a 32-byte seed. */
+export function signBytes(seed: Uint8Array, message: Uint8Array): Uint8Array {
+  return new Uint8Array(sign(null, message, importSeed(seed)));
+}
+
+/** The public key of a 32-byte seed. */
+export function publicKeyOf(seed: Uint8Array): Uint8Array {
+  // The last 32 bytes of the SPKI document are the key; a JWK export here is the pattern that can hang
+  // (docs/adr/0006-node-crypto-verification.md).
+  const spki = createPublicKey(importSeed(seed)).export({ format: 'der', type: 'spki' });
+  return Uint8Array.from(spki.subarray(spki.length - PUBLIC_KEY_LENGTH));
+}
+
+function importSeed(seed: Uint8Array): KeyObject {
+  // As a JWK: a DER import takes ten times as long. Signing and the public key are made from `d`; `x` is not looked at.
+  const d = asBuffer(seed).toString('base64url');
+  return createPrivateKey({ key: { kty: 'OKP', crv: 'Ed25519', d, x: UNUSED_X }, format: 'jwk' });
+}
+
+function importPublicKey(publicKey: Uint8Array): KeyObject {
+  const bytes = asBuffer(publicKey);
+  const id = bytes.toString('latin1');
+  const known = publicKeys.get(id);
+  if (known) return known;
+  // JWK, because a DER import on this path halves the speed of verification.
+  const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: bytes.toString('base64url') }, format: 'jwk' });
+  publicKeys.set(id, key);
+  return key;
+}

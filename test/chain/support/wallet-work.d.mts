@@ -1,0 +1,1 @@
+export function walletWork(load: (path: string) => Promise<unknown>): Promise<Record<string, unknown>>;
