@@ -27,6 +27,8 @@ function onBrokenInvariant(kind: string, error: unknown): void {
   process.exit(1);
 }
 
+// What the program writes is its owner's: LevelDB, too, makes its files with what is left by this.
+process.umask(0o077);
 // Node opens its inspector at SIGUSR1, to whoever can send a signal. A listener takes the place of that.
 process.on('SIGUSR1', () => undefined);
 process.on('uncaughtException', (error) => onBrokenInvariant('uncaughtException', error));

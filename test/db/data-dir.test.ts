@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -49,6 +49,23 @@ describe('openDataDir', () => {
     await writeSome();
     expect((await stat(path)).mode & 0o777).toBe(0o700);
     expect(await readBack()).toBe('value');
+  });
+
+  it('takes the rights of others away from a folder that had them', async () => {
+    await writeSome();
+    const open = [path, join(path, 'db'), join(path, 'db', 'archive')];
+    for (const name of open) await chmod(name, 0o755);
+    await chmod(join(path, 'db', 'archive', 'CURRENT'), 0o644);
+    expect(await readBack()).toBe('value');
+    for (const name of open) expect((await stat(name)).mode & 0o777, name).toBe(0o700);
+    expect((await stat(join(path, 'db', 'archive.seal'))).mode & 0o777).toBe(0o600);
+  });
+
+  it('says whose the folder must be when it cannot be looked into', async () => {
+    // An administrator may look into everything: a file in the place of the folder is refused the same way.
+    await mkdir(join(folder, 'deep'));
+    await writeFile(path, '');
+    await expect(openDataDir(path, STORAGE)).rejects.toMatchObject({ code: 'data_dir_invalid' });
   });
 
   it('leaves no database open and no lock held after close', async () => {
