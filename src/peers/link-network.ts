@@ -73,6 +73,14 @@ interface Opening {
   readonly reachedAt: string | undefined;
 }
 
+/** What becomes of a handshake under way. */
+interface HandshakeEvents {
+  /** The peer has proven who it is and was let in. */
+  proven(): void;
+  /** It is over, either way. */
+  settled(): void;
+}
+
 export class LinkNetwork implements PeerNetwork {
   readonly nodeKey: string;
   readonly linkUp: Signal<Link>;
@@ -206,11 +214,19 @@ export class LinkNetwork implements PeerNetwork {
       group: addressGroup(connection.remoteHost),
       hasPass:
         pass !== undefined && secret !== undefined && isValidPass(pass, { network, secret }, this.#modules.clock),
+      hasProven: false,
       cancel: (reason) => handshake.cancel(reason),
     };
     this.#handshakes.add(pending);
-    const settled = (): void => this.#handshakes.delete(pending);
-    const { handshake } = this.#shakeHands({ connection, side: 'listener', reachedAt: undefined }, settled);
+    const { handshake } = this.#shakeHands(
+      { connection, side: 'listener', reachedAt: undefined },
+      {
+        proven: () => {
+          pending.hasProven = true;
+        },
+        settled: () => this.#handshakes.delete(pending),
+      },
+    );
     handshake.start();
   }
 
@@ -219,8 +235,10 @@ export class LinkNetwork implements PeerNetwork {
     try {
       const pass = secret === undefined ? undefined : createPass({ network, secret }, this.#modules);
       const connection = await this.#modules.transport.dial(to, signal, pass);
-      const settled = (): void => void this.#dialed.delete(handshake);
-      const { handshake, link } = this.#shakeHands({ connection, side: 'dialer', reachedAt: to }, settled);
+      const { handshake, link } = this.#shakeHands(
+        { connection, side: 'dialer', reachedAt: to },
+        { proven: () => undefined, settled: () => this.#dialed.delete(handshake) },
+      );
       this.#dialed.add(handshake);
       const abort = (): void => handshake.cancel('dialing was given up');
       signal.addEventListener('abort', abort, { once: true });
@@ -233,8 +251,11 @@ export class LinkNetwork implements PeerNetwork {
     }
   }
 
-  /** The handshake of a new connection, to be started, and the link that comes of it. `settled` is called at its end. */
-  #shakeHands(opening: Opening, settled: () => void): { readonly handshake: Handshake; readonly link: Promise<Link> } {
+  /** The handshake of a new connection, to be started, and the link that comes of it. */
+  #shakeHands(
+    opening: Opening,
+    events: HandshakeEvents,
+  ): { readonly handshake: Handshake; readonly link: Promise<Link> } {
     const { connection, side, reachedAt } = opening;
     const { clock, random, logger } = this.#modules;
     const { dialTimeoutMs } = this.#limits;
@@ -253,18 +274,19 @@ export class LinkNetwork implements PeerNetwork {
           const verdict = this.#register.admit(peer, side, connection.remoteHost);
           if ('reason' in verdict) return verdict;
           admission = verdict;
+          events.proven();
           return null;
         },
       },
       {
         done: (peer) => {
           timer.cancel();
-          settled();
+          events.settled();
           if (admission) result.resolve(this.#bringUp(opening, peer, admission));
         },
         failed: (error, peer, isDuplicate) => {
           timer.cancel();
-          settled();
+          events.settled();
           if (admission) this.#register.release(admission);
           const existing = isDuplicate && peer ? this.#register.byKey(peer.nodeKey) : undefined;
           if (existing) {

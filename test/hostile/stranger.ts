@@ -9,33 +9,42 @@ import type { NodeRole } from '../../src/lib/roles.js';
 import { readGenesis } from '../../src/node/genesis-file.js';
 import { networkRules } from '../../src/node/network-rules.js';
 import { noMetrics } from '../../src/observability/metrics.js';
+import type { Identity } from '../../src/peers/link/handshake.js';
 import { LinkNetwork } from '../../src/peers/link-network.js';
 import { WebSocketTransport } from '../../src/peers/transport/websocket-transport.js';
+import { SETTINGS } from '../support/peers.js';
 
 /** What everybody can know of the network under attack: its name, and its rules, which are those of `config/dev.toml`. */
 export const PUBLIC = { network: 'tessera-dev', genesisFile: 'config/genesis-dev.json' };
+/** The secret of the operator under attack, for the good nodes of the tests. */
+export const OPERATOR_SECRET = 'loopback-only-test-secret';
 
-const SETTINGS = {
-  maxLinks: 256,
-  maxLinksPerAddress: 256,
-  dialTimeoutMs: 5_000,
-  heartbeatMs: 10_000,
-  reconnectMaxMs: 1_000,
-};
-
-/** A node of the given role with a key of its own and without the secret; not started, and it can dial all the same. */
-export async function createStranger(role: NodeRole): Promise<LinkNetwork> {
-  const genesis = await readGenesis(PUBLIC.genesisFile);
+/** Who a stranger says it is: a new key each time, the public rules, no secret. */
+export async function publicIdentity(role: NodeRole): Promise<Identity> {
   const config = createConfig(role, { 'network.secret': 'no secret that anybody else knows' });
+  return {
+    network: PUBLIC.network,
+    role,
+    address: '127.0.0.1:9',
+    nodeKey: generateKeyPair(systemRandom),
+    secret: undefined,
+    rules: networkRules(config, await readGenesis(PUBLIC.genesisFile)),
+  };
+}
+
+/** A node of the given role with a key of its own; without a secret it is a stranger. Not started; it can dial all the same. */
+export async function createPeer(role: NodeRole, secret?: string): Promise<LinkNetwork> {
+  const { network, nodeKey, rules } = await publicIdentity(role);
   return new LinkNetwork(
     {
-      network: PUBLIC.network,
+      network,
       role,
-      nodeKey: generateKeyPair(systemRandom),
+      nodeKey,
+      rules,
       listen: { host: '127.0.0.1', port: 0 },
       peers: [],
-      rules: networkRules(config, genesis),
       limits: SETTINGS,
+      ...(secret === undefined ? {} : { secret }),
     },
     {
       transport: new WebSocketTransport(),

@@ -1,6 +1,7 @@
 /**
  * The accepted connections that are in their handshake. There is always room for one more: the oldest unfinished one goes,
- * of the same address when that has its share, else of the address that has most. Connections that showed a valid pass
+ * of the same address when that has its share, else of the address that has most; one that has proven its key goes last.
+ * Connections that showed a valid pass
  * have places of their own, which strangers cannot take.
  */
 
@@ -8,6 +9,8 @@ export interface PendingHandshake {
   /** See `addressGroup`. */
   readonly group: string;
   readonly hasPass: boolean;
+  /** True when the peer has proven its key and only has to say that it is ready. */
+  hasProven: boolean;
   cancel(reason: string): void;
 }
 
@@ -63,9 +66,10 @@ export class HandshakePool {
     }
   }
 
+  /** One that has proven nothing, if there is such a one. */
   #oldestOf(fits: (handshake: PendingHandshake) => boolean): PendingHandshake | undefined {
-    for (const handshake of this.#strangers) if (fits(handshake)) return handshake;
-    return undefined;
+    const fitting = [...this.#strangers].filter(fits);
+    return fitting.find(({ hasProven }) => !hasProven) ?? fitting[0];
   }
 
   #evict(handshake: PendingHandshake | undefined): void {

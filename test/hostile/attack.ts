@@ -1,0 +1,15 @@
+/** What an attack is: it throws when it has got what it must not get. */
+
+import type { Arena } from './arena.js';
+
+export interface Attack {
+  /** As the table shows it. */
+  readonly name: string;
+  /** Does its worst and cleans up; throws when it succeeds. */
+  run(arena: Arena): Promise<void>;
+}
+
+/** Fails the attack's run: the attack has succeeded. */
+export function mustBe(condition: boolean, what: string): void {
+  if (!condition) throw new Error(what);
+}

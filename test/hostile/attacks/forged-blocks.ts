@@ -1,0 +1,40 @@
+/** Offers an archive blocks that nobody else has made. */
+
+import { encodeFullBlock } from '../../../src/chain/codec.js';
+import { readGenesis } from '../../../src/node/genesis-file.js';
+import type { Reply } from '../../../src/peers/network.js';
+import { joinBlocks } from '../../../src/storage/blocks/full-block.js';
+import { createTestChain } from '../../support/storage/test-chain.js';
+import type { Arena } from '../arena.js';
+import { type Attack, mustBe } from '../attack.js';
+import { createPeer, PUBLIC } from '../stranger.js';
+
+const HEIGHT = 4;
+
+async function offerBlocks({ storage }: Arena): Promise<void> {
+  // Well-formed, each with a proof of work, and payments that nobody has signed.
+  const chain = createTestChain(0, await readGenesis(PUBLIC.genesisFile));
+  const blocks = Array.from({ length: HEIGHT }, () => encodeFullBlock(chain.add()));
+  const liar = await createPeer('storage');
+  let asked = 0;
+  liar.handle('chain.tip.get', (): Reply => ({ type: 'chain.tip', body: { next: 1_000_000, hash: null } }));
+  liar.handle('chain.tip', () => undefined);
+  liar.handle('blocks.get', (_link, { body }): Reply => {
+    asked += 1;
+    const answer = blocks.slice(body.from % HEIGHT);
+    return { type: 'blocks', body: { from: body.from, count: answer.length }, attachment: joinBlocks(answer) };
+  });
+  await liar.start();
+  try {
+    const outcome = await liar.dial(storage.peerAddress, { timeoutMs: 5_000 }).then(
+      () => 'it was let in',
+      (error: unknown) => String(error),
+    );
+    mustBe(outcome.includes('network.secret'), `a storage node without the secret: ${outcome}`);
+    mustBe(asked === 0, 'the archive asked a stranger for blocks');
+  } finally {
+    await liar.stop();
+  }
+}
+
+export const forgedBlocks: Attack = { name: 'forged blocks from a storage node without the secret', run: offerBlocks };

@@ -1,0 +1,100 @@
+/** Takes all the places that strangers can take: half-open handshakes, idle links, sockets that say nothing. */
+
+import { createConnection, type Socket } from 'node:net';
+import { WebSocket } from 'ws';
+import { type Arena, sleep } from '../arena.js';
+import { type Attack, mustBe } from '../attack.js';
+import { openRawLink, type RawLink } from '../raw-link.js';
+import { createPeer, OPERATOR_SECRET } from '../stranger.js';
+
+const HALF_OPEN = 200;
+const IDLE_LINKS = 280;
+const IDLE_SOCKETS = 600;
+/** A stranger is asked to come again; an honest one does, for this many times. */
+const PATIENCE = 20;
+
+/** A node of the operator gets through at once, and an honest stranger within its patience. */
+async function assertOpen({ mempool }: Arena, during: string): Promise<void> {
+  const operator = await createPeer('storage', OPERATOR_SECRET);
+  const user = await createPeer('user');
+  const dial = { timeoutMs: 5_000 };
+  try {
+    const own = await operator.dial(mempool.peerAddress, dial).then(
+      () => '',
+      (error: unknown) => String(error),
+    );
+    mustBe(own === '', `${during}: a node of the operator is kept out: ${own}`);
+    let last = '';
+    for (let i = 0; i < PATIENCE; i++) {
+      last = await user
+        .dial(mempool.peerAddress, dial)
+        .then((link) => link.request('utxos.get', { addresses: [] }))
+        .then(
+          () => '',
+          (error: unknown) => String(error),
+        );
+      if (last === '') return;
+      await sleep(500);
+    }
+    mustBe(false, `${during}: another stranger is kept out: ${last}`);
+  } finally {
+    await Promise.all([operator.stop(), user.stop()]);
+  }
+}
+
+async function holdHandshakes(arena: Arena): Promise<void> {
+  const sockets = new Set<WebSocket>();
+  let isOver = false;
+  const hold = (): void => {
+    if (isOver) return;
+    const socket = new WebSocket(`ws://${arena.mempool.peerAddress}/`);
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.on('close', () => {
+      sockets.delete(socket);
+      setTimeout(hold, 20);
+    });
+  };
+  try {
+    for (let i = 0; i < HALF_OPEN * arena.scale; i++) hold();
+    await sleep(1_000);
+    for (let i = 0; i < 3; i++) await assertOpen(arena, 'half-open handshakes, refilled');
+  } finally {
+    isOver = true;
+    for (const socket of sockets) socket.terminate();
+  }
+}
+
+async function holdLinks(arena: Arena): Promise<void> {
+  const links: RawLink[] = [];
+  try {
+    for (let i = 0; i < IDLE_LINKS; i++) {
+      const link = await openRawLink(arena.mempool.peerAddress, 'user').catch(() => undefined);
+      if (link !== undefined) links.push(link);
+    }
+    mustBe(links.length >= 200, `only ${links.length} links could be opened: the attack did not take place`);
+    await assertOpen(arena, 'idle links in every place');
+  } finally {
+    for (const { connection } of links) connection.cut('the attack is over');
+  }
+}
+
+async function holdSockets(arena: Arena): Promise<void> {
+  const sockets: Socket[] = [];
+  const [host = '', port = ''] = arena.mempool.peerAddress.split(':');
+  try {
+    for (let i = 0; i < IDLE_SOCKETS * arena.scale; i++) {
+      const socket = createConnection({ host, port: Number(port) });
+      socket.on('error', () => undefined);
+      sockets.push(socket);
+    }
+    await sleep(500);
+    await assertOpen(arena, 'sockets that say nothing');
+  } finally {
+    for (const socket of sockets) socket.destroy();
+  }
+}
+
+export const halfOpenHandshakes: Attack = { name: 'half-open handshakes, refilled', run: holdHandshakes };
+export const idleLinks: Attack = { name: 'idle links in every place', run: holdLinks };
+export const idleSockets: Attack = { name: 'sockets that say nothing', run: holdSockets };

@@ -1,0 +1,26 @@
+/**
+ * `npm run test:hostile -- --scale N`: every attack of `attacks/` against four real processes that make blocks meanwhile. The
+ * columns are the worst of all nodes: how late /livez came, growth of memory, open files, looks at /readyz that failed.
+ */
+
+import { parseArgs } from 'node:util';
+import { startArena } from './arena.js';
+import { ATTACKS } from './attacks/index.js';
+import { battle, tableHead, tableLine } from './battle.js';
+
+const { values } = parseArgs({
+  options: { scale: { type: 'string', default: '4' }, only: { type: 'string', default: '' } },
+});
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+
+const attacks = ATTACKS.filter(({ name }) => name.includes(values.only));
+const { network, arena } = await startArena(Number(values.scale));
+try {
+  say(tableHead());
+  const outcomes = await battle(arena, attacks, (outcome) => say(tableLine(outcome)));
+  const failed = outcomes.filter(({ damage }) => damage !== null).length;
+  say(`${outcomes.length - failed} passed, ${failed} failed`);
+  process.exitCode = failed === 0 && outcomes.length > 0 ? 0 : 1;
+} finally {
+  await network.stopAll();
+}
