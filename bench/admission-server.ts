@@ -8,6 +8,7 @@ import { systemClock } from '../src/lib/clock.js';
 import { silentLogger } from '../src/lib/logger.js';
 import { systemRandom } from '../src/lib/random.js';
 import type { MempoolService } from '../src/mempool/service.js';
+import { noMetrics } from '../src/observability/metrics.js';
 
 // The compiled code, as it is run: tsx wraps every closure, which costs as much as a good part of the work.
 const compiled = <T>(path: string): Promise<T> => import(new URL(`../dist/${path}`, import.meta.url).href);
@@ -51,6 +52,7 @@ async function startParser(): Promise<{ url: string; stop(): Promise<void> }> {
       logger: silentLogger,
       clock: systemClock,
       random: systemRandom,
+      metrics: noMetrics,
       readiness: () => [],
       node: { type: () => 'Mempool', peers: () => [], routesPow: {} },
     },

@@ -47,6 +47,7 @@ async function node(role: 'mempool' | 'storage'): Promise<FastifyInstance> {
   const { createApi } = await built<typeof import('../src/api/app.js')>('api/app.js');
   const { systemClock } = await built<typeof import('../src/lib/clock.js')>('lib/clock.js');
   const { systemRandom } = await built<typeof import('../src/lib/random.js')>('lib/random.js');
+  const { noMetrics } = await built<typeof import('../src/observability/metrics.js')>('observability/metrics.js');
   const { silentLogger } = await built<typeof import('../src/lib/logger.js')>('lib/logger.js');
   const nowhere = openSync('/dev/null', 'w');
   const entry = blockEntry();
@@ -76,6 +77,7 @@ async function node(role: 'mempool' | 'storage'): Promise<FastifyInstance> {
       requestLines: { write: (text) => writeSync(nowhere, text) },
       clock: systemClock,
       random: systemRandom,
+      metrics: noMetrics,
       node: NODE_INFO,
       readiness: () => [],
       mempool: instantMempool(),

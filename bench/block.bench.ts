@@ -25,6 +25,7 @@ import { systemRandom } from '../src/lib/random.js';
 import { closedBlockBytes, closedHash, type Round } from '../src/mempool/state/round.js';
 import { MempoolState } from '../src/mempool/state/state.js';
 import { stateRules } from '../src/node/mempool-role.js';
+import { noMetrics } from '../src/observability/metrics.js';
 import { createArchive } from '../src/storage/archive/archive.js';
 import { load, repeat, requestBytes } from './load.js';
 import { benchGenesis, benchPayments } from './payments.js';
@@ -135,6 +136,7 @@ async function readBench(archive: Awaited<ReturnType<typeof createArchive>>): Pr
       logger: silentLogger,
       clock: systemClock,
       random: systemRandom,
+      metrics: noMetrics,
       readiness: () => [],
       node: { type: () => 'Storage', peers: () => [], routesPow: {} },
     },

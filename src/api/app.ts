@@ -9,31 +9,33 @@ import rateLimit from '@fastify/rate-limit';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { addressGroup } from '../lib/ip-address.js';
 import type { NodeRole } from '../lib/roles.js';
+import { access } from './http/access.js';
+import { answers } from './http/answers.js';
 import { ApiKeys, type ApiKeysOptions } from './http/api-key.js';
-import { answerClientError, closeInTime, limitConnections, observeServer } from './http/connections.js';
-import { createErrorAnswers, type ErrorAnswers } from './http/error-answers.js';
+import { answerClientError, closeInTime, countRequests, limitConnections } from './http/connections.js';
+import { ErrorAnswers } from './http/error-answers.js';
 import { addJsonBodyParser } from './http/json.js';
-import { LongAnswers } from './http/long-answers.js';
-import { createOverloadGuard } from './http/overload.js';
-import { createRequestIds } from './http/request-id.js';
-import { createRequestLog } from './http/request-log.js';
-import { createRouter, type Router } from './http/route.js';
-import { createValidators } from './http/validator.js';
-import { docsPlugin } from './openapi/docs.js';
+import { mountedOperations } from './http/mounted-operations.js';
+import { overload } from './http/overload.js';
+import { commonHeaders, createRequestIds } from './http/request-id.js';
+import { RequestLog, requestLog } from './http/request-log.js';
+import { createValidatorCompiler } from './http/validator.js';
+import { docsRoutes } from './openapi/docs.js';
 import { describeApi, openApiDocument } from './openapi/document.js';
-import type { Operation } from './operation.js';
 import { OPERATIONS } from './operations.js';
 import type { ApiModules, ApiOptions } from './options.js';
-import { commonPlugin } from './routes/common/handlers.js';
-import { envelopePlugin } from './routes/envelope/handlers.js';
-import { eventsPlugin } from './routes/events/handlers.js';
-import { mempoolPlugin } from './routes/mempool/handlers.js';
+import { commonRoutes } from './routes/common/handlers.js';
+import { envelopeRoutes } from './routes/envelope/handlers.js';
+import { eventRoutes } from './routes/events/handlers.js';
+import { mempoolRoutes } from './routes/mempool/handlers.js';
 import { createItem } from './routes/mempool/operations.js';
-import { miningPlugin } from './routes/mining/handlers.js';
-import { storagePlugin } from './routes/storage/handlers.js';
-import { toolsPlugin } from './routes/tools/handlers.js';
-import { userPlugin } from './routes/user/handlers.js';
-import { walletPlugin } from './routes/wallet/handlers.js';
+import { miningRoutes } from './routes/mining/handlers.js';
+import { storageRoutes } from './routes/storage/handlers.js';
+import { toolRoutes } from './routes/tools/handlers.js';
+import { userRoutes } from './routes/user/handlers.js';
+import { walletRoutes } from './routes/wallet/handlers.js';
+
+import { services } from './services.js';
 
 export type { ApiModules, ApiOptions } from './options.js';
 
@@ -58,28 +60,22 @@ const CORS_RESPONSE_HEADERS = ['etag', 'retry-after', 'x-request-id'];
 export async function createApi(options: ApiOptions, modules: ApiModules): Promise<FastifyInstance> {
   const { api } = options;
   const keys = modules.keys ?? new ApiKeys(apiKeysOptions(options.role, api), OPERATIONS);
-  const validators = createValidators(api.limits);
-  const overload = createOverloadGuard(modules.clock);
-  const log = createRequestLog(modules, modules.requestLines, modules.requestObserver);
-  const router = createRouter({
-    log,
-    keys,
-    overload,
-    validators,
-    long: new LongAnswers({ clock: modules.clock }),
-  });
-  const errors = createErrorAnswers({ logger: modules.logger, clock: modules.clock, log, router });
+  const { clock } = modules;
+  const log = new RequestLog({ ...modules, sink: modules.requestLines });
+  const errors = new ErrorAnswers({ logger: modules.logger, clock, log });
   const app = createFastify(options, modules, errors);
 
   limitConnections(app.server, api.limits.connectionsPerAddress);
-  closeInTime(app, modules.clock);
-  if (modules.requestObserver) observeServer(app.server, modules.requestObserver);
+  closeInTime(app, clock);
+  countRequests(app.server, modules.metrics);
   addJsonBodyParser(app);
-  app.addHook('onClose', async () => {
-    overload.stop();
-    log.flush();
-  });
+  app.setValidatorCompiler(createValidatorCompiler(api.limits));
   app.setErrorHandler(errors.onError);
+  app.setNotFoundHandler(errors.onNotFound);
+
+  // The order of the hooks: each request has its name and its line, is counted, and then is asked for its key.
+  await app.register(commonHeaders);
+  await app.register(requestLog, { log });
   if (api.rateLimit.enabled) {
     await app.register(rateLimit, {
       global: false,
@@ -87,7 +83,7 @@ export async function createApi(options: ApiOptions, modules: ApiModules): Promi
       timeWindow: RATE_WINDOW_MS,
       keyGenerator: ({ ip }) => addressGroup(ip),
     });
-    // Before the hooks of any route, so that a wrong API key is counted too.
+    // Before the check of keys, so that a wrong one is counted too.
     app.addHook('onRequest', app.rateLimit());
   }
   if (api.cors !== 'off') {
@@ -100,48 +96,33 @@ export async function createApi(options: ApiOptions, modules: ApiModules): Promi
     });
   }
 
-  mountRoutes(app, options, modules, router, errors);
-  app.register(eventsPlugin, { router, role: options.role, validators, modules });
-  const { role } = options;
-  await app.register(docsPlugin, {
-    router,
-    describe: (mounted: readonly Operation[]) => openApiDocument(mounted, { role, limits: api.limits }),
-  });
-  await app.after();
-  app.setNotFoundHandler(errors.onNotFound);
+  await app.register(overload, { clock });
+  await app.register(access, { keys });
+  await app.register(mountedOperations);
+  await app.register(answers, { clock });
+  await app.register(services, { modules });
+  await mountRoutes(app, options, modules);
   await app.ready();
   return app;
 }
 
 /** The plugins of each role: this table is what a role serves over HTTP. */
-function mountRoutes(
-  app: FastifyInstance,
-  options: ApiOptions,
-  modules: ApiModules,
-  router: Router,
-  errors: ErrorAnswers,
-): void {
+async function mountRoutes(app: FastifyInstance, options: ApiOptions, modules: ApiModules): Promise<void> {
   const { role, api, envelope } = options;
-  app.register(commonPlugin, {
-    router,
-    modules,
-    describe: (mounted) => describeApi(mounted, { role, limits: api.limits }),
-  });
-  if (role === 'mempool') app.register(mempoolPlugin, { router, modules });
-  if (role === 'storage') app.register(storagePlugin, { router, modules });
-  if (role === 'miner') app.register(miningPlugin, { router, modules });
-  if (role === 'miner' || role === 'user') app.register(walletPlugin, { router, modules });
-  if (role === 'user') app.register(userPlugin, { router, modules });
-  if (role === 'user' || api.toolingEverywhere) app.register(toolsPlugin, { router });
+  const described = { role, limits: api.limits };
+  app.register(commonRoutes, { modules, describe: (mounted) => describeApi(mounted, described) });
+  if (role === 'mempool') app.register(mempoolRoutes);
+  if (role === 'storage') app.register(storageRoutes);
+  if (role === 'miner') app.register(miningRoutes);
+  if (role === 'miner' || role === 'user') app.register(walletRoutes);
+  if (role === 'user') app.register(userRoutes);
+  if (role === 'user' || api.toolingEverywhere) app.register(toolRoutes);
   if (envelope.enabled) {
-    app.register(envelopePlugin, {
-      router,
-      options: { ...envelope, batch: api.limits.batch },
-      roles: { mempool: role === 'mempool', storage: role === 'storage' },
-      modules,
-      onError: errors.onEnvelopeError,
-    });
+    app.register(envelopeRoutes, { options: { ...envelope, batch: api.limits.batch }, role, modules });
   }
+  app.register(eventRoutes, { role, modules });
+  await app.after();
+  await app.register(docsRoutes, { describe: (mounted) => openApiDocument(mounted, described) });
 }
 
 function createFastify(options: ApiOptions, modules: ApiModules, errors: ErrorAnswers): FastifyInstance {

@@ -6,7 +6,6 @@
 import type { Static, TSchema } from '@sinclair/typebox';
 import type { ErrorCode } from '../lib/errors.js';
 import type { NodeRole } from '../lib/roles.js';
-import type { LazyList } from './http/lazy-list.js';
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT';
 
@@ -71,60 +70,17 @@ export function defineOperation<const O extends Operation>(operation: O): O {
 
 type StaticOf<S> = S extends TSchema ? Static<S> : undefined;
 
-/** What a handler gets: the validated parts of the request. */
+/** The parts of a request, as the client gives them. */
 export interface Arguments<O extends Operation> {
   readonly params: StaticOf<O['params']>;
   readonly query: StaticOf<O['query']>;
   readonly body: O['body'] extends { schema: infer S } ? StaticOf<S> : undefined;
 }
 
-/**
- * Where a value has an object with free keys, an answer may also be a map, which keeps its order; where it has a list, also
- * one whose entries are made as they are written.
- */
-export type Answerable<T> = T extends string | number | bigint | boolean | null | undefined
-  ? T
-  : T extends readonly (infer E)[]
-    ? readonly Answerable<E>[] | LazyList<Answerable<E>>
-    : string extends keyof T
-      ? ReadonlyMap<string, Answerable<T[keyof T]>> | { readonly [key: string]: Answerable<T[keyof T]> }
-      : { readonly [K in keyof T]: Answerable<T[K]> };
-
 /** The body of a success answer. */
 export type Result<O extends Operation> = {
   [S in keyof O['success']]: O['success'][S] extends { schema: infer B extends TSchema } ? Static<B> : undefined;
 }[keyof O['success']];
-
-/**
- * JSON that is ready to be sent, such as a stored block. With an `etag` (the name of the content) a client that has it
- * already gets 304; `immutable` says that it will never change.
- */
-export class ReadyJson {
-  readonly bytes: Buffer;
-  readonly etag: string | undefined;
-  readonly immutable: boolean;
-
-  constructor(bytes: Buffer, etag?: string, immutable = false) {
-    this.bytes = bytes;
-    this.etag = etag;
-    this.immutable = immutable;
-  }
-}
-
-/** An answer with another status than the first of the operation. */
-export class WithStatus<T> {
-  readonly status: number;
-  readonly body: T;
-
-  constructor(status: number, body: T) {
-    this.status = status;
-    this.body = body;
-  }
-}
-
-export type Answer<O extends Operation> = Answerable<Result<O>> | WithStatus<Answerable<Result<O>>> | ReadyJson;
-
-export type Handler<O extends Operation> = (args: Arguments<O>) => Answer<O> | Promise<Answer<O>>;
 
 /** The parameters' names and whether they are required, of an object schema. */
 export function membersOf(schema: TSchema | undefined): { name: string; schema: TSchema; required: boolean }[] {

@@ -6,11 +6,12 @@ import type { Random } from '../lib/random.js';
 import type { NodeRole } from '../lib/roles.js';
 import type { MempoolService } from '../mempool/service.js';
 import type { MinerService } from '../miner/service.js';
+import type { Metrics } from '../observability/metrics.js';
 import type { StorageService } from '../storage/service.js';
 import type { UserService } from '../user/service.js';
 import type { WalletService } from '../wallet/service.js';
 import type { ApiKeyOptions, ApiKeys } from './http/api-key.js';
-import type { LineSink, RequestObserver } from './http/request-log.js';
+import type { LineSink } from './http/request-log.js';
 import type { EventHub } from './routes/events/event-hub.js';
 
 export interface ApiLimits {
@@ -77,7 +78,7 @@ export interface ApiModules {
   readonly keys?: ApiKeys | undefined;
   /** What the node has to tell; without it there are no events. */
   readonly events?: EventHub | undefined;
-  readonly requestObserver?: RequestObserver | undefined;
+  readonly metrics: Metrics;
   readonly clock: Clock;
   readonly random: Random;
   readonly node: NodeInfo;

@@ -9,7 +9,6 @@ import { createEventHub } from '../api/routes/events/event-hub.js';
 import type { Config } from '../config/schema.js';
 import type { NodeLogger } from '../observability/logger.js';
 import { linkedPeers } from './node-links.js';
-import { requestObserver } from './observers.js';
 import { publishEvents } from './publish-events.js';
 import type { Role, RoleContext } from './role.js';
 import { readTlsFiles } from './tls-files.js';
@@ -34,7 +33,7 @@ export interface NodeApiModules {
 /** The API of the role's services; it does not listen yet. Throws `invalid_config`. */
 export async function createNodeApi(config: Config, modules: NodeApiModules): Promise<NodeApi> {
   const { context, role, logger, readiness } = modules;
-  const { clock, random, network, observed } = context;
+  const { clock, random, network } = context;
   const tls = await readTlsFiles(config.api.tls);
   const keys = new ApiKeys(
     apiKeysOptions(config.node.role, { ...config.api, keys: await apiKeys(config, context) }),
@@ -53,7 +52,7 @@ export async function createNodeApi(config: Config, modules: NodeApiModules): Pr
       ...role.services,
       logger,
       requestLines: logger.infoLines,
-      requestObserver: observed && requestObserver(observed),
+      metrics: context.metrics,
       clock,
       random,
       readiness,

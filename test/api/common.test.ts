@@ -4,11 +4,12 @@ import { EventEmitter, once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { limitConnections } from '../../src/api/http/connections.js';
-import { createOverloadGuard } from '../../src/api/http/overload.js';
-import { createRequestLog } from '../../src/api/http/request-log.js';
+import { OverloadGuard } from '../../src/api/http/overload.js';
+import { RequestLog } from '../../src/api/http/request-log.js';
 import { operationsOf } from '../../src/api/operations.js';
 import type { Logger } from '../../src/lib/logger.js';
 import type { NodeRole } from '../../src/lib/roles.js';
+import { noMetrics } from '../../src/observability/metrics.js';
 import { API_KEY, openApp, send } from '../support/api/app.js';
 import { fakeMempool } from '../support/api/fakes.js';
 import { ManualClock } from '../support/manual-clock.js';
@@ -152,7 +153,12 @@ describe('one line for each request', () => {
   it('is collected where lines may be written many at once', async () => {
     const clock = new ManualClock();
     const written: string[] = [];
-    const log = createRequestLog({ logger: silent(), clock }, { write: (text) => written.push(text) });
+    const log = new RequestLog({
+      logger: silent(),
+      clock,
+      metrics: noMetrics,
+      sink: { write: (text) => written.push(text) },
+    });
     const app = await openApp('mempool', {
       modules: { requestLines: { write: (text: string) => written.push(text) }, clock },
     });
@@ -245,7 +251,7 @@ describe('overload (rule P6)', () => {
   function lateBy(turns: readonly number[]) {
     const clock = new ManualClock();
     let lag = 0;
-    const guard = createOverloadGuard({
+    const guard = new OverloadGuard({
       ...clock,
       monotonic: () => clock.monotonic() + lag,
       after: (ms, run) => clock.after(ms, run),

@@ -1,7 +1,7 @@
 /** Answers by x-cache-id (decision E3). */
 
 import { describe, expect, it } from 'vitest';
-import { createIdempotencyCache } from '../../src/api/routes/envelope/idempotency.js';
+import { IdempotencyCache } from '../../src/api/routes/envelope/idempotency.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 import { TesseraError } from '../../src/lib/errors.js';
 import { openApp, type Request, send } from '../support/api/app.js';
@@ -94,7 +94,7 @@ describe('the cache', () => {
 
   it('forgets after the time to live', async () => {
     const clock = new ManualClock();
-    const cache = createIdempotencyCache({ maxEntries: 10, ttlSeconds: 3600 }, { clock });
+    const cache = new IdempotencyCache({ maxEntries: 10, ttlSeconds: 3600 }, { clock });
     expect(await cache.run('a', 'r', 'b', answer('first'))).toBe('first');
     clock.advance(3_599_999);
     expect(await cache.run('a', 'r', 'b', answer('second'))).toBe('first');
@@ -103,7 +103,7 @@ describe('the cache', () => {
   });
 
   it('keeps the newest answers when it is full', async () => {
-    const cache = createIdempotencyCache({ maxEntries: 2, ttlSeconds: 3600 }, { clock: new ManualClock() });
+    const cache = new IdempotencyCache({ maxEntries: 2, ttlSeconds: 3600 }, { clock: new ManualClock() });
     for (const id of ['a', 'b', 'c']) await cache.run(id, 'r', 'b', answer(id));
     expect(await cache.run('c', 'r', 'b', answer('new'))).toBe('c');
     expect(await cache.run('b', 'r', 'b', answer('new'))).toBe('b');
@@ -111,7 +111,7 @@ describe('the cache', () => {
   });
 
   it('is bounded by size too', async () => {
-    const cache = createIdempotencyCache({ maxEntries: 10, ttlSeconds: 3600 }, { clock: new ManualClock() });
+    const cache = new IdempotencyCache({ maxEntries: 10, ttlSeconds: 3600 }, { clock: new ManualClock() });
     const large = 'x'.repeat(40 * 1024 * 1024);
     await cache.run('a', 'r', 'b', answer(large));
     await cache.run('b', 'r', 'b', answer(large));
@@ -119,7 +119,7 @@ describe('the cache', () => {
   });
 
   it('does not run a handler again while its answer is being made, even when full', async () => {
-    const cache = createIdempotencyCache({ maxEntries: 1, ttlSeconds: 3600 }, { clock: new ManualClock() });
+    const cache = new IdempotencyCache({ maxEntries: 1, ttlSeconds: 3600 }, { clock: new ManualClock() });
     const gate = createDeferred<string>();
     const slow = cache.run('slow', 'r', 'b', () => gate.promise);
     await cache.run('a', 'r', 'b', answer('a'));
@@ -130,7 +130,7 @@ describe('the cache', () => {
   });
 
   it('gives both the same error when the one run fails', async () => {
-    const cache = createIdempotencyCache({ maxEntries: 1, ttlSeconds: 3600 }, { clock: new ManualClock() });
+    const cache = new IdempotencyCache({ maxEntries: 1, ttlSeconds: 3600 }, { clock: new ManualClock() });
     const gate = createDeferred<string>();
     const first = cache.run('a', 'r', 'b', () => gate.promise);
     const second = cache.run('a', 'r', 'b', answer('run again'));

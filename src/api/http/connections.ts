@@ -8,8 +8,8 @@ import type { Clock, Timer } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
 import { addressGroup, isLoopback } from '../../lib/ip-address.js';
 import { stringifyExact } from '../../lib/json.js';
+import type { Metrics } from '../../observability/metrics.js';
 import { PROBLEM_MEDIA_TYPE, problemHeaders, problemOf } from './problem.js';
-import type { RequestObserver } from './request-log.js';
 
 /** Milliseconds that answers under way have when the app closes; the node stops within five seconds. */
 const GRACE_MS = 2_000;
@@ -81,11 +81,12 @@ export function closeInTime(app: FastifyInstance, clock: Clock): void {
   app.addHook('onClose', async () => grace?.cancel());
 }
 
-/** Tells of each request from its first byte until its answer is out or its connection gone. */
-export function observeServer(server: Server, observer: RequestObserver): void {
+/** Counts the requests under way, each from its first byte until its answer is out or its connection gone. */
+export function countRequests(server: Server, metrics: Metrics): void {
+  const inFlight = metrics.gauge('tessera_http_requests_in_flight');
   server.on('request', (_request, response) => {
-    observer.began();
-    response.once('close', () => observer.ended());
+    inFlight.inc();
+    response.once('close', () => inFlight.dec());
   });
 }
 

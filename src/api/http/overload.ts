@@ -1,13 +1,8 @@
-/** Tells when the event loop is behind, so that requests are refused at once instead of waiting without end (rule P6). */
+/** Refuses requests at once while the event loop is behind, instead of letting them wait without end (P6). */
 
+import fp from 'fastify-plugin';
 import type { Clock, Timer } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
-
-export interface OverloadGuard {
-  /** Throws `overloaded` while the loop is behind. */
-  check(): void;
-  stop(): void;
-}
 
 /** How often the lag is measured, in ms. */
 const INTERVAL_MS = 100;
@@ -16,23 +11,44 @@ const LATE_MS = 500;
 /** Late turns in a row from which on requests are refused: one alone may be a garbage collection. */
 const LATE_TURNS = 3;
 
-export function createOverloadGuard(clock: Clock): OverloadGuard {
-  let lateTurns = 0;
-  let timer: Timer;
+/** Measures how late the event loop is. */
+export class OverloadGuard {
+  readonly #clock: Clock;
+  #lateTurns = 0;
+  #timer: Timer;
 
-  const measure = (): void => {
-    const due = clock.monotonic() + INTERVAL_MS;
-    timer = clock.after(INTERVAL_MS, () => {
-      lateTurns = clock.monotonic() - due > LATE_MS ? lateTurns + 1 : 0;
-      measure();
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#timer = this.#measure();
+  }
+
+  /** Throws `overloaded` while the loop is behind. */
+  check(): void {
+    if (this.#lateTurns < LATE_TURNS) return;
+    throw new TesseraError('overloaded', 'The node is behind with its work; try again.');
+  }
+
+  stop(): void {
+    this.#timer.cancel();
+  }
+
+  #measure(): Timer {
+    const due = this.#clock.monotonic() + INTERVAL_MS;
+    return this.#clock.after(INTERVAL_MS, () => {
+      this.#lateTurns = this.#clock.monotonic() - due > LATE_MS ? this.#lateTurns + 1 : 0;
+      this.#timer = this.#measure();
     });
-  };
-  measure();
-
-  return {
-    check() {
-      if (lateTurns >= LATE_TURNS) throw new TesseraError('overloaded', 'The node is behind with its work; try again.');
-    },
-    stop: () => timer.cancel(),
-  };
+  }
 }
+
+export const overload = fp<{ readonly clock: Clock }>((app, { clock }, done) => {
+  const guard = new OverloadGuard(clock);
+  app.addHook('onRequest', (request, _reply, next) => {
+    // Health must answer most of all when there is too much work.
+    const { operation } = request.routeOptions.config;
+    if (operation !== undefined && operation.family !== 'node') guard.check();
+    next();
+  });
+  app.addHook('onClose', async () => guard.stop());
+  done();
+});

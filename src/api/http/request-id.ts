@@ -1,6 +1,8 @@
-/** Names of requests: the client's own when it is harmless, else one of ours (decision H7). */
+/** Names of requests: the client's own when it is harmless, else one of ours (decision H7); and what every answer carries. */
 
 import type { IncomingMessage } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import fp from 'fastify-plugin';
 import { toHex } from '../../lib/bytes.js';
 import type { Random } from '../../lib/random.js';
 
@@ -8,7 +10,7 @@ const SANE = /^[A-Za-z0-9._:-]{1,128}$/;
 /** Bytes that keep the ids of two runs of a node apart. */
 const RUN_BYTES = 4;
 
-/** The id of a request: `x-request-id` if it is sane, else `<run>-<count>`. */
+/** Gives the id of a request: `x-request-id` if it is sane, else `<run>-<count>`. */
 export function createRequestIds(random: Random): (request: Pick<IncomingMessage, 'headers'>) => string {
   const run = toHex(random.bytes(RUN_BYTES));
   let count = 0;
@@ -19,3 +21,17 @@ export function createRequestIds(random: Random): (request: Pick<IncomingMessage
     return `${run}-${count.toString(36)}`;
   };
 }
+
+/** Sets the headers that every answer has. */
+export function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
+  reply.header('x-request-id', request.id);
+  reply.header('x-content-type-options', 'nosniff');
+}
+
+export const commonHeaders = fp((app, _options, done) => {
+  app.addHook('onRequest', (request, reply, next) => {
+    setCommonHeaders(request, reply);
+    next();
+  });
+  done();
+});

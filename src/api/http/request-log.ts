@@ -1,11 +1,14 @@
 /**
- * One line for each request. Through the logger a line costs a quarter of a cheap request, so a node that logs JSON gives
- * a sink: then lines are put together here and written many at once. A kill may lose the last moments of them.
+ * One line and one measurement for each request. Through the logger a line costs a quarter of a cheap request, so a node
+ * that logs JSON gives a sink: then lines are put together here and written many at once. A kill may lose the last moments
+ * of them.
  */
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import fp from 'fastify-plugin';
 import type { Clock, Timer } from '../../lib/clock.js';
 import type { Logger } from '../../lib/logger.js';
+import type { HistogramHandle, Metrics } from '../../observability/metrics.js';
 
 /** Takes ready text: whole lines, each a JSON object with the members of the node's other lines. */
 export interface LineSink {
@@ -16,19 +19,16 @@ export interface LineSink {
   readonly enabled?: boolean;
 }
 
-/** Told of requests, for whoever measures them. */
-export interface RequestObserver {
-  began(): void;
-  ended(): void;
-  /** `operation` as in the log; it is one of a few hundred names. */
-  answered(operation: string, status: number, seconds: number): void;
-}
-
-export interface RequestLog {
-  /** `operation` is an operation id, or the code of the error when no route took the request. */
-  add(request: FastifyRequest, reply: FastifyReply, operation: string): void;
-  /** Writes what is waiting. */
-  flush(): void;
+declare module 'fastify' {
+  interface FastifyInstance {
+    readonly requestLog: RequestLog;
+  }
+  interface FastifyRequest {
+    /** The code of the error that answers a request which no route takes. */
+    routingError: string | null;
+    /** It has its line already, as streams have from their start. */
+    isLogged: boolean;
+  }
 }
 
 /** Characters that are collected before they are written. */
@@ -39,68 +39,91 @@ const MS_PER_SECOND = 1_000;
 /** pino's number for `info`. */
 const INFO = 30;
 
-export function createRequestLog(
-  modules: { readonly logger: Logger; readonly clock: Clock },
-  sink?: LineSink,
-  observer?: RequestObserver,
-): RequestLog {
-  const log = sink === undefined ? loggedRequests(modules.logger) : writtenRequests(sink, modules.clock);
-  if (observer === undefined) return log;
-  return {
-    add(request, reply, operation) {
-      observer.answered(operation, reply.statusCode, reply.elapsedTime / MS_PER_SECOND);
-      log.add(request, reply, operation);
-    },
-    flush: log.flush,
-  };
+export interface RequestLogModules {
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  /** Without it each line goes to the logger. */
+  readonly sink?: LineSink | undefined;
 }
 
-function durationOf(reply: FastifyReply): number {
+export class RequestLog {
+  readonly #logger: Logger;
+  readonly #clock: Clock;
+  readonly #metrics: Metrics;
+  readonly #sink: LineSink | undefined;
+  /** By operation, then status: few of both, and making a handle costs more than using it. */
+  readonly #durations = new Map<string, HistogramHandle[]>();
+  #waiting = '';
+  #lines = 0;
+  #timer: Timer | undefined;
+
+  constructor({ logger, clock, metrics, sink }: RequestLogModules) {
+    this.#logger = logger;
+    this.#clock = clock;
+    this.#metrics = metrics;
+    this.#sink = sink;
+  }
+
+  /** `operation` is an operation id, or the code of the error when no route took the request. */
+  add(request: FastifyRequest, reply: FastifyReply, operation: string): void {
+    this.#durationOf(operation, reply.statusCode).observe(reply.elapsedTime / MS_PER_SECOND);
+    if (this.#sink === undefined) this.#log(request, reply, operation);
+    else if (this.#sink.enabled !== false) this.#collect(request, reply, operation, this.#sink);
+  }
+
+  /** Writes what is waiting. */
+  readonly flush = (): void => {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    const text = this.#waiting;
+    const count = this.#lines;
+    this.#waiting = '';
+    this.#lines = 0;
+    if (count > 0) this.#sink?.write(text, count);
+  };
+
+  #log(request: FastifyRequest, reply: FastifyReply, operation: string): void {
+    const fields = { request_id: request.id, operation, status: reply.statusCode, duration_ms: millisecondsOf(reply) };
+    this.#logger.info(fields, 'request');
+  }
+
+  #collect(request: FastifyRequest, reply: FastifyReply, operation: string, sink: LineSink): void {
+    const members = sink.members ?? '"component":"api",';
+    this.#lines++;
+    // Request ids hold no character that JSON escapes, and operations are names of ours.
+    this.#waiting +=
+      `{"level":${INFO},"time":${this.#clock.now()},${members}"request_id":"${request.id}",` +
+      `"operation":"${operation}","status":${reply.statusCode},"duration_ms":${millisecondsOf(reply)},"msg":"request"}\n`;
+    if (this.#waiting.length >= FLUSH_AT) this.flush();
+    else this.#timer ??= this.#clock.after(FLUSH_MS, this.flush);
+  }
+
+  #durationOf(operation: string, status: number): HistogramHandle {
+    let known = this.#durations.get(operation);
+    if (known === undefined) {
+      known = [];
+      this.#durations.set(operation, known);
+    }
+    known[status] ??= this.#metrics.histogram('tessera_http_request_duration_seconds', operation, String(status));
+    return known[status];
+  }
+}
+
+function millisecondsOf(reply: FastifyReply): number {
   return Math.round(reply.elapsedTime * 1000) / 1000;
 }
 
-function loggedRequests(logger: Logger): RequestLog {
-  return {
-    add(request, reply, operation) {
-      const fields = {
-        request_id: request.id,
-        operation,
-        status: reply.statusCode,
-        duration_ms: durationOf(reply),
-      };
-      logger.info(fields, 'request');
-    },
-    flush: () => undefined,
-  };
-}
-
-function writtenRequests(sink: LineSink, clock: Clock): RequestLog {
-  const members = sink.members ?? '"component":"api",';
-  let waiting = '';
-  let lines = 0;
-  let timer: Timer | undefined;
-
-  const flush = (): void => {
-    timer?.cancel();
-    timer = undefined;
-    const text = waiting;
-    const count = lines;
-    waiting = '';
-    lines = 0;
-    if (count > 0) sink.write(text, count);
-  };
-
-  return {
-    add(request, reply, operation) {
-      if (sink.enabled === false) return;
-      lines++;
-      // Request ids hold no character that JSON escapes, and operations are names of ours.
-      waiting +=
-        `{"level":${INFO},"time":${clock.now()},${members}"request_id":"${request.id}",` +
-        `"operation":"${operation}","status":${reply.statusCode},"duration_ms":${durationOf(reply)},"msg":"request"}\n`;
-      if (waiting.length >= FLUSH_AT) flush();
-      else timer ??= clock.after(FLUSH_MS, flush);
-    },
-    flush,
-  };
-}
+/** Logs each request when its answer is out. */
+export const requestLog = fp<{ readonly log: RequestLog }>((app, { log }, done) => {
+  app.decorate('requestLog', log);
+  app.decorateRequest('routingError', null);
+  app.decorateRequest('isLogged', false);
+  app.addHook('onResponse', (request, reply, next) => {
+    const name = request.routeOptions.config.operation?.id ?? request.routingError;
+    if (name !== null && !request.isLogged) log.add(request, reply, name);
+    next();
+  });
+  app.addHook('onClose', async () => log.flush());
+  done();
+});

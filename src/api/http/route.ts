@@ -1,17 +1,23 @@
 /**
- * From an operation and its handler to a Fastify route: key check, validation, the handler, the answer, one log line. The
- * handlers themselves know no request and no reply.
+ * From operations and their handlers to Fastify routes. A handler takes a request whose parts are typed and checked by the
+ * schemas of its operation, and returns the body of the answer.
  */
 
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { stringifyExact } from '../../lib/json.js';
-import { fastifyPath, type Handler, type Operation, ReadyJson, WithStatus } from '../operation.js';
-import type { ApiKeys, Caller } from './api-key.js';
-import { JSON_MEDIA_TYPE } from './json.js';
-import type { LongAnswers } from './long-answers.js';
-import type { OverloadGuard } from './overload.js';
-import type { RequestLog } from './request-log.js';
-import type { Validate, Validators } from './validator.js';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import type { TSchema } from '@sinclair/typebox';
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  FastifySchema,
+  RawRequestDefaultExpression,
+  RawServerDefault,
+  RouteGenericInterface,
+  RouteHandlerMethod,
+  RouteOptions,
+} from 'fastify';
+import { fastifyPath, type Operation, type Result } from '../operation.js';
+import type { Answerable } from './answers.js';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -19,169 +25,89 @@ declare module 'fastify' {
   }
 }
 
-export interface RouterModules {
-  readonly log: RequestLog;
-  readonly keys: ApiKeys;
-  readonly overload: OverloadGuard;
-  readonly validators: Validators;
-  readonly long: LongAnswers;
-}
+/** The schemas of an operation where Fastify looks for them; the type provider takes the types of a request from here. */
+type SchemasOf<O extends Operation> = Part<'params', O['params']> &
+  Part<'querystring', O['query']> &
+  Part<'body', O['body'] extends { readonly schema: infer S } ? S : undefined>;
+type Part<Name extends string, S> = S extends TSchema ? { readonly [K in Name]: S } : unknown;
 
-/** Mounts an operation on an app. */
-export type AddRoute = <O extends Operation>(app: FastifyInstance, operation: O, handler: Handler<O>) => void;
+export type OperationRequest<O extends Operation> = FastifyRequest<
+  RouteGenericInterface,
+  RawServerDefault,
+  RawRequestDefaultExpression,
+  SchemasOf<O> & FastifySchema,
+  TypeBoxTypeProvider
+>;
 
-export interface Router {
-  readonly add: AddRoute;
-  /** What has been mounted so far. */
-  readonly mounted: readonly Operation[];
-  readonly long: LongAnswers;
-  /** For routes that answer in their own way: notes them and gives what all routes have in common. */
-  options(operation: Operation): RouteOptions;
-  /** Throws unless the caller shows an API key for the operation: for operations that ask for one in some uses only. */
-  authorize(operation: Operation, request: FastifyRequest): void;
-}
+/** What a handler returns: the body of the answer, or the reply when it has sent the answer itself. */
+export type Answer<O extends Operation> = Answerable<Result<O>> | FastifyReply;
 
-export interface RouteOptions {
-  readonly config: { readonly operation: Operation };
-  readonly onRequest: (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void;
-  readonly onResponse: (request: FastifyRequest, reply: FastifyReply, done: () => void) => void;
-}
-
-const IMMUTABLE = 'public, max-age=31536000, immutable';
-
-export function createRouter({ log, keys, overload, validators, long }: RouterModules): Router {
-  const mounted: Operation[] = [];
-
-  const options = (operation: Operation): RouteOptions => {
-    mounted.push(operation);
-    // Health must answer most of all when there is too much work.
-    const guarded = operation.family !== 'node';
-    return {
-      config: { operation },
-      onRequest(request, reply, done) {
-        addCommonHeaders(request, reply);
-        try {
-          if (guarded) overload.check();
-          if (operation.apiKey === true) {
-            reply.header('cache-control', 'no-store');
-            keys.check(operation, callerOf(request));
-          }
-        } catch (error) {
-          done(error as Error);
-          return;
-        }
-        done();
-      },
-      onResponse(request, reply, done) {
-        log.add(request, reply, operation.id);
-        done();
-      },
-    };
-  };
-
-  return {
-    mounted,
-    long,
-    options,
-    authorize: (operation, request) => keys.check(operation, callerOf(request)),
-    add(app, operation, handler) {
-      const read = createReader(operation, validators);
-      const [status] = Object.keys(operation.success).map(Number);
-      const answer = (reply: FastifyReply, request: FastifyRequest, result: unknown) => {
-        if (operation.long === true) return sendLong(reply.code(status ?? 200), result, long);
-        return sendAnswer(request, reply, status ?? 200, result, long);
-      };
-      app.route({
-        method: [operation.method, ...(operation.aliases ?? [])],
-        url: fastifyPath(operation.path),
-        ...options(operation),
-        handler(request, reply) {
-          const result = handler(read(request) as never) as unknown;
-          if (result instanceof Promise) {
-            return result.then((value) => answer(reply, request, value));
-          }
-          return answer(reply, request, result);
-        },
-      });
-    },
-  };
-}
-
-/** What every answer has. */
-export function addCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
-  reply.header('x-request-id', request.id);
-  reply.header('x-content-type-options', 'nosniff');
-}
-
-function callerOf({ headers, socket }: FastifyRequest): Caller {
-  const apiKey = headers['x-api-key'];
-  return {
-    apiKey: Array.isArray(apiKey) ? apiKey[0] : apiKey,
-    address: socket.remoteAddress,
-    host: headers.host,
-    origin: headers.origin,
-    forwarded: headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined,
-  };
-}
-
-/** Gives the arguments of the handler, checked. */
-function createReader(operation: Operation, validators: Validators): (request: FastifyRequest) => object {
-  const params = operation.params && validators.compile(operation.params, 'path');
-  const query = operation.query && validators.compile(operation.query, 'query');
-  const body = operation.body && bodyReader(validators.compile(operation.body.schema, 'body'), operation.body.optional);
-  return (request) => ({
-    params: params?.(request.params),
-    query: query?.(request.query),
-    body: body?.(request.body),
-  });
-}
-
-function bodyReader(check: Validate, optional = false): Validate {
-  return (body) => check(optional && (body === undefined || body === null) ? {} : body);
-}
-
-/** Sends an answer that may be long, when it is made. */
-export function sendLong(
+export type Handler<O extends Operation> = (
+  request: OperationRequest<O>,
   reply: FastifyReply,
-  result: unknown,
-  long: LongAnswers,
-): FastifyReply | Promise<FastifyReply> {
-  const json = long.json(result, reply);
-  reply.header('content-type', JSON_MEDIA_TYPE);
-  return typeof json === 'string' ? reply.send(json) : json.then((bytes) => reply.send(bytes));
-}
+) => Answer<O> | Promise<Answer<O>>;
 
-function sendAnswer(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  status: number,
-  result: unknown,
-  long: LongAnswers,
-): FastifyReply {
-  if (result instanceof WithStatus) return sendAnswer(request, reply, result.status, result.body, long);
-  if (result instanceof ReadyJson) {
-    long.watch(result.bytes.length, reply);
-    return sendReady(request, reply.code(status), result);
+/** A handler for each operation of a group: one that is missing, or too many, is a type error. */
+export type Handlers<Group extends readonly Operation[]> = {
+  readonly [Id in Group[number]['id']]: Handler<Extract<Group[number], { readonly id: Id }>>;
+};
+
+/** Adds the routes of a group of operations. */
+export function addRoutes<const Group extends readonly Operation[]>(
+  app: FastifyInstance,
+  group: Group,
+  handlers: Handlers<NoInfer<Group>>,
+): void {
+  const byId: Readonly<Record<string, unknown>> = handlers;
+  for (const operation of group) {
+    const handler = byId[operation.id] as RouteHandlerMethod;
+    app.route({ ...routeOf(operation), handler: operation.long ? longHandler(handler) : handler });
   }
-  if (result === undefined) return reply.code(status).send();
-  return reply.code(status).type(JSON_MEDIA_TYPE).send(stringifyExact(result));
 }
 
-/** Sends stored bytes as they are, or 304 when the client has them. */
-function sendReady(request: FastifyRequest, reply: FastifyReply, { bytes, etag, immutable }: ReadyJson): FastifyReply {
-  if (etag !== undefined) {
-    const quoted = `"${etag}"`;
-    reply.header('etag', quoted).header('cache-control', immutable ? IMMUTABLE : 'no-cache');
-    const known = request.headers['if-none-match'];
-    if (known !== undefined && matches(known, quoted)) return reply.code(304).send();
-  }
-  return reply.header('content-type', JSON_MEDIA_TYPE).send(bytes);
+/** Everything of a route but its handler. */
+export function routeOf(operation: Operation): Omit<RouteOptions, 'handler'> {
+  const { method, aliases = [], path, body, events } = operation;
+  const [status = '200'] = Object.keys(operation.success);
+  return {
+    method: [method, ...aliases],
+    url: fastifyPath(path),
+    config: { operation },
+    schema: schemaOf(operation),
+    // A stream has nothing to say about itself beforehand.
+    ...(events === undefined ? {} : { exposeHeadRoute: false }),
+    ...(body?.optional ? { preValidation: emptyBodyIsObject } : {}),
+    ...(status === '200' ? {} : { preHandler: answersWith(Number(status)) }),
+  };
 }
 
-/** Weak comparison, as RFC 9110 asks for If-None-Match. */
-function matches(header: string, etag: string): boolean {
-  return header.split(',').some((part) => {
-    const tag = part.trim();
-    return tag === '*' || tag === etag || tag === `W/${etag}`;
-  });
+/** Bodies of envelope routes have many forms and are read by `envelope/requests.ts`; theirs is a schema for people. */
+function schemaOf({ family, params, query, body }: Operation): FastifySchema {
+  if (family === 'envelope') return {};
+  return {
+    ...(params && { params }),
+    ...(query && { querystring: query }),
+    ...(body && { body: body.schema }),
+  };
+}
+
+type Hook = (request: FastifyRequest, reply: FastifyReply, done: () => void) => void;
+
+const emptyBodyIsObject: Hook = (request, _reply, done) => {
+  request.body ??= {};
+  done();
+};
+
+function answersWith(status: number): Hook {
+  return (_request, reply, done) => {
+    reply.code(status);
+    done();
+  };
+}
+
+function longHandler(handler: RouteHandlerMethod): RouteHandlerMethod {
+  return function sendLong(request, reply) {
+    const result: unknown = handler.call(this, request, reply);
+    return result instanceof Promise ? result.then(async (value) => reply.long(value)) : reply.long(result);
+  };
 }

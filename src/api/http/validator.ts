@@ -10,10 +10,10 @@ import { TesseraError } from '../../lib/errors.js';
 import type { ApiLimits } from '../options.js';
 import { INT64_MAX, UINT64_MAX } from '../schemas/scalars.js';
 
-export type RequestPart = 'body' | 'query' | 'path';
+type RequestPart = 'body' | 'query' | 'path';
 
-/** Gives the checked (and for texts: converted) value, or throws `invalid_request` with the place of the fault. */
-export type Validate = (value: unknown) => unknown;
+/** True, or the error `invalid_request` with the place of the fault. Texts are converted in place. */
+type Validate = (value: unknown) => true | { readonly error: Error };
 
 interface Int64Rule {
   readonly minimum: bigint;
@@ -31,11 +31,8 @@ const DECIMAL = /^\d{1,20}$/;
 /** Characters of a place that an error repeats. */
 const MAX_PLACE = 200;
 
-export interface Validators {
-  compile(schema: TSchema, part: RequestPart): Validate;
-}
-
-export function createValidators(limits: Pick<ApiLimits, 'batch' | 'queryValues'>): Validators {
+/** For `setValidatorCompiler`: checks of parts of requests. Lists have the configured bounds. */
+export function createValidatorCompiler(limits: Pick<ApiLimits, 'batch' | 'queryValues'>) {
   let bodies: Ajv | undefined;
   let texts: Ajv | undefined;
   const ajvOf = (part: RequestPart): Ajv => {
@@ -46,18 +43,20 @@ export function createValidators(limits: Pick<ApiLimits, 'batch' | 'queryValues'
     texts ??= createAjv(true);
     return texts;
   };
-  return {
-    compile(schema, part) {
-      // Compiled when the first request asks for it: all at once are a good part of the time that a node takes to start.
-      let check: ValidateFunction | undefined;
-      return (value) => {
-        check ??= ajvOf(part).compile(forValidation(schema, limits));
-        if (check(value)) return value;
-        throw new TesseraError('invalid_request', describe(check.errors?.[0], part));
-      };
-    },
+  return ({ schema, httpPart }: { readonly schema: unknown; readonly httpPart?: string }): Validate => {
+    const part = PARTS[httpPart ?? 'body'] ?? 'body';
+    // Compiled when the first request asks for it: all at once are a good part of the time that a node takes to start.
+    let check: ValidateFunction | undefined;
+    return (value) => {
+      check ??= ajvOf(part).compile(forValidation(schema as TSchema, limits));
+      if (check(value)) return true;
+      return { error: new TesseraError('invalid_request', describe(check.errors?.[0], part)) };
+    };
   };
 }
+
+/** Fastify's names of the parts of a request, and ours, which clients read in errors. */
+const PARTS: Readonly<Record<string, RequestPart>> = { body: 'body', querystring: 'query', params: 'path' };
 
 /** A validator of values as they are: for answers in tests, and for the client. Returns the first fault, or undefined. */
 export function createChecker(schema: TSchema): (value: unknown) => string | undefined {

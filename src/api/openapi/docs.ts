@@ -7,13 +7,11 @@ import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyPluginAsync } from 'fastify';
 import { stringifyExact } from '../../lib/json.js';
-import type { Router } from '../http/route.js';
 import type { Operation } from '../operation.js';
 import { getDocs } from '../routes/common/operations.js';
 import type { openApiDocument } from './document.js';
 
 export interface DocsRoutes {
-  readonly router: Router;
   readonly describe: (operations: readonly Operation[]) => ReturnType<typeof openApiDocument>;
 }
 
@@ -29,16 +27,15 @@ const CONTENT_SECURITY_POLICY = [
   "style-src 'self' 'unsafe-inline'",
 ].join('; ');
 
-export const docsPlugin: FastifyPluginAsync<DocsRoutes> = async (app, { router, describe }) => {
-  const { onRequest } = router.options(getDocs);
+export const docsRoutes: FastifyPluginAsync<DocsRoutes> = async (app, { describe }) => {
+  app.operations.add(getDocs);
   // Swagger UI reads it with JSON.parse, so its integers may as well be numbers here.
-  const document: unknown = JSON.parse(stringifyExact(describe(router.mounted)));
+  const document: unknown = JSON.parse(stringifyExact(describe([...app.operations])));
   await app.register(swagger, { mode: 'static', specification: { document: document as never } });
   await app.register(swaggerUi, {
     routePrefix: getDocs.path,
     staticCSP: CONTENT_SECURITY_POLICY,
     uiConfig: { deepLinking: true, tryItOutEnabled: true, displayRequestDuration: true, validatorUrl: null },
     theme: { title: 'Node REST API' },
-    uiHooks: { onRequest },
   });
 };

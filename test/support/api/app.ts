@@ -9,6 +9,7 @@ import { parseExactJson } from '../../../src/lib/json.js';
 import { silentLogger } from '../../../src/lib/logger.js';
 import { systemRandom } from '../../../src/lib/random.js';
 import type { NodeRole } from '../../../src/lib/roles.js';
+import { noMetrics } from '../../../src/observability/metrics.js';
 import { type Calls, fakeMempool, fakeMiner, fakeStorage, fakeUser, fakeWallet } from './fakes.js';
 
 export const API_KEY = 'test-key-0123456789';
@@ -54,6 +55,7 @@ export function apiModules(role: NodeRole, calls?: Calls): ApiModules {
     logger: silentLogger,
     clock: systemClock,
     random: systemRandom,
+    metrics: noMetrics,
     node: {
       type: () => TYPES[role],
       peers: () => [{ address: '127.0.0.1:12330', node_type: 'Storage' }],

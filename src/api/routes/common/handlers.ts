@@ -3,14 +3,13 @@
 import type { FastifyPluginCallback } from 'fastify';
 import type { Clock } from '../../../lib/clock.js';
 import { stringifyExact } from '../../../lib/json.js';
-import type { Router } from '../../http/route.js';
-import { type Operation, ReadyJson, WithStatus } from '../../operation.js';
+import { addRoutes } from '../../http/route.js';
+import type { Operation } from '../../operation.js';
 import type { ApiModules, NodeInfo } from '../../options.js';
 import { getDebug, getLiveness, getOpenApi, getReadiness } from './operations.js';
 import type { DebugData, HealthResponse } from './schemas.js';
 
 export interface CommonRoutes {
-  readonly router: Router;
   readonly modules: Pick<ApiModules, 'node' | 'readiness' | 'clock'>;
   /** Asked once all routes are mounted: the document of this node. */
   readonly describe: (operations: readonly Operation[]) => { readonly text: string; readonly etag: string };
@@ -19,28 +18,31 @@ export interface CommonRoutes {
 /** How long the debug data may be behind, in ms: peers do not come and go faster. */
 const DEBUG_FRESH_MS = 100;
 
-export const commonPlugin: FastifyPluginCallback<CommonRoutes> = (app, { router, modules, describe }, done) => {
-  const { node, readiness, clock } = modules;
+/** The page of the docs has a plugin of its own. */
+const operations = [getDebug, getOpenApi, getLiveness, getReadiness] as const;
 
-  let debug: (() => ReadyJson) | undefined;
-  router.add(app, getDebug, () => {
-    debug ??= createDebugAnswer(node, clock, mountedPaths(router.mounted));
-    return debug();
-  });
+export const commonRoutes: FastifyPluginCallback<CommonRoutes> = (app, { modules, describe }, done) => {
+  const debug = new DebugAnswer(modules, app.operations);
+  let document: { readonly bytes: Buffer; readonly etag: string } | undefined;
 
-  let document: ReadyJson | undefined;
-  router.add(app, getOpenApi, () => {
-    if (document === undefined) {
-      const { text, etag } = describe(router.mounted);
-      document = new ReadyJson(Buffer.from(text, 'utf8'), etag);
-    }
-    return document;
-  });
+  addRoutes(app, operations, {
+    getDebug: (_request, reply) => reply.stored(debug.bytes()),
 
-  router.add(app, getLiveness, () => health([]));
-  router.add(app, getReadiness, () => {
-    const reasons = readiness();
-    return reasons.length === 0 ? health(reasons) : new WithStatus(503, health(reasons));
+    getOpenApi(_request, reply) {
+      if (document === undefined) {
+        const { text, etag } = describe([...app.operations]);
+        document = { bytes: Buffer.from(text, 'utf8'), etag };
+      }
+      return reply.stored(document.bytes, { etag: document.etag });
+    },
+
+    getLiveness: () => health([]),
+
+    getReadiness(_request, reply) {
+      const reasons = modules.readiness();
+      if (reasons.length > 0) reply.code(503);
+      return health(reasons);
+    },
   });
   done();
 };
@@ -50,26 +52,36 @@ function health(reasons: readonly string[]): HealthResponse {
 }
 
 /** The /v1 paths of a node, in the order they were mounted (decision V20). */
-export function mountedPaths(mounted: readonly Operation[]): string[] {
-  return [...new Set(mounted.filter(({ family }) => family === 'v1').map(({ path }) => path))];
+export function mountedPaths(mounted: Iterable<Operation>): string[] {
+  const ofV1 = [...mounted].filter(({ family }) => family === 'v1');
+  return [...new Set(ofV1.map(({ path }) => path))];
 }
 
 /** Bytes of the debug data, made at most once in `DEBUG_FRESH_MS`. */
-function createDebugAnswer(node: NodeInfo, clock: Clock, paths: readonly string[]): () => ReadyJson {
-  let answer: ReadyJson | undefined;
-  let staleAt = 0;
-  return () => {
-    const now = clock.monotonic();
-    if (answer === undefined || now >= staleAt) {
-      const data: DebugData = {
-        node_api: [...paths],
-        node_peers: [...node.peers()],
-        node_type: node.type(),
-        routes_pow: { ...node.routesPow },
-      };
-      answer = new ReadyJson(Buffer.from(stringifyExact(data), 'utf8'));
-      staleAt = now + DEBUG_FRESH_MS;
-    }
-    return answer;
-  };
+class DebugAnswer {
+  readonly #node: NodeInfo;
+  readonly #clock: Clock;
+  readonly #operations: Iterable<Operation>;
+  #bytes = Buffer.alloc(0);
+  #staleAt = Number.NEGATIVE_INFINITY;
+
+  constructor({ node, clock }: { readonly node: NodeInfo; readonly clock: Clock }, operations: Iterable<Operation>) {
+    this.#node = node;
+    this.#clock = clock;
+    this.#operations = operations;
+  }
+
+  bytes(): Buffer {
+    const now = this.#clock.monotonic();
+    if (now < this.#staleAt) return this.#bytes;
+    const data: DebugData = {
+      node_api: mountedPaths(this.#operations),
+      node_peers: [...this.#node.peers()],
+      node_type: this.#node.type(),
+      routes_pow: { ...this.#node.routesPow },
+    };
+    this.#bytes = Buffer.from(stringifyExact(data), 'utf8');
+    this.#staleAt = now + DEBUG_FRESH_MS;
+    return this.#bytes;
+  }
 }

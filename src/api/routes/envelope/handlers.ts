@@ -3,16 +3,15 @@
  * `x-cache-id`; a node mounts those of its role, and `debug_data` always (decision E8).
  */
 
-import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyPluginCallback } from 'fastify';
 import { sha3Hex } from '../../../crypto/sha3.js';
 import { TesseraError } from '../../../lib/errors.js';
+import type { NodeRole } from '../../../lib/roles.js';
 import { addJsonBodyParser, JSON_MEDIA_TYPE } from '../../http/json.js';
 import { LazyList } from '../../http/lazy-list.js';
-import { problemHeaders } from '../../http/problem.js';
-import type { Router } from '../../http/route.js';
+import { routeOf } from '../../http/route.js';
 import type { Operation } from '../../operation.js';
-import type { ApiModules, EnvelopeOptions } from '../../options.js';
-import { requireMempool, requireStorage } from '../require.js';
+import type { ApiModules, EnvelopeOptions, NodeInfo } from '../../options.js';
 import { readEntries } from '../storage/read-entries.js';
 import {
   blockPair,
@@ -24,124 +23,142 @@ import {
   latestBlock,
   singleEntry,
 } from './contents.js';
-import { cacheIdOf, errorEnvelope, successEnvelope } from './envelope.js';
-import { createIdempotencyCache } from './idempotency.js';
-import {
-  getDebugData,
-  postBlockByNum,
-  postBlockchainEntry,
-  postCreateItemAsset,
-  postCreateTransactions,
-  postFetchBalance,
-  postIssuedSupply,
-  postLatestBlock,
-  postTotalSupply,
-} from './operations.js';
+import { cacheIdOf, successEnvelope } from './envelope.js';
+import { IdempotencyCache } from './idempotency.js';
+import { commonEnvelopes, mempoolEnvelopes, storageEnvelopes } from './operations.js';
 import { readAddresses, readBlockNumbers, readItemCreation, readKeys, readTransactions } from './requests.js';
 
 export interface EnvelopeRoutes {
-  readonly router: Router;
   readonly options: EnvelopeOptions & { readonly batch: number };
-  readonly roles: { readonly mempool: boolean; readonly storage: boolean };
-  readonly modules: Pick<ApiModules, 'clock' | 'node' | 'mempool' | 'storage'>;
-  readonly onError: (error: unknown, request: FastifyRequest, reply: FastifyReply) => void;
+  readonly role: NodeRole;
+  readonly modules: Pick<ApiModules, 'clock' | 'node'>;
 }
 
 const RETRIEVED = 'Database item(s) successfully retrieved';
 
-/** Mounts a route: its reason in an answer, and what makes its content from a body. */
-type Serve = (operation: Operation, reason: string, content: (body: unknown) => unknown) => void;
+/** A reason for people, and what makes the content of an answer from a body. */
+type Envelope = readonly [reason: string, content: (body: unknown) => unknown];
+/** One for each operation of a group: one that is missing is a type error. */
+type Envelopes<Group extends readonly Operation[]> = { readonly [O in Group[number] as O['id']]: Envelope };
 
-export const envelopePlugin: FastifyPluginCallback<EnvelopeRoutes> = (app, routes, done) => {
+export const envelopeRoutes: FastifyPluginCallback<EnvelopeRoutes> = (app, { options, role, modules }, done) => {
   addJsonBodyParser(app, true);
   app.decorateRequest('rawBody', null);
-  app.setErrorHandler(routes.onError);
-
-  const served: string[] = [];
-  const serve = createServe(app, routes, served);
-  if (routes.roles.mempool) serveMempool(serve, routes);
-  if (routes.roles.storage) serveStorage(serve, routes);
-  serve(getDebugData, 'Debug data successfully retrieved', () => debugData(routes, served));
-  done();
-};
-
-/** Answers with an error in envelope form. */
-export function sendEnvelopeError(reply: FastifyReply, error: TesseraError): FastifyReply {
-  const { status, json } = errorEnvelope(error);
-  return reply.code(status).headers(problemHeaders(error)).type(JSON_MEDIA_TYPE).send(json);
-}
-
-function createServe(app: FastifyInstance, { router, options, modules }: EnvelopeRoutes, served: string[]): Serve {
-  const cache = createIdempotencyCache(
+  const cache = new IdempotencyCache(
     { maxEntries: options.cacheEntries, ttlSeconds: options.cacheTtlSeconds },
     { clock: modules.clock },
   );
-  return (operation, reason, content) => {
-    const name = operation.path.slice(1);
-    served.push(name);
-    app.route({
-      method: [operation.method, ...(operation.aliases ?? [])],
-      url: operation.path,
-      ...router.options(operation),
-      async handler(request, reply) {
-        const id = cacheIdOf(request.headers['x-cache-id'], options.requireCacheId);
-        const answer = async () =>
-          router.long.json(successEnvelope(id, reason, name, await content(request.body)), reply);
-        const body = id === '' ? '' : sha3Hex(request.rawBody ?? '');
-        const json = id === '' ? await answer() : await cache.run(id, name, body, answer);
-        return reply.type(JSON_MEDIA_TYPE).send(json);
+  const served: string[] = [];
+
+  function serve<const Group extends readonly Operation[]>(group: Group, envelopes: Envelopes<Group>): void {
+    const byId: Readonly<Record<string, Envelope>> = envelopes;
+    for (const operation of group) {
+      const envelope = byId[operation.id];
+      if (envelope === undefined) throw new Error(`broken invariant: no handler of ${operation.id}`);
+      served.push(nameOf(operation));
+      addRoute(app, operation, envelope, { cache, requireCacheId: options.requireCacheId });
+    }
+  }
+
+  if (role === 'mempool') serve(mempoolEnvelopes, mempoolContents(app, options));
+  if (role === 'storage') serve(storageEnvelopes, storageContents(app, options));
+  serve(commonEnvelopes, {
+    envelopeDebugData: ['Debug data successfully retrieved', () => debugData(modules.node, served)],
+  });
+  done();
+};
+
+/** What an envelope calls its route. */
+function nameOf({ path }: Operation): string {
+  return path.slice(1);
+}
+
+function addRoute(
+  app: FastifyInstance,
+  operation: Operation,
+  [reason, content]: Envelope,
+  { cache, requireCacheId }: { readonly cache: IdempotencyCache; readonly requireCacheId: boolean },
+): void {
+  const name = nameOf(operation);
+  app.route({
+    ...routeOf(operation),
+    async handler(request, reply) {
+      const id = cacheIdOf(request.headers['x-cache-id'], requireCacheId);
+      const answer = async () =>
+        app.longAnswers.json(successEnvelope(id, reason, name, await content(request.body)), reply);
+      const body = id === '' ? '' : sha3Hex(request.rawBody ?? '');
+      const json = id === '' ? await answer() : await cache.run(id, name, body, answer);
+      return reply.type(JSON_MEDIA_TYPE).send(json);
+    },
+  });
+}
+
+type Options = EnvelopeRoutes['options'];
+
+function mempoolContents({ services }: FastifyInstance, { batch }: Options): Envelopes<typeof mempoolEnvelopes> {
+  return {
+    envelopeCreateTransactions: [
+      'Transaction/s successfully created',
+      async (body) => createdTransactions(await services.mempool.submit(readTransactions(body, batch))),
+    ],
+    envelopeCreateItemAsset: [
+      'Item asset(s) created',
+      async (body) => createdItem(await services.mempool.createItem(readItemCreation(body))),
+    ],
+    envelopeFetchBalance: [
+      'Balance successfully fetched',
+      (body) => {
+        const { mempool } = services;
+        const addresses = readAddresses(body, batch);
+        return fetchedBalances(addresses, mempool.balances(addresses));
       },
-    });
+    ],
+    envelopeIssuedSupply: ['Successfully fetched issued supply', () => services.mempool.supply().issued],
+    envelopeTotalSupply: ['Successfully fetched total supply', () => services.mempool.supply().total],
   };
 }
 
-function serveMempool(serve: Serve, { options, modules }: EnvelopeRoutes): void {
-  const mempool = () => requireMempool(modules.mempool);
-  serve(postCreateTransactions, 'Transaction/s successfully created', async (body) => {
-    const service = mempool();
-    return createdTransactions(await service.submit(readTransactions(body, options.batch)));
-  });
-  serve(postCreateItemAsset, 'Item asset(s) created', async (body) => {
-    const service = mempool();
-    return createdItem(await service.createItem(readItemCreation(body)));
-  });
-  serve(postFetchBalance, 'Balance successfully fetched', (body) => {
-    const service = mempool();
-    const addresses = readAddresses(body, options.batch);
-    return fetchedBalances(addresses, service.balances(addresses));
-  });
-  serve(postIssuedSupply, 'Successfully fetched issued supply', () => mempool().supply().issued);
-  serve(postTotalSupply, 'Successfully fetched total supply', () => mempool().supply().total);
-}
-
-function serveStorage(serve: Serve, { options, modules, router }: EnvelopeRoutes): void {
-  const storage = () => requireStorage(modules.storage);
-  serve(postLatestBlock, RETRIEVED, async () => {
-    const latest = await storage().latest();
-    if (latest === undefined) throw new TesseraError('no_blocks', 'No block stored yet.');
-    return latestBlock(latest);
-  });
-  serve(postBlockByNum, RETRIEVED, async (body) => {
-    const service = storage();
-    const nums = readBlockNumbers(body, options.batch);
-    const entries = await readEntries(nums, (num) => service.blockByNumber(num), router.long);
-    if (options.blockByNum === 'pairs') return LazyList.of(entries, blockPair);
-    return blocksOf(entries.filter((entry) => entry !== undefined));
-  });
-  serve(postBlockchainEntry, RETRIEVED, async (body) => {
-    const service = storage();
-    const keys = readKeys(body, options.batch);
-    if (typeof keys !== 'string') {
-      return LazyList.of(await readEntries(keys, (key) => service.entry(key), router.long), entryTuple);
-    }
-    const entry = await service.entry(keys);
-    if (entry === undefined) throw new TesseraError('entry_not_found', 'no entry is stored under this key.');
-    return singleEntry(entry);
-  });
+function storageContents(
+  { services, longAnswers }: FastifyInstance,
+  { batch, blockByNum }: Options,
+): Envelopes<typeof storageEnvelopes> {
+  return {
+    envelopeLatestBlock: [
+      RETRIEVED,
+      async () => {
+        const latest = await services.storage.latest();
+        if (latest === undefined) throw new TesseraError('no_blocks', 'No block stored yet.');
+        return latestBlock(latest);
+      },
+    ],
+    envelopeBlockByNum: [
+      RETRIEVED,
+      async (body) => {
+        const { storage } = services;
+        const nums = readBlockNumbers(body, batch);
+        const entries = await readEntries(nums, (num) => storage.blockByNumber(num), longAnswers);
+        if (blockByNum === 'pairs') return LazyList.of(entries, blockPair);
+        return blocksOf(entries.filter((entry) => entry !== undefined));
+      },
+    ],
+    envelopeBlockchainEntry: [
+      RETRIEVED,
+      async (body) => {
+        const { storage } = services;
+        const keys = readKeys(body, batch);
+        if (typeof keys !== 'string') {
+          return LazyList.of(await readEntries(keys, (key) => storage.entry(key), longAnswers), entryTuple);
+        }
+        const entry = await storage.entry(keys);
+        if (entry === undefined) throw new TesseraError('entry_not_found', 'no entry is stored under this key.');
+        return singleEntry(entry);
+      },
+    ],
+  };
 }
 
 /** Decision E8. Peers are triples, and the names of routes have no slash. */
-function debugData({ modules: { node } }: EnvelopeRoutes, served: readonly string[]) {
+function debugData(node: NodeInfo, served: readonly string[]) {
   const withoutSlash = Object.entries(node.routesPow).map(([route, pow]) => [route.replace(/^\//, ''), pow] as const);
   return {
     node_type: node.type(),

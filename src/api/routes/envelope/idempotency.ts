@@ -12,14 +12,6 @@ export interface IdempotencyOptions {
   readonly ttlSeconds: number;
 }
 
-export interface IdempotencyCache {
-  /**
-   * The kept answer, or that of `produce`. `body` is a digest of the request's body. Throws `idempotency_conflict` when
-   * the id was used with another route or body.
-   */
-  run(id: string, route: string, body: string, produce: () => Promise<Answer>): Promise<Answer>;
-}
-
 /** The JSON of an answer. */
 type Answer = string | Buffer;
 
@@ -35,55 +27,62 @@ interface Entry {
 /** Characters of all kept answers together. */
 const MAX_SIZE = 64 * 1024 * 1024;
 
-export function createIdempotencyCache(
-  { maxEntries, ttlSeconds }: IdempotencyOptions,
-  { clock }: { readonly clock: Clock },
-): IdempotencyCache {
+export class IdempotencyCache {
+  readonly #options: IdempotencyOptions;
+  readonly #clock: Clock;
   // In the order of insertion, which with one age for all is the order of expiry.
-  const entries = new Map<string, Entry>();
-  let total = 0;
+  readonly #entries = new Map<string, Entry>();
+  #size = 0;
 
-  const remove = (id: string, entry: Entry): void => {
-    if (entries.get(id) !== entry) return;
-    entries.delete(id);
-    total -= entry.size ?? 0;
-  };
+  constructor(options: IdempotencyOptions, { clock }: { readonly clock: Clock }) {
+    this.#options = options;
+    this.#clock = clock;
+  }
 
-  const trim = (): void => {
-    for (const [id, entry] of entries) {
-      const isFull = entries.size > maxEntries || total > MAX_SIZE;
-      if (!isFull && entry.expires > clock.monotonic()) return;
-      // One that is being made must stay, or a second request would run the handler again.
-      if (entry.size !== undefined) remove(id, entry);
+  /**
+   * The kept answer, or that of `produce`. `body` is a digest of the request's body. Throws `idempotency_conflict` when
+   * the id was used with another route or body.
+   */
+  async run(id: string, route: string, body: string, produce: () => Promise<Answer>): Promise<Answer> {
+    const entry = this.#entries.get(id);
+    if (entry === undefined || (entry.size !== undefined && entry.expires <= this.#clock.monotonic())) {
+      if (entry) this.#remove(id, entry);
+      return this.#start(id, route, body, produce);
     }
-  };
+    if (entry.route !== route || entry.body !== body) {
+      throw new TesseraError('idempotency_conflict', 'this x-cache-id was used before with another route or body.');
+    }
+    return entry.answer;
+  }
 
-  const start = (id: string, route: string, body: string, produce: () => Promise<Answer>): Promise<Answer> => {
+  #start(id: string, route: string, body: string, produce: () => Promise<Answer>): Promise<Answer> {
     const answer = produce();
-    const entry: Entry = { route, body, expires: clock.monotonic() + ttlSeconds * 1000, answer, size: undefined };
-    entries.set(id, entry);
+    const expires = this.#clock.monotonic() + this.#options.ttlSeconds * 1000;
+    const entry: Entry = { route, body, expires, answer, size: undefined };
+    this.#entries.set(id, entry);
     answer.then(
-      (text) => {
-        entry.size = text.length;
-        total += text.length;
-        trim();
+      (json) => {
+        entry.size = json.length;
+        this.#size += json.length;
+        this.#trim();
       },
-      () => remove(id, entry),
+      () => this.#remove(id, entry),
     );
     return answer;
-  };
+  }
 
-  return {
-    async run(id, route, body, produce) {
-      const entry = entries.get(id);
-      if (entry === undefined || (entry.size !== undefined && entry.expires <= clock.monotonic())) {
-        if (entry) remove(id, entry);
-        return start(id, route, body, produce);
-      }
-      if (entry.route !== route || entry.body !== body) {
-        throw new TesseraError('idempotency_conflict', 'this x-cache-id was used before with another route or body.');
-      }
-      return entry.answer;
-    },
-  };
+  #remove(id: string, entry: Entry): void {
+    if (this.#entries.get(id) !== entry) return;
+    this.#entries.delete(id);
+    this.#size -= entry.size ?? 0;
+  }
+
+  #trim(): void {
+    for (const [id, entry] of this.#entries) {
+      const isFull = this.#entries.size > this.#options.maxEntries || this.#size > MAX_SIZE;
+      if (!isFull && entry.expires > this.#clock.monotonic()) return;
+      // One that is being made must stay, or a second request would run the handler again.
+      if (entry.size !== undefined) this.#remove(id, entry);
+    }
+  }
 }

@@ -297,6 +297,16 @@ export const getDebugData = defineOperation({
   errors: ['idempotency_conflict'],
 });
 
+export const mempoolEnvelopes = [
+  postCreateTransactions,
+  postCreateItemAsset,
+  postFetchBalance,
+  postIssuedSupply,
+  postTotalSupply,
+] as const;
+export const storageEnvelopes = [postLatestBlock, postBlockByNum, postBlockchainEntry] as const;
+export const commonEnvelopes = [getDebugData] as const;
+
 export const envelopeOperations = [
   postCreateTransactions,
   postBlockchainEntry,

@@ -4,19 +4,15 @@ import type { FastifyPluginCallback, FastifyRequest } from 'fastify';
 import { createDeferred } from '../../../lib/deferred.js';
 import { TesseraError } from '../../../lib/errors.js';
 import type { NodeRole } from '../../../lib/roles.js';
-import type { Router } from '../../http/route.js';
-import type { Validators } from '../../http/validator.js';
-import { fastifyPath } from '../../operation.js';
+import { addRoutes, type OperationRequest } from '../../http/route.js';
 import type { ApiModules } from '../../options.js';
 import { createEventHub, type EventTopic } from './event-hub.js';
 import { type EventStream, openEventStream } from './event-stream.js';
-import { streamEvents, TOPICS_OF_ROLE } from './operations.js';
+import { eventOperations, streamEvents, TOPICS_OF_ROLE } from './operations.js';
 import { StreamPlaces } from './stream-places.js';
 
 export interface EventRoutes {
-  readonly router: Router;
   readonly role: NodeRole;
-  readonly validators: Validators;
   readonly modules: Pick<ApiModules, 'events' | 'clock'>;
   /** Streams at once; 256 by default. */
   readonly maxStreams?: number;
@@ -27,20 +23,16 @@ const MAX_STREAMS_OF_ADDRESS = 16;
 /** Milliseconds that streams have to end by themselves when the node stops. */
 const GOODBYE_MS = 500;
 
-export const eventsPlugin: FastifyPluginCallback<EventRoutes> = (app, options, done) => {
-  const { router, role, modules, maxStreams = MAX_STREAMS } = options;
+export const eventRoutes: FastifyPluginCallback<EventRoutes> = (app, options, done) => {
+  const { role, modules, maxStreams = MAX_STREAMS } = options;
   const { clock } = modules;
   const hub = modules.events ?? createEventHub({ epoch: clock.now() });
   const places = new StreamPlaces({ total: maxStreams, perAddress: MAX_STREAMS_OF_ADDRESS });
   const streams = new Set<EventStream>();
-  const opened = new WeakSet<FastifyRequest>();
-  const checkQuery = options.validators.compile(streamEvents.query, 'query');
-  const { onResponse, ...routeOptions } = router.options(streamEvents);
   let stopping = false;
   let allEnded: (() => void) | undefined;
 
-  function topicsOf(request: FastifyRequest): readonly EventTopic[] {
-    const { topics } = checkQuery(request.query) as { readonly topics?: string };
+  function topicsOf({ query: { topics } }: OperationRequest<typeof streamEvents>): readonly EventTopic[] {
     const served = TOPICS_OF_ROLE[role];
     if (topics === undefined) return served;
     return [...new Set(topics.split(',').map((name) => name.trim()))].map((name) => {
@@ -59,19 +51,10 @@ export const eventsPlugin: FastifyPluginCallback<EventRoutes> = (app, options, d
     return id === undefined || id === '' ? hub.last : hub.seqOf(String(id));
   }
 
-  app.route({
-    method: 'GET',
-    url: fastifyPath(streamEvents.path),
-    exposeHeadRoute: false,
-    ...routeOptions,
-    onResponse(request, reply, next) {
-      // A stream has its line in the log since it was opened.
-      if (opened.has(request)) next();
-      else onResponse(request, reply, next);
-    },
-    handler(request, reply) {
+  addRoutes(app, eventOperations, {
+    streamEvents(request, reply) {
       const topics = topicsOf(request);
-      if (topics.includes('wallet')) router.authorize(streamEvents, request);
+      if (topics.includes('wallet')) app.authorize(streamEvents, request);
       if (stopping) throw new TesseraError('shutting_down', 'The node is stopping.');
       const leave = places.take(request.ip);
       const place = placeOf(request);
@@ -89,8 +72,10 @@ export const eventsPlugin: FastifyPluginCallback<EventRoutes> = (app, options, d
       };
       const stream = openEventStream(reply.raw, { topics, from }, { hub, clock, onEnd });
       streams.add(stream);
-      onResponse(request, reply, () => undefined);
-      opened.add(request);
+      // The line is written now: a stream may stay open for days.
+      app.requestLog.add(request, reply, streamEvents.id);
+      request.isLogged = true;
+      return reply;
     },
   });
 

@@ -6,53 +6,41 @@ import type { Transaction } from '../../../chain/types.js';
 import { fromHex, isHex } from '../../../lib/bytes.js';
 import { TesseraError } from '../../../lib/errors.js';
 import type { ItemCreation, SubmittedTransaction, TxStatus } from '../../../mempool/service.js';
-import type { Router } from '../../http/route.js';
-import { ReadyJson } from '../../operation.js';
-import type { ApiModules } from '../../options.js';
-import { requireMempool } from '../require.js';
+import { addRoutes } from '../../http/route.js';
 import { apiAssetView, balanceView } from '../views.js';
-import {
-  createItem,
-  createTransactions,
-  getBalances,
-  getSupply,
-  getTransactionStatus,
-  queryBalances,
-  queryTransactionStatus,
-} from './operations.js';
+import { mempoolOperations } from './operations.js';
 import type { CreateItemRequest } from './schemas.js';
-
-export interface MempoolRoutes {
-  readonly router: Router;
-  readonly modules: Pick<ApiModules, 'mempool'>;
-}
 
 const PUBLIC_KEY_BYTES = 32;
 const SIGNATURE_BYTES = 64;
 
-export const mempoolPlugin: FastifyPluginCallback<MempoolRoutes> = (app, { router, modules }, done) => {
-  const mempool = () => requireMempool(modules.mempool);
+export const mempoolRoutes: FastifyPluginCallback = (app, _options, done) => {
+  const { services } = app;
+  const supply = new SupplyAnswer();
 
-  router.add(app, getBalances, ({ query }) => ({ balance: balanceView(mempool().balances(query.address)) }));
-  router.add(app, queryBalances, ({ body }) => ({ balance: balanceView(mempool().balances(body.addresses)) }));
-  router.add(app, getSupply, createSupplyAnswer(mempool));
+  addRoutes(app, mempoolOperations, {
+    getBalances: ({ query }) => ({ balance: balanceView(services.mempool.balances(query.address)) }),
+    queryBalances: ({ body }) => ({ balance: balanceView(services.mempool.balances(body.addresses)) }),
+    getSupply: (_request, reply) => reply.stored(supply.bytes(services.mempool.supply())),
 
-  router.add(app, createTransactions, async ({ body }) => {
-    const service = mempool();
-    const submitted = await service.submit(parseTransactions(body.transactions));
-    return { transactions: new Map(submitted.map((one) => [one.hash, outputSummary(one.transaction)])) };
-  });
+    async createTransactions({ body }) {
+      const submitted = await services.mempool.submit(parseTransactions(body.transactions));
+      return { transactions: new Map(submitted.map((one) => [one.hash, outputSummary(one.transaction)])) };
+    },
 
-  router.add(app, getTransactionStatus, async ({ query }) => {
-    const hashes = [...(query.hash ?? []), ...(query.tx_hash ?? [])];
-    if (hashes.length === 0) throw new TesseraError('invalid_request', 'query: hash is required.');
-    return statusesView(await mempool().statuses(hashes));
-  });
-  router.add(app, queryTransactionStatus, async ({ body }) => statusesView(await mempool().statuses(body.hashes)));
+    async getTransactionStatus({ query }) {
+      const hashes = [...(query.hash ?? []), ...(query.tx_hash ?? [])];
+      if (hashes.length === 0) throw new TesseraError('invalid_request', 'query: hash is required.');
+      return statusesView(await services.mempool.statuses(hashes));
+    },
+    async queryTransactionStatus({ body }) {
+      return statusesView(await services.mempool.statuses(body.hashes));
+    },
 
-  router.add(app, createItem, async ({ body }) => {
-    const { asset, toAddress, txHash } = await mempool().createItem(itemCreationOf(body));
-    return { asset: apiAssetView(asset), to_address: toAddress, tx_hash: txHash };
+    async createItem({ body }) {
+      const { asset, toAddress, txHash } = await services.mempool.createItem(itemCreationOf(body));
+      return { asset: apiAssetView(asset), to_address: toAddress, tx_hash: txHash };
+    },
   });
   done();
 };
@@ -81,15 +69,17 @@ function statusesView(statuses: ReadonlyMap<string, TxStatus>) {
 }
 
 /** The same bytes until the issued supply changes, which is once a block. */
-function createSupplyAnswer(mempool: () => ReturnType<typeof requireMempool>): () => ReadyJson {
-  let last: { issued: bigint; answer: ReadyJson } | undefined;
-  return () => {
-    const { total, issued } = mempool().supply();
-    if (last?.issued !== issued) {
-      last = { issued, answer: new ReadyJson(Buffer.from(`{"total":${total},"issued":${issued}}`, 'utf8')) };
+class SupplyAnswer {
+  #issued: bigint | undefined;
+  #bytes = Buffer.alloc(0);
+
+  bytes({ total, issued }: { readonly total: bigint; readonly issued: bigint }): Buffer {
+    if (this.#issued !== issued) {
+      this.#issued = issued;
+      this.#bytes = Buffer.from(`{"total":${total},"issued":${issued}}`, 'utf8');
     }
-    return last.answer;
-  };
+    return this.#bytes;
+  }
 }
 
 /** Item creation, rule 1: the client signs. */

@@ -7,21 +7,22 @@ import { transactionHashOfBytes } from '../../../chain/hash.js';
 import { fromHex, isHex, toHex } from '../../../lib/bytes.js';
 import { errorMessage, TesseraError } from '../../../lib/errors.js';
 import { LazyList } from '../../http/lazy-list.js';
-import type { Router } from '../../http/route.js';
-import { deserializeTransactions, serializeTransactions } from './operations.js';
+import { addRoutes } from '../../http/route.js';
+import { toolOperations } from './operations.js';
 
-/** Stateless; mounted on users, and everywhere when `api.tooling_everywhere` is set (decision V23). */
-export const toolsPlugin: FastifyPluginCallback<{ readonly router: Router }> = (app, { router }, done) => {
-  router.add(app, serializeTransactions, ({ body }) => ({
-    transactions: LazyList.of(body.transactions, (value, index) => {
-      const bytes = encodeTransaction(parseCreateTransaction(value, `transactions[${index}]`));
-      return { txn_hash_hex: transactionHashOfBytes(bytes), txn_hex: toHex(bytes) };
+/** Stateless; on user nodes, and everywhere when `api.tooling_everywhere` is set (decision V23). */
+export const toolRoutes: FastifyPluginCallback = (app, _options, done) => {
+  addRoutes(app, toolOperations, {
+    serializeTransactions: ({ body }) => ({
+      transactions: LazyList.of(body.transactions, (value, index) => {
+        const bytes = encodeTransaction(parseCreateTransaction(value, `transactions[${index}]`));
+        return { txn_hash_hex: transactionHashOfBytes(bytes), txn_hex: toHex(bytes) };
+      }),
     }),
-  }));
-
-  router.add(app, deserializeTransactions, ({ body }) => ({
-    transactions: LazyList.of(body.transactions, (hex, index) => transactionToCreateJson(decodeHex(hex, index))),
-  }));
+    deserializeTransactions: ({ body }) => ({
+      transactions: LazyList.of(body.transactions, (hex, index) => transactionToCreateJson(decodeHex(hex, index))),
+    }),
+  });
   done();
 };
 

@@ -8,112 +8,100 @@ import { fromHex, isHex, toHex } from '../../../lib/bytes.js';
 import { TesseraError } from '../../../lib/errors.js';
 import type { KeyPairRecord, OwnPayment, WalletInfo } from '../../../wallet/service.js';
 import { LazyList } from '../../http/lazy-list.js';
-import type { Router } from '../../http/route.js';
-import { WithStatus } from '../../operation.js';
-import type { ApiModules } from '../../options.js';
+import { addRoutes } from '../../http/route.js';
 import { genesisHashSpecOf } from '../mempool/handlers.js';
 import { createItem } from '../mempool/operations.js';
-import { requireUser, requireWallet } from '../require.js';
 import { addressListView } from '../views.js';
-import {
-  changePassphrase,
-  createPayment,
-  createWalletAddress,
-  exportKeypairs,
-  getOutgoingTransactions,
-  getWallet,
-  getWalletHistory,
-  importKeypairs,
-  refreshRunningTotal,
-} from './operations.js';
+import { walletOperations } from './operations.js';
 import type { Keypair } from './schemas.js';
-
-export interface WalletRoutes {
-  readonly router: Router;
-  readonly modules: Pick<ApiModules, 'wallet' | 'user'>;
-}
 
 const PUBLIC_KEY_BYTES = 32;
 /** Digits behind the point that totals in display units are computed with. */
 const DISPLAY_PRECISION = 1_000_000_000n;
 
-export const walletPlugin: FastifyPluginCallback<WalletRoutes> = (app, { router, modules }, done) => {
-  const wallet = () => requireWallet(modules.wallet);
-  const user = () => requireUser(modules.wallet, modules.user);
+/** Item creation is an operation of mempool nodes too; here the node signs. */
+const operations = [...walletOperations, createItem] as const;
 
-  router.add(app, getOutgoingTransactions, async () => {
-    const outgoing = await wallet().outgoing();
-    return { transactions: LazyList.of(outgoing, ([hash, tx]) => [hash, transactionView(tx)] as const) };
-  });
+export const walletRoutes: FastifyPluginCallback = (app, _options, done) => {
+  const { services } = app;
 
-  router.add(app, getWalletHistory, async ({ query: { limit } }) => {
-    const payments = await wallet().payments(limit === undefined ? {} : { limit: Number(limit) });
-    return { transactions: LazyList.of(payments, paymentView) };
-  });
+  addRoutes(app, operations, {
+    async getOutgoingTransactions() {
+      const outgoing = await services.wallet.outgoing();
+      return { transactions: LazyList.of(outgoing, ([hash, tx]) => [hash, transactionView(tx)] as const) };
+    },
 
-  router.add(app, getWallet, async ({ query }) => {
-    const { page, spent } = query;
-    // No wallet has 2^53 pages: such a page is past the end, and the last safe number is too (decision V12).
-    const safePage = typeof page === 'bigint' ? Number.MAX_SAFE_INTEGER : page;
-    const info = await wallet().info({
-      ...(safePage === undefined ? {} : { page: safePage }),
-      ...(spent === undefined ? {} : { spent }),
-    });
-    return walletInfoView(info);
-  });
+    async getWalletHistory({ query: { limit } }) {
+      const payments = await services.wallet.payments(limit === undefined ? {} : { limit: Number(limit) });
+      return { transactions: LazyList.of(payments, paymentView) };
+    },
 
-  router.add(app, createWalletAddress, async () => ({ address: await wallet().newAddress() }));
+    async getWallet({ query: { page, spent } }) {
+      // No wallet has 2^53 pages: such a page is past the end, and the last safe number is too (decision V12).
+      const safePage = typeof page === 'bigint' ? Number.MAX_SAFE_INTEGER : page;
+      const info = await services.wallet.info({
+        ...(safePage === undefined ? {} : { page: safePage }),
+        ...(spent === undefined ? {} : { spent }),
+      });
+      return walletInfoView(info);
+    },
 
-  router.add(app, exportKeypairs, async () => {
-    const pairs = await wallet().exportKeyPairs();
-    return { addresses: new Map([...pairs].map(([address, pair]) => [address, keypairView(pair)])) };
-  });
+    createWalletAddress: async () => ({ address: await services.wallet.newAddress() }),
 
-  router.add(app, importKeypairs, async ({ body }) => {
-    const service = wallet();
-    const pairs = new Map(Object.entries(body.addresses).map(([address, pair]) => [address, keyPairOf(address, pair)]));
-    return { imported: pairs.size === 0 ? [] : await service.importKeyPairs(pairs) };
-  });
+    async exportKeypairs() {
+      const pairs = await services.wallet.exportKeyPairs();
+      return { addresses: new Map([...pairs].map(([address, pair]) => [address, keypairView(pair)])) };
+    },
 
-  router.add(app, changePassphrase, async ({ body }) => {
-    const service = wallet();
-    if (body.new_passphrase.trim() === '') {
-      throw new TesseraError('blank_passphrase', 'The new passphrase must not be blank.');
-    }
-    await service.changePassphrase(body.old_passphrase, body.new_passphrase);
-    return undefined;
-  });
+    async importKeypairs({ body }) {
+      const { wallet } = services;
+      const pairs = new Map(
+        Object.entries(body.addresses).map(([address, pair]) => [address, keyPairOf(address, pair)]),
+      );
+      return { imported: pairs.size === 0 ? [] : await wallet.importKeyPairs(pairs) };
+    },
 
-  router.add(app, refreshRunningTotal, async ({ body }) => {
-    const service = wallet();
-    const addresses = body.addresses ?? [];
-    if (!body.all && addresses.length === 0) {
-      throw new TesseraError('no_addresses', 'There are no addresses to refresh: name some, or set all to true.');
-    }
-    await service.refresh(body.all ? { all: true } : { addresses });
-    return undefined;
-  });
+    async changePassphrase({ body }) {
+      const { wallet } = services;
+      if (body.new_passphrase.trim() === '') {
+        throw new TesseraError('blank_passphrase', 'The new passphrase must not be blank.');
+      }
+      await wallet.changePassphrase(body.old_passphrase, body.new_passphrase);
+      return undefined;
+    },
 
-  router.add(app, createPayment, async ({ body }) => {
-    const service = user();
-    const { kind, address, passphrase } = body;
-    const payment = { address, amount: BigInt(body.amount), locktime: BigInt(body.locktime ?? 0), passphrase };
-    const amount = { kind: 'token' as const, amount: body.amount };
-    if (kind === 'address') {
-      const { txHash } = await service.payAddress(payment);
-      return { to_address: address, amount, tx_hash: txHash };
-    }
-    await service.payPeer(payment);
-    return { to_address: address, amount, tx_hash: null };
-  });
+    async refreshRunningTotal({ body }) {
+      const { wallet } = services;
+      const addresses = body.addresses ?? [];
+      if (!body.all && addresses.length === 0) {
+        throw new TesseraError('no_addresses', 'There are no addresses to refresh: name some, or set all to true.');
+      }
+      await wallet.refresh(body.all ? { all: true } : { addresses });
+      return undefined;
+    },
 
-  router.add(app, createItem, async ({ body }) => {
-    await user().createItem({
-      spec: genesisHashSpecOf(body.genesis_hash_spec),
-      amount: BigInt(body.item_amount),
-      metadata: body.metadata ?? null,
-    });
-    return new WithStatus(202, { item_amount: body.item_amount });
+    async createPayment({ body }) {
+      const { user } = services;
+      const { kind, address, passphrase } = body;
+      const payment = { address, amount: BigInt(body.amount), locktime: BigInt(body.locktime ?? 0), passphrase };
+      const amount = { kind: 'token' as const, amount: body.amount };
+      if (kind === 'address') {
+        const { txHash } = await user.payAddress(payment);
+        return { to_address: address, amount, tx_hash: txHash };
+      }
+      await user.payPeer(payment);
+      return { to_address: address, amount, tx_hash: null };
+    },
+
+    async createItem({ body }, reply) {
+      await services.user.createItem({
+        spec: genesisHashSpecOf(body.genesis_hash_spec),
+        amount: BigInt(body.item_amount),
+        metadata: body.metadata ?? null,
+      });
+      reply.code(202);
+      return { item_amount: body.item_amount };
+    },
   });
   done();
 };

@@ -1,0 +1,82 @@
+/** How answers are sent beside plain objects: stored bytes as they are, and long answers in slices. */
+
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import fp from 'fastify-plugin';
+import type { Clock } from '../../lib/clock.js';
+import { stringifyExact } from '../../lib/json.js';
+import { JSON_MEDIA_TYPE } from './json.js';
+import type { LazyList } from './lazy-list.js';
+import { LongAnswers } from './long-answers.js';
+
+/**
+ * What may stand for a value in an answer. Where a value has an object with free keys, also a map, which keeps its order;
+ * where it has a list, also one whose entries are made as they are written.
+ */
+export type Answerable<T> = T extends string | number | bigint | boolean | null | undefined
+  ? T
+  : T extends readonly (infer E)[]
+    ? readonly Answerable<E>[] | LazyList<Answerable<E>>
+    : string extends keyof T
+      ? ReadonlyMap<string, Answerable<T[keyof T]>> | { readonly [key: string]: Answerable<T[keyof T]> }
+      : { readonly [K in keyof T]: Answerable<T[K]> };
+
+/** With an `etag` (the name of the content) a client that has it gets 304; `immutable`: it will never change. */
+export interface StoredOptions {
+  readonly etag?: string;
+  readonly immutable?: boolean;
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    readonly longAnswers: LongAnswers;
+  }
+  interface FastifyReply {
+    /** Sends JSON that is stored in bytes, such as a block, or 304 when the client has it. */
+    stored(bytes: Buffer, options?: StoredOptions): FastifyReply;
+    /** The JSON of an answer that may be long, to be returned by the handler. */
+    long(value: unknown): string | Promise<Buffer>;
+  }
+}
+
+const IMMUTABLE = 'public, max-age=31536000, immutable';
+
+/** Decorates replies with `stored` and `long`; objects become exact JSON (decision B2). */
+export const answers = fp<{ readonly clock: Clock }>((app, { clock }, done) => {
+  const longAnswers = new LongAnswers({ clock });
+  app.decorate('longAnswers', longAnswers);
+  app.setReplySerializer((value) => stringifyExact(value));
+  app.decorateReply('stored', function stored(this: FastifyReply, bytes: Buffer, options: StoredOptions = {}) {
+    return sendStored(this, bytes, options, longAnswers);
+  });
+  app.decorateReply('long', function long(this: FastifyReply, value: unknown) {
+    const json = longAnswers.json(value, this);
+    this.header('content-type', JSON_MEDIA_TYPE);
+    return json;
+  });
+  done();
+});
+
+function sendStored(
+  reply: FastifyReply,
+  bytes: Buffer,
+  { etag, immutable }: StoredOptions,
+  long: LongAnswers,
+): FastifyReply {
+  if (etag !== undefined) {
+    const quoted = `"${etag}"`;
+    reply.header('etag', quoted).header('cache-control', immutable ? IMMUTABLE : 'no-cache');
+    if (isKnown(reply.request, quoted)) return reply.code(304).send();
+  }
+  long.watch(bytes.length, reply);
+  return reply.header('content-type', JSON_MEDIA_TYPE).send(bytes);
+}
+
+/** Weak comparison, as RFC 9110 asks for If-None-Match. */
+function isKnown({ headers }: FastifyRequest, etag: string): boolean {
+  const known = headers['if-none-match'];
+  if (known === undefined) return false;
+  return known.split(',').some((part) => {
+    const tag = part.trim();
+    return tag === '*' || tag === etag || tag === `W/${etag}`;
+  });
+}

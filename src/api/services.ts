@@ -1,0 +1,64 @@
+/** The services of a node as its routes use them: what is missing is said with the code that the contract has for it (decisions V18, V24). */
+
+import fp from 'fastify-plugin';
+import { TesseraError } from '../lib/errors.js';
+import type { MempoolService } from '../mempool/service.js';
+import type { MinerService } from '../miner/service.js';
+import type { StorageService } from '../storage/service.js';
+import type { UserService } from '../user/service.js';
+import type { WalletService } from '../wallet/service.js';
+import type { ApiModules } from './options.js';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    readonly services: Services;
+  }
+}
+
+type ServiceModules = Pick<ApiModules, 'mempool' | 'storage' | 'miner' | 'wallet' | 'user'>;
+
+/** Each member is the service, or throws the error that says why there is none. */
+export class Services {
+  readonly #modules: ServiceModules;
+
+  constructor(modules: ServiceModules) {
+    this.#modules = modules;
+  }
+
+  get mempool(): MempoolService {
+    const { mempool } = this.#modules;
+    if (mempool) return mempool;
+    throw new TesseraError('mempool_unreachable', 'The mempool node could not be reached: its service is not up.');
+  }
+
+  get storage(): StorageService {
+    const { storage } = this.#modules;
+    if (storage) return storage;
+    throw new TesseraError('storage_unreachable', 'The storage node could not be reached: its service is not up.');
+  }
+
+  get miner(): MinerService {
+    const { miner } = this.#modules;
+    if (miner) return miner;
+    throw new TesseraError('not_mining', 'This node does not mine (mining.enabled is false).');
+  }
+
+  get wallet(): WalletService {
+    const { wallet } = this.#modules;
+    if (wallet) return wallet;
+    throw new TesseraError('no_wallet', 'This node does not expose a wallet (wallet.enabled is false).');
+  }
+
+  /** The user service of a node with a wallet. */
+  get user(): UserService {
+    const { user } = this.#modules;
+    if (this.wallet && user) return user;
+    throw new TesseraError('cannot_pay', 'This node cannot make payments.');
+  }
+}
+
+/** Decorates the app with `services`. */
+export const services = fp<{ readonly modules: ServiceModules }>((app, { modules }, done) => {
+  app.decorate('services', new Services(modules));
+  done();
+});
