@@ -29,7 +29,8 @@ export const MEASURES = {
   anonymous: ({ process }: Sample): number => process.anonymous,
   rss: ({ process }: Sample): number => process.rss,
   disk: ({ disk }: Sample): number => disk,
-  descriptors: ({ process }: Sample): number => process.descriptors.all * MIB,
+  /** Open files and pipes, without sockets. */
+  files: ({ process: { descriptors } }: Sample): number => (descriptors.all - descriptors.sockets) * MIB,
 } as const;
 
 export class Sampler {
@@ -56,7 +57,7 @@ export class Sampler {
     return samples;
   }
 
-  /** MiB (or descriptors) a minute from minute `from` on. */
+  /** MiB (or files) a minute from minute `from` on. */
   growth(node: string, measure: keyof typeof MEASURES, from: number): number {
     const points = this.samples
       .filter((sample) => sample.node === node && sample.minute >= from)
