@@ -7,6 +7,7 @@ import { concatBytes, equalBytes, fromHex, utf8 } from '../lib/bytes.js';
 import { TesseraError } from '../lib/errors.js';
 import type { Random } from '../lib/random.js';
 import { publicKeyOf, signBytes, verifyBytes, verifyBytesAsync } from './ed25519-backend.js';
+import { isUnusualKey, verifyByEquation } from './unusual-keys.js';
 
 export const PUBLIC_KEY_LENGTH = 32;
 export const SIGNATURE_LENGTH = 64;
@@ -29,7 +30,11 @@ export interface KeyPair {
  * False for any malformed input; never throws.
  */
 export function verifySignature(publicKey: Uint8Array, message: Uint8Array | string, signature: Uint8Array): boolean {
-  return haveLengths(publicKey, signature) && verifyBytes(publicKey, messageBytes(message), signature);
+  if (!haveLengths(publicKey, signature)) return false;
+  const bytes = messageBytes(message);
+  return isUnusualKey(publicKey)
+    ? verifyByEquation(publicKey, bytes, signature)
+    : verifyBytes(publicKey, bytes, signature);
 }
 
 /** As `verifySignature`, beside the event loop. */
@@ -38,7 +43,11 @@ export async function verifySignatureAsync(
   message: Uint8Array | string,
   signature: Uint8Array,
 ): Promise<boolean> {
-  return haveLengths(publicKey, signature) && verifyBytesAsync(publicKey, messageBytes(message), signature);
+  if (!haveLengths(publicKey, signature)) return false;
+  const bytes = messageBytes(message);
+  return isUnusualKey(publicKey)
+    ? verifyByEquation(publicKey, bytes, signature)
+    : verifyBytesAsync(publicKey, bytes, signature);
 }
 
 /** The 64-byte signature of `message` by the secret `seed`; a text is signed as its UTF-8 bytes. Throws `malformed_key_pair`. */

@@ -1,0 +1,61 @@
+/**
+ * Ed25519 keys that nobody makes by accident: points of small order, and encodings that are not canonical. The network
+ * accepts them (decision B3); OpenSSL does so before version 3.5 and not from there on, so that nodes on Node.js 24 would
+ * leave the chain. Signatures under these keys are therefore decided here, by the equation itself: cofactorless, with R
+ * compared byte by byte.
+ */
+
+import { ed25519 } from '@noble/curves/ed25519.js';
+import { sha512 } from '@noble/hashes/sha2.js';
+import { concatBytes, equalBytes, toHex } from '../lib/bytes.js';
+
+const KEY_LENGTH = 32;
+/** Order of the base point. */
+const L = ed25519.Point.Fn.ORDER;
+
+/** The y coordinates of the eight points of small order: 1, -1, 0, and two of the points of order 8. */
+const SMALL_ORDER_Y: ReadonlySet<string> = new Set([
+  `01${'00'.repeat(31)}`,
+  `ec${'ff'.repeat(30)}7f`,
+  '00'.repeat(32),
+  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
+  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+]);
+/** 2^255 - 19, which is the first y that is not below the prime of the field. */
+const FIRST_TOO_LARGE_BYTE = 0xed;
+
+/** True when the key (32 bytes) is a point of small order, or its y is not reduced. */
+export function isUnusualKey(publicKey: Uint8Array): boolean {
+  const [first = 0] = publicKey;
+  const last = (publicKey[KEY_LENGTH - 1] ?? 0) & 0x7f;
+  // Nearly every key ends here: of the y in question only a few have such a byte at their end.
+  if (last !== 0 && last !== 0x7f && last !== 0x05 && last !== 0x7a) return false;
+  const y = Uint8Array.from(publicKey);
+  y[KEY_LENGTH - 1] = last;
+  const isTooLarge = last === 0x7f && first >= FIRST_TOO_LARGE_BYTE && y.subarray(1, -1).every((byte) => byte === 0xff);
+  return isTooLarge || SMALL_ORDER_Y.has(toHex(y));
+}
+
+/** Whether S·B = R + k·A, with S below the order and R compared as bytes. Lengths are the caller's to check. */
+export function verifyByEquation(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
+  const r = signature.subarray(0, KEY_LENGTH);
+  const s = littleEndian(signature.subarray(KEY_LENGTH));
+  if (s >= L) return false;
+  try {
+    // ZIP 215 takes the encodings in question.
+    const a = ed25519.Point.fromBytes(publicKey, true);
+    const k = littleEndian(sha512(concatBytes(r, publicKey, message))) % L;
+    const expected = multiply(ed25519.Point.BASE, s).subtract(multiply(a, k));
+    return equalBytes(expected.toBytes(), r);
+  } catch {
+    return false;
+  }
+}
+
+function multiply(point: InstanceType<typeof ed25519.Point>, scalar: bigint): InstanceType<typeof ed25519.Point> {
+  return scalar === 0n ? ed25519.Point.ZERO : point.multiplyUnsafe(scalar);
+}
+
+function littleEndian(bytes: Uint8Array): bigint {
+  return BigInt(`0x${toHex(Uint8Array.from(bytes).reverse())}`);
+}

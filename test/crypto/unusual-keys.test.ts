@@ -1,0 +1,97 @@
+/** Signatures under keys that libraries disagree about (decision B3): the same verdict on every version of Node. */
+
+import { verify as opensslVerify } from 'node:crypto';
+import { ed25519 } from '@noble/curves/ed25519.js';
+import { describe, expect, it } from 'vitest';
+import { keyPairFromSeed, sign, verifySignature, verifySignatureAsync } from '../../src/crypto/ed25519.js';
+import { isUnusualKey, verifyByEquation } from '../../src/crypto/unusual-keys.js';
+
+const { Point } = ed25519;
+const PRIME = Point.Fp.ORDER;
+const MESSAGE = new TextEncoder().encode('lineage-test-message');
+
+/** The encoding of a y with a sign bit, not reduced where y is beyond the prime. */
+function encoding(y: bigint, sign: 0 | 1): Uint8Array {
+  const bytes = Uint8Array.from(Buffer.from(y.toString(16).padStart(64, '0'), 'hex').reverse());
+  bytes[31] = (bytes[31] ?? 0) | (sign << 7);
+  return bytes;
+}
+
+function isOnCurve(bytes: Uint8Array): boolean {
+  try {
+    Point.fromBytes(bytes, true);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A point of order 8. */
+const GENERATOR = Point.fromHex('c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a', true);
+const TORSION = [Point.ZERO, ...Array.from({ length: 7 }, (_, i) => GENERATOR.multiplyUnsafe(BigInt(i + 1)))];
+
+const smallOrder = [...new Set(TORSION.map((point) => point.toAffine().y))];
+const beyond = Array.from({ length: 19 }, (_, i) => PRIME + BigInt(i));
+const unusual = [...smallOrder, ...beyond]
+  .flatMap((y) => [encoding(y, 0), encoding(y, 1)])
+  .filter((bytes) => isOnCurve(bytes));
+
+/** Signatures that hold for keys of small order: R is S·B with a point of small order added. */
+const candidates = [0n, 1n, 5n].flatMap((s) =>
+  TORSION.map((torsion) => {
+    const r = (s === 0n ? Point.ZERO : Point.BASE.multiply(s)).add(torsion).toBytes();
+    return Buffer.concat([r, encoding(s, 0)]);
+  }),
+);
+
+const jwkOf = (key: Uint8Array) => ({
+  key: { kty: 'OKP', crv: 'Ed25519', x: Buffer.from(key).toString('base64url') },
+  format: 'jwk' as const,
+});
+
+describe('keys of small order, and encodings that are not reduced', () => {
+  it('are all recognized, and keys that people make are not', () => {
+    expect(unusual.length).toBeGreaterThanOrEqual(14);
+    for (const key of unusual) expect(isUnusualKey(key)).toBe(true);
+    for (let i = 0; i < 256; i++) {
+      expect(isUnusualKey(keyPairFromSeed(new Uint8Array(32).fill(i)).publicKey)).toBe(false);
+    }
+  });
+
+  it('sign what the equation says, in both ways of asking', async () => {
+    let accepted = 0;
+    for (const key of unusual) {
+      for (const signature of candidates) {
+        const valid = verifyByEquation(key, MESSAGE, signature);
+        expect(verifySignature(key, MESSAGE, signature)).toBe(valid);
+        expect(await verifySignatureAsync(key, MESSAGE, signature)).toBe(valid);
+        if (valid) accepted++;
+      }
+    }
+    expect(accepted).toBeGreaterThan(20);
+  });
+
+  // OpenSSL 3.5 came with Node 24; what older ones say is what the network does.
+  it.runIf(/^3\.[0-4]\./.test(process.versions.openssl))('sign what OpenSSL said before 3.5', () => {
+    for (const key of unusual) {
+      for (const signature of candidates) {
+        expect(verifyByEquation(key, MESSAGE, signature)).toBe(opensslVerify(null, MESSAGE, jwkOf(key), signature));
+      }
+    }
+  });
+
+  it('are refused an S beyond the order', () => {
+    const identity = encoding(1n, 0);
+    const tooLarge = Buffer.concat([identity, encoding(Point.Fn.ORDER, 0)]);
+    expect(verifyByEquation(identity, MESSAGE, Buffer.concat([identity, new Uint8Array(32)]))).toBe(true);
+    expect(verifyByEquation(identity, MESSAGE, tooLarge)).toBe(false);
+  });
+});
+
+it('the equation agrees with node:crypto on ordinary signatures', () => {
+  const pair = keyPairFromSeed(new Uint8Array(32).fill(7));
+  const signature = sign(pair.seed, MESSAGE);
+  expect(verifyByEquation(pair.publicKey, MESSAGE, signature)).toBe(true);
+  signature[3] = (signature[3] ?? 0) ^ 1;
+  expect(verifyByEquation(pair.publicKey, MESSAGE, signature)).toBe(false);
+});
