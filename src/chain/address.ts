@@ -20,7 +20,7 @@ import type { AddressVersion, Script } from './types.js';
 const V0_KEY_PREFIX = fromHex('2000000000000000');
 
 /** The script that nobody can satisfy. */
-export const BURN_SCRIPT: Script = [{ kind: 'op', op: OP.BURN }];
+const BURN_SCRIPT: Script = [{ kind: 'op', op: OP.BURN }];
 
 /** The address of a public key (32 bytes) in the given version. */
 export function addressOf(publicKey: Uint8Array, version: AddressVersion = null): string {
@@ -56,11 +56,6 @@ export function hasValidAddressLength(address: string): boolean {
   if (address.length > STANDARD_ADDRESS_LENGTH) return false;
   const bytes = utf8Length(address);
   return bytes === V0_ADDRESS_LENGTH || bytes === STANDARD_ADDRESS_LENGTH;
-}
-
-/** Version 1 of the JS clients: the hash behind a version 0 address cut at 48 digits. The chain refuses its length. */
-export function clientVersion1Address(publicKey: Uint8Array): string {
-  return toHex(sha3Bytes(concatBytes(V0_KEY_PREFIX, publicKey))).slice(0, 48);
 }
 
 /**

@@ -6,11 +6,9 @@
 import { compactToBytes, compressTarget, expandCompact, MAX_COMPACT_TARGET, MAX_TARGET } from './pow.js';
 
 /** Winning proofs of work expected for each block; stands for the ideal block time. */
-export const TARGET_HASHES_PER_BLOCK = 11n;
+const TARGET_HASHES_PER_BLOCK = 11n;
 /** Surplus of proofs that halves the target: two days of ten-minute blocks. */
-export const HALF_LIFE = 3168n;
-/** The block number above which targets are set, unless the configuration names another. */
-export const DEFAULT_ACTIVATION_HEIGHT = 3n;
+const HALF_LIFE = 3168n;
 
 const ANCHOR_COMPACT = 0xc800ffff;
 const RADIX_BITS = 16n;

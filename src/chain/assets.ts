@@ -1,11 +1,10 @@
 /**
  * Arithmetic of assets (docs/chain.md#assets). The reference lets token sums saturate and item sums wrap; here a running
- * total that would pass 2^64-1 is marked as overflowed and equals nothing (decision B4). The saturating operations stand
- * apart, for display and for the reference's vectors.
+ * total that would pass 2^64-1 is marked as overflowed and equals nothing (decision B4).
  */
 
 import { compareUtf8 } from '../lib/bytes.js';
-import { DEFAULT_GENESIS_HASH, DISPLAY_UNIT, TOTAL_TOKENS, U64_MAX } from './constants.js';
+import { DEFAULT_GENESIS_HASH, U64_MAX } from './constants.js';
 import type { Asset, GenesisHashSpec, ItemAsset, OutPoint, TokenAsset } from './types.js';
 
 /** Totals as the API shows them; `items` maps genesis hash to amount, ascending by UTF-8 bytes. */
@@ -89,48 +88,6 @@ export function withFixedHash(asset: Asset, outPoint: OutPoint): Asset {
 /** The genesis hash that an output of a create transaction states. */
 export function genesisHashOf(spec: GenesisHashSpec): string | null {
   return spec === 'Create' ? null : DEFAULT_GENESIS_HASH;
-}
-
-/** True when both are the same asset in every member. */
-export function equalAssets(a: Asset, b: Asset): boolean {
-  if (a.amount !== b.amount) return false;
-  if (a.kind === 'token' || b.kind === 'token') return a.kind === b.kind;
-  return a.genesisHash === b.genesisHash && a.metadata === b.metadata;
-}
-
-/** Sum of two u64, at most 2^64-1. */
-export function saturatingAdd(a: bigint, b: bigint): bigint {
-  return atMostU64(a + b);
-}
-
-/** Difference of two u64, at least 0. */
-export function saturatingSub(a: bigint, b: bigint): bigint {
-  return a < b ? 0n : a - b;
-}
-
-/** Product of two u64, at most 2^64-1. */
-export function saturatingMul(a: bigint, b: bigint): bigint {
-  return atMostU64(a * b);
-}
-
-/** Quotient of two u64; by zero it is 2^64-1. */
-export function saturatingDiv(a: bigint, b: bigint): bigint {
-  return b === 0n ? U64_MAX : a / b;
-}
-
-function atMostU64(n: bigint): bigint {
-  return n > U64_MAX ? U64_MAX : n;
-}
-
-/** An amount in display tokens, exact, such as `1.5`; `Value out of bounds` from the whole supply on, as the reference. */
-export function displayAmount(amount: bigint): string {
-  if (amount >= TOTAL_TOKENS) return 'Value out of bounds';
-  const value = Number(amount) / Number(DISPLAY_UNIT);
-  const shortest = String(value);
-  if (!shortest.includes('e')) return shortest;
-  // Below 1e-6 JavaScript switches to exponents, which Rust never prints.
-  const [digits = '', exponent = '0'] = shortest.split('e-');
-  return `0.${'0'.repeat(Number(exponent) - 1)}${digits.replace('.', '')}`;
 }
 
 /** Largest total that is shown: clients decode totals as int64. */

@@ -4,7 +4,7 @@
  */
 
 import { sign } from '../crypto/ed25519.js';
-import { addressOf, BURN_ADDRESS, p2shAddress } from './address.js';
+import { addressOf } from './address.js';
 import { genesisHashOf, itemAsset, tokenAsset } from './assets.js';
 import { COINBASE_MATURITY, NETWORK_VERSION } from './constants.js';
 import { coinbaseScript, createAssetScript, pay2pkhScript } from './script/builders.js';
@@ -17,7 +17,6 @@ import type {
   DruidInfo,
   GenesisHashSpec,
   OutPoint,
-  Script,
   Transaction,
   TxIn,
   TxOut,
@@ -58,11 +57,6 @@ export function unsignedInput(previousOut: OutPoint): TxIn {
   return { previousOut, script: [] };
 }
 
-/** An input that spends a script's output: the script itself is the proof. */
-export function p2shRedeemInput(previousOut: OutPoint, script: Script): TxIn {
-  return { previousOut, script };
-}
-
 /** Puts a transaction together; a fee becomes its one fee output. */
 export function assemble({ inputs, outputs, fee, version, druidInfo }: Parts): Transaction {
   const fees = fee === undefined || fee === null ? [] : [txOut(fee.asset, fee.address)];
@@ -85,36 +79,6 @@ export function signInputs(inputs: readonly TxIn[], outputs: readonly TxOut[], k
 /** `assemble` with its inputs signed. */
 export function assembleSigned(parts: Parts, keys: SigningKeys): Transaction {
   return assemble({ ...parts, inputs: signInputs(parts.inputs, parts.outputs, keys) });
-}
-
-/** Pays one receiver. */
-export function paymentTransaction(
-  parts: { inputs: readonly TxIn[]; receiver: Receiver; fee?: Receiver | null; locktime?: bigint },
-  keys: SigningKeys,
-): Transaction {
-  const outputs = [txOut(parts.receiver.asset, parts.receiver.address, parts.locktime)];
-  return assembleSigned({ inputs: parts.inputs, outputs, fee: parts.fee ?? null }, keys);
-}
-
-/** Pays to the address of a script. */
-export function p2shTransaction(
-  parts: { inputs: readonly TxIn[]; script: Script; asset: Asset; fee?: Receiver | null; locktime?: bigint },
-  keys: SigningKeys,
-): Transaction {
-  const outputs = [txOut(parts.asset, p2shAddress(parts.script), parts.locktime)];
-  return assembleSigned({ inputs: parts.inputs, outputs, fee: parts.fee ?? null }, keys);
-}
-
-/**
- * Pays to the address that nobody can spend from. `asset` is what is burnt; without one it is 0 tokens, as in the
- * reference, whose builder therefore burns nothing.
- */
-export function burnTransaction(
-  parts: { inputs: readonly TxIn[]; asset?: Asset; fee?: Receiver | null },
-  keys: SigningKeys,
-): Transaction {
-  const outputs = [txOut(parts.asset ?? tokenAsset(0n), BURN_ADDRESS)];
-  return assembleSigned({ inputs: parts.inputs, outputs, fee: parts.fee ?? null }, keys);
 }
 
 /** What an item creation says about the items. */
@@ -161,30 +125,4 @@ export function tradeTransaction(
 ): Transaction {
   const druidInfo = { druid: parts.druid, participants: 2n, expectations: parts.expectations, genesisHash: null };
   return assembleSigned({ ...parts, druidInfo }, keys);
-}
-
-/** The half of a trade that pays `receiver`. */
-export function tradeSendTransaction(
-  parts: Parts & { readonly receiver: Receiver; readonly locktime?: bigint; readonly druidInfo: DruidInfo },
-  keys: SigningKeys,
-): Transaction {
-  const outputs = [...parts.outputs, txOut(parts.receiver.asset, parts.receiver.address, parts.locktime)];
-  const { druid, expectations } = parts.druidInfo;
-  return tradeTransaction({ ...parts, outputs, druid, expectations }, keys);
-}
-
-/** The half of a trade that gives one item, of the genesis hash in `druidInfo`, to the sender of the payment. */
-export function tradeReceiveTransaction(
-  parts: Parts & { readonly senderAddress: string; readonly locktime?: bigint; readonly druidInfo: DruidInfo },
-  keys: SigningKeys,
-): Transaction {
-  const item = itemAsset(1n, parts.druidInfo.genesisHash);
-  const outputs = [...parts.outputs, txOut(item, parts.senderAddress, parts.locktime)];
-  const { druid, expectations } = parts.druidInfo;
-  return tradeTransaction({ ...parts, outputs, druid, expectations }, keys);
-}
-
-/** A transaction of a trade among any number, with its DRUID info as given. */
-export function ddeTransaction(parts: Parts & { readonly druidInfo: DruidInfo }, keys: SigningKeys): Transaction {
-  return assembleSigned(parts, keys);
 }

@@ -144,16 +144,16 @@ function readEntry(from: BincodeReader): StackEntry {
   }
 }
 
-export function writeScript(to: BincodeWriter, script: Script): void {
+function writeScript(to: BincodeWriter, script: Script): void {
   to.length64(script.length);
   for (const entry of script) writeEntry(to, entry);
 }
 
-export function readScript(from: BincodeReader): Script {
+function readScript(from: BincodeReader): Script {
   return from.list(MIN_ENTRY, () => readEntry(from));
 }
 
-export function writeTxIn(to: BincodeWriter, txIn: TxIn): void {
+function writeTxIn(to: BincodeWriter, txIn: TxIn): void {
   if (txIn.previousOut === null) {
     to.u8(0);
   } else {
@@ -163,7 +163,7 @@ export function writeTxIn(to: BincodeWriter, txIn: TxIn): void {
   writeScript(to, txIn.script);
 }
 
-export function readTxIn(from: BincodeReader): TxIn {
+function readTxIn(from: BincodeReader): TxIn {
   return { previousOut: from.option() ? readOutPoint(from) : null, script: readScript(from) };
 }
 
@@ -177,17 +177,17 @@ export function readTxOut(from: BincodeReader): TxOut {
   return { value: readAsset(from), locktime: from.u64(), scriptPublicKey: from.optionalString() };
 }
 
-export function writeExpectation(to: BincodeWriter, expectation: DruidExpectation): void {
+function writeExpectation(to: BincodeWriter, expectation: DruidExpectation): void {
   to.string(expectation.from);
   to.string(expectation.to);
   writeAsset(to, expectation.asset);
 }
 
-export function readExpectation(from: BincodeReader): DruidExpectation {
+function readExpectation(from: BincodeReader): DruidExpectation {
   return { from: from.string(), to: from.string(), asset: readAsset(from) };
 }
 
-export function writeDruidInfo(to: BincodeWriter, info: DruidInfo): void {
+function writeDruidInfo(to: BincodeWriter, info: DruidInfo): void {
   to.string(info.druid);
   to.u64(info.participants);
   to.length64(info.expectations.length);
@@ -195,7 +195,7 @@ export function writeDruidInfo(to: BincodeWriter, info: DruidInfo): void {
   to.optionalString(info.genesisHash);
 }
 
-export function readDruidInfo(from: BincodeReader): DruidInfo {
+function readDruidInfo(from: BincodeReader): DruidInfo {
   return {
     druid: from.string(),
     participants: from.u64(),
@@ -266,16 +266,16 @@ export function writeStrings(to: BincodeWriter, texts: readonly string[]): void 
   for (const text of texts) to.string(text);
 }
 
-export function writeBlock(to: BincodeWriter, block: Block): void {
+function writeBlock(to: BincodeWriter, block: Block): void {
   writeHeader(to, block.header);
   writeStrings(to, block.transactions);
 }
 
-export function readBlock(from: BincodeReader): Block {
+function readBlock(from: BincodeReader): Block {
   return { header: readHeader(from), transactions: from.list(MIN_STRING, () => from.string()) };
 }
 
-export function readFullBlock(from: BincodeReader): FullBlock {
+function readFullBlock(from: BincodeReader): FullBlock {
   return {
     block: readBlock(from),
     transactions: from.list(MIN_TRANSACTION, () => readTransaction(from)),
@@ -294,7 +294,6 @@ export const decodeTxIn = decoder(readTxIn);
 export const encodeTxOut = encoder(writeTxOut);
 export const decodeTxOut = decoder(readTxOut);
 export const encodeExpectation = encoder(writeExpectation);
-export const decodeExpectation = decoder(readExpectation);
 export const encodeDruidInfo = encoder(writeDruidInfo);
 export const decodeDruidInfo = decoder(readDruidInfo);
 export const encodeTransaction = encoder(writeTransaction);

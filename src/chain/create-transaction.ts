@@ -35,7 +35,7 @@ import type { AddressVersion, DruidInfo, Script, StackEntry, Transaction, TxIn, 
 
 const DECIMAL = /^\d{1,20}$/;
 
-export interface Pay2PkHView {
+interface Pay2PkHView {
   signable_data: string;
   signature: string;
   public_key: string;
@@ -43,14 +43,14 @@ export interface Pay2PkHView {
 }
 
 /** A stack entry with keys, signatures as hex. */
-export type CreateEntryView =
+type CreateEntryView =
   | { Op: string }
   | { Signature: string }
   | { PubKey: string }
   | { Num: bigint }
   | { Bytes: string };
 
-export interface CreateTxInView {
+interface CreateTxInView {
   previous_out: OutPointView | null;
   script_signature: { Pay2PkH: Pay2PkHView } | { stack: CreateEntryView[] };
 }

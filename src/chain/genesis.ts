@@ -9,8 +9,7 @@ import { isTesseraError, TesseraError } from '../lib/errors.js';
 import { addressOf, addressVersionOf } from './address.js';
 import { tokenAsset } from './assets.js';
 import { assemble, coinbaseTransaction, txOut } from './builders.js';
-import { COINBASE_MATURITY, NETWORK_VERSION, TOTAL_TOKENS } from './constants.js';
-import { merkleRoot, txsHash } from './hash.js';
+import { COINBASE_MATURITY, TOTAL_TOKENS } from './constants.js';
 import {
   at,
   fail,
@@ -23,13 +22,13 @@ import {
   readU64,
   rootPlace,
 } from './json-fields.js';
-import type { AddressVersion, Block, Transaction, TxOut } from './types.js';
+import type { AddressVersion, Transaction, TxOut } from './types.js';
 
 const PUBLIC_KEY_LENGTH = 32;
 const OUT_POINT = /^(\d{1,10})-(.+)$/s;
 
 /** Tokens that are issued at a given block instead of by mining. */
-export interface Issuance {
+interface Issuance {
   readonly address: string;
   /** Raw units. */
   readonly amount: bigint;
@@ -69,28 +68,6 @@ export function parseGenesis(value: unknown, where = ''): Genesis {
     if (!isTesseraError(error, 'malformed_transaction')) throw error;
     throw new TesseraError('invalid_config', error.message, { cause: error, details: error.details });
   }
-}
-
-/** Block 0: no link, no target, no proof of work; its transactions are the genesis hashes in ascending order. */
-export function genesisBlock({ transactions }: Genesis): Block {
-  const hashes = [...transactions.keys()];
-  const nothing = new Uint8Array(0);
-  return {
-    header: {
-      version: NETWORK_VERSION,
-      bits: 0n,
-      nonce: nothing,
-      miningTxHash: '',
-      bNum: 0n,
-      timestamp: 0n,
-      difficulty: nothing,
-      seedValue: nothing,
-      previousHash: null,
-      merkleRoot: merkleRoot(hashes),
-      txsHash: txsHash(hashes),
-    },
-    transactions: hashes,
-  };
 }
 
 /** The transactions to be appended to a block: coinbases whose output can be spent at once. */

@@ -103,7 +103,7 @@ export function parseScript(value: unknown, place: Place = ROOT): Script {
   return readArray(stack, at(place, 'stack'), parseStackEntry);
 }
 
-export function parseTxIn(value: unknown, place: Place = ROOT): TxIn {
+function parseTxIn(value: unknown, place: Place = ROOT): TxIn {
   const object = readObject(value, place);
   const previousOut = object.previous_out;
   return {

@@ -133,7 +133,7 @@ export type EntryView =
   | { Num: bigint }
   | { Bytes: string };
 
-export interface TxInView {
+interface TxInView {
   previous_out: OutPointView | null;
   script_signature: { stack: EntryView[] };
 }
@@ -200,7 +200,7 @@ export function entryView(entry: StackEntry): EntryView {
   }
 }
 
-export function txInView(txIn: TxIn): TxInView {
+function txInView(txIn: TxIn): TxInView {
   const previousOut = txIn.previousOut === null ? null : outPointView(txIn.previousOut);
   return { previous_out: previousOut, script_signature: { stack: txIn.script.map(entryView) } };
 }

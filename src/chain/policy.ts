@@ -6,7 +6,7 @@
 import { type Fault, fault, type Verdict } from '../lib/fault.js';
 import type { Transaction, TxOut } from './types.js';
 
-export const ZERO_AMOUNT: Fault = fault('transaction_rejected', 'An output or fee has an amount of zero');
+const ZERO_AMOUNT: Fault = fault('transaction_rejected', 'An output or fee has an amount of zero');
 
 /** An output of nothing costs every node its keeping and is worth nothing to anybody. */
 export function policyFault({ outputs, fees }: Transaction): Verdict {

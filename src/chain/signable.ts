@@ -42,11 +42,6 @@ export function inputSignable(outputs: readonly TxOut[], previousOut: OutPoint |
   return signableOf(outputsPreimage(outputs), previousOut);
 }
 
-/** The former signable, over the outpoint alone. No rule accepts it any more (docs/chain.md#signables). */
-export function legacyOutPointSignable(outPoint: OutPoint): string {
-  return sha3Hex(outPointText(outPoint));
-}
-
 /** The signable of an item creation: kind and amount only, neither metadata nor address (docs/chain.md#signables). */
 export function assetSignable(asset: Asset): string {
   return sha3Hex(`${asset.kind === 'token' ? 'Token' : 'Item'}:${asset.amount}`);

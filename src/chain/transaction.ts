@@ -1,7 +1,3 @@
-/** What a transaction is and what it touches (docs/chain.md#structures). */
-
-import { isP2shAddress } from './address.js';
-import { viewTransaction } from './codec.js';
 import { transactionHash } from './hash.js';
 import type { OutPoint, Transaction, TxOut } from './types.js';
 
@@ -26,16 +22,6 @@ export function isCreate(tx: Transaction): boolean {
   return isCreateCandidate(tx) && tx.outputs[0]?.value.kind === 'item';
 }
 
-/** True when the only output goes to a script. */
-export function isP2sh(tx: Transaction): boolean {
-  return tx.outputs.length === 1 && isP2shAddress(tx.outputs[0]?.scriptPublicKey ?? null);
-}
-
-/** Bytes of the encoded transaction. */
-export function totalSize(tx: Transaction): number {
-  return viewTransaction(tx).length;
-}
-
 /** The outpoints that the inputs spend, in order; inputs without one are left out. */
 export function spentOutPoints(tx: Transaction): OutPoint[] {
   const outPoints: OutPoint[] = [];
@@ -54,11 +40,6 @@ export function createdOutPoints(tx: Transaction, hash: string = transactionHash
 /** True for an output that nothing can ever spend, so that nobody needs to keep it (docs/chain.md#conservation). */
 export function isUnspendable({ scriptPublicKey }: TxOut): boolean {
   return scriptPublicKey === null;
-}
-
-/** The output or fee at an index, as `createdOutPoints` numbers them. */
-export function txOutAt(tx: Transaction, n: number): TxOut | undefined {
-  return n < tx.outputs.length ? tx.outputs[n] : tx.fees[n - tx.outputs.length];
 }
 
 /** One text per outpoint, usable as a key of maps: `<n>-<t_hash>`, the form of wallet seeds. */

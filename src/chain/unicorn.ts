@@ -5,7 +5,7 @@
  */
 
 import { sha3Bytes, sha3Hex } from '../crypto/sha3.js';
-import { concatBytes, readUtf8, utf8 } from '../lib/bytes.js';
+import { concatBytes, utf8 } from '../lib/bytes.js';
 import { TesseraError } from '../lib/errors.js';
 import { type Fault, fault, type Verdict } from '../lib/fault.js';
 import { encodeStrings } from './codec.js';
@@ -65,35 +65,9 @@ export function createUnicorn(seed: bigint, { modulus, iterations }: UnicornPara
   return { seed, witness, g: toWholeBytes(witness) };
 }
 
-/**
- * True when `witness` is what sloth makes of the seed. A step loses the sign of its argument, so the way back ends at the
- * seed or at its negative, and both are right; the reference takes only the negative and so refuses half of all honest
- * witnesses. The first step back also tells the witness from its negative, which has the same square.
- */
-export function isUnicornWitness(seed: bigint, witness: bigint, { modulus, iterations }: UnicornParameters): boolean {
-  const start = seed % modulus;
-  if (iterations === 0) return witness === start;
-  if (witness < 0n || witness >= modulus || !isPrincipalRoot(witness, modulus)) return false;
-  let square = (witness * witness) % modulus;
-  for (let i = 1; i < iterations; i++) {
-    const before = flip(square, modulus);
-    square = (before * before) % modulus;
-  }
-  const first = flip(start, modulus);
-  return square === first || square === modulus - first;
-}
-
 /** The bytes of `seed_value`: ASCII of `<seed>-<witness>` in decimal. */
 export function seedValueOf({ seed, witness }: Unicorn): Uint8Array {
   return utf8(`${seed}-${witness}`);
-}
-
-/** Seed and witness out of `seed_value`; undefined when the bytes are not of that form. */
-export function parseSeedValue(seedValue: Uint8Array): { readonly seed: bigint; readonly witness: bigint } | undefined {
-  const match = /^(\d+)-(\d+)$/.exec(readUtf8(seedValue, 0, seedValue.length) ?? '');
-  return match?.[1] === undefined || match[2] === undefined
-    ? undefined
-    : { seed: BigInt(match[1]), witness: BigInt(match[2]) };
 }
 
 /** A number from 0 to 2^64-1, fixed by the unicorn and what it is for: the first 8 bytes of SHA3-256(g || usage as u64le). */
@@ -134,12 +108,6 @@ export function drawSelection<T>(items: readonly T[], count: number, g: string, 
 function flip(value: bigint, modulus: bigint): bigint {
   const flipped = value ^ 1n;
   return flipped >= modulus || flipped === 0n ? value : flipped;
-}
-
-function isPrincipalRoot(witness: bigint, modulus: bigint): boolean {
-  const square = (witness * witness) % modulus;
-  const exponent = (modulus + 1n) >> 2n;
-  return modPow(square, exponent, modulus) === witness || modPow(modulus - square, exponent, modulus) === witness;
 }
 
 function toWholeBytes(value: bigint): string {

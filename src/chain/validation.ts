@@ -38,7 +38,7 @@ export const AMOUNTS_DIFFER = rejected("TxOuts spent don't match TxIns spent");
 export const DUPLICATE_INPUTS = fault('double_spend', 'Two inputs spend the same output');
 export const INVALID_CREATE = rejected('Create script is invalid');
 export const CREATE_WITH_EXTRAS = rejected('Create transaction has fees or DRUID info');
-export const FOREIGN_GENESIS_HASH = rejected(
+const FOREIGN_GENESIS_HASH = rejected(
   `Create transaction names a genesis hash other than null or ${DEFAULT_GENESIS_HASH}`,
 );
 export const METADATA_TOO_LONG = rejected(`Metadata of created items has more than ${MAX_METADATA_BYTES} bytes`);

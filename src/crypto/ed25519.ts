@@ -13,7 +13,7 @@ export const PUBLIC_KEY_LENGTH = 32;
 export const SIGNATURE_LENGTH = 64;
 export const SEED_LENGTH = 32;
 /** Bytes of ring's PKCS#8 v2 document, the form in which the network stores secret keys. */
-export const PKCS8_V2_LENGTH = 85;
+const PKCS8_V2_LENGTH = 85;
 
 const PKCS8_V2_PREFIX = fromHex('3053020101300506032b657004220420');
 const PKCS8_V2_MIDDLE = fromHex('a123032100');
@@ -56,7 +56,7 @@ export function sign(seed: Uint8Array, message: Uint8Array | string): Uint8Array
 }
 
 /** The public key (32 bytes) of a 32-byte seed. Throws `malformed_key_pair` when the seed has another length. */
-export function publicKeyFromSeed(seed: Uint8Array): Uint8Array {
+function publicKeyFromSeed(seed: Uint8Array): Uint8Array {
   return publicKeyOf(checkedSeed(seed));
 }
 

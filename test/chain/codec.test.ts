@@ -2,7 +2,6 @@ import { fc, test } from '@fast-check/vitest';
 import { describe, expect, it } from 'vitest';
 import * as codec from '../../src/chain/codec.js';
 import { transactionHash, transactionHashOfBytes } from '../../src/chain/hash.js';
-import { totalSize } from '../../src/chain/transaction.js';
 import type { Transaction } from '../../src/chain/types.js';
 import { isTesseraError } from '../../src/lib/errors.js';
 import * as arb from '../support/arbitraries.js';
@@ -49,7 +48,6 @@ describe('the binary encoding gives every structure back (docs/chain.md#encoding
   test.prop([arb.transaction])('transactions', (value) => {
     const bytes = codec.encodeTransaction(value);
     expect(codec.decodeTransaction(bytes)).toEqual(value);
-    expect(totalSize(value)).toBe(bytes.length);
     expect(transactionHash(value)).toBe(transactionHashOfBytes(bytes));
   });
   test.prop([arb.header])('headers of both layouts', (value) => {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { addressOf } from '../../src/chain/address.js';
 import { DEFAULT_GENESIS_AMOUNT } from '../../src/chain/constants.js';
-import { genesisBlock, issuanceTransactions, parseGenesis } from '../../src/chain/genesis.js';
-import { merkleRoot, txsHash } from '../../src/chain/hash.js';
+import { issuanceTransactions, parseGenesis } from '../../src/chain/genesis.js';
 import { isCoinbase } from '../../src/chain/transaction.js';
 
 const PUBLIC_KEY = 'bf686a959447d6277513a9e7a534bab4bc3ee384afe5abbace6c31e2b2cc01ee';
@@ -41,13 +40,6 @@ describe('the genesis file (docs/chain.md#genesis)', () => {
 
   it('counts what is issued', () => {
     expect(genesis.initialIssuance).toBe(DEFAULT_GENESIS_AMOUNT + 12n);
-  });
-
-  it('makes block 0', () => {
-    const { header, transactions } = genesisBlock(genesis);
-    expect(transactions).toEqual(['000000', '000001']);
-    expect(header).toMatchObject({ version: 6, bits: 0n, timestamp: 0n, previousHash: null, bNum: 0n });
-    expect([header.merkleRoot, header.txsHash]).toEqual([merkleRoot(transactions), txsHash(transactions)]);
   });
 
   it('issues later amounts at their block, spendable at once', () => {

@@ -12,7 +12,7 @@ import * as json from '../../src/chain/json.js';
 import * as read from '../../src/chain/json-read.js';
 import { interpret } from '../../src/chain/script/interpreter.js';
 import { assetSignable, outputsPreimage, signableOf, txInsAddress, txInsPreimage } from '../../src/chain/signable.js';
-import { isCoinbase, isCreate, isP2sh, totalSize } from '../../src/chain/transaction.js';
+import { isCoinbase, isCreate } from '../../src/chain/transaction.js';
 import type { BlockHeader, StackEntry, Transaction } from '../../src/chain/types.js';
 import { sign, verifySignature } from '../../src/crypto/ed25519.js';
 import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
@@ -33,6 +33,7 @@ import {
   UnknownShapeError,
 } from './inputs.js';
 import { messageOf } from './keys.js';
+import { isP2sh } from './reference-library.js';
 
 /** Bytes of the count in front of a list. */
 const COUNT_BYTES = 8;
@@ -63,7 +64,7 @@ function embeddedSignature(script: readonly StackEntry[]): Uint8Array {
 function transactionMembers(tx: Transaction, inputs: Inputs): Record<string, () => unknown> {
   const bytes = () => codec.encodeTransaction(codec.decodeTransaction(codec.encodeTransaction(tx)));
   const hash = () => transactionHash(tx);
-  const size = () => totalSize(tx);
+  const size = () => codec.encodeTransaction(tx).length;
   const firstInput = () => tx.inputs[0] ?? { previousOut: null, script: [] };
   const preimage = () => outputsPreimage(tx.outputs);
   return {

@@ -1,6 +1,6 @@
 /** Vectors about keys, addresses, signatures and the wallets of clients (docs/chain.md#keys). */
 
-import { addressOf, clientVersion1Address } from '../../src/chain/address.js';
+import { addressOf } from '../../src/chain/address.js';
 import { itemAsset } from '../../src/chain/assets.js';
 import { assetSignable } from '../../src/chain/signable.js';
 import { encodePkcs8, encodeSecretKey64, type KeyPair, sign, verifySignature } from '../../src/crypto/ed25519.js';
@@ -20,6 +20,7 @@ import {
   UnknownShapeError,
   versionOf,
 } from './inputs.js';
+import { clientVersion1Address } from './reference-library.js';
 
 const SECRET_KEY_LENGTH = 64;
 

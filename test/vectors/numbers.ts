@@ -1,10 +1,10 @@
 /** Vectors about token amounts and about the constants of the chain (docs/chain.md#constants). */
 
-import { saturatingAdd, saturatingDiv, saturatingMul, saturatingSub } from '../../src/chain/assets.js';
 import * as constants from '../../src/chain/constants.js';
 import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
 import { type Computed, isRecord } from './compare.js';
 import { arrayOf, has, type Inputs, integerOf, textOf, UnknownShapeError } from './inputs.js';
+import { saturatingAdd, saturatingDiv, saturatingMul, saturatingSub } from './reference-library.js';
 
 const OPERATIONS: Readonly<Record<string, (a: bigint, b: bigint) => bigint>> = {
   '+': saturatingAdd,

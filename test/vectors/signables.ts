@@ -2,10 +2,11 @@
 
 import { outPointJson } from '../../src/chain/json.js';
 import { parseAsset, parseOutPoint } from '../../src/chain/json-read.js';
-import { assetSignable, legacyOutPointSignable, outputsPreimage, signableOf } from '../../src/chain/signable.js';
+import { assetSignable, outputsPreimage, signableOf } from '../../src/chain/signable.js';
 import { sign, verifySignature } from '../../src/crypto/ed25519.js';
 import type { Computed } from './compare.js';
 import { exact, has, hexOf, type Inputs, keyOf, outputsOf, UnknownShapeError, versionOf } from './inputs.js';
+import { legacyOutPointSignable } from './reference-library.js';
 
 interface Signable {
   readonly hash: string;

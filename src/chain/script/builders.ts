@@ -61,30 +61,6 @@ export function pay2pkhScript(
   return [...proof, op(OP.DUP), hash, address, op(OP.EQUALVERIFY), op(OP.CHECKSIG)];
 }
 
-export function memberMultisigScript(data: string, publicKey: Uint8Array, signature: Uint8Array): Script {
-  return [text(data), signatureEntry(signature), keyEntry(publicKey), op(OP.CHECKSIG)];
-}
-
-/** `m` of the keys; does not run by itself, the redeemer supplies `multisigValidationScript`. */
-export function multisigLockScript(m: bigint, n: bigint, data: string, publicKeys: readonly Uint8Array[]): Script {
-  return [text(data), num(m), ...publicKeys.map(keyEntry), num(n), op(OP.CHECKMULTISIG)];
-}
-
-export function multisigUnlockScript(data: string, signatures: readonly Uint8Array[]): Script {
-  return [text(data), ...signatures.map(signatureEntry)];
-}
-
-export function multisigValidationScript(
-  m: bigint,
-  n: bigint,
-  data: string,
-  signatures: readonly Uint8Array[],
-  publicKeys: readonly Uint8Array[],
-): Script {
-  const keys = [num(m), ...publicKeys.map(keyEntry), num(n)];
-  return [text(data), ...signatures.map(signatureEntry), ...keys, op(OP.CHECKMULTISIG)];
-}
-
 /** The parts of a script with the shape of `pay2pkhScript`. That they belong together is not checked. */
 export interface Pay2pkhParts {
   readonly data: string;

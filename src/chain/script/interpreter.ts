@@ -40,7 +40,7 @@ export function executeOp(machine: Machine, op: number): boolean {
  * The limits that hold before a script runs: 10,000 bytes and 201 opcodes, skipped ones included
  * (docs/chain.md#script-machine).
  */
-export function isWithinLimits(script: Script): boolean {
+function isWithinLimits(script: Script): boolean {
   let size = 0;
   let ops = 0;
   for (const entry of script) {
