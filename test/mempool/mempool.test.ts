@@ -134,10 +134,10 @@ describe('submitting', () => {
     await expect(mempool.submit([send(bob, 1, alice)])).rejects.toMatchObject({ code: 'mempool_full' });
   });
 
-  it('admits one of many that spend the same output at once (P4)', async () => {
-    const { mempool } = await setUp({ folder: await newFolder() });
+  it('admits one of 64 that spend the same output at once (P4), and the others are named as what they are', async () => {
+    const { mempool, blocks } = await setUp({ folder: await newFolder() });
     await stored(mempool, 0);
-    const rivals = Array.from({ length: 20 }, (_, i) =>
+    const rivals = Array.from({ length: 64 }, (_, i) =>
       payment({
         from: alice,
         inputs: [genesisOut(0)],
@@ -145,26 +145,57 @@ describe('submitting', () => {
       }),
     );
     const outcomes = await Promise.allSettled(rivals.map((tx) => mempool.submit([tx])));
-    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    const won = outcomes.findIndex(({ status }) => status === 'fulfilled');
+    const codes = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason.code] : []));
+    expect(codes).toHaveLength(63);
+    for (const code of codes) expect(['double_spend', 'unknown_input']).toContain(code);
+    await stored(mempool, 1);
+    const hashes = rivals.map(transactionHash);
+    expect(blocks[1]?.block.transactions).toEqual([hashes[won]]);
+    const statuses = await mempool.statuses(hashes);
+    expect(hashes.map((hash) => statuses.get(hash)?.status)).toEqual(
+      hashes.map((_, i) => (i === won ? 'Confirmed' : 'Rejected')),
+    );
   });
 
-  it('keeps room for others when DRUID halves that never meet fill their share', async () => {
+  it('that is full answers the same to what it knows, and takes more after the next block (decision B14)', async () => {
+    const blocks = { instant: false, blockInterval: 10_000, proofWindow: 0, minMiners: 1, partitionSize: 10 };
+    const { mempool, bed } = await setUp({
+      folder: await newFolder(),
+      mempool: { pool: { maxTransactions: 1, maxBytes: 1_000_000 }, blocks },
+    });
+    await stored(mempool, 0);
+    const [first, second] = [send(alice, 0, bob), send(bob, 1, alice)];
+    const admitted = await mempool.submit([first]);
+    const rivals = await Promise.allSettled(Array.from({ length: 64 }, () => mempool.submit([second])));
+    for (const rival of rivals) expect(rival).toMatchObject({ status: 'rejected', reason: { code: 'mempool_full' } });
+    expect(await mempool.submit([first])).toEqual(admitted);
+    // A full pool is no verdict on a transaction.
+    expect((await mempool.statuses([transactionHash(second)])).size).toBe(0);
+    const next = stored(mempool, 1);
+    await bed.clock.advance(10_000);
+    await next;
+    await mempool.submit([second]);
+    expect(mempool.figures().waitingCount).toBe(1);
+  });
+
+  it('keeps room for others when DRUID transactions that never meet fill their share', async () => {
     const pool = { maxTransactions: 8, maxBytes: 1_000_000 };
     const { mempool } = await setUp({ folder: await newFolder(), mempool: { pool } });
     await stored(mempool, 0);
-    // One output backs them all: a half that waits claims nothing.
-    const half = (druid: string, from = alice, n = 0): Transaction =>
+    // One output backs them all: what waits for others claims nothing.
+    const member = (druid: string, from = alice, n = 0): Transaction =>
       payment({
         from,
         inputs: [genesisOut(n)],
         outputs: [pay(bob, 1_000_000n)],
         druidInfo: { druid, participants: 2n, expectations: [], genesisHash: null },
       });
-    await mempool.submit([half('a')]);
-    await mempool.submit([half('b')]);
-    await expect(mempool.submit([half('c')])).rejects.toMatchObject({ code: 'mempool_full' });
+    await mempool.submit([member('a')]);
+    await mempool.submit([member('b')]);
+    await expect(mempool.submit([member('c')])).rejects.toMatchObject({ code: 'mempool_full' });
     // What completes a set does not wait.
-    await mempool.submit([half('b', bob, 1)]);
+    await mempool.submit([member('b', bob, 1)]);
     await stored(mempool, 1);
     expect(mempool.figures().waitingCount).toBe(1);
   });
@@ -452,13 +483,13 @@ describe('the journal', () => {
       await first.mempool.submit([tx]);
       await stored(first.mempool, i + 1);
     }
-    const half = payment({
+    const waiting = payment({
       from: alice,
       inputs: [{ tHash: transactionHash(payments[0] ?? send(alice, 0, bob)), n: 1 }],
       outputs: [pay(bob, 1n)],
       druidInfo: { druid: 'DRUID0x00', participants: 2n, expectations: [], genesisHash: null },
     });
-    await first.mempool.submit([half]);
+    await first.mempool.submit([waiting]);
     const digest = first.mempool.digest();
     const { seq } = first.mempool.figures();
     await first.close();

@@ -250,8 +250,8 @@ describe('admission into the pool', () => {
 describe('a DRUID trade', () => {
   const druid = 'DRUID0x0123456789abcdef0123456789abcdef';
 
-  /** Two halves: alice pays bob 600,000, bob pays alice 400,000. */
-  function halves(expected = 400_000n, participants = 2n): { ofAlice: Transaction; ofBob: Transaction } {
+  /** Two members of a set: alice pays bob 600,000, bob pays alice 400,000. */
+  function pair(expected = 400_000n, participants = 2n): { ofAlice: Transaction; ofBob: Transaction } {
     const build = (from: Account, n: number, to: Account, amount: bigint, info: DruidInfo): Transaction =>
       payment({
         from,
@@ -276,10 +276,10 @@ describe('a DRUID trade', () => {
     };
   }
 
-  it('waits for its other half and enters the block with it', async () => {
+  it('waits for the other of its set and enters the block with it', async () => {
     const bench = createBench();
     await bench.block();
-    const { ofAlice, ofBob } = halves();
+    const { ofAlice, ofBob } = pair();
     expect(await bench.accept([ofAlice])).toBeNull();
     expect(bench.state.ready).toBe(0);
     expect(bench.state.pending(candidate(ofAlice).hash)?.info).toBe('DRUID transaction: waits for 1 of 2');
@@ -290,10 +290,10 @@ describe('a DRUID trade', () => {
     );
   });
 
-  it('is admitted when both halves come in one list', async () => {
+  it('is admitted when both arrive in one list', async () => {
     const bench = createBench();
     await bench.block();
-    const { ofAlice, ofBob } = halves();
+    const { ofAlice, ofBob } = pair();
     expect(await bench.accept([ofAlice, ofBob])).toBeNull();
     expect(bench.state.ready).toBe(2);
   });
@@ -301,7 +301,7 @@ describe('a DRUID trade', () => {
   it('is rejected as a whole when an expectation is not met (docs/chain.md#druid-sets)', async () => {
     const bench = createBench();
     await bench.block();
-    const { ofAlice, ofBob } = halves(400_001n);
+    const { ofAlice, ofBob } = pair(400_001n);
     await bench.accept([ofAlice]);
     expect(await bench.accept([ofBob])).toMatchObject({ fault: EXPECTATIONS_NOT_MET });
     expect(await bench.status(candidate(ofAlice).hash)).toMatchObject({
@@ -318,8 +318,8 @@ describe('a DRUID trade', () => {
   it('is rejected when its members disagree on the number of participants (decision B13)', async () => {
     const bench = createBench();
     await bench.block();
-    const { ofAlice } = halves();
-    const { ofBob } = halves(400_000n, 3n);
+    const { ofAlice } = pair();
+    const { ofBob } = pair(400_000n, 3n);
     await bench.accept([ofAlice]);
     expect(await bench.accept([ofBob])).toMatchObject({ fault: PARTICIPANTS_DIFFER });
   });
@@ -327,7 +327,7 @@ describe('a DRUID trade', () => {
   it('is rejected with the rule when an input was spent while it waited (decision B15)', async () => {
     const bench = createBench();
     await bench.block();
-    const { ofAlice, ofBob } = halves();
+    const { ofAlice, ofBob } = pair();
     await bench.accept([ofAlice]);
     await bench.accept([payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(alice, 1_000_000n)] })]);
     expect(await bench.accept([ofBob])).toMatchObject({ fault: { code: 'double_spend' } });
@@ -340,7 +340,7 @@ describe('a DRUID trade', () => {
   it('is rejected when the others do not come within its life, counted in blocks (decision B13)', async () => {
     const bench = createBench();
     await bench.block();
-    const { ofAlice } = halves();
+    const { ofAlice } = pair();
     await bench.accept([ofAlice]);
     for (let height = 1; height < 3; height++) await bench.block();
     expect(bench.state.waiting.count).toBe(1);
@@ -355,7 +355,7 @@ describe('a DRUID trade', () => {
   it('waits through a restart', async () => {
     const bench = createBench();
     await bench.block();
-    const { ofAlice } = halves();
+    const { ofAlice } = pair();
     await bench.accept([ofAlice]);
     const again = await bench.reload();
     expect(again.pending(candidate(ofAlice).hash)?.info).toContain('waits for 1 of 2');

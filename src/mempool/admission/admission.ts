@@ -4,7 +4,6 @@
  * all (decision V3). What a check costs is counted before it is spent, and what waits to be checked is bounded.
  */
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { encodeTransaction } from '../../chain/codec.js';
 import { transactionHashOfBytes } from '../../chain/hash.js';
@@ -30,11 +29,14 @@ import type { MempoolState, RejectedTx } from '../state/state.js';
 import type { Statuses } from '../state/statuses.js';
 import { candidateFault } from './form-check.js';
 import { PoolBounds, type PoolBoundsOptions } from './pool-bounds.js';
+import { TurnBudget } from './turn-budget.js';
 import { VerificationBounds } from './verification-bounds.js';
 import type { Verifier } from './verifier.js';
 
-/** Inputs and transactions that are looked at before the event loop gets a turn: about two milliseconds. */
-const CHUNK_WEIGHT = 256;
+/** Inputs and transactions that are looked at together. */
+const CHUNK_WEIGHT = 128;
+/** Inputs and transactions that are looked at in one turn of the event loop, over all submissions: a few milliseconds. */
+const TURN_WEIGHT = 512;
 /** Verdicts on scripts that are remembered, so that posting a transaction again costs no second verification. */
 const REMEMBERED_VERDICTS = 20_000;
 
@@ -69,6 +71,7 @@ export class Admission {
   readonly #known: CounterHandle;
   readonly #pool: PoolBounds;
   readonly #verifications = new VerificationBounds();
+  readonly #turns = new TurnBudget(TURN_WEIGHT);
   /** Whether the scripts of a transaction hold, by its hash, which covers all that they depend on. */
   readonly #scripts = new LRUCache<string, boolean>({ max: REMEMBERED_VERDICTS });
   /** Groups that share the next command. */
@@ -109,8 +112,8 @@ export class Admission {
 
   async #candidatesOf(transactions: readonly Transaction[]): Promise<readonly CandidateTx[]> {
     const candidates: CandidateTx[] = [];
-    for (const [i, chunk] of chunksOf(transactions, weightOf).entries()) {
-      if (i > 0) await nextTurn();
+    for (const { chunk, weight } of chunksOf(transactions, weightOf)) {
+      await this.#turns.take(weight);
       for (const tx of chunk) {
         const bytes = encodeTransaction(tx);
         candidates.push({ hash: transactionHashOfBytes(bytes), bytes, tx });
@@ -129,8 +132,8 @@ export class Admission {
     const release = this.#verifications.reserve(unknown);
     try {
       const fresh: CandidateTx[] = [];
-      for (const [i, chunk] of chunksOf(unknown, ({ tx }) => weightOf(tx)).entries()) {
-        if (i > 0) await nextTurn();
+      for (const { chunk, weight } of chunksOf(unknown, ({ tx }) => weightOf(tx))) {
+        await this.#turns.take(weight);
         fresh.push(...(await this.#checkChunk(chunk)));
       }
       return fresh;
@@ -185,7 +188,7 @@ export class Admission {
     return out.locktime > this.#currentBlock();
   }
 
-  /** Number of the last stored block, which locktimes are held against. */
+  /** Number of the last stored block, which locktimes are compared with. */
   #currentBlock(): bigint {
     return BigInt(Math.max(0, this.#state.head.height));
   }
@@ -251,18 +254,22 @@ function weightOf({ inputs }: Transaction): number {
   return 1 + inputs.length;
 }
 
+interface Chunk<T> {
+  readonly chunk: T[];
+  weight: number;
+}
+
 /** Consecutive pieces of a list, each of about the same weight. */
-function chunksOf<T>(list: readonly T[], weightOfOne: (one: T) => number): T[][] {
-  const chunks: T[][] = [];
-  let weight = Number.POSITIVE_INFINITY;
+function chunksOf<T>(list: readonly T[], weightOfOne: (one: T) => number): readonly Chunk<T>[] {
+  const chunks: Chunk<T>[] = [];
   for (const one of list) {
     const added = weightOfOne(one);
-    if (weight + added > CHUNK_WEIGHT) {
-      chunks.push([]);
-      weight = 0;
+    const last = chunks.at(-1);
+    if (last === undefined || last.weight + added > CHUNK_WEIGHT) chunks.push({ chunk: [one], weight: added });
+    else {
+      last.chunk.push(one);
+      last.weight += added;
     }
-    chunks.at(-1)?.push(one);
-    weight += added;
   }
   return chunks;
 }

@@ -284,7 +284,7 @@ export class Acceptance {
   }
 }
 
-/** The fault of a set as one of its members is told: the others hear which transaction it lies in. */
+/** The fault of a set for one of its members; for all but the culprit it names the culprit. */
 function faultFor(hash: string, { fault: wrong, culprit }: SetFault): Fault {
   if (culprit === undefined || culprit === hash) return wrong;
   return fault(wrong.code, `${wrong.message} (in transaction ${culprit} of the DRUID set)`);

@@ -1,0 +1,43 @@
+/**
+ * Shares the turns of the event loop: so many units of work in each, whoever asks for them. What arrives at once then holds
+ * the loop no longer than what arrives one by one.
+ */
+
+export class TurnBudget {
+  readonly #perTurn: number;
+  /** Units left in this turn; below zero after a piece of work that was larger than what was left. */
+  #left: number;
+  readonly #waiting: { readonly units: number; readonly start: () => void }[] = [];
+  #scheduled = false;
+
+  constructor(perTurn: number) {
+    this.#perTurn = perTurn;
+    this.#left = perTurn;
+  }
+
+  /** Resolves in a turn that has room for the work, in the order of the calls; at once while this one has. */
+  async take(units: number): Promise<void> {
+    this.#schedule();
+    if (this.#left > 0 && this.#waiting.length === 0) {
+      this.#left -= units;
+      return;
+    }
+    await new Promise<void>((start) => this.#waiting.push({ units, start }));
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#left = Math.min(this.#perTurn, this.#left + this.#perTurn);
+      while (this.#left > 0) {
+        const next = this.#waiting.shift();
+        if (next === undefined) break;
+        this.#left -= next.units;
+        next.start();
+      }
+      if (this.#left < this.#perTurn) this.#schedule();
+    });
+  }
+}
