@@ -87,6 +87,21 @@ export function proofOfWorkFault(header: BlockHeader, layout: HeaderLayout = 'cu
   return meetsTarget(headerHash(header, layout), target) ? null : ABOVE_TARGET;
 }
 
+/** What is wrong with the form of a header's target: it may be easier than the chain demands, but not than any can be. */
+export function difficultyFault({ bNum, difficulty }: BlockHeader, activationHeight: number): Verdict {
+  if (Number(bNum) <= activationHeight) {
+    if (difficulty.length === 0) return null;
+    return fault('block_refused', `blocks up to ${activationHeight} carry no target`);
+  }
+  const compact = compactFromBytes(difficulty);
+  if (compact === undefined) {
+    return fault('block_refused', `blocks after ${activationHeight} carry a target of 4 bytes`);
+  }
+  const target = expandCompact(compact);
+  if (target >= 1n && target <= MAX_TARGET) return null;
+  return fault('block_refused', 'the target is not one the chain can set');
+}
+
 function refused(what: string): Fault {
   return fault('block_refused', `the proof of work is not valid: ${what}`);
 }

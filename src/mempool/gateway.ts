@@ -1,8 +1,9 @@
 /** Answers the wallets of linked users and miners: submissions, unspent outputs, statuses, and news of each block. */
 
 import type { Utxo } from '../chain/types.js';
-import { isTesseraError, TesseraError } from '../lib/errors.js';
+import { isTesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
+import { MAX_PAGE_OUTPUTS, type MessageBody } from '../peers/messages.js';
 import type { Message, PeerNetwork, Reply } from '../peers/network.js';
 import { decodeTransactions, encodeUtxos } from '../peers/payloads.js';
 import type { Admission } from './admission/admission.js';
@@ -11,8 +12,6 @@ import { closedBlockBytes, closedHash, type Round } from './state/round.js';
 import type { MempoolState } from './state/state.js';
 import type { Statuses } from './state/statuses.js';
 
-/** Unspent outputs in one answer; a wallet with more must ask for fewer addresses at once. */
-const MAX_UTXOS = 100_000;
 /** Characters of a reason in a message. */
 const MAX_DETAIL = 1_000;
 
@@ -65,11 +64,14 @@ export class Gateway {
     }
   }
 
+  /** One page: a wallet with any number of outputs is answered, in pieces that hold nobody up. */
   #onUtxosGet({ body }: Message<'utxos.get'>): Reply {
+    const { utxos, next } = this.#pageOf(body);
+    const { height, hash } = this.#state.head;
     return {
       type: 'utxos',
-      body: { block_num: this.#state.head.height },
-      attachment: encodeUtxos(this.#utxosOf(body.addresses)),
+      body: { block_num: height, hash, ...(next === undefined ? {} : { next }) },
+      attachment: encodeUtxos(utxos),
     };
   }
 
@@ -83,18 +85,26 @@ export class Gateway {
     return { type: 'statuses', body: { statuses } };
   }
 
-  #utxosOf(addresses: readonly string[]): Utxo[] {
+  #pageOf({ addresses, after }: MessageBody<'utxos.get'>): {
+    readonly utxos: readonly Utxo[];
+    readonly next: MessageBody<'utxos'>['next'];
+  } {
     const { utxos } = this.#state;
     const found: Utxo[] = [];
-    for (const address of new Set(addresses)) {
-      for (const slot of utxos.slotsOf(address)) {
-        found.push([utxos.outPoint(slot), utxos.output(slot)]);
-        if (found.length > MAX_UTXOS) {
-          throw new TesseraError('invalid_request', `more than ${MAX_UTXOS} outputs; ask for fewer addresses at once`);
+    for (const [index, address] of [...new Set(addresses)].entries()) {
+      const from = index === 0 && after !== undefined ? { tHash: after.t_hash, n: after.n } : undefined;
+      for (const slot of utxos.slotsOf(address, from)) {
+        const last = found.at(-1);
+        if (last !== undefined && found.length === MAX_PAGE_OUTPUTS) {
+          // The last output may be the one of the address before; then this one has not begun.
+          const begun = last[1].scriptPublicKey === address;
+          const { tHash, n } = last[0];
+          return { utxos: found, next: begun ? { address, after: { t_hash: tHash, n } } : { address } };
         }
+        found.push([utxos.outPoint(slot), utxos.output(slot)]);
       }
     }
-    return found;
+    return { utxos: found, next: undefined };
   }
 
   #announce(round: Round): void {

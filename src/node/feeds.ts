@@ -3,7 +3,6 @@
 import type { Miner } from '../miner/miner.js';
 import { followTotal, type Metrics } from '../observability/metrics.js';
 import type { RunningStorageService } from '../storage/storage-service.js';
-import type { Wallet } from '../wallet/wallet.js';
 
 export function feedStorage(metrics: Metrics, storage: RunningStorageService): void {
   metrics.beforeScrape(() => {
@@ -22,21 +21,5 @@ export function feedMiner(metrics: Metrics, miner: Miner): void {
     hashes(figures.hashes);
     accepted(figures.accepted);
     refused(figures.refused);
-  });
-}
-
-export function feedWallet(metrics: Metrics, wallet: Wallet): void {
-  const outcomes = {
-    confirmed: metrics.counter('tessera_wallet_payments_total', 'confirmed'),
-    rejected: metrics.counter('tessera_wallet_payments_total', 'rejected'),
-  };
-  outcomes.confirmed.inc(0);
-  outcomes.rejected.inc(0);
-  wallet.settled.on(({ state }) => {
-    if (state === 'confirmed' || state === 'rejected') outcomes[state].inc();
-  });
-  metrics.beforeScrape(() => {
-    metrics.gauge('tessera_wallet_queue').set(wallet.inFlight().length);
-    metrics.gauge('tessera_block_height').set(wallet.blockNum);
   });
 }

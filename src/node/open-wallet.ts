@@ -3,23 +3,25 @@
 import { join } from 'node:path';
 import { isTesseraError, TesseraError } from '../lib/errors.js';
 import { KEYSTORE_FILE } from '../wallet/keys/keystore.js';
-import { createWallet, type Wallet } from '../wallet/wallet.js';
+import { Wallet } from '../wallet/wallet.js';
 import type { RoleContext } from './role.js';
 
-export type WalletContext = Pick<RoleContext, 'config' | 'genesis' | 'dataDir' | 'clock' | 'random' | 'logger'>;
+export type WalletContext = Pick<RoleContext, 'config' | 'genesis' | 'dataDir' | 'clock' | 'random' | 'logger'> &
+  Partial<Pick<RoleContext, 'metrics'>>;
 
-/** Opens the wallet, or makes it. Throws as `createWallet`; an error about the passphrase says how to give it. */
+/** Opens the wallet, or makes it. Throws as `Wallet.open`; an error about the passphrase says how to give it. */
 export async function openWallet(context: WalletContext): Promise<Wallet> {
   const { config, dataDir, genesis } = context;
   const seedIndex = config.wallet.genesisSeedIndex;
   try {
-    return await createWallet(
+    return await Wallet.open(
       {
         keystoreFile: join(dataDir.path, KEYSTORE_FILE),
         passphrase: config.wallet.passphrase,
         // Only a network whose keys are public gives its wallets their first funds.
         allowBlankPassphrase: seedIndex !== undefined,
         aggregateAbove: config.wallet.aggregateAbove,
+        activationHeight: config.mining.asertActivationHeight,
         ...(seedIndex === undefined ? {} : { seeds: genesis.walletSeeds[seedIndex] ?? [] }),
       },
       { ...context, kv: await dataDir.open('wallet'), logger: context.logger('wallet') },

@@ -2,7 +2,7 @@
 
 import type { EventHub } from '../api/routes/events/event-hub.js';
 import type { BalanceEvent, BlockEvent, PaymentEvent, TransactionEvent } from '../api/routes/events/operations.js';
-import type { FundTotals } from '../wallet/coins/fund-book.js';
+import type { CoinTotals } from '../wallet/coins/coin-index.js';
 import type { Wallet } from '../wallet/wallet.js';
 import type { RoleServices } from './role.js';
 
@@ -22,7 +22,7 @@ export function publishEvents(hub: EventHub, { mempool, storage, user, wallet }:
     for (const tx of transactions) transaction({ hash: tx, status: 'confirmed', block_num: height, reason: null });
   });
   storage?.blockStored.on(({ blockNum, hash, transactions }) => block({ block_num: blockNum, hash, transactions }));
-  user?.blockMined.on(({ blockNum, hash, transactions }) => block({ block_num: blockNum, hash, transactions }));
+  user?.blockMined.on(({ height, hash, transactions }) => block({ block_num: height, hash, transactions }));
   if (wallet !== undefined) publishWalletEvents(hub, wallet);
 }
 
@@ -44,6 +44,6 @@ function publishWalletEvents(hub: EventHub, wallet: Wallet): void {
   });
 }
 
-function totalsText({ running, available, locked }: FundTotals): string {
+function totalsText({ running, available, locked }: CoinTotals): string {
   return `${running} ${available} ${locked}`;
 }

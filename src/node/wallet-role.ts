@@ -4,7 +4,7 @@ import { createMiner, fixedRewardAddress, type Miner } from '../miner/miner.js';
 import type { Progress } from '../observability/progress.js';
 import { createUserService, type RunningUserService } from '../user/user-service.js';
 import type { Wallet } from '../wallet/wallet.js';
-import { feedMiner, feedWallet } from './feeds.js';
+import { feedMiner } from './feeds.js';
 import { openWallet } from './open-wallet.js';
 import { failureOf, type Role, type RoleContext } from './role.js';
 
@@ -15,7 +15,6 @@ export async function createWalletRole(context: RoleContext): Promise<Role> {
   const refreshing = context.progress('wallet_refresh', { task: 'refreshing the wallet', unit: 'addresses' });
   const user = wallet === undefined ? undefined : createUser(context, wallet, refreshing);
   const miner = isMiner && config.mining.enabled ? mineFor(context, wallet) : undefined;
-  if (context.observed && wallet) feedWallet(context.metrics, wallet);
   if (context.observed && miner) feedMiner(context.metrics, miner);
   return {
     type: isMiner ? 'Miner/User' : 'User',
@@ -63,7 +62,8 @@ function createUser(context: RoleContext, wallet: Wallet, refreshing: Progress):
 function mineFor(context: RoleContext, wallet: Wallet | undefined): Miner | undefined {
   const { config } = context;
   const fixed = config.mining.staticAddress;
-  const rewards = fixed === undefined ? wallet?.rewards : fixedRewardAddress(fixed);
+  const ofWallet = wallet && { address: () => wallet.rewardAddress() };
+  const rewards = fixed === undefined ? ofWallet : fixedRewardAddress(fixed);
   if (rewards === undefined) return undefined;
   return createMiner({ threads: config.mining.threads }, { ...context, rewards, logger: context.logger('miner') });
 }

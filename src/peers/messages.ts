@@ -11,6 +11,8 @@ import type { MessageType } from './permissions.js';
 const MAX_BLOCK_BYTES = 64 * 1024 * 1024;
 /** Bytes. What one submission of transactions may hold. */
 const MAX_SUBMISSION_BYTES = 4 * 1024 * 1024;
+/** Unspent outputs in one answer. */
+export const MAX_PAGE_OUTPUTS = 1_000;
 /** Entries of one list in a body. */
 export const MAX_LIST = 1_000;
 /** Blocks asked for at once during catch-up; the sender may answer with fewer. */
@@ -23,6 +25,12 @@ const Reason = Type.String({ maxLength: 1_000 });
 const Empty = Type.Object({});
 /** A u64 as decimal digits: JSON numbers end at 2^53. */
 const U64 = Type.String({ pattern: '^[0-9]{1,20}$' });
+
+/** An output after which the next page begins. Names of genesis transactions are free texts. */
+const PagePoint = Type.Object({
+  t_hash: Type.String({ maxLength: 1_024 }),
+  n: Type.Integer({ minimum: -0x8000_0000, maximum: 0x7fff_ffff }),
+});
 
 interface MessageSpec<S extends TSchema> {
   readonly body: S;
@@ -43,6 +51,8 @@ const BYTES_PER_UNIT = 8 * 1024;
 const TRANSACTION_BYTES_PER_UNIT = 512;
 /** Entries of a list that are looked up for one unit. */
 const ENTRIES_PER_UNIT = 10;
+/** Units of a page of unspent outputs. */
+const PAGE_COST = 10;
 /** Units of what makes the node write to its disk. */
 const WRITE_COST = 20;
 
@@ -111,14 +121,26 @@ export const MESSAGES = {
   'transactions.result': define(
     Type.Object({ accepted: Type.Boolean(), code: Type.String({ maxLength: 64 }), detail: Reason }),
   ),
-  /** Asks for the unspent outputs of addresses; answered by `utxos`. */
-  'utxos.get': define(Type.Object({ addresses: Type.Array(Address, { maxItems: MAX_LIST }) }), {
-    cost: ({ addresses }) => addresses.length / ENTRIES_PER_UNIT,
-  }),
-  /** `block_num` is the last stored block, -1 before the first. Attachment: Vec<(OutPoint, TxOut)>. */
-  utxos: define(Type.Object({ block_num: Type.Integer({ minimum: -1 }) }), {
-    maxAttachment: MAX_BLOCK_BYTES,
-  }),
+  /**
+   * Asks for a page of the unspent outputs of addresses; answered by `utxos`. `after`: where the page before ended; it pays
+   * the first of the addresses. An output that is not there any more is `invalid_request`: ask for that address again.
+   */
+  'utxos.get': define(
+    Type.Object({ addresses: Type.Array(Address, { maxItems: MAX_LIST }), after: Type.Optional(PagePoint) }),
+    { cost: ({ addresses }) => PAGE_COST + addresses.length / ENTRIES_PER_UNIT },
+  ),
+  /**
+   * `block_num` and `hash` are of the last stored block, -1 and null before the first. Attachment: Vec<(OutPoint, TxOut)>.
+   * `next`: there are more: of this address, behind the output `after` if it is given, and of the addresses that follow.
+   */
+  utxos: define(
+    Type.Object({
+      block_num: Type.Integer({ minimum: -1 }),
+      hash: Type.Union([Hash, Type.Null()]),
+      next: Type.Optional(Type.Object({ address: Address, after: Type.Optional(PagePoint) })),
+    }),
+    { maxAttachment: MAX_BLOCK_BYTES },
+  ),
   /** Asks what became of transactions; answered by `statuses`. */
   'statuses.get': define(Type.Object({ hashes: Type.Array(Hash, { maxItems: MAX_LIST }) }), {
     cost: ({ hashes }) => hashes.length / ENTRIES_PER_UNIT,

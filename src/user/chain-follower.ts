@@ -15,12 +15,12 @@ import { createMutex } from '../lib/mutex.js';
 import { createSignal } from '../lib/signal.js';
 import { MAX_LIST, type MessageBody } from '../peers/messages.js';
 import type { Link, PeerNetwork } from '../peers/network.js';
-import { decodeUtxos } from '../peers/payloads.js';
 import type { OwnTransaction } from '../wallet/payments/outgoing.js';
-import type { Wallet } from '../wallet/wallet.js';
+import type { ChainPoint, Wallet } from '../wallet/wallet.js';
 import { Evidence, type TransactionStatus } from './evidence.js';
+import { refreshAddresses } from './utxo-pages.js';
 
-/** Milliseconds that an answer about the chain may take; a large wallet asks for much. */
+/** Milliseconds that an answer about statuses may take. */
 const REQUEST_TIMEOUT = 30_000;
 /** Milliseconds until a synchronization that failed is tried again on the same link. */
 const RETRY_AFTER = 2_000;
@@ -28,8 +28,6 @@ const RETRY_AFTER = 2_000;
 const IDENTIFY_TIMEOUT = 5_000;
 /** Blocks kept while a synchronization is under way; more are fetched by the next one. */
 const MAX_WAITING_BLOCKS = 32;
-/** Times that an answer older than the wallet is asked for again. */
-const MAX_STALE_ANSWERS = 5;
 
 export interface ChainFollowerOptions {
   /** Configured mempool nodes, `host:port`. */
@@ -47,7 +45,7 @@ export interface ChainFollowerModules {
 
 /** A block that the followed mempool node says is mined. */
 export interface MinedBlock {
-  readonly blockNum: number;
+  readonly height: number;
   readonly hash: string;
   /** Without the mining transaction. */
   readonly transactions: number;
@@ -178,11 +176,13 @@ export class ChainFollower {
       if (link !== this.#current || this.#inStep || this.#stopping.signal.aborted) return;
       try {
         await this.#catchUp(link);
-        logger.info({ link: link.id, block: wallet.blockNum }, 'the wallet is in step with the chain');
+        logger.info({ link: link.id, block: wallet.height }, 'the wallet is in step with the chain');
         this.ready.emit(link);
       } catch (error) {
         if (this.#stopping.signal.aborted || link !== this.#current) return;
         logger.warn({ link: link.id, error: errorMessage(error) }, 'the wallet could not be refreshed; trying again');
+        // Another configured node may tell the truth.
+        if (isTesseraError(error, 'protocol_violation')) return link.close(errorMessage(error));
         this.#retry = clock.after(RETRY_AFTER, () => this.#synchronize(link));
       }
     });
@@ -190,8 +190,8 @@ export class ChainFollower {
 
   async #catchUp(link: Link): Promise<void> {
     const { wallet } = this.#modules;
-    const blockNum = await this.#review(link, wallet.inFlight(), wallet.addresses());
-    if (blockNum !== undefined) await wallet.advanceTo(blockNum);
+    const point = await this.#review(link, wallet.inFlight(), wallet.addresses());
+    if (point !== undefined) await wallet.advanceTo(point);
     for (let next = this.#waitingBlocks.shift(); next; next = this.#waitingBlocks.shift()) {
       await wallet.applyBlock(next.block, next.hash);
     }
@@ -205,7 +205,8 @@ export class ChainFollower {
     const { wallet } = this.#modules;
     this.#blocksDropped = false;
     const statuses = await this.#fetchStatuses(link, wallet.inFlight());
-    for (const { hash, status } of statuses.values()) if (status === 'Confirmed') await wallet.markConfirmed(hash);
+    for (const { hash, status } of statuses.values())
+      if (status === 'Confirmed') await wallet.settlement.markConfirmed(hash);
   }
 
   /** Refreshes the addresses and settles own transactions by what is found. Gives the block of the refresh. */
@@ -213,14 +214,14 @@ export class ChainFollower {
     link: Link,
     inFlight: readonly OwnTransaction[],
     addresses: readonly string[],
-  ): Promise<number | undefined> {
+  ): Promise<ChainPoint | undefined> {
     const entries = inFlight.map((entry) => ({ ...entry }));
     // Statuses first: what is confirmed now is in every answer that comes later.
     const statuses = await this.#fetchStatuses(link, entries);
     const evidence = new Evidence(entries);
-    const blockNum = await this.#refresh(link, addresses, evidence);
+    const point = await this.#refresh(link, addresses, evidence);
     for (const entry of entries) await this.#settle(entry, evidence, statuses.get(entry.hash));
-    return blockNum;
+    return point;
   }
 
   async #settle(entry: OwnTransaction, evidence: Evidence, status: TransactionStatus | undefined): Promise<void> {
@@ -230,76 +231,45 @@ export class ChainFollower {
     if (wallet.inFlightByHash(hash)?.state !== state) return;
     switch (evidence.findingFor(entry, status)) {
       case 'admitted':
-        return wallet.markSent(hash);
+        return wallet.settlement.markSent(hash);
       case 'confirmed':
-        return wallet.markConfirmed(hash);
+        return wallet.settlement.markConfirmed(hash);
       case 'copied':
-        return wallet.markConfirmed(hash, { asCopy: true });
+        return wallet.settlement.markConfirmed(hash, { asCopy: true });
       case 'missing':
-        return wallet.requeue(hash);
+        return wallet.settlement.requeue(hash);
       case 'open':
     }
   }
 
-  async #request<T extends 'utxos.get' | 'statuses.get'>(link: Link, type: T, body: MessageBody<T>) {
-    return link.request(type, body, { timeoutMs: REQUEST_TIMEOUT, signal: this.#stopping.signal });
-  }
-
   async #fetchStatuses(link: Link, entries: readonly OwnTransaction[]): Promise<Map<string, TransactionStatus>> {
     const found = new Map<string, TransactionStatus>();
-    for (const chunk of chunks(entries.map(({ hash }) => hash))) {
-      const answer = await this.#request(link, 'statuses.get', { hashes: chunk });
+    const options = { timeoutMs: REQUEST_TIMEOUT, signal: this.#stopping.signal };
+    for (let at = 0; at < entries.length; at += MAX_LIST) {
+      const hashes = entries.slice(at, at + MAX_LIST).map(({ hash }) => hash);
+      const answer = await link.request('statuses.get', { hashes }, options);
       if (answer.type !== 'statuses') throw unexpected(link, answer.type);
       for (const status of (answer.body as MessageBody<'statuses'>).statuses) found.set(status.hash, status);
     }
     return found;
   }
 
-  /** Gives the oldest block that an answer is of. */
-  async #refresh(link: Link, addresses: readonly string[], evidence: Evidence): Promise<number | undefined> {
-    const { onRefresh } = this.#modules;
-    let blockNum: number | undefined;
-    // An empty wallet asks too: it learns the block number.
-    const open = addresses.length === 0 ? [[]] : chunks(addresses);
-    let done = 0;
-    onRefresh?.(done, addresses.length);
-    for (let chunk = open.pop(); chunk; chunk = open.pop()) {
-      const answer = await this.#refreshChunk(link, chunk, evidence).catch((error: unknown) => {
-        // Too many outputs for one answer: ask for fewer addresses at once.
-        if ((chunk?.length ?? 0) < 2 || !isTesseraError(error, 'invalid_request')) throw error;
-        return undefined;
-      });
-      if (answer === undefined) {
-        const half = Math.ceil(chunk.length / 2);
-        open.push(chunk.slice(0, half), chunk.slice(half));
-        continue;
-      }
-      blockNum = Math.min(answer, blockNum ?? answer);
-      done += chunk.length;
-      onRefresh?.(done, addresses.length);
-    }
-    return blockNum;
-  }
-
-  async #refreshChunk(link: Link, addresses: readonly string[], evidence: Evidence): Promise<number> {
-    const { wallet } = this.#modules;
-    for (let i = 0; i < MAX_STALE_ANSWERS; i++) {
-      const answer = await this.#request(link, 'utxos.get', { addresses: [...addresses] });
-      if (answer.type !== 'utxos') throw unexpected(link, answer.type);
-      const blockNum = (answer.body as MessageBody<'utxos'>).block_num;
-      const utxos = decodeUtxos(answer.attachment);
-      if (!(await wallet.replaceAddresses(addresses, utxos, blockNum))) continue;
-      evidence.note(utxos);
-      return blockNum;
-    }
-    throw new TesseraError('mempool_unreachable', `the mempool node is behind block ${wallet.blockNum} of this wallet`);
+  #refresh(link: Link, addresses: readonly string[], evidence: Evidence): Promise<ChainPoint | undefined> {
+    const { wallet, clock, onRefresh } = this.#modules;
+    return refreshAddresses(link, addresses, {
+      wallet,
+      clock,
+      signal: this.#stopping.signal,
+      onProgress: onRefresh,
+      onPage: (utxos) => evidence.note(utxos),
+    });
   }
 
   async #onBlock(link: Link, attachment: Uint8Array, hash: string): Promise<void> {
     if (!this.#believed.has(link) || link !== this.#current) return;
     const block = decodeFullBlock(attachment);
     const { header, transactions } = block.block;
-    this.blockMined.emit({ blockNum: Number(header.bNum), hash, transactions: transactions.length });
+    this.blockMined.emit({ height: Number(header.bNum), hash, transactions: transactions.length });
     if (!this.#inStep) {
       this.#waitingBlocks.push({ block, hash });
       if (this.#waitingBlocks.length <= MAX_WAITING_BLOCKS) return;
@@ -310,19 +280,13 @@ export class ChainFollower {
     const { wallet, logger } = this.#modules;
     const outcome = await this.#steps.run(() => wallet.applyBlock(block, hash));
     if (outcome !== 'gap' || link !== this.#current) return;
-    logger.info({ block: Number(header.bNum), known: wallet.blockNum }, 'blocks are missing: refreshing');
+    logger.info({ block: Number(header.bNum), known: wallet.height }, 'blocks are missing: refreshing');
     this.#synchronize(link);
   }
 
   #listenerFailed(error: unknown): void {
     this.#modules.logger.error({ error: errorMessage(error) }, 'a listener failed');
   }
-}
-
-function chunks(list: readonly string[]): string[][] {
-  const parts: string[][] = [];
-  for (let i = 0; i < list.length; i += MAX_LIST) parts.push(list.slice(i, i + MAX_LIST));
-  return parts;
 }
 
 function unexpected(link: Link, type: string): TesseraError {

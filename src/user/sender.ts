@@ -147,14 +147,14 @@ export class Sender {
 
   async #noteAdmitted(entry: OwnTransaction): Promise<void> {
     this.#forget(entry.hash);
-    await this.#modules.wallet.markSent(entry.hash);
+    await this.#modules.wallet.settlement.markSent(entry.hash);
     this.#modules.admitted(entry);
   }
 
   async #noteRefused(entry: OwnTransaction, reason: string): Promise<void> {
     const { wallet, logger, returned } = this.#modules;
     logger.warn({ hash: entry.hash, reason }, 'the mempool node has refused an own transaction');
-    returned(await wallet.markRejected(entry.hash, reason));
+    returned(await wallet.settlement.markRejected(entry.hash, reason));
   }
 
   #tryLater({ hash }: OwnTransaction, reason: string): void {

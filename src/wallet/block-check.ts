@@ -1,29 +1,64 @@
-/** Whether a block that a mempool node reports is what it says, as far as a wallet is concerned by it. */
+/**
+ * What a wallet can prove of a block that a mempool node tells of: that it carries its proof of work, follows the block
+ * before, and holds the transactions that concern the wallet. What it cannot: that the transactions are valid, that the
+ * target is the one that the chain demands, and that no other chain has more work.
+ */
 
 import { blockHash, transactionHash, txsHash } from '../chain/hash.js';
-import type { FullBlock, Transaction } from '../chain/types.js';
+import { difficultyFault, proofOfWorkFault } from '../chain/pow.js';
+import type { BlockHeader, FullBlock, Transaction } from '../chain/types.js';
 import { TesseraError } from '../lib/errors.js';
 
+export interface BlockRules {
+  /** Blocks after this one carry a difficulty target. */
+  readonly activationHeight: number;
+  /** True for a transaction that pays to the wallet or spends from it. */
+  concerns(transaction: Transaction): boolean;
+}
+
 /**
- * Throws `protocol_violation` unless the header has the hash, the list is the one that the header binds, and every
- * transaction that `concerns` the wallet has the hash under which it stands. Names of genesis transactions are free texts.
+ * Throws `protocol_violation` unless the header has the hash and the proof of work, the list is the one that the header
+ * binds, and every transaction that concerns the wallet has the hash under which it stands. Names of genesis transactions
+ * are free texts.
  */
-export function checkBlock(full: FullBlock, hash: string, concerns: (transaction: Transaction) => boolean): void {
+export function checkBlock(full: FullBlock, hash: string, { activationHeight, concerns }: BlockRules): void {
   const { block, transactions, miningTransaction } = full;
-  const isGenesis = block.header.bNum === 0n;
-  if (blockHash(block.header) !== hash) throw wrong(hash, 'its header has another hash');
+  const { header } = block;
+  if (blockHash(header) !== hash) throw wrong(hash, 'its header has another hash');
+  const weak = difficultyFault(header, activationHeight) ?? proofOfWorkFault(header);
+  if (weak !== null) throw wrong(hash, weak.message);
   if (transactions.length !== block.transactions.length)
     throw wrong(hash, 'its transactions are not the ones it lists');
-  if (isGenesis) return;
-  if (txsHash(block.transactions) !== block.header.txsHash) throw wrong(hash, 'its list is not the one of its header');
-  const named: [string, Transaction][] = transactions.map((transaction, i) => [
-    block.transactions[i] ?? '',
-    transaction,
-  ]);
-  for (const [name, transaction] of [...named, [block.header.miningTxHash, miningTransaction] as const]) {
-    if (concerns(transaction) && transactionHash(transaction) !== name)
-      throw wrong(hash, `${name} is another transaction`);
-  }
+  if (txsHash(block.transactions) !== header.txsHash) throw wrong(hash, 'its list is not the one of its header');
+  if (header.bNum === 0n) return;
+  transactions.forEach((transaction, i) => {
+    checkName(hash, block.transactions[i] ?? '', transaction, concerns);
+  });
+  checkName(hash, header.miningTxHash, miningTransaction, concerns);
+}
+
+/** Throws `protocol_violation` when the block cannot stand where it says, by what the wallet knows of the last block. */
+export function checkPlace(
+  header: BlockHeader,
+  hash: string,
+  tip: { readonly height: number; readonly hash: string | undefined },
+): void {
+  const height = Number(header.bNum);
+  if (height === 0 && header.previousHash !== null) throw wrong(hash, 'it is block 0 and follows another');
+  if (tip.hash === undefined) return;
+  if (height === tip.height && hash !== tip.hash) throw wrong(hash, `block ${height} is ${tip.hash}`);
+  if (height === tip.height + 1 && header.previousHash !== tip.hash)
+    throw wrong(hash, `it does not follow ${tip.hash}`);
+}
+
+function checkName(
+  hash: string,
+  name: string,
+  transaction: Transaction,
+  concerns: (transaction: Transaction) => boolean,
+): void {
+  if (concerns(transaction) && transactionHash(transaction) !== name)
+    throw wrong(hash, `${name} is another transaction`);
 }
 
 function wrong(hash: string, why: string): TesseraError {

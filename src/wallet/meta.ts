@@ -10,8 +10,10 @@ import type { StagedWrites } from './staged-writes.js';
 
 const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const MetaRecord = Type.Object({
-  /** Last block that the fund book has taken in; -1 before the first. */
+  /** Last block that the wallet has taken in; -1 before the first. */
   block: Type.Integer({ minimum: -1, maximum: Number.MAX_SAFE_INTEGER }),
+  /** Its hash, where it is known; records of earlier versions have none. */
+  blockHash: Type.Optional(Type.String()),
   arrivals: Count,
   spent: Count,
   payments: Count,
@@ -21,25 +23,32 @@ const MetaRecord = Type.Object({
 });
 
 export type Meta = Static<typeof MetaRecord>;
+/** Members to change; an undefined one is taken out. */
+type MetaChange = { readonly [K in keyof Meta]?: Meta[K] | undefined };
 
-export interface MetaStore {
-  readonly current: Readonly<Meta>;
+export class MetaStore {
+  readonly #writes: StagedWrites;
+  #current: Readonly<Meta>;
+
+  private constructor(current: Meta, writes: StagedWrites) {
+    this.#current = current;
+    this.#writes = writes;
+  }
+
+  /** Throws `wallet_unreadable` when the record is not one. */
+  static async open(kv: Kv, writes: StagedWrites): Promise<MetaStore> {
+    return new MetaStore(await readMeta(kv), writes);
+  }
+
+  get current(): Readonly<Meta> {
+    return this.#current;
+  }
+
   /** Changes members and stages the record. */
-  update(change: Partial<Meta>): void;
-}
-
-/** Throws `wallet_unreadable` when the record is not one. */
-export async function openMeta(kv: Kv, writes: StagedWrites): Promise<MetaStore> {
-  let current = await readMeta(kv);
-  return {
-    get current() {
-      return current;
-    },
-    update(change) {
-      current = { ...current, ...change };
-      writes.put(META_KEY, utf8(JSON.stringify(current)));
-    },
-  };
+  update(change: MetaChange): void {
+    this.#current = { ...this.#current, ...change } as Meta;
+    this.#writes.put(META_KEY, utf8(JSON.stringify(this.#current)));
+  }
 }
 
 async function readMeta(kv: Kv): Promise<Meta> {

@@ -627,7 +627,7 @@ describe('wallets at the other end of a link', () => {
     await user.start();
     const link = await user.dial(network.address, { timeoutMs: 5_000 });
     const utxos = await link.request('utxos.get', { addresses: [alice.address] });
-    expect(utxos.body).toEqual({ block_num: 0 });
+    expect(utxos.body).toEqual({ block_num: 0, hash: expect.any(String) });
     expect(decodeUtxos(utxos.attachment).map(([outPoint]) => outPoint)).toEqual([genesisOut(0)]);
 
     const tx = send(alice, 0, bob);

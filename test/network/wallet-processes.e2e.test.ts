@@ -16,8 +16,9 @@ import { DEV_GENESIS_TX, type DevAccount, devAccounts } from '../../src/config/d
 import { systemClock } from '../../src/lib/clock.js';
 import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
 import { systemRandom } from '../../src/lib/random.js';
-import { createGuessLimiter } from '../../src/wallet/keys/guess-limiter.js';
+
 import { openKeystore } from '../../src/wallet/keys/keystore.js';
+import { PassphraseLimiter } from '../../src/wallet/keys/passphrase-limiter.js';
 import { call, createNetwork, type Network, type NodeProcess, until } from '../support/processes.js';
 
 const PAYMENTS = 200;
@@ -380,13 +381,13 @@ describe('a change of passphrase', () => {
 
 async function opensWith(file: string, passphrase: string): Promise<boolean> {
   const options = { file, passphrase, createIfMissing: false, allowBlankPassphrase: false };
-  const guesses = createGuessLimiter(systemClock);
+  const limiter = new PassphraseLimiter(systemClock);
   try {
-    (await openKeystore(options, { random: systemRandom, guesses })).close();
+    (await openKeystore(options, { random: systemRandom, limiter })).close();
     return true;
   } catch {
     return false;
   } finally {
-    guesses.close();
+    limiter.close();
   }
 }

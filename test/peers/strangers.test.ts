@@ -99,7 +99,7 @@ describe('strangers at a mempool node', () => {
 
   it('that take part keep their link when idle ones fill the rest', async () => {
     const node = await startMempool({ maxLinks: 8, tenureMs: 10 });
-    node.handle('utxos.get', () => ({ type: 'utxos', body: { block_num: 0 } }));
+    node.handle('utxos.get', () => ({ type: 'utxos', body: { block_num: 0, hash: null } }));
     const user = await bed.start('user', { role: 'user' });
     const mine = await user.dial(node.address, { timeoutMs: 5_000 });
     for (let i = 0; i < 32; i++) {
@@ -113,7 +113,11 @@ describe('strangers at a mempool node', () => {
 
   it('that never read do not fill the memory', async () => {
     const node = await startMempool();
-    node.handle('utxos.get', () => ({ type: 'utxos', body: { block_num: 0 }, attachment: new Uint8Array(8 * MIB) }));
+    node.handle('utxos.get', () => ({
+      type: 'utxos',
+      body: { block_num: 0, hash: null },
+      attachment: new Uint8Array(8 * MIB),
+    }));
     const peers = await strangerLinks(node, 16);
     for (const { peer } of peers) peer.connection.pause();
     for (let round = 0; round < 16; round++) {
@@ -129,7 +133,11 @@ describe('strangers at a mempool node', () => {
 
   it('that read slowly are cut off', async () => {
     const node = await startMempool();
-    node.handle('utxos.get', () => ({ type: 'utxos', body: { block_num: 0 }, attachment: new Uint8Array(32 * MIB) }));
+    node.handle('utxos.get', () => ({
+      type: 'utxos',
+      body: { block_num: 0, hash: null },
+      attachment: new Uint8Array(32 * MIB),
+    }));
     const [stranger] = await strangerLinks(node, 1);
     stranger?.peer.connection.pause();
     stranger?.peer.connection.send(rawMessage({ t: 'utxos.get', id: 1, b: { addresses: [] } }));

@@ -9,7 +9,8 @@ import { transactionHash } from '../../src/chain/hash.js';
 import { createdOutPoints, isCreate, outPointKey, spentOutPoints } from '../../src/chain/transaction.js';
 import type { OutPoint, Transaction, TxOut } from '../../src/chain/types.js';
 import { type ErrorCode, TesseraError } from '../../src/lib/errors.js';
-import type { PeerNetwork } from '../../src/peers/network.js';
+import type { MessageBody } from '../../src/peers/messages.js';
+import type { PeerNetwork, Reply } from '../../src/peers/network.js';
 import { decodeTransactions, encodeUtxos } from '../../src/peers/payloads.js';
 import { createFault, transactionFault } from './validate.js';
 import { block, NOBODY } from './wallet-fixtures.js';
@@ -27,8 +28,12 @@ export interface FakeMempool {
   refuseWith: ErrorCode | ((hash: string) => ErrorCode | undefined) | undefined;
   /** Admits, but lets the answer get lost. */
   silent: boolean;
-  /** Outputs of one answer. */
+  /** Outputs of one page. */
   maxUtxos: number;
+  /** Names another block as the last one. */
+  pretend(hash: string): void;
+  /** Answers every page with the first one. */
+  loop: boolean;
   /** Puts a transaction into the pool that somebody else has sent. */
   admit(transaction: Transaction): void;
   /** Loses its pool and its statuses. */
@@ -47,6 +52,8 @@ export function createFakeMempool(network: PeerNetwork): FakeMempool {
   let grants = 0;
   /** Block 0 is stored: what is granted is there from the beginning. */
   let blockNum = 0;
+  /** Hash of that block; null for block 0, which nobody has seen. */
+  let tip: string | null = null;
 
   function admit(transaction: Transaction): { code: string; detail: string } | undefined {
     const hash = transactionHash(transaction);
@@ -75,10 +82,26 @@ export function createFakeMempool(network: PeerNetwork): FakeMempool {
     return { type: 'transactions.result', body: { accepted: !refusal, code: '', detail: '', ...refusal } };
   });
   network.handle('utxos.get', (_, { body }) => {
-    const asked = new Set(body.addresses);
-    const found = [...utxos.values()].filter(([, { scriptPublicKey }]) => asked.has(scriptPublicKey ?? ''));
-    if (found.length > fake.maxUtxos) throw new TesseraError('invalid_request', 'ask for fewer addresses at once');
-    return { type: 'utxos', body: { block_num: blockNum }, attachment: encodeUtxos(found) };
+    const found: (readonly [OutPoint, TxOut])[] = [];
+    const answer = (next?: MessageBody<'utxos'>['next']): Reply<'utxos'> => ({
+      type: 'utxos',
+      body: { block_num: blockNum, hash: tip, ...(next === undefined ? {} : { next }) },
+      attachment: encodeUtxos(found),
+    });
+    if (fake.loop) return answer({ address: body.addresses[0] ?? '' });
+    for (const [index, address] of body.addresses.entries()) {
+      const { after } = index === 0 ? body : {};
+      const here = [...utxos.values()].filter(([, { scriptPublicKey }]) => scriptPublicKey === address);
+      const at = after ? here.findIndex(([{ tHash, n }]) => tHash === after.t_hash && n === after.n) : -1;
+      if (after && at < 0) throw new TesseraError('invalid_request', 'the last output of the page before is spent');
+      for (const [position, utxo] of here.slice(at + 1).entries()) {
+        const last = position === 0 ? undefined : found.at(-1)?.[0];
+        const next = { address, ...(last ? { after: { t_hash: last.tHash, n: last.n } } : {}) };
+        if (found.length === fake.maxUtxos) return answer(next);
+        found.push(utxo);
+      }
+    }
+    return answer();
   });
   network.handle('statuses.get', (_, { body }) => {
     const known = body.hashes.flatMap((hash) => {
@@ -97,7 +120,11 @@ export function createFakeMempool(network: PeerNetwork): FakeMempool {
     },
     refuseWith: undefined,
     silent: false,
-    maxUtxos: 100_000,
+    maxUtxos: 1_000,
+    loop: false,
+    pretend(hash) {
+      tip = hash;
+    },
     admit(transaction) {
       pool.set(transactionHash(transaction), transaction);
     },
@@ -114,11 +141,9 @@ export function createFakeMempool(network: PeerNetwork): FakeMempool {
     },
     mine({ rewardTo = NOBODY, reward = 1n, tell = true } = {}) {
       blockNum += 1;
-      const { full, hash } = block(
-        blockNum,
-        [...pool.values()],
-        coinbaseTransaction(BigInt(blockNum), reward, rewardTo),
-      );
+      const mining = coinbaseTransaction(BigInt(blockNum), reward, rewardTo);
+      const { full, hash } = block(blockNum, [...pool.values()], { mining, previous: tip });
+      tip = hash;
       const all = [...full.transactions, full.miningTransaction];
       for (const transaction of all) {
         for (const outPoint of spentOutPoints(transaction)) utxos.delete(outPointKey(outPoint));

@@ -46,7 +46,8 @@ export interface TestNet {
   stop(): Promise<void>;
 }
 
-export async function createTestNet(): Promise<TestNet> {
+/** `answer`: who answers in the place of the fake mempool. */
+export async function createTestNet(answer?: (network: PeerNetwork) => void): Promise<TestNet> {
   const hub = createMemoryHub();
   const stops: (() => Promise<void>)[] = [];
 
@@ -66,7 +67,9 @@ export async function createTestNet(): Promise<TestNet> {
   }
 
   const mempoolNetwork = network('mempool', 12_300, []);
-  const mempool = createFakeMempool(mempoolNetwork);
+  const nobody = { handle: () => undefined, links: new Set() } as unknown as PeerNetwork;
+  const mempool = createFakeMempool(answer === undefined ? mempoolNetwork : nobody);
+  answer?.(mempoolNetwork);
   await mempoolNetwork.start();
   stops.push(() => mempoolNetwork.stop());
 

@@ -5,13 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { coinbaseTransaction } from '../../src/chain/builders.js';
 import { blockHash, merkleRoot, transactionHash, txsHash } from '../../src/chain/hash.js';
-import type { FullBlock, OutPoint, Transaction, TxOut } from '../../src/chain/types.js';
+import { proofOfWorkFault } from '../../src/chain/pow.js';
+import type { BlockHeader, FullBlock, OutPoint, Transaction, TxOut, Utxo } from '../../src/chain/types.js';
 import type { Kv } from '../../src/db/kv.js';
 import { openLevelKv } from '../../src/db/level-kv.js';
 import { type Clock, systemClock } from '../../src/lib/clock.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { systemRandom } from '../../src/lib/random.js';
-import { createWallet, type Wallet, type WalletOptions } from '../../src/wallet/wallet.js';
+import { Wallet, type WalletOptions } from '../../src/wallet/wallet.js';
 
 /** Cheap on purpose: what scrypt costs is tested once, with the real parameters. */
 export const TEST_SCRYPT = { n: 16, r: 1, p: 1 };
@@ -49,7 +50,7 @@ export async function openWallet(folder: string, options: OpenWalletOptions = {}
   const { clock = systemClock, wrap = (kv: Kv) => kv, ...rest } = options;
   const kv = wrap(await openLevelKv(join(folder, 'db'), { createIfMissing: true }));
   try {
-    const wallet = await createWallet(
+    const wallet = await Wallet.open(
       {
         keystoreFile: join(folder, 'keystore.json'),
         passphrase: PASSPHRASE,
@@ -76,30 +77,69 @@ export async function newWallet(options: OpenWalletOptions = {}): Promise<OpenWa
   return openWallet(await temporaryFolder(), options);
 }
 
-/** A block with a sound list and header; proof of work is nothing to a wallet. */
+export interface BlockOptions {
+  readonly mining?: Transaction;
+  /** Hash of the block before. */
+  readonly previous?: string | null | undefined;
+}
+
+/** A block with a sound list, header and proof of work. */
 export function block(
   bNum: number,
   transactions: readonly Transaction[],
-  miningTransaction: Transaction = coinbaseTransaction(BigInt(bNum), 1n, NOBODY),
+  { mining = coinbaseTransaction(BigInt(bNum), 1n, NOBODY), previous = null }: BlockOptions = {},
 ): { readonly full: FullBlock; readonly hash: string } {
   const hashes = transactions.map((transaction) => transactionHash(transaction));
-  const header = {
+  const header = withProofOfWork({
     version: 6,
     bits: 0n,
-    nonce: Uint8Array.of(0),
-    miningTxHash: transactionHash(miningTransaction),
+    nonce: new Uint8Array(4),
+    miningTxHash: transactionHash(mining),
     bNum: BigInt(bNum),
     timestamp: 0n,
     difficulty: new Uint8Array(0),
     seedValue: new Uint8Array(0),
-    previousHash: null,
+    previousHash: previous,
     merkleRoot: merkleRoot(hashes),
     txsHash: txsHash(hashes),
-  };
+  });
   return {
-    full: { block: { header, transactions: hashes }, transactions, miningTransaction },
+    full: { block: { header, transactions: hashes }, transactions, miningTransaction: mining },
     hash: blockHash(header),
   };
+}
+
+/** The first nonce that will do; one in 256 does. */
+export function withProofOfWork(header: BlockHeader): BlockHeader {
+  for (let i = 0; ; i++) {
+    const nonce = Uint8Array.of(i & 0xff, (i >>> 8) & 0xff, (i >>> 16) & 0xff, 0);
+    if (proofOfWorkFault({ ...header, nonce }) === null) return { ...header, nonce };
+  }
+}
+
+/** The block that the wallet takes next. */
+export function nextBlock(
+  wallet: Wallet,
+  transactions: readonly Transaction[],
+  mining?: Transaction,
+): { readonly full: FullBlock; readonly hash: string } {
+  const height = wallet.height + 1;
+  const options = { previous: wallet.tipHash, ...(mining === undefined ? {} : { mining }) };
+  return block(height, transactions, options);
+}
+
+/** A refresh of one page; false when the wallet is ahead of the block. */
+export async function refreshOnce(
+  wallet: Wallet,
+  addresses: readonly string[],
+  utxos: readonly Utxo[],
+  height: number,
+): Promise<boolean> {
+  const refresh = wallet.beginRefresh(addresses, { height, hash: null });
+  if (refresh === undefined) return false;
+  await refresh.add(utxos);
+  await refresh.finish();
+  return true;
 }
 
 /** A transaction out of nowhere that pays these outputs: what others pay to the wallet. */
@@ -116,6 +156,6 @@ export function tokens(address: string, amount: bigint, locktime = 0n): TxOut {
 export async function fund(wallet: Wallet, amounts: readonly bigint[]): Promise<void> {
   const outputs: TxOut[] = [];
   for (const amount of amounts) outputs.push(tokens(await wallet.newAddress(), amount));
-  const { full, hash } = block(wallet.blockNum + 1, [paymentFromOutside(outputs)]);
+  const { full, hash } = nextBlock(wallet, [paymentFromOutside(outputs)]);
   await wallet.applyBlock(full, hash);
 }

@@ -206,10 +206,10 @@ describe('following the chain', () => {
     const node = await richUser([]);
     const address = await node.wallet.newAddress();
     net.mempool.mine();
-    await until(() => node.wallet.blockNum === 1);
+    await until(() => node.wallet.height === 1);
     net.mempool.mine({ rewardTo: address, reward: 9n, tell: false });
     net.mempool.mine();
-    await until(() => node.wallet.blockNum === 3);
+    await until(() => node.wallet.height === 3);
     expect(node.wallet.totals()).toMatchObject({ running: 9n, locked: 9n });
   });
 
@@ -283,10 +283,10 @@ describe('following the chain', () => {
     // A link that this node opened itself: someone asked it to pay there.
     await expect(node.user.payPeer(order(1n, stranger.address))).rejects.toMatchObject({ code: 'peer_unreachable' });
     const [link] = stranger.links;
-    const { full, hash } = block(node.wallet.blockNum + 1, [paymentFromOutside([tokens(address, 1_000n)])]);
-    link?.send('block.mined', { block_num: node.wallet.blockNum + 1, hash }, encodeFullBlock(full));
+    const { full, hash } = block(node.wallet.height + 1, [paymentFromOutside([tokens(address, 1_000n)])]);
+    link?.send('block.mined', { block_num: node.wallet.height + 1, hash }, encodeFullBlock(full));
     net.mempool.mine();
-    await until(() => node.wallet.blockNum === 1);
+    await until(() => node.wallet.height === 1);
     expect(node.wallet.totals().running).toBe(0n);
   });
 

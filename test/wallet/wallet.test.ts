@@ -18,9 +18,11 @@ import {
   fund,
   NOBODY,
   newWallet,
+  nextBlock,
   type OpenWallet,
   openWallet,
   paymentFromOutside,
+  refreshOnce,
   removeFolders,
   tokens,
 } from '../support/wallet-fixtures.js';
@@ -46,8 +48,8 @@ async function reopen(): Promise<Wallet> {
 }
 
 async function mine(made: readonly OwnTransaction[], to: Wallet = wallet): Promise<void> {
-  const { full, hash } = block(
-    to.blockNum + 1,
+  const { full, hash } = nextBlock(
+    to,
     made.map(({ transaction }) => transaction),
   );
   await to.applyBlock(full, hash);
@@ -99,7 +101,7 @@ describe('payments (decision V14)', () => {
 
   it('refuses with the shortfall', async () => {
     await fund(wallet, [100n]);
-    const locked = block(1, [], coinbaseTransaction(1n, 50n, await wallet.newAddress()));
+    const locked = nextBlock(wallet, [], coinbaseTransaction(1n, 50n, await wallet.newAddress()));
     await wallet.applyBlock(locked.full, locked.hash);
     await expect(pay(120n)).rejects.toMatchObject({
       code: 'insufficient_funds',
@@ -175,7 +177,7 @@ describe('payments (decision V14)', () => {
     const settled: OwnTransaction[] = [];
     wallet.settled.on((transaction) => settled.push(transaction));
     const { hash } = await pay(30n);
-    await wallet.markRejected(hash, 'double_spend: elsewhere');
+    await wallet.settlement.markRejected(hash, 'double_spend: elsewhere');
     expect(wallet.totals()).toEqual({ running: 100n, available: 100n, locked: 0n, unconfirmed: 0n });
     expect(settled).toMatchObject([{ hash, state: 'rejected', reason: 'double_spend: elsewhere' }]);
     const again = await reopen();
@@ -265,9 +267,9 @@ describe('own payments (issue 4 §4)', () => {
     await fund(wallet, [100n, 60n, 7n]);
     const [first, second] = [await pay(90n), await pay(50n)];
     const third = await pay(7n);
-    await wallet.markSent(second.hash);
+    await wallet.settlement.markSent(second.hash);
     await mine([first]);
-    await wallet.markRejected(third.hash, 'double_spend: gone');
+    await wallet.settlement.markRejected(third.hash, 'double_spend: gone');
     const expected = [
       [first.hash, 'confirmed', ''],
       [second.hash, 'sent', ''],
@@ -307,7 +309,7 @@ describe('items (issue 4 §6)', () => {
   });
 });
 
-describe('fund book (issue 4 §3)', () => {
+describe('coins (issue 4 §3)', () => {
   it('shows pages of 25, by arrival then outpoint; one past the end is empty (decision V12)', async () => {
     await fund(wallet, new Array<bigint>(30).fill(1n));
     await fund(wallet, new Array<bigint>(30).fill(2n));
@@ -328,7 +330,7 @@ describe('fund book (issue 4 §3)', () => {
   });
 
   it('locks a coinbase for a hundred blocks (issue 4 §7)', async () => {
-    const { full, hash } = block(0, [], coinbaseTransaction(0n, 80n, await wallet.rewards.address()));
+    const { full, hash } = block(0, [], { mining: coinbaseTransaction(0n, 80n, await wallet.rewardAddress()) });
     await wallet.applyBlock(full, hash);
     for (let bNum = 1; bNum < 100; bNum++) await mine([]);
     expect(wallet.totals()).toMatchObject({ running: 80n, available: 0n, locked: 80n });
@@ -352,8 +354,8 @@ describe('fund book (issue 4 §3)', () => {
     const { hash, transaction } = await pay(4n);
     const next = block(1, [transaction]);
     const change = transaction.outputs[1] as TxOut;
-    await wallet.replaceAddresses(wallet.addresses(), [[{ tHash: hash, n: 1 }, change]], 1);
-    await wallet.advanceTo(1);
+    await refreshOnce(wallet, wallet.addresses(), [[{ tHash: hash, n: 1 }, change]], 1);
+    await wallet.advanceTo({ height: 1, hash: null });
     expect(await wallet.applyBlock(next.full, next.hash)).toBe('known');
     expect(await wallet.history()).toMatchObject([{ hash, state: 'confirmed' }]);
     expect(wallet.totals()).toMatchObject({ running: 6n, available: 6n });
@@ -385,9 +387,9 @@ describe('fund book (issue 4 §3)', () => {
       [{ tHash: 'new', n: 0 }, tokens(first, 7n)],
       [{ tHash: 'alien', n: 0 }, tokens(second, 99n)],
     ] as const;
-    expect(await wallet.replaceAddresses([first], utxos, 0)).toBe(true);
+    expect(await refreshOnce(wallet, [first], utxos, 0)).toBe(true);
     expect(wallet.totals().running).toBe(27n);
-    expect(await wallet.replaceAddresses([first], utxos, 0)).toBe(true);
+    expect(await refreshOnce(wallet, [first], utxos, 0)).toBe(true);
     expect(wallet.totals().running).toBe(27n);
   });
 
@@ -397,7 +399,7 @@ describe('fund book (issue 4 §3)', () => {
     const { transaction } = await pay(4n);
     const [outPoint] = spentOutPoints(transaction);
     if (outPoint === undefined) throw new Error('no input');
-    await wallet.replaceAddresses(wallet.addresses(), [[outPoint, tokens(address, 10n)]], 0);
+    await refreshOnce(wallet, wallet.addresses(), [[outPoint, tokens(address, 10n)]], 0);
     expect(wallet.totals()).toMatchObject({ running: 6n, available: 0n });
     await expect(pay(1n)).rejects.toMatchObject({ code: 'insufficient_funds' });
   });
@@ -405,17 +407,17 @@ describe('fund book (issue 4 §3)', () => {
   it('gives inputs back after a rejection even when a refresh has missed them, and names them to be asked for', async () => {
     const address = await wallet.newAddress();
     const outPoint = { tHash: 'given', n: 0 };
-    await wallet.replaceAddresses([address], [[outPoint, tokens(address, 100n)]], 0);
+    await refreshOnce(wallet, [address], [[outPoint, tokens(address, 100n)]], 0);
     const made = await pay(100n);
-    await wallet.replaceAddresses([address], [], 0);
-    expect(await wallet.markRejected(made.hash, 'a rule')).toEqual([address]);
+    await refreshOnce(wallet, [address], [], 0);
+    expect(await wallet.settlement.markRejected(made.hash, 'a rule')).toEqual([address]);
     expect(wallet.totals().available).toBe(100n);
   });
 
   it('does not take an answer that is older than its last block', async () => {
     await fund(wallet, [10n]);
     await fund(wallet, [10n]);
-    expect(await wallet.replaceAddresses(wallet.addresses(), [], 0)).toBe(false);
+    expect(await refreshOnce(wallet, wallet.addresses(), [], 0)).toBe(false);
     expect(wallet.totals().running).toBe(20n);
   });
 });
@@ -513,9 +515,9 @@ describe('keys (decision V11)', () => {
       addressVersion: null,
     };
     const { wallet } = await newWallet({ seeds: [seed] });
-    expect(await wallet.replaceAddresses(wallet.addresses(), [], -1)).toBe(true);
+    expect(await refreshOnce(wallet, wallet.addresses(), [], -1)).toBe(true);
     expect((await wallet.info({})).available).toBe(9n);
-    expect(await wallet.replaceAddresses(wallet.addresses(), [], 0)).toBe(true);
+    expect(await refreshOnce(wallet, wallet.addresses(), [], 0)).toBe(true);
     expect((await wallet.info({})).available).toBe(0n);
   });
 
@@ -540,13 +542,13 @@ describe('keys (decision V11)', () => {
 
 describe('rewards (issue 4 §7)', () => {
   it('keeps its address until a reward came to it, also over a restart', async () => {
-    const address = await wallet.rewards.address();
-    expect(await wallet.rewards.address()).toBe(address);
+    const address = await wallet.rewardAddress();
+    expect(await wallet.rewardAddress()).toBe(address);
     wallet = await reopen();
-    expect(await wallet.rewards.address()).toBe(address);
-    const { full, hash } = block(0, [], coinbaseTransaction(0n, 80n, address));
+    expect(await wallet.rewardAddress()).toBe(address);
+    const { full, hash } = block(0, [], { mining: coinbaseTransaction(0n, 80n, address) });
     await wallet.applyBlock(full, hash);
-    expect(await wallet.rewards.address()).not.toBe(address);
+    expect(await wallet.rewardAddress()).not.toBe(address);
   });
 
   it('joins a thousand rewards in two transactions of at most 500 inputs', async () => {

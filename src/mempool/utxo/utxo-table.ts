@@ -9,6 +9,7 @@
  */
 
 import type { Asset, OutPoint, TxOut } from '../../chain/types.js';
+import { TesseraError } from '../../lib/errors.js';
 import { mix, mixText, type SetDigest, SetSum } from '../../lib/set-digest.js';
 import { hexOf, type ItemRest, OutputsCopy } from './outputs-copy.js';
 import { SlotIndex, SlotStore, TextPool } from './slots.js';
@@ -219,16 +220,34 @@ export class UtxoTable {
     c[at] = claimed ? (c[at] as number) | CLAIMED_FLAG : (c[at] as number) & ~CLAIMED_FLAG;
   }
 
-  /** Slots of the outputs that pay an address, in no particular order. */
-  *slotsOf(address: string): Generator<number> {
-    if (!this.#readAddress(address, false)) return;
-    const found = this.#addrIndex.find(this.#addrKeyHash(), this.#sameAddr);
-    if (found === 0) return;
-    let slot = (this.#addrs.chunk(found)[this.#addrs.base(found) + HEAD] as number) & HEAD_MASK;
+  /**
+   * Slots of the outputs that pay an address, the latest first; those that came before the output `after`, where it is
+   * given. Throws `invalid_request` when that is not an unspent output of the address.
+   */
+  *slotsOf(address: string, after?: OutPoint): Generator<number> {
+    let slot = after === undefined ? this.#firstOf(address) : this.#nextOf(address, after);
     while (slot !== 0) {
       yield slot;
       slot = this.#outs.chunk(slot)[this.#outs.base(slot) + NEXT] as number;
     }
+  }
+
+  #firstOf(address: string): number {
+    if (!this.#readAddress(address, false)) return 0;
+    const found = this.#addrIndex.find(this.#addrKeyHash(), this.#sameAddr);
+    if (found === 0) return 0;
+    return (this.#addrs.chunk(found)[this.#addrs.base(found) + HEAD] as number) & HEAD_MASK;
+  }
+
+  #nextOf(address: string, after: OutPoint): number {
+    const slot = this.find(after);
+    if (slot === 0 || this.output(slot).scriptPublicKey !== address) {
+      throw new TesseraError(
+        'invalid_request',
+        'the page before ended with an output that is spent; ask again from the beginning',
+      );
+    }
+    return this.#outs.chunk(slot)[this.#outs.base(slot) + NEXT] as number;
   }
 
   /**

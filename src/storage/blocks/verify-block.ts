@@ -14,7 +14,7 @@ import { coinbaseFault } from '../../chain/coinbase.js';
 import { U64_MAX } from '../../chain/constants.js';
 import { type Genesis, issuanceTransactions } from '../../chain/genesis.js';
 import { blockHash, merkleRoot, transactionHash, transactionHashOfBytes, txsHash } from '../../chain/hash.js';
-import { compactFromBytes, expandCompact, MAX_TARGET, proofOfWorkFault } from '../../chain/pow.js';
+import { difficultyFault, proofOfWorkFault } from '../../chain/pow.js';
 import { blockReward } from '../../chain/reward.js';
 import { blockSignatureBudgetFault } from '../../chain/signature-operations.js';
 import { isCoinbase, isCreate } from '../../chain/transaction.js';
@@ -141,16 +141,8 @@ function checkLists({ block: { header, transactions: names }, transactions }: Fu
 }
 
 function checkWork(header: BlockHeader, { activationHeight }: ChainRules): void {
-  const { difficulty } = header;
-  if (header.bNum <= BigInt(activationHeight)) {
-    if (difficulty.length > 0) throw refused('difficulty', `blocks up to ${activationHeight} carry no target`);
-  } else {
-    const compact = compactFromBytes(difficulty);
-    if (compact === undefined)
-      throw refused('difficulty', `blocks after ${activationHeight} carry a target of 4 bytes`);
-    const target = expandCompact(compact);
-    if (target < 1n || target > MAX_TARGET) throw refused('difficulty', 'the target is not one the chain can set');
-  }
+  const malformed = difficultyFault(header, activationHeight);
+  if (malformed !== null) throw refused('difficulty', malformed.message);
   const weak = proofOfWorkFault(header);
   if (weak !== null) throw refused('proof', weak.message);
 }

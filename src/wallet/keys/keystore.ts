@@ -25,7 +25,7 @@ import { fromHex, toHex, utf8 } from '../../lib/bytes.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { createMutex } from '../../lib/mutex.js';
 import type { Random } from '../../lib/random.js';
-import type { GuessLimiter } from './guess-limiter.js';
+import type { PassphraseLimiter } from './passphrase-limiter.js';
 
 /** Its name in the data directory of a node. */
 export const KEYSTORE_FILE = 'keystore.json';
@@ -67,7 +67,7 @@ export interface KeystoreOptions {
 
 export interface KeystoreModules {
   readonly random: Random;
-  readonly guesses: GuessLimiter;
+  readonly limiter: PassphraseLimiter;
 }
 
 export interface Keystore {
@@ -97,7 +97,7 @@ export function checkNotBlank(passphrase: string): void {
  * Opens the keystore, or makes it when there is none. Throws `wrong_passphrase`, `wallet_unreadable` when the file is
  * damaged or newer than this program, `blank_passphrase` for a new wallet without one.
  */
-export async function openKeystore(options: KeystoreOptions, { random, guesses }: KeystoreModules): Promise<Keystore> {
+export async function openKeystore(options: KeystoreOptions, { random, limiter }: KeystoreModules): Promise<Keystore> {
   const cost = options.scryptCost ?? DEFAULT_SCRYPT_COST;
   await removeLeftovers(options.file);
   const known = await readKeystore(options.file);
@@ -135,7 +135,7 @@ export async function openKeystore(options: KeystoreOptions, { random, guesses }
 
   async function verify(passphrase: string): Promise<void> {
     openMasterKey();
-    const right = await guesses.attempt(() => timingSafeEqual(verifierOf(passphrase), verifier));
+    const right = await limiter.attempt(() => timingSafeEqual(verifierOf(passphrase), verifier));
     if (!right) throw wrongPassphrase();
   }
 

@@ -36,95 +36,104 @@ export interface OwnTransaction {
   readonly reason: string;
 }
 
-export interface Outgoing {
-  /** Stages a new one. It is not sent before `release`. */
-  add(entry: Pick<OwnTransaction, 'hash' | 'transaction' | 'kind' | 'peer' | 'createdAt'>): void;
-  /** It is durable: it may be sent. */
-  release(hash: string): void;
-  /** It never became durable. */
-  discard(hash: string): void;
-  /** Queued or sent, by hash. */
-  inFlight(): Iterable<OwnTransaction>;
-  get(hash: string): OwnTransaction | undefined;
-  /** Takes the next one to send; it is not given again until `putBack`. */
-  takeQueued(): OwnTransaction | undefined;
-  /** No answer came, or one that asks to try again. */
-  putBack(hash: string): void;
-  /** Changes the state; undefined when the transaction is not in flight. */
-  mark(hash: string, state: OutgoingState, reason?: string): OwnTransaction | undefined;
-  readonly queuedCount: number;
-  /** Oldest first; the most recent ones. */
-  history(limit?: number): Promise<readonly OwnTransaction[]>;
-}
-
 interface Entry extends OwnTransaction {
   readonly number: number;
   state: OutgoingState;
   reason: string;
 }
 
-export async function openOutgoing(kv: Kv, writes: StagedWrites, meta: MetaStore): Promise<Outgoing> {
-  const flying = new Map<string, Entry>();
-  const queued = new Set<string>();
+export class Outgoing {
+  readonly #kv: Kv;
+  readonly #writes: StagedWrites;
+  readonly #meta: MetaStore;
+  /** Queued or sent, by hash. */
+  readonly #inFlight = new Map<string, Entry>();
+  /** Hashes of those that can be sent now. */
+  readonly #queued = new Set<string>();
 
-  for await (const [key, record] of kv.entries(prefixRange(PREFIX.payment))) {
-    if (isSettled(record)) continue;
-    const entry = decodeEntry(keyNumber(key), record);
-    flying.set(entry.hash, entry);
-    if (entry.state === 'queued') queued.add(entry.hash);
+  private constructor(kv: Kv, writes: StagedWrites, meta: MetaStore) {
+    this.#kv = kv;
+    this.#writes = writes;
+    this.#meta = meta;
   }
 
-  return {
-    add(made) {
-      const entry: Entry = { ...made, number: meta.current.payments, state: 'queued', reason: '' };
-      meta.update({ payments: entry.number + 1 });
-      flying.set(entry.hash, entry);
-      writes.put(paymentKey(entry.number), encodeEntry(entry));
-    },
-    release(hash) {
-      if (flying.get(hash)?.state === 'queued') queued.add(hash);
-    },
-    discard(hash) {
-      const entry = flying.get(hash);
-      if (entry === undefined) return;
-      flying.delete(hash);
-      queued.delete(hash);
-      writes.del(paymentKey(entry.number));
-    },
-    inFlight: () => flying.values(),
-    get: (hash) => flying.get(hash),
-    takeQueued() {
-      for (const hash of queued) {
-        queued.delete(hash);
-        const entry = flying.get(hash);
-        if (entry?.state === 'queued') return entry;
-      }
-      return undefined;
-    },
-    putBack(hash) {
-      if (flying.get(hash)?.state === 'queued') queued.add(hash);
-    },
-    mark(hash, state, reason = '') {
-      const entry = flying.get(hash);
-      if (entry === undefined) return undefined;
-      entry.state = state;
-      entry.reason = reason;
-      writes.put(paymentKey(entry.number), encodeEntry(entry));
-      if (state === 'queued') queued.add(hash);
-      else queued.delete(hash);
-      if (state === 'confirmed' || state === 'rejected') flying.delete(hash);
-      return entry;
-    },
-    get queuedCount() {
-      return queued.size;
-    },
-    async history(limit = HISTORY_SHOWN) {
-      const newest: OwnTransaction[] = [];
-      const range = { ...prefixRange(PREFIX.payment), reverse: true, limit: Math.min(limit, HISTORY_SHOWN) };
-      for await (const [key, record] of kv.entries(range)) newest.push(decodeEntry(keyNumber(key), record));
-      return newest.reverse();
-    },
-  };
+  static async open(kv: Kv, writes: StagedWrites, meta: MetaStore): Promise<Outgoing> {
+    const outgoing = new Outgoing(kv, writes, meta);
+    for await (const [key, record] of kv.entries(prefixRange(PREFIX.payment))) {
+      if (isSettled(record)) continue;
+      const entry = decodeEntry(keyNumber(key), record);
+      outgoing.#inFlight.set(entry.hash, entry);
+      if (entry.state === 'queued') outgoing.#queued.add(entry.hash);
+    }
+    return outgoing;
+  }
+
+  /** Stages a new one. It is not sent before `release`. */
+  add(made: Pick<OwnTransaction, 'hash' | 'transaction' | 'kind' | 'peer' | 'createdAt'>): void {
+    const entry: Entry = { ...made, number: this.#meta.current.payments, state: 'queued', reason: '' };
+    this.#meta.update({ payments: entry.number + 1 });
+    this.#inFlight.set(entry.hash, entry);
+    this.#writes.put(paymentKey(entry.number), encodeEntry(entry));
+  }
+
+  /** It is durable: it may be sent. */
+  release(hash: string): void {
+    if (this.#inFlight.get(hash)?.state === 'queued') this.#queued.add(hash);
+  }
+
+  /** It never became durable. */
+  discard(hash: string): void {
+    const entry = this.#inFlight.get(hash);
+    if (entry === undefined) return;
+    this.#inFlight.delete(hash);
+    this.#queued.delete(hash);
+    this.#writes.del(paymentKey(entry.number));
+  }
+
+  /** Queued or sent. */
+  inFlight(): Iterable<OwnTransaction> {
+    return this.#inFlight.values();
+  }
+
+  get(hash: string): OwnTransaction | undefined {
+    return this.#inFlight.get(hash);
+  }
+
+  /** Takes the next one to send; it is not given again until `putBack`. */
+  takeQueued(): OwnTransaction | undefined {
+    for (const hash of this.#queued) {
+      this.#queued.delete(hash);
+      const entry = this.#inFlight.get(hash);
+      if (entry?.state === 'queued') return entry;
+    }
+    return undefined;
+  }
+
+  /** No answer came, or one that asks to try again. */
+  putBack(hash: string): void {
+    this.release(hash);
+  }
+
+  /** Changes the state; undefined when the transaction is not in flight. */
+  mark(hash: string, state: OutgoingState, reason = ''): OwnTransaction | undefined {
+    const entry = this.#inFlight.get(hash);
+    if (entry === undefined) return undefined;
+    entry.state = state;
+    entry.reason = reason;
+    this.#writes.put(paymentKey(entry.number), encodeEntry(entry));
+    if (state === 'queued') this.#queued.add(hash);
+    else this.#queued.delete(hash);
+    if (state === 'confirmed' || state === 'rejected') this.#inFlight.delete(hash);
+    return entry;
+  }
+
+  /** Oldest first; the most recent ones. */
+  async history(limit = HISTORY_SHOWN): Promise<readonly OwnTransaction[]> {
+    const newest: OwnTransaction[] = [];
+    const range = { ...prefixRange(PREFIX.payment), reverse: true, limit: Math.min(limit, HISTORY_SHOWN) };
+    for await (const [key, record] of this.#kv.entries(range)) newest.push(decodeEntry(keyNumber(key), record));
+    return newest.reverse();
+  }
 }
 
 const scratch = new BincodeWriter();

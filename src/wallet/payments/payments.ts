@@ -9,10 +9,10 @@ import { transactionHash } from '../../chain/hash.js';
 import type { GenesisHashSpec, Transaction } from '../../chain/types.js';
 import type { Clock } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
-import { TimeSlices } from '../../lib/time-slices.js';
+import type { TimeSlices } from '../../lib/time-slices.js';
 import { type Coin, TOKENS } from '../coins/coin.js';
 import { lowerBound, type SelectionLimits, selectCoins } from '../coins/coin-selection.js';
-import type { FundBook } from '../coins/fund-book.js';
+import type { CoinStore } from '../coins/coin-store.js';
 import { type KeyRing, wipeKeys } from '../keys/key-ring.js';
 import type { MetaStore } from '../meta.js';
 import type { StagedWrites } from '../staged-writes.js';
@@ -44,12 +44,14 @@ export interface PaymentOptions {
 }
 
 export interface PaymentModules {
-  readonly book: FundBook;
+  readonly coins: CoinStore;
   readonly keys: KeyRing;
   readonly outgoing: Outgoing;
   readonly writes: StagedWrites;
   readonly meta: MetaStore;
   readonly clock: Clock;
+  /** Turns of the event loop. */
+  readonly slices: TimeSlices;
 }
 
 /** Merges under way at once: a wallet with thousands of rewards shrinks by a few thousand in each block. */
@@ -67,13 +69,11 @@ interface Chosen {
 export class Payments {
   readonly #options: PaymentOptions;
   readonly #modules: PaymentModules;
-  readonly #slices: TimeSlices;
   #underWay = 0;
 
   constructor(options: PaymentOptions, modules: PaymentModules) {
     this.#options = options;
     this.#modules = modules;
-    this.#slices = new TimeSlices(modules.clock);
   }
 
   /**
@@ -120,11 +120,11 @@ export class Payments {
   async #pay(order: PaymentOrder): Promise<OwnTransaction> {
     const { address, amount, locktime } = order;
     checkPayment(address, amount, locktime);
-    const { book, keys } = this.#modules;
+    const { coins: store, keys } = this.#modules;
     const assetId = order.genesisHash ?? TOKENS;
-    await this.#slices.turn();
+    await this.#modules.slices.turn();
     const { coins, change } = this.#choose(assetId, amount);
-    book.reserve(coins);
+    store.reserve(coins);
     return this.#spend(coins, order.kind ?? 'payment', order.peer ?? null, () => ({
       inputs: coins,
       to: address,
@@ -136,7 +136,7 @@ export class Payments {
 
   async #createItem(order: ItemOrder): Promise<OwnTransaction> {
     const { keys, meta } = this.#modules;
-    await this.#slices.turn();
+    await this.#modules.slices.turn();
     const address = keys.create();
     const signing = await keys.signingKeys([address]);
     const key = signing.get(address);
@@ -154,7 +154,7 @@ export class Payments {
   #choose(assetId: string, amount: bigint): Chosen {
     const { limits } = this.#options;
     const dust = assetId === TOKENS ? limits.dust : ITEM_DUST;
-    const selection = selectCoins(this.#modules.book.spendable(assetId), amount, { ...limits, dust });
+    const selection = selectCoins(this.#modules.coins.spendable(assetId), amount, { ...limits, dust });
     if (selection.kind === 'found') return selection;
     if (selection.kind === 'short') throw this.#shortfall(assetId, amount);
     throw new TesseraError(
@@ -166,7 +166,7 @@ export class Payments {
   }
 
   #shortfall(assetId: string, needed: bigint): TesseraError {
-    const { available, locked, unconfirmed } = this.#modules.book.totals(assetId);
+    const { available, locked, unconfirmed } = this.#modules.coins.totals(assetId);
     const what = assetId === TOKENS ? 'raw units' : `items ${assetId}`;
     const wait = unconfirmed > 0n ? `, ${unconfirmed} of it until a block has own payments` : '';
     return new TesseraError(
@@ -183,31 +183,31 @@ export class Payments {
     peer: string | null,
     plan: () => PaymentPlan,
   ): Promise<OwnTransaction> {
-    const { book, keys } = this.#modules;
+    const { coins: store, keys } = this.#modules;
     let transaction: Transaction;
     try {
       const signing = await keys.signingKeys(coins.map(({ address }) => address));
       try {
-        transaction = await buildPaymentInTurns(plan(), signing, () => this.#slices.turn());
+        transaction = await buildPaymentInTurns(plan(), signing, () => this.#modules.slices.turn());
       } finally {
         wipeKeys(signing);
       }
     } catch (error) {
-      book.cancel(coins);
+      store.cancel(coins);
       throw error;
     }
     return this.#enqueue(transaction, kind, peer);
   }
 
   async #enqueue(transaction: Transaction, kind: OutgoingKind, peer: string | null): Promise<OwnTransaction> {
-    const { book, outgoing, writes, clock } = this.#modules;
+    const { coins, outgoing, writes, clock } = this.#modules;
     const hash = transactionHash(transaction);
     outgoing.add({ hash, transaction, kind, peer, createdAt: clock.now() });
-    book.spendBy(hash, transaction);
+    coins.spendBy(hash, transaction);
     try {
       await writes.flush();
     } catch (error) {
-      book.release(hash, transaction);
+      coins.release(hash, transaction);
       outgoing.discard(hash);
       throw error;
     }
@@ -225,14 +225,14 @@ export class Payments {
 
   /** Token coins that are worth an input, ascending: what has no value stays where it is. */
   #mergeable(): readonly Coin[] {
-    const coins = this.#modules.book.spendable(TOKENS);
+    const coins = this.#modules.coins.spendable(TOKENS);
     const first = lowerBound(coins, 1n);
     return first === 0 ? coins : coins.slice(first);
   }
 
   async #mergeOnce(threshold: number): Promise<OwnTransaction | undefined> {
-    const { book, keys } = this.#modules;
-    await this.#slices.turn();
+    const { coins: store, keys } = this.#modules;
+    await this.#modules.slices.turn();
     const mergeable = this.#mergeable();
     // The largest coins stay, so that the wallet can pay while the merge is on its way.
     const count = Math.min(this.#options.limits.maxInputs, mergeable.length - Math.floor(threshold / 2));
@@ -240,7 +240,7 @@ export class Payments {
     // Payments may have taken them meanwhile.
     if (coins.length < 2) return undefined;
     const amount = coins.reduce((sum, coin) => sum + coin.amount, 0n);
-    book.reserve(coins);
+    store.reserve(coins);
     return this.#spend(coins, 'merge', null, () => ({
       inputs: coins,
       to: keys.create(),

@@ -10,6 +10,7 @@ import {
   newWallet,
   openWallet,
   paymentFromOutside,
+  refreshOnce,
   removeFolders,
   tokens,
 } from '../support/wallet-fixtures.js';
@@ -34,18 +35,20 @@ const Step = fc.oneof(
 interface Model {
   readonly utxos: Map<string, readonly [OutPoint, TxOut]>;
   readonly flying: Map<string, Transaction>;
+  /** Hash of the last block. */
+  tip: string | null;
   /** Waits for the next block. */
   pool: Transaction[];
   height: number;
 }
 
-describe('fund book against a model (decisions V12, V13)', () => {
+describe('coins against a model (decisions V12, V13)', () => {
   test.prop([fc.array(Step, { maxLength: 40 })], { numRuns: 60 })(
     'agrees with the chain after any sequence of payments, blocks, refreshes and restarts',
     async (steps) => {
       let open = await newWallet();
       const own = [await open.wallet.newAddress(), await open.wallet.newAddress(), await open.wallet.newAddress()];
-      const model: Model = { utxos: new Map(), flying: new Map(), pool: [], height: -1 };
+      const model: Model = { utxos: new Map(), flying: new Map(), pool: [], height: -1, tip: null };
       /** Addresses whose blocks the wallet has missed. */
       let missed = false;
 
@@ -57,18 +60,19 @@ describe('fund book against a model (decisions V12, V13)', () => {
         const confirmed = [...model.flying].filter(([, transaction]) =>
           spentOutPoints(transaction).some((outPoint) => !model.utxos.has(outPointKey(outPoint))),
         );
-        await open.wallet.replaceAddresses(open.wallet.addresses(), [...model.utxos.values()], model.height);
+        await refreshOnce(open.wallet, open.wallet.addresses(), [...model.utxos.values()], model.height);
         for (const [hash] of confirmed) {
-          await open.wallet.markConfirmed(hash);
+          await open.wallet.settlement.markConfirmed(hash);
           model.flying.delete(hash);
         }
-        await open.wallet.advanceTo(model.height);
+        await open.wallet.advanceTo({ height: model.height, hash: model.tip });
         missed = false;
       };
 
       const mine = async (transactions: readonly Transaction[], told: boolean): Promise<void> => {
         model.height += 1;
-        const { full, hash } = block(model.height, transactions);
+        const { full, hash } = block(model.height, transactions, { previous: model.tip });
+        model.tip = hash;
         for (const transaction of transactions) {
           for (const outPoint of spentOutPoints(transaction)) model.utxos.delete(outPointKey(outPoint));
           for (const { outPoint, txOut } of createdOutPoints(transaction)) {
@@ -103,7 +107,7 @@ describe('fund book against a model (decisions V12, V13)', () => {
           }
         } else if (step.kind === 'reject' && !missed && model.flying.size > 0) {
           const hash = [...model.flying.keys()][step.pick % model.flying.size] ?? '';
-          await open.wallet.markRejected(hash, 'the model says so');
+          await open.wallet.settlement.markRejected(hash, 'the model says so');
           model.flying.delete(hash);
         } else if (step.kind === 'steal' && free.length > 0) {
           const [, [previousOut]] = free[step.pick % free.length] ?? [...model.utxos][0] ?? ['', [{ tHash: '', n: 0 }]];
@@ -118,7 +122,7 @@ describe('fund book against a model (decisions V12, V13)', () => {
           const address = own[step.pick % own.length] ?? '';
           const before = open.wallet.totals();
           for (let i = 0; i < 2; i++) {
-            await open.wallet.replaceAddresses([address], [...model.utxos.values()], model.height);
+            await refreshOnce(open.wallet, [address], [...model.utxos.values()], model.height);
           }
           expect(open.wallet.totals()).toEqual(before);
         } else if (step.kind === 'restart') {

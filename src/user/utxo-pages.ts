@@ -1,0 +1,156 @@
+/**
+ * Refreshes addresses of the wallet from one mempool node, page by page. All pages count as of the block that the first was
+ * of: what came later is in blocks that the wallet takes in afterwards. When a page cannot be continued, because the output
+ * that it ended with was spent meanwhile, its address begins anew.
+ */
+
+import type { Utxo } from '../chain/types.js';
+import type { Clock } from '../lib/clock.js';
+import { isTesseraError, TesseraError } from '../lib/errors.js';
+import { MAX_LIST, MAX_PAGE_OUTPUTS, type MessageBody } from '../peers/messages.js';
+import type { Link, Message } from '../peers/network.js';
+import { decodeUtxos } from '../peers/payloads.js';
+import type { ChainPoint, Wallet } from '../wallet/wallet.js';
+
+/** Milliseconds that an answer may take. */
+const REQUEST_TIMEOUT = 30_000;
+/** Times that an answer older than the wallet is asked for again, and that an address begins anew. */
+const MAX_ATTEMPTS = 5;
+/** Milliseconds before a page is asked for again by a node that has no time for it, and how often. */
+const PAUSE = 500;
+const MAX_PAUSES = 60;
+/** Bytes of one page: 1,000 outputs, and the metadata of an item has at most 800 bytes. */
+const MAX_PAGE_BYTES = 2 * 1024 * 1024;
+/** Outputs of one refresh; the wallet keeps all of its coins in memory. */
+const MAX_OUTPUTS = 2_000_000;
+
+type Page = MessageBody<'utxos'>;
+type Cursor = MessageBody<'utxos.get'>['after'];
+
+export interface UtxoPagesModules {
+  readonly wallet: Wallet;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Told how many of the addresses are done. */
+  readonly onProgress?: ((done: number, total: number) => void) | undefined;
+  /** Sees every page. */
+  readonly onPage: (utxos: readonly Utxo[]) => void;
+}
+
+/**
+ * Refreshes the addresses; gives the oldest block that the answers are of. Throws `mempool_unreachable` when the node is
+ * behind the wallet, `protocol_violation` when it tells of another chain.
+ */
+export async function refreshAddresses(
+  link: Link,
+  addresses: readonly string[],
+  modules: UtxoPagesModules,
+): Promise<ChainPoint | undefined> {
+  const { onProgress } = modules;
+  let oldest: ChainPoint | undefined;
+  // An empty wallet asks too: it learns the block number.
+  const parts = addresses.length === 0 ? [[]] : chunksOf(addresses);
+  let done = 0;
+  onProgress?.(done, addresses.length);
+  for (const part of parts) {
+    const point = await refreshPart(link, part, modules);
+    if (oldest === undefined || point.height < oldest.height) oldest = point;
+    done += part.length;
+    onProgress?.(done, addresses.length);
+  }
+  return oldest;
+}
+
+async function refreshPart(link: Link, addresses: readonly string[], modules: UtxoPagesModules): Promise<ChainPoint> {
+  const { wallet } = modules;
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const pages = new PageReader(link, addresses, modules);
+    const first = await pages.read();
+    const point = { height: first.page.block_num, hash: first.page.hash };
+    const refresh = wallet.beginRefresh(addresses, point);
+    if (refresh === undefined) continue;
+    for (let next: PageOf | undefined = first; next; next = await pages.readNext(next.page))
+      await refresh.add(next.utxos);
+    await refresh.finish();
+    return point;
+  }
+  throw new TesseraError('mempool_unreachable', `the mempool node is behind block ${wallet.height} of this wallet`);
+}
+
+interface PageOf {
+  readonly page: Page;
+  readonly utxos: readonly Utxo[];
+}
+
+/** Reads the pages of some addresses one after the other. */
+class PageReader {
+  readonly #link: Link;
+  readonly #modules: UtxoPagesModules;
+  /** What is left to ask for. */
+  #addresses: readonly string[];
+  #outputs = 0;
+  #restarts = 0;
+
+  constructor(link: Link, addresses: readonly string[], modules: UtxoPagesModules) {
+    this.#link = link;
+    this.#addresses = addresses;
+    this.#modules = modules;
+  }
+
+  async read(after?: Cursor): Promise<PageOf> {
+    const body = { addresses: [...this.#addresses], ...(after === undefined ? {} : { after }) };
+    const answer = await this.#ask(body);
+    if (answer.type !== 'utxos') {
+      throw new TesseraError('protocol_violation', `${this.#link.address} answered utxos.get with ${answer.type}`);
+    }
+    const utxos = answer.attachment.length > MAX_PAGE_BYTES ? undefined : decodeUtxos(answer.attachment);
+    if (utxos === undefined || utxos.length > MAX_PAGE_OUTPUTS) {
+      throw new TesseraError('protocol_violation', `${this.#link.address} answered utxos.get with more than a page`);
+    }
+    this.#outputs += utxos.length;
+    if (this.#outputs > MAX_OUTPUTS) {
+      throw new TesseraError(
+        'protocol_violation',
+        `more than ${MAX_OUTPUTS} outputs at ${this.#addresses.length} addresses`,
+      );
+    }
+    this.#modules.onPage(utxos);
+    return { page: answer.body as Page, utxos };
+  }
+
+  async #ask(body: MessageBody<'utxos.get'>): Promise<Message> {
+    const { clock, signal } = this.#modules;
+    for (let pauses = 0; ; pauses++) {
+      try {
+        return await this.#link.request('utxos.get', body, { timeoutMs: REQUEST_TIMEOUT, signal });
+      } catch (error) {
+        if (!isTesseraError(error, 'overloaded') || pauses === MAX_PAUSES || signal.aborted) throw error;
+        await new Promise<void>((resolve) => void clock.after(PAUSE, resolve));
+      }
+    }
+  }
+
+  /** The page behind another one; undefined when that was the last. */
+  async readNext({ next }: Page): Promise<PageOf | undefined> {
+    if (next === undefined) return undefined;
+    const at = this.#addresses.indexOf(next.address);
+    if (at < 0 || (at === 0 && next.after === undefined)) {
+      throw new TesseraError('protocol_violation', `${this.#link.address} continues where nothing was asked for`);
+    }
+    this.#addresses = this.#addresses.slice(at);
+    try {
+      return await this.read(next.after);
+    } catch (error) {
+      const isGone = next.after !== undefined && isTesseraError(error, 'invalid_request');
+      this.#restarts += 1;
+      if (!isGone || this.#restarts > MAX_ATTEMPTS) throw error;
+      return this.read();
+    }
+  }
+}
+
+function chunksOf(list: readonly string[]): string[][] {
+  const parts: string[][] = [];
+  for (let i = 0; i < list.length; i += MAX_LIST) parts.push(list.slice(i, i + MAX_LIST));
+  return parts;
+}

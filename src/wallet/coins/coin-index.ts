@@ -1,0 +1,165 @@
+/**
+ * The coins of the wallet in memory: by outpoint and by address, their sums, the pages in which they are listed, and which
+ * of them can be spent. It answers without reading a record; it knows no disk and no blocks but their height.
+ */
+
+import { shownTotal } from '../../chain/assets.js';
+import { outPointKey } from '../../chain/transaction.js';
+import type { OutPoint } from '../../chain/types.js';
+import { compareUtf8 } from '../../lib/bytes.js';
+import { type Coin, type CoinState, compareCoins, isListed, TOKENS } from './coin.js';
+import { SortedCoins } from './sorted-coins.js';
+
+/** Outpoints of one page (decision V12). */
+const PAGE_SIZE = 25;
+
+/** Raw units. `running = available + locked`; locked is what no payment can spend yet. */
+export interface CoinTotals {
+  readonly running: bigint;
+  readonly available: bigint;
+  readonly locked: bigint;
+  /** Of `locked`: outputs of own transactions, change mostly, that no block has yet. */
+  readonly unconfirmed: bigint;
+}
+
+export class CoinIndex {
+  readonly #coins = new Map<string, Coin>();
+  readonly #byAddress = new Map<string, Set<Coin>>();
+  /** By asset. */
+  readonly #spendable = new Map<string, SortedCoins>();
+  /** Unspent coins whose locktime has not come, by locktime. */
+  readonly #lockedUntil = new Map<bigint, Set<Coin>>();
+  readonly #running = new Map<string, bigint>();
+  readonly #available = new Map<string, bigint>();
+  readonly #expected = new Map<string, bigint>();
+  #ordered: readonly Coin[] | undefined;
+  #height: number;
+
+  /** `height`: last block, -1 before the first. */
+  constructor(height: number) {
+    this.#height = height;
+  }
+
+  get(outPoint: OutPoint): Coin | undefined {
+    return this.#coins.get(outPointKey(outPoint));
+  }
+
+  /** True while the coin is the one of its outpoint. */
+  holds(coin: Coin): boolean {
+    return this.#coins.get(coin.key) === coin;
+  }
+
+  values(): Iterable<Coin> {
+    return this.#coins.values();
+  }
+
+  at(address: string): Iterable<Coin> {
+    return this.#byAddress.get(address) ?? [];
+  }
+
+  isUsed(address: string): boolean {
+    return this.#byAddress.has(address);
+  }
+
+  totals(assetId = TOKENS): CoinTotals {
+    const running = this.#running.get(assetId) ?? 0n;
+    const available = this.#available.get(assetId) ?? 0n;
+    return { running, available, locked: running - available, unconfirmed: this.#expected.get(assetId) ?? 0n };
+  }
+
+  /** Genesis hash → amount, locked ones included. */
+  items(): ReadonlyMap<string, bigint> {
+    const items = [...this.#running].filter(([assetId]) => assetId !== TOKENS).sort(([a], [b]) => compareUtf8(a, b));
+    return new Map(items.map(([assetId, amount]) => [assetId, shownTotal(amount)]));
+  }
+
+  /** In page order: everything unspent, or one page of it (V12); a page past the end is empty. */
+  unspent(page?: number): readonly Coin[] {
+    this.#ordered ??= [...this.#coins.values()].filter(isListed).sort(compareCoins);
+    return page === undefined ? this.#ordered : this.#ordered.slice(page * PAGE_SIZE, (page + 1) * PAGE_SIZE);
+  }
+
+  /** Ascending by amount; valid until the next change. */
+  spendable(assetId: string): readonly Coin[] {
+    return this.#spendable.get(assetId)?.sorted() ?? [];
+  }
+
+  put(coin: Coin): void {
+    this.#coins.set(coin.key, coin);
+    const siblings = this.#byAddress.get(coin.address);
+    if (siblings) siblings.add(coin);
+    else this.#byAddress.set(coin.address, new Set([coin]));
+    this.#countIn(coin);
+  }
+
+  drop(coin: Coin): void {
+    this.#countOut(coin);
+    this.#coins.delete(coin.key);
+    const siblings = this.#byAddress.get(coin.address);
+    siblings?.delete(coin);
+    if (siblings?.size === 0) this.#byAddress.delete(coin.address);
+  }
+
+  move(coin: Coin, state: CoinState, by: string | null): void {
+    this.#countOut(coin);
+    coin.state = state;
+    coin.by = by;
+    this.#countIn(coin);
+  }
+
+  /** Makes spendable what was locked until this block. */
+  advanceTo(height: number): void {
+    this.#height = height;
+    for (const [locktime, waiting] of this.#lockedUntil) {
+      if (this.#isLocked(locktime)) continue;
+      for (const coin of waiting) this.#makeSpendable(coin);
+      this.#lockedUntil.delete(locktime);
+    }
+  }
+
+  /** Locktimes count from block 0 on, also before the first block is known. */
+  #isLocked(locktime: bigint): boolean {
+    return locktime > BigInt(Math.max(this.#height, 0));
+  }
+
+  #countIn(coin: Coin): void {
+    if (!isListed(coin)) return;
+    this.#ordered = undefined;
+    add(this.#running, coin.assetId, coin.amount);
+    if (coin.state === 'expected') {
+      add(this.#expected, coin.assetId, coin.amount);
+    } else if (this.#isLocked(coin.locktime)) {
+      const waiting = this.#lockedUntil.get(coin.locktime);
+      if (waiting) waiting.add(coin);
+      else this.#lockedUntil.set(coin.locktime, new Set([coin]));
+    } else {
+      this.#makeSpendable(coin);
+    }
+  }
+
+  #countOut(coin: Coin): void {
+    if (!isListed(coin)) return;
+    this.#ordered = undefined;
+    add(this.#running, coin.assetId, -coin.amount);
+    if (coin.state === 'expected') {
+      add(this.#expected, coin.assetId, -coin.amount);
+    } else if (!this.#lockedUntil.get(coin.locktime)?.delete(coin)) {
+      this.#spendable.get(coin.assetId)?.remove(coin);
+      add(this.#available, coin.assetId, -coin.amount);
+    }
+  }
+
+  #makeSpendable(coin: Coin): void {
+    const known = this.#spendable.get(coin.assetId);
+    const coins = known ?? new SortedCoins();
+    if (known === undefined) this.#spendable.set(coin.assetId, coins);
+    coins.add(coin);
+    add(this.#available, coin.assetId, coin.amount);
+  }
+}
+
+function add(sums: Map<string, bigint>, assetId: string, change: bigint): void {
+  const sum = (sums.get(assetId) ?? 0n) + change;
+  if (sum === 0n) sums.delete(assetId);
+  else sums.set(assetId, sum);
+}

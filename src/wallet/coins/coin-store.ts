@@ -1,0 +1,328 @@
+/**
+ * What the wallet owns: every outpoint paid to one of its addresses, with its state. The records in the store are the one
+ * source of truth; `CoinIndex` answers what is asked without reading them. Every change is one synchronous step that stages
+ * its records; the caller flushes. Coins that are spent for good are on disk only.
+ */
+
+import { createdOutPoints, outPointKey, spentOutPoints } from '../../chain/transaction.js';
+import type { FullBlock, OutPoint, Transaction, TxOut, Utxo } from '../../chain/types.js';
+import { prefixRange } from '../../db/keys.js';
+import type { Kv } from '../../db/kv.js';
+import { keyText, outpointRecordKey, PREFIX, spentKey } from '../layout.js';
+import type { MetaStore } from '../meta.js';
+import type { WalletOutpoint } from '../service.js';
+import type { StagedWrites } from '../staged-writes.js';
+import { type Coin, type CoinState, compareCoins, decodeCoin, encodeCoin, isListed, newCoin } from './coin.js';
+import { CoinIndex, type CoinTotals } from './coin-index.js';
+
+/** Spent outpoints that are listed: the most recent ones. */
+const SPENT_SHOWN = 10_000;
+
+/** `known`: nothing to do; `gap`: blocks before it are missing, nothing was done; `applied` otherwise. */
+export type BlockOutcome = 'known' | 'gap' | 'applied';
+
+/** An own transaction that can never be in the chain under its own hash, and the one that has taken its place. */
+export interface Displaced {
+  readonly hash: string;
+  readonly byHash: string;
+  readonly by: Transaction;
+}
+
+export interface CoinStoreModules {
+  readonly kv: Kv;
+  readonly writes: StagedWrites;
+  readonly meta: MetaStore;
+  /** True for an address of the wallet. */
+  readonly owns: (address: string) => boolean;
+}
+
+/** The number of a batch of coins (a block, a refresh, a payment); taken when the first coin of the batch arrives. */
+type Arrival = () => number;
+
+export class CoinStore {
+  readonly #kv: Kv;
+  readonly #writes: StagedWrites;
+  readonly #meta: MetaStore;
+  readonly #owns: (address: string) => boolean;
+  readonly #index: CoinIndex;
+
+  private constructor({ kv, writes, meta, owns }: CoinStoreModules) {
+    this.#kv = kv;
+    this.#writes = writes;
+    this.#meta = meta;
+    this.#owns = owns;
+    this.#index = new CoinIndex(meta.current.block);
+  }
+
+  static async open(modules: CoinStoreModules): Promise<CoinStore> {
+    const store = new CoinStore(modules);
+    for await (const [key, record] of modules.kv.entries(prefixRange(PREFIX.outpoint))) {
+      store.#index.put(decodeCoin(keyText(key), record));
+    }
+    return store;
+  }
+
+  /** Last block taken in; -1 before the first. */
+  get height(): number {
+    return this.#meta.current.block;
+  }
+
+  totals(assetId?: string): CoinTotals {
+    return this.#index.totals(assetId);
+  }
+
+  /** Genesis hash → amount, locked ones included. */
+  items(): ReadonlyMap<string, bigint> {
+    return this.#index.items();
+  }
+
+  /** In page order: everything unspent, or one page of it (V12); a page past the end is empty. */
+  unspent(page?: number): readonly Coin[] {
+    return this.#index.unspent(page);
+  }
+
+  /** In page order, those that own unconfirmed transactions spend included. */
+  async spent(): Promise<readonly Coin[]> {
+    const spent = new Map<string, Coin>();
+    const range = { ...prefixRange(PREFIX.spent), reverse: true, limit: SPENT_SHOWN };
+    for await (const [, record] of this.#kv.entries(range)) {
+      const coin = decodeCoin('', record);
+      spent.set(outPointKey(coin.outPoint), coin);
+    }
+    for (const coin of this.#index.values()) {
+      // A refresh may have brought back what an earlier one took for spent.
+      if (isListed(coin)) spent.delete(coin.key);
+      else spent.set(coin.key, coin);
+    }
+    return [...spent.values()].sort(compareCoins);
+  }
+
+  /** Spendable now, ascending by amount; valid until the next change. */
+  spendable(assetId: string): readonly Coin[] {
+    return this.#index.spendable(assetId);
+  }
+
+  /** True when the address holds, or will hold by an own transaction, an outpoint that is not spent. */
+  isUsed(address: string): boolean {
+    return this.#index.isUsed(address);
+  }
+
+  has(outPoint: OutPoint): boolean {
+    return this.#index.get(outPoint) !== undefined;
+  }
+
+  /** Addresses of the coins that the transaction spends and makes. */
+  addressesOf(hash: string, transaction: Transaction): readonly string[] {
+    const made = createdOutPoints(transaction, hash).map(({ outPoint }) => outPoint);
+    const touched = [...spentOutPoints(transaction), ...made];
+    return [...new Set(touched.flatMap((outPoint) => this.#index.get(outPoint)?.address ?? []))];
+  }
+
+  // Own transactions
+
+  /** Takes spendable coins for a payment that is being built. In memory only. */
+  reserve(coins: readonly Coin[]): void {
+    for (const coin of coins) this.#index.move(coin, 'reserved', null);
+  }
+
+  /** Gives reserved coins back. */
+  cancel(coins: readonly Coin[]): void {
+    for (const coin of coins) {
+      if (this.#index.holds(coin) && coin.state === 'reserved') this.#index.move(coin, 'unspent', null);
+    }
+  }
+
+  /** An own transaction is on its way: its inputs are pending, its outputs to own addresses expected. */
+  spendBy(hash: string, transaction: Transaction): void {
+    for (const coin of this.#inputs(transaction)) this.#move(coin, 'pending', hash);
+    const arrival = this.#arrival();
+    for (const { outPoint, txOut } of createdOutPoints(transaction, hash)) {
+      const address = txOut.scriptPublicKey;
+      if (address === null || !this.#owns(address) || this.#index.get(outPoint) !== undefined) continue;
+      this.#put(newCoin(outPoint, txOut, address, arrival(), 'expected', hash));
+    }
+  }
+
+  /**
+   * An own transaction will never be in a block: its inputs come back (decision V13), its outputs vanish. Gives the
+   * addresses of the inputs.
+   */
+  release(hash: string, transaction: Transaction): readonly string[] {
+    const addresses = new Set<string>();
+    for (const coin of this.#inputs(transaction)) {
+      if (coin.state !== 'pending' || coin.by !== hash) continue;
+      addresses.add(coin.address);
+      this.#move(coin, 'unspent', null);
+    }
+    this.dropExpected(hash, transaction);
+    return [...addresses];
+  }
+
+  /** The outputs that an own transaction was to bring will never be: it is in the chain under another hash. */
+  dropExpected(hash: string, transaction: Transaction): void {
+    for (const coin of this.#expectedOf(hash, transaction)) this.#drop(coin);
+  }
+
+  /**
+   * An own transaction is in the chain, though its block was not seen. Its inputs are spent for good; outputs that no
+   * refresh has brought are spent already.
+   */
+  settle(hash: string, transaction: Transaction): void {
+    this.takeSpent(transaction);
+    for (const coin of this.#expectedOf(hash, transaction)) this.#spendForGood(coin);
+  }
+
+  /** The transaction is in the chain: what it spends is gone for good. */
+  takeSpent(transaction: Transaction): void {
+    for (const coin of this.#inputs(transaction)) this.#spendForGood(coin);
+  }
+
+  // The chain
+
+  /** Puts an outpoint in by hand: a seed of a development network. */
+  add(outPoint: OutPoint, txOut: TxOut): void {
+    this.#arrive(outPoint, txOut, this.#arrival());
+  }
+
+  /** Own transactions whose inputs the block spends by another transaction. Changes nothing. */
+  displacedBy({ block, transactions }: FullBlock): readonly Displaced[] {
+    const found = new Map<string, Displaced>();
+    block.transactions.forEach((byHash, i) => {
+      const by = transactions[i];
+      for (const coin of by ? this.#inputs(by) : []) {
+        if (by === undefined || coin.state !== 'pending' || coin.by === null || coin.by === byHash) continue;
+        found.set(coin.by, { hash: coin.by, byHash, by });
+      }
+    });
+    return [...found.values()];
+  }
+
+  /** Takes in a block. Idempotent. */
+  applyBlock({ block, transactions, miningTransaction }: FullBlock): BlockOutcome {
+    const height = Number(block.header.bNum);
+    if (height <= this.height) return 'known';
+    if (height > this.height + 1) return 'gap';
+    const arrival = this.#arrival();
+    // Coins that the block brings are judged by its own number.
+    this.advanceTo(height);
+    block.transactions.forEach((hash, i) => {
+      const transaction = transactions[i];
+      if (transaction) this.#takeIn(hash, transaction, arrival);
+    });
+    this.#takeIn(block.header.miningTxHash, miningTransaction, arrival);
+    return 'applied';
+  }
+
+  /** All addresses are right as of this block. */
+  advanceTo(height: number): void {
+    if (height <= this.height) return;
+    this.#meta.update({ block: height });
+    this.#index.advanceTo(height);
+  }
+
+  /** Takes in unspent outputs of some addresses, in one batch with those of the same `arrival`; others are not looked at. */
+  takeUnspent(utxos: readonly Utxo[], addresses: ReadonlySet<string>, arrival: Arrival): void {
+    for (const [outPoint, txOut] of utxos) {
+      const address = txOut.scriptPublicKey;
+      if (address !== null && addresses.has(address)) this.#arrive(outPoint, txOut, arrival);
+    }
+  }
+
+  /** The number of a batch that arrives in several pieces. */
+  beginArrival(): Arrival {
+    return this.#arrival();
+  }
+
+  /** Coins at these addresses that the wallet counts as unspent, as a list that stays as it is. */
+  countedAt(addresses: Iterable<string>): readonly Coin[] {
+    const coins: Coin[] = [];
+    for (const address of addresses) {
+      for (const coin of this.#index.at(address)) if (coin.state === 'unspent') coins.push(coin);
+    }
+    return coins;
+  }
+
+  /** The chain has not got these any more. Those that a payment has taken meanwhile are left alone (decision V13). */
+  takeMissing(coins: readonly Coin[]): void {
+    for (const coin of coins) if (this.#index.holds(coin) && coin.state === 'unspent') this.#spendForGood(coin);
+  }
+
+  // Single coins
+
+  *#inputs(transaction: Transaction): Generator<Coin> {
+    for (const outPoint of spentOutPoints(transaction)) {
+      const coin = this.#index.get(outPoint);
+      if (coin) yield coin;
+    }
+  }
+
+  *#expectedOf(hash: string, transaction: Transaction): Generator<Coin> {
+    for (const { outPoint } of createdOutPoints(transaction, hash)) {
+      const coin = this.#index.get(outPoint);
+      if (coin?.state === 'expected') yield coin;
+    }
+  }
+
+  #takeIn(hash: string, transaction: Transaction, arrival: Arrival): void {
+    this.takeSpent(transaction);
+    for (const { outPoint, txOut } of createdOutPoints(transaction, hash)) this.#arrive(outPoint, txOut, arrival);
+  }
+
+  /** An output that is in the chain's set. */
+  #arrive(outPoint: OutPoint, txOut: TxOut, arrival: Arrival): void {
+    const address = txOut.scriptPublicKey;
+    if (address === null || !this.#owns(address)) return;
+    const known = this.#index.get(outPoint);
+    if (known === undefined) this.#put(newCoin(outPoint, txOut, address, arrival(), 'unspent', null));
+    else if (known.state === 'expected') this.#move(known, 'unspent', null);
+  }
+
+  #arrival(): Arrival {
+    let number: number | undefined;
+    return () => {
+      if (number === undefined) {
+        number = this.#meta.current.arrivals + 1;
+        this.#meta.update({ arrivals: number });
+      }
+      return number;
+    };
+  }
+
+  #put(coin: Coin): void {
+    this.#index.put(coin);
+    this.#save(coin);
+  }
+
+  #move(coin: Coin, state: CoinState, by: string | null): void {
+    this.#index.move(coin, state, by);
+    this.#save(coin);
+  }
+
+  #save(coin: Coin): void {
+    this.#writes.put(outpointRecordKey(coin.key), encodeCoin(coin));
+  }
+
+  #drop(coin: Coin): void {
+    this.#index.drop(coin);
+    this.#writes.del(outpointRecordKey(coin.key));
+  }
+
+  #spendForGood(coin: Coin): void {
+    this.#drop(coin);
+    coin.state = 'spent';
+    const { spent } = this.#meta.current;
+    this.#writes.put(spentKey(spent), encodeCoin(coin));
+    this.#meta.update({ spent: spent + 1 });
+  }
+}
+
+/** The coins of a list by owning address, as wallet info shows them. */
+export function groupByAddress(list: readonly Coin[]): Map<string, WalletOutpoint[]> {
+  const groups = new Map<string, WalletOutpoint[]>();
+  for (const { address, outPoint, value } of list) {
+    const group = groups.get(address);
+    if (group) group.push({ outPoint, value });
+    else groups.set(address, [{ outPoint, value }]);
+  }
+  return groups;
+}

@@ -1,0 +1,135 @@
+/**
+ * What becomes of own transactions: sent, to be sent again, confirmed or rejected, with what that means for their coins.
+ * Every method resolves when its change is durable, and then tells of it.
+ */
+
+import type { FullBlock } from '../../chain/types.js';
+import { errorMessage } from '../../lib/errors.js';
+import type { Logger } from '../../lib/logger.js';
+import { createSignal, type SignalSource } from '../../lib/signal.js';
+import type { CounterHandle, Metrics } from '../../observability/metrics.js';
+import type { CoinTotals } from '../coins/coin-index.js';
+import type { BlockOutcome, CoinStore, Displaced } from '../coins/coin-store.js';
+import type { StagedWrites } from '../staged-writes.js';
+import type { Outgoing, OwnTransaction } from './outgoing.js';
+import { isSamePayment } from './payment-builder.js';
+
+export interface SettlementModules {
+  readonly coins: CoinStore;
+  readonly outgoing: Outgoing;
+  readonly writes: StagedWrites;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+}
+
+export class Settlement {
+  readonly #coins: CoinStore;
+  readonly #outgoing: Outgoing;
+  readonly #writes: StagedWrites;
+  readonly #outcomes: { readonly confirmed: CounterHandle; readonly rejected: CounterHandle };
+  /** An own transaction can be sent. */
+  readonly queued: SignalSource<OwnTransaction>;
+  /** An own transaction was confirmed or rejected. */
+  readonly settled: SignalSource<OwnTransaction>;
+  readonly changed: SignalSource<CoinTotals>;
+
+  constructor({ coins, outgoing, writes, metrics, logger }: SettlementModules) {
+    this.#coins = coins;
+    this.#outgoing = outgoing;
+    this.#writes = writes;
+    this.#outcomes = {
+      confirmed: metrics.counter('tessera_wallet_payments_total', 'confirmed'),
+      rejected: metrics.counter('tessera_wallet_payments_total', 'rejected'),
+    };
+    // A counter that nothing has happened to yet is 0, and there.
+    for (const outcome of Object.values(this.#outcomes)) outcome.inc(0);
+    metrics.beforeScrape(() => metrics.gauge('tessera_wallet_queue').set([...outgoing.inFlight()].length));
+    const onError = (error: unknown): void => {
+      logger.error({ error: errorMessage(error) }, 'a listener of the wallet failed');
+    };
+    this.queued = createSignal(onError);
+    this.settled = createSignal(onError);
+    this.changed = createSignal(onError);
+  }
+
+  /** Tells of a new transaction that is durable. */
+  announce(made: OwnTransaction): void {
+    this.queued.emit(made);
+    this.changed.emit(this.#coins.totals());
+  }
+
+  /** The mempool has admitted it. */
+  async markSent(hash: string): Promise<void> {
+    if (this.#outgoing.mark(hash, 'sent')) await this.#writes.flush();
+  }
+
+  /** It must be sent again. */
+  async requeue(hash: string): Promise<void> {
+    const entry = this.#outgoing.mark(hash, 'queued');
+    if (entry === undefined) return;
+    await this.#writes.flush();
+    this.queued.emit(entry);
+  }
+
+  /** A rule refuses it for good: its inputs come back (V13). Resolves with their addresses. */
+  async markRejected(hash: string, reason: string): Promise<readonly string[]> {
+    const entry = this.#outgoing.get(hash);
+    if (entry === undefined) return [];
+    const addresses = this.#coins.release(hash, entry.transaction);
+    await this.commit(this.#end(hash, 'rejected', reason));
+    return addresses;
+  }
+
+  /** It is in a block that this wallet has not seen, perhaps as a copy under another hash. Refresh first. */
+  async markConfirmed(hash: string, { asCopy = false } = {}): Promise<void> {
+    const entry = this.#outgoing.get(hash);
+    if (entry === undefined) return;
+    if (asCopy) this.#coins.dropExpected(hash, entry.transaction);
+    this.#coins.settle(hash, entry.transaction);
+    await this.commit(this.#end(hash, 'confirmed'));
+  }
+
+  /** Takes in a block, without making it durable; resolves nothing that the block does not prove. */
+  takeBlock(block: FullBlock): { readonly outcome: BlockOutcome; readonly done: readonly OwnTransaction[] } {
+    const displaced = this.#coins.displacedBy(block);
+    const outcome = this.#coins.applyBlock(block);
+    if (outcome === 'gap') return { outcome, done: [] };
+    const named = block.block.transactions.flatMap((hash) => this.#outgoing.get(hash) ?? []);
+    if (outcome === 'known') {
+      // A refresh was ahead of the blocks and has brought the funds; the own transactions settle here.
+      for (const { hash, transaction } of named) this.#coins.settle(hash, transaction);
+      for (const { by } of displaced) this.#coins.takeSpent(by);
+    }
+    const confirmed = named.flatMap(({ hash }) => this.#end(hash, 'confirmed'));
+    return { outcome, done: [...confirmed, ...displaced.flatMap((one) => this.#settleDisplaced(one))] };
+  }
+
+  /** Makes the changes durable and tells of them. */
+  async commit(done: readonly OwnTransaction[] = []): Promise<void> {
+    await this.#writes.flush();
+    for (const transaction of done) {
+      if (transaction.state === 'confirmed' || transaction.state === 'rejected')
+        this.#outcomes[transaction.state].inc();
+      this.settled.emit(transaction);
+    }
+    this.changed.emit(this.#coins.totals());
+  }
+
+  /**
+   * A block has spent an input of an own transaction by another one. Its signatures cover inputs and outputs only, so one
+   * with the same outputs is the same payment under another hash: it is confirmed. Anything else proves that the own
+   * transaction can never be in the chain; inputs that are left come back.
+   */
+  #settleDisplaced({ hash, byHash, by }: Displaced): readonly OwnTransaction[] {
+    const entry = this.#outgoing.get(hash);
+    if (entry === undefined) return [];
+    this.#coins.release(hash, entry.transaction);
+    if (isSamePayment(entry.transaction, by)) return this.#end(hash, 'confirmed');
+    return this.#end(hash, 'rejected', `an input was spent by another transaction: ${byHash}`);
+  }
+
+  #end(hash: string, state: 'confirmed' | 'rejected', reason = ''): readonly OwnTransaction[] {
+    const entry = this.#outgoing.mark(hash, state, reason);
+    return entry ? [entry] : [];
+  }
+}

@@ -1,0 +1,61 @@
+/** Dust (issue 9 item 5): 200,000 outputs at one address, told by the answering side of a real mempool, page by page. */
+
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { silentLogger } from '../../src/lib/logger.js';
+import { createSignal } from '../../src/lib/signal.js';
+import { Gateway, type GatewayModules } from '../../src/mempool/gateway.js';
+import { UtxoTable } from '../../src/mempool/utxo/utxo-table.js';
+import { createTestNet, type TestNet, until } from '../support/user.js';
+import { NOBODY, PASSPHRASE, removeFolders, tokens } from '../support/wallet-fixtures.js';
+
+const DUST = 200_000;
+let net: TestNet | undefined;
+
+afterEach(async () => {
+  await net?.stop();
+});
+afterAll(removeFolders);
+
+describe('an address with 200,000 outputs of nothing', () => {
+  it('is refreshed, and the wallet pays', async () => {
+    const utxos = new UtxoTable();
+    const stub = {
+      state: { utxos, head: { height: 0, hash: null } },
+      applier: { confirmed: createSignal() },
+      admission: { submit: async () => [] },
+      statuses: { get: async () => new Map() },
+      logger: silentLogger,
+    };
+    net = await createTestNet((network) => {
+      const gateway = new Gateway({ ...stub, network } as unknown as GatewayModules);
+      gateway.start();
+    });
+    const victim = await net.user({ aggregateAbove: 5 });
+    await until(() => victim.user.inStep);
+    const address = await victim.wallet.newAddress();
+    const other = await victim.wallet.newAddress();
+    for (let n = 0; n < DUST; n++) utxos.insert({ tHash: `g${'0'.repeat(31)}`, n }, tokens(address, 0n));
+    utxos.insert({ tHash: `g${'1'.repeat(31)}`, n: 0 }, tokens(address, 40n));
+    utxos.insert({ tHash: `g${'2'.repeat(31)}`, n: 0 }, tokens(other, 60n));
+    let turns = 0;
+    let refreshing = true;
+    const turn = (): void => {
+      turns += 1;
+      if (refreshing) setImmediate(turn);
+    };
+    setImmediate(turn);
+    await victim.wallet.refresh({ all: true });
+    await until(() => victim.wallet.totals().available === 100n);
+    refreshing = false;
+    // Each page is a request, a few steps and their writes: the loop went round all the time.
+    expect(turns).toBeGreaterThan(DUST / 500);
+    const { txHash } = await victim.user.payAddress({
+      address: NOBODY,
+      amount: 100n,
+      locktime: 0n,
+      passphrase: PASSPHRASE,
+    });
+    await until(() => victim.wallet.inFlightByHash(txHash)?.state === 'sent');
+    expect(victim.wallet.inFlightByHash(txHash)?.transaction.inputs).toHaveLength(2);
+  }, 120_000);
+});
