@@ -1,4 +1,7 @@
-/** Answers the wallets of linked users and miners: submissions, unspent outputs, statuses, and news of each block. */
+/**
+ * Answers the wallets of linked users and miners: submissions, unspent outputs, statuses, and news of each block; and tells
+ * storage which block it knows to be stored.
+ */
 
 import type { Utxo } from '../chain/types.js';
 import { isTesseraError } from '../lib/errors.js';
@@ -46,6 +49,10 @@ export class Gateway {
     this.#network.handle('transactions.submit', (_link, message) => this.#onSubmit(message));
     this.#network.handle('utxos.get', (_link, message) => this.#onUtxosGet(message));
     this.#network.handle('statuses.get', (_link, message) => this.#onStatusesGet(message));
+    this.#network.handle('chain.tip.get', () => {
+      const { height, hash } = this.#state.head;
+      return { type: 'chain.tip', body: { next: height + 1, hash } };
+    });
     this.#removeListener = this.#applier.confirmed.on((round) => this.#announce(round));
   }
 

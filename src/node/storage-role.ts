@@ -1,10 +1,10 @@
 /** The role storage: the archive in a database of its own, and what it exchanges with other nodes. */
 
 import { createArchive } from '../storage/archive/archive.js';
-import { createStorageService } from '../storage/storage-service.js';
+import { RunningStorageService } from '../storage/storage-service.js';
 import { feedStorage } from './feeds.js';
 import { archiveObserver } from './observers.js';
-import { failureOf, type Role, type RoleContext } from './role.js';
+import type { Role, RoleContext } from './role.js';
 
 export async function createStorageRole(context: RoleContext): Promise<Role> {
   const { config, genesis, dataDir, observed } = context;
@@ -14,7 +14,7 @@ export async function createStorageRole(context: RoleContext): Promise<Role> {
     cacheBytes: config.storage.cacheBytes,
     observer: observed && archiveObserver(observed),
   });
-  const storage = createStorageService({}, { ...context, archive, logger: context.logger('storage') });
+  const storage = new RunningStorageService({}, { ...context, archive, logger: context.logger('storage') });
   if (observed) feedStorage(context.metrics, storage);
   const catchingUp = context.progress('catch_up', { task: 'catching up', unit: 'blocks' });
   storage.catchUpProgress.on(({ height, target }) => catchingUp.update(height, target));
@@ -26,9 +26,11 @@ export async function createStorageRole(context: RoleContext): Promise<Role> {
     start: () => storage.start(),
     stop: () => storage.stop(),
     readiness() {
-      if (storage.catchingUp === undefined) return [];
-      return [catchingUp.current ?? 'catching up'];
+      return [
+        ...(storage.catchingUp === undefined ? [] : [catchingUp.current ?? 'catching up']),
+        ...(storage.problem === '' ? [] : [storage.problem]),
+      ];
     },
-    failed: failureOf((fail) => void storage.failed.on(fail)),
+    failed: storage.failed,
   };
 }

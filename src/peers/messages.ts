@@ -92,8 +92,8 @@ export const MESSAGES = {
   /** `next` is the number that the archive expects: larger than delivered = had it, smaller = it must catch up first. */
   'block.refused': define(Type.Object({ block_num: BlockNum, next: BlockNum, reason: Reason }), {}),
 
-  // Storage ↔ storage
-  /** Asked, or told after each block stored. `next` is the number of blocks stored without a gap. */
+  // Storage ↔ storage, and to and from the mempool
+  /** Asked, or told after each block stored. `next` is the number of blocks stored; a mempool node knows that from storage. */
   'chain.tip': define(Type.Object({ next: BlockNum, hash: Type.Union([Hash, Type.Null()]) })),
   'chain.tip.get': define(Empty),
   /** Asks for blocks from `from` on; answered by `blocks`. */

@@ -41,8 +41,8 @@ export const PERMISSIONS = {
   'block.deliver': may(['mempool'], ['storage'], 'trusted'),
   'block.stored': may(['storage'], ['mempool'], 'trusted'),
   'block.refused': may(['storage'], ['mempool'], 'trusted'),
-  'chain.tip': may(['storage'], OPERATORS, 'trusted'),
-  'chain.tip.get': may(OPERATORS, ['storage'], 'trusted'),
+  'chain.tip': may(OPERATORS, OPERATORS, 'trusted'),
+  'chain.tip.get': may(OPERATORS, OPERATORS, 'trusted'),
   'blocks.get': may(OPERATORS, ['storage'], 'trusted'),
   blocks: may(['storage'], OPERATORS, 'trusted'),
   // Wallets: any may ask a mempool, and believes the mempool that it dialed

@@ -4,13 +4,14 @@
  */
 
 import type { Clock } from '../lib/clock.js';
-import type { TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
+import { Failure, type Service } from '../lib/service.js';
 import type { Signal } from '../lib/signal.js';
 import type { PeerNetwork } from '../peers/network.js';
 import type { Archive, StoredBlockName } from './archive/archive.js';
 import { handleStorageMessages, tipBody } from './blocks/block-receiver.js';
-import { type CatchUpOptions, type CatchUpProgress, createCatchUp } from './blocks/catch-up.js';
+import { type CatchUp, type CatchUpOptions, type CatchUpProgress, createCatchUp } from './blocks/catch-up.js';
+import { MempoolTips } from './blocks/mempool-tips.js';
 import type { StorageService } from './service.js';
 
 export interface StorageServiceOptions {
@@ -25,77 +26,110 @@ export interface StorageServiceModules {
   readonly logger: Logger;
 }
 
-export interface RunningStorageService extends StorageService {
+export class RunningStorageService implements StorageService, Service {
+  readonly #archive: Archive;
+  readonly #network: StorageServiceModules['network'];
+  readonly #catchUp: CatchUp;
+  readonly #mempoolTips: MempoolTips;
+  readonly #failure = new Failure();
+  readonly #subscriptions: (() => void)[] = [];
+
+  constructor(options: StorageServiceOptions, modules: StorageServiceModules) {
+    const { archive, network, logger } = modules;
+    this.#archive = archive;
+    this.#network = network;
+    this.#catchUp = createCatchUp(options.catchUp ?? {}, modules);
+    const onBehind = (): void => this.#catchUp.lookAround();
+    this.#mempoolTips = new MempoolTips({ archive, network, logger, onBehind });
+    archive.failed.on(this.#failure.report);
+    handleStorageMessages({
+      archive,
+      network,
+      logger,
+      onBehind(height) {
+        logger.warn({ height, next: archive.nextHeight }, 'the mempool is ahead of this archive');
+        onBehind();
+      },
+      onTip: this.#catchUp.hear,
+    });
+  }
+
   /** Begins to catch up with linked storage nodes and to tell them of blocks. */
-  start(): Promise<void>;
+  async start(): Promise<void> {
+    this.#subscriptions.push(
+      this.#archive.blockStored.on(() => {
+        // While catching up others know these blocks; they are told once it is done.
+        if (this.#catchUp.current === undefined) this.#announce();
+      }),
+      this.#catchUp.idle.on(() => this.#announce()),
+    );
+    this.#catchUp.start();
+    this.#mempoolTips.start();
+  }
+
   /** Ends what is under way; the archive's database stays open. */
-  stop(): Promise<void>;
-  /** Number of blocks stored. */
-  readonly nextHeight: number;
-  readonly blockStored: Signal<StoredBlockName>;
+  async stop(): Promise<void> {
+    for (const unsubscribe of this.#subscriptions.splice(0)) unsubscribe();
+    this.#mempoolTips.stop();
+    await this.#catchUp.stop();
+  }
+
   /** Stored data failed its checks, or a block could not be written: the node must stop and show the error (rule P3). */
-  readonly failed: Signal<TesseraError>;
+  get failed(): Promise<never> {
+    return this.#failure.promise;
+  }
+
+  /** Number of blocks stored. */
+  get nextHeight(): number {
+    return this.#archive.nextHeight;
+  }
+
+  get blockStored(): Signal<StoredBlockName> {
+    return this.#archive.blockStored;
+  }
+
   /** Undefined when no blocks are being fetched. */
-  readonly catchingUp: CatchUpProgress | undefined;
-  readonly catchUpProgress: Signal<CatchUpProgress>;
+  get catchingUp(): CatchUpProgress | undefined {
+    return this.#catchUp.current;
+  }
+
+  get catchUpProgress(): Signal<CatchUpProgress> {
+    return this.#catchUp.progress;
+  }
+
   /** Nothing more is to be fetched for now. */
-  readonly caughtUp: Signal<CatchUpProgress>;
-  readonly verify: Archive['verify'];
-}
+  get caughtUp(): Signal<CatchUpProgress> {
+    return this.#catchUp.idle;
+  }
 
-export function createStorageService(
-  options: StorageServiceOptions,
-  modules: StorageServiceModules,
-): RunningStorageService {
-  const { archive, network, logger } = modules;
-  const catchUp = createCatchUp(options.catchUp ?? {}, modules);
-  const subscriptions: (() => void)[] = [];
+  /** Why the archive is not what the mempool node expects; empty when it is. */
+  get problem(): string {
+    return this.#mempoolTips.problem;
+  }
 
-  handleStorageMessages({
-    archive,
-    network,
-    logger,
-    onBehind(blockNum) {
-      logger.warn({ blockNum, next: archive.nextHeight }, 'the mempool is ahead of this archive');
-      catchUp.lookAround();
-    },
-    onTip: catchUp.hear,
-  });
+  entry(...args: Parameters<StorageService['entry']>): ReturnType<StorageService['entry']> {
+    return this.#archive.entry(...args);
+  }
 
-  const announce = (): void => {
-    for (const link of network.links)
-      if (link.role === 'storage' && link.trusted) link.send('chain.tip', tipBody(archive));
-  };
+  blockByNumber(...args: Parameters<StorageService['blockByNumber']>): ReturnType<StorageService['blockByNumber']> {
+    return this.#archive.blockByNumber(...args);
+  }
 
-  return {
-    entry: archive.entry,
-    blockByNumber: archive.blockByNumber,
-    latest: archive.latest,
-    item: archive.item,
-    verify: archive.verify,
-    blockStored: archive.blockStored,
-    failed: archive.failed,
-    catchUpProgress: catchUp.progress,
-    caughtUp: catchUp.idle,
-    get nextHeight() {
-      return archive.nextHeight;
-    },
-    get catchingUp() {
-      return catchUp.current;
-    },
-    async start() {
-      subscriptions.push(
-        archive.blockStored.on(() => {
-          // While catching up others know these blocks; they are told once it is done.
-          if (catchUp.current === undefined) announce();
-        }),
-        catchUp.idle.on(announce),
-      );
-      catchUp.start();
-    },
-    async stop() {
-      for (const unsubscribe of subscriptions.splice(0)) unsubscribe();
-      await catchUp.stop();
-    },
-  };
+  latest(): ReturnType<StorageService['latest']> {
+    return this.#archive.latest();
+  }
+
+  item(...args: Parameters<StorageService['item']>): ReturnType<StorageService['item']> {
+    return this.#archive.item(...args);
+  }
+
+  verify(...args: Parameters<Archive['verify']>): ReturnType<Archive['verify']> {
+    return this.#archive.verify(...args);
+  }
+
+  #announce(): void {
+    for (const link of this.#network.links) {
+      if (link.role === 'storage' && link.trusted) link.send('chain.tip', tipBody(this.#archive));
+    }
+  }
 }

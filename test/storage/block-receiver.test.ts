@@ -156,7 +156,8 @@ describe('what other storage nodes are told', () => {
       { next: 1, hash: chain.hash(0) },
       { next: 2, hash: chain.hash(1) },
     ]);
-    expect(mempool.received).toEqual([]);
+    // A mempool node is asked for its tip, and told nothing.
+    expect(mempool.received.map(({ type }) => type)).toEqual(['chain.tip.get']);
     await storage.service.stop();
   });
 });

@@ -6,7 +6,7 @@ import { silentLogger } from '../../../src/lib/logger.js';
 import type { Signal } from '../../../src/lib/signal.js';
 import { createArchive } from '../../../src/storage/archive/archive.js';
 import type { ChainRules } from '../../../src/storage/blocks/verify-block.js';
-import { createStorageService } from '../../../src/storage/storage-service.js';
+import { RunningStorageService } from '../../../src/storage/storage-service.js';
 import { ManualClock } from '../manual-clock.js';
 import { createFakeNode } from './fake-network.js';
 import { RULES, type TestChain } from './test-chain.js';
@@ -29,7 +29,7 @@ export async function createStorageNode(
     },
   };
   const archive = await createArchive({ kv, rules });
-  const service = createStorageService(
+  const service = new RunningStorageService(
     { catchUp: CATCH_UP },
     { archive, network: node.network, clock, logger: silentLogger },
   );

@@ -1,0 +1,61 @@
+/** An archive that holds less than was confirmed, restored from an older copy for example, says so at the first link. */
+
+import { beforeEach, describe, expect, it } from 'vitest';
+import { ManualClock } from '../support/manual-clock.js';
+import { connect, createFakeNode, type FakeNode } from '../support/storage/fake-network.js';
+import { createStorageNode, type StorageNode, settle } from '../support/storage/storage-node.js';
+import { createTestChain, type TestChain } from '../support/storage/test-chain.js';
+
+let clock: ManualClock;
+let chain: TestChain;
+let storage: StorageNode;
+beforeEach(async () => {
+  clock = new ManualClock();
+  chain = createTestChain().grow(6);
+  storage = await createStorageNode('storage', clock);
+  await storage.fill(chain, 4);
+  await storage.service.start();
+});
+
+/** A mempool node that knows so many blocks to be stored. */
+function mempool(next: number, hash: string | null = chain.hash(next - 1)): FakeNode {
+  const node = createFakeNode('mempool', 'mempool');
+  node.network.handle('chain.tip.get', () => ({ type: 'chain.tip', body: { next, hash } }));
+  return node;
+}
+
+describe('what the mempool node knows to be stored', () => {
+  it('is no problem when it is here, or when nothing is stored yet', async () => {
+    connect(storage.node, mempool(4), clock);
+    await settle();
+    expect(storage.service.problem).toBe('');
+    connect(storage.node, mempool(0, null), clock);
+    await settle();
+    expect(storage.service.problem).toBe('');
+  });
+
+  it('is missed at once, by its numbers, and fetched from a storage node that has it', async () => {
+    connect(storage.node, mempool(6), clock);
+    await settle();
+    expect(storage.service.problem).toContain('blocks 4 to 5 are missing here');
+    const other = await createStorageNode('other', clock);
+    await other.fill(chain, 6);
+    connect(storage.node, other.node, clock);
+    await storage.until(6);
+    expect(storage.service.problem).toBe('');
+  });
+
+  it('names two chains', async () => {
+    connect(storage.node, mempool(4, 'b0'.repeat(16)), clock);
+    await settle();
+    expect(storage.service.problem).toContain('the two are of different chains');
+  });
+
+  it('is not asked of a mempool node without the secret', async () => {
+    const stranger = mempool(6);
+    connect(storage.node, stranger, clock, false);
+    await settle();
+    expect(stranger.received).toEqual([]);
+    expect(storage.service.problem).toBe('');
+  });
+});
