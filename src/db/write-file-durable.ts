@@ -5,14 +5,26 @@
 
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { errorMessage } from '../lib/errors.js';
 
 let counter = 0;
 
+/** The new content is in its place, but a power loss may bring back the old one: the folder could not be synced. */
+export class NotSyncedError extends Error {
+  override readonly name = 'NotSyncedError';
+}
+
 /**
  * Writes `bytes` to `path` with exactly the permissions `mode` (for example 0o600). When the promise resolves the content
- * survives power loss; when it rejects the old file is as it was. Two writes of one path at once end in one of the two.
+ * survives power loss; when it rejects the old file is as it was, unless the error is a `NotSyncedError`. Two writes of one
+ * path at once end in one of the two. `sync`: how a folder is synced; tests make it fail.
  */
-export async function writeFileDurable(path: string, bytes: Uint8Array, mode: number): Promise<void> {
+export async function writeFileDurable(
+  path: string,
+  bytes: Uint8Array,
+  mode: number,
+  sync: (folder: string) => Promise<void> = syncFolder,
+): Promise<void> {
   counter += 1;
   const temporary = `${path}.${process.pid}-${counter}.tmp`;
   try {
@@ -32,7 +44,11 @@ export async function writeFileDurable(path: string, bytes: Uint8Array, mode: nu
     await rm(temporary, { force: true });
     throw error;
   }
-  await syncFolder(dirname(path));
+  try {
+    await sync(dirname(path));
+  } catch (cause) {
+    throw new NotSyncedError(`the folder of ${path} could not be synced: ${errorMessage(cause)}`, { cause });
+  }
 }
 
 /** Makes the creation, renaming and removal of files in a folder survive power loss. */

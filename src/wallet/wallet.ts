@@ -24,7 +24,7 @@ import { AddressRefresh } from './coins/address-refresh.js';
 import type { CoinTotals } from './coins/coin-index.js';
 import { type BlockOutcome, CoinStore, groupByAddress } from './coins/coin-store.js';
 import { type KeyRing, openKeyRing } from './keys/key-ring.js';
-import { type Keystore, openKeystore } from './keys/keystore.js';
+import { Keystore } from './keys/keystore.js';
 import { PassphraseLimiter } from './keys/passphrase-limiter.js';
 import { FORMAT_KEY } from './layout.js';
 import { MetaStore } from './meta.js';
@@ -79,6 +79,8 @@ export interface WalletModules {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics?: Metrics;
+  /** How the folder of the keystore is synced; tests make it fail. */
+  readonly syncFolder?: (folder: string) => Promise<void>;
 }
 
 interface Parts {
@@ -427,7 +429,7 @@ async function openParts(options: WalletOptions, modules: WalletModules): Promis
   const { kv, clock, random, logger, metrics = noMetrics } = modules;
   const writes = createStagedWrites(kv);
   const limiter = new PassphraseLimiter(clock);
-  const keystore = await openKeystore(
+  const keystore = await Keystore.open(
     {
       file: options.keystoreFile,
       passphrase: options.passphrase,
@@ -435,7 +437,7 @@ async function openParts(options: WalletOptions, modules: WalletModules): Promis
       allowBlankPassphrase: options.allowBlankPassphrase,
       ...(options.scryptCost ? { scryptCost: options.scryptCost } : {}),
     },
-    { random, limiter },
+    { random, limiter, ...(modules.syncFolder ? { syncFolder: modules.syncFolder } : {}) },
   );
   const keys = await openKeyRing({ kv, writes, keystore, random });
   const meta = await MetaStore.open(kv, writes);

@@ -17,7 +17,7 @@ import { systemClock } from '../../src/lib/clock.js';
 import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
 import { systemRandom } from '../../src/lib/random.js';
 
-import { openKeystore } from '../../src/wallet/keys/keystore.js';
+import { Keystore } from '../../src/wallet/keys/keystore.js';
 import { PassphraseLimiter } from '../../src/wallet/keys/passphrase-limiter.js';
 import { call, createNetwork, type Network, type NodeProcess, until } from '../support/processes.js';
 
@@ -383,7 +383,7 @@ async function opensWith(file: string, passphrase: string): Promise<boolean> {
   const options = { file, passphrase, createIfMissing: false, allowBlankPassphrase: false };
   const limiter = new PassphraseLimiter(systemClock);
   try {
-    (await openKeystore(options, { random: systemRandom, limiter })).close();
+    (await Keystore.open(options, { random: systemRandom, limiter })).close();
     return true;
   } catch {
     return false;

@@ -41,13 +41,14 @@ export interface OpenWallet {
 }
 
 export interface OpenWalletOptions extends Partial<WalletOptions> {
+  readonly syncFolder?: (folder: string) => Promise<void>;
   readonly clock?: Clock;
   /** Goes around the store. */
   readonly wrap?: (kv: Kv) => Kv;
 }
 
 export async function openWallet(folder: string, options: OpenWalletOptions = {}): Promise<OpenWallet> {
-  const { clock = systemClock, wrap = (kv: Kv) => kv, ...rest } = options;
+  const { clock = systemClock, wrap = (kv: Kv) => kv, syncFolder, ...rest } = options;
   const kv = wrap(await openLevelKv(join(folder, 'db'), { createIfMissing: true }));
   try {
     const wallet = await Wallet.open(
@@ -60,7 +61,7 @@ export async function openWallet(folder: string, options: OpenWalletOptions = {}
         scryptCost: TEST_SCRYPT,
         ...rest,
       },
-      { kv, clock, random: systemRandom, logger: silentLogger },
+      { kv, clock, random: systemRandom, logger: silentLogger, ...(syncFolder ? { syncFolder } : {}) },
     );
     const close = async (): Promise<void> => {
       await wallet.close();

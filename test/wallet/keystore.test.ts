@@ -39,6 +39,22 @@ describe('keystore (issue 4 §1)', () => {
     for (const content of stored) expect(content.includes(seed)).toBe(false);
   });
 
+  it('goes by the new passphrase, and says so, when only the folder could not be synced (issue 9 item 10)', async () => {
+    let isBroken = false;
+    const syncFolder = async (): Promise<void> => {
+      if (isBroken) throw new Error('EIO: i/o error, fsync');
+    };
+    const { wallet, folder, close } = await newWallet({ syncFolder });
+    isBroken = true;
+    const change = wallet.changePassphrase(PASSPHRASE, 'the new one');
+    await expect(change).rejects.toMatchObject({ code: 'wallet_write_failed' });
+    await expect(change).rejects.toThrow(/was changed, but a power cut may bring back the old one: keep both/);
+    await wallet.verifyPassphrase('the new one');
+    await expect(wallet.verifyPassphrase(PASSPHRASE)).rejects.toMatchObject({ code: 'wrong_passphrase' });
+    await close();
+    await (await openWallet(folder, { passphrase: 'the new one' })).close();
+  });
+
   it('tells damage from a wrong passphrase', async () => {
     const { folder, close } = await newWallet();
     await close();

@@ -20,7 +20,7 @@ import {
 } from '../../crypto/scrypt.js';
 import { BOX_KEY_LENGTH, open, seal } from '../../crypto/sealed-box.js';
 import { sha3Hex } from '../../crypto/sha3.js';
-import { writeFileDurable } from '../../db/write-file-durable.js';
+import { NotSyncedError, writeFileDurable } from '../../db/write-file-durable.js';
 import { fromHex, toHex, utf8 } from '../../lib/bytes.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { createMutex } from '../../lib/mutex.js';
@@ -68,24 +68,8 @@ export interface KeystoreOptions {
 export interface KeystoreModules {
   readonly random: Random;
   readonly limiter: PassphraseLimiter;
-}
-
-export interface Keystore {
-  /** True when this call made the file: a new wallet. */
-  readonly created: boolean;
-  /** Throws `wrong_passphrase`; guessing is slowed. */
-  verify(passphrase: string): Promise<void>;
-  /**
-   * Seals the master key under another passphrase. When it resolves only the new one opens the wallet. Throws
-   * `blank_passphrase`, `wrong_passphrase` (decision V26) or `wallet_write_failed`; nothing has changed then.
-   */
-  changePassphrase(oldPassphrase: string, newPassphrase: string): Promise<void>;
-  /** Seals a secret of the wallet for one context. */
-  seal(content: Uint8Array, context: string): Uint8Array;
-  /** The content, which the caller wipes; undefined when it does not belong to this wallet and context. */
-  open(box: Uint8Array, context: string): Buffer | undefined;
-  /** Wipes the master key. */
-  close(): void;
+  /** How a folder is synced; tests make it fail. */
+  readonly syncFolder?: (folder: string) => Promise<void>;
 }
 
 /** Throws `blank_passphrase` when nothing but white space is there. */
@@ -93,71 +77,115 @@ export function checkNotBlank(passphrase: string): void {
   if (passphrase.trim() === '') throw new TesseraError('blank_passphrase', 'choose a passphrase that is not blank');
 }
 
-/**
- * Opens the keystore, or makes it when there is none. Throws `wrong_passphrase`, `wallet_unreadable` when the file is
- * damaged or newer than this program, `blank_passphrase` for a new wallet without one.
- */
-export async function openKeystore(options: KeystoreOptions, { random, limiter }: KeystoreModules): Promise<Keystore> {
-  const cost = options.scryptCost ?? DEFAULT_SCRYPT_COST;
-  await removeLeftovers(options.file);
-  const known = await readKeystore(options.file);
-  const masterKey = known ? await unlock(known, options.passphrase) : Buffer.from(random.bytes(BOX_KEY_LENGTH));
-  if (known === undefined) {
-    if (!options.createIfMissing) throw unreadable(options.file, 'it is missing, but the wallet store has keys');
-    if (!options.allowBlankPassphrase) checkNotBlank(options.passphrase);
-    await write(masterKey, options.passphrase);
+export class Keystore {
+  readonly #options: KeystoreOptions;
+  readonly #modules: KeystoreModules;
+  readonly #masterKey: Buffer;
+  readonly #changes = createMutex();
+  readonly #verifierKey: Uint8Array;
+  /** Keyed hash of the passphrase. */
+  #verifier: Buffer;
+  #closed = false;
+
+  private constructor(options: KeystoreOptions, modules: KeystoreModules, masterKey: Buffer) {
+    this.#options = options;
+    this.#modules = modules;
+    this.#masterKey = masterKey;
+    this.#verifierKey = modules.random.bytes(BOX_KEY_LENGTH);
+    this.#verifier = this.#verifierOf(options.passphrase);
   }
 
-  const changes = createMutex();
-  const verifierKey = random.bytes(BOX_KEY_LENGTH);
-  let verifier = verifierOf(options.passphrase);
-  let closed = false;
-
-  function verifierOf(passphrase: string): Buffer {
-    return createHmac('sha256', verifierKey).update(passphraseBytes(passphrase)).digest();
+  /**
+   * Opens the keystore, or makes it when there is none. Throws `wrong_passphrase`, `wallet_unreadable` when the file is
+   * damaged or newer than this program, `blank_passphrase` for a new wallet without one.
+   */
+  static async open(options: KeystoreOptions, modules: KeystoreModules): Promise<Keystore> {
+    const { file, passphrase, createIfMissing, allowBlankPassphrase } = options;
+    await removeLeftovers(file);
+    const known = await readKeystore(file);
+    if (known) return new Keystore(options, modules, await unlock(known, passphrase));
+    if (!createIfMissing) throw unreadable(file, 'it is missing, but the wallet store has keys');
+    if (!allowBlankPassphrase) checkNotBlank(passphrase);
+    const keystore = new Keystore(options, modules, Buffer.from(modules.random.bytes(BOX_KEY_LENGTH)));
+    await keystore.#write(passphrase).catch((cause: unknown) => {
+      throw writeFailed(`the keystore cannot be written: ${errorMessage(cause)}`, cause);
+    });
+    return keystore;
   }
 
-  async function write(key: Buffer, passphrase: string): Promise<void> {
-    const file = await sealMasterKey(key, passphrase, cost, random);
-    try {
-      await writeFileDurable(options.file, utf8(`${JSON.stringify(file, null, 2)}\n`), FILE_MODE);
-    } catch (cause) {
-      throw new TesseraError('wallet_write_failed', `the keystore cannot be written: ${errorMessage(cause)}`, {
-        cause,
-      });
-    }
+  /** Throws `wrong_passphrase`; guessing is slowed. */
+  async verify(passphrase: string): Promise<void> {
+    this.#checkOpen();
+    const isRight = await this.#modules.limiter.attempt(() =>
+      timingSafeEqual(this.#verifierOf(passphrase), this.#verifier),
+    );
+    if (!isRight) throw wrongPassphrase();
   }
 
-  function openMasterKey(): Buffer {
-    if (closed) throw new TesseraError('shutting_down', 'the wallet is closed');
-    return masterKey;
+  /**
+   * Seals the master key under another passphrase. When it resolves only the new one opens the wallet. Throws
+   * `blank_passphrase`, `wrong_passphrase` (decision V26) or `wallet_write_failed`; nothing has changed then, unless the
+   * message says that the change was made and may be lost.
+   */
+  async changePassphrase(oldPassphrase: string, newPassphrase: string): Promise<void> {
+    checkNotBlank(newPassphrase);
+    await this.#changes.run(async () => {
+      await this.verify(oldPassphrase);
+      this.#checkOpen();
+      try {
+        await this.#write(newPassphrase);
+      } catch (cause) {
+        if (!(cause instanceof NotSyncedError)) {
+          throw writeFailed(`the passphrase was not changed: ${errorMessage(cause)}`, cause);
+        }
+        // The file is the new one: this wallet goes by what is there.
+        this.#verifier = this.#verifierOf(newPassphrase);
+        throw writeFailed(
+          `the passphrase was changed, but a power cut may bring back the old one: keep both (${errorMessage(cause)})`,
+          cause,
+        );
+      }
+      this.#verifier = this.#verifierOf(newPassphrase);
+    });
   }
 
-  async function verify(passphrase: string): Promise<void> {
-    openMasterKey();
-    const right = await limiter.attempt(() => timingSafeEqual(verifierOf(passphrase), verifier));
-    if (!right) throw wrongPassphrase();
+  /** Seals a secret of the wallet for one context. */
+  seal(content: Uint8Array, context: string): Uint8Array {
+    this.#checkOpen();
+    return seal(this.#masterKey, content, context, this.#modules.random);
   }
 
-  return {
-    created: known === undefined,
-    verify,
-    async changePassphrase(oldPassphrase, newPassphrase) {
-      checkNotBlank(newPassphrase);
-      await changes.run(async () => {
-        await verify(oldPassphrase);
-        await write(openMasterKey(), newPassphrase);
-        verifier = verifierOf(newPassphrase);
-      });
-    },
-    seal: (content, context) => seal(openMasterKey(), content, context, random),
-    open: (box, context) => open(openMasterKey(), box, context),
-    close() {
-      closed = true;
-      masterKey.fill(0);
-      verifier.fill(0);
-    },
-  };
+  /** The content, which the caller wipes; undefined when it does not belong to this wallet and context. */
+  open(box: Uint8Array, context: string): Buffer | undefined {
+    this.#checkOpen();
+    return open(this.#masterKey, box, context);
+  }
+
+  /** Wipes the master key. */
+  close(): void {
+    this.#closed = true;
+    this.#masterKey.fill(0);
+    this.#verifier.fill(0);
+  }
+
+  #checkOpen(): void {
+    if (this.#closed) throw new TesseraError('shutting_down', 'the wallet is closed');
+  }
+
+  #verifierOf(passphrase: string): Buffer {
+    return createHmac('sha256', this.#verifierKey).update(passphraseBytes(passphrase)).digest();
+  }
+
+  async #write(passphrase: string): Promise<void> {
+    const { random, syncFolder } = this.#modules;
+    const cost = this.#options.scryptCost ?? DEFAULT_SCRYPT_COST;
+    const file = await sealMasterKey(this.#masterKey, passphrase, cost, random);
+    await writeFileDurable(this.#options.file, utf8(`${JSON.stringify(file, null, 2)}\n`), FILE_MODE, syncFolder);
+  }
+}
+
+function writeFailed(message: string, cause: unknown): TesseraError {
+  return new TesseraError('wallet_write_failed', message, { cause });
 }
 
 async function readKeystore(path: string): Promise<KeystoreFile | undefined> {
