@@ -1,4 +1,7 @@
-/** What the mempool offers to the rest of the node. Every method throws `mempool_unreachable` while it is not up (V24). */
+/**
+ * What the mempool offers to the rest of the node. Every method throws `mempool_unreachable` while it is not up (decision
+ * V24).
+ */
 
 import type { Asset, GenesisHashSpec, ItemAsset, OutPoint, Transaction } from '../chain/types.js';
 
@@ -11,7 +14,7 @@ export interface TxStatus {
   readonly additionalInfo: string;
 }
 
-/** An unspent output as balances show it: a null genesis hash is already the creating transaction's hash (V6). */
+/** An unspent output as balances show it: a null genesis hash is already the creating transaction's hash (decision V6). */
 export interface Holding {
   readonly outPoint: OutPoint;
   readonly value: Asset;
@@ -36,7 +39,7 @@ export interface Balances {
   readonly tokens: bigint;
   /** Genesis hash → amount. */
   readonly items: ReadonlyMap<string, bigint>;
-  /** In the order asked, addresses without outputs left out (V5). */
+  /** In the order asked, addresses without outputs left out (decision V5). */
   readonly addresses: ReadonlyMap<string, Holdings>;
 }
 
@@ -65,9 +68,9 @@ export interface CreatedItem {
 
 export interface MempoolService {
   /**
-   * Admits all transactions or none (V3); resolves when they are durable. A transaction that is known already counts as
-   * admitted (V4). Throws `transaction_rejected`, `double_spend`, `unknown_input`, `invalid_signature` or `mempool_full`,
-   * with the hash and the rule in the message.
+   * Admits all transactions or none (decision V3); resolves when they are durable. A transaction that is known already
+   * counts as admitted (decision V4). Throws `transaction_rejected`, `double_spend`, `unknown_input`, `invalid_signature`
+   * or `mempool_full`, with the hash and the rule in the message.
    */
   submit(transactions: readonly Transaction[]): Promise<readonly SubmittedTransaction[]>;
   createItem(request: ItemCreation): Promise<CreatedItem>;

@@ -3,7 +3,7 @@
 import type { Block, Transaction } from '../chain/types.js';
 
 interface StoredBase {
-  /** The resolved real key: block hash or transaction hash (V9). */
+  /** The resolved real key: block hash or transaction hash (decision V9). */
   readonly key: string;
   readonly blockNum: number;
   /** Ready bytes of the `BlockchainEntryResponse` JSON: `{"key":…,"data":…,"item_meta":…}`. */
@@ -30,12 +30,12 @@ export type StoredEntry = StoredBlock | StoredTransaction;
 export interface LatestBlock {
   readonly hash: string;
   readonly blockNum: number;
-  /** Ready bytes of the `LatestBlockResponse` JSON: `{"block":{"block":{…}}}` (V10). */
+  /** Ready bytes of the `LatestBlockResponse` JSON: `{"block":{"block":{…}}}` (decision V10). */
   readonly json: Uint8Array;
   block(): Block;
 }
 
-/** `GET /v1/items/{genesis_hash}` (V21). */
+/** `GET /v1/items/{genesis_hash}` (decision V21). */
 export interface ItemInfo {
   readonly genesisHash: string;
   readonly metadata: string | null;

@@ -42,13 +42,13 @@ export interface OwnPayment {
 
 export interface KeyPairRecord {
   readonly publicKey: Uint8Array;
-  /** 85-byte PKCS#8 v2 on export; on import also a 32-byte seed or a 64-byte secret (V11). */
+  /** 85-byte PKCS#8 v2 on export; on import also a 32-byte seed or a 64-byte secret (decision V11). */
   readonly secretKey: Uint8Array;
   readonly addressVersion: AddressVersion;
 }
 
 export interface WalletService {
-  /** `spent` wins over `page`; without both, everything unspent. Pages hold 25 outpoints (V12). */
+  /** `spent` wins over `page`; without both, everything unspent. Pages hold 25 outpoints (decision V12). */
   info(options: { readonly page?: number; readonly spent?: boolean }): Promise<WalletInfo>;
   newAddress(): Promise<string>;
   exportKeyPairs(): Promise<ReadonlyMap<string, KeyPairRecord>>;

@@ -44,7 +44,7 @@ function open(port: number): { socket: Socket; received: (pattern: RegExp) => Pr
 const HEAD = 'POST /v1/balances/query HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n';
 const NEXT_REQUEST = 'GET /v1/supply HTTP/1.1\r\nhost: x\r\n\r\n';
 
-describe('a body over the limit (issue 9, item 11)', () => {
+describe('a body over the limit', () => {
   it.each([
     ['of a known length', `${HEAD}content-length: ${TOO_LARGE}\r\n\r\n${'x'.repeat(TOO_LARGE)}`],
     [
@@ -87,7 +87,7 @@ describe('a body over the limit (issue 9, item 11)', () => {
   });
 });
 
-describe('a request that does not arrive in its time (issue 15, item 8)', () => {
+describe('a request that does not arrive in its time', () => {
   it.each([
     ['half a header', 'GET /v1/supply HTTP/1.1\r\nhost: x\r\n'],
     ['half a body', `${HEAD}content-length: 100\r\n\r\n{"addresses":`],
@@ -115,7 +115,7 @@ describe('a full pool (decision B14)', () => {
   });
 });
 
-describe('wrong API keys (issue 9, item 8)', () => {
+describe('wrong API keys', () => {
   it('count for the rate limit, and so does a right one', async () => {
     const app = await openApp('user', { api: { rateLimit: { enabled: true, perMinute: 20 } } });
     const guess = async (key: string) =>
@@ -137,7 +137,7 @@ describe('wrong API keys (issue 9, item 8)', () => {
   });
 });
 
-describe('event streams (issue 9, item 7)', () => {
+describe('event streams', () => {
   const codeOf = (run: () => unknown): string | undefined => {
     try {
       run();
@@ -167,7 +167,7 @@ describe('event streams (issue 9, item 7)', () => {
   });
 });
 
-describe('small ones of the contract (issue 9, item 11)', () => {
+describe('small ones of the contract', () => {
   it('POST /debug_data is served as GET is (decision E5)', async () => {
     const app = await openApp('storage');
     const [get, post] = [

@@ -1,4 +1,4 @@
-/** Long answers are made in slices, a few at a time (issue 15, item 7; issue 9, item 5). */
+/** Long answers are made in slices, a few at a time. */
 
 import { describe, expect, it } from 'vitest';
 import { stringifyExact } from '../../src/lib/json.js';

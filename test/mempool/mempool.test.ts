@@ -134,7 +134,7 @@ describe('submitting', () => {
     await expect(mempool.submit([send(bob, 1, alice)])).rejects.toMatchObject({ code: 'mempool_full' });
   });
 
-  it('admits one of 64 that spend the same output at once (P4), and the others are named as what they are', async () => {
+  it('admits one of 64 that spend the same output at once (rule P4), and the others are named as what they are', async () => {
     const { mempool, blocks } = await setUp({ folder: await newFolder() });
     await stored(mempool, 0);
     const rivals = Array.from({ length: 64 }, (_, i) =>
@@ -474,7 +474,7 @@ describe('a restart', () => {
 });
 
 describe('the journal', () => {
-  it('alone gives the same state again, digest and all (P2)', async () => {
+  it('alone gives the same state again, digest and all (rule P2)', async () => {
     const folder = await newFolder();
     const first = await setUp({ folder, miners: ['m1', 'm2'] });
     await stored(first.mempool, 0);
@@ -576,7 +576,7 @@ describe('the journal', () => {
     expect(refusals).toBe(1);
   });
 
-  it('that lost commands the state stands behind is named, not guessed over (P3)', async () => {
+  it('that lost commands the state stands behind is named, not guessed over (rule P3)', async () => {
     const folder = await newFolder();
     const first = await setUp({ folder });
     await stored(first.mempool, 0);

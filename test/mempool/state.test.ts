@@ -180,7 +180,7 @@ describe('a round of block making', () => {
 });
 
 describe('admission into the pool', () => {
-  it('refuses an output that is spent by another transaction, in the pool or in the block being made (P4)', async () => {
+  it('refuses an output that is spent by another transaction, in the pool or in the block being made (rule P4)', async () => {
     const bench = createBench();
     await bench.block();
     expect(
@@ -394,7 +394,7 @@ describe('a restart', () => {
     expect(again.utxos.isClaimed(again.utxos.find(genesisOut(0)))).toBe(true);
   });
 
-  it('refuses a database from which a record has vanished (P3)', async () => {
+  it('refuses a database from which a record has vanished (rule P3)', async () => {
     const bench = createBench();
     await bench.block();
     await bench.kv.write(bench.kv.batch().del(keys.utxo(genesisOut(1))), { sync: false });
@@ -405,7 +405,7 @@ describe('a restart', () => {
 describe('conservation', () => {
   test.prop([fc.array(fc.tuple(fc.nat(3), fc.nat(3), fc.nat(5), fc.boolean()), { minLength: 1, maxLength: 25 })], {
     numRuns: 15,
-  })('the sum of all unspent tokens is the issued supply after every command (P4)', async (steps) => {
+  })('the sum of all unspent tokens is the issued supply after every command (rule P4)', async (steps) => {
     const people = [alice, bob, account('carol'), account('dave')];
     const bench = createBench(rulesFor(people));
     await bench.block();

@@ -1,5 +1,5 @@
 /**
- * A mempool node that is held for seconds under writers (issue 10, its first row; issue 15 item 1): links break, answers are
+ * A mempool node that is held for seconds under writers: links break, answers are
  * lost, and payments are sent again while the blocks that hold them are being stored. What was acknowledged arrives once.
  */
 

@@ -19,7 +19,7 @@ import {
 
 const ADDRESS = { type: 'address', body: { address: 'somewhere' } } as const;
 
-describe.each<TransportKind>(['websocket', 'memory'])('links over %s (architecture §4)', (kind) => {
+describe.each<TransportKind>(['websocket', 'memory'])('links over %s (ARCHITECTURE.md#ports-links-trust)', (kind) => {
   let bed: Bed;
 
   beforeEach(() => {

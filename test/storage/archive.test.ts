@@ -134,7 +134,7 @@ describe('keys of the archive (decision V9)', () => {
 });
 
 describe('shapes of the archive', () => {
-  it('shows a block as the reference stores it, with item_meta (node.md §4.3, decision V8)', async () => {
+  it('shows a block as the reference stores it, with item_meta (docs/chain.md#json, decision V8)', async () => {
     await storeBlocks(2);
     const { header, transactions } = chain.block(1).block;
     const expected = {

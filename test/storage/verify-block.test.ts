@@ -94,18 +94,22 @@ const BROKEN: [name: string, rule: BlockRule, make: (parts: Parts, chain: TestCh
     (parts, chain) => listed(parts, [...parts.transactions, ...chain.block(1).transactions]),
   ],
   [
-    'has an input that spends nothing beside others (P4)',
+    'has an input that spends nothing beside others (rule P4)',
     'transactions',
     (parts) => listed(parts, [{ ...payment(1), inputs: [{ previousOut: null, script: [] }, ...payment(1).inputs] }]),
   ],
-  ['has a transaction without inputs (P4)', 'transactions', (parts) => listed(parts, [{ ...payment(1), inputs: [] }])],
+  [
+    'has a transaction without inputs (rule P4)',
+    'transactions',
+    (parts) => listed(parts, [{ ...payment(1), inputs: [] }]),
+  ],
   [
     'has a creation with fees, which would mint (decision B6)',
     'transactions',
     (parts) => listed(parts, [{ ...itemCreation(1, 1n, null, ''), fees: payment(1).outputs }]),
   ],
   [
-    'issues tokens in an ordinary transaction (P4)',
+    'issues tokens in an ordinary transaction (rule P4)',
     'issuance',
     (parts) => listed(parts, [coinbaseTransaction(77n, 5n, ADDRESS)]),
   ],
@@ -179,7 +183,7 @@ const BROKEN: [name: string, rule: BlockRule, make: (parts: Parts, chain: TestCh
   ],
 ];
 
-describe('a block is refused and changes nothing when it (architecture §3.5)', () => {
+describe('a block is refused and changes nothing when it (docs/chain.md#blocks)', () => {
   it.each(BROKEN)('%s', async (_, rule, make) => {
     const { archive, chain } = await twoBlocks();
     const parts = chain.parts();

@@ -1,4 +1,4 @@
-/** Dust (issue 9 item 5): 200,000 outputs at one address, told by the answering side of a real mempool, page by page. */
+/** Dust: 200,000 outputs at one address, told by the answering side of a real mempool, page by page. */
 
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '../../src/lib/logger.js';

@@ -1,4 +1,4 @@
-/** What a mempool node that lies can make a wallet believe (issue 9 item 9): each lie costs it the link, and nothing else. */
+/** What a mempool node that lies can make a wallet believe: each lie costs it the link, and nothing else. */
 
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { encodeFullBlock } from '../../src/chain/codec.js';

@@ -95,7 +95,7 @@ describe('payments by address', () => {
   });
 
   it.each(['unknown_input', 'double_spend'] as const)(
-    'keeps a payment and its inputs while the mempool node answers %s for a moment (issue 15 item 1)',
+    'keeps a payment and its inputs while the mempool node answers %s for a moment',
     async (code) => {
       const node = await richUser([100n]);
       net.mempool.refuseWith = code;
@@ -147,7 +147,7 @@ describe('payments by address', () => {
     expect((await again.wallet.info({})).addresses.size).toBe(1);
   });
 
-  it('does not hold up others by a payment that fails for a while (issue 11 item 3)', async () => {
+  it('does not hold up others by a payment that fails for a while', async () => {
     const node = await richUser([100n, 50n]);
     let held = '';
     net.mempool.refuseWith = (hash) => (held === '' || held === hash ? 'overloaded' : undefined);

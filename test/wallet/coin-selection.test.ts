@@ -13,7 +13,7 @@ function chosen(coins: readonly Selectable[], target: bigint, with_ = limits) {
   return selection;
 }
 
-describe('coin selection (issue 4 §4)', () => {
+describe('coin selection', () => {
   it('takes a sum without change where there is one', () => {
     const { coins, change } = chosen(coinsOf(5n, 70n, 31n, 24n, 1_000n), 60n);
     expect(amountsOf(coins).sort()).toEqual([24n, 31n, 5n].sort());

@@ -7,7 +7,7 @@ import { newWallet, openWallet, PASSPHRASE, removeFolders, temporaryFolder } fro
 
 afterAll(removeFolders);
 
-describe('keystore (issue 4 §1)', () => {
+describe('keystore', () => {
   it('opens again with its passphrase and has every key', async () => {
     const first = await newWallet();
     const address = await first.wallet.newAddress();
@@ -105,7 +105,7 @@ describe('keystore (issue 4 §1)', () => {
   });
 });
 
-describe('guessing (issue 4 §1)', () => {
+describe('guessing', () => {
   it('slows down with each wrong passphrase, up to a cap', async () => {
     const clock = new ManualClock();
     const { wallet, close } = await newWallet({ clock });

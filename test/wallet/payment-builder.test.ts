@@ -115,7 +115,7 @@ describe('payments against the vectors', () => {
   });
 });
 
-describe('two-way trades (chain.md §6)', () => {
+describe('two-way trades (docs/chain.md#druid-sets)', () => {
   it('builds the half of twoway-half, and the name of its party', () => {
     const { inputs, expected } = vector<
       {

@@ -262,7 +262,7 @@ describe('payments (decision V14)', () => {
   });
 });
 
-describe('own payments (issue 4 §4)', () => {
+describe('own payments', () => {
   it('are listed with state, reason and what stays in the wallet, oldest first, also over a restart', async () => {
     await fund(wallet, [100n, 60n, 7n]);
     const [first, second] = [await pay(90n), await pay(50n)];
@@ -287,7 +287,7 @@ describe('own payments (issue 4 §4)', () => {
   });
 });
 
-describe('items (issue 4 §6)', () => {
+describe('items', () => {
   it.each([
     ['Create' as const, undefined],
     ['Default' as const, 'default_genesis_hash'],
@@ -309,7 +309,7 @@ describe('items (issue 4 §6)', () => {
   });
 });
 
-describe('coins (issue 4 §3)', () => {
+describe('coins', () => {
   it('shows pages of 25, by arrival then outpoint; one past the end is empty (decision V12)', async () => {
     await fund(wallet, new Array<bigint>(30).fill(1n));
     await fund(wallet, new Array<bigint>(30).fill(2n));
@@ -329,7 +329,7 @@ describe('coins (issue 4 §3)', () => {
     expect(await outpointsOf({ spent: true })).toEqual(input);
   });
 
-  it('locks a coinbase for a hundred blocks (issue 4 §7)', async () => {
+  it('locks a coinbase for a hundred blocks', async () => {
     const { full, hash } = block(0, [], { mining: coinbaseTransaction(0n, 80n, await wallet.rewardAddress()) });
     await wallet.applyBlock(full, hash);
     for (let bNum = 1; bNum < 100; bNum++) await mine([]);
@@ -486,7 +486,7 @@ describe('keys (decision V11)', () => {
     expect(wallet.addresses()).toEqual([]);
   });
 
-  it('keeps the keys when the refresh cannot be requested (issue 4 §2)', async () => {
+  it('keeps the keys when the refresh cannot be requested', async () => {
     wallet.setRefresher(() => Promise.reject(new TesseraError('mempool_unreachable', 'down')));
     const imported = wallet.importKeyPairs(new Map([[address, record(pair.seed)]]));
     await expect(imported).rejects.toMatchObject({ code: 'refresh_failed' });
@@ -504,7 +504,7 @@ describe('keys (decision V11)', () => {
     expect(asked).toEqual([[own], [own]]);
   });
 
-  it('keeps seeds when a refresh comes before block 0, in which they will be (V13)', async () => {
+  it('keeps seeds when a refresh comes before block 0, in which they will be (decision V13)', async () => {
     const key = keyPairFromSeed(new Uint8Array(32).fill(3));
     const seed = {
       tHash: '000000',
@@ -521,7 +521,7 @@ describe('keys (decision V11)', () => {
     expect((await wallet.info({})).available).toBe(0n);
   });
 
-  it('loads seeds once (node.md §1.6)', async () => {
+  it('loads seeds once (docs/chain.md#genesis)', async () => {
     const seed = {
       tHash: '000000',
       n: 3,
@@ -540,7 +540,7 @@ describe('keys (decision V11)', () => {
   });
 });
 
-describe('rewards (issue 4 §7)', () => {
+describe('rewards', () => {
   it('keeps its address until a reward came to it, also over a restart', async () => {
     const address = await wallet.rewardAddress();
     expect(await wallet.rewardAddress()).toBe(address);

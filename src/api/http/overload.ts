@@ -1,4 +1,4 @@
-/** Refuses requests at once while the event loop is behind, instead of letting them wait without end (P6). */
+/** Refuses requests at once while the event loop is behind, instead of letting them wait without end (rule P6). */
 
 import fp from 'fastify-plugin';
 import type { Clock, Timer } from '../../lib/clock.js';

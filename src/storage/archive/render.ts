@@ -1,4 +1,4 @@
-/** The JSON of the archive (node.md §4.3, decisions V8 to V10), made once and sent as bytes from then on. */
+/** The JSON of the archive (docs/chain.md#json, decisions V8 to V10), made once and sent as bytes from then on. */
 
 import { decodeBlock, decodeTransaction } from '../../chain/codec.js';
 import { blockJson, transactionJson } from '../../chain/json.js';

@@ -1,12 +1,12 @@
 /**
- * The rules that a block must meet before it is stored (architecture §3.5), whoever brings it: it is the next one, it hangs
- * on the last one, its header binds its list of transactions, the proof of work is there, every transaction is present and
- * hashes to its name and has a valid form, and tokens and items come into being only as the chain provides. Pure but for the
- * question which hashes are stored already.
+ * The rules that a block must meet before it is stored (docs/chain.md#blocks), whoever brings it: it is the next one, it
+ * hangs on the last one, its header binds its list of transactions, the proof of work is there, every transaction is
+ * present and hashes to its name and has a valid form, and tokens and items come into being only as the chain provides.
+ * Pure but for the question which hashes are stored already.
  *
- * Not checked here: what ordinary transactions spend, that is signatures and sums (the mempool's business), and the exact difficulty
- * target. The latter follows from the number of all winning proofs (chain/asert.ts), losers included, which no block
- * carries; so the target is held to its form and to the maximum only.
+ * Not checked here: what ordinary transactions spend, that is signatures and sums (the mempool's business), and the exact
+ * difficulty target. The latter follows from the number of all winning proofs (chain/asert.ts), losers included, which no
+ * block carries; so the target is held to its form and to the maximum only.
  */
 
 import { encodeTransaction } from '../../chain/codec.js';

@@ -73,7 +73,7 @@ export class CoinIndex {
     return new Map(items.map(([assetId, amount]) => [assetId, shownTotal(amount)]));
   }
 
-  /** In page order: everything unspent, or one page of it (V12); a page past the end is empty. */
+  /** In page order: everything unspent, or one page of it (decision V12); a page past the end is empty. */
   unspent(page?: number): readonly Coin[] {
     this.#ordered ??= [...this.#coins.values()].filter(isListed).sort(compareCoins);
     return page === undefined ? this.#ordered : this.#ordered.slice(page * PAGE_SIZE, (page + 1) * PAGE_SIZE);

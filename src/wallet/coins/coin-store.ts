@@ -76,7 +76,7 @@ export class CoinStore {
     return this.#index.items();
   }
 
-  /** In page order: everything unspent, or one page of it (V12); a page past the end is empty. */
+  /** In page order: everything unspent, or one page of it (decision V12); a page past the end is empty. */
   unspent(page?: number): readonly Coin[] {
     return this.#index.unspent(page);
   }

@@ -1,7 +1,7 @@
 /**
  * From chosen coins to signed transactions: payments of tokens or items, merges, item creations and the halves of two-way
  * trades. Each input is signed with the address version of its own key, so that coins of every kind of address can be
- * spent (node.md §12, quirk 13). The functions decide nothing: which coins are spent and where change goes is given.
+ * spent (decision V14). The functions decide nothing: which coins are spent and where change goes is given.
  */
 
 import { itemAsset, tokenAsset } from '../../chain/assets.js';
@@ -56,8 +56,8 @@ export interface PaymentPlan {
 }
 
 /**
- * What somebody can hold the key or script of. The chain takes any text of 32 or 64 bytes as an address (chain.md §2.3), so a
- * slip of the pen would burn the money: the wallet is stricter than the chain.
+ * What somebody can hold the key or script of. The chain takes any text of 32 or 64 bytes as an address
+ * (docs/chain.md#addresses), so a slip of the pen would burn the money: the wallet is stricter than the chain.
  */
 const PAYABLE_ADDRESS = /^(?:[0-9a-f]{64}|[0-9a-f]{32}|H[0-9a-f]{63})$/;
 
@@ -106,8 +106,8 @@ export async function buildPaymentInTurns(
 }
 
 /**
- * One half of a two-way trade: pays as `buildPayment` does and states what it expects in return (chain.md §6). What the
- * other party must name as `from` in its own expectation is `txInsAddress` of the half's inputs, as signed here.
+ * One half of a two-way trade: pays as `buildPayment` does and states what it expects in return (docs/chain.md#druid-sets).
+ * What the other party must name as `from` in its own expectation is `txInsAddress` of the half's inputs, as signed here.
  */
 export function buildTradeHalf(
   plan: PaymentPlan,

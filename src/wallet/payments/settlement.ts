@@ -71,7 +71,7 @@ export class Settlement {
     this.queued.emit(entry);
   }
 
-  /** A rule refuses it for good: its inputs come back (V13). Resolves with their addresses. */
+  /** A rule refuses it for good: its inputs come back (decision V13). Resolves with their addresses. */
   async markRejected(hash: string, reason: string): Promise<readonly string[]> {
     const entry = this.#outgoing.get(hash);
     if (entry === undefined) return [];
