@@ -5,6 +5,7 @@ import { apiBench } from './api.bench.js';
 import { blockBench } from './block.bench.js';
 import { chainBench } from './chain.bench.js';
 import { nonceBench } from './nonce.bench.js';
+import { requestsBench } from './requests.bench.js';
 import { submissionBench } from './submission.bench.js';
 import { utxoBench } from './utxo.bench.js';
 import { walletBench } from './wallet.bench.js';
@@ -12,6 +13,7 @@ import { walletBench } from './wallet.bench.js';
 const BENCHES: Readonly<Record<string, () => Promise<void>>> = {
   admission: admissionBench,
   api: apiBench,
+  requests: requestsBench,
   block: blockBench,
   submission: submissionBench,
   utxo: utxoBench,

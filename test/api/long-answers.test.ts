@@ -2,10 +2,10 @@
 
 import { describe, expect, it } from 'vitest';
 import { stringifyExact } from '../../src/lib/json.js';
-import type { Holding } from '../../src/mempool/service.js';
+import type { Holding, MempoolService } from '../../src/mempool/service.js';
 import type { StoredEntry } from '../../src/storage/service.js';
 import { openApp, send } from '../support/api/app.js';
-import { ADDRESS, fakeMempool, fakeStorage, holdingsOf, TX_ENTRY } from '../support/api/fakes.js';
+import { ADDRESS, fakeMempool, fakeStorage, holdingsOf, TX_ENTRY, transactionBody } from '../support/api/fakes.js';
 
 const OUTPUTS = 12_000;
 
@@ -112,5 +112,30 @@ describe('many entries', () => {
     const { status, text } = await send(app, { method: 'POST', url, payload });
     expect(status).toBe(400);
     expect(text).toContain('ask for fewer at once');
+  });
+});
+
+describe('1,000 transactions in one body', () => {
+  const list = stringifyExact(Array.from({ length: 1_000 }, (_, i) => transactionBody(i + 1)));
+
+  it.each([
+    ['POST /v1/transactions', '/v1/transactions', `{"transactions":${list}}`, 201],
+    ['POST /create_transactions', '/create_transactions', list, 200],
+  ])('%s reads a few of them in each turn of the loop', async (_name, url, payload, expected) => {
+    let turns = 0;
+    let submitted = 0;
+    const tick = (): void => {
+      turns++;
+      if (submitted === 0) setImmediate(tick);
+    };
+    const submit: MempoolService['submit'] = async (transactions) => {
+      submitted = transactions.length;
+      return fakeMempool().submit(transactions);
+    };
+    const app = await openApp('mempool', { modules: { mempool: { ...fakeMempool(), submit } } });
+    setImmediate(tick);
+    expect((await send(app, { method: 'POST', url, payload })).status).toBe(expected);
+    expect(submitted).toBe(1_000);
+    expect(turns).toBeGreaterThan(30);
   });
 });

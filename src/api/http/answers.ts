@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Clock } from '../../lib/clock.js';
 import { stringifyExact } from '../../lib/json.js';
+import { Turns } from '../../lib/turns.js';
 import { JSON_MEDIA_TYPE } from './json.js';
 import type { LazyList } from './lazy-list.js';
 import { LongAnswers } from './long-answers.js';
@@ -29,6 +30,8 @@ export interface StoredOptions {
 declare module 'fastify' {
   interface FastifyInstance {
     readonly longAnswers: LongAnswers;
+    /** For work on requests and answers that takes long. */
+    readonly turns: Turns;
   }
   interface FastifyReply {
     /** Sends JSON that is stored in bytes, such as a block, or 304 when the client has it. */
@@ -42,7 +45,9 @@ const IMMUTABLE = 'public, max-age=31536000, immutable';
 
 /** Decorates replies with `stored` and `long`; objects become exact JSON (decision B2). */
 export const answers = fp<{ readonly clock: Clock }>((app, { clock }, done) => {
-  const longAnswers = new LongAnswers({ clock });
+  const turns = new Turns();
+  const longAnswers = new LongAnswers({ clock, turns });
+  app.decorate('turns', turns);
   app.decorate('longAnswers', longAnswers);
   app.setReplySerializer((value) => stringifyExact(value));
   app.decorateReply('stored', function stored(this: FastifyReply, bytes: Buffer, options: StoredOptions = {}) {

@@ -8,7 +8,7 @@ import type { FastifyReply } from 'fastify';
 import type { Clock } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
-import { Turns } from '../../lib/turns.js';
+import type { Turns } from '../../lib/turns.js';
 import { LazyList } from './lazy-list.js';
 
 /** Characters that are written in one turn: a few milliseconds of work. An answer of fewer is short. */
@@ -24,12 +24,13 @@ const LEVELS = 5;
 
 export class LongAnswers {
   readonly #clock: Clock;
-  readonly #turns = new Turns();
+  readonly #turns: Turns;
   #making = 0;
   #unsentBytes = 0;
 
-  constructor({ clock }: { readonly clock: Clock }) {
+  constructor({ clock, turns }: { readonly clock: Clock; readonly turns: Turns }) {
     this.#clock = clock;
+    this.#turns = turns;
   }
 
   /**

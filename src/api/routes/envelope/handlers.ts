@@ -12,6 +12,7 @@ import { LazyList } from '../../http/lazy-list.js';
 import { routeOf } from '../../http/route.js';
 import type { Operation } from '../../operation.js';
 import type { ApiModules, EnvelopeOptions, NodeInfo } from '../../options.js';
+import { readTransactions } from '../mempool/read-transactions.js';
 import { readEntries } from '../storage/read-entries.js';
 import {
   blockPair,
@@ -26,7 +27,7 @@ import {
 import { cacheIdOf, successEnvelope } from './envelope.js';
 import { IdempotencyCache } from './idempotency.js';
 import { commonEnvelopes, mempoolEnvelopes, storageEnvelopes } from './operations.js';
-import { readAddresses, readBlockNumbers, readItemCreation, readKeys, readTransactions } from './requests.js';
+import { readAddresses, readBlockNumbers, readItemCreation, readKeys, transactionsOf } from './requests.js';
 
 export interface EnvelopeRoutes {
   readonly options: EnvelopeOptions & { readonly batch: number };
@@ -95,11 +96,15 @@ function addRoute(
 
 type Options = EnvelopeRoutes['options'];
 
-function mempoolContents({ services }: FastifyInstance, { batch }: Options): Envelopes<typeof mempoolEnvelopes> {
+function mempoolContents({ services, turns }: FastifyInstance, { batch }: Options): Envelopes<typeof mempoolEnvelopes> {
   return {
     envelopeCreateTransactions: [
       'Transaction/s successfully created',
-      async (body) => createdTransactions(await services.mempool.submit(readTransactions(body, batch))),
+      async (body) => {
+        const { mempool } = services;
+        const { list, placeOf } = transactionsOf(body, batch);
+        return createdTransactions(await mempool.submit(await readTransactions(list, placeOf, turns)));
+      },
     ],
     envelopeCreateItemAsset: [
       'Item asset(s) created',

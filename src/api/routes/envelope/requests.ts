@@ -1,8 +1,7 @@
 /** Bodies of envelope routes in every form that clients send (reference: the unions of each route). Errors are 400. */
 
 import { hasValidAddressLength } from '../../../chain/address.js';
-import { parseCreateTransaction } from '../../../chain/create-transaction.js';
-import type { GenesisHashSpec, Transaction } from '../../../chain/types.js';
+import type { GenesisHashSpec } from '../../../chain/types.js';
 import { TesseraError } from '../../../lib/errors.js';
 import { stringifyExact } from '../../../lib/json.js';
 import type { ItemCreation } from '../../../mempool/service.js';
@@ -26,10 +25,10 @@ function listOf(value: unknown, limit: number, what: string): readonly unknown[]
   return value;
 }
 
-/** One transaction, or a list of them (docs/clients.md#c4). */
-export function readTransactions(body: unknown, limit: number): Transaction[] {
-  if (isObject(body)) return [parseCreateTransaction(body)];
-  return listOf(body, limit, 'transaction').map((one, index) => parseCreateTransaction(one, `[${index}]`));
+/** One transaction, or a list of them (C4): what is in the list, and how a place in it is called. */
+export function transactionsOf(body: unknown, limit: number) {
+  if (isObject(body)) return { list: [body], placeOf: () => '' };
+  return { list: listOf(body, limit, 'transaction'), placeOf: (index: number) => `[${index}]` };
 }
 
 /** A list of addresses, or `{address_list: […]}` (docs/clients.md#c7). */

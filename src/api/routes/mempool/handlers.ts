@@ -1,21 +1,20 @@
 /** Routes of mempool nodes. */
 
 import type { FastifyPluginCallback } from 'fastify';
-import { parseCreateTransaction } from '../../../chain/create-transaction.js';
-import type { Transaction } from '../../../chain/types.js';
 import { fromHex, isHex } from '../../../lib/bytes.js';
 import { TesseraError } from '../../../lib/errors.js';
 import type { ItemCreation, SubmittedTransaction, TxStatus } from '../../../mempool/service.js';
 import { addRoutes } from '../../http/route.js';
 import { apiAssetView, balanceView } from '../views.js';
 import { mempoolOperations } from './operations.js';
+import { readTransactions } from './read-transactions.js';
 import type { CreateItemRequest } from './schemas.js';
 
 const PUBLIC_KEY_BYTES = 32;
 const SIGNATURE_BYTES = 64;
 
 export const mempoolRoutes: FastifyPluginCallback = (app, _options, done) => {
-  const { services } = app;
+  const { services, turns } = app;
   const supply = new SupplyAnswer();
 
   addRoutes(app, mempoolOperations, {
@@ -24,7 +23,9 @@ export const mempoolRoutes: FastifyPluginCallback = (app, _options, done) => {
     getSupply: (_request, reply) => reply.stored(supply.bytes(services.mempool.supply())),
 
     async createTransactions({ body }) {
-      const submitted = await services.mempool.submit(parseTransactions(body.transactions));
+      const { mempool } = services;
+      const transactions = await readTransactions(body.transactions, (index) => `transactions[${index}]`, turns);
+      const submitted = await mempool.submit(transactions);
       return { transactions: new Map(submitted.map((one) => [one.hash, outputSummary(one.transaction)])) };
     },
 
@@ -44,11 +45,6 @@ export const mempoolRoutes: FastifyPluginCallback = (app, _options, done) => {
   });
   done();
 };
-
-/** All transactions of a body, or `malformed_transaction` with the place of the fault. */
-export function parseTransactions(bodies: readonly unknown[]): Transaction[] {
-  return bodies.map((body, index) => parseCreateTransaction(body, `transactions[${index}]`));
-}
 
 /** The first output of a transaction (decision V2). */
 function outputSummary({ outputs }: SubmittedTransaction['transaction']) {

@@ -1,0 +1,22 @@
+/** The transactions of a body, a few in each turn of the event loop. */
+
+import { parseCreateTransaction } from '../../../chain/create-transaction.js';
+import type { Transaction } from '../../../chain/types.js';
+import type { Turns } from '../../../lib/turns.js';
+
+/** Transactions that are read in one turn. */
+const READ_AT_ONCE = 32;
+
+/** All of them, or `malformed_transaction` with the place of the fault. */
+export async function readTransactions(
+  bodies: readonly unknown[],
+  placeOf: (index: number) => string,
+  turns: Turns,
+): Promise<Transaction[]> {
+  const transactions: Transaction[] = [];
+  for (const [index, body] of bodies.entries()) {
+    if (index > 0 && index % READ_AT_ONCE === 0) await turns.next();
+    transactions.push(parseCreateTransaction(body, placeOf(index)));
+  }
+  return transactions;
+}
