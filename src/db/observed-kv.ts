@@ -1,34 +1,43 @@
-/** A store that tells how long its writes take, for whoever measures it. Everything else is the store's own. */
+/** A store that measures how long its writes take. Everything else is the store's own. */
 
+import type { Clock } from '../lib/clock.js';
 import type { DataDir } from './data-dir.js';
 import type { Kv } from './kv.js';
 
-export interface KvObserver {
-  /** A batch is handed to the database; call the result when it is written. */
-  writing(sync: boolean): () => void;
+const MS_PER_SECOND = 1_000;
+
+/** Takes seconds; a histogram is one. */
+interface Observable {
+  observe(seconds: number): void;
 }
 
-/** The same store, observed. */
-export function observeKv(kv: Kv, observer: KvObserver): Kv {
+export interface WriteMeasures {
+  /** Of writes that wait for the disk. */
+  readonly synced: Observable;
+  readonly unsynced: Observable;
+  readonly clock: Clock;
+}
+
+/** The same folder, whose databases are measured. */
+export function observeDataDir(dataDir: DataDir, measures: WriteMeasures): DataDir {
+  return {
+    path: dataDir.path,
+    open: async (name) => observeKv(await dataDir.open(name), measures),
+    close: () => dataDir.close(),
+  };
+}
+
+function observeKv(kv: Kv, { synced, unsynced, clock }: WriteMeasures): Kv {
   return {
     get: (key) => kv.get(key),
     getMany: (keys) => kv.getMany(keys),
     batch: () => kv.batch(),
     async write(batch, options) {
-      const done = observer.writing(options.sync);
+      const begun = clock.monotonic();
       await kv.write(batch, options);
-      done();
+      (options.sync ? synced : unsynced).observe((clock.monotonic() - begun) / MS_PER_SECOND);
     },
     entries: (range) => kv.entries(range),
     close: () => kv.close(),
-  };
-}
-
-/** The same folder, whose databases are observed when they are opened. */
-export function observeDataDir(dataDir: DataDir, observer: KvObserver): DataDir {
-  return {
-    path: dataDir.path,
-    open: async (name) => observeKv(await dataDir.open(name), observer),
-    close: () => dataDir.close(),
   };
 }

@@ -2,15 +2,6 @@
 
 import type { Miner } from '../miner/miner.js';
 import { followTotal, type Metrics } from '../observability/metrics.js';
-import type { RunningStorageService } from '../storage/storage-service.js';
-
-export function feedStorage(metrics: Metrics, storage: RunningStorageService): void {
-  metrics.beforeScrape(() => {
-    metrics.gauge('tessera_block_height').set(storage.nextHeight - 1);
-    const { height, target } = storage.catchingUp ?? { height: 0, target: 0 };
-    metrics.gauge('tessera_storage_blocks_behind').set(target - height);
-  });
-}
 
 export function feedMiner(metrics: Metrics, miner: Miner): void {
   const hashes = followTotal(metrics.counter('tessera_miner_hashes_total'));

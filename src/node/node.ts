@@ -23,7 +23,6 @@ import { createMempoolRole } from './mempool-role.js';
 import { apiKeys, createNodeApi } from './node-api.js';
 import { createNodeLinks } from './node-links.js';
 import { NodeMetrics } from './node-metrics.js';
-import { kvObserver, type ObserverModules } from './observers.js';
 import type { Role, RoleContext, RoleServices, TaskName } from './role.js';
 import { createStorageRole } from './storage-role.js';
 import { createWalletRole } from './wallet-role.js';
@@ -46,7 +45,6 @@ export class Node implements Service {
   readonly #terminal: NodeModules['terminal'];
   /** Undefined when the metrics are off. */
   readonly #registry: MetricsRegistry | undefined;
-  readonly #observed: ObserverModules | undefined;
   readonly #opened = new ClosingStack();
   readonly #failure = new Failure();
   readonly failed = this.#failure.promise;
@@ -73,7 +71,6 @@ export class Node implements Service {
     this.#random = modules.random ?? systemRandom;
     this.#terminal = modules.terminal;
     this.#registry = config.metrics.enabled ? createMetrics(config.node.role) : undefined;
-    this.#observed = this.#registry && { metrics: this.#registry, clock: this.#clock };
   }
 
   /** `http://host:port`, once started. */
@@ -147,7 +144,12 @@ export class Node implements Service {
     const { node, network } = this.#config;
     const dataDir = await openDataDir(node.dataDir, { role: node.role, networkName: network.name });
     this.#opened.add(() => dataDir.close());
-    return this.#observed ? observeDataDir(dataDir, kvObserver(this.#observed)) : dataDir;
+    if (this.#registry === undefined) return dataDir;
+    return observeDataDir(dataDir, {
+      synced: this.#registry.histogram('tessera_db_write_duration_seconds', 'true'),
+      unsynced: this.#registry.histogram('tessera_db_write_duration_seconds', 'false'),
+      clock: this.#clock,
+    });
   }
 
   #createLinks(dataDir: DataDir): Promise<PeerNetwork> {
@@ -171,7 +173,6 @@ export class Node implements Service {
       random: this.#random,
       logger: (component) => this.#logger.child(component),
       metrics: this.#registry ?? noMetrics,
-      observed: this.#observed,
       progress: (name, options) => this.#createProgress(name, options),
     };
     return this.#context;

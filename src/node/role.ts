@@ -16,7 +16,6 @@ import type { PeerNetwork } from '../peers/network.js';
 import type { RunningStorageService } from '../storage/storage-service.js';
 import type { RunningUserService } from '../user/user-service.js';
 import type { Wallet } from '../wallet/wallet.js';
-import type { ObserverModules } from './observers.js';
 
 export interface RoleContext {
   readonly config: Config;
@@ -29,8 +28,6 @@ export interface RoleContext {
   /** A logger for a component. */
   logger(component: string): Logger;
   readonly metrics: Metrics;
-  /** What observers are made from; undefined when nothing is measured. */
-  readonly observed: ObserverModules | undefined;
   /** Shows how far a long task is; `name` is its label in the metrics. */
   progress(name: TaskName, options: ProgressOptions): Progress;
 }

@@ -2,20 +2,18 @@
 
 import { createArchive } from '../storage/archive/archive.js';
 import { RunningStorageService } from '../storage/storage-service.js';
-import { feedStorage } from './feeds.js';
-import { archiveObserver } from './observers.js';
 import type { Role, RoleContext } from './role.js';
 
 export async function createStorageRole(context: RoleContext): Promise<Role> {
-  const { config, genesis, dataDir, observed } = context;
+  const { config, genesis, dataDir } = context;
   const archive = await createArchive({
     kv: await dataDir.open('archive'),
     rules: { genesis, activationHeight: config.mining.asertActivationHeight },
     cacheBytes: config.storage.cacheBytes,
-    observer: observed && archiveObserver(observed),
+    metrics: context.metrics,
+    clock: context.clock,
   });
   const storage = new RunningStorageService({}, { ...context, archive, logger: context.logger('storage') });
-  if (observed) feedStorage(context.metrics, storage);
   const catchingUp = context.progress('catch_up', { task: 'catching up', unit: 'blocks' });
   storage.catchUpProgress.on(({ height, target }) => catchingUp.update(height, target));
   storage.caughtUp.on(() => catchingUp.end());

@@ -15,7 +15,7 @@ export async function createWalletRole(context: RoleContext): Promise<Role> {
   const refreshing = context.progress('wallet_refresh', { task: 'refreshing the wallet', unit: 'addresses' });
   const user = wallet === undefined ? undefined : createUser(context, wallet, refreshing);
   const miner = isMiner && config.mining.enabled ? mineFor(context, wallet) : undefined;
-  if (context.observed && miner) feedMiner(context.metrics, miner);
+  if (miner) feedMiner(context.metrics, miner);
   return {
     type: isMiner ? 'Miner/User' : 'User',
     services: {

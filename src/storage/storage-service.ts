@@ -7,6 +7,7 @@ import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../lib/logger.js';
 import { Failure, type Service } from '../lib/service.js';
 import type { Signal } from '../lib/signal.js';
+import type { Metrics } from '../observability/metrics.js';
 import type { PeerNetwork } from '../peers/network.js';
 import type { Archive, StoredBlockName } from './archive/archive.js';
 import { handleStorageMessages, tipBody } from './blocks/block-receiver.js';
@@ -24,6 +25,7 @@ export interface StorageServiceModules {
   readonly network: Pick<PeerNetwork, 'handle' | 'links' | 'linkUp' | 'linkDown'>;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly metrics?: Metrics;
 }
 
 export class RunningStorageService implements StorageService, Service {

@@ -8,9 +8,11 @@ import { LRUCache } from 'lru-cache';
 import { encodeBlock } from '../../chain/codec.js';
 import type { FullBlock } from '../../chain/types.js';
 import type { Kv } from '../../db/kv.js';
+import { type Clock, systemClock } from '../../lib/clock.js';
 import { isTesseraError, type TesseraError } from '../../lib/errors.js';
 import { createMutex } from '../../lib/mutex.js';
 import { createSignal, type Signal } from '../../lib/signal.js';
+import { type Metrics, noMetrics, startTimer } from '../../observability/metrics.js';
 import { type AuditProgress, type AuditRange, type AuditResult, auditArchive } from '../blocks/audit.js';
 import { type ChainRules, type ChainTip, type VerifiedBlock, verifyBlock } from '../blocks/verify-block.js';
 import type { ItemInfo, LatestBlock, StorageService, StoredBlock, StoredEntry, StoredTransaction } from '../service.js';
@@ -31,15 +33,9 @@ export interface ArchiveOptions {
   readonly rules: ChainRules;
   /** Bytes; 64 MiB by default. */
   readonly cacheBytes?: number;
-  readonly observer?: ArchiveObserver | undefined;
-}
-
-/** Told of what the archive does, for whoever measures it. */
-export interface ArchiveObserver {
-  /** A block is checked and written; call the result when it is on disk. */
-  storing(): () => void;
-  /** An entry was asked for, and found there. */
-  read(source: 'cache' | 'disk' | 'missing'): void;
+  readonly metrics?: Metrics;
+  /** For the metrics. */
+  readonly clock?: Clock;
 }
 
 export interface BlockName {
@@ -82,7 +78,13 @@ export interface Archive extends StorageService {
 
 /** Opens the archive in `kv`. Throws `data_corrupt` when its end does not hold together. */
 export async function createArchive(options: ArchiveOptions): Promise<Archive> {
-  const { kv, rules, cacheBytes = DEFAULT_CACHE_BYTES, observer } = options;
+  const { kv, rules, cacheBytes = DEFAULT_CACHE_BYTES, metrics = noMetrics, clock = systemClock } = options;
+  const storeSeconds = metrics.histogram('tessera_storage_block_write_duration_seconds');
+  const reads = {
+    cache: metrics.counter('tessera_storage_reads_total', 'cache'),
+    disk: metrics.counter('tessera_storage_reads_total', 'disk'),
+    missing: metrics.counter('tessera_storage_reads_total', 'missing'),
+  };
   const reader = createArchiveReader(kv);
   const last = await reader.last();
   let tip: ChainTip = last
@@ -93,6 +95,8 @@ export async function createArchive(options: ArchiveOptions): Promise<Archive> {
   const cache = new LRUCache<string, StoredEntry>({ maxSize: Math.max(cacheBytes, 1) });
   const hashes = new LRUCache<number, string>({ max: CACHED_NUMBERS });
   const writing = createMutex();
+  const height = metrics.gauge('tessera_block_height');
+  metrics.beforeScrape(() => height.set(tip.next - 1));
   const blockStored = createSignal<StoredBlockName>();
   const failed = createSignal<TesseraError>();
 
@@ -112,15 +116,15 @@ export async function createArchive(options: ArchiveOptions): Promise<Archive> {
   };
   const cached = (key: string): StoredEntry | undefined => {
     const entry = cache.get(key);
-    if (entry !== undefined) observer?.read('cache');
+    if (entry !== undefined) reads.cache.inc();
     return entry;
   };
   const fromDisk = <T extends StoredEntry>(rendered: Rendered<T>): T => {
-    observer?.read('disk');
+    reads.disk.inc();
     return keep(rendered);
   };
   const noted = <T>(found: T | undefined): T | undefined => {
-    if (found === undefined) observer?.read('missing');
+    if (found === undefined) reads.missing.inc();
     return found;
   };
   /** Numbers from outside may be no integers at all. */
@@ -170,7 +174,7 @@ export async function createArchive(options: ArchiveOptions): Promise<Archive> {
   };
 
   const store = async (full: FullBlock): Promise<BlockName> => {
-    const done = observer?.storing();
+    const stopTimer = startTimer(storeSeconds, clock);
     const verified = await verifyBlock(full, tip, rules, reader.storedTransactions);
     const { hash, blockNum, issued } = verified;
     const blockBytes = encodeBlock(full.block);
@@ -184,7 +188,7 @@ export async function createArchive(options: ArchiveOptions): Promise<Archive> {
     keep(renderBlock(record));
     latest = renderLatest(record);
     if (blockNum === 0) reader.genesisStored(full.block.transactions);
-    done?.();
+    stopTimer();
     blockStored.emit({ blockNum, hash, transactions: full.block.transactions.length });
     return { blockNum, hash };
   };

@@ -10,6 +10,7 @@ import type { Clock, Timer } from '../../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
 import { createSignal, type Signal } from '../../lib/signal.js';
+import { type Metrics, noMetrics } from '../../observability/metrics.js';
 import { MAX_BLOCKS_PER_ANSWER, type MessageType } from '../../peers/messages.js';
 import type { Link, Message, PeerNetwork } from '../../peers/network.js';
 import type { Archive } from '../archive/archive.js';
@@ -39,6 +40,7 @@ export interface CatchUpModules {
   readonly network: Pick<PeerNetwork, 'links' | 'linkUp' | 'linkDown'>;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly metrics?: Metrics;
 }
 
 /** `height` is the number of blocks stored, `target` the number that the furthest peer says it has. */
@@ -62,7 +64,7 @@ export interface CatchUp {
 }
 
 export function createCatchUp(options: CatchUpOptions, modules: CatchUpModules): CatchUp {
-  const { archive, network, clock, logger } = modules;
+  const { archive, network, clock, logger, metrics = noMetrics } = modules;
   const { requestTimeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, retryMs = DEFAULT_RETRY_MS } = options;
   const blocksPerRequest = Math.min(options.blocksPerRequest ?? MAX_BLOCKS_PER_ANSWER, MAX_BLOCKS_PER_ANSWER);
 
@@ -84,6 +86,9 @@ export function createCatchUp(options: CatchUpOptions, modules: CatchUpModules):
     height: archive.nextHeight,
     target: Math.max(archive.nextHeight, ...tips.values()),
   });
+
+  const behind = metrics.gauge('tessera_storage_blocks_behind');
+  metrics.beforeScrape(() => behind.set(running === undefined ? 0 : status().target - archive.nextHeight));
 
   const isSource = (link: Link): boolean => link.role === 'storage' && link.trusted;
 
