@@ -36,10 +36,12 @@ export const METRICS = {
 
   // HTTP
   tessera_http_request_duration_seconds: histogram(
-    'From the first byte of a request to the last of its answer.',
+    'From the first byte of a request to the last of its answer; result is ok, refused (the caller asked for what cannot be) ' +
+      'or failed (the node could not do it).',
     FAST,
     'operation',
     'status',
+    'result',
   ),
   tessera_http_requests_in_flight: gauge('Requests being answered.'),
 

@@ -97,7 +97,11 @@ describe('the values', () => {
     expect(one('user', 'tessera_wallet_queue')).toBe(0);
     expect(one('mempool', 'tessera_peers_links', '{role="storage"}')).toBe(1);
     expect(
-      one('storage', 'tessera_http_request_duration_seconds', '{operation="getBlockchainEntry",status="404"}'),
+      one(
+        'storage',
+        'tessera_http_request_duration_seconds',
+        '{operation="getBlockchainEntry",status="404",result="refused"}',
+      ),
     ).toBe(1);
     for (const role of NODE_ROLES) expect(one(role, 'tessera_node_ready')).toBe(1);
   });

@@ -37,11 +37,13 @@ describe('metrics', () => {
     const metrics = createMetrics();
     metrics.counter('tessera_mempool_admissions_total', 'admitted').inc(3);
     metrics.gauge('tessera_peers_links', 'miner').set(2);
-    metrics.histogram('tessera_http_request_duration_seconds', 'getSupply', '200').observe(0.003);
+    metrics.histogram('tessera_http_request_duration_seconds', 'getSupply', '200', 'ok').observe(0.003);
     const { body } = await metrics.render();
     expect(body).toContain('tessera_mempool_admissions_total{verdict="admitted"} 3');
     expect(body).toContain('tessera_peers_links{role="miner"} 2');
-    expect(body).toContain('tessera_http_request_duration_seconds_count{operation="getSupply",status="200"} 1');
+    expect(body).toContain(
+      'tessera_http_request_duration_seconds_count{operation="getSupply",status="200",result="ok"} 1',
+    );
   });
 
   it('gives the same handle for the same labels', () => {

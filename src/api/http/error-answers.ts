@@ -69,6 +69,7 @@ export class ErrorAnswers {
 }
 
 function sendError(reply: FastifyReply, error: TesseraError, request: FastifyRequest): void {
+  request.errorCode = error.code;
   reply.headers(problemHeaders(error));
   if (!isProblemPath(pathOf(request.url))) {
     const { status, json } = errorEnvelope(error);

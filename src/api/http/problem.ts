@@ -56,6 +56,28 @@ const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
   aborted: 503,
 };
 
+/** Codes that the contract answers with 500 although the node is well: what was asked for is refused. */
+const REFUSALS: ReadonlySet<ErrorCode> = new Set([
+  'transaction_rejected',
+  'double_spend',
+  'unknown_input',
+  'invalid_signature',
+  'mempool_full',
+  'wrong_passphrase',
+  'peer_unreachable',
+  'no_wallet',
+  'not_mining',
+  'cannot_pay',
+]);
+
+/** How a request ended, for the metrics: a refusal is the caller's business, a failure is the operator's. */
+export type RequestResult = 'ok' | 'refused' | 'failed';
+
+export function resultOf(status: number, code: ErrorCode | null): RequestResult {
+  if (status < 400) return 'ok';
+  return status < 500 || (code !== null && REFUSALS.has(code)) ? 'refused' : 'failed';
+}
+
 /** Where the contract gives a code another status on one operation. */
 const STATUS_ON_OPERATION: Readonly<Record<string, Partial<Record<ErrorCode, number>>>> = {
   // PUT /v1/wallet/passphrase knows 204, 400 and 500 only (decision V26).

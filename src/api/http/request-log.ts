@@ -7,8 +7,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Clock, Timer } from '../../lib/clock.js';
+import type { ErrorCode } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
 import type { HistogramHandle, Metrics } from '../../observability/metrics.js';
+import { type RequestResult, resultOf } from './problem.js';
 
 /** Takes ready text: whole lines, each a JSON object with the members of the node's other lines. */
 export interface LineSink {
@@ -26,6 +28,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The code of the error that answers a request which no route takes. */
     routingError: string | null;
+    /** The code of the error that it was answered with. */
+    errorCode: ErrorCode | null;
     /** It has its line already, as streams have from their start. */
     isLogged: boolean;
   }
@@ -38,6 +42,10 @@ const FLUSH_MS = 200;
 const MS_PER_SECOND = 1_000;
 /** pino's number for `info`. */
 const INFO = 30;
+/** Asked every few seconds by machines: their lines would hide the others. */
+const HEALTH_CHECKS: ReadonlySet<string> = new Set(['getLiveness', 'getReadiness']);
+/** Added to a status in the index of handles; more than any status. */
+const FAILED = 1_000;
 
 export interface RequestLogModules {
   readonly logger: Logger;
@@ -67,8 +75,10 @@ export class RequestLog {
 
   /** `operation` is an operation id, or the code of the error when no route took the request. */
   add(request: FastifyRequest, reply: FastifyReply, operation: string): void {
-    this.#durationOf(operation, reply.statusCode).observe(reply.elapsedTime / MS_PER_SECOND);
-    if (this.#sink === undefined) this.#log(request, reply, operation);
+    const result = resultOf(reply.statusCode, request.errorCode ?? null);
+    this.#durationOf(operation, reply.statusCode, result).observe(reply.elapsedTime / MS_PER_SECOND);
+    if (HEALTH_CHECKS.has(operation)) this.#logger.debug(fieldsOf(request, reply, operation), 'request');
+    else if (this.#sink === undefined) this.#logger.info(fieldsOf(request, reply, operation), 'request');
     else if (this.#sink.enabled !== false) this.#collect(request, reply, operation, this.#sink);
   }
 
@@ -83,11 +93,6 @@ export class RequestLog {
     if (count > 0) this.#sink?.write(text, count);
   };
 
-  #log(request: FastifyRequest, reply: FastifyReply, operation: string): void {
-    const fields = { request_id: request.id, operation, status: reply.statusCode, duration_ms: millisecondsOf(reply) };
-    this.#logger.info(fields, 'request');
-  }
-
   #collect(request: FastifyRequest, reply: FastifyReply, operation: string, sink: LineSink): void {
     const members = sink.members ?? '"component":"api",';
     this.#lines++;
@@ -99,15 +104,26 @@ export class RequestLog {
     else this.#timer ??= this.#clock.after(FLUSH_MS, this.flush);
   }
 
-  #durationOf(operation: string, status: number): HistogramHandle {
+  #durationOf(operation: string, status: number, result: RequestResult): HistogramHandle {
     let known = this.#durations.get(operation);
     if (known === undefined) {
       known = [];
       this.#durations.set(operation, known);
     }
-    known[status] ??= this.#metrics.histogram('tessera_http_request_duration_seconds', operation, String(status));
-    return known[status];
+    // A status has two results at most: the one that follows from it, and the refusal with 500.
+    const index = result === 'failed' ? status + FAILED : status;
+    known[index] ??= this.#metrics.histogram(
+      'tessera_http_request_duration_seconds',
+      operation,
+      String(status),
+      result,
+    );
+    return known[index];
   }
+}
+
+function fieldsOf(request: FastifyRequest, reply: FastifyReply, operation: string): object {
+  return { request_id: request.id, operation, status: reply.statusCode, duration_ms: millisecondsOf(reply) };
 }
 
 function millisecondsOf(reply: FastifyReply): number {
@@ -118,6 +134,7 @@ function millisecondsOf(reply: FastifyReply): number {
 export const requestLog = fp<{ readonly log: RequestLog }>((app, { log }, done) => {
   app.decorate('requestLog', log);
   app.decorateRequest('routingError', null);
+  app.decorateRequest('errorCode', null);
   app.decorateRequest('isLogged', false);
   app.addHook('onResponse', (request, reply, next) => {
     const name = request.routeOptions.config.operation?.id ?? request.routingError;
