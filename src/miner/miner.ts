@@ -14,10 +14,12 @@ import { equalBytes, toHex } from '../lib/bytes.js';
 import type { Clock, Timer } from '../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
-import { createSignal, type Signal } from '../lib/signal.js';
+import { Failure, type Service } from '../lib/service.js';
+import { createSignal, type SignalSource } from '../lib/signal.js';
+import { type CounterHandle, followTotal, type Metrics } from '../observability/metrics.js';
 import type { Link, Message, PeerNetwork } from '../peers/network.js';
-import { createPowPool } from './pow-pool.js';
-import type { AcceptedProof, MinerService, RewardAddresses } from './service.js';
+import { PowPool } from './pow-pool.js';
+import type { AcceptedProof, CurrentBlock, MinerService, RewardAddresses } from './service.js';
 
 export interface MinerOptions {
   /** Threads that search; by default one less than the processor has cores, and at least one. */
@@ -29,26 +31,7 @@ export interface MinerModules {
   readonly rewards: RewardAddresses;
   readonly clock: Clock;
   readonly logger: Logger;
-}
-
-export interface Miner extends MinerService {
-  /** Starts the threads and joins the mempools linked now and later. */
-  start(): Promise<void>;
-  /** Drops the work and ends the threads. */
-  stop(): Promise<void>;
-  readonly proofAccepted: Signal<AcceptedProof>;
-  /** Threads that live. */
-  readonly threads: number;
-  figures(): MinerFigures;
-}
-
-/** Counts since the start. */
-export interface MinerFigures {
-  /** Nonces tried. */
-  readonly hashes: number;
-  /** Proofs that the mempool took, and those it refused. */
-  readonly accepted: number;
-  readonly refused: number;
+  readonly metrics: Metrics;
 }
 
 /** Milliseconds until something that failed is tried again: joining, asking for an address, handing in a proof. */
@@ -62,7 +45,7 @@ interface Coinbase {
 
 /** A template and what became of it so far. */
 interface Work {
-  readonly blockNum: number;
+  readonly height: number;
   readonly template: Uint8Array;
   readonly reward: bigint;
   /** As received, then with the own coinbase in it. */
@@ -79,112 +62,108 @@ export function fixedRewardAddress(address: string): RewardAddresses {
   return { address: async () => address };
 }
 
-/** Registers its message handlers at once; nothing else happens before `start`. */
-export function createMiner(options: MinerOptions, modules: MinerModules): Miner {
-  const { network, rewards, clock, logger } = modules;
-  const threads = options.threads ?? Math.max(1, availableParallelism() - 1);
-  const pool = createPowPool({ threads }, { clock, logger });
-  const proofAccepted = createSignal<AcceptedProof>((error) => {
-    logger.error({ err: error }, 'a listener of accepted proofs broke');
-  });
-  const timers = new Set<Timer>();
-  const unsubscribe: (() => void)[] = [];
-  let work: Work | undefined;
-  let running = false;
-  const proofs = { accepted: 0, refused: 0 };
+export class Miner implements MinerService, Service {
+  readonly #modules: MinerModules;
+  readonly #pool: PowPool;
+  readonly #proofs: { readonly accepted: CounterHandle; readonly refused: CounterHandle };
+  readonly #failure = new Failure();
+  readonly #timers = new Set<Timer>();
+  readonly #unsubscribe: (() => void)[] = [];
+  #work: Work | undefined;
+  #running = false;
+  readonly proofAccepted: SignalSource<AcceptedProof>;
 
-  const later = (run: () => void): void => {
-    const timer = clock.after(RETRY_MS, () => {
-      timers.delete(timer);
-      run();
+  /** Registers its message handlers at once; nothing else happens before `start`. */
+  constructor({ threads = Math.max(1, availableParallelism() - 1) }: MinerOptions, modules: MinerModules) {
+    const { network, metrics, logger } = modules;
+    this.#modules = modules;
+    this.#pool = new PowPool({ threads }, modules);
+    this.proofAccepted = createSignal((error) => {
+      logger.error({ err: error }, 'a listener of accepted proofs broke');
     });
-    timers.add(timer);
-  };
-  const isCurrent = (mine: Work): boolean => running && work === mine && mine.state === 'working';
+    this.#proofs = {
+      accepted: metrics.counter('tessera_miner_proofs_total', 'accepted'),
+      refused: metrics.counter('tessera_miner_proofs_total', 'refused'),
+    };
+    // A counter that nothing has happened to yet is 0, and there.
+    for (const counter of Object.values(this.#proofs)) counter.inc(0);
+    const hashes = followTotal(metrics.counter('tessera_miner_hashes_total'));
+    metrics.beforeScrape(() => hashes(this.#pool.hashes));
+    network.handle('mining.template', (link, message) => {
+      this.#takeTemplate(link, message);
+      return undefined;
+    });
+    network.handle('mining.stop', (link, { body }) => {
+      if (this.#work?.link === link && this.#work.height === body.block_num) this.#drop(this.#work);
+      return undefined;
+    });
+  }
 
-  const join = async (link: Link): Promise<void> => {
-    if (!running || !network.links.has(link)) return;
+  get failed(): Promise<never> {
+    return this.#failure.promise;
+  }
+
+  /** Threads that live. */
+  get threads(): number {
+    return this.#pool.threads;
+  }
+
+  currentBlock(): CurrentBlock | null {
+    return this.#work ? { header: this.#work.header, reward: this.#work.reward } : null;
+  }
+
+  /** Starts the threads and joins the mempools linked now and later. */
+  async start(): Promise<void> {
+    const { network } = this.#modules;
+    await this.#pool.start();
+    this.#running = true;
+    const joinMempool = (link: Link): void => {
+      if (link.role === 'mempool') void this.#join(link);
+    };
+    this.#unsubscribe.push(
+      network.linkUp.on(joinMempool),
+      network.linkDown.on(({ link }) => {
+        if (this.#work?.link === link) this.#drop(this.#work);
+      }),
+    );
+    for (const link of network.links) joinMempool(link);
+  }
+
+  /** Drops the work and ends the threads. */
+  async stop(): Promise<void> {
+    this.#running = false;
+    for (const off of this.#unsubscribe.splice(0)) off();
+    for (const timer of this.#timers) timer.cancel();
+    this.#timers.clear();
+    await this.#pool.stop();
+  }
+
+  async #join(link: Link): Promise<void> {
+    const { network, logger } = this.#modules;
+    if (!this.#running || !network.links.has(link)) return;
     try {
       await link.request('mining.join', {});
       logger.info({ mempool: link.address }, 'joined a mempool for mining');
     } catch (error) {
-      if (!running || !network.links.has(link)) return;
+      if (!this.#running || !network.links.has(link)) return;
       logger.warn({ mempool: link.address }, `the mempool did not take this miner: ${errorMessage(error)}`);
-      later(() => void join(link));
+      this.#later(() => void this.#join(link));
     }
-  };
+  }
 
-  const ensureCoinbase = async (mine: Work): Promise<void> => {
-    if (mine.coinbase) return;
-    const address = await rewards.address();
-    const transaction = coinbaseTransaction(mine.header.bNum, mine.reward, address);
-    mine.coinbase = { transaction, hash: transactionHash(transaction), address };
-    mine.header = { ...mine.header, nonce: new Uint8Array(0), miningTxHash: mine.coinbase.hash };
-  };
-
-  const handIn = async (mine: Work, coinbase: Coinbase, nonce: Uint8Array): Promise<void> => {
-    const answer = await mine.link.request(
-      'mining.proof',
-      { block_num: mine.blockNum, nonce: toHex(nonce) },
-      { attachment: encodeTransaction(coinbase.transaction) },
-    );
-    const verdict = verdictOf(answer);
-    // Meanwhile another template may have come; this one was accepted all the same.
-    mine.state = 'idle';
-    proofs[verdict.accepted ? 'accepted' : 'refused'] += 1;
-    if (!verdict.accepted) {
-      logger.warn({ blockNum: mine.blockNum }, `the proof was refused: ${verdict.reason}`);
-      return;
-    }
-    logger.debug({ blockNum: mine.blockNum, coinbase: coinbase.hash }, 'the proof was accepted');
-    const { blockNum, reward } = mine;
-    proofAccepted.emit({
-      blockNum,
-      coinbase: coinbase.transaction,
-      coinbaseHash: coinbase.hash,
-      address: coinbase.address,
-      reward,
-    });
-  };
-
-  /** Goes on from where the work is: coinbase, nonce, proof. */
-  const proceed = async (mine: Work): Promise<void> => {
-    try {
-      await ensureCoinbase(mine);
-      if (!isCurrent(mine) || !mine.coinbase) return;
-      if (!mine.nonce) {
-        const nonce = await pool.search(mine.header);
-        if (nonce === null || !isCurrent(mine)) return;
-        const fault = proofOfWorkFault({ ...mine.header, nonce });
-        if (fault)
-          throw new TesseraError('internal_error', `a mining thread found a nonce that is none: ${fault.message}`);
-        mine.nonce = nonce;
-      }
-      await handIn(mine, mine.coinbase, mine.nonce);
-    } catch (error) {
-      if (!isCurrent(mine)) return;
-      logger.warn({ blockNum: mine.blockNum, err: error }, `mining was held up: ${errorMessage(error)}`);
-      // Without its link the work waits for the template to come again.
-      if (network.links.has(mine.link)) later(() => void (isCurrent(mine) && proceed(mine)));
-    }
-  };
-
-  /** True for a template that is to take the place of what is worked on now. */
-  const isNext = (link: Link, blockNum: number): boolean =>
-    !work || work.state === 'idle' || work.link === link || !network.links.has(work.link) || blockNum > work.blockNum;
-
-  const takeTemplate = (link: Link, { body, attachment }: Message<'mining.template'>): void => {
+  #takeTemplate(link: Link, { body, attachment }: Message<'mining.template'>): void {
     const reward = BigInt(body.reward);
     const header = headerOf(attachment, body.block_num);
     if (reward > U64_MAX) throw new TesseraError('protocol_violation', 'mining.template: the reward is no u64');
-    if (!running || !isNext(link, body.block_num)) return;
-    const isSame = work !== undefined && work.reward === reward && equalBytes(work.template, attachment);
+    if (!this.#running || !this.#isNext(link, body.block_num)) return;
+    const known = this.#work;
+    const isSame = known !== undefined && known.reward === reward && equalBytes(known.template, attachment);
     // Told twice by the same mempool while it is worked on.
-    if (isSame && work?.link === link && work.state === 'working') return;
-    const kept = isSame ? work : undefined;
-    pool.abandon();
-    work = {
-      blockNum: body.block_num,
+    if (isSame && known.link === link && known.state === 'working') return;
+    const kept = isSame ? known : undefined;
+    this.#pool.abandon();
+    this.#work = {
+      height: body.block_num,
       template: Uint8Array.from(attachment),
       reward,
       header: kept?.header ?? header,
@@ -193,53 +172,87 @@ export function createMiner(options: MinerOptions, modules: MinerModules): Miner
       nonce: kept?.nonce,
       state: 'working',
     };
-    void proceed(work);
-  };
+    void this.#proceed(this.#work);
+  }
 
-  const drop = (mine: Work | undefined): void => {
-    if (!mine || mine !== work) return;
-    mine.state = 'idle';
-    pool.abandon();
-  };
+  /** True for a template that is to take the place of what is worked on now. */
+  #isNext(link: Link, height: number): boolean {
+    const work = this.#work;
+    if (work === undefined || work.state === 'idle' || work.link === link) return true;
+    return !this.#modules.network.links.has(work.link) || height > work.height;
+  }
 
-  network.handle('mining.template', (link, message) => {
-    takeTemplate(link, message);
-    return undefined;
-  });
-  network.handle('mining.stop', (link, { body }) => {
-    if (work?.link === link && work.blockNum === body.block_num) drop(work);
-    return undefined;
-  });
+  /** Goes on from where the work is: coinbase, nonce, proof. */
+  async #proceed(work: Work): Promise<void> {
+    const { network, logger } = this.#modules;
+    try {
+      await this.#ensureCoinbase(work);
+      if (!this.#isCurrent(work) || !work.coinbase) return;
+      work.nonce ??= await this.#search(work);
+      if (work.nonce === undefined || !this.#isCurrent(work)) return;
+      await this.#handIn(work, work.coinbase, work.nonce);
+    } catch (error) {
+      if (!this.#isCurrent(work)) return;
+      logger.warn({ height: work.height, err: error }, `mining was held up: ${errorMessage(error)}`);
+      // Without its link the work waits for the template to come again.
+      if (network.links.has(work.link)) this.#later(() => void (this.#isCurrent(work) && this.#proceed(work)));
+    }
+  }
 
-  return {
-    proofAccepted,
-    get threads() {
-      return pool.threads;
-    },
-    figures: () => ({ hashes: pool.hashes, ...proofs }),
-    currentBlock: () => (work ? { header: work.header, reward: work.reward } : null),
-    async start() {
-      await pool.start();
-      running = true;
-      const joinMempool = (link: Link): void => {
-        if (link.role === 'mempool') void join(link);
-      };
-      unsubscribe.push(
-        network.linkUp.on(joinMempool),
-        network.linkDown.on(({ link }) => {
-          if (work?.link === link) drop(work);
-        }),
-      );
-      for (const link of network.links) joinMempool(link);
-    },
-    async stop() {
-      running = false;
-      for (const off of unsubscribe.splice(0)) off();
-      for (const timer of timers) timer.cancel();
-      timers.clear();
-      await pool.stop();
-    },
-  };
+  async #ensureCoinbase(work: Work): Promise<void> {
+    if (work.coinbase) return;
+    const address = await this.#modules.rewards.address();
+    const transaction = coinbaseTransaction(work.header.bNum, work.reward, address);
+    work.coinbase = { transaction, hash: transactionHash(transaction), address };
+    work.header = { ...work.header, nonce: new Uint8Array(0), miningTxHash: work.coinbase.hash };
+  }
+
+  /** Undefined when the search was abandoned. */
+  async #search(work: Work): Promise<Uint8Array | undefined> {
+    const nonce = await this.#pool.search(work.header);
+    if (nonce === null || !this.#isCurrent(work)) return undefined;
+    const weak = proofOfWorkFault({ ...work.header, nonce });
+    if (weak === null) return nonce;
+    throw new TesseraError('internal_error', `a mining thread found a nonce that is none: ${weak.message}`);
+  }
+
+  async #handIn(work: Work, coinbase: Coinbase, nonce: Uint8Array): Promise<void> {
+    const { logger } = this.#modules;
+    const { height, reward } = work;
+    const answer = await work.link.request(
+      'mining.proof',
+      { block_num: height, nonce: toHex(nonce) },
+      { attachment: encodeTransaction(coinbase.transaction) },
+    );
+    const verdict = verdictOf(answer);
+    // Meanwhile another template may have come; this one was accepted all the same.
+    work.state = 'idle';
+    this.#proofs[verdict.accepted ? 'accepted' : 'refused'].inc();
+    if (!verdict.accepted) {
+      logger.warn({ height }, `the proof was refused: ${verdict.reason}`);
+      return;
+    }
+    logger.debug({ height, coinbase: coinbase.hash }, 'the proof was accepted');
+    const { transaction, hash: coinbaseHash, address } = coinbase;
+    this.proofAccepted.emit({ height, coinbase: transaction, coinbaseHash, address, reward });
+  }
+
+  #drop(work: Work): void {
+    work.state = 'idle';
+    this.#pool.abandon();
+  }
+
+  #isCurrent(work: Work): boolean {
+    return this.#running && this.#work === work && work.state === 'working';
+  }
+
+  #later(run: () => void): void {
+    const timer = this.#modules.clock.after(RETRY_MS, () => {
+      this.#timers.delete(timer);
+      run();
+    });
+    this.#timers.add(timer);
+  }
 }
 
 /** The header of a template. Throws `protocol_violation`. */

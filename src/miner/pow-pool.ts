@@ -10,119 +10,122 @@ import { workerUrl } from '../lib/worker-url.js';
 import { MAX_RANGES, searchJobOf } from './nonce-search.js';
 import type { PowReport, PowTask, PowWorkerData } from './pow-worker.js';
 
-export interface PowPool {
-  /** Resolves when every thread is ready. Throws `internal_error` when one cannot be started. */
-  start(): Promise<void>;
-  /**
-   * Searches a nonce for the header, in place of the search before. Resolves with null when the search is abandoned: by
-   * `abandon`, by `stop`, or for another header.
-   */
-  search(header: BlockHeader): Promise<Uint8Array | null>;
-  abandon(): void;
-  /** Ends the threads and resolves when they are gone. */
-  stop(): Promise<void>;
-  /** Threads that live. */
-  readonly threads: number;
-  /** Nonces tried so far. */
-  readonly hashes: number;
-}
-
 /** Milliseconds until a thread that died is replaced. */
 const REPLACE_AFTER_MS = 1_000;
 /** The flag's value when there is nothing to search. */
 const NO_JOB = 0;
 
-export function createPowPool(
-  options: { readonly threads: number },
-  modules: { readonly clock: Clock; readonly logger: Logger },
-): PowPool {
-  const { clock, logger } = modules;
-  const count = Math.min(options.threads, MAX_RANGES);
-  const currentJob = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
-  const flag = new Int32Array(currentJob);
-  const hashes = new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT);
-  const workers = new Set<Worker>();
-  const replacements = new Set<Timer>();
-  let task: PowTask | undefined;
-  let found: Deferred<Uint8Array | null> | undefined;
-  let lastJob = 0;
-  let stopped = false;
+export interface PowPoolModules {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
 
-  const finish = (nonce: Uint8Array | null): void => {
-    Atomics.store(flag, 0, NO_JOB);
-    task = undefined;
-    found?.resolve(nonce);
-    found = undefined;
-  };
+export class PowPool {
+  readonly #modules: PowPoolModules;
+  readonly #count: number;
+  readonly #currentJob = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+  readonly #flag = new Int32Array(this.#currentJob);
+  readonly #hashes = new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT);
+  readonly #tried = new BigInt64Array(this.#hashes);
+  readonly #workers = new Set<Worker>();
+  readonly #replacements = new Set<Timer>();
+  #task: PowTask | undefined;
+  #found: Deferred<Uint8Array | null> | undefined;
+  #lastJob = 0;
+  #stopped = false;
 
-  const replaceLater = (range: number, reason: string): void => {
-    logger.error({ range }, `a mining thread ended and will be replaced: ${reason}`);
-    const timer = clock.after(REPLACE_AFTER_MS, () => {
-      replacements.delete(timer);
-      spawn(range).catch((error: unknown) => replaceLater(range, errorMessage(error)));
-    });
-    replacements.add(timer);
-  };
+  constructor({ threads }: { readonly threads: number }, modules: PowPoolModules) {
+    this.#modules = modules;
+    this.#count = Math.min(threads, MAX_RANGES);
+  }
 
-  const spawn = async (range: number): Promise<void> => {
+  /** Threads that live. */
+  get threads(): number {
+    return this.#workers.size;
+  }
+
+  /** Nonces tried so far. */
+  get hashes(): number {
+    return Number(Atomics.load(this.#tried, 0));
+  }
+
+  /** Resolves when every thread is ready. Throws `internal_error` when one cannot be started. */
+  async start(): Promise<void> {
+    const starts = await Promise.allSettled(Array.from({ length: this.#count }, (_, range) => this.#spawn(range)));
+    const failed = starts.find((start) => start.status === 'rejected');
+    if (!failed) return;
+    await this.stop();
+    throw failed.reason;
+  }
+
+  /**
+   * Searches a nonce for the header, in place of the search before. Resolves with null when the search is abandoned: by
+   * `abandon`, by `stop`, or for another header.
+   */
+  async search(header: BlockHeader): Promise<Uint8Array | null> {
+    if (this.#stopped) return null;
+    const search = searchJobOf(header);
+    this.#finish(null);
+    this.#lastJob += 1;
+    this.#task = { job: this.#lastJob, search };
+    this.#found = createDeferred();
+    Atomics.store(this.#flag, 0, this.#lastJob);
+    for (const worker of this.#workers) worker.postMessage(this.#task);
+    return await this.#found.promise;
+  }
+
+  abandon(): void {
+    this.#finish(null);
+  }
+
+  /** Ends the threads and resolves when they are gone. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#finish(null);
+    for (const timer of this.#replacements) timer.cancel();
+    this.#replacements.clear();
+    await Promise.all([...this.#workers].map((worker) => worker.terminate()));
+  }
+
+  #finish(nonce: Uint8Array | null): void {
+    Atomics.store(this.#flag, 0, NO_JOB);
+    this.#task = undefined;
+    this.#found?.resolve(nonce);
+    this.#found = undefined;
+  }
+
+  async #spawn(range: number): Promise<void> {
     const ready = createDeferred<void>();
-    const workerData: PowWorkerData = { currentJob, range, hashes };
+    const workerData: PowWorkerData = { currentJob: this.#currentJob, range, hashes: this.#hashes };
     const worker = new Worker(workerUrl(import.meta.url, './pow-worker.js'), { workerData, execArgv: [] });
     let reason = 'it exited';
     let isReady = false;
-    workers.add(worker);
+    this.#workers.add(worker);
     worker.on('message', (report: PowReport) => {
       if ('ready' in report) {
         isReady = true;
         ready.resolve();
-        if (task) worker.postMessage(task);
-      } else if (report.job === task?.job) finish(report.nonce);
+        if (this.#task) worker.postMessage(this.#task);
+      } else if (report.job === this.#task?.job) this.#finish(report.nonce);
     });
     worker.on('error', (error) => {
       reason = errorMessage(error);
     });
     worker.on('exit', () => {
-      workers.delete(worker);
+      this.#workers.delete(worker);
       if (!isReady) ready.reject(new TesseraError('internal_error', `a mining thread did not start: ${reason}`));
-      else if (!stopped) replaceLater(range, reason);
+      else if (!this.#stopped) this.#replaceLater(range, reason);
     });
     await ready.promise;
-  };
+  }
 
-  const stop = async (): Promise<void> => {
-    stopped = true;
-    finish(null);
-    for (const timer of replacements) timer.cancel();
-    replacements.clear();
-    await Promise.all([...workers].map((worker) => worker.terminate()));
-  };
-
-  return {
-    async start() {
-      const starts = await Promise.allSettled(Array.from({ length: count }, (_, range) => spawn(range)));
-      const failed = starts.find((start) => start.status === 'rejected');
-      if (!failed) return;
-      await stop();
-      throw failed.reason;
-    },
-    async search(header) {
-      if (stopped) return null;
-      const search = searchJobOf(header);
-      finish(null);
-      lastJob++;
-      task = { job: lastJob, search };
-      found = createDeferred();
-      Atomics.store(flag, 0, lastJob);
-      for (const worker of workers) worker.postMessage(task);
-      return await found.promise;
-    },
-    abandon: () => finish(null),
-    stop,
-    get threads() {
-      return workers.size;
-    },
-    get hashes() {
-      return Number(Atomics.load(new BigInt64Array(hashes), 0));
-    },
-  };
+  #replaceLater(range: number, reason: string): void {
+    const { clock, logger } = this.#modules;
+    logger.error({ range }, `a mining thread ended and will be replaced: ${reason}`);
+    const timer = clock.after(REPLACE_AFTER_MS, () => {
+      this.#replacements.delete(timer);
+      this.#spawn(range).catch((error: unknown) => this.#replaceLater(range, errorMessage(error)));
+    });
+    this.#replacements.add(timer);
+  }
 }

@@ -21,7 +21,7 @@ export interface RewardAddresses {
 
 /** A proof that the mempool took into its window. Whether it wins is told by `block.mined`. */
 export interface AcceptedProof {
-  readonly blockNum: number;
+  readonly height: number;
   readonly coinbase: Transaction;
   /** Transaction hash of the coinbase. */
   readonly coinbaseHash: string;

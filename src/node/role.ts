@@ -52,10 +52,3 @@ export interface Role extends Service {
   /** Why the node cannot do its work now; empty when it can. */
   readiness(): readonly string[];
 }
-
-/** A promise that rejects with what `watch` hands to its argument, and a mark that somebody will look at it. */
-export function failureOf(watch: (fail: (error: unknown) => void) => void): Promise<never> {
-  const failed = new Promise<never>((_, reject) => watch(reject));
-  failed.catch(() => undefined);
-  return failed;
-}

@@ -1,12 +1,12 @@
 /** The roles user and miner: one wallet, the user service on it, and mining beside them for a miner (decision V22). */
 
-import { createMiner, fixedRewardAddress, type Miner } from '../miner/miner.js';
+import { Failure } from '../lib/service.js';
+import { fixedRewardAddress, Miner } from '../miner/miner.js';
 import type { Progress } from '../observability/progress.js';
 import { createUserService, type RunningUserService } from '../user/user-service.js';
 import type { Wallet } from '../wallet/wallet.js';
-import { feedMiner } from './feeds.js';
 import { openWallet } from './open-wallet.js';
-import { failureOf, type Role, type RoleContext } from './role.js';
+import type { Role, RoleContext } from './role.js';
 
 export async function createWalletRole(context: RoleContext): Promise<Role> {
   const { config, network } = context;
@@ -15,7 +15,8 @@ export async function createWalletRole(context: RoleContext): Promise<Role> {
   const refreshing = context.progress('wallet_refresh', { task: 'refreshing the wallet', unit: 'addresses' });
   const user = wallet === undefined ? undefined : createUser(context, wallet, refreshing);
   const miner = isMiner && config.mining.enabled ? mineFor(context, wallet) : undefined;
-  if (miner) feedMiner(context.metrics, miner);
+  const failure = new Failure();
+  if (miner) failure.follow(miner);
   return {
     type: isMiner ? 'Miner/User' : 'User',
     services: {
@@ -38,7 +39,7 @@ export async function createWalletRole(context: RoleContext): Promise<Role> {
       if (user === undefined || user.inStep) return [];
       return [refreshing.current ?? 'the wallet is catching up with the chain'];
     },
-    failed: failureOf(() => undefined),
+    failed: failure.promise,
   };
 }
 
@@ -65,5 +66,5 @@ function mineFor(context: RoleContext, wallet: Wallet | undefined): Miner | unde
   const ofWallet = wallet && { address: () => wallet.rewardAddress() };
   const rewards = fixed === undefined ? ofWallet : fixedRewardAddress(fixed);
   if (rewards === undefined) return undefined;
-  return createMiner({ threads: config.mining.threads }, { ...context, rewards, logger: context.logger('miner') });
+  return new Miner({ threads: config.mining.threads }, { ...context, rewards, logger: context.logger('miner') });
 }

@@ -6,8 +6,9 @@ import { proofOfWorkFault } from '../../src/chain/pow.js';
 import type { BlockHeader } from '../../src/chain/types.js';
 import type { Verdict } from '../../src/lib/fault.js';
 import { silentLogger } from '../../src/lib/logger.js';
-import { createMiner, fixedRewardAddress, type Miner } from '../../src/miner/miner.js';
+import { fixedRewardAddress, Miner } from '../../src/miner/miner.js';
 import type { AcceptedProof, RewardAddresses } from '../../src/miner/service.js';
+import { noMetrics } from '../../src/observability/metrics.js';
 import type { Link, PeerNetwork } from '../../src/peers/network.js';
 import { settle } from '../support/manual-clock.js';
 import {
@@ -46,7 +47,10 @@ async function startMiner(
   threads = 1,
 ): Promise<{ miner: Miner; network: PeerNetwork; link: Link }> {
   const network = bed.node('miner', { role: 'miner', peers: [mempoolNode.address] });
-  const miner = createMiner({ threads }, { network, rewards, clock: bed.clock, logger: silentLogger });
+  const miner = new Miner(
+    { threads },
+    { network, rewards, clock: bed.clock, logger: silentLogger, metrics: noMetrics },
+  );
   miners.push(miner);
   const joined = nextOf(mempool.joined);
   await network.start();
@@ -89,7 +93,7 @@ describe('a proof', () => {
     mempool.give(link, templateHeader(3));
     const { coinbase } = await proof;
     expect(await accepted).toEqual({
-      blockNum: 3,
+      height: 3,
       coinbase,
       coinbaseHash: transactionHash(coinbase),
       address: ADDRESS,
@@ -100,7 +104,7 @@ describe('a proof', () => {
   it('is not announced when the mempool refuses it', async () => {
     const { miner, link } = await startMiner();
     const accepted: number[] = [];
-    miner.proofAccepted.on(({ blockNum }) => accepted.push(blockNum));
+    miner.proofAccepted.on(({ height }) => accepted.push(height));
     mempool.verdict = { accepted: false, reason: 'Not block currently mined' };
     const refused = nextOf(mempool.proofs);
     mempool.give(link, templateHeader(3));

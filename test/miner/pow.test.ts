@@ -4,7 +4,7 @@ import { decodeHeader } from '../../src/chain/codec.js';
 import { proofOfWorkFault } from '../../src/chain/pow.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { createNonceSearcher, NONCE_LENGTH, searchJobOf } from '../../src/miner/nonce-search.js';
-import { createPowPool, type PowPool } from '../../src/miner/pow-pool.js';
+import { PowPool } from '../../src/miner/pow-pool.js';
 import { SettlingClock, settle } from '../support/manual-clock.js';
 import { IMPOSSIBLE, TWO_BYTES, templateHeader } from '../support/miner.js';
 
@@ -51,7 +51,7 @@ describe('the pool of threads', () => {
 
   const start = async (count: number): Promise<void> => {
     process.on('worker', remember);
-    pool = createPowPool({ threads: count }, { clock, logger: silentLogger });
+    pool = new PowPool({ threads: count }, { clock, logger: silentLogger });
     await pool.start();
   };
 
