@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { apiKeysOptions, createApi } from '../api/app.js';
 import { ApiKeys, loadOrCreateApiKey } from '../api/http/api-key.js';
 import { OPERATIONS } from '../api/operations.js';
-import { createEventHub } from '../api/routes/events/event-hub.js';
+import { EventHub } from '../api/routes/events/event-hub.js';
 import type { Config } from '../config/schema.js';
 import type { NodeLogger } from '../observability/logger.js';
 import { linkedPeers } from './node-links.js';
@@ -39,7 +39,7 @@ export async function createNodeApi(config: Config, modules: NodeApiModules): Pr
     apiKeysOptions(config.node.role, { ...config.api, keys: await apiKeys(config, context) }),
     OPERATIONS,
   );
-  const events = createEventHub({ epoch: clock.now() });
+  const events = new EventHub({ epoch: clock.now() });
   publishEvents(events, role.services);
   const app = await createApi(
     {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createEventHub, type EventHub } from '../../src/api/routes/events/event-hub.js';
+import { EventHub } from '../../src/api/routes/events/event-hub.js';
 import { createEventParser, type ReceivedEvent, readEvents } from '../../src/cli/event-source.js';
 import type { NodeRole } from '../../src/lib/roles.js';
 import { API_KEY, type AppSetup, openApp, send } from '../support/api/app.js';
@@ -52,7 +52,7 @@ const block = (hub: EventHub, num: number): void => hub.publish('blocks', 'block
 
 describe('the event stream', () => {
   it('tells events in their order, with rising ids of this start and exact integers', async () => {
-    const hub = createEventHub({ epoch: EPOCH });
+    const hub = new EventHub({ epoch: EPOCH });
     const { url } = await listen('user', hub);
     const reader = await read(url, { apiKey: API_KEY });
     block(hub, 1);
@@ -66,7 +66,7 @@ describe('the event stream', () => {
   });
 
   it('tells only of the topics asked for', async () => {
-    const hub = createEventHub({ epoch: EPOCH });
+    const hub = new EventHub({ epoch: EPOCH });
     const { url } = await listen('mempool', hub);
     const reader = await read(`${url}?topics=blocks`);
     hub.publish('transactions', 'transaction', { hash: 'g1' });
@@ -75,7 +75,7 @@ describe('the event stream', () => {
   });
 
   it('begins with what comes, not with what was', async () => {
-    const hub = createEventHub({ epoch: EPOCH });
+    const hub = new EventHub({ epoch: EPOCH });
     block(hub, 1);
     const { url } = await listen('storage', hub);
     const reader = await read(url);
@@ -84,7 +84,7 @@ describe('the event stream', () => {
   });
 
   it('gives a reader that comes back what it has missed', async () => {
-    const hub = createEventHub({ epoch: EPOCH });
+    const hub = new EventHub({ epoch: EPOCH });
     const { url } = await listen('storage', hub);
     const first = await read(url);
     block(hub, 1);
@@ -100,7 +100,7 @@ describe('the event stream', () => {
   });
 
   it('gives a place before the first event, so that nothing between two connections is lost', async () => {
-    const hub = createEventHub({ epoch: EPOCH });
+    const hub = new EventHub({ epoch: EPOCH });
     const { url } = await listen('storage', hub);
     const first = await read(url);
     first.close();
@@ -115,7 +115,7 @@ describe('the event stream', () => {
     ['from the future', () => `${EPOCH}-999`],
     ['that is no id', () => 'x'],
   ])('says reset to an id %s, and goes on with what comes', async (_why, id) => {
-    const hub = createEventHub({ epoch: EPOCH, kept: 2 });
+    const hub = new EventHub({ epoch: EPOCH, kept: 2 });
     for (let num = 1; num <= 5; num++) block(hub, num);
     const { url } = await listen('storage', hub);
     const reader = await read(url, { lastEventId: id() });
@@ -129,7 +129,7 @@ describe('the event stream', () => {
   });
 
   it('keeps the events of a quiet topic while a busy one passes by', async () => {
-    const hub = createEventHub({ epoch: EPOCH, kept: 2 });
+    const hub = new EventHub({ epoch: EPOCH, kept: 2 });
     block(hub, 1);
     for (let i = 0; i < 10; i++) hub.publish('transactions', 'transaction', { i });
     const { url } = await listen('mempool', hub);
@@ -138,7 +138,7 @@ describe('the event stream', () => {
   });
 
   it('lets a reader go that falls too far behind, and tells it', async () => {
-    const hub = createEventHub({ epoch: EPOCH, kept: 100 });
+    const hub = new EventHub({ epoch: EPOCH, kept: 100 });
     const { port } = await listen('storage', hub);
     const socket = await openRaw(port);
     const received: string[] = [];
@@ -158,7 +158,7 @@ describe('the event stream', () => {
   });
 
   it('cuts off a reader that takes nothing for a minute', async () => {
-    const hub = createEventHub({ epoch: EPOCH });
+    const hub = new EventHub({ epoch: EPOCH });
     const clock = new ManualClock();
     const { port } = await listen('storage', hub, { modules: { clock } });
     const socket = await openRaw(port);
@@ -173,7 +173,7 @@ describe('the event stream', () => {
   });
 
   it('gives a sign of life every 15 seconds', async () => {
-    const hub = createEventHub({ epoch: EPOCH });
+    const hub = new EventHub({ epoch: EPOCH });
     const clock = new ManualClock();
     const { port } = await listen('storage', hub, { modules: { clock } });
     const socket = await openRaw(port);
@@ -189,7 +189,7 @@ describe('the event stream', () => {
   });
 
   it('ends with the node, and the reader learns it', async () => {
-    const hub = createEventHub({ epoch: EPOCH });
+    const hub = new EventHub({ epoch: EPOCH });
     const { app, url } = await listen('storage', hub);
     const reader = await read(url);
     const closing = app.close();
@@ -198,7 +198,7 @@ describe('the event stream', () => {
   });
 
   it('does not keep the node from stopping when a reader takes nothing', async () => {
-    const hub = createEventHub({ epoch: EPOCH });
+    const hub = new EventHub({ epoch: EPOCH });
     const { app, port } = await listen('storage', hub);
     const socket = await openRaw(port);
     socket.pause();
@@ -221,7 +221,7 @@ async function openRaw(port: number): Promise<Socket> {
 
 describe('who may read events', () => {
   it('asks for the API key for topic wallet alone (decision H3)', async () => {
-    const hub = createEventHub({ epoch: EPOCH });
+    const hub = new EventHub({ epoch: EPOCH });
     const { app, url } = await listen('user', hub);
     for (const query of ['', '?topics=wallet', '?topics=blocks,wallet']) {
       const answer = await send(app, { url: `/v1/events${query}` });
@@ -238,14 +238,14 @@ describe('who may read events', () => {
     ['storage', ''],
     ['mempool', 'blocks,'],
   ] as const)('refuses on a %s node the topics "%s"', async (role, topics) => {
-    const { app } = await listen(role, createEventHub({ epoch: EPOCH }));
+    const { app } = await listen(role, new EventHub({ epoch: EPOCH }));
     const answer = await send(app, { url: `/v1/events?topics=${topics}` });
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
     expect(answer.body.detail).toContain('blocks');
   });
 
   it('serves so many readers and no more', async () => {
-    const hub = createEventHub({ epoch: EPOCH });
+    const hub = new EventHub({ epoch: EPOCH });
     const { app, url } = await listen('storage', hub);
     const readers = [];
     for (let i = 0; i < 256; i++) readers.push(await read(url));
@@ -254,7 +254,7 @@ describe('who may read events', () => {
   });
 
   it('refuses HEAD, which would be a stream without an end', async () => {
-    const { app } = await listen('storage', createEventHub({ epoch: EPOCH }));
+    const { app } = await listen('storage', new EventHub({ epoch: EPOCH }));
     expect((await send(app, { method: 'HEAD', url: '/v1/events' })).status).toBe(405);
   });
 });

@@ -14,12 +14,12 @@ import { ErrorEnvelope } from '../../../src/api/routes/envelope/operations.js';
 import { ApiProblem } from '../../../src/api/schemas/problem.js';
 import { ERROR_CODES, type ErrorCode, TesseraError } from '../../../src/lib/errors.js';
 import { parseExactJson, stringifyExact } from '../../../src/lib/json.js';
-import type { NodeRole } from '../../../src/lib/roles.js';
+import { NODE_ROLES, type NodeRole } from '../../../src/lib/roles.js';
 import { API_KEY, apiModules, buildApp } from './app.js';
 import type { Calls } from './fakes.js';
 import { arbitraryOf, EDGE_INTEGERS } from './schema-arbitrary.js';
 
-export const ROLES: readonly NodeRole[] = ['mempool', 'storage', 'miner', 'user'];
+export const ROLES: readonly NodeRole[] = NODE_ROLES;
 
 const BY_ID: ReadonlyMap<string, Operation> = new Map(OPERATIONS.map((operation) => [operation.id, operation]));
 

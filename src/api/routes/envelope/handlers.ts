@@ -38,9 +38,9 @@ export interface EnvelopeRoutes {
 const RETRIEVED = 'Database item(s) successfully retrieved';
 
 /** A reason for people, and what makes the content of an answer from a body. */
-type Envelope = readonly [reason: string, content: (body: unknown) => unknown];
+type Content = readonly [reason: string, content: (body: unknown) => unknown];
 /** One for each operation of a group: one that is missing is a type error. */
-type Envelopes<Group extends readonly Operation[]> = { readonly [O in Group[number] as O['id']]: Envelope };
+type Contents<Group extends readonly Operation[]> = { readonly [Id in Group[number]['id']]: Content };
 
 export const envelopeRoutes: FastifyPluginCallback<EnvelopeRoutes> = (app, { options, role, modules }, done) => {
   addJsonBodyParser(app, true);
@@ -51,13 +51,13 @@ export const envelopeRoutes: FastifyPluginCallback<EnvelopeRoutes> = (app, { opt
   );
   const served: string[] = [];
 
-  function serve<const Group extends readonly Operation[]>(group: Group, envelopes: Envelopes<Group>): void {
-    const byId: Readonly<Record<string, Envelope>> = envelopes;
+  function serve<const Group extends readonly Operation[]>(group: Group, contents: Contents<NoInfer<Group>>): void {
+    const byId: Readonly<Record<string, Content>> = contents;
     for (const operation of group) {
-      const envelope = byId[operation.id];
-      if (envelope === undefined) throw new Error(`broken invariant: no handler of ${operation.id}`);
+      const content = byId[operation.id];
+      if (content === undefined) throw new Error(`broken invariant: no handler of ${operation.id}`);
       served.push(nameOf(operation));
-      addRoute(app, operation, envelope, { cache, requireCacheId: options.requireCacheId });
+      addRoute(app, operation, content, { cache, requireCacheId: options.requireCacheId });
     }
   }
 
@@ -77,7 +77,7 @@ function nameOf({ path }: Operation): string {
 function addRoute(
   app: FastifyInstance,
   operation: Operation,
-  [reason, content]: Envelope,
+  [reason, contentOf]: Content,
   { cache, requireCacheId }: { readonly cache: IdempotencyCache; readonly requireCacheId: boolean },
 ): void {
   const name = nameOf(operation);
@@ -86,7 +86,7 @@ function addRoute(
     async handler(request, reply) {
       const id = cacheIdOf(request.headers['x-cache-id'], requireCacheId);
       const answer = async () =>
-        app.longAnswers.json(successEnvelope(id, reason, name, await content(request.body)), reply);
+        app.longAnswers.json(successEnvelope(id, reason, name, await contentOf(request.body)), reply);
       const body = id === '' ? '' : sha3Hex(request.rawBody ?? '');
       const json = id === '' ? await answer() : await cache.run(id, name, body, answer);
       return reply.type(JSON_MEDIA_TYPE).send(json);
@@ -96,7 +96,7 @@ function addRoute(
 
 type Options = EnvelopeRoutes['options'];
 
-function mempoolContents({ services, turns }: FastifyInstance, { batch }: Options): Envelopes<typeof mempoolEnvelopes> {
+function mempoolContents({ services, turns }: FastifyInstance, { batch }: Options): Contents<typeof mempoolEnvelopes> {
   return {
     envelopeCreateTransactions: [
       'Transaction/s successfully created',
@@ -126,7 +126,7 @@ function mempoolContents({ services, turns }: FastifyInstance, { batch }: Option
 function storageContents(
   { services, longAnswers }: FastifyInstance,
   { batch, blockByNum }: Options,
-): Envelopes<typeof storageEnvelopes> {
+): Contents<typeof storageEnvelopes> {
   return {
     envelopeLatestBlock: [
       RETRIEVED,

@@ -19,22 +19,6 @@ export interface NodeEvent {
   readonly data: object;
 }
 
-export interface EventHub {
-  /** Number of the last event; 0 before the first. */
-  readonly last: number;
-  publish(topic: EventTopic, name: string, data: object): void;
-  /** Events of the topics behind `seq`, in order, at most `limit`; undefined when some of them are not kept any more. */
-  after(topics: readonly EventTopic[], seq: number, limit: number): readonly NodeEvent[] | undefined;
-  /** The event as text of an event stream, made once. */
-  textOf(event: NodeEvent): string;
-  /** `<start of the node>-<number>`: what a reader gives back to read on. */
-  idOf(seq: number): string;
-  /** The number in an id of this hub; undefined for ids of another start and for what is no id. */
-  seqOf(id: string): number | undefined;
-  /** Called once for all events of a turn of the loop; the result removes the listener. */
-  onNews(listener: () => void): () => void;
-}
-
 export interface EventHubOptions {
   /** Tells one start of the node from another: milliseconds since the Unix epoch. */
   readonly epoch: number;
@@ -42,103 +26,122 @@ export interface EventHubOptions {
   readonly kept?: number;
 }
 
-export function createEventHub({ epoch, kept }: EventHubOptions): EventHub {
-  const rings = new Map(EVENT_TOPICS.map((topic) => [topic, createRing(kept ?? KEPT[topic])]));
-  const listeners = new Set<() => void>();
-  const texts = new WeakMap<NodeEvent, string>();
-  let last = 0;
-  let scheduled = false;
+export class EventHub {
+  readonly #epoch: number;
+  readonly #rings: ReadonlyMap<EventTopic, Ring>;
+  readonly #listeners = new Set<() => void>();
+  readonly #texts = new WeakMap<NodeEvent, string>();
+  #last = 0;
+  #isScheduled = false;
 
-  function tell(): void {
-    scheduled = false;
-    for (const listener of [...listeners]) listener();
+  constructor({ epoch, kept }: EventHubOptions) {
+    this.#epoch = epoch;
+    this.#rings = new Map(EVENT_TOPICS.map((topic) => [topic, new Ring(kept ?? KEPT[topic])]));
   }
 
-  const idOf = (seq: number): string => `${epoch}-${seq}`;
+  /** Number of the last event; 0 before the first. */
+  get last(): number {
+    return this.#last;
+  }
 
-  return {
-    get last() {
-      return last;
-    },
-    idOf,
-    publish(topic, name, data) {
-      last++;
-      rings.get(topic)?.push({ seq: last, name, data });
-      if (scheduled || listeners.size === 0) return;
-      scheduled = true;
-      setImmediate(tell);
-    },
-    after(topics, seq, limit) {
-      const found: NodeEvent[] = [];
-      for (const topic of topics) {
-        const ring = rings.get(topic);
-        if (ring === undefined) continue;
-        if (ring.dropped > seq) return undefined;
-        found.push(...ring.after(seq, limit));
-      }
-      return found.sort((a, b) => a.seq - b.seq).slice(0, limit);
-    },
-    textOf(event) {
-      const known = texts.get(event);
-      if (known !== undefined) return known;
-      const text = `id: ${idOf(event.seq)}\nevent: ${event.name}\ndata: ${stringifyExact(event.data)}\n\n`;
-      texts.set(event, text);
-      return text;
-    },
-    seqOf(id) {
-      const [, start, digits] = /^(\d{1,15})-(\d{1,15})$/.exec(id) ?? [];
-      const seq = Number(digits);
-      return Number(start) === epoch && seq <= last ? seq : undefined;
-    },
-    onNews(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+  publish(topic: EventTopic, name: string, data: object): void {
+    this.#last++;
+    this.#rings.get(topic)?.push({ seq: this.#last, name, data });
+    if (this.#isScheduled || this.#listeners.size === 0) return;
+    this.#isScheduled = true;
+    setImmediate(this.#tell);
+  }
+
+  /** Events of the topics behind `seq`, in order, at most `limit`; undefined when some of them are not kept any more. */
+  after(topics: readonly EventTopic[], seq: number, limit: number): readonly NodeEvent[] | undefined {
+    const found: NodeEvent[] = [];
+    for (const topic of topics) {
+      const ring = this.#rings.get(topic);
+      if (ring === undefined) continue;
+      if (ring.dropped > seq) return undefined;
+      found.push(...ring.after(seq, limit));
+    }
+    return found.sort((a, b) => a.seq - b.seq).slice(0, limit);
+  }
+
+  /** The event as text of an event stream, made once. */
+  textOf(event: NodeEvent): string {
+    const known = this.#texts.get(event);
+    if (known !== undefined) return known;
+    const text = `id: ${this.idOf(event.seq)}\nevent: ${event.name}\ndata: ${stringifyExact(event.data)}\n\n`;
+    this.#texts.set(event, text);
+    return text;
+  }
+
+  /** `<start of the node>-<number>`: what a reader gives back to read on. */
+  idOf(seq: number): string {
+    return `${this.#epoch}-${seq}`;
+  }
+
+  /** The number in an id of this hub; undefined for ids of another start and for what is no id. */
+  seqOf(id: string): number | undefined {
+    const [, start, digits] = /^(\d{1,15})-(\d{1,15})$/.exec(id) ?? [];
+    const seq = Number(digits);
+    return Number(start) === this.#epoch && seq <= this.#last ? seq : undefined;
+  }
+
+  /** Calls the listener once for all events of a turn of the loop; the result removes it. */
+  onNews(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  readonly #tell = (): void => {
+    this.#isScheduled = false;
+    for (const listener of [...this.#listeners]) listener();
   };
 }
 
-interface Ring {
-  /** Number of the newest event that is not kept any more; 0 when all are. */
-  readonly dropped: number;
-  push(event: NodeEvent): void;
-  /** The first `limit` events behind `seq`. */
-  after(seq: number, limit: number): NodeEvent[];
-}
-
-function createRing(capacity: number): Ring {
-  const slots: NodeEvent[] = [];
+/** The last events of one topic. */
+class Ring {
+  readonly #capacity: number;
+  readonly #slots: NodeEvent[] = [];
   /** Place of the oldest event. */
-  let start = 0;
-  let dropped = 0;
-  const at = (index: number): NodeEvent | undefined => slots[(start + index) % slots.length];
+  #start = 0;
+  #dropped = 0;
 
-  return {
-    get dropped() {
-      return dropped;
-    },
-    push(event) {
-      if (slots.length < capacity) {
-        slots.push(event);
-        return;
-      }
-      dropped = slots[start]?.seq ?? dropped;
-      slots[start] = event;
-      start = (start + 1) % capacity;
-    },
-    after(seq, limit) {
-      let low = 0;
-      let high = slots.length;
-      while (low < high) {
-        const middle = (low + high) >>> 1;
-        if ((at(middle)?.seq ?? 0) > seq) high = middle;
-        else low = middle + 1;
-      }
-      const found: NodeEvent[] = [];
-      for (let i = low; i < slots.length && found.length < limit; i++) {
-        const event = at(i);
-        if (event !== undefined) found.push(event);
-      }
-      return found;
-    },
-  };
+  constructor(capacity: number) {
+    this.#capacity = capacity;
+  }
+
+  /** Number of the newest event that is not kept any more; 0 when all are. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  push(event: NodeEvent): void {
+    if (this.#slots.length < this.#capacity) {
+      this.#slots.push(event);
+      return;
+    }
+    this.#dropped = this.#slots[this.#start]?.seq ?? this.#dropped;
+    this.#slots[this.#start] = event;
+    this.#start = (this.#start + 1) % this.#capacity;
+  }
+
+  /** The first `limit` events behind `seq`. */
+  after(seq: number, limit: number): NodeEvent[] {
+    let low = 0;
+    let high = this.#slots.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#at(middle)?.seq ?? 0) > seq) high = middle;
+      else low = middle + 1;
+    }
+    const found: NodeEvent[] = [];
+    for (let i = low; i < this.#slots.length && found.length < limit; i++) {
+      const event = this.#at(i);
+      if (event !== undefined) found.push(event);
+    }
+    return found;
+  }
+
+  #at(index: number): NodeEvent | undefined {
+    return this.#slots[(this.#start + index) % this.#slots.length];
+  }
 }

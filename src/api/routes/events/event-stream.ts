@@ -22,86 +22,102 @@ export interface EventStreamOptions {
   readonly from: number | undefined;
 }
 
-export interface EventStream {
-  /** Says goodbye and ends; what the connection does not take in time is dropped by `destroy`. */
-  end(): void;
-  destroy(): void;
+export interface EventStreamModules {
+  readonly hub: EventHub;
+  readonly clock: Clock;
+  /** Called once, when the connection is gone. */
+  readonly onEnd: () => void;
 }
 
-/** Takes over a response whose head has been written. `onEnd` is called once, when the connection is gone. */
-export function openEventStream(
-  response: ServerResponse,
-  options: EventStreamOptions,
-  modules: { readonly hub: EventHub; readonly clock: Clock; readonly onEnd: () => void },
-): EventStream {
-  const { hub, clock, onEnd } = modules;
-  const { topics } = options;
-  let seq = options.from ?? hub.last;
-  let open = true;
-  let blocked = false;
-  let stuckBeats = 0;
-  let heartbeat: Timer | undefined;
+export class EventStream {
+  readonly #response: ServerResponse;
+  readonly #topics: readonly EventTopic[];
+  readonly #hub: EventHub;
+  readonly #clock: Clock;
+  #seq: number;
+  #isOpen = true;
+  #isBlocked = false;
+  #stuckBeats = 0;
+  #heartbeat: Timer | undefined;
 
-  function write(text: string): void {
-    blocked = !response.write(text);
+  /** Takes over a response whose head has been written. */
+  constructor(
+    response: ServerResponse,
+    { topics, from }: EventStreamOptions,
+    { hub, clock, onEnd }: EventStreamModules,
+  ) {
+    this.#response = response;
+    this.#topics = topics;
+    this.#hub = hub;
+    this.#clock = clock;
+    this.#seq = from ?? hub.last;
+    this.#listen(onEnd);
+    const id = hub.idOf(this.#seq);
+    // An id without data: a reader that loses the connection before the first event has a place, too.
+    this.#write(`retry: ${RETRY_MS}\nid: ${id}\n\n`);
+    if (from === undefined) this.#write(`id: ${id}\nevent: reset\ndata: {"last_event_id":"${id}"}\n\n`);
+    this.#heartbeat = clock.after(HEARTBEAT_MS, this.#beat);
+    this.#pump();
   }
 
-  function pump(): void {
-    while (open && !blocked) {
-      const events = hub.after(topics, seq, BATCH);
+  /** Says goodbye and ends; what the connection does not take in time is dropped by `destroy`. */
+  end(): void {
+    this.#finish(': the node is stopping\n\n');
+  }
+
+  destroy(): void {
+    this.#response.destroy();
+  }
+
+  #listen(onEnd: () => void): void {
+    const offNews = this.#hub.onNews(this.#pump);
+    this.#response.on('drain', () => {
+      this.#isBlocked = false;
+      this.#stuckBeats = 0;
+      this.#pump();
+    });
+    this.#response.on('error', () => undefined);
+    this.#response.once('close', () => {
+      this.#isOpen = false;
+      this.#heartbeat?.cancel();
+      offNews();
+      onEnd();
+    });
+  }
+
+  #write(text: string): void {
+    this.#isBlocked = !this.#response.write(text);
+  }
+
+  readonly #pump = (): void => {
+    while (this.#isOpen && !this.#isBlocked) {
+      const events = this.#hub.after(this.#topics, this.#seq, BATCH);
       if (events === undefined) {
-        finish(`event: lagged\ndata: {"last_event_id":"${hub.idOf(seq)}"}\n\n`);
+        this.#finish(`event: lagged\ndata: {"last_event_id":"${this.#hub.idOf(this.#seq)}"}\n\n`);
         return;
       }
       if (events.length === 0) {
         // Nothing of these topics lies between: the place moves on.
-        seq = hub.last;
+        this.#seq = this.#hub.last;
         return;
       }
-      seq = events.at(-1)?.seq ?? seq;
-      write(events.map(hub.textOf).join(''));
+      this.#seq = events.at(-1)?.seq ?? this.#seq;
+      this.#write(events.map((event) => this.#hub.textOf(event)).join(''));
     }
-  }
+  };
 
-  function beat(): void {
-    if (blocked && ++stuckBeats >= MAX_STUCK_BEATS) {
-      response.destroy();
+  readonly #beat = (): void => {
+    if (this.#isBlocked && ++this.#stuckBeats >= MAX_STUCK_BEATS) {
+      this.#response.destroy();
       return;
     }
-    if (!blocked) write(': heartbeat\n\n');
-    heartbeat = clock.after(HEARTBEAT_MS, beat);
-  }
-
-  function finish(text: string): void {
-    if (!open) return;
-    open = false;
-    response.end(text);
-  }
-
-  const offNews = hub.onNews(pump);
-  response.on('drain', () => {
-    blocked = false;
-    stuckBeats = 0;
-    pump();
-  });
-  response.on('error', () => undefined);
-  response.once('close', () => {
-    open = false;
-    heartbeat?.cancel();
-    offNews();
-    onEnd();
-  });
-
-  // An id without data: a reader that loses the connection before the first event has a place, too.
-  write(`retry: ${RETRY_MS}\nid: ${hub.idOf(seq)}\n\n`);
-  if (options.from === undefined) {
-    write(`id: ${hub.idOf(seq)}\nevent: reset\ndata: {"last_event_id":"${hub.idOf(seq)}"}\n\n`);
-  }
-  heartbeat = clock.after(HEARTBEAT_MS, beat);
-  pump();
-
-  return {
-    end: () => finish(': the node is stopping\n\n'),
-    destroy: () => response.destroy(),
+    if (!this.#isBlocked) this.#write(': heartbeat\n\n');
+    this.#heartbeat = this.#clock.after(HEARTBEAT_MS, this.#beat);
   };
+
+  #finish(text: string): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#response.end(text);
+  }
 }

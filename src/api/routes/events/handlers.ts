@@ -6,8 +6,8 @@ import { TesseraError } from '../../../lib/errors.js';
 import type { NodeRole } from '../../../lib/roles.js';
 import { addRoutes, type OperationRequest } from '../../http/route.js';
 import type { ApiModules } from '../../options.js';
-import { createEventHub, type EventTopic } from './event-hub.js';
-import { type EventStream, openEventStream } from './event-stream.js';
+import { EventHub, type EventTopic } from './event-hub.js';
+import { EventStream } from './event-stream.js';
 import { eventOperations, streamEvents, TOPICS_OF_ROLE } from './operations.js';
 import { StreamPlaces } from './stream-places.js';
 
@@ -26,7 +26,7 @@ const GOODBYE_MS = 500;
 export const eventRoutes: FastifyPluginCallback<EventRoutes> = (app, options, done) => {
   const { role, modules, maxStreams = MAX_STREAMS } = options;
   const { clock } = modules;
-  const hub = modules.events ?? createEventHub({ epoch: clock.now() });
+  const hub = modules.events ?? new EventHub({ epoch: clock.now() });
   const places = new StreamPlaces({ total: maxStreams, perAddress: MAX_STREAMS_OF_ADDRESS });
   const streams = new Set<EventStream>();
   let stopping = false;
@@ -70,7 +70,7 @@ export const eventRoutes: FastifyPluginCallback<EventRoutes> = (app, options, do
         streams.delete(stream);
         if (streams.size === 0) allEnded?.();
       };
-      const stream = openEventStream(reply.raw, { topics, from }, { hub, clock, onEnd });
+      const stream = new EventStream(reply.raw, { topics, from }, { hub, clock, onEnd });
       streams.add(stream);
       // The line is written now: a stream may stay open for days.
       app.requestLog.add(request, reply, streamEvents.id);
