@@ -49,6 +49,8 @@ export interface NetworkOptions {
   readonly program?: string;
   /** Arguments of Node.js itself. */
   readonly nodeArguments?: readonly string[];
+  /** Files and sockets that each process may have open; what this one may by default. */
+  readonly openFiles?: number;
   /** Lines of each node's log that are kept; 400 by default. */
   readonly logLines?: number;
 }
@@ -81,7 +83,7 @@ export async function createNetwork(networkOptions: NetworkOptions = {}): Promis
 function createNodeProcess(
   role: NodeRole,
   folder: string,
-  { program = MAIN, nodeArguments = [], logLines = 400 }: NetworkOptions,
+  { program = MAIN, nodeArguments = [], logLines = 400, openFiles }: NetworkOptions,
   options: Readonly<Record<string, unknown>>,
 ): NodeProcess {
   let child: ChildProcess | undefined;
@@ -96,9 +98,12 @@ function createNodeProcess(
     const all = { 'api.port': portOf(apiUrl), 'peers.port': portOf(peerAddress), ...options };
     const sets = Object.entries(all).flatMap(([name, value]) => ['--set', `${name}=${String(value)}`]);
     const programArguments = [program, '--role', role, '--config', 'config/dev.toml', ...sets];
-    const started = spawn(process.execPath, [...nodeArguments, ...programArguments], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    const command = [process.execPath, ...nodeArguments, ...programArguments];
+    // A shell can lower the limit before it becomes the node.
+    const limited =
+      openFiles === undefined ? command : ['sh', '-c', `ulimit -n ${openFiles} && exec "$@"`, 'sh', ...command];
+    const [executable = '', ...rest] = limited;
+    const started = spawn(executable, rest, { stdio: ['ignore', 'pipe', 'pipe'] });
     child = started;
     const note = (line: string): void => {
       lines.push(line);

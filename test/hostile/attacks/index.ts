@@ -1,6 +1,7 @@
 /** Every attack, in the order in which they run. A new one is a file here and a line in this list. */
 
 import type { Attack } from '../attack.js';
+import { fewDescriptors } from './few-descriptors.js';
 import {
   answersNobodyReads,
   expensiveQuestions,
@@ -18,6 +19,7 @@ export const ATTACKS: readonly Attack[] = [
   halfOpenHandshakes,
   idleLinks,
   idleSockets,
+  fewDescriptors,
   expensiveQuestions,
   answersNobodyReads,
   framesWithoutEnd,
