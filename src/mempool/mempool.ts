@@ -104,6 +104,8 @@ export class Mempool implements MempoolService, Service {
   readonly #failure = new Failure();
   readonly #stopMetrics: () => void;
   #starting: Promise<Parts> | undefined;
+  /** There before the other parts: a stop need not wait for the replay. */
+  #applier: Applier | undefined;
   #parts: Parts | undefined;
   #stopped = false;
 
@@ -129,9 +131,11 @@ export class Mempool implements MempoolService, Service {
   }
 
   async stop(): Promise<void> {
+    const isUp = this.#parts !== undefined;
     this.#stopped = true;
     this.#parts = undefined;
     this.#stopMetrics();
+    if (!isUp) await this.#applier?.stop();
     const parts = await this.#starting?.catch(() => undefined);
     this.#starting = undefined;
     if (parts === undefined) return;
@@ -199,12 +203,17 @@ export class Mempool implements MempoolService, Service {
   async #build(): Promise<Parts> {
     const { kv, random, progress, logger } = this.#modules;
     const salt = Buffer.from(random.bytes(4)).readUInt32LE();
-    const onProgress = (outputs: number): void => progress?.loading(outputs);
+    const onProgress = (outputs: number): void => {
+      this.#assertRunning();
+      progress?.loading(outputs);
+    };
     const state = await loadMempoolState(kv, this.#options.rules, { salt, onProgress });
     const store = new StateStore(kv);
     const modules = { ...this.#modules, logger, state, store };
     const applier = new Applier(modules);
+    this.#applier = applier;
     this.#failure.follow(applier);
+    this.#assertRunning();
     await applier.start();
     this.#relay(applier);
     const statuses = new Statuses(this.#options.statuses, modules);
@@ -220,6 +229,10 @@ export class Mempool implements MempoolService, Service {
     const sender = new BlockSender({ ...modules, applier });
     const gateway = new Gateway({ ...modules, applier, statuses, admission });
     return { state, applier, statuses, verifier, admission, maker, sender, gateway };
+  }
+
+  #assertRunning(): void {
+    if (this.#stopped) throw new TesseraError('shutting_down', 'the node is stopping');
   }
 
   #relay(applier: Applier): void {

@@ -11,13 +11,17 @@ import { createMemoryKv } from '../../src/db/memory-kv.js';
 import { writesOf } from '../../src/db/record.js';
 import { toHex } from '../../src/lib/bytes.js';
 import { TesseraError } from '../../src/lib/errors.js';
+import { silentLogger } from '../../src/lib/logger.js';
+import { Mempool } from '../../src/mempool/mempool.js';
+import { encodeCommand } from '../../src/mempool/state/commands.js';
 import { loadMempoolState } from '../../src/mempool/state/load.js';
 import { MempoolState } from '../../src/mempool/state/state.js';
+import { noMetrics } from '../../src/observability/metrics.js';
 import { decodeUtxos, encodeTransactions } from '../../src/peers/payloads.js';
 import { openJournal } from '../support/journal.js';
 import { withWrite } from '../support/kv.js';
-import { type Account, applierOf, genesisOut, mine, pay, payment, rulesFor } from '../support/mempool.js';
-import { SECRET } from '../support/peers.js';
+import { type Account, applierOf, genesisOut, mine, pay, payment, rulesFor, unicornOf } from '../support/mempool.js';
+import { createBed, createSeededRandom, SECRET } from '../support/peers.js';
 import { addMiner, addStorage, alice, bob, cleanups, newFolder, send, setUp, stored } from './running.js';
 
 describe('submitting', () => {
@@ -141,7 +145,7 @@ describe('submitting', () => {
       payment({
         from: alice,
         inputs: [genesisOut(0)],
-        outputs: [pay(bob, BigInt(i)), pay(alice, 1_000_000n - BigInt(i))],
+        outputs: [pay(bob, BigInt(i + 1)), pay(alice, 999_999n - BigInt(i))],
       }),
     );
     const outcomes = await Promise.allSettled(rivals.map((tx) => mempool.submit([tx])));
@@ -589,6 +593,51 @@ describe('the journal', () => {
     const applier = applierOf(journal, kv, state);
     await expect(applier.start()).rejects.toMatchObject({ code: 'data_corrupt' });
     await journal.close();
+  });
+});
+
+describe('stopping', () => {
+  it('during a start does not wait for the rest of the replay', async () => {
+    const journalKv = createMemoryKv();
+    const journal = await openJournal(journalKv);
+    const late = { kind: 'close-block' as const, height: 7 };
+    const commands = Array.from({ length: 2_500 }, () => journal.append(encodeCommand(late)).durable);
+    await Promise.all(commands);
+    await journal.close();
+    const bed = createBed('memory');
+    cleanups.push(() => bed.stop());
+    const kv = createMemoryKv();
+    let writes = 0;
+    let stopping: Promise<void> | undefined;
+    const mempool: Mempool = new Mempool(
+      {
+        rules: rulesFor([alice]),
+        pool: { maxTransactions: 100, maxBytes: 1_000_000 },
+        blocks: { instant: true, blockInterval: 0, proofWindow: 0, minMiners: 1, partitionSize: 1 },
+        statuses: { lifetime: 3_600 },
+        verifyThreads: 0,
+      },
+      {
+        kv: withWrite(kv, async (batch, options) => {
+          writes++;
+          stopping ??= mempool.stop();
+          await kv.write(batch, options);
+        }),
+        journal: await openJournal(journalKv),
+        network: bed.node('mempool', { role: 'mempool' }),
+        clock: bed.clock,
+        random: createSeededRandom('mempool'),
+        logger: silentLogger,
+        metrics: noMetrics,
+        unicorn: unicornOf,
+      },
+    );
+    await expect(mempool.start()).rejects.toMatchObject({ code: 'shutting_down' });
+    await stopping;
+    expect(writes).toBe(1);
+    // What was applied is a prefix of the journal: the next start goes on from there.
+    const state = await loadMempoolState(kv, rulesFor([alice]), { salt: 1 });
+    expect(state.seq).toBe(1_000);
   });
 });
 
