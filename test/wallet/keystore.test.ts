@@ -39,7 +39,7 @@ describe('keystore', () => {
     for (const content of stored) expect(content.includes(seed)).toBe(false);
   });
 
-  it('goes by the new passphrase, and says so, when only the folder could not be synced (issue 9 item 10)', async () => {
+  it('goes by the new passphrase, and says so, when only the folder could not be synced', async () => {
     let isBroken = false;
     const syncFolder = async (): Promise<void> => {
       if (isBroken) throw new Error('EIO: i/o error, fsync');

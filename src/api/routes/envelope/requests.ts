@@ -25,7 +25,7 @@ function listOf(value: unknown, limit: number, what: string): readonly unknown[]
   return value;
 }
 
-/** One transaction, or a list of them (C4): what is in the list, and how a place in it is called. */
+/** One transaction, or a list of them (docs/clients.md#c4): what is in the list, and how a place in it is called. */
 export function transactionsOf(body: unknown, limit: number) {
   if (isObject(body)) return { list: [body], placeOf: () => '' };
   return { list: listOf(body, limit, 'transaction'), placeOf: (index: number) => `[${index}]` };
