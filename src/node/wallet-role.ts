@@ -3,7 +3,7 @@
 import { Failure } from '../lib/service.js';
 import { fixedRewardAddress, Miner } from '../miner/miner.js';
 import type { Progress } from '../observability/progress.js';
-import { createUserService, type RunningUserService } from '../user/user-service.js';
+import { RunningUserService } from '../user/user-service.js';
 import type { Wallet } from '../wallet/wallet.js';
 import { openWallet } from './open-wallet.js';
 import type { Role, RoleContext } from './role.js';
@@ -16,7 +16,7 @@ export async function createWalletRole(context: RoleContext): Promise<Role> {
   const user = wallet === undefined ? undefined : createUser(context, wallet, refreshing);
   const miner = isMiner && config.mining.enabled ? mineFor(context, wallet) : undefined;
   const failure = new Failure();
-  if (miner) failure.follow(miner);
+  for (const service of [user, miner]) if (service) failure.follow(service);
   return {
     type: isMiner ? 'Miner/User' : 'User',
     services: {
@@ -26,7 +26,7 @@ export async function createWalletRole(context: RoleContext): Promise<Role> {
     },
     async load() {},
     async start() {
-      user?.start();
+      await user?.start();
       await miner?.start();
     },
     async stop() {
@@ -49,7 +49,7 @@ function createUser(context: RoleContext, wallet: Wallet, refreshing: Progress):
     refreshing.update(done, total);
     if (done === total) refreshing.end();
   };
-  return createUserService(
+  return new RunningUserService(
     {
       mempools: config.peers.mempool,
       donationAmount: BigInt(config.user.donationAmount),

@@ -10,7 +10,7 @@ import { decodeTransaction, encodeTransaction } from '../chain/codec.js';
 import { transactionHash } from '../chain/hash.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
-import { createSignal, type Signal } from '../lib/signal.js';
+import { createSignal, type SignalSource } from '../lib/signal.js';
 import { parseAddress } from '../peers/address.js';
 import type { MessageBody } from '../peers/messages.js';
 import type { Link, PeerNetwork, Reply } from '../peers/network.js';
@@ -46,132 +46,144 @@ export interface AnnouncedPayment {
   readonly peer: string;
 }
 
-export interface PeerPayments {
-  payPeer(payment: Omit<AddressPayment, 'passphrase'>): Promise<OwnTransaction>;
-  requestDonation(peer: string): Promise<void>;
-  /** Tells the peer of a payment that the mempool has admitted; a peer that cannot be reached sees it in its block. */
-  tell(payment: OwnTransaction): void;
-  readonly announced: Signal<AnnouncedPayment>;
-  stop(): void;
+/** A request to a peer: how long it may take, and what ends it. */
+interface Waiting {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
 }
 
-export function createPeerPayments(options: PeerPaymentOptions, modules: PeerPaymentModules): PeerPayments {
-  const { wallet, network, logger } = modules;
-  const announced = createSignal<AnnouncedPayment>((error) => {
-    logger.error({ error: errorMessage(error) }, 'a listener failed');
-  });
-  const stopping = new AbortController();
-  // Every request under way listens to it.
-  setMaxListeners(0, stopping.signal);
+export class PeerPayments {
+  readonly #options: PeerPaymentOptions;
+  readonly #modules: PeerPaymentModules;
+  readonly #stopping = new AbortController();
+  readonly #dialing: Waiting = { timeoutMs: DIAL_TIMEOUT, signal: this.#stopping.signal };
+  readonly #waiting: Waiting = { timeoutMs: ANSWER_TIMEOUT, signal: this.#stopping.signal };
   /** Node key → address told to that peer. */
-  const offered = new Map<string, Promise<string>>();
+  readonly #offered = new Map<string, Promise<string>>();
+  readonly announced: SignalSource<AnnouncedPayment>;
+
+  /** Registers its message handlers at once. */
+  constructor(options: PeerPaymentOptions, modules: PeerPaymentModules) {
+    const { network, logger } = modules;
+    this.#options = options;
+    this.#modules = modules;
+    // Every request under way listens to it.
+    setMaxListeners(0, this.#stopping.signal);
+    this.announced = createSignal((error) => logger.error({ error: errorMessage(error) }, 'a listener failed'));
+    network.handle('address.get', async (link) => {
+      const address = await this.#addressFor(link.nodeKey);
+      return { type: 'address', body: { address } };
+    });
+    network.handle('donation.request', (link, { body }) => this.#donate(link, body.address));
+    network.handle('payment.sent', (link, { attachment }) => {
+      this.#onPaymentSent(link, attachment);
+      return undefined;
+    });
+  }
+
+  async payPeer({ address: peer, amount, locktime }: Omit<AddressPayment, 'passphrase'>): Promise<OwnTransaction> {
+    checkAmount(amount);
+    const link = await this.#reach(peer);
+    const answer = await this.#ask(peer, link.request('address.get', {}, this.#waiting));
+    const address = answer.type === 'address' ? (answer.body as MessageBody<'address'>).address : undefined;
+    if (address === undefined || !hasValidAddressLength(address)) {
+      throw new TesseraError('peer_unreachable', `${peer} did not answer with an address; nothing was paid`);
+    }
+    return this.#modules.wallet.pay({ address, amount, locktime, peer });
+  }
+
+  async requestDonation(peer: string): Promise<void> {
+    const link = await this.#reach(peer);
+    const address = await this.#addressFor(link.nodeKey);
+    const answer = await this.#ask(peer, link.request('donation.request', { address }, this.#waiting));
+    if (answer.type !== 'donation.reply') {
+      throw new TesseraError('peer_unreachable', `${peer} answered ${answer.type} to a request for a donation`);
+    }
+    const { accepted, reason } = answer.body as MessageBody<'donation.reply'>;
+    this.#modules.logger.info({ peer, accepted, reason }, 'a donation was requested');
+  }
+
+  /** Tells the peer of a payment that the mempool has admitted; a peer that cannot be reached sees it in its block. */
+  tell({ peer, hash, kind, transaction }: OwnTransaction): void {
+    const { network, logger } = this.#modules;
+    if (peer === null) return;
+    if (kind === 'donation') {
+      // The address is the peer's own word: it is not dialed, only recognized.
+      const link = [...network.links].find(({ address }) => address === peer);
+      link?.send('payment.sent', {}, encodeTransaction(transaction));
+      return;
+    }
+    network.dial(peer, this.#dialing).then(
+      (link) => link.send('payment.sent', {}, encodeTransaction(transaction)),
+      (error: unknown) => logger.info({ peer, hash, error: errorMessage(error) }, 'the payee could not be told'),
+    );
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+  }
 
   /** One address for a peer until it has been paid to: strangers cannot make the wallet grow. */
-  async function addressFor(nodeKey: string): Promise<string> {
-    const known = await offered.get(nodeKey);
+  async #addressFor(nodeKey: string): Promise<string> {
+    const { wallet } = this.#modules;
+    const known = await this.#offered.get(nodeKey);
     if (known !== undefined && !wallet.isUsed(known)) return known;
-    const [oldest] = offered.size >= MAX_OFFERED ? offered : [];
-    if (oldest) offered.delete(oldest[0]);
+    const [oldest] = this.#offered.size >= MAX_OFFERED ? this.#offered : [];
+    if (oldest) this.#offered.delete(oldest[0]);
     const spare = oldest && (await oldest[1]);
     const address = spare !== undefined && !wallet.isUsed(spare) ? Promise.resolve(spare) : wallet.newAddress();
-    offered.set(nodeKey, address);
-    address.catch(() => offered.delete(nodeKey));
+    this.#offered.set(nodeKey, address);
+    address.catch(() => this.#offered.delete(nodeKey));
     return address;
   }
 
-  async function reach(peer: string): Promise<Link> {
+  async #reach(peer: string): Promise<Link> {
     parseAddress(peer);
-    const link = await network.dial(peer, { timeoutMs: DIAL_TIMEOUT, signal: stopping.signal });
+    const link = await this.#modules.network.dial(peer, this.#dialing);
     if (link.role === 'user' || link.role === 'miner') return link;
     throw new TesseraError('peer_unreachable', `${peer} is a ${link.role} node; it has no wallet`);
   }
 
   /** The peer's answer. Whatever goes wrong is the peer's: its codes must not pass for our own (decision V15). */
-  async function ask<T>(peer: string, answer: Promise<T>): Promise<T> {
+  async #ask<T>(peer: string, answer: Promise<T>): Promise<T> {
     try {
       return await answer;
     } catch (cause) {
-      if (stopping.signal.aborted) throw new TesseraError('shutting_down', 'the node is stopping', { cause });
+      if (this.#stopping.signal.aborted) throw new TesseraError('shutting_down', 'the node is stopping', { cause });
       const why = errorMessage(cause);
       throw new TesseraError('peer_unreachable', `${peer} gave no answer: ${why}; nothing was paid`, { cause });
     }
   }
 
-  const waiting = { timeoutMs: ANSWER_TIMEOUT, signal: stopping.signal };
-
-  async function donate(link: Link, address: string): Promise<Reply<'donation.reply'>> {
-    const reply = (accepted: boolean, reason: string): Reply<'donation.reply'> => ({
-      type: 'donation.reply',
-      body: { accepted, reason },
-    });
-    if (options.donationAmount === 0n) return reply(false, 'this node gives no donations');
+  async #donate(link: Link, address: string): Promise<Reply<'donation.reply'>> {
+    const { wallet, logger } = this.#modules;
+    const { donationAmount, donationsPerPeerPerDay, donationsPerDay } = this.#options;
+    if (donationAmount === 0n) return donationReply(false, 'this node gives no donations');
     if (!hasValidAddressLength(address)) throw new TesseraError('invalid_request', 'an address has 32 or 64 bytes');
-    const limits = { perPeerPerDay: options.donationsPerPeerPerDay, perDay: options.donationsPerDay };
-    const order = { address, amount: options.donationAmount, locktime: 0n, peer: link.address };
+    const limits = { perPeerPerDay: donationsPerPeerPerDay, perDay: donationsPerDay };
+    const order = { address, amount: donationAmount, locktime: 0n, peer: link.address };
     try {
       const paid = await wallet.donate(order, link.nodeKey, limits);
-      return paid ? reply(true, '') : reply(false, 'no more donations today');
+      return paid ? donationReply(true, '') : donationReply(false, 'no more donations today');
     } catch (error) {
       // A stranger learns that it is not paid, not what is in the wallet.
       if (!isTesseraError(error)) throw error;
       logger.info({ peer: link.address, error: error.message }, 'a donation could not be paid');
-      return reply(false, 'the donation cannot be paid now');
+      return donationReply(false, 'the donation cannot be paid now');
     }
   }
 
-  network.handle('address.get', async (link) => {
-    const address = await addressFor(link.nodeKey);
-    return { type: 'address', body: { address } };
-  });
-  network.handle('donation.request', (link, { body }) => donate(link, body.address));
-  network.handle('payment.sent', (link, { attachment }) => {
+  #onPaymentSent(link: Link, attachment: Uint8Array): void {
+    const { wallet, logger } = this.#modules;
     const transaction = decodeTransaction(attachment);
-    const isMine = transaction.outputs.some(({ scriptPublicKey: to }) => to !== null && wallet.owns(to));
-    if (!isMine) return undefined;
+    const isOwn = transaction.outputs.some(({ scriptPublicKey: to }) => to !== null && wallet.owns(to));
+    if (!isOwn) return;
     const hash = transactionHash(transaction);
     logger.info({ hash, peer: link.address }, 'a peer says that it has paid; the funds come with a block');
-    announced.emit({ hash, peer: link.address });
-    return undefined;
-  });
+    this.announced.emit({ hash, peer: link.address });
+  }
+}
 
-  return {
-    async payPeer({ address: peer, amount, locktime }) {
-      checkAmount(amount);
-      const link = await reach(peer);
-      const answer = await ask(peer, link.request('address.get', {}, waiting));
-      const address = answer.type === 'address' ? (answer.body as MessageBody<'address'>).address : undefined;
-      if (address === undefined || !hasValidAddressLength(address)) {
-        throw new TesseraError('peer_unreachable', `${peer} did not answer with an address; nothing was paid`);
-      }
-      return wallet.pay({ address, amount, locktime, peer });
-    },
-    async requestDonation(peer) {
-      const link = await reach(peer);
-      const address = await addressFor(link.nodeKey);
-      const answer = await ask(peer, link.request('donation.request', { address }, waiting));
-      if (answer.type !== 'donation.reply') {
-        throw new TesseraError('peer_unreachable', `${peer} answered ${answer.type} to a request for a donation`);
-      }
-      const { accepted, reason } = answer.body as MessageBody<'donation.reply'>;
-      logger.info({ peer, accepted, reason }, 'a donation was requested');
-    },
-    tell(payment) {
-      const { peer, hash, kind, transaction } = payment;
-      if (peer === null) return;
-      if (kind === 'donation') {
-        // The address is the peer's own word: it is not dialed, only recognized.
-        const link = [...network.links].find(({ address }) => address === peer);
-        link?.send('payment.sent', {}, encodeTransaction(transaction));
-        return;
-      }
-      network.dial(peer, { timeoutMs: DIAL_TIMEOUT, signal: stopping.signal }).then(
-        (link) => link.send('payment.sent', {}, encodeTransaction(transaction)),
-        (error: unknown) => logger.info({ peer, hash, error: errorMessage(error) }, 'the payee could not be told'),
-      );
-    },
-    announced,
-    stop() {
-      stopping.abort();
-    },
-  };
+function donationReply(accepted: boolean, reason: string): Reply<'donation.reply'> {
+  return { type: 'donation.reply', body: { accepted, reason } };
 }

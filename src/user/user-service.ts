@@ -5,14 +5,15 @@
 
 import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../lib/logger.js';
+import { Failure, type Service } from '../lib/service.js';
 import type { Signal } from '../lib/signal.js';
 import { requireSocketAddress } from '../lib/socket-address.js';
 import type { PeerNetwork } from '../peers/network.js';
 import type { Wallet } from '../wallet/wallet.js';
 import { ChainFollower, type MinedBlock } from './chain-follower.js';
-import { type AnnouncedPayment, createPeerPayments } from './peer-payments.js';
+import { type AnnouncedPayment, PeerPayments } from './peer-payments.js';
 import { Sender } from './sender.js';
-import type { UserService } from './service.js';
+import type { AddressPayment, UserService } from './service.js';
 
 /** Donations of a day to all peers together, unless the options say otherwise. */
 const DEFAULT_DONATIONS_PER_DAY = 100;
@@ -35,71 +36,86 @@ export interface UserServiceModules {
   readonly onRefresh?: ((done: number, total: number) => void) | undefined;
 }
 
-export interface RunningUserService extends UserService {
-  /** Call once, before or after the network starts. */
-  start(): void;
-  /** Sends nothing more; what is queued goes out after the next start. Stop it before the network and the wallet. */
-  stop(): Promise<void>;
+/** The class behind `UserService`: what the node runs. */
+export class RunningUserService implements UserService, Service {
+  readonly #wallet: Wallet;
+  readonly #follower: ChainFollower;
+  readonly #peers: PeerPayments;
+  readonly #sender: Sender;
+  readonly #failure = new Failure();
+  #unsubscribe: (() => void) | undefined;
+
+  /** Registers its message handlers at once: make it before the network starts. */
+  constructor(options: UserServiceOptions, modules: UserServiceModules) {
+    const { donationsPerDay = DEFAULT_DONATIONS_PER_DAY } = options;
+    this.#wallet = modules.wallet;
+    this.#follower = new ChainFollower({ mempools: options.mempools }, modules);
+    this.#peers = new PeerPayments({ ...options, donationsPerDay }, modules);
+    this.#sender = new Sender({
+      ...modules,
+      link: () => this.#follower.link,
+      admitted: (transaction) => this.#peers.tell(transaction),
+      returned: (addresses) => {
+        if (addresses.length > 0 && this.inStep) this.#follower.requestRefresh(addresses);
+      },
+      contested: (hash) => this.#follower.investigate(hash),
+    });
+  }
+
+  get failed(): Promise<never> {
+    return this.#failure.promise;
+  }
+
   /** True when the wallet is in step with the chain over a link to a mempool node. */
-  readonly inStep: boolean;
+  get inStep(): boolean {
+    return this.#follower.link !== undefined;
+  }
+
   /** A peer says that it has paid to this wallet. */
-  readonly announced: Signal<AnnouncedPayment>;
-  readonly blockMined: Signal<MinedBlock>;
-}
+  get announced(): Signal<AnnouncedPayment> {
+    return this.#peers.announced;
+  }
 
-/** Registers its message handlers at once: create it before the network starts. */
-export function createUserService(options: UserServiceOptions, modules: UserServiceModules): RunningUserService {
-  const { wallet } = modules;
-  const follower = new ChainFollower({ mempools: options.mempools }, modules);
-  const peers = createPeerPayments(
-    { ...options, donationsPerDay: options.donationsPerDay ?? DEFAULT_DONATIONS_PER_DAY },
-    modules,
-  );
-  const sender = new Sender({
-    ...modules,
-    link: () => follower.link,
-    admitted: (transaction) => peers.tell(transaction),
-    returned(addresses) {
-      if (addresses.length > 0 && follower.link !== undefined) follower.requestRefresh(addresses);
-    },
-    contested: (hash) => follower.investigate(hash),
-  });
-  let offReady: (() => void) | undefined;
+  get blockMined(): Signal<MinedBlock> {
+    return this.#follower.blockMined;
+  }
 
-  return {
-    async payAddress({ passphrase, ...order }) {
-      await wallet.verifyPassphrase(passphrase);
-      const { hash } = await wallet.pay(order);
-      return { txHash: hash };
-    },
-    async payPeer({ passphrase, ...order }) {
-      // The passphrase comes first for both kinds of payment (docs/clients.md#payments).
-      await wallet.verifyPassphrase(passphrase);
-      requireSocketAddress(order.address);
-      await peers.payPeer(order);
-    },
-    requestDonation: (peer) => peers.requestDonation(peer),
-    async createItem(request) {
-      const { hash } = await wallet.createItem(request);
-      return { txHash: hash };
-    },
-    start() {
-      wallet.setRefresher(async (addresses) => follower.requestRefresh(addresses));
-      offReady = follower.ready.on(() => sender.wake());
-      follower.start();
-      sender.start();
-    },
-    async stop() {
-      wallet.setRefresher(null);
-      offReady?.();
-      peers.stop();
-      await sender.stop();
-      await follower.stop();
-    },
-    get inStep() {
-      return follower.link !== undefined;
-    },
-    announced: peers.announced,
-    blockMined: follower.blockMined,
-  };
+  /** Call once, before or after the network starts. */
+  async start(): Promise<void> {
+    this.#wallet.setRefresher(async (addresses) => this.#follower.requestRefresh(addresses));
+    this.#unsubscribe = this.#follower.ready.on(() => this.#sender.wake());
+    this.#follower.start();
+    this.#sender.start();
+  }
+
+  /** Sends nothing more; what is queued goes out after the next start. Stop it before the network and the wallet. */
+  async stop(): Promise<void> {
+    this.#wallet.setRefresher(null);
+    this.#unsubscribe?.();
+    this.#peers.stop();
+    await this.#sender.stop();
+    await this.#follower.stop();
+  }
+
+  async payAddress({ passphrase, ...order }: AddressPayment): Promise<{ readonly txHash: string }> {
+    await this.#wallet.verifyPassphrase(passphrase);
+    const { hash } = await this.#wallet.pay(order);
+    return { txHash: hash };
+  }
+
+  async payPeer({ passphrase, ...order }: AddressPayment): Promise<void> {
+    // The passphrase comes first for both kinds of payment (docs/clients.md#payments).
+    await this.#wallet.verifyPassphrase(passphrase);
+    requireSocketAddress(order.address);
+    await this.#peers.payPeer(order);
+  }
+
+  requestDonation(peer: string): Promise<void> {
+    return this.#peers.requestDonation(peer);
+  }
+
+  async createItem(request: Parameters<UserService['createItem']>[0]): Promise<{ readonly txHash: string }> {
+    const { hash } = await this.#wallet.createItem(request);
+    return { txHash: hash };
+  }
 }

@@ -9,7 +9,7 @@ import type { Signal } from '../../src/lib/signal.js';
 import { noMetrics } from '../../src/observability/metrics.js';
 import { LinkNetwork } from '../../src/peers/link-network.js';
 import type { PeerNetwork } from '../../src/peers/network.js';
-import { createUserService, type RunningUserService } from '../../src/user/user-service.js';
+import { RunningUserService } from '../../src/user/user-service.js';
 import type { Wallet } from '../../src/wallet/wallet.js';
 import { createFakeMempool, type FakeMempool } from './fake-mempool.js';
 import { createMemoryHub, type MemoryHub } from './memory-transport.js';
@@ -82,11 +82,11 @@ export async function createTestNet(answer?: (network: PeerNetwork) => void): Pr
       const opened: OpenWallet = folder === undefined ? await newWallet(rest) : await openWallet(folder, rest);
       const links = network(role, 0, mempools);
       const limits = donationsPerDay === undefined ? {} : { donationsPerDay };
-      const user = createUserService(
+      const user = new RunningUserService(
         { mempools, donationAmount, donationsPerPeerPerDay: 2, ...limits },
         { wallet: opened.wallet, network: links, clock: options.clock ?? systemClock, logger: silentLogger },
       );
-      user.start();
+      await user.start();
       await links.start();
       let stopped = false;
       const stop = async (): Promise<void> => {
