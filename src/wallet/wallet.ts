@@ -23,7 +23,7 @@ import { checkBlock, checkPlace } from './block-check.js';
 import { AddressRefresh } from './coins/address-refresh.js';
 import type { CoinTotals } from './coins/coin-index.js';
 import { type BlockOutcome, CoinStore, groupByAddress } from './coins/coin-store.js';
-import { type KeyRing, openKeyRing } from './keys/key-ring.js';
+import { KeyRing } from './keys/key-ring.js';
 import { Keystore } from './keys/keystore.js';
 import { PassphraseLimiter } from './keys/passphrase-limiter.js';
 import { FORMAT_KEY } from './layout.js';
@@ -439,7 +439,7 @@ async function openParts(options: WalletOptions, modules: WalletModules): Promis
     },
     { random, limiter, ...(modules.syncFolder ? { syncFolder: modules.syncFolder } : {}) },
   );
-  const keys = await openKeyRing({ kv, writes, keystore, random });
+  const keys = await KeyRing.open({ kv, writes, keystore, random });
   const meta = await MetaStore.open(kv, writes);
   const coins = await CoinStore.open({ kv, writes, meta, owns: (address) => keys.addresses.has(address) });
   const outgoing = await Outgoing.open(kv, writes, meta);

@@ -35,20 +35,6 @@ const CHECK_CONTEXT = 'tessera-wallet-store';
 /** Addresses whose records are kept in memory until they are surely on disk: far more than one flush ever holds. */
 const MAX_FRESH = 10_000;
 
-export interface KeyRing {
-  /** In the order of their text when read, then as they were added. */
-  readonly addresses: ReadonlyMap<string, AddressVersion>;
-  /** A fresh address of the current form; its key is staged, not yet durable. */
-  create(): string;
-  /** Checks all pairs, then stages them: all or nothing (decision V11). Throws `malformed_key_pair` with the address. */
-  importPairs(pairs: ReadonlyMap<string, KeyPairRecord>): readonly string[];
-  /** Takes fresh addresses out again whose records could not be written. Nobody may know them yet. */
-  discard(addresses: Iterable<string>): void;
-  exportPairs(): Promise<ReadonlyMap<string, KeyPairRecord>>;
-  /** The keys of own addresses. Wipe them with `wipeKeys`. Throws `wallet_unreadable`. */
-  signingKeys(addresses: Iterable<string>): Promise<Map<string, SigningKey>>;
-}
-
 export interface KeyRingModules {
   readonly kv: Kv;
   readonly writes: StagedWrites;
@@ -61,33 +47,94 @@ export function wipeKeys(keys: ReadonlyMap<string, SigningKey>): void {
   for (const { seed } of keys.values()) seed.fill(0);
 }
 
-/** Reads the addresses. Throws `wallet_unreadable` when store and keystore do not belong together. */
-export async function openKeyRing({ kv, writes, keystore, random }: KeyRingModules): Promise<KeyRing> {
-  await checkFormat(kv, writes, keystore);
-  const addresses = new Map<string, AddressVersion>();
-  for await (const [key, record] of kv.entries(prefixRange(PREFIX.key))) {
-    addresses.set(keyText(key), versionOf(record));
-  }
-  // Keys that are staged but perhaps not on disk yet; signing must find them.
-  const fresh = new Map<string, Uint8Array>();
+export class KeyRing {
+  readonly #modules: KeyRingModules;
+  readonly #addresses = new Map<string, AddressVersion>();
+  /** Records of keys that are staged but perhaps not on disk yet; signing must find them. */
+  readonly #fresh = new Map<string, Uint8Array>();
 
-  function stage(address: string, pair: KeyPair, version: AddressVersion): void {
+  private constructor(modules: KeyRingModules) {
+    this.#modules = modules;
+  }
+
+  /** Reads the addresses. Throws `wallet_unreadable` when store and keystore do not belong together. */
+  static async open(modules: KeyRingModules): Promise<KeyRing> {
+    const { kv, writes, keystore } = modules;
+    await checkFormat(kv, writes, keystore);
+    const keys = new KeyRing(modules);
+    for await (const [key, record] of kv.entries(prefixRange(PREFIX.key))) {
+      keys.#addresses.set(keyText(key), versionOf(record));
+    }
+    return keys;
+  }
+
+  /** In the order of their text when read, then as they were added. */
+  get addresses(): ReadonlyMap<string, AddressVersion> {
+    return this.#addresses;
+  }
+
+  /** A fresh address of the current form; its key is staged, not yet durable. */
+  create(): string {
+    const pair = generateKeyPair(this.#modules.random);
+    const address = addressOf(pair.publicKey);
+    this.#stage(address, pair, null);
+    return address;
+  }
+
+  /** Checks all pairs, then stages them: all or nothing (decision V11). Throws `malformed_key_pair` with the address. */
+  importPairs(pairs: ReadonlyMap<string, KeyPairRecord>): readonly string[] {
+    const checked = [...pairs].map(([address, record]) => ({ address, pair: checkPair(address, record), record }));
+    for (const { address, pair, record } of checked) this.#stage(address, pair, record.addressVersion);
+    return checked.map(({ address }) => address);
+  }
+
+  /** Takes fresh addresses out again whose records could not be written. Nobody may know them yet. */
+  discard(addresses: Iterable<string>): void {
+    for (const address of addresses) {
+      this.#addresses.delete(address);
+      this.#fresh.delete(address);
+      this.#modules.writes.del(addressKey(address));
+    }
+  }
+
+  async exportPairs(): Promise<ReadonlyMap<string, KeyPairRecord>> {
+    const keys = await this.signingKeys(this.#addresses.keys());
+    const pairs = new Map<string, KeyPairRecord>();
+    for (const [address, key] of keys) {
+      const { publicKey, addressVersion = null } = key;
+      pairs.set(address, { publicKey, secretKey: encodePkcs8(key), addressVersion });
+    }
+    wipeKeys(keys);
+    return pairs;
+  }
+
+  /** The keys of own addresses. Wipe them with `wipeKeys`. Throws `wallet_unreadable`. */
+  async signingKeys(wanted: Iterable<string>): Promise<Map<string, SigningKey>> {
+    const list = [...new Set(wanted)];
+    const stored = list.filter((address) => !this.#fresh.has(address));
+    const records = await this.#modules.kv.getMany(stored.map(addressKey));
+    const found = new Map(stored.map((address, i) => [address, records[i]]));
+    const recordOf = (address: string): Uint8Array | undefined => this.#fresh.get(address) ?? found.get(address);
+    return new Map(list.map((address) => [address, this.#unseal(address, recordOf(address))]));
+  }
+
+  #stage(address: string, pair: KeyPair, version: AddressVersion): void {
     const content = Buffer.concat([pair.seed, pair.publicKey]);
-    const box = keystore.seal(content, address);
+    const box = this.#modules.keystore.seal(content, address);
     content.fill(0);
     pair.seed.fill(0);
     const record = keptBytes(Uint8Array.of(VERSION_BYTES.get(version) ?? 0), box);
-    writes.put(addressKey(address), record);
-    fresh.set(address, record);
-    for (const oldest of fresh.keys()) {
-      if (fresh.size <= MAX_FRESH) break;
-      fresh.delete(oldest);
+    this.#modules.writes.put(addressKey(address), record);
+    this.#fresh.set(address, record);
+    for (const oldest of this.#fresh.keys()) {
+      if (this.#fresh.size <= MAX_FRESH) break;
+      this.#fresh.delete(oldest);
     }
-    addresses.set(address, version);
+    this.#addresses.set(address, version);
   }
 
-  function unseal(address: string, record: Uint8Array | undefined): SigningKey {
-    const content = record && keystore.open(record.subarray(1), address);
+  #unseal(address: string, record: Uint8Array | undefined): SigningKey {
+    const content = record && this.#modules.keystore.open(record.subarray(1), address);
     if (record === undefined || content?.length !== SEED_LENGTH + PUBLIC_KEY_LENGTH) {
       throw new TesseraError('wallet_unreadable', `the key of ${address} cannot be unsealed`);
     }
@@ -96,50 +143,6 @@ export async function openKeyRing({ kv, writes, keystore, random }: KeyRingModul
     content.fill(0);
     return { seed, publicKey, addressVersion: versionOf(record) };
   }
-
-  async function signingKeys(wanted: Iterable<string>): Promise<Map<string, SigningKey>> {
-    const list = [...new Set(wanted)];
-    const stored = list.filter((address) => !fresh.has(address));
-    const records = await kv.getMany(stored.map(addressKey));
-    const found = new Map(stored.map((address, i) => [address, records[i]]));
-    return new Map(list.map((address) => [address, unseal(address, fresh.get(address) ?? found.get(address))]));
-  }
-
-  return {
-    addresses,
-    create() {
-      const pair = generateKeyPair(random);
-      const address = addressOf(pair.publicKey);
-      stage(address, pair, null);
-      return address;
-    },
-    importPairs(pairs) {
-      const checked = [...pairs].map(([address, record]) => ({ address, pair: checkPair(address, record), record }));
-      for (const { address, pair, record } of checked) stage(address, pair, record.addressVersion);
-      return checked.map(({ address }) => address);
-    },
-    discard(unwritten) {
-      for (const address of unwritten) {
-        addresses.delete(address);
-        fresh.delete(address);
-        writes.del(addressKey(address));
-      }
-    },
-    async exportPairs() {
-      const keys = await signingKeys(addresses.keys());
-      const pairs = new Map<string, KeyPairRecord>();
-      for (const [address, key] of keys) {
-        pairs.set(address, {
-          publicKey: key.publicKey,
-          secretKey: encodePkcs8(key),
-          addressVersion: key.addressVersion ?? null,
-        });
-      }
-      wipeKeys(keys);
-      return pairs;
-    },
-    signingKeys,
-  };
 }
 
 async function checkFormat(kv: Kv, writes: StagedWrites, keystore: Keystore): Promise<void> {
