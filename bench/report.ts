@@ -40,15 +40,3 @@ export function ratePerSecond(run: () => void, ms = 1_000, each = 1): number {
   spin(ms / 4);
   return spin(ms);
 }
-
-/** As `ratePerSecond`, one call after the other, for functions that answer later. */
-export async function asyncRatePerSecond(run: () => Promise<unknown>, ms = 1_000, each = 1): Promise<number> {
-  const spin = async (time: number): Promise<number> => {
-    const start = performance.now();
-    let calls = 0;
-    for (; performance.now() - start < time; calls++) await run();
-    return (1_000 * calls * each) / (performance.now() - start);
-  };
-  await spin(ms / 4);
-  return spin(ms);
-}

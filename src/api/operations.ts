@@ -25,7 +25,6 @@ export const OPERATIONS = [
 ] as const satisfies readonly Operation[];
 
 export type KnownOperation = (typeof OPERATIONS)[number];
-export type OperationId = KnownOperation['id'];
 
 /** What a role serves; `toolingEverywhere` is decision V23. */
 export function operationsOf(role: NodeRole, toolingEverywhere = false): readonly Operation[] {

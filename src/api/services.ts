@@ -18,7 +18,7 @@ declare module 'fastify' {
 type ServiceModules = Pick<ApiModules, 'mempool' | 'storage' | 'miner' | 'wallet' | 'user'>;
 
 /** Each member is the service, or throws the error that says why there is none. */
-export class Services {
+class Services {
   readonly #modules: ServiceModules;
 
   constructor(modules: ServiceModules) {

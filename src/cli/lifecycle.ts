@@ -10,7 +10,7 @@ import type { Service } from '../lib/service.js';
 import type { CliContext } from './command.js';
 
 /** Milliseconds for a clean stop. */
-export const STOP_TIMEOUT_MS = 5_000;
+const STOP_TIMEOUT_MS = 5_000;
 
 /** Exit status of a process that a signal ended: 128 + its number. */
 const SIGNAL_EXITS = { SIGINT: 130, SIGTERM: 143 } as const;

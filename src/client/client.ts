@@ -34,7 +34,7 @@ export class NoAnswer extends TesseraError {
 }
 
 /** The node said no. `code` and message are the node's; details have the `status` and the `requestId`. */
-export class RefusedCall extends TesseraError {
+class RefusedCall extends TesseraError {
   readonly status: number;
   readonly requestId: string | null;
 

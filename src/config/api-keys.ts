@@ -1,7 +1,7 @@
 /** The form of a key for protected routes. */
 
 /** Characters of a key, at least. */
-export const MIN_KEY_LENGTH = 16;
+const MIN_KEY_LENGTH = 16;
 const SHA256_HEX = /^[0-9a-fA-F]{64}$/;
 
 /** What is wrong with a configured key, as the end of a sentence that begins with its name; null when nothing is. */

@@ -6,7 +6,7 @@ import { isGroup } from './options.js';
 import { isRecord } from './values.js';
 
 /** What stands in the place of a secret. */
-export const REDACTED = '<redacted>';
+const REDACTED = '<redacted>';
 
 /** One option as it is in effect. */
 export interface DescribedOption {
@@ -33,7 +33,7 @@ export function describeConfig(loaded: LoadedConfig): DescribedOption[] {
 }
 
 /** The value with every secret in it replaced; an empty secret is no secret. */
-export function redact(schema: TSchema, value: unknown): unknown {
+function redact(schema: TSchema, value: unknown): unknown {
   if (schema.secret === true) return value === undefined || value === '' ? value : REDACTED;
   if (Array.isArray(value) && schema.items !== undefined) return value.map((item) => redact(schema.items, item));
   if (isRecord(value) && isGroup(schema)) {

@@ -12,7 +12,7 @@ export const DAY_S = 86_400;
 
 /** Host name, IPv4 address or bracketed IPv6 address, colon, port. */
 export const HOST_PORT = '^([A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$';
-export const hostPort = () => Type.String({ pattern: HOST_PORT, maxLength: 261, form: 'host:port' });
+const hostPort = () => Type.String({ pattern: HOST_PORT, maxLength: 261, form: 'host:port' });
 export const host = (description: string) =>
   text({
     default: '127.0.0.1',

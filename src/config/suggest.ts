@@ -1,7 +1,7 @@
 /** "Did you mean …?" for mistyped names: the nearest of the known ones, when it is near enough. */
 
 /** The known name nearest to `name`; undefined when none is close. */
-export function nearest(name: string, known: readonly string[]): string | undefined {
+function nearest(name: string, known: readonly string[]): string | undefined {
   const limit = Math.max(2, Math.floor(name.length / 3));
   let best: string | undefined;
   let bestDistance = limit + 1;

@@ -57,7 +57,7 @@ export function recordChecksums(writes: readonly PendingWrite[]): Uint8Array {
 }
 
 /** A key as people can read it: printable ASCII as it is, other bytes as `\xNN`. */
-export function showKey(key: Uint8Array): string {
+function showKey(key: Uint8Array): string {
   let text = '';
   for (const byte of key) {
     text += byte > 0x20 && byte < 0x7f && byte !== 0x5c ? String.fromCharCode(byte) : `\\x${hexByte(byte)}`;

@@ -5,7 +5,7 @@ import { growthPerMinute } from './growth.js';
 import type { Inspector, V8Memory } from './inspector.js';
 import { folderBytes, type ProcessFigures, processFigures } from './process-figures.js';
 
-export const MIB = 1024 * 1024;
+const MIB = 1024 * 1024;
 
 export interface SoakedNode {
   readonly process: NodeProcess;

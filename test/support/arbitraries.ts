@@ -17,13 +17,13 @@ import type {
   TxOut,
 } from '../../src/chain/types.js';
 
-export const u64 = fc.oneof(
+const u64 = fc.oneof(
   fc.bigInt({ min: 0n, max: U64_MAX }),
   fc.constantFrom(0n, 1n, 2n ** 53n - 1n, 2n ** 53n, 2n ** 63n, U64_MAX),
 );
 const i32 = fc.integer({ min: -0x8000_0000, max: 0x7fff_ffff });
 const i64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
-export const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 40 }), fc.string({ maxLength: 130 }));
+const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 40 }), fc.string({ maxLength: 130 }));
 const optionalText = fc.option(text);
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length });
 const shortBytes = fc.uint8Array({ maxLength: 40 });
@@ -37,7 +37,7 @@ export const asset: fc.Arbitrary<Asset> = fc.oneof(
     .map((item): Asset => ({ kind: 'item', ...item })),
 );
 
-export const entry: fc.Arbitrary<StackEntry> = fc.oneof(
+const entry: fc.Arbitrary<StackEntry> = fc.oneof(
   fc.integer({ min: 0, max: OPCODE_COUNT - 1 }).map((op): StackEntry => ({ kind: 'op', op })),
   bytes(64).map((value): StackEntry => ({ kind: 'signature', bytes: value })),
   bytes(32).map((value): StackEntry => ({ kind: 'pubkey', bytes: value })),
@@ -46,8 +46,8 @@ export const entry: fc.Arbitrary<StackEntry> = fc.oneof(
 );
 
 export const script: fc.Arbitrary<Script> = fc.array(entry, { maxLength: 12 });
-export const txIn: fc.Arbitrary<TxIn> = fc.record({ previousOut: fc.option(outPoint), script });
-export const txOut: fc.Arbitrary<TxOut> = fc.record({ value: asset, locktime: u64, scriptPublicKey: optionalText });
+const txIn: fc.Arbitrary<TxIn> = fc.record({ previousOut: fc.option(outPoint), script });
+const txOut: fc.Arbitrary<TxOut> = fc.record({ value: asset, locktime: u64, scriptPublicKey: optionalText });
 
 export const druidInfo: fc.Arbitrary<DruidInfo> = fc.record({
   druid: text,

@@ -32,7 +32,7 @@ export function account(name: string): Account {
 }
 
 /** A genesis transaction `000000` with one output of `amount` for each account. */
-export function genesisFor(accounts: readonly Account[], amount = 1_000_000n): IssuedTx {
+function genesisFor(accounts: readonly Account[], amount = 1_000_000n): IssuedTx {
   const tx = assemble({ inputs: [], outputs: accounts.map(({ address }) => txOut(tokenAsset(amount), address)) });
   return { hash: '000000', bytes: encodeTransaction(tx), amount: amount * BigInt(accounts.length) };
 }

@@ -15,7 +15,7 @@ import { systemRandom } from '../../src/lib/random.js';
 import { Wallet, type WalletOptions } from '../../src/wallet/wallet.js';
 
 /** Cheap on purpose: what scrypt costs is tested once, with the real parameters. */
-export const TEST_SCRYPT = { n: 16, r: 1, p: 1 };
+const TEST_SCRYPT = { n: 16, r: 1, p: 1 };
 export const PASSPHRASE = 'a passphrase of the tests';
 /** Where the matured coinbases of these tests go when they are nobody's. */
 export const NOBODY = '0'.repeat(64);

@@ -38,7 +38,7 @@ function memberDifferences(
 }
 
 /** True when both are the same value. Bytes equal their hex, bigints their number or decimal text. */
-export function matches(expected: unknown, got: unknown): boolean {
+function matches(expected: unknown, got: unknown): boolean {
   if (got instanceof Uint8Array) return expected === toHex(got);
   if (typeof got === 'bigint') return isSameInteger(expected, got);
   if (Array.isArray(got)) {

@@ -99,7 +99,7 @@ const FASTIFY_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
 };
 
 /** The HTTP status of a code, on one operation where that matters. */
-export function statusOf(code: ErrorCode, operationId?: string): number {
+function statusOf(code: ErrorCode, operationId?: string): number {
   return (operationId === undefined ? undefined : STATUS_ON_OPERATION[operationId]?.[code]) ?? STATUS[code] ?? 500;
 }
 
@@ -171,7 +171,7 @@ export function problemHeaders(error: TesseraError): Readonly<Record<string, str
 const GENERAL: readonly ErrorCode[] = ['rate_limited', 'overloaded', 'shutting_down', 'internal_error'];
 
 /** Every code that an operation may answer. */
-export function errorsOf(operation: Operation): readonly ErrorCode[] {
+function errorsOf(operation: Operation): readonly ErrorCode[] {
   const codes = new Set<ErrorCode>(operation.errors);
   if (operation.params ?? operation.query ?? operation.body) codes.add('invalid_request');
   if (operation.method !== 'GET' || operation.aliases?.includes('POST')) {

@@ -12,7 +12,7 @@ export function apiAssetView(asset: Asset) {
   return { kind: 'item' as const, amount, genesis_hash: genesisHash, metadata };
 }
 
-export function outpointEntryView({ outPoint, value }: { readonly outPoint: OutPoint; readonly value: Asset }) {
+function outpointEntryView({ outPoint, value }: { readonly outPoint: OutPoint; readonly value: Asset }) {
   return { out_point: outPointView(outPoint), value: assetView(value) };
 }
 

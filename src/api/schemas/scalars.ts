@@ -72,7 +72,7 @@ export function QueryList<S extends TSchema>(items: S, options: SchemaOptions = 
 /** Entries of a list in a body, unless configured otherwise (decision H4). */
 export const DEFAULT_BATCH = 1_000;
 /** Values of a list in a query string, unless configured otherwise (decision H4). */
-export const DEFAULT_QUERY_VALUES = 100;
+const DEFAULT_QUERY_VALUES = 100;
 
 /** Characters that a hash, key or address in a request may have: far more than any real one. */
 const MAX_NAME = 256;

@@ -37,7 +37,7 @@ const HexOrBytes = (what: string, length?: number) =>
     { description: `${what}, as hex text or as a list of byte values.` },
   );
 
-export const PrettyStackEntry = Type.Union(
+const PrettyStackEntry = Type.Union(
   [
     Type.Object({ Op: Type.String({ description: 'Name of an opcode.', examples: ['OP_DUP'] }) }),
     Type.Object({ Signature: HexOrBytes('A signature of 64 bytes', 64) }),
@@ -75,14 +75,14 @@ const Pay2PkH = Type.Object(
 
 const Stack = Type.Object({ stack: Type.Array(PrettyStackEntry) }, { title: 'stack' });
 
-export const CreateTxInScript = Type.Union([Pay2PkH, Stack], {
+const CreateTxInScript = Type.Union([Pay2PkH, Stack], {
   $id: 'CreateTxInScript',
   description:
     'What opens the output that an input spends: the short form of pay-to-public-key-hash, or a whole script.',
   examples: [EXAMPLE_SCRIPT],
 });
 
-export const CreateTxIn = Type.Object(
+const CreateTxIn = Type.Object(
   {
     previous_out: Nullable(OutPoint, {
       description: 'The output to spend. Null only in answers, for a mining transaction.',
@@ -96,7 +96,7 @@ export const CreateTxIn = Type.Object(
   },
 );
 
-export const CreateTxOut = Type.Object(
+const CreateTxOut = Type.Object(
   {
     value: AssetValue,
     locktime: Uint64({ description: 'Number of the first block in which it can be spent; 0 is at once.' }),
@@ -125,7 +125,7 @@ const EXAMPLE_DRUID = {
   genesis_hash: null,
 };
 
-export const DruidInfo = Type.Object(
+const DruidInfo = Type.Object(
   {
     druid: Type.String({ description: 'Name of the trade.' }),
     participants: Uint64({ description: 'Number of transactions that belong together.' }),
@@ -166,7 +166,7 @@ export const JsonSerializedTransaction = Type.Object(
 );
 export type JsonSerializedTransaction = Static<typeof JsonSerializedTransaction>;
 
-export const TxOutputSummary = Type.Object(
+const TxOutputSummary = Type.Object(
   {
     address: Type.String({ description: 'Address of the first output; empty when it has none.' }),
     asset: ApiAsset,

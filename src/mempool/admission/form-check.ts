@@ -9,14 +9,14 @@ import { fault, type Verdict } from '../../lib/fault.js';
 import type { CandidateTx } from '../state/acceptance.js';
 
 /** Bytes of one encoded transaction: room for some 1,500 inputs. */
-export const MAX_TRANSACTION_BYTES = 512 * 1024;
+const MAX_TRANSACTION_BYTES = 512 * 1024;
 /** Members of one DRUID set, so that a set always fits into one block. */
-export const MAX_DRUID_PARTICIPANTS = 64n;
+const MAX_DRUID_PARTICIPANTS = 64n;
 
 /** Bytes of all members of a DRUID set together; each member may have its share. */
-export const MAX_DRUID_SET_BYTES = 2 * MAX_TRANSACTION_BYTES;
+const MAX_DRUID_SET_BYTES = 2 * MAX_TRANSACTION_BYTES;
 /** Expectations of one transaction: one on every participant. */
-export const MAX_DRUID_EXPECTATIONS = 64;
+const MAX_DRUID_EXPECTATIONS = 64;
 
 const COINBASE = fault('transaction_rejected', 'Only a miner can make a coinbase transaction');
 const PARTICIPANTS = fault('transaction_rejected', `A DRUID set has 1 to ${MAX_DRUID_PARTICIPANTS} participants`);

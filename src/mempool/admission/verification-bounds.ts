@@ -8,7 +8,7 @@ import type { CandidateTx } from '../state/acceptance.js';
 /** Signature operations of all submissions that are being checked: a few seconds of one processor. */
 export const MAX_WAITING_OPERATIONS = 2 * MAX_BLOCK_SIGNATURE_OPERATIONS;
 /** Bytes of the transactions of all submissions that are being checked. */
-export const MAX_WAITING_BYTES = 32 * 1024 * 1024;
+const MAX_WAITING_BYTES = 32 * 1024 * 1024;
 
 export class VerificationBounds {
   #operations = 0;

@@ -38,7 +38,7 @@ export type GroupOutcome = Refusal | null;
 
 export const SPENT = fault('double_spend', 'An input is spent by another transaction');
 export const KNOWN_CREATE = fault('double_spend', 'An item creation with this hash is in the chain already');
-export const TOO_MANY_MEMBERS = fault('transaction_rejected', 'More transactions than participants under one DRUID');
+const TOO_MANY_MEMBERS = fault('transaction_rejected', 'More transactions than participants under one DRUID');
 export const SET_EXPIRED = fault(
   'transaction_rejected',
   'The other transactions of the DRUID set did not come in time',

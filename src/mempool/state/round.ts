@@ -22,7 +22,7 @@ import type { CutBlockCommand } from './commands.js';
 import type { Pool, PooledTx } from './pool.js';
 
 /** Bytes of transactions in one block, so that a block always fits into one message. */
-export const MAX_BLOCK_TX_BYTES = 32 * 1024 * 1024;
+const MAX_BLOCK_TX_BYTES = 32 * 1024 * 1024;
 
 /** A transaction that comes from the configuration of the network, with what it issues in raw units. */
 export interface IssuedTx {

@@ -62,7 +62,7 @@ export interface StateContents {
   readonly round: Round | null;
 }
 
-export const EMPTY_HEAD: ChainHead = {
+const EMPTY_HEAD: ChainHead = {
   height: -1,
   hash: null,
   timestamp: 0,

@@ -24,18 +24,18 @@ import { NetworkRules } from './rules.js';
 export const PROTOCOL_VERSION = 2;
 
 /** Bytes of the largest envelope: a list of 1,000 statuses with their reasons, escaped. */
-export const MAX_ENVELOPE_BYTES = 4 * 1024 * 1024;
+const MAX_ENVELOPE_BYTES = 4 * 1024 * 1024;
 /** The same from those who ask and do not answer: a list of 1,000 hashes. */
 const MAX_ASKING_ENVELOPE_BYTES = 256 * 1024;
 /** Characters of the largest control record. */
 const MAX_CONTROL_LENGTH = 12 * 1024;
 /** Characters of a reason; what is longer is cut when sent. */
-export const MAX_REASON_LENGTH = 500;
+const MAX_REASON_LENGTH = 500;
 const LENGTH_BYTES = 4;
 
 const hexOf = (bytes: number) => Type.String({ pattern: `^[0-9a-f]{${bytes * 2}}$` });
 
-export const NodeRoleSchema = Type.Union([
+const NodeRoleSchema = Type.Union([
   Type.Literal('mempool'),
   Type.Literal('storage'),
   Type.Literal('miner'),

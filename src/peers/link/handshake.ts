@@ -97,14 +97,14 @@ export function createProof(identity: Identity, side: Side, hellos: Hellos): Pro
 }
 
 /** True when the proof's signature is the other side's own. */
-export function verifyProof(proof: Proof, side: Side, hellos: Hellos): boolean {
+function verifyProof(proof: Proof, side: Side, hellos: Hellos): boolean {
   const { node_key: nodeKey } = hellos[side];
   const message = signedBytes(side, hashHellos(hellos));
   return verifySignature(fromHex(nodeKey), message, fromHex(proof.signature));
 }
 
 /** True when the proof shows the same secret. In constant time. */
-export function verifySecret(proof: Proof, side: Side, hellos: Hellos, secret: string | undefined): boolean {
+function verifySecret(proof: Proof, side: Side, hellos: Hellos, secret: string | undefined): boolean {
   if (secret === undefined || proof.mac === undefined) return false;
   return timingSafeEqual(macOf(secret, side, hashHellos(hellos)), fromHex(proof.mac));
 }

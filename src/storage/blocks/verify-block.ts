@@ -81,7 +81,7 @@ export type BlockRule =
   | 'duplicate'
   | 'issuance';
 
-export function refused(rule: BlockRule, message: string): TesseraError {
+function refused(rule: BlockRule, message: string): TesseraError {
   return new TesseraError('block_refused', message, { details: { rule } });
 }
 

@@ -39,7 +39,7 @@ const STATES: readonly CoinState[] = ['expected', 'unspent', 'reserved', 'pendin
 export const TOKENS = '';
 
 /** What a coin is counted under: tokens, or items of one genesis hash. */
-export function assetIdOf(asset: Asset): string {
+function assetIdOf(asset: Asset): string {
   return asset.kind === 'token' ? TOKENS : (asset.genesisHash ?? '');
 }
 

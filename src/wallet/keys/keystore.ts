@@ -73,7 +73,7 @@ export interface KeystoreModules {
 }
 
 /** Throws `blank_passphrase` when nothing but white space is there. */
-export function checkNotBlank(passphrase: string): void {
+function checkNotBlank(passphrase: string): void {
   if (passphrase.trim() === '') throw new TesseraError('blank_passphrase', 'choose a passphrase that is not blank');
 }
 

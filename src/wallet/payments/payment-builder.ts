@@ -32,7 +32,7 @@ import { TesseraError } from '../../lib/errors.js';
 import { TOKENS } from '../coins/coin.js';
 
 /** Largest amount of a payment: the API's int64 (decision V14). */
-export const MAX_PAYMENT = 2n ** 63n - 1n;
+const MAX_PAYMENT = 2n ** 63n - 1n;
 
 /** About three milliseconds. */
 const SIGNATURES_PER_TURN = 16;

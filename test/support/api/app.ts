@@ -25,7 +25,7 @@ export const LIMITS = {
   keepAliveTimeoutMs: 72_000,
 };
 
-export function apiOptions(role: NodeRole, api: Partial<ApiOptions['api']> = {}): ApiOptions {
+function apiOptions(role: NodeRole, api: Partial<ApiOptions['api']> = {}): ApiOptions {
   return {
     role,
     api: {

@@ -3,7 +3,6 @@
  * services stand behind the API in the network tests.
  */
 
-import { parseCreateTransaction } from '../../../src/chain/create-transaction.js';
 import { transactionHash } from '../../../src/chain/hash.js';
 import { blockJson, transactionJson } from '../../../src/chain/json.js';
 import type { Block, BlockHeader, Transaction } from '../../../src/chain/types.js';
@@ -21,11 +20,11 @@ export const TX_HASH = `g${'1'.repeat(31)}`;
 export const BLOCK_HASH = `b${'2'.repeat(64)}`;
 export const GENESIS_HASH = `g${'3'.repeat(31)}`;
 export const PASSPHRASE = 'correct horse';
-export const TOTAL_SUPPLY = 360_360_000_000_000_000n;
+const TOTAL_SUPPLY = 360_360_000_000_000_000n;
 /** 2^53 + 1: the first integer that a double cannot hold. */
 export const ODD_AMOUNT = 9_007_199_254_740_993n;
 
-export const HEADER: BlockHeader = {
+const HEADER: BlockHeader = {
   version: 6,
   bits: 0n,
   nonce: Uint8Array.of(1, 2, 3),
@@ -38,9 +37,9 @@ export const HEADER: BlockHeader = {
   merkleRoot: 'aa'.repeat(32),
   txsHash: 'bb'.repeat(32),
 };
-export const BLOCK: Block = { header: HEADER, transactions: [TX_HASH] };
+const BLOCK: Block = { header: HEADER, transactions: [TX_HASH] };
 
-export const COINBASE: Transaction = {
+const COINBASE: Transaction = {
   inputs: [{ previousOut: null, script: [{ kind: 'num', value: 7n }] }],
   outputs: [{ value: { kind: 'token', amount: ODD_AMOUNT }, locktime: 107n, scriptPublicKey: ADDRESS }],
   version: 6n,
@@ -206,7 +205,7 @@ export function fakeMiner(): MinerService {
   return { currentBlock: () => ({ header: HEADER, reward: ODD_AMOUNT }) };
 }
 
-export const KEY_PAIR: KeyPairRecord = {
+const KEY_PAIR: KeyPairRecord = {
   publicKey: Buffer.alloc(32, 1),
   secretKey: Buffer.alloc(85, 2),
   addressVersion: null,
@@ -281,9 +280,4 @@ export function fakeUser(calls?: Calls): UserService {
     },
     createItem: async () => ({ txHash: GENESIS_HASH }),
   });
-}
-
-/** The transaction of `transactionBody`, parsed. */
-export function parsedTransaction(amount?: bigint): Transaction {
-  return parseCreateTransaction(transactionBody(amount ?? 1000n));
 }

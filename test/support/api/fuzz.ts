@@ -19,7 +19,7 @@ import { API_KEY, apiModules, buildApp } from './app.js';
 import type { Calls } from './fakes.js';
 import { arbitraryOf, EDGE_INTEGERS } from './schema-arbitrary.js';
 
-export const ROLES: readonly NodeRole[] = NODE_ROLES;
+const ROLES: readonly NodeRole[] = NODE_ROLES;
 
 const BY_ID: ReadonlyMap<string, Operation> = new Map(OPERATIONS.map((operation) => [operation.id, operation]));
 

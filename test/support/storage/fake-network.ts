@@ -7,7 +7,7 @@ import type { Clock } from '../../../src/lib/clock.js';
 import { TesseraError } from '../../../src/lib/errors.js';
 import type { NodeRole } from '../../../src/lib/roles.js';
 import { createSignal } from '../../../src/lib/signal.js';
-import type { MessageBody, MessageType } from '../../../src/peers/messages.js';
+import type { MessageType } from '../../../src/peers/messages.js';
 import type { Link, Message, PeerNetwork, Reply } from '../../../src/peers/network.js';
 
 type Handler = (link: Link, message: Message) => Promise<Reply | undefined> | Reply | undefined;
@@ -115,9 +115,4 @@ export function connect(a: FakeNode, b: FakeNode, clock: Clock, trusted = true):
   a.attach(ends.a);
   b.attach(ends.b);
   return { a: ends.a, b: ends.b };
-}
-
-/** A body with its type checked. */
-export function body<T extends MessageType>(_: T, value: MessageBody<T>): MessageBody<T> {
-  return value;
 }

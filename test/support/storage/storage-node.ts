@@ -55,7 +55,7 @@ export async function createStorageNode(
 export type StorageNode = Awaited<ReturnType<typeof createStorageNode>>;
 
 /** The next value of a signal. */
-export function next<T>(signal: Signal<T>): Promise<T> {
+function next<T>(signal: Signal<T>): Promise<T> {
   return new Promise((resolve) => {
     const off = signal.on((value) => {
       off();

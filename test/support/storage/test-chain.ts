@@ -14,7 +14,7 @@ import type { ChainRules } from '../../../src/storage/blocks/verify-block.js';
 export const ADDRESS = 'a'.repeat(64);
 const CREATOR = keyPairFromSeed(new Uint8Array(32).fill(3));
 export const MINER = 'm'.repeat(64);
-export const ACTIVATION_HEIGHT = 3;
+const ACTIVATION_HEIGHT = 3;
 
 export const GENESIS: Genesis = parseGenesis({
   mempool_seed_utxo: {

@@ -52,7 +52,7 @@ function health(reasons: readonly string[]): HealthResponse {
 }
 
 /** The /v1 paths of a node, in the order they were mounted (decision V20). */
-export function mountedPaths(mounted: Iterable<Operation>): string[] {
+function mountedPaths(mounted: Iterable<Operation>): string[] {
   const ofV1 = [...mounted].filter(({ family }) => family === 'v1');
   return [...new Set(ofV1.map(({ path }) => path))];
 }

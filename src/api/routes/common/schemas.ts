@@ -3,7 +3,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { Enum, Int64, MapOf } from '../../schemas/scalars.js';
 
-export const PeerInfo = Type.Object(
+const PeerInfo = Type.Object(
   {
     address: Type.String({ description: 'Socket address, ip:port.', examples: ['127.0.0.1:12300'] }),
     node_type: Enum(['Mempool', 'Storage'], { description: 'What the peer is.' }),

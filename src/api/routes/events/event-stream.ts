@@ -8,7 +8,7 @@ import type { Clock, Timer } from '../../../lib/clock.js';
 import type { EventHub, EventTopic } from './event-hub.js';
 
 /** Milliseconds between two signs of life. */
-export const HEARTBEAT_MS = 15_000;
+const HEARTBEAT_MS = 15_000;
 /** Signs of life that a connection may fail to take before it is cut off. */
 const MAX_STUCK_BEATS = 4;
 /** Events that are written at once. */

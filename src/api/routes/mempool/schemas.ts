@@ -68,14 +68,14 @@ export const SupplyResponse = Type.Object(
 );
 export type SupplyResponse = Static<typeof SupplyResponse>;
 
-export const TxStatusTypeResponse = Enum(['Pending', 'Confirmed', 'Rejected'], {
+const TxStatusTypeResponse = Enum(['Pending', 'Confirmed', 'Rejected'], {
   $id: 'TxStatusTypeResponse',
   description:
     'Pending: admitted, its block not stored yet. Confirmed: in a stored block. Rejected: a rule refused it.',
   examples: ['Confirmed'],
 });
 
-export const TxStatusResponse = Type.Object(
+const TxStatusResponse = Type.Object(
   {
     status: TxStatusTypeResponse,
     timestamp: Int64({ description: 'When it was first seen, in Unix seconds.', examples: [1700000000] }),

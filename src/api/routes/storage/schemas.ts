@@ -68,7 +68,7 @@ export const BlockHeader = Type.Object(
   { $id: 'BlockHeader', description: 'Header of a block.', examples: [EXAMPLE_HEADER] },
 );
 
-export const StoredBlockData = Type.Object(
+const StoredBlockData = Type.Object(
   {
     block: Type.Object({
       header: BlockHeader,
@@ -120,7 +120,7 @@ const TxMeta = Type.Object(
   { title: 'tx' },
 );
 
-export const BlockchainItemMetaResponse = Type.Union([BlockMeta, TxMeta], {
+const BlockchainItemMetaResponse = Type.Union([BlockMeta, TxMeta], {
   $id: 'BlockchainItemMetaResponse',
   description: 'What a stored entry is and where it stands.',
   examples: [{ type: 'block', block_num: 12, tx_len: 2 }],
