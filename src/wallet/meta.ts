@@ -6,7 +6,7 @@ import type { Kv } from '../db/kv.js';
 import { fromUtf8, utf8 } from '../lib/bytes.js';
 import { TesseraError } from '../lib/errors.js';
 import { META_KEY } from './layout.js';
-import type { StagedWrites } from './staged-writes.js';
+import type { WriteBuffer } from './write-buffer.js';
 
 const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const MetaRecord = Type.Object({
@@ -27,16 +27,16 @@ export type Meta = Static<typeof MetaRecord>;
 type MetaChange = { readonly [K in keyof Meta]?: Meta[K] | undefined };
 
 export class MetaStore {
-  readonly #writes: StagedWrites;
+  readonly #writes: WriteBuffer;
   #current: Readonly<Meta>;
 
-  private constructor(current: Meta, writes: StagedWrites) {
+  private constructor(current: Meta, writes: WriteBuffer) {
     this.#current = current;
     this.#writes = writes;
   }
 
   /** Throws `wallet_unreadable` when the record is not one. */
-  static async open(kv: Kv, writes: StagedWrites): Promise<MetaStore> {
+  static async open(kv: Kv, writes: WriteBuffer): Promise<MetaStore> {
     return new MetaStore(await readMeta(kv), writes);
   }
 

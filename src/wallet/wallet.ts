@@ -33,7 +33,7 @@ import { Outgoing, type OwnTransaction } from './payments/outgoing.js';
 import { type ItemOrder, type PaymentOrder, Payments } from './payments/payments.js';
 import { Settlement } from './payments/settlement.js';
 import type { KeyPairRecord, OwnPayment, WalletInfo, WalletService } from './service.js';
-import { createStagedWrites, type StagedWrites } from './staged-writes.js';
+import { WriteBuffer } from './write-buffer.js';
 
 /** Inputs of one transaction: about 200 KB and 100 ms of signing. */
 const DEFAULT_MAX_INPUTS = 500;
@@ -84,7 +84,7 @@ export interface WalletModules {
 }
 
 interface Parts {
-  readonly writes: StagedWrites;
+  readonly writes: WriteBuffer;
   readonly limiter: PassphraseLimiter;
   readonly keystore: Keystore;
   readonly keys: KeyRing;
@@ -427,7 +427,7 @@ export class Wallet implements WalletService {
 
 async function openParts(options: WalletOptions, modules: WalletModules): Promise<Parts> {
   const { kv, clock, random, logger, metrics = noMetrics } = modules;
-  const writes = createStagedWrites(kv);
+  const writes = new WriteBuffer(kv);
   const limiter = new PassphraseLimiter(clock);
   const keystore = await Keystore.open(
     {

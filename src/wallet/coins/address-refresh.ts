@@ -7,7 +7,7 @@
 import { outPointKey } from '../../chain/transaction.js';
 import type { Utxo } from '../../chain/types.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
-import type { StagedWrites } from '../staged-writes.js';
+import type { WriteBuffer } from '../write-buffer.js';
 import type { CoinStore } from './coin-store.js';
 
 /** Coins that change between two flushes. */
@@ -15,7 +15,7 @@ const COINS_PER_STEP = 500;
 
 export interface AddressRefreshModules {
   readonly coins: CoinStore;
-  readonly writes: StagedWrites;
+  readonly writes: WriteBuffer;
   readonly slices: TimeSlices;
 }
 

@@ -11,7 +11,7 @@ import type { Kv } from '../../db/kv.js';
 import { keyText, outpointRecordKey, PREFIX, spentKey } from '../layout.js';
 import type { MetaStore } from '../meta.js';
 import type { WalletOutpoint } from '../service.js';
-import type { StagedWrites } from '../staged-writes.js';
+import type { WriteBuffer } from '../write-buffer.js';
 import { type Coin, type CoinState, compareCoins, decodeCoin, encodeCoin, isListed, newCoin } from './coin.js';
 import { CoinIndex, type CoinTotals } from './coin-index.js';
 
@@ -30,7 +30,7 @@ export interface Displaced {
 
 export interface CoinStoreModules {
   readonly kv: Kv;
-  readonly writes: StagedWrites;
+  readonly writes: WriteBuffer;
   readonly meta: MetaStore;
   /** True for an address of the wallet. */
   readonly owns: (address: string) => boolean;
@@ -41,7 +41,7 @@ type Arrival = () => number;
 
 export class CoinStore {
   readonly #kv: Kv;
-  readonly #writes: StagedWrites;
+  readonly #writes: WriteBuffer;
   readonly #meta: MetaStore;
   readonly #owns: (address: string) => boolean;
   readonly #index: CoinIndex;

@@ -22,7 +22,7 @@ import { TesseraError } from '../../lib/errors.js';
 import type { Random } from '../../lib/random.js';
 import { addressKey, FORMAT_KEY, keyText, PREFIX, STORE_FORMAT } from '../layout.js';
 import type { KeyPairRecord } from '../service.js';
-import type { StagedWrites } from '../staged-writes.js';
+import type { WriteBuffer } from '../write-buffer.js';
 import type { Keystore } from './keystore.js';
 
 /** Record: address version (1 byte) ‖ box of seed and public key. */
@@ -37,7 +37,7 @@ const MAX_FRESH = 10_000;
 
 export interface KeyRingModules {
   readonly kv: Kv;
-  readonly writes: StagedWrites;
+  readonly writes: WriteBuffer;
   readonly keystore: Keystore;
   readonly random: Random;
 }
@@ -145,7 +145,7 @@ export class KeyRing {
   }
 }
 
-async function checkFormat(kv: Kv, writes: StagedWrites, keystore: Keystore): Promise<void> {
+async function checkFormat(kv: Kv, writes: WriteBuffer, keystore: Keystore): Promise<void> {
   const record = await kv.get(FORMAT_KEY);
   if (record === undefined) {
     for await (const _ of kv.entries({ ...prefixRange(PREFIX.key), limit: 1 })) {

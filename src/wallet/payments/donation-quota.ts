@@ -5,7 +5,7 @@ import type { Kv } from '../../db/kv.js';
 import { asBuffer } from '../../lib/bytes.js';
 import type { Clock } from '../../lib/clock.js';
 import { donationKey, keyText, PREFIX } from '../layout.js';
-import type { StagedWrites } from '../staged-writes.js';
+import type { WriteBuffer } from '../write-buffer.js';
 
 /** `2026-11-21` */
 const DAY_LENGTH = 10;
@@ -17,19 +17,19 @@ export interface DonationLimits {
 }
 
 export class DonationQuota {
-  readonly #writes: StagedWrites;
+  readonly #writes: WriteBuffer;
   readonly #clock: Clock;
   #day: string;
   /** By node key. */
   #counts = new Map<string, number>();
 
-  private constructor(writes: StagedWrites, clock: Clock) {
+  private constructor(writes: WriteBuffer, clock: Clock) {
     this.#writes = writes;
     this.#clock = clock;
     this.#day = this.#today();
   }
 
-  static async open(kv: Kv, writes: StagedWrites, clock: Clock): Promise<DonationQuota> {
+  static async open(kv: Kv, writes: WriteBuffer, clock: Clock): Promise<DonationQuota> {
     const quota = new DonationQuota(writes, clock);
     for await (const [key, value] of kv.entries(prefixRange(PREFIX.donation))) {
       const text = keyText(key);

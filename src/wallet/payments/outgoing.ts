@@ -12,7 +12,7 @@ import type { Kv } from '../../db/kv.js';
 import { keyNumber, PREFIX, paymentKey } from '../layout.js';
 import type { MetaStore } from '../meta.js';
 import { PAYMENT_KINDS, PAYMENT_STATES, type PaymentKind, type PaymentState } from '../service.js';
-import type { StagedWrites } from '../staged-writes.js';
+import type { WriteBuffer } from '../write-buffer.js';
 
 /** Own transactions that `history` gives at most: the most recent ones. */
 const HISTORY_SHOWN = 10_000;
@@ -44,20 +44,20 @@ interface Entry extends OwnTransaction {
 
 export class Outgoing {
   readonly #kv: Kv;
-  readonly #writes: StagedWrites;
+  readonly #writes: WriteBuffer;
   readonly #meta: MetaStore;
   /** Queued or sent, by hash. */
   readonly #inFlight = new Map<string, Entry>();
   /** Hashes of those that can be sent now. */
   readonly #queued = new Set<string>();
 
-  private constructor(kv: Kv, writes: StagedWrites, meta: MetaStore) {
+  private constructor(kv: Kv, writes: WriteBuffer, meta: MetaStore) {
     this.#kv = kv;
     this.#writes = writes;
     this.#meta = meta;
   }
 
-  static async open(kv: Kv, writes: StagedWrites, meta: MetaStore): Promise<Outgoing> {
+  static async open(kv: Kv, writes: WriteBuffer, meta: MetaStore): Promise<Outgoing> {
     const outgoing = new Outgoing(kv, writes, meta);
     for await (const [key, record] of kv.entries(prefixRange(PREFIX.payment))) {
       if (isSettled(record)) continue;

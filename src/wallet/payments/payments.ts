@@ -15,7 +15,7 @@ import { lowerBound, type SelectionLimits, selectCoins } from '../coins/coin-sel
 import type { CoinStore } from '../coins/coin-store.js';
 import { type KeyRing, wipeKeys } from '../keys/key-ring.js';
 import type { MetaStore } from '../meta.js';
-import type { StagedWrites } from '../staged-writes.js';
+import type { WriteBuffer } from '../write-buffer.js';
 import type { Outgoing, OutgoingKind, OwnTransaction } from './outgoing.js';
 import { assetOf, buildItemCreation, buildPaymentInTurns, checkPayment, type PaymentPlan } from './payment-builder.js';
 
@@ -47,7 +47,7 @@ export interface PaymentModules {
   readonly coins: CoinStore;
   readonly keys: KeyRing;
   readonly outgoing: Outgoing;
-  readonly writes: StagedWrites;
+  readonly writes: WriteBuffer;
   readonly meta: MetaStore;
   readonly clock: Clock;
   /** Turns of the event loop. */
@@ -204,13 +204,11 @@ export class Payments {
     const hash = transactionHash(transaction);
     outgoing.add({ hash, transaction, kind, peer, createdAt: clock.now() });
     coins.spendBy(hash, transaction);
-    try {
-      await writes.flush();
-    } catch (error) {
+    writes.onFailure(() => {
       coins.release(hash, transaction);
       outgoing.discard(hash);
-      throw error;
-    }
+    });
+    await writes.flush();
     outgoing.release(hash);
     const made = outgoing.get(hash);
     if (made === undefined) throw new TesseraError('internal_error', `the own transaction ${hash} is gone`);

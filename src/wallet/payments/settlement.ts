@@ -10,14 +10,14 @@ import { createSignal, type SignalSource } from '../../lib/signal.js';
 import type { CounterHandle, Metrics } from '../../observability/metrics.js';
 import type { CoinTotals } from '../coins/coin-index.js';
 import type { BlockOutcome, CoinStore, Displaced } from '../coins/coin-store.js';
-import type { StagedWrites } from '../staged-writes.js';
+import type { WriteBuffer } from '../write-buffer.js';
 import type { Outgoing, OwnTransaction } from './outgoing.js';
 import { isSamePayment } from './payment-builder.js';
 
 export interface SettlementModules {
   readonly coins: CoinStore;
   readonly outgoing: Outgoing;
-  readonly writes: StagedWrites;
+  readonly writes: WriteBuffer;
   readonly metrics: Metrics;
   readonly logger: Logger;
 }
@@ -25,7 +25,7 @@ export interface SettlementModules {
 export class Settlement {
   readonly #coins: CoinStore;
   readonly #outgoing: Outgoing;
-  readonly #writes: StagedWrites;
+  readonly #writes: WriteBuffer;
   readonly #outcomes: { readonly confirmed: CounterHandle; readonly rejected: CounterHandle };
   /** An own transaction can be sent. */
   readonly queued: SignalSource<OwnTransaction>;

@@ -14,71 +14,75 @@ interface StagedRecord {
   readonly value: Uint8Array | null;
 }
 
-export interface StagedWrites {
-  put(key: Uint8Array, value: Uint8Array): void;
-  del(key: Uint8Array): void;
+export class WriteBuffer {
+  readonly #kv: Kv;
+  #staged = new Map<string, StagedRecord>();
+  #undos: (() => void)[] = [];
+  #writing: Promise<void> | undefined;
+  #next: Promise<void> | undefined;
+
+  constructor(kv: Kv) {
+    this.#kv = kv;
+  }
+
+  put(key: Uint8Array, value: Uint8Array): void {
+    this.#staged.set(toHex(key), { key, value });
+  }
+
+  del(key: Uint8Array): void {
+    this.#staged.set(toHex(key), { key, value: null });
+  }
+
   /**
    * What is staged now belongs to a call that reports its failure: when it cannot be written, `undo` takes it back, in
    * memory and by staging what undoes it, before anything else is written.
    */
-  onFailure(undo: () => void): void;
+  onFailure(undo: () => void): void {
+    this.#undos.push(undo);
+  }
+
   /**
    * Resolves when everything staged before the call is durable. Throws `wallet_write_failed`; what was staged and has no
    * `undo` stays so, for it says what has happened already.
    */
-  flush(): Promise<void>;
-}
-
-export function createStagedWrites(kv: Kv): StagedWrites {
-  let staged = new Map<string, StagedRecord>();
-  let undos: (() => void)[] = [];
-  let writing: Promise<void> | undefined;
-  let next: Promise<void> | undefined;
-
-  function stage(key: Uint8Array, value: Uint8Array | null): void {
-    staged.set(toHex(key), { key, value });
+  flush(): Promise<void> {
+    if (this.#writing === undefined) return this.#begin();
+    // The write under way may have begun before the caller staged: wait for the one after it, with everyone else.
+    this.#next ??= this.#writing.then(
+      () => this.#begin(),
+      () => this.#begin(),
+    );
+    return this.#next;
   }
 
-  async function write(): Promise<void> {
-    const records = staged;
+  #begin(): Promise<void> {
+    this.#next = undefined;
+    this.#writing = this.#write().finally(() => {
+      this.#writing = undefined;
+    });
+    return this.#writing;
+  }
+
+  async #write(): Promise<void> {
+    const records = this.#staged;
     if (records.size === 0) return;
-    staged = new Map();
-    const undosOfRecords = undos;
-    undos = [];
-    const batch = kv.batch();
+    this.#staged = new Map();
+    const undos = this.#undos;
+    this.#undos = [];
+    const batch = this.#kv.batch();
     for (const { key, value } of records.values()) {
       if (value === null) batch.del(key);
       else batch.put(key, value);
     }
     try {
-      await kv.write(batch, { sync: true });
+      await this.#kv.write(batch, { sync: true });
     } catch (cause) {
       // Newer records win over those that could not be written.
-      staged = new Map([...records, ...staged]);
-      for (const undo of undosOfRecords.reverse()) undo();
+      this.#staged = new Map([...records, ...this.#staged]);
+      for (const undo of undos.reverse()) undo();
       throw new TesseraError('wallet_write_failed', 'the wallet cannot be written to disk; nothing was paid', {
         cause,
       });
     }
   }
-
-  function begin(): Promise<void> {
-    next = undefined;
-    writing = write().finally(() => {
-      writing = undefined;
-    });
-    return writing;
-  }
-
-  return {
-    put: (key, value) => stage(key, value),
-    del: (key) => stage(key, null),
-    onFailure: (undo) => void undos.push(undo),
-    flush() {
-      if (writing === undefined) return begin();
-      // The write under way may have begun before the caller staged: wait for the one after it, with everyone else.
-      next ??= writing.then(begin, begin);
-      return next;
-    },
-  };
 }
