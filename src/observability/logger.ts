@@ -1,12 +1,12 @@
 /**
  * The logger of a node: pino behind the `Logger` seam, one JSON object a line on standard output (or readable text on a
- * terminal), with the node's name and the component that speaks. Every field passes `cleanFields`.
+ * terminal), with the node's name and the component that speaks. Every field passes `redactFields`.
  */
 
 import { type Logger as Pino, pino } from 'pino';
 import type { Logger } from '../lib/logger.js';
-import { cleanFields } from './clean-fields.js';
 import { createPrettyTarget, type LineTarget } from './pretty.js';
+import { redactFields } from './redaction.js';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
@@ -86,10 +86,10 @@ function wrap(shared: Shared, inner: Pino, component: string | undefined, above:
     for (const each of counts) each[level] += by;
   };
   const at = (level: LineLevel) => (fields: object, message: string) => {
-    // Cleaning costs more than asking: lines below the level cost nothing.
+    // Redacting costs more than asking: lines below the level cost nothing.
     if (!inner.isLevelEnabled(level)) return;
     count(level, 1);
-    inner[level](cleanFields(fields), message);
+    inner[level](redactFields(fields), message);
   };
   const members = Object.entries({ ...base, ...(component === undefined ? {} : { component }) })
     .map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)},`)

@@ -32,7 +32,7 @@ const SECRET_NAMES = new Set([
 ]);
 
 /** A copy of the fields that may be written. */
-export function cleanFields(fields: object): Record<string, unknown> {
+export function redactFields(fields: object): Record<string, unknown> {
   return cleanObject(fields, MAX_DEPTH);
 }
 
