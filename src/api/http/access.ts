@@ -17,7 +17,7 @@ export const access = fp<{ readonly keys: ApiKeys }>((app, { keys }, done) => {
     keys.check(operation, callerOf(request)),
   );
   app.addHook('onRequest', (request, reply, next) => {
-    const { operation } = request.routeOptions.config;
+    const { operation } = request;
     if (operation?.apiKey !== true) return next();
     reply.header('cache-control', 'no-store');
     keys.check(operation, callerOf(request));

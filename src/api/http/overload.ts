@@ -45,8 +45,8 @@ export const overload = fp<{ readonly clock: Clock }>((app, { clock }, done) => 
   const guard = new OverloadGuard(clock);
   app.addHook('onRequest', (request, _reply, next) => {
     // Health must answer most of all when there is too much work.
-    const { operation } = request.routeOptions.config;
-    if (operation !== undefined && operation.family !== 'node') guard.check();
+    const { operation } = request;
+    if (operation !== null && operation.family !== 'node') guard.check();
     next();
   });
   app.addHook('onClose', async () => guard.stop());

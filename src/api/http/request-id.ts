@@ -5,6 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { toHex } from '../../lib/bytes.js';
 import type { Random } from '../../lib/random.js';
+import type { Operation } from '../operation.js';
 
 const SANE = /^[A-Za-z0-9._:-]{1,128}$/;
 /** Bytes that keep the ids of two runs of a node apart. */
@@ -28,8 +29,19 @@ export function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): 
   reply.header('x-content-type-options', 'nosniff');
 }
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What the request asks for; null when no route of ours takes it. */
+    operation: Operation | null;
+  }
+}
+
+/** The first hook of a request: what it asks for, and what its answer carries. */
 export const commonHeaders = fp((app, _options, done) => {
+  app.decorateRequest('operation', null);
   app.addHook('onRequest', (request, reply, next) => {
+    // Kept, because Fastify makes the options of a route anew whenever they are asked for.
+    request.operation = request.routeOptions.config.operation ?? null;
     setCommonHeaders(request, reply);
     next();
   });

@@ -137,7 +137,7 @@ export const requestLog = fp<{ readonly log: RequestLog }>((app, { log }, done) 
   app.decorateRequest('errorCode', null);
   app.decorateRequest('isLogged', false);
   app.addHook('onResponse', (request, reply, next) => {
-    const name = request.routeOptions.config.operation?.id ?? request.routingError;
+    const name = request.operation?.id ?? request.routingError;
     if (name !== null && !request.isLogged) log.add(request, reply, name);
     next();
   });
