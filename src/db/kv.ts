@@ -6,6 +6,7 @@
 
 /** Writes that happen together or not at all. */
 export interface KvBatch {
+  /** A value may be changed afterwards, a key not before the batch is written. No key begins with the byte 0xff. */
   put(key: Uint8Array, value: Uint8Array): KvBatch;
   del(key: Uint8Array): KvBatch;
   /** Number of operations. */
@@ -27,9 +28,16 @@ export interface Kv {
   /** In the order of `keys`. */
   getMany(keys: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]>;
   batch(): KvBatch;
-  /** With `sync` the batch survives power loss once the promise resolves; without, it survives kill -9 of the process. */
+  /**
+   * One after the other, in the order of the calls. With `sync` the batch survives power loss once the promise resolves; without, it survives kill -9 of the process.
+   * Throws `database_failed` when the system refuses it (a full disk): the batch is not there then, reads go on, and a later
+   * write is taken when there is room again.
+   */
   write(batch: KvBatch, options: { readonly sync: boolean }): Promise<void>;
-  /** Entries in key order, read in chunks. */
+  /**
+   * Entries in key order, read in chunks; those that were there when it began, unless a failed write made the store open its
+   * database anew meanwhile.
+   */
   entries(range: KvRange): AsyncIterable<KvEntry>;
   close(): Promise<void>;
 }
