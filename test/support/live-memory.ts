@@ -1,18 +1,15 @@
-/** What is alive in this process, garbage left out. */
+/**
+ * How much memory live buffers take after some work. The work runs in a process of its own: in the test runner's process its
+ * own buffers come and go.
+ */
 
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
+const run = promisify(execFile);
 
-/** Bytes of live buffers. */
-export function liveBufferBytes(): number {
-  collectGarbage();
-  return process.memoryUsage().arrayBuffers;
-}
-
-/** Uses up the pool that Node.js cuts small Buffers from, as a busy node does between two of them. */
-export function useUpBufferPool(): void {
-  for (let taken = 0; taken < Buffer.poolSize; taken += 1_024) Buffer.allocUnsafe(1_024);
+/** Runs a script that prints `liveGrowth()`; gives that number of bytes. */
+export async function liveGrowthOf(script: URL): Promise<number> {
+  const { stdout } = await run(process.execPath, ['--expose-gc', '--import', 'tsx', script.pathname]);
+  return Number(stdout);
 }
