@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Level } from 'level';
@@ -50,6 +50,21 @@ describe('verify', () => {
     const { status, err } = await verify();
     expect(status).toBe(1);
     expect(err).toMatch(/^tessera: data_corrupt: /);
+  });
+
+  it.each<[string, (file: string, bytes: Buffer) => void]>([
+    ['deleted', (file) => rmSync(file)],
+    ['emptied', (file) => writeFileSync(file, '')],
+    ['zeroed', (file, bytes) => writeFileSync(file, bytes.fill(0))],
+    ['cut in half', (file, bytes) => writeFileSync(file, bytes.subarray(0, bytes.length >> 1))],
+  ])('finds a log that was %s, and does not advise to remove a wallet', async (_, damage) => {
+    const store = join(folder, 'db', 'wallet');
+    const log = join(store, readdirSync(store).find((name) => name.endsWith('.log')) ?? '');
+    damage(log, readFileSync(log));
+    const { status, err } = await verify();
+    expect(status).toBe(1);
+    expect(err).toMatch(/^tessera: (data_lost|data_corrupt): /);
+    expect(err).not.toMatch(/remove the folder|delete the folder/i);
   });
 
   it('refuses a folder that a node uses (rule P5)', async () => {
