@@ -41,6 +41,12 @@ async function run(args: readonly string[], env: Readonly<Record<string, string>
   return { code, out, err };
 }
 
+/** Makes a wallet in a data folder, under the passphrase in a file. */
+function newWallet(data: string, passphraseFile: string): Promise<Ended> {
+  const place = ['--data', data, '--config', 'config/dev.toml', '--role', 'user'];
+  return run(['new', ...place, '--passphrase-file', passphraseFile]);
+}
+
 const file = async (name: string, content: string): Promise<string> => {
   const path = join(folder, name);
   await writeFile(path, content);
@@ -160,29 +166,9 @@ describe('tessera wallet', { timeout: 60_000 }, () => {
   it('new makes a wallet before the first start; import brings the funds of another', async () => {
     const data = join(folder, 'bob');
     const secret = await file('bob.txt', 'the passphrase of bob\n');
-    const made = await run([
-      'new',
-      '--data',
-      data,
-      '--config',
-      'config/dev.toml',
-      '--role',
-      'user',
-      '--passphrase-file',
-      secret,
-    ]);
+    const made = await newWallet(data, secret);
     expect([made.code, made.out]).toEqual([0, expect.stringMatching(ADDRESS)]);
-    const again = await run([
-      'new',
-      '--data',
-      data,
-      '--config',
-      'config/dev.toml',
-      '--role',
-      'user',
-      '--passphrase-file',
-      secret,
-    ]);
+    const again = await newWallet(data, secret);
     expect([again.code, again.out]).toEqual([1, '']);
 
     const bob = await network.add('bob', 'user', {
@@ -269,17 +255,7 @@ describe('a node with a wallet outside a development network', () => {
   it('says so when the wallet has a passphrase and none, or a wrong one, is given', async () => {
     const data = join(folder, 'locked');
     const secret = await file('locked.txt', 'right\n');
-    const made = await run([
-      'new',
-      '--data',
-      data,
-      '--config',
-      'config/dev.toml',
-      '--role',
-      'user',
-      '--passphrase-file',
-      secret,
-    ]);
+    const made = await newWallet(data, secret);
     expect(made.code).toBe(0);
     expect((await start('--data', data)).err).toContain('the wallet has a passphrase and none was given');
     const wrong = await file('locked-wrong.txt', 'left\n');
