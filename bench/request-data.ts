@@ -81,8 +81,8 @@ const ENTRY: StoredEntry = {
 type Built = <T>(path: string) => Promise<T>;
 
 async function heavyMempool(built: Built): Promise<MempoolService> {
-  const { UtxoTable } = await built<typeof import('../src/mempool/utxo/utxo-table.js')>('mempool/utxo/utxo-table.js');
-  const { balancesOf } = await built<typeof import('../src/mempool/utxo/balances.js')>('mempool/utxo/balances.js');
+  const { UtxoTable } = await built<typeof import('../src/ledger/utxo/utxo-table.js')>('ledger/utxo/utxo-table.js');
+  const { balancesOf } = await built<typeof import('../src/mempool/balances.js')>('mempool/balances.js');
   const utxos = new UtxoTable(1);
   for (let i = 0; i < OUTPUTS; i++) {
     const value = { kind: 'token', amount: BigInt(i) * 10n ** 9n } as const;

@@ -1,7 +1,7 @@
 /** The table of unspent outputs: bytes an output and time of a look-up, against a Map of objects where that fits. */
 
 import type { OutPoint, TxOut } from '../src/chain/types.js';
-import { UtxoTable } from '../src/mempool/utxo/utxo-table.js';
+import { UtxoTable } from '../src/ledger/utxo/utxo-table.js';
 import { printRow, printSection } from './report.js';
 
 const SIZES = [10_000, 1_000_000, 10_000_000];

@@ -10,6 +10,7 @@ import type { Transaction } from '../chain/types.js';
 import type { Unicorn } from '../chain/unicorn.js';
 import type { Kv } from '../db/kv.js';
 import type { Journal } from '../journal/journal.js';
+import { Verifier } from '../ledger/verifier/verifier.js';
 import type { Clock } from '../lib/clock.js';
 import { TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
@@ -19,7 +20,7 @@ import { createSignal } from '../lib/signal.js';
 import { followTotal, type Metrics } from '../observability/metrics.js';
 import type { PeerNetwork } from '../peers/network.js';
 import { Admission, type AdmissionOptions } from './admission/admission.js';
-import { Verifier } from './admission/verifier.js';
+import { balancesOf } from './balances.js';
 import { BlockMaker, type BlockMakerOptions } from './blocks/block-maker.js';
 import { BlockSender } from './blocks/block-sender.js';
 import { Gateway } from './gateway.js';
@@ -31,7 +32,6 @@ import { closedHash, type Round } from './state/round.js';
 import type { MempoolState, RejectedTx, StateRules } from './state/state.js';
 import { StateStore } from './state/state-store.js';
 import { Statuses, type StatusesOptions } from './state/statuses.js';
-import { balancesOf } from './utxo/balances.js';
 
 export interface MempoolOptions {
   readonly rules: StateRules;

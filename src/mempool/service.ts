@@ -3,7 +3,10 @@
  * V24).
  */
 
-import type { Asset, GenesisHashSpec, ItemAsset, OutPoint, Transaction } from '../chain/types.js';
+import type { GenesisHashSpec, ItemAsset, Transaction } from '../chain/types.js';
+import type { Holdings } from '../ledger/utxo/holdings.js';
+
+export type { Holding, Holdings } from '../ledger/utxo/holdings.js';
 
 export type TxStatusKind = 'Pending' | 'Confirmed' | 'Rejected';
 
@@ -12,24 +15,6 @@ export interface TxStatus {
   readonly status: TxStatusKind;
   readonly timestamp: number;
   readonly additionalInfo: string;
-}
-
-/** An unspent output as balances show it: a null genesis hash is already the creating transaction's hash (decision V6). */
-export interface Holding {
-  readonly outPoint: OutPoint;
-  readonly value: Asset;
-  readonly locktime: bigint;
-}
-
-/**
- * The unspent outputs of an address at one moment, in the order of hash and index. Each is decoded when the iteration
- * comes to it.
- */
-export interface Holdings extends Iterable<Holding> {
-  readonly count: number;
-  readonly tokens: bigint;
-  /** Genesis hash → amount. */
-  readonly items: ReadonlyMap<string, bigint>;
 }
 
 /** Outputs that one answer about balances lists at most, over all its addresses. */

@@ -13,7 +13,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['crypto'],
   ['chain'],
   ['db', 'observability', 'config'],
-  ['journal', 'peers', 'wallet'],
+  ['journal', 'ledger', 'peers', 'wallet'],
   ['mempool', 'storage', 'miner', 'user'],
   ['api'],
   ['client'],
@@ -26,7 +26,7 @@ const LAYERS: readonly (readonly string[])[] = [
 const SERVICES = ['wallet', 'mempool', 'storage', 'miner', 'user'];
 
 /** What the API must not touch at all: it calls services, never the database or the log. */
-const CLOSED_TO_API = ['db', 'journal'];
+const CLOSED_TO_API = ['db', 'journal', 'ledger'];
 
 /** A tool for small files, for the key that the API writes when none is configured. */
 const OPEN_TO_API = ['db/write-file-durable.ts'];

@@ -5,8 +5,8 @@ import { merkleRoot, transactionHash, txsHash } from '../../src/chain/hash.js';
 import { compactToBytes } from '../../src/chain/pow.js';
 import type { FullBlock, Transaction, TxOut } from '../../src/chain/types.js';
 import { createMemoryKv } from '../../src/db/memory-kv.js';
+import type { BlockRule } from '../../src/ledger/block/verify-block.js';
 import { createArchive } from '../../src/storage/archive/archive.js';
-import type { BlockRule } from '../../src/storage/blocks/verify-block.js';
 import {
   ADDRESS,
   assembleBlock,

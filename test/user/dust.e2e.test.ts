@@ -1,10 +1,10 @@
 /** Dust: 200,000 outputs at one address, told by the answering side of a real mempool, page by page. */
 
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { UtxoTable } from '../../src/ledger/utxo/utxo-table.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { createSignal } from '../../src/lib/signal.js';
 import { Gateway, type GatewayModules } from '../../src/mempool/gateway.js';
-import { UtxoTable } from '../../src/mempool/utxo/utxo-table.js';
 import { createTestNet, type TestNet, until } from '../support/user.js';
 import { NOBODY, PASSPHRASE, removeFolders, tokens } from '../support/wallet-fixtures.js';
 

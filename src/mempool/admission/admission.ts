@@ -16,6 +16,7 @@ import {
   type UtxoLookup,
   type ValidationPlan,
 } from '../../chain/validation.js';
+import type { Verifier } from '../../ledger/verifier/verifier.js';
 import { type Clock, unixSeconds } from '../../lib/clock.js';
 import { createDeferred, type Deferred } from '../../lib/deferred.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
@@ -31,7 +32,6 @@ import { candidateFault } from './form-check.js';
 import { PoolBounds, type PoolBoundsOptions } from './pool-bounds.js';
 import { TurnBudget } from './turn-budget.js';
 import { VerificationBounds } from './verification-bounds.js';
-import type { Verifier } from './verifier.js';
 
 /** Inputs and transactions that are looked at together. */
 const CHUNK_WEIGHT = 128;

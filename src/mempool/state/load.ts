@@ -3,8 +3,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { decodeTxOut } from '../../chain/codec.js';
 import type { Kv } from '../../db/kv.js';
+import { UtxoTable } from '../../ledger/utxo/utxo-table.js';
 import { TesseraError } from '../../lib/errors.js';
-import { UtxoTable } from '../utxo/utxo-table.js';
 import { arrivalOfKey, keys, outPointOfKey, ranges } from './layout.js';
 import type { PooledTx } from './pool.js';
 import { decodeHead, decodePooled, decodeRound } from './records.js';

@@ -4,10 +4,10 @@
  */
 
 import type { FullBlock } from '../../chain/types.js';
+import { type ChainRules, type ChainTip, verifyBlock } from '../../ledger/block/verify-block.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import type { ArchiveReader, WholeBlock } from '../archive/reader.js';
 import { damaged } from '../archive/records.js';
-import { type ChainRules, type ChainTip, verifyBlock } from './verify-block.js';
 
 /** Block numbers, `to` included; the whole archive by default. */
 export interface AuditRange {

@@ -2,10 +2,10 @@
 
 import type { Kv } from '../../../src/db/kv.js';
 import { createMemoryKv } from '../../../src/db/memory-kv.js';
+import type { ChainRules } from '../../../src/ledger/block/verify-block.js';
 import { silentLogger } from '../../../src/lib/logger.js';
 import type { Signal } from '../../../src/lib/signal.js';
 import { createArchive } from '../../../src/storage/archive/archive.js';
-import type { ChainRules } from '../../../src/storage/blocks/verify-block.js';
 import { RunningStorageService } from '../../../src/storage/storage-service.js';
 import { ManualClock } from '../manual-clock.js';
 import { createFakeNode } from './fake-network.js';

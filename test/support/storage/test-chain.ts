@@ -9,7 +9,7 @@ import { createAssetScript } from '../../../src/chain/script/builders.js';
 import { assetSignable } from '../../../src/chain/signable.js';
 import type { BlockHeader, FullBlock, Transaction } from '../../../src/chain/types.js';
 import { keyPairFromSeed, sign } from '../../../src/crypto/ed25519.js';
-import type { ChainRules } from '../../../src/storage/blocks/verify-block.js';
+import type { ChainRules } from '../../../src/ledger/block/verify-block.js';
 
 export const ADDRESS = 'a'.repeat(64);
 const CREATOR = keyPairFromSeed(new Uint8Array(32).fill(3));

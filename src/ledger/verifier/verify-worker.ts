@@ -1,4 +1,4 @@
-/** The worker thread that verifies signatures and runs scripts for the mempool; see `verifier.ts`. */
+/** The worker thread that verifies signatures and runs scripts; see `verifier.ts`. */
 
 import { parentPort } from 'node:worker_threads';
 import { runEncodedChecks } from './verify-batch.js';

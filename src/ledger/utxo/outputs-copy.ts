@@ -6,7 +6,7 @@
 import { withFixedHash } from '../../chain/assets.js';
 import type { Asset, OutPoint } from '../../chain/types.js';
 import { compareUtf8 } from '../../lib/bytes.js';
-import type { Holding, Holdings } from '../service.js';
+import type { Holding, Holdings } from './holdings.js';
 
 /** What an item has beside its amount. */
 export interface ItemRest {

@@ -1,10 +1,10 @@
 /** What addresses hold, copied out of the table of unspent outputs. */
 
-import { shownTotal } from '../../chain/assets.js';
-import { compareUtf8 } from '../../lib/bytes.js';
-import { TesseraError } from '../../lib/errors.js';
-import { type Balances, type Holdings, MAX_LISTED_OUTPUTS } from '../service.js';
-import type { UtxoTable } from './utxo-table.js';
+import { shownTotal } from '../chain/assets.js';
+import type { UtxoTable } from '../ledger/utxo/utxo-table.js';
+import { compareUtf8 } from '../lib/bytes.js';
+import { TesseraError } from '../lib/errors.js';
+import { type Balances, type Holdings, MAX_LISTED_OUTPUTS } from './service.js';
 
 /** Throws `too_many_outputs` when the addresses have more than `MAX_LISTED_OUTPUTS` unspent outputs together. */
 export function balancesOf(utxos: UtxoTable, addresses: readonly string[]): Balances {

@@ -2,9 +2,9 @@ import { fc, test } from '@fast-check/vitest';
 import { describe, expect, it } from 'vitest';
 import { withFixedHash } from '../../src/chain/assets.js';
 import type { OutPoint, TxOut } from '../../src/chain/types.js';
+import { UtxoTable } from '../../src/ledger/utxo/utxo-table.js';
+import { balancesOf } from '../../src/mempool/balances.js';
 import { MAX_LISTED_OUTPUTS } from '../../src/mempool/service.js';
-import { balancesOf } from '../../src/mempool/utxo/balances.js';
-import { UtxoTable } from '../../src/mempool/utxo/utxo-table.js';
 
 const HEX = '0123456789abcdef';
 const hex = (length: number): fc.Arbitrary<string> =>

@@ -2,8 +2,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { OP } from '../../src/chain/script/opcodes.js';
 import type { ScriptCheck } from '../../src/chain/validation.js';
 import { keyPairFromSeed, sign } from '../../src/crypto/ed25519.js';
-import { Verifier } from '../../src/mempool/admission/verifier.js';
-import { encodeChecks, runEncodedChecks } from '../../src/mempool/admission/verify-batch.js';
+import { Verifier } from '../../src/ledger/verifier/verifier.js';
+import { encodeChecks, runEncodedChecks } from '../../src/ledger/verifier/verify-batch.js';
 
 const key = keyPairFromSeed(new Uint8Array(32).fill(7));
 
