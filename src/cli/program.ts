@@ -1,6 +1,7 @@
 /** The process around the command line: its streams and signals, and its end when an invariant is broken. */
 
 import { errorMessage } from '../lib/errors.js';
+import { armFailpoint } from '../lib/failpoints.js';
 import type { CliContext } from './command.js';
 import { runCli } from './run.js';
 
@@ -37,6 +38,9 @@ process.on('unhandledRejection', (error) => onBrokenInvariant('unhandledRejectio
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0);
 });
+
+const note = armFailpoint(process.env);
+if (note !== undefined) process.stderr.write(`tessera: ${note}\n`);
 
 const status = await runCli(process.argv.slice(2), context);
 // A node that did not stop in time may hold sockets and timers: the process ends either way, its output written first.

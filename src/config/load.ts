@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import type { TSchema } from '@sinclair/typebox';
 import { parse as parseToml, TomlError } from 'smol-toml';
 import { errorMessage } from '../lib/errors.js';
+import { FAILPOINT_ENV } from '../lib/failpoints.js';
 import { isNodeRole, NODE_ROLES, type NodeRole } from '../lib/roles.js';
 import { checkConfig } from './checks.js';
 import { camelCase, defaultOf, ENV_PREFIX, isGroup, listOptions, type OptionSpec } from './options.js';
@@ -34,6 +35,7 @@ const ENV_NAMES = [...OPTIONS_BY_ENV.keys(), CONFIG_FILE_ENV];
 const COMMAND_VARIABLES: ReadonlySet<string> = new Set([
   `${ENV_PREFIX}API_KEY_FILE`,
   `${ENV_PREFIX}WALLET_NEW_PASSPHRASE`,
+  FAILPOINT_ENV,
 ]);
 
 /** Options whose value may stand in a file that another option names. */

@@ -10,6 +10,7 @@
 import { randomBytes } from 'node:crypto';
 import { basename } from 'node:path';
 import { Level } from 'level';
+import { failpoint } from '../lib/failpoints.js';
 import { createMutex } from '../lib/mutex.js';
 import type { Kv, KvBatch, KvEntry, KvRange } from './kv.js';
 import { closedError, isClosed, openError, readError, writeError } from './level-errors.js';
@@ -46,6 +47,7 @@ export function openLevelKv(path: string, options: LevelKvOptions): Promise<Kv> 
 
 class LevelKv implements Kv {
   readonly #path: string;
+  readonly #name: string;
   readonly #options: LevelKvOptions;
   readonly #wayBack: string;
   readonly #reader: LevelReader;
@@ -63,10 +65,11 @@ class LevelKv implements Kv {
 
   private constructor(path: string, options: LevelKvOptions) {
     this.#path = path;
+    this.#name = basename(path);
     this.#options = options;
     this.#wayBack = options.wayBack ?? DEFAULT_WAY_BACK;
     this.#last = { id: randomBytes(ID_LENGTH), number: 0, digest: 0, isSynced: true };
-    this.#reader = new LevelReader(basename(path), this.#use);
+    this.#reader = new LevelReader(this.#name, this.#use);
   }
 
   static async open(path: string, options: LevelKvOptions): Promise<Kv> {
@@ -74,10 +77,13 @@ class LevelKv implements Kv {
     try {
       kv.#sealed = await readSeal(sealPath(path));
       kv.#last = (await kv.#check()) ?? kv.#sealed ?? kv.#last;
+      failpoint('db.open.before', kv.#name);
       kv.#level = await openLevel(path, options);
+      failpoint('db.open.after', kv.#name);
       // All that is in the database is in synced tables now.
       kv.#sealed = kv.#last;
       kv.#seal = await Seal.open(sealPath(path), kv.#last);
+      failpoint('db.open.sealed', kv.#name);
       return kv;
     } catch (error) {
       await kv.#level?.close().catch(() => undefined);
@@ -112,12 +118,14 @@ class LevelKv implements Kv {
       );
       operations.push({ type: 'put', key: MARK_KEY, value: sealRecord(MARK_KEY, encodeMark(mark)) });
       const level = await this.#writable();
+      failpoint('db.write.before', this.#name);
       try {
         await level.batch(operations, { ...BINARY, sync });
       } catch (error) {
         await this.#spoil();
         throw writeError(this.#path, this.#wayBack, error);
       }
+      failpoint('db.write.after', this.#name);
       this.#last = mark;
       if (sync) await this.#nameInSeal(mark);
     });
@@ -128,10 +136,13 @@ class LevelKv implements Kv {
       if (this.#isClosed) return;
       this.#isClosed = true;
       await this.#opening?.catch(() => undefined);
+      failpoint('db.close.before', this.#name);
       await this.#level?.close();
+      failpoint('db.close.after', this.#name);
       // Closing LevelDB may write what was left of the batch that failed.
       if (this.#isSpoiled) await this.#check().catch(() => undefined);
       await this.#seal?.close();
+      failpoint('db.close.sealed', this.#name);
     });
   }
 
@@ -209,6 +220,7 @@ class LevelKv implements Kv {
   async #nameInSeal(mark: Mark): Promise<void> {
     this.#sealed = mark;
     await this.#seal?.write(mark).catch(() => undefined);
+    failpoint('db.write.sealed', this.#name);
   }
 }
 

@@ -4,8 +4,9 @@
  */
 
 import { open, rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { errorMessage } from '../lib/errors.js';
+import { failpoint } from '../lib/failpoints.js';
 
 let counter = 0;
 
@@ -26,26 +27,33 @@ export async function writeFileDurable(
   sync: (folder: string) => Promise<void> = syncFolder,
 ): Promise<void> {
   counter += 1;
+  const name = basename(path);
   const temporary = `${path}.${process.pid}-${counter}.tmp`;
   try {
     // What a killed process with the same id left behind may have other permissions.
     await rm(temporary, { force: true });
+    failpoint('file.create.before', name);
     const file = await open(temporary, 'wx', mode);
     try {
       // The umask may have taken bits from the mode.
       await file.chmod(mode);
+      failpoint('file.write.before', name);
       await file.writeFile(bytes);
+      failpoint('file.write.after', name);
       await file.sync();
+      failpoint('file.sync.after', name);
     } finally {
       await file.close();
     }
     await rename(temporary, path);
+    failpoint('file.rename.after', name);
   } catch (error) {
     await rm(temporary, { force: true });
     throw error;
   }
   try {
     await sync(dirname(path));
+    failpoint('file.folder-sync.after', name);
   } catch (cause) {
     throw new NotSyncedError(`the folder of ${path} could not be synced: ${errorMessage(cause)}`, { cause });
   }

@@ -6,6 +6,7 @@
 
 import type { Clock, Timer } from '../../lib/clock.js';
 import { type ErrorCode, isTesseraError, TesseraError } from '../../lib/errors.js';
+import { failpoint } from '../../lib/failpoints.js';
 import type { Logger } from '../../lib/logger.js';
 import type { NodeRole } from '../../lib/roles.js';
 import type { MessageBody, MessageType } from '../messages.js';
@@ -199,7 +200,9 @@ export class PeerLink implements Link, BudgetedLink {
   #transmit(frame: Frame, type: MessageType | 'control', isShared = false): boolean {
     if (this.#down || !this.#hasRoom(frame.length, isShared)) return false;
     this.#modules.metrics.message('out', type, frame.length);
+    failpoint('send.before', type);
     this.#queue.push(frame, isShared);
+    failpoint('send.after', type);
     return true;
   }
 

@@ -1,0 +1,39 @@
+/** Every failpoint of the program: the places in its code, and for which databases, files and messages each is passed. */
+
+import { type MessageType, PERMISSIONS } from '../../src/peers/permissions.js';
+
+const DATABASES = ['archive', 'journal', 'mempool', 'wallet'] as const;
+/** Files that are written by `writeFileDurable`. */
+const FILES = ['api-key', 'keystore.json', 'node-key', 'tessera.json'] as const;
+const MESSAGES = Object.keys(PERMISSIONS) as MessageType[];
+
+export const PLACES = {
+  'db.open.before': DATABASES,
+  'db.open.after': DATABASES,
+  'db.open.sealed': DATABASES,
+  'db.write.before': DATABASES,
+  'db.write.after': DATABASES,
+  'db.write.sealed': DATABASES,
+  'db.close.before': DATABASES,
+  'db.close.after': DATABASES,
+  'db.close.sealed': DATABASES,
+  'file.create.before': FILES,
+  'file.write.before': FILES,
+  'file.write.after': FILES,
+  'file.sync.after': FILES,
+  'file.rename.after': FILES,
+  'file.folder-sync.after': FILES,
+  'send.before': MESSAGES,
+  'send.after': MESSAGES,
+} as const satisfies Readonly<Record<string, readonly string[]>>;
+
+export interface FailpointName {
+  readonly place: string;
+  readonly subject: string;
+  /** As the program takes it. */
+  readonly text: string;
+}
+
+export const FAILPOINTS: readonly FailpointName[] = Object.entries(PLACES).flatMap(([place, subjects]) =>
+  subjects.map((subject) => ({ place, subject, text: `${place}:${subject}` })),
+);
