@@ -7,9 +7,9 @@ import { createWriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import { WebSocket } from 'ws';
 
-/** Bytes, after a garbage collection. */
+/** Bytes. */
 export interface V8Memory {
-  /** Live objects. */
+  /** Objects. */
   readonly heapUsed: number;
   /** What V8 holds for them. */
   readonly heapTotal: number;
@@ -54,6 +54,11 @@ export class Inspector {
   /** What is alive: garbage is collected first. */
   async liveMemory(): Promise<V8Memory> {
     await this.#send('HeapProfiler.collectGarbage');
+    return this.memory();
+  }
+
+  /** Memory as it is, garbage included. */
+  async memory(): Promise<V8Memory> {
     const answer = await this.#send('Runtime.evaluate', {
       expression: 'process.memoryUsage()',
       returnByValue: true,

@@ -10,6 +10,9 @@ export interface ProcessFigures {
   readonly anonymous: number;
   /** Pages of mapped files: the program, its libraries, tables of LevelDB. The kernel takes them back when it needs room. */
   readonly mapped: number;
+  /** Part of `anonymous`: what `malloc` of glibc holds, by arena. The main one is that of the first thread. */
+  readonly mainArena: number;
+  readonly otherArenas: number;
   readonly threads: number;
   readonly descriptors: Descriptors;
 }
@@ -32,9 +35,26 @@ export async function processFigures(pid: number): Promise<ProcessFigures> {
     rss: field('VmRSS') * KIB,
     anonymous: field('RssAnon') * KIB,
     mapped: field('RssFile') * KIB,
+    ...(await arenasOf(pid)),
     threads: field('Threads'),
     descriptors: await descriptorsOf(pid),
   };
+}
+
+/** Heaps of glibc's arenas begin at a multiple of this. */
+const ARENA_ALIGNMENT = 64 * 1024 * 1024;
+
+async function arenasOf(pid: number): Promise<Pick<ProcessFigures, 'mainArena' | 'otherArenas'>> {
+  const maps = await readFile(`/proc/${pid}/smaps`, 'utf8');
+  let mainArena = 0;
+  let otherArenas = 0;
+  for (const [, from = '', name = '', size] of maps.matchAll(
+    /^([0-9a-f]+)-\S+ rw\S+ \S+ \S+ \d+ *(\S*)\n[\s\S]*?^Rss: +(\d+) kB/gm,
+  )) {
+    if (name === '[heap]') mainArena += Number(size) * KIB;
+    else if (name === '' && Number.parseInt(from, 16) % ARENA_ALIGNMENT === 0) otherArenas += Number(size) * KIB;
+  }
+  return { mainArena, otherArenas };
 }
 
 async function descriptorsOf(pid: number): Promise<Descriptors> {

@@ -155,13 +155,20 @@ async function suspendInTurn(nodes: Nodes, over: AbortSignal): Promise<void> {
   }
 }
 
-async function sampleEveryMinute(sampler: Sampler, nodes: readonly SoakedNode[], warmUp: number): Promise<void> {
+async function sampleEveryMinute(
+  sampler: Sampler,
+  nodes: readonly SoakedNode[],
+  storage: NodeProcess,
+  warmUp: number,
+): Promise<void> {
   const minutes = Number(options.minutes);
   say(sampleHeader());
   const began = performance.now();
   for (let minute = 0; minute <= minutes; minute++) {
     await sleep(Math.max(0, began + minute * 60_000 - performance.now()));
-    for (const sample of await sampler.sample(!options['no-collect'])) say(sampleLine(sample));
+    const { block: latest } = await clientOf(storage).api.getLatestBlock();
+    const height = Number(latest.block.header.b_num);
+    for (const sample of await sampler.sample(height, !options['no-collect'])) say(sampleLine(sample));
     if (options.snapshots !== undefined && (minute === Math.ceil(warmUp) || minute === minutes)) {
       await mkdir(options.snapshots, { recursive: true });
       for (const { process, inspector } of nodes) {
@@ -238,7 +245,7 @@ async function run(network: Network): Promise<readonly Check[]> {
   try {
     load.start(Number(options.rate));
     const suspending = options.suspend ? suspendInTurn(nodes, over.signal) : Promise.resolve();
-    await sampleEveryMinute(sampler, soaked, warmUp);
+    await sampleEveryMinute(sampler, soaked, nodes.storage, warmUp);
     over.abort();
     await suspending;
     await load.stop();

@@ -16,6 +16,10 @@ export interface Sample {
   readonly node: string;
   readonly minute: number;
   readonly process: ProcessFigures;
+  /** Height of the chain. */
+  readonly height: number;
+  /** What V8 says at the time of `process`, garbage included. */
+  readonly v8: V8Memory;
   /** After a garbage collection; absent where none was asked for. */
   readonly live?: V8Memory;
   readonly disk: number;
@@ -43,14 +47,15 @@ export class Sampler {
   }
 
   /** `collect`: garbage is collected after the look at the process, to see what is alive. */
-  async sample(collect: boolean): Promise<readonly Sample[]> {
+  async sample(height: number, collect: boolean): Promise<readonly Sample[]> {
     const minute = (performance.now() - this.#began) / 60_000;
     const samples = await Promise.all(
       this.#nodes.map(async ({ process, inspector }): Promise<Sample> => {
         const figures = await processFigures(process.pid);
+        const v8 = await inspector.memory();
         const disk = await folderBytes(process.folder);
         const live = collect ? { live: await inspector.liveMemory() } : {};
-        return { node: process.role, minute, process: figures, disk, ...live };
+        return { node: process.role, minute, height, process: figures, v8, disk, ...live };
       }),
     );
     this.samples.push(...samples);
@@ -72,9 +77,13 @@ export class Sampler {
 const COLUMNS: readonly [string, (sample: Sample) => string][] = [
   ['min', ({ minute }) => minute.toFixed(1)],
   ['node', ({ node }) => node],
+  ['height', ({ height }) => String(height)],
   ['live heap', ({ live }) => mib(live?.heapUsed)],
-  ['heap', ({ live }) => mib(live?.heapTotal)],
-  ['external', ({ live }) => mib(live?.external)],
+  ['heap', ({ v8 }) => mib(v8.heapTotal)],
+  ['external', ({ v8 }) => mib(v8.external)],
+  ['buffers', ({ v8 }) => mib(v8.arrayBuffers)],
+  ['arena', ({ process }) => mib(process.mainArena)],
+  ['arenas', ({ process }) => mib(process.otherArenas)],
   ['anon', ({ process }) => mib(process.anonymous)],
   ['mapped', ({ process }) => mib(process.mapped)],
   ['rss', ({ process }) => mib(process.rss)],

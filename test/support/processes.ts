@@ -49,6 +49,8 @@ export interface NetworkOptions {
   readonly program?: string;
   /** Arguments of Node.js itself. */
   readonly nodeArguments?: readonly string[];
+  /** Environment of the process of the node of that name, whose data directory is `folder`. */
+  readonly environment?: (name: string, folder: string) => Readonly<Record<string, string>>;
   /** Files and sockets that each process may have open; what this one may by default. */
   readonly openFiles?: number;
   /** Lines of each node's log that are kept; 400 by default. */
@@ -62,7 +64,8 @@ export async function createNetwork(networkOptions: NetworkOptions = {}): Promis
   return {
     async add(name, role, options = {}) {
       const folder = join(root, name);
-      const node = createNodeProcess(role, folder, networkOptions, {
+      const environment = networkOptions.environment?.(name, folder) ?? {};
+      const node = createNodeProcess(role, folder, networkOptions, environment, {
         'node.name': name,
         'node.data_dir': folder,
         'log.level': 'info',
@@ -84,6 +87,7 @@ function createNodeProcess(
   role: NodeRole,
   folder: string,
   { program = MAIN, nodeArguments = [], logLines = 400, openFiles }: NetworkOptions,
+  environment: Readonly<Record<string, string>>,
   options: Readonly<Record<string, unknown>>,
 ): NodeProcess {
   let child: ChildProcess | undefined;
@@ -103,7 +107,10 @@ function createNodeProcess(
     const limited =
       openFiles === undefined ? command : ['sh', '-c', `ulimit -n ${openFiles} && exec "$@"`, 'sh', ...command];
     const [executable = '', ...rest] = limited;
-    const started = spawn(executable, rest, { stdio: ['ignore', 'pipe', 'pipe'] });
+    const started = spawn(executable, rest, {
+      env: { ...process.env, ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     child = started;
     const note = (line: string): void => {
       lines.push(line);

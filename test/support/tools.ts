@@ -17,6 +17,10 @@ const TOOLS = {
     paths: [process.env.CHROMIUM_PATH, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'],
     install: 'apt-get install chromium, or set CHROMIUM_PATH',
   },
+  cc: {
+    paths: [process.env.CC_PATH, '/usr/bin/cc', '/usr/bin/gcc', '/usr/bin/clang'],
+    install: 'apt-get install gcc libc6-dev, or set CC_PATH',
+  },
 } as const satisfies Record<string, Tool>;
 
 export type ToolName = keyof typeof TOOLS;
