@@ -44,7 +44,7 @@ export function blockEntry(): StoredBlock & { readonly json: Buffer } {
   return {
     kind: 'block',
     key,
-    blockNum: 7,
+    height: 7,
     txLen,
     json: Buffer.from(JSON.stringify(entry)),
     block() {

@@ -82,7 +82,7 @@ async function node(role: 'mempool' | 'storage'): Promise<FastifyInstance> {
       readiness: () => [],
       mempool: instantMempool(),
       storage: {
-        blockByNumber: async () => entry,
+        blockAt: async () => entry,
         entry: async () => entry,
         latest: async () => undefined,
         item: async () => undefined,

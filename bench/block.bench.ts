@@ -16,7 +16,7 @@ import { createUnicorn, DEFAULT_MODULUS } from '../src/chain/unicorn.js';
 import { createConfig } from '../src/config/load.js';
 import { keyPairFromSeed } from '../src/crypto/ed25519.js';
 import { sha3Bytes } from '../src/crypto/sha3.js';
-import { openDataDir } from '../src/db/data-dir.js';
+import { DataDir } from '../src/db/data-dir.js';
 import type { Kv } from '../src/db/kv.js';
 import { systemClock } from '../src/lib/clock.js';
 import { parseExactJson } from '../src/lib/json.js';
@@ -26,7 +26,7 @@ import { closedBlockBytes, closedHash, type Round } from '../src/mempool/state/r
 import { MempoolState } from '../src/mempool/state/state.js';
 import { stateRules } from '../src/node/mempool-role.js';
 import { noMetrics } from '../src/observability/metrics.js';
-import { createArchive } from '../src/storage/archive/archive.js';
+import { Archive } from '../src/storage/archive/archive.js';
 import { load, repeat, requestBytes } from './load.js';
 import { benchGenesis, benchPayments } from './payments.js';
 import { printRow, printSection } from './report.js';
@@ -102,7 +102,7 @@ async function makeRounds(kv: Kv): Promise<{ rounds: Round[]; admit: number; cut
 export async function blockBench(): Promise<void> {
   printSection(`A block of ${TRANSACTIONS.toLocaleString('en-US')} payments`);
   const dir = await mkdtemp(join(tmpdir(), 'tessera-bench-'));
-  const dataDir = await openDataDir(dir, { role: 'bench', networkName: 'bench' });
+  const dataDir = await DataDir.open(dir, { role: 'bench', networkName: 'bench' });
   try {
     const { rounds, admit, cut, store } = await makeRounds(await dataDir.open('mempool'));
     printRow({ name: 'mempool: apply the admission of all (checked before)', value: admit, unit: 'ms' });
@@ -110,7 +110,10 @@ export async function blockBench(): Promise<void> {
     printRow({ name: 'mempool: apply "stored"', value: store, unit: 'ms' });
 
     const genesis = parseGenesis(parseExactJson(benchGenesis(TRANSACTIONS * ROUNDS)));
-    const archive = await createArchive({ kv: await dataDir.open('archive'), rules: { genesis, activationHeight: 3 } });
+    const archive = await Archive.open(
+      { rules: { genesis, activationHeight: 3 } },
+      { kv: await dataDir.open('archive') },
+    );
     const times: number[] = [];
     for (const round of rounds) {
       const bytes = closedBlockBytes(round);
@@ -127,7 +130,7 @@ export async function blockBench(): Promise<void> {
 }
 
 /** Hot reads over HTTP beside a bare route that sends the same bytes. */
-async function readBench(archive: Awaited<ReturnType<typeof createArchive>>): Promise<void> {
+async function readBench(archive: Archive): Promise<void> {
   const config = createConfig('storage', { 'network.secret': 'a secret for the benchmark' });
   const app = await createApi(
     { role: 'storage', api: { ...config.api, auth: 'open' }, envelope: config.envelope },

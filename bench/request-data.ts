@@ -57,7 +57,7 @@ const unused = (): never => {
 const BLOCK: StoredBlock = {
   kind: 'block',
   key: BLOCK_HASH,
-  blockNum: 7,
+  height: 7,
   txLen: 2_001,
   json: Buffer.from(
     `{"key":"${BLOCK_HASH}","data":${BLOCK_JSON},"item_meta":{"type":"block","block_num":7,"tx_len":2001}}`,
@@ -69,7 +69,7 @@ const BLOCK: StoredBlock = {
 const ENTRY: StoredEntry = {
   kind: 'tx',
   key: TX_HASH,
-  blockNum: 7,
+  height: 7,
   txNum: 1,
   json: Buffer.from(
     `{"key":"${TX_HASH}","data":{"inputs":${JSON.stringify(Array.from({ length: 8_000 }, () => 255))},"outputs":[],` +
@@ -104,13 +104,13 @@ async function heavyMempool(built: Built): Promise<MempoolService> {
 
 const STORAGE: StorageService = {
   entry: async (key) => (key === BLOCK_HASH ? BLOCK : ENTRY),
-  blockByNumber: async () => BLOCK,
-  latest: async () => ({ hash: BLOCK_HASH, blockNum: 7, json: Buffer.from(`{"block":${BLOCK_JSON}}`), block: unused }),
+  blockAt: async () => BLOCK,
+  latest: async () => ({ hash: BLOCK_HASH, height: 7, json: Buffer.from(`{"block":${BLOCK_JSON}}`), block: unused }),
   item: async () => ({
     genesisHash: TX_HASH,
     metadata: 'x'.repeat(800),
     totalAmount: 1n,
-    blockNum: 7,
+    height: 7,
     txHash: TX_HASH,
     creatorAddress: ADDRESS,
   }),

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { loadConfig } from '../config/load.js';
 import type { Config } from '../config/schema.js';
-import { openDataDir } from '../db/data-dir.js';
+import { DataDir } from '../db/data-dir.js';
 import type { Kv } from '../db/kv.js';
 import { systemClock } from '../lib/clock.js';
 import { TesseraError } from '../lib/errors.js';
@@ -49,7 +49,7 @@ export const command: Command = {
       throw new TesseraError('data_dir_invalid', `${path} does not exist: there is nothing to verify`);
     const abort = new AbortController();
     const removers = (['SIGINT', 'SIGTERM'] as const).map((name) => context.onSignal(name, () => abort.abort()));
-    const directory = await openDataDir(path, { role, networkName: config.network.name });
+    const directory = await DataDir.open(path, { role, networkName: config.network.name });
     try {
       for (const name of DATABASES[role]) {
         const kv = await directory.open(name);
@@ -94,12 +94,12 @@ async function checkRules(
 
 async function checkArchive(kv: Kv, config: Config, context: CliContext, signal: AbortSignal): Promise<string> {
   const { readGenesis } = await import('../node/genesis-file.js');
-  const { createArchive } = await import('../storage/archive/archive.js');
+  const { Archive } = await import('../storage/archive/archive.js');
   const rules = {
     genesis: await readGenesis(config.network.genesisFile),
     activationHeight: config.mining.asertActivationHeight,
   };
-  const archive = await createArchive({ kv, rules, cacheBytes: config.storage.cacheBytes });
+  const archive = await Archive.open({ rules, cacheBytes: config.storage.cacheBytes }, { kv });
   const progress = createProgress('blocks', 'blocks', context, systemClock);
   const show = ({ height, target }: { height: number; target: number }) => progress.update(height + 1, target + 1);
   const { blocks, transactions } = await archive.verify({}, show, signal);

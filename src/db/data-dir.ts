@@ -23,6 +23,7 @@ import { createMutex } from '../lib/mutex.js';
 import type { Kv } from './kv.js';
 import { openLevelKv } from './level-kv.js';
 import { DATA_FORMAT, type Marker, readMarker, writeMarker } from './marker.js';
+import { ObservedKv, type WriteMeasures } from './observed-kv.js';
 import { syncFolder } from './write-file-durable.js';
 
 const LOCK_FOLDER = 'lock';
@@ -53,80 +54,115 @@ export interface DataDirOptions {
   readonly role: string;
   readonly networkName: string;
   readonly clock?: Clock;
+  /** Measures the writes to its databases. */
+  readonly measures?: WriteMeasures | undefined;
   /** The format that the program writes; for tests of migrations. */
   readonly format?: number;
   readonly migrations?: readonly Migration[];
 }
 
-export interface DataDir {
+/** A data directory that is open. */
+export class DataDir {
   readonly path: string;
+  readonly #unlock: () => Promise<void>;
+  readonly #opened = new Map<string, Kv>();
+  readonly #mutex = createMutex();
+  readonly #measures: WriteMeasures | undefined;
+  #marker: Marker;
+  #isClosed = false;
+
+  private constructor(path: string, options: DataDirOptions, marker: Marker, unlock: () => Promise<void>) {
+    this.path = path;
+    this.#measures = options.measures;
+    this.#marker = marker;
+    this.#unlock = unlock;
+  }
+
+  /**
+   * Opens or creates the data directory `path`. Throws `data_dir_locked` naming the process that has it, `data_dir_invalid`
+   * when it belongs to another role, network or a newer program, `data_corrupt` when its marker is damaged.
+   */
+  static async open(path: string, options: DataDirOptions): Promise<DataDir> {
+    await makeFolder(path);
+    await makePrivate(path);
+    const unlock = await lock(path);
+    try {
+      const directory = new DataDir(path, options, await claim(path, options), unlock);
+      await directory.#migrate(options);
+      return directory;
+    } catch (error) {
+      await unlock();
+      throw error;
+    }
+  }
+
   /**
    * Opens the database `name` (lower case, digits, hyphens), creating it the first time. Throws `data_lost` or
    * `data_corrupt` when it was created before and is not whole.
    */
-  open(name: string): Promise<Kv>;
-  /** Closes the databases that are still open and releases the lock. */
-  close(): Promise<void>;
-}
-
-/**
- * Opens or creates the data directory `path`. Throws `data_dir_locked` naming the process that has it, `data_dir_invalid`
- * when it belongs to another role, network or a newer program, `data_corrupt` when its marker is damaged.
- */
-export async function openDataDir(path: string, options: DataDirOptions): Promise<DataDir> {
-  await makeFolder(path);
-  await makePrivate(path);
-  const unlock = await lock(path);
-  try {
-    const marker = await claim(path, options);
-    const directory = createDataDir(path, marker, unlock);
-    await migrate(directory, marker, options);
-    return directory;
-  } catch (error) {
-    await unlock();
-    throw error;
+  async open(name: string): Promise<Kv> {
+    const kv = await this.#mutex.run(() => this.#open(name));
+    return this.#measures === undefined ? kv : new ObservedKv(kv, this.#measures);
   }
-}
 
-interface MutableMarker {
-  current: Marker;
-}
+  /** Closes the databases that are still open and releases the lock. */
+  close(): Promise<void> {
+    return this.#mutex.run(async () => {
+      if (this.#isClosed) return;
+      this.#isClosed = true;
+      for (const kv of this.#opened.values()) await kv.close();
+      await this.#unlock();
+    });
+  }
 
-function createDataDir(path: string, marker: MutableMarker, unlock: () => Promise<void>): DataDir {
-  const opened = new Map<string, Kv>();
-  const mutex = createMutex();
-  let closed = false;
-
-  const open = async (name: string): Promise<Kv> => {
-    if (closed) throw new TesseraError('shutting_down', `the data directory ${path} is closed`);
+  async #open(name: string): Promise<Kv> {
+    if (this.#isClosed) throw new TesseraError('shutting_down', `the data directory ${this.path} is closed`);
     if (!DATABASE_NAME.test(name)) throw new TesseraError('internal_error', `"${name}" cannot name a database`);
-    const folder = join(path, DATABASE_FOLDER, name);
-    const known = marker.current.databases.includes(name);
-    const wayBack = WAY_BACK[marker.current.role] ?? WAY_BACK_OF_WALLETS;
-    const kv = await openLevelKv(folder, { createIfMissing: !known, wayBack });
-    opened.set(name, kv);
-    if (!known) {
+    const folder = join(this.path, DATABASE_FOLDER, name);
+    const { role, databases } = this.#marker;
+    const isKnown = databases.includes(name);
+    const kv = await openLevelKv(folder, { createIfMissing: !isKnown, wayBack: WAY_BACK[role] ?? WAY_BACK_OF_WALLETS });
+    this.#opened.set(name, kv);
+    if (!isKnown) {
       // The marker may only say what would still be true after a power loss.
       await syncFolder(folder);
       await syncFolder(dirname(folder));
-      await syncFolder(path);
-      marker.current = { ...marker.current, databases: [...marker.current.databases, name].sort() };
-      await writeMarker(path, marker.current);
+      await syncFolder(this.path);
+      await this.#mark({ databases: [...databases, name].sort() });
     }
     return kv;
-  };
+  }
 
-  return {
-    path,
-    open: (name) => mutex.run(() => open(name)),
-    close: () =>
-      mutex.run(async () => {
-        if (closed) return;
-        closed = true;
-        for (const kv of opened.values()) await kv.close();
-        await unlock();
-      }),
-  };
+  async #mark(change: Partial<Marker>): Promise<void> {
+    this.#marker = { ...this.#marker, ...change };
+    await writeMarker(this.path, this.#marker);
+  }
+
+  /** Brings the directory to the format of the program, one step after the other. */
+  async #migrate({ format = DATA_FORMAT, migrations = [] }: DataDirOptions): Promise<void> {
+    for (let to = this.#marker.format + 1; to <= format; to++) {
+      const migration = migrations.find((candidate) => candidate.to === to);
+      if (migration === undefined) {
+        throw new TesseraError('data_dir_invalid', `the data directory ${this.path} cannot be brought to format ${to}`);
+      }
+      await this.#runMigration(migration);
+      await this.#mark({ format: to });
+    }
+  }
+
+  async #runMigration(migration: Migration): Promise<void> {
+    const opened: Kv[] = [];
+    const open = async (name: string): Promise<Kv> => {
+      const kv = await this.open(name);
+      opened.push(kv);
+      return kv;
+    };
+    try {
+      await migration.run({ path: this.path, open });
+    } finally {
+      for (const kv of opened) await kv.close();
+    }
+  }
 }
 
 /** Makes the folder and those above it; each survives power loss. */
@@ -229,21 +265,21 @@ function causeMessage(error: unknown): string {
 }
 
 /** Reads the marker and holds it against what the node is, or writes the first one. */
-async function claim(path: string, options: DataDirOptions): Promise<MutableMarker> {
+async function claim(path: string, options: DataDirOptions): Promise<Marker> {
   const { role, networkName, clock = systemClock, format = DATA_FORMAT } = options;
   const found = await readMarker(path);
   if (found === undefined) {
     await refuseUnmarked(path);
     const current = { format, role, network: networkName, created: clock.now(), databases: [] };
     await writeMarker(path, current);
-    return { current };
+    return current;
   }
   const wrong =
     (found.role !== role && `belongs to a ${found.role} node, not to a ${role} node`) ||
     (found.network !== networkName && `belongs to the network "${found.network}", not to "${networkName}"`) ||
     (found.format > format && `has format ${found.format}, and this program knows formats up to ${format}`);
   if (wrong) throw new TesseraError('data_dir_invalid', `the data directory ${path} ${wrong}`);
-  return { current: found };
+  return found;
 }
 
 /** Databases without a marker: whose they are and whether all are there cannot be known. */
@@ -254,30 +290,4 @@ async function refuseUnmarked(path: string): Promise<void> {
     'data_dir_invalid',
     `the data directory ${path} holds databases but no marker file: restore the marker from a backup, or name another directory`,
   );
-}
-
-async function migrate(directory: DataDir, marker: MutableMarker, options: DataDirOptions): Promise<void> {
-  const { format = DATA_FORMAT, migrations = [] } = options;
-  for (let to = marker.current.format + 1; to <= format; to++) {
-    const migration = migrations.find((candidate) => candidate.to === to);
-    if (migration === undefined) {
-      throw new TesseraError(
-        'data_dir_invalid',
-        `the data directory ${directory.path} cannot be brought to format ${to}`,
-      );
-    }
-    const opened: Kv[] = [];
-    const open = async (name: string): Promise<Kv> => {
-      const kv = await directory.open(name);
-      opened.push(kv);
-      return kv;
-    };
-    try {
-      await migration.run({ path: directory.path, open });
-    } finally {
-      for (const kv of opened) await kv.close();
-    }
-    marker.current = { ...marker.current, format: to };
-    await writeMarker(directory.path, marker.current);
-  }
 }

@@ -1,8 +1,7 @@
 /** A store that measures how long its writes take. Everything else is the store's own. */
 
 import type { Clock } from '../lib/clock.js';
-import type { DataDir } from './data-dir.js';
-import type { Kv } from './kv.js';
+import type { Kv, KvBatch, KvEntry, KvRange } from './kv.js';
 
 const MS_PER_SECOND = 1_000;
 
@@ -18,26 +17,40 @@ export interface WriteMeasures {
   readonly clock: Clock;
 }
 
-/** The same folder, whose databases are measured. */
-export function observeDataDir(dataDir: DataDir, measures: WriteMeasures): DataDir {
-  return {
-    path: dataDir.path,
-    open: async (name) => observeKv(await dataDir.open(name), measures),
-    close: () => dataDir.close(),
-  };
-}
+/** The same store, measured. */
+export class ObservedKv implements Kv {
+  readonly #kv: Kv;
+  readonly #measures: WriteMeasures;
 
-function observeKv(kv: Kv, { synced, unsynced, clock }: WriteMeasures): Kv {
-  return {
-    get: (key) => kv.get(key),
-    getMany: (keys) => kv.getMany(keys),
-    batch: () => kv.batch(),
-    async write(batch, options) {
-      const begun = clock.monotonic();
-      await kv.write(batch, options);
-      (options.sync ? synced : unsynced).observe((clock.monotonic() - begun) / MS_PER_SECOND);
-    },
-    entries: (range) => kv.entries(range),
-    close: () => kv.close(),
-  };
+  constructor(kv: Kv, measures: WriteMeasures) {
+    this.#kv = kv;
+    this.#measures = measures;
+  }
+
+  get(key: Uint8Array): Promise<Uint8Array | undefined> {
+    return this.#kv.get(key);
+  }
+
+  getMany(keys: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]> {
+    return this.#kv.getMany(keys);
+  }
+
+  batch(): KvBatch {
+    return this.#kv.batch();
+  }
+
+  async write(batch: KvBatch, options: { readonly sync: boolean }): Promise<void> {
+    const { synced, unsynced, clock } = this.#measures;
+    const begun = clock.monotonic();
+    await this.#kv.write(batch, options);
+    (options.sync ? synced : unsynced).observe((clock.monotonic() - begun) / MS_PER_SECOND);
+  }
+
+  entries(range: KvRange): AsyncIterable<KvEntry> {
+    return this.#kv.entries(range);
+  }
+
+  close(): Promise<void> {
+    return this.#kv.close();
+  }
 }

@@ -256,11 +256,11 @@ export class Miner implements MinerService, Service {
 }
 
 /** The header of a template. Throws `protocol_violation`. */
-function headerOf(attachment: Uint8Array, blockNum: number): BlockHeader {
+function headerOf(attachment: Uint8Array, height: number): BlockHeader {
   const wrong = (text: string) => new TesseraError('protocol_violation', `mining.template: ${text}`);
   try {
     const header = decodeHeader(attachment);
-    if (header.bNum !== BigInt(blockNum)) throw wrong('the header is that of another block');
+    if (header.bNum !== BigInt(height)) throw wrong('the header is that of another block');
     if (!targetBytes(header.difficulty)) throw wrong('the difficulty has neither 0 nor 4 bytes');
     return header;
   } catch (error) {

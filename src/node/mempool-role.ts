@@ -5,72 +5,107 @@ import { type Genesis, issuanceTransactions } from '../chain/genesis.js';
 import { transactionHash } from '../chain/hash.js';
 import type { Transaction } from '../chain/types.js';
 import type { Config } from '../config/schema.js';
+import type { Kv } from '../db/kv.js';
 import { LocalJournal } from '../journal/local-journal.js';
 import { createUnicornSource } from '../mempool/blocks/unicorn-source.js';
-import { Mempool } from '../mempool/mempool.js';
+import { Mempool, type MempoolOptions } from '../mempool/mempool.js';
 import type { MempoolProgress } from '../mempool/progress.js';
 import type { IssuedTx } from '../mempool/state/round.js';
 import type { StateRules } from '../mempool/state/state.js';
-import type { Role, RoleContext } from './role.js';
+import type { Progress } from '../observability/progress.js';
+import type { Role, RoleContext, RoleServices } from './role.js';
 
 const SECONDS_PER_HOUR = 3_600;
 
-export async function createMempoolRole(context: RoleContext): Promise<Role> {
-  const { config, dataDir, network } = context;
-  const { mempool: pool, mining } = config;
-  const kv = await dataDir.open('mempool');
-  const journal = await LocalJournal.open({}, { ...context, kv: await dataDir.open('journal') });
-  const loading = context.progress('load', { task: 'reading the unspent outputs', unit: 'outputs' });
-  const replaying = context.progress('replay', { task: 'applying the journal', unit: 'commands' });
-  const progress: MempoolProgress = {
-    loading: (outputs) => loading.update(outputs),
-    replaying(done, total) {
-      loading.end();
-      replaying.update(done, total);
-    },
-  };
-  const mempool = new Mempool(
-    {
-      rules: stateRules(context.genesis, config),
-      pool: { maxTransactions: pool.poolMaxTransactions, maxBytes: pool.poolMaxBytes },
-      blocks: {
-        instant: mining.instant,
-        blockInterval: mining.blockIntervalMs,
-        proofWindow: mining.proofWindowMs,
-        minMiners: mining.minMiners,
-        partitionSize: mining.partitionSize,
+export class MempoolRole implements Role {
+  readonly type = 'Mempool';
+  readonly services: RoleServices;
+  readonly #mempool: Mempool;
+  readonly #journal: LocalJournal;
+  readonly #links: RoleContext['network']['links'];
+  readonly #loading: Progress;
+  readonly #replaying: Progress;
+  #isLoaded = false;
+
+  /** Opens journal and state; the state is read in `load`. */
+  static async open(context: RoleContext): Promise<MempoolRole> {
+    const { dataDir } = context;
+    const kv = await dataDir.open('mempool');
+    const journal = await LocalJournal.open({}, { ...context, kv: await dataDir.open('journal') });
+    return new MempoolRole(context, kv, journal);
+  }
+
+  private constructor(context: RoleContext, kv: Kv, journal: LocalJournal) {
+    this.#loading = context.progress('load', { task: 'reading the unspent outputs', unit: 'outputs' });
+    this.#replaying = context.progress('replay', { task: 'applying the journal', unit: 'commands' });
+    this.#links = context.network.links;
+    this.#journal = journal;
+    const modules = {
+      ...context,
+      kv,
+      journal,
+      logger: context.logger('mempool'),
+      unicorn: unicornSource(context.config),
+      progress: this.#progress(),
+    };
+    this.#mempool = new Mempool(mempoolOptions(context), modules);
+    this.services = { mempool: this.#mempool };
+  }
+
+  async load(): Promise<void> {
+    await this.#mempool.start();
+    this.#loading.end();
+    this.#replaying.end();
+    this.#isLoaded = true;
+  }
+
+  async start(): Promise<void> {}
+
+  async stop(): Promise<void> {
+    await this.#mempool.stop();
+    await this.#journal.close();
+  }
+
+  readiness(): readonly string[] {
+    if (!this.#isLoaded) return [this.#replaying.current ?? this.#loading.current ?? 'the mempool reads its state'];
+    const { miners, notStored } = this.#mempool.figures();
+    const hasStorage = [...this.#links].some((link) => link.role === 'storage' && link.trusted);
+    return [
+      ...(miners === 0 ? ['no miner takes part: no block can be made'] : []),
+      ...(hasStorage ? [] : ['no storage node with the same network.secret is linked: no block can be kept']),
+      ...(hasStorage && notStored !== '' ? [notStored] : []),
+    ];
+  }
+
+  get failed(): Promise<never> {
+    return this.#mempool.failed;
+  }
+
+  #progress(): MempoolProgress {
+    return {
+      loading: (outputs) => this.#loading.update(outputs),
+      replaying: (done, total) => {
+        this.#loading.end();
+        this.#replaying.update(done, total);
       },
-      statuses: { lifetime: pool.txStatusLifetimeHours * SECONDS_PER_HOUR },
-      verifyThreads: pool.verifyThreads,
-    },
-    { ...context, kv, journal, logger: context.logger('mempool'), unicorn: unicornSource(config), progress },
-  );
-  let started = false;
+    };
+  }
+}
+
+function mempoolOptions({ config, genesis }: RoleContext): MempoolOptions {
+  const { mempool: pool, mining } = config;
   return {
-    type: 'Mempool',
-    services: { mempool },
-    async load() {
-      await mempool.start();
-      loading.end();
-      replaying.end();
-      started = true;
+    rules: stateRules(genesis, config),
+    pool: { maxTransactions: pool.poolMaxTransactions, maxBytes: pool.poolMaxBytes },
+    blocks: {
+      instant: mining.instant,
+      blockInterval: mining.blockIntervalMs,
+      proofWindow: mining.proofWindowMs,
+      minMiners: mining.minMiners,
+      partitionSize: mining.partitionSize,
     },
-    async start() {},
-    async stop() {
-      await mempool.stop();
-      await journal.close();
-    },
-    readiness() {
-      if (!started) return [replaying.current ?? loading.current ?? 'the mempool reads its state'];
-      const { miners, notStored } = mempool.figures();
-      const hasStorage = [...network.links].some((link) => link.role === 'storage' && link.trusted);
-      return [
-        ...(miners === 0 ? ['no miner takes part: no block can be made'] : []),
-        ...(hasStorage ? [] : ['no storage node with the same network.secret is linked: no block can be kept']),
-        ...(hasStorage && notStored !== '' ? [notStored] : []),
-      ];
-    },
-    failed: mempool.failed,
+    statuses: { lifetime: pool.txStatusLifetimeHours * SECONDS_PER_HOUR },
+    verifyThreads: pool.verifyThreads,
   };
 }
 

@@ -6,8 +6,7 @@
 import type { ApiKeys } from '../api/http/api-key.js';
 import type { Genesis } from '../chain/genesis.js';
 import type { Config } from '../config/schema.js';
-import { type DataDir, openDataDir } from '../db/data-dir.js';
-import { observeDataDir } from '../db/observed-kv.js';
+import { DataDir } from '../db/data-dir.js';
 import { type Clock, systemClock } from '../lib/clock.js';
 import { ClosingStack } from '../lib/closing-stack.js';
 import { errorMessage, TesseraError } from '../lib/errors.js';
@@ -19,13 +18,13 @@ import { createProgress, type Progress, type ProgressOptions } from '../observab
 import type { PeerNetwork } from '../peers/network.js';
 import { type DescriptorPlan, descriptorLimit, planDescriptors } from './descriptors.js';
 import { readGenesis } from './genesis-file.js';
-import { createMempoolRole } from './mempool-role.js';
+import { MempoolRole } from './mempool-role.js';
 import { apiKeys, createNodeApi } from './node-api.js';
 import { createNodeLinks } from './node-links.js';
 import { NodeMetrics } from './node-metrics.js';
 import type { Role, RoleContext, RoleServices, TaskName } from './role.js';
-import { createStorageRole } from './storage-role.js';
-import { createWalletRole } from './wallet-role.js';
+import { StorageRole } from './storage-role.js';
+import { WalletRole } from './wallet-role.js';
 
 export interface NodeModules {
   readonly logger: NodeLogger;
@@ -120,7 +119,7 @@ export class Node implements Service {
     if (this.#descriptors.warning !== undefined) this.#logger.warn({}, this.#descriptors.warning);
     const network = await this.#createLinks(dataDir);
     const context = this.#createContext(dataDir, network);
-    const role = await this.#createRole(context);
+    const role = await this.#openRole(context);
     await this.#startMetrics(context);
     this.#opened.add(() => network.stop());
     this.#failure.follow(network);
@@ -142,14 +141,15 @@ export class Node implements Service {
 
   async #openDataDir(): Promise<DataDir> {
     const { node, network } = this.#config;
-    const dataDir = await openDataDir(node.dataDir, { role: node.role, networkName: network.name });
-    this.#opened.add(() => dataDir.close());
-    if (this.#registry === undefined) return dataDir;
-    return observeDataDir(dataDir, {
-      synced: this.#registry.histogram('tessera_db_write_duration_seconds', 'true'),
-      unsynced: this.#registry.histogram('tessera_db_write_duration_seconds', 'false'),
+    const registry = this.#registry;
+    const measures = registry && {
+      synced: registry.histogram('tessera_db_write_duration_seconds', 'true'),
+      unsynced: registry.histogram('tessera_db_write_duration_seconds', 'false'),
       clock: this.#clock,
-    });
+    };
+    const dataDir = await DataDir.open(node.dataDir, { role: node.role, networkName: network.name, measures });
+    this.#opened.add(() => dataDir.close());
+    return dataDir;
   }
 
   #createLinks(dataDir: DataDir): Promise<PeerNetwork> {
@@ -186,8 +186,8 @@ export class Node implements Service {
     return createProgress(options, { clock: this.#clock, terminal: this.#terminal, line, share: share.set });
   }
 
-  async #createRole(context: RoleContext): Promise<Role> {
-    const role = await createRole(context);
+  async #openRole(context: RoleContext): Promise<Role> {
+    const role = await openRole(context);
     this.#role = role;
     this.#opened.add(() => role.stop());
     this.#failure.follow(role);
@@ -228,15 +228,15 @@ export class Node implements Service {
   }
 }
 
-function createRole(context: RoleContext): Promise<Role> {
+function openRole(context: RoleContext): Promise<Role> {
   switch (context.config.node.role) {
     case 'mempool':
-      return createMempoolRole(context);
+      return MempoolRole.open(context);
     case 'storage':
-      return createStorageRole(context);
+      return StorageRole.open(context);
     case 'miner':
     case 'user':
-      return createWalletRole(context);
+      return WalletRole.open(context);
   }
 }
 

@@ -21,7 +21,7 @@ export function publishEvents(hub: EventHub, { mempool, storage, user, wallet }:
     block({ block_num: height, hash, transactions: transactions.length });
     for (const tx of transactions) transaction({ hash: tx, status: 'confirmed', block_num: height, reason: null });
   });
-  storage?.blockStored.on(({ blockNum, hash, transactions }) => block({ block_num: blockNum, hash, transactions }));
+  storage?.blockStored.on(({ height, hash, transactions }) => block({ block_num: height, hash, transactions }));
   user?.blockMined.on(({ height, hash, transactions }) => block({ block_num: height, hash, transactions }));
   if (wallet !== undefined) publishWalletEvents(hub, wallet);
 }

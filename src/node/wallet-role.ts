@@ -6,41 +6,52 @@ import type { Progress } from '../observability/progress.js';
 import { RunningUserService } from '../user/user-service.js';
 import type { Wallet } from '../wallet/wallet.js';
 import { openWallet } from './open-wallet.js';
-import type { Role, RoleContext } from './role.js';
+import type { Role, RoleContext, RoleServices } from './role.js';
 
-export async function createWalletRole(context: RoleContext): Promise<Role> {
-  const { config, network } = context;
-  const isMiner = config.node.role === 'miner';
-  const wallet = config.wallet.enabled ? await openWallet(context) : undefined;
-  const refreshing = context.progress('wallet_refresh', { task: 'refreshing the wallet', unit: 'addresses' });
-  const user = wallet === undefined ? undefined : createUser(context, wallet, refreshing);
-  const miner = isMiner && config.mining.enabled ? mineFor(context, wallet) : undefined;
-  const failure = new Failure();
-  for (const service of [user, miner]) if (service) failure.follow(service);
-  return {
-    type: isMiner ? 'Miner/User' : 'User',
-    services: {
-      ...(wallet === undefined ? {} : { wallet }),
-      ...(user === undefined ? {} : { user }),
-      ...(miner === undefined ? {} : { miner }),
-    },
-    async load() {},
-    async start() {
-      await user?.start();
-      await miner?.start();
-    },
-    async stop() {
-      await miner?.stop();
-      await user?.stop();
-      await wallet?.close();
-    },
-    readiness() {
-      if (![...network.links].some(({ role }) => role === 'mempool')) return ['no mempool node is linked'];
-      if (user === undefined || user.inStep) return [];
-      return [refreshing.current ?? 'the wallet is catching up with the chain'];
-    },
-    failed: failure.promise,
-  };
+export class WalletRole implements Role {
+  readonly type: Role['type'];
+  readonly services: RoleServices;
+  readonly #links: RoleContext['network']['links'];
+  readonly #refreshing: Progress;
+  readonly #failure = new Failure();
+  readonly failed = this.#failure.promise;
+
+  /** Opens the wallet, unless the configuration switches it off. */
+  static async open(context: RoleContext): Promise<WalletRole> {
+    return new WalletRole(context, context.config.wallet.enabled ? await openWallet(context) : undefined);
+  }
+
+  private constructor(context: RoleContext, wallet: Wallet | undefined) {
+    const { config, network } = context;
+    const isMiner = config.node.role === 'miner';
+    this.type = isMiner ? 'Miner/User' : 'User';
+    this.#links = network.links;
+    this.#refreshing = context.progress('wallet_refresh', { task: 'refreshing the wallet', unit: 'addresses' });
+    const user = wallet && createUser(context, wallet, this.#refreshing);
+    const miner = isMiner && config.mining.enabled ? createMiner(context, wallet) : undefined;
+    for (const service of [user, miner]) if (service) this.#failure.follow(service);
+    this.services = { ...(wallet && { wallet }), ...(user && { user }), ...(miner && { miner }) };
+  }
+
+  async load(): Promise<void> {}
+
+  async start(): Promise<void> {
+    await this.services.user?.start();
+    await this.services.miner?.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.services.miner?.stop();
+    await this.services.user?.stop();
+    await this.services.wallet?.close();
+  }
+
+  readiness(): readonly string[] {
+    const { user } = this.services;
+    if (![...this.#links].some(({ role }) => role === 'mempool')) return ['no mempool node is linked'];
+    if (user === undefined || user.inStep) return [];
+    return [this.#refreshing.current ?? 'the wallet is catching up with the chain'];
+  }
 }
 
 function createUser(context: RoleContext, wallet: Wallet, refreshing: Progress): RunningUserService {
@@ -60,7 +71,7 @@ function createUser(context: RoleContext, wallet: Wallet, refreshing: Progress):
 }
 
 /** Rewards go to the configured address, or to the wallet; without either there is nothing to mine for. */
-function mineFor(context: RoleContext, wallet: Wallet | undefined): Miner | undefined {
+function createMiner(context: RoleContext, wallet: Wallet | undefined): Miner | undefined {
   const { config } = context;
   const fixed = config.mining.staticAddress;
   const ofWallet = wallet && { address: () => wallet.rewardAddress() };

@@ -5,7 +5,7 @@ import type { Block, Transaction } from '../chain/types.js';
 interface StoredBase {
   /** The resolved real key: block hash or transaction hash (decision V9). */
   readonly key: string;
-  readonly blockNum: number;
+  readonly height: number;
   /** Ready bytes of the `BlockchainEntryResponse` JSON: `{"key":…,"data":…,"item_meta":…}`. */
   readonly json: Uint8Array;
 }
@@ -29,7 +29,7 @@ export type StoredEntry = StoredBlock | StoredTransaction;
 
 export interface LatestBlock {
   readonly hash: string;
-  readonly blockNum: number;
+  readonly height: number;
   /** Ready bytes of the `LatestBlockResponse` JSON: `{"block":{"block":{…}}}` (decision V10). */
   readonly json: Uint8Array;
   block(): Block;
@@ -40,7 +40,7 @@ export interface ItemInfo {
   readonly genesisHash: string;
   readonly metadata: string | null;
   readonly totalAmount: bigint;
-  readonly blockNum: number;
+  readonly height: number;
   readonly txHash: string;
   readonly creatorAddress: string | null;
 }
@@ -48,7 +48,7 @@ export interface ItemInfo {
 export interface StorageService {
   /** By block hash, transaction hash or one of the named keys of decision V9. */
   entry(key: string): Promise<StoredEntry | undefined>;
-  blockByNumber(num: number): Promise<StoredBlock | undefined>;
+  blockAt(num: number): Promise<StoredBlock | undefined>;
   latest(): Promise<LatestBlock | undefined>;
   item(genesisHash: string): Promise<ItemInfo | undefined>;
 }

@@ -10,8 +10,8 @@ import type { Signal } from '../lib/signal.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { PeerNetwork } from '../peers/network.js';
 import type { Archive, StoredBlockName } from './archive/archive.js';
-import { handleStorageMessages, tipBody } from './blocks/block-receiver.js';
-import { type CatchUp, type CatchUpOptions, type CatchUpProgress, createCatchUp } from './blocks/catch-up.js';
+import { BlockReceiver, tipBody } from './blocks/block-receiver.js';
+import { CatchUp, type CatchUpOptions, type CatchUpProgress } from './blocks/catch-up.js';
 import { MempoolTips } from './blocks/mempool-tips.js';
 import type { StorageService } from './service.js';
 
@@ -40,11 +40,11 @@ export class RunningStorageService implements StorageService, Service {
     const { archive, network, logger } = modules;
     this.#archive = archive;
     this.#network = network;
-    this.#catchUp = createCatchUp(options.catchUp ?? {}, modules);
+    this.#catchUp = new CatchUp(options.catchUp ?? {}, modules);
     const onBehind = (): void => this.#catchUp.lookAround();
     this.#mempoolTips = new MempoolTips({ archive, network, logger, onBehind });
     archive.failed.on(this.#failure.report);
-    handleStorageMessages({
+    new BlockReceiver({
       archive,
       network,
       logger,
@@ -52,7 +52,7 @@ export class RunningStorageService implements StorageService, Service {
         logger.warn({ height, next: archive.nextHeight }, 'the mempool is ahead of this archive');
         onBehind();
       },
-      onTip: this.#catchUp.hear,
+      onTip: (link, next) => this.#catchUp.hear(link, next),
     });
   }
 
@@ -113,8 +113,8 @@ export class RunningStorageService implements StorageService, Service {
     return this.#archive.entry(...args);
   }
 
-  blockByNumber(...args: Parameters<StorageService['blockByNumber']>): ReturnType<StorageService['blockByNumber']> {
-    return this.#archive.blockByNumber(...args);
+  blockAt(...args: Parameters<StorageService['blockAt']>): ReturnType<StorageService['blockAt']> {
+    return this.#archive.blockAt(...args);
   }
 
   latest(): ReturnType<StorageService['latest']> {

@@ -26,7 +26,7 @@ import { toHex } from '../../src/lib/bytes.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { Mempool } from '../../src/mempool/mempool.js';
 import { noMetrics } from '../../src/observability/metrics.js';
-import { type Archive, createArchive } from '../../src/storage/archive/archive.js';
+import { Archive } from '../../src/storage/archive/archive.js';
 import { openJournal } from '../support/journal.js';
 import { account, genesisOut, mine, pay, rulesFor, unicornOf } from '../support/mempool.js';
 import { createBed, createSeededRandom, nextOf, SECRET } from '../support/peers.js';
@@ -76,7 +76,7 @@ async function createNetwork(): Promise<Network> {
       unicorn: unicornOf,
     },
   );
-  const archive = await createArchive({ kv: createMemoryKv(), rules: { genesis: GENESIS, activationHeight: 3 } });
+  const archive = await Archive.open({ rules: { genesis: GENESIS, activationHeight: 3 } }, { kv: createMemoryKv() });
   const blocks: FullBlock[] = [];
   const refusals: unknown[] = [];
   await mempool.start();
@@ -128,7 +128,7 @@ async function submit({ mempool }: Network, tx: Transaction): Promise<boolean> {
 
 /** The verdict of an archive that holds the same blocks, on a block with this transaction. */
 async function storageTakes({ archive, blocks }: Network, tx: Transaction): Promise<boolean> {
-  const copy = await createArchive({ kv: createMemoryKv(), rules: { genesis: GENESIS, activationHeight: 3 } });
+  const copy = await Archive.open({ rules: { genesis: GENESIS, activationHeight: 3 } }, { kv: createMemoryKv() });
   for (const block of blocks) await copy.store(block);
   const last = blocks.at(-1);
   if (last === undefined) throw new Error('no block yet');

@@ -5,7 +5,7 @@ import { Level } from 'level';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createProgress } from '../../src/cli/progress.js';
 import { runCli } from '../../src/cli/run.js';
-import { openDataDir } from '../../src/db/data-dir.js';
+import { DataDir } from '../../src/db/data-dir.js';
 import { utf8 } from '../../src/lib/bytes.js';
 import { createContext } from '../support/cli-context.js';
 import { ManualClock } from '../support/manual-clock.js';
@@ -15,7 +15,7 @@ let folder: string;
 
 beforeEach(async () => {
   folder = join(mkdtempSync(join(tmpdir(), 'tessera-verify-')), 'data');
-  const directory = await openDataDir(folder, { role: 'user', networkName: 'tessera-local' });
+  const directory = await DataDir.open(folder, { role: 'user', networkName: 'tessera-local' });
   const kv = await directory.open('wallet');
   const batch = kv.batch();
   for (let i = 0; i < RECORDS; i++) batch.put(utf8(`key ${i}`), utf8('value'));
@@ -68,7 +68,7 @@ describe('verify', () => {
   });
 
   it('refuses a folder that a node uses (rule P5)', async () => {
-    const directory = await openDataDir(folder, { role: 'user', networkName: 'tessera-local' });
+    const directory = await DataDir.open(folder, { role: 'user', networkName: 'tessera-local' });
     expect(await verify()).toMatchObject({ status: 1, err: expect.stringContaining('data_dir_locked') });
     await directory.close();
   });

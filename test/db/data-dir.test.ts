@@ -4,7 +4,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type DataDirOptions, type Migration, openDataDir } from '../../src/db/data-dir.js';
+import { DataDir, type DataDirOptions, type Migration } from '../../src/db/data-dir.js';
 
 let folder: string;
 let path: string;
@@ -20,7 +20,7 @@ const STORAGE: DataDirOptions = { role: 'storage', networkName: 'test' };
 const KEY = Buffer.from('key');
 
 async function readBack(): Promise<string | undefined> {
-  const dir = await openDataDir(path, STORAGE);
+  const dir = await DataDir.open(path, STORAGE);
   try {
     const kv = await dir.open('archive');
     const value = await kv.get(KEY);
@@ -31,7 +31,7 @@ async function readBack(): Promise<string | undefined> {
 }
 
 async function writeSome(): Promise<void> {
-  const dir = await openDataDir(path, STORAGE);
+  const dir = await DataDir.open(path, STORAGE);
   const kv = await dir.open('archive');
   await kv.write(kv.batch().put(KEY, Buffer.from('value')), { sync: true });
   await dir.close();
@@ -44,7 +44,7 @@ async function otherProcess() {
   return child;
 }
 
-describe('openDataDir', () => {
+describe('a data directory', () => {
   it('makes the folder private and its databases durable', async () => {
     await writeSome();
     expect((await stat(path)).mode & 0o777).toBe(0o700);
@@ -65,11 +65,11 @@ describe('openDataDir', () => {
     // An administrator may look into everything: a file in the place of the folder is refused the same way.
     await mkdir(join(folder, 'deep'));
     await writeFile(path, '');
-    await expect(openDataDir(path, STORAGE)).rejects.toMatchObject({ code: 'data_dir_invalid' });
+    await expect(DataDir.open(path, STORAGE)).rejects.toMatchObject({ code: 'data_dir_invalid' });
   });
 
   it('leaves no database open and no lock held after close', async () => {
-    const dir = await openDataDir(path, STORAGE);
+    const dir = await DataDir.open(path, STORAGE);
     const kv = await dir.open('archive');
     await dir.close();
     await dir.close();
@@ -79,8 +79,8 @@ describe('openDataDir', () => {
   });
 
   it('refuses a second owner in the same process (rule P5)', async () => {
-    const dir = await openDataDir(path, STORAGE);
-    await expect(openDataDir(path, STORAGE)).rejects.toMatchObject({
+    const dir = await DataDir.open(path, STORAGE);
+    await expect(DataDir.open(path, STORAGE)).rejects.toMatchObject({
       code: 'data_dir_locked',
       message: expect.stringContaining(`process ${process.pid} `),
     });
@@ -89,7 +89,7 @@ describe('openDataDir', () => {
 
   it('refuses while another process has it, naming that process (rule P5), and takes over after kill -9 (rule P7)', async () => {
     const child = await otherProcess();
-    await expect(openDataDir(path, STORAGE)).rejects.toMatchObject({
+    await expect(DataDir.open(path, STORAGE)).rejects.toMatchObject({
       code: 'data_dir_locked',
       message: expect.stringContaining(`process ${child.pid} `),
     });
@@ -109,7 +109,7 @@ describe('openDataDir', () => {
     ['network', { ...STORAGE, networkName: 'main' }, 'belongs to the network "test"'],
   ])('refuses the directory of another %s and leaves it usable', async (_, options, text) => {
     await writeSome();
-    await expect(openDataDir(path, options)).rejects.toMatchObject({
+    await expect(DataDir.open(path, options)).rejects.toMatchObject({
       code: 'data_dir_invalid',
       message: expect.stringContaining(text),
     });
@@ -117,8 +117,8 @@ describe('openDataDir', () => {
   });
 
   it('refuses a directory of a newer format', async () => {
-    await (await openDataDir(path, { ...STORAGE, format: 7 })).close();
-    await expect(openDataDir(path, STORAGE)).rejects.toMatchObject({
+    await (await DataDir.open(path, { ...STORAGE, format: 7 })).close();
+    await expect(DataDir.open(path, STORAGE)).rejects.toMatchObject({
       code: 'data_dir_invalid',
       message: expect.stringContaining('format 7'),
     });
@@ -146,7 +146,7 @@ describe('openDataDir', () => {
     await writeSome();
     const marker = join(path, 'tessera.json');
     await writeFile(marker, damage(await readFile(marker, 'utf8')));
-    await expect(openDataDir(path, STORAGE)).rejects.toMatchObject({ code: 'data_corrupt' });
+    await expect(DataDir.open(path, STORAGE)).rejects.toMatchObject({ code: 'data_corrupt' });
   });
 
   it('accepts a folder that exists and holds other files', async () => {
@@ -158,11 +158,11 @@ describe('openDataDir', () => {
 
   it('says data_dir_invalid when the folder cannot be made', async () => {
     await writeFile(join(folder, 'deep'), 'a file in its place');
-    await expect(openDataDir(path, STORAGE)).rejects.toMatchObject({ code: 'data_dir_invalid' });
+    await expect(DataDir.open(path, STORAGE)).rejects.toMatchObject({ code: 'data_dir_invalid' });
   });
 
   it('refuses names that are no plain names', async () => {
-    const dir = await openDataDir(path, STORAGE);
+    const dir = await DataDir.open(path, STORAGE);
     for (const name of ['', '../x', 'A', 'a/b']) {
       await expect(dir.open(name)).rejects.toMatchObject({ code: 'internal_error' });
     }
@@ -179,7 +179,7 @@ describe('migrations of a data directory', () => {
       await kv.write(kv.batch().put(KEY, Buffer.concat([value ?? Buffer.of(), Buffer.from(`>${to}`)])), { sync: true });
     },
   });
-  const upTo = (format: number, migrations: Migration[]) => openDataDir(path, { ...STORAGE, format, migrations });
+  const upTo = (format: number, migrations: Migration[]) => DataDir.open(path, { ...STORAGE, format, migrations });
 
   it('run once each, in order', async () => {
     await writeSome();

@@ -7,7 +7,7 @@
 import { chmod, cp, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { openDataDir } from '../../src/db/data-dir.js';
+import { DataDir } from '../../src/db/data-dir.js';
 import { createMemoryKv } from '../../src/db/memory-kv.js';
 import type { TxStatus } from '../../src/mempool/service.js';
 import { loadMempoolState } from '../../src/mempool/state/load.js';
@@ -49,7 +49,7 @@ describe('a data folder of the first version', () => {
   });
 
   it('has a journal that leads to the same state from nothing (rule P2)', async () => {
-    const dataDir = await openDataDir(await copyOfFixture(), { role: 'mempool', networkName: 'test' });
+    const dataDir = await DataDir.open(await copyOfFixture(), { role: 'mempool', networkName: 'test' });
     cleanups.push(() => dataDir.close());
     const journal = await openJournal(await dataDir.open('journal'));
     const kv = createMemoryKv();

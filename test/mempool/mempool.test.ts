@@ -6,7 +6,7 @@ import { blockHash, transactionHash } from '../../src/chain/hash.js';
 import { assetSignable } from '../../src/chain/signable.js';
 import type { BlockHeader, Transaction } from '../../src/chain/types.js';
 import { sign } from '../../src/crypto/ed25519.js';
-import { openDataDir } from '../../src/db/data-dir.js';
+import { DataDir } from '../../src/db/data-dir.js';
 import { createMemoryKv } from '../../src/db/memory-kv.js';
 import { writesOf } from '../../src/db/record.js';
 import { toHex } from '../../src/lib/bytes.js';
@@ -377,8 +377,8 @@ describe('making blocks', () => {
     const [template] = templates;
     if (template === undefined) throw new Error('no template');
     const { nonce, coinbase } = mine(template.header, template.reward, alice);
-    const prove = async (blockNum: number, with_: Uint8Array, tx: Transaction): Promise<string> => {
-      const body = { block_num: blockNum, nonce: toHex(with_) };
+    const prove = async (height: number, with_: Uint8Array, tx: Transaction): Promise<string> => {
+      const body = { block_num: height, nonce: toHex(with_) };
       const answer = await link.request('mining.proof', body, { attachment: encodeTransaction(tx) });
       return (answer.body as { reason: string }).reason;
     };
@@ -498,7 +498,7 @@ describe('the journal', () => {
     const { seq } = first.mempool.figures();
     await first.close();
 
-    const dataDir = await openDataDir(folder, { role: 'mempool', networkName: 'test' });
+    const dataDir = await DataDir.open(folder, { role: 'mempool', networkName: 'test' });
     cleanups.push(() => dataDir.close());
     const journal = await openJournal(await dataDir.open('journal'));
     const kv = createMemoryKv();
@@ -585,7 +585,7 @@ describe('the journal', () => {
     const first = await setUp({ folder });
     await stored(first.mempool, 0);
     await first.close();
-    const dataDir = await openDataDir(folder, { role: 'mempool', networkName: 'test' });
+    const dataDir = await DataDir.open(folder, { role: 'mempool', networkName: 'test' });
     cleanups.push(() => dataDir.close());
     const kv = await dataDir.open('mempool');
     const state = await loadMempoolState(kv, rulesFor([alice, bob]), { salt: 1 });

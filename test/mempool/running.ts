@@ -7,7 +7,7 @@ import { afterEach } from 'vitest';
 import { decodeFullBlock, decodeHeader, encodeTransaction } from '../../src/chain/codec.js';
 import { blockHash } from '../../src/chain/hash.js';
 import type { BlockHeader, FullBlock, Transaction } from '../../src/chain/types.js';
-import { type DataDir, openDataDir } from '../../src/db/data-dir.js';
+import { DataDir } from '../../src/db/data-dir.js';
 import type { Kv } from '../../src/db/kv.js';
 import type { Journal } from '../../src/journal/journal.js';
 import { toHex } from '../../src/lib/bytes.js';
@@ -61,7 +61,7 @@ export async function newFolder(): Promise<string> {
 export async function setUp({ folder, miners = ['m1'], storage = true, ...options }: SetupOptions): Promise<Setup> {
   const bed = createBed('memory');
   const { wrapJournal = (journal) => journal, wrapKv = (kv) => kv } = options;
-  const dataDir: DataDir = await openDataDir(folder, { role: 'mempool', networkName: 'test' });
+  const dataDir: DataDir = await DataDir.open(folder, { role: 'mempool', networkName: 'test' });
   const network = bed.node('mempool', { role: 'mempool', secret: SECRET });
   const mempool = new Mempool(
     {

@@ -73,7 +73,7 @@ describe('a proof', () => {
     const proof = nextOf(mempool.proofs);
     mempool.give(link, header);
     const received = await proof;
-    expect(received.blockNum).toBe(Number(header.bNum));
+    expect(received.height).toBe(Number(header.bNum));
     expect(faultOf(header, received)).toBeNull();
   });
 
@@ -133,7 +133,7 @@ describe('a template', () => {
     await settle();
     const proof = nextOf(mempool.proofs);
     mempool.give(link, templateHeader(2));
-    expect((await proof).blockNum).toBe(2);
+    expect((await proof).height).toBe(2);
   });
 
   it('is dropped by mining.stop, and the next one is worked on', async () => {
@@ -145,7 +145,7 @@ describe('a template', () => {
     expect(miner.currentBlock()?.header.bNum).toBe(1n);
     const proof = nextOf(mempool.proofs);
     mempool.give(link, templateHeader(2));
-    expect((await proof).blockNum).toBe(2);
+    expect((await proof).height).toBe(2);
   });
 
   it('is the current block, with the own coinbase in it (decision V19)', async () => {
@@ -234,7 +234,7 @@ describe('a lost link', () => {
     await bed.clock.advance(1_000);
     const proof = nextOf(mempool.proofs);
     mempool.give(await joined, templateHeader(1));
-    expect((await proof).blockNum).toBe(1);
+    expect((await proof).height).toBe(1);
   });
 });
 

@@ -8,7 +8,7 @@ import { transactionHash } from '../../src/chain/hash.js';
 import type { Kv } from '../../src/db/kv.js';
 import { openLevelKv } from '../../src/db/level-kv.js';
 import { TesseraError } from '../../src/lib/errors.js';
-import { type Archive, type ArchiveOptions, createArchive } from '../../src/storage/archive/archive.js';
+import { Archive, type ArchiveOptions } from '../../src/storage/archive/archive.js';
 import { withWrite } from '../support/kv.js';
 import {
   ADDRESS,
@@ -29,7 +29,7 @@ let chain: TestChain;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tessera-archive-'));
   kv = await openLevelKv(join(folder, 'archive'), { createIfMissing: true });
-  archive = await createArchive({ kv, rules: RULES });
+  archive = await Archive.open({ rules: RULES }, { kv });
   chain = createTestChain();
 });
 afterEach(async () => {
@@ -45,7 +45,7 @@ async function storeBlocks(count: number): Promise<void> {
 async function reopen(options: Partial<ArchiveOptions> = {}): Promise<void> {
   await kv.close();
   kv = await openLevelKv(join(folder, 'archive'), { createIfMissing: false });
-  archive = await createArchive({ kv, rules: RULES, ...options });
+  archive = await Archive.open({ rules: RULES, ...options }, { kv });
 }
 
 const json = (bytes: Uint8Array | undefined): string => Buffer.from(bytes ?? []).toString();
@@ -56,7 +56,7 @@ describe('the archive, on a disk that fails', () => {
     const failing = withWrite(kv, async () => {
       throw new TesseraError('database_failed', 'the disk is full');
     });
-    const broken = await createArchive({ kv: failing, rules: RULES });
+    const broken = await Archive.open({ rules: RULES }, { kv: failing });
     const reported: TesseraError[] = [];
     broken.failed.on((error) => reported.push(error));
     chain.grow(1);
@@ -74,7 +74,7 @@ describe('the archive, empty', () => {
     expect(await archive.latest()).toBeUndefined();
     expect(await archive.entry('nLastBlockHashKey')).toBeUndefined();
     expect(await archive.entry('nIndexedBlockHashKey_0000000000000000')).toBeUndefined();
-    expect(await archive.blockByNumber(0)).toBeUndefined();
+    expect(await archive.blockAt(0)).toBeUndefined();
     expect(await archive.item('000000')).toBeUndefined();
   });
 });
@@ -83,9 +83,9 @@ describe('keys of the archive (decision V9)', () => {
   it('finds a block by hash, by number and by the named keys, and answers with its hash', async () => {
     await storeBlocks(3);
     for (const key of [chain.hash(2), 'nLastBlockHashKey', 'nIndexedBlockHashKey_0000000000000002']) {
-      expect(await archive.entry(key), key).toMatchObject({ kind: 'block', key: chain.hash(2), blockNum: 2, txLen: 3 });
+      expect(await archive.entry(key), key).toMatchObject({ kind: 'block', key: chain.hash(2), height: 2, txLen: 3 });
     }
-    expect(await archive.blockByNumber(1)).toMatchObject({ key: chain.hash(1), blockNum: 1 });
+    expect(await archive.blockAt(1)).toMatchObject({ key: chain.hash(1), height: 1 });
   });
 
   it('finds transactions by hash and by index, the mining transaction last', async () => {
@@ -95,7 +95,7 @@ describe('keys of the archive (decision V9)', () => {
     for (const [i, name] of names.entries()) {
       const named = `nIndexedTxHashKey_0000000000000001_${i.toString(16).padStart(8, '0')}`;
       for (const key of [name, named]) {
-        expect(await archive.entry(key), key).toMatchObject({ kind: 'tx', key: name, blockNum: 1, txNum: i });
+        expect(await archive.entry(key), key).toMatchObject({ kind: 'tx', key: name, height: 1, txNum: i });
       }
     }
     expect(await archive.entry('nIndexedTxHashKey_0000000000000001_00000003')).toBeUndefined();
@@ -103,7 +103,7 @@ describe('keys of the archive (decision V9)', () => {
 
   it('finds genesis transactions by the names that configuration gave them', async () => {
     await storeBlocks(2);
-    expect(await archive.entry('000001')).toMatchObject({ kind: 'tx', key: '000001', blockNum: 0, txNum: 1 });
+    expect(await archive.entry('000001')).toMatchObject({ kind: 'tx', key: '000001', height: 0, txNum: 1 });
     expect(await archive.entry('nIndexedTxHashKey_0000000000000000_00000000')).toMatchObject({ key: '000000' });
     await reopen();
     expect(await archive.entry('000001')).toMatchObject({ kind: 'tx', key: '000001' });
@@ -129,7 +129,7 @@ describe('keys of the archive (decision V9)', () => {
 
   it.each([-1, 1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 60])('has no block number %d', async (num) => {
     await storeBlocks(1);
-    expect(await archive.blockByNumber(num)).toBeUndefined();
+    expect(await archive.blockAt(num)).toBeUndefined();
   });
 });
 
@@ -165,7 +165,7 @@ describe('shapes of the archive', () => {
     const { data } = JSON.parse(await entryJson(chain.hash(5)));
     expect(data.block.header.difficulty).toEqual([34, 0, 0, 1]);
     const latest = await archive.latest();
-    expect(latest).toMatchObject({ hash: chain.hash(5), blockNum: 5 });
+    expect(latest).toMatchObject({ hash: chain.hash(5), height: 5 });
     expect(json(latest?.json)).toBe(JSON.stringify({ block: data }));
     await reopen();
     expect(json((await archive.latest())?.json)).toBe(JSON.stringify({ block: data }));
@@ -203,7 +203,7 @@ describe('shapes of the archive', () => {
   it('decodes block and transaction on demand', async () => {
     await storeBlocks(2);
     await reopen();
-    const block = await archive.blockByNumber(1);
+    const block = await archive.blockAt(1);
     expect(block?.block().header.bNum).toBe(1n);
     const tx = await archive.entry(chain.block(1).block.transactions[1] ?? '');
     expect(tx?.kind === 'tx' && transactionHash(tx.transaction())).toBe(tx?.key);
@@ -233,14 +233,14 @@ describe('items (decision V21)', () => {
       genesisHash: transactionHash(own),
       metadata: 'a picture',
       totalAmount: 10n,
-      blockNum: 1,
+      height: 1,
       txHash: transactionHash(own),
       creatorAddress: ADDRESS,
     });
     expect(await archive.item('default_genesis_hash')).toMatchObject({
       totalAmount: 2n ** 64n,
       metadata: 'first',
-      blockNum: 1,
+      height: 1,
       txHash: transactionHash(shared),
     });
     expect(await archive.item(transactionHash(shared))).toBeUndefined();
@@ -257,7 +257,7 @@ describe('items (decision V21)', () => {
 describe('storing', () => {
   it('tells of each block when it is on disk, and goes on after a restart', async () => {
     const told: number[] = [];
-    archive.blockStored.on(({ blockNum }) => told.push(blockNum));
+    archive.blockStored.on(({ height }) => told.push(height));
     await storeBlocks(3);
     expect(told).toEqual([0, 1, 2]);
     await reopen();
@@ -272,7 +272,7 @@ describe('storing', () => {
       writes.push(options.sync);
       return kv.write(batch, options);
     };
-    const counted = await createArchive({ kv: withWrite(kv, write), rules: RULES });
+    const counted = await Archive.open({ rules: RULES }, { kv: withWrite(kv, write) });
     await counted.store(chain.add());
     await counted.store(chain.add());
     expect(writes).toEqual([true, true]);
@@ -295,7 +295,7 @@ describe('storing', () => {
       ],
     });
     const own = createTestChain(0, genesis);
-    archive = await createArchive({ kv, rules: { ...RULES, genesis } });
+    archive = await Archive.open({ rules: { ...RULES, genesis } }, { kv });
     for (let i = 0; i < 103; i++) await archive.store(own.add([]));
     expect(archive.tip.issued).toBe(own.issued);
     const coinbases = own.blocks.reduce((sum, b) => sum + (b.miningTransaction.outputs[0]?.value.amount ?? 0n), 0n);

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { encodeFullBlock } from '../../src/chain/codec.js';
 import { blockHash } from '../../src/chain/hash.js';
 import type { FullBlock } from '../../src/chain/types.js';
-import { numberKey } from '../../src/storage/archive/layout.js';
+import { heightKey } from '../../src/storage/archive/layout.js';
 import { splitBlocks } from '../../src/storage/blocks/full-block.js';
 import { connect, createFakeNode, type FakeNode } from '../support/storage/fake-network.js';
 import { createStorageNode, type StorageNode } from '../support/storage/storage-node.js';
@@ -139,7 +139,7 @@ describe('what other storage nodes are told', () => {
 
   it('no block that is damaged (rule P3)', async () => {
     await storage.fill(chain, 3);
-    await storage.kv.write(storage.kv.batch().del(numberKey(2)), { sync: true });
+    await storage.kv.write(storage.kv.batch().del(heightKey(2)), { sync: true });
     const answer = await ask().request('blocks.get', { from: 2, count: 1 });
     expect(answer).toMatchObject({ type: 'error', body: { code: 'data_corrupt' } });
   });

@@ -81,7 +81,7 @@ describe('catching up', () => {
   it('goes on while the mempool delivers, each block stored once', async () => {
     const full = await peer('full', 8);
     const stored: number[] = [];
-    away.archive.blockStored.on(({ blockNum }) => stored.push(blockNum));
+    away.archive.blockStored.on(({ height }) => stored.push(height));
     // The mempool delivers block 0 while the answer is on its way, and the disk is slow.
     const disk = createDeferred<void>();
     away.hooks.beforeWrite = () => disk.promise;
@@ -153,7 +153,7 @@ describe('catching up from a peer that cannot be trusted', () => {
 
   it('keeps the good blocks before a bad one', async () => {
     const stored: number[] = [];
-    away.archive.blockStored.on(({ blockNum }) => stored.push(blockNum));
+    away.archive.blockStored.on(({ height }) => stored.push(height));
     const spoilThird = changingBlocks((blocks) =>
       blocks.map((bytes, i) => (i === 2 ? encodeFullBlock({ ...decodeFullBlock(bytes), transactions: [] }) : bytes)),
     );

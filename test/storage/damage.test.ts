@@ -8,8 +8,8 @@ import type { Kv } from '../../src/db/kv.js';
 import { openLevelKv } from '../../src/db/level-kv.js';
 import { createMemoryKv } from '../../src/db/memory-kv.js';
 import { isTesseraError, type TesseraError } from '../../src/lib/errors.js';
-import { type Archive, createArchive } from '../../src/storage/archive/archive.js';
-import { blockKey, indexKey, itemKey, LAST_KEY, numberKey, transactionKey } from '../../src/storage/archive/layout.js';
+import { Archive } from '../../src/storage/archive/archive.js';
+import { blockKey, heightKey, indexKey, itemKey, LAST_KEY, transactionKey } from '../../src/storage/archive/layout.js';
 import { encodeLast, encodeTransactionRecord } from '../../src/storage/archive/records.js';
 import { createTestChain, payment, RULES, type TestChain } from '../support/storage/test-chain.js';
 
@@ -26,7 +26,7 @@ describe('a record that is not what its name says (rule P3)', () => {
     const batch = kv.batch();
     change(batch);
     await kv.write(batch, { sync: true });
-    archive = await createArchive({ kv, rules: RULES });
+    archive = await Archive.open({ rules: RULES }, { kv });
     reported = [];
     archive.failed.on((error) => reported.push(error));
   }
@@ -35,7 +35,7 @@ describe('a record that is not what its name says (rule P3)', () => {
   beforeEach(async () => {
     kv = createMemoryKv();
     chain = createTestChain().grow(4);
-    const first = await createArchive({ kv, rules: RULES });
+    const first = await Archive.open({ rules: RULES }, { kv });
     for (const block of chain.blocks) await first.store(block);
   });
 
@@ -60,12 +60,12 @@ describe('a record that is not what its name says (rule P3)', () => {
   it('is found: a block in the place of another', async () => {
     const other = await kv.get(blockKey(chain.hash(2)));
     await changed((batch) => batch.put(blockKey(chain.hash(1)), other ?? utf8('')));
-    await expect(archive.blockByNumber(1)).rejects.toMatchObject({ code: 'data_corrupt' });
+    await expect(archive.blockAt(1)).rejects.toMatchObject({ code: 'data_corrupt' });
   });
 
   it.each([
     ['a block', () => blockKey(chain.hash(1))],
-    ['a number', () => numberKey(1)],
+    ['a number', () => heightKey(1)],
     ['a transaction', () => transactionKey(payments(1)[1] ?? '')],
     ['the mining transaction', () => transactionKey(chain.block(1).block.header.miningTxHash)],
     ['an index', () => indexKey(1, 0)],
@@ -76,16 +76,16 @@ describe('a record that is not what its name says (rule P3)', () => {
   });
 
   it('is no answer "not found" for a number below the height', async () => {
-    await changed((batch) => batch.del(numberKey(1)));
-    await expect(archive.blockByNumber(1)).rejects.toMatchObject({ code: 'data_corrupt' });
-    await changed((batch) => batch.put(numberKey(1), utf8(chain.hash(1))).del(blockKey(chain.hash(1))));
+    await changed((batch) => batch.del(heightKey(1)));
+    await expect(archive.blockAt(1)).rejects.toMatchObject({ code: 'data_corrupt' });
+    await changed((batch) => batch.put(heightKey(1), utf8(chain.hash(1))).del(blockKey(chain.hash(1))));
     await expect(archive.entry('nIndexedBlockHashKey_0000000000000001')).rejects.toMatchObject({
       code: 'data_corrupt',
     });
   });
 
   it('keeps the archive from opening when it is the last block', async () => {
-    const open = () => createArchive({ kv, rules: RULES });
+    const open = () => Archive.open({ rules: RULES }, { kv });
     const write = (change: (batch: ReturnType<Kv['batch']>) => void) => {
       const batch = kv.batch();
       change(batch);
@@ -117,7 +117,7 @@ describe('a record that is not what its name says (rule P3)', () => {
 describe('verify', () => {
   it('reads everything, says how far it is, and can be cancelled', async () => {
     const chain = createTestChain().grow(5);
-    const archive = await createArchive({ kv: createMemoryKv(), rules: RULES });
+    const archive = await Archive.open({ rules: RULES }, { kv: createMemoryKv() });
     expect(await archive.verify()).toEqual({ blocks: 0, transactions: 0 });
     for (const block of chain.blocks) await archive.store(block);
     const progress: object[] = [];
@@ -143,7 +143,7 @@ describe('flipped bits on disk (rule P3)', () => {
     const chain = createTestChain().grow(12);
     let kv = await openLevelKv(path, { createIfMissing: true });
     const truth = new Map<string, string>();
-    const writer = await createArchive({ kv, rules: RULES });
+    const writer = await Archive.open({ rules: RULES }, { kv });
     for (const block of chain.blocks) await writer.store(block);
     const keys = chain.blocks.flatMap(({ block, miningTransaction }, i) => [
       chain.hash(i),
@@ -167,7 +167,7 @@ describe('flipped bits on disk (rule P3)', () => {
       try {
         kv = await openLevelKv(path, { createIfMissing: false });
         try {
-          const archive = await createArchive({ kv, rules: RULES });
+          const archive = await Archive.open({ rules: RULES }, { kv });
           for (const key of keys) {
             try {
               const entry = await archive.entry(key);

@@ -4,9 +4,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { openDataDir } from '../../src/db/data-dir.js';
+import { DataDir } from '../../src/db/data-dir.js';
 import { createDeferred } from '../../src/lib/deferred.js';
-import { createArchive } from '../../src/storage/archive/archive.js';
+import { Archive } from '../../src/storage/archive/archive.js';
 import { createTestChain, RULES } from '../support/storage/test-chain.js';
 
 let folder: string;
@@ -23,8 +23,8 @@ async function storeAndKill(path: string, count: number): Promise<number> {
   const exited = once(child, 'exit');
   const enough = createDeferred<void>();
   let confirmed = -1;
-  child.on('message', (blockNum) => {
-    confirmed = Number(blockNum);
+  child.on('message', (height) => {
+    confirmed = Number(height);
     if (confirmed >= count) enough.resolve();
   });
   await Promise.race([enough.promise, exited]);
@@ -39,8 +39,8 @@ it('kill -9 while blocks are stored leaves every confirmed one, whole, and no ga
   for (const count of [8, 16, 24]) {
     const confirmed = await storeAndKill(path, count);
     expect(confirmed).toBeGreaterThanOrEqual(count);
-    const dir = await openDataDir(path, { role: 'storage', networkName: 'test' });
-    const archive = await createArchive({ kv: await dir.open('archive'), rules: RULES });
+    const dir = await DataDir.open(path, { role: 'storage', networkName: 'test' });
+    const archive = await Archive.open({ rules: RULES }, { kv: await dir.open('archive') });
     const { nextHeight } = archive;
     expect(nextHeight).toBeGreaterThan(confirmed);
     expect(await archive.verify()).toEqual({ blocks: nextHeight, transactions: nextHeight * 3 });

@@ -1,11 +1,11 @@
 /** Child process of kill.test.ts: stores block after block, tells each number that is confirmed, until it is killed. */
 
-import { openDataDir } from '../../src/db/data-dir.js';
-import { createArchive } from '../../src/storage/archive/archive.js';
+import { DataDir } from '../../src/db/data-dir.js';
+import { Archive } from '../../src/storage/archive/archive.js';
 import { createTestChain, RULES } from '../support/storage/test-chain.js';
 
-const dir = await openDataDir(process.argv[2] ?? '', { role: 'storage', networkName: 'test' });
-const archive = await createArchive({ kv: await dir.open('archive'), rules: RULES });
+const dir = await DataDir.open(process.argv[2] ?? '', { role: 'storage', networkName: 'test' });
+const archive = await Archive.open({ rules: RULES }, { kv: await dir.open('archive') });
 process.on('disconnect', () => process.exit());
 
 // The chain is the same at every start: the blocks of earlier runs are made again and left out.
@@ -13,6 +13,6 @@ const chain = createTestChain();
 for (;;) {
   const block = chain.add();
   if (block.block.header.bNum < BigInt(archive.nextHeight)) continue;
-  const { blockNum } = await archive.store(block);
-  process.send?.(blockNum);
+  const { height } = await archive.store(block);
+  process.send?.(height);
 }

@@ -6,7 +6,7 @@ import { compactToBytes } from '../../src/chain/pow.js';
 import type { FullBlock, Transaction, TxOut } from '../../src/chain/types.js';
 import { createMemoryKv } from '../../src/db/memory-kv.js';
 import type { BlockRule } from '../../src/ledger/block/verify-block.js';
-import { createArchive } from '../../src/storage/archive/archive.js';
+import { Archive } from '../../src/storage/archive/archive.js';
 import {
   ADDRESS,
   assembleBlock,
@@ -23,7 +23,7 @@ import {
 
 /** An archive with two blocks and the chain that it holds. */
 async function twoBlocks(rules = RULES) {
-  const archive = await createArchive({ kv: createMemoryKv(), rules });
+  const archive = await Archive.open({ rules }, { kv: createMemoryKv() });
   const chain = createTestChain().grow(2);
   for (const block of chain.blocks) await archive.store(block);
   return { archive, chain };
@@ -191,13 +191,13 @@ describe('a block is refused and changes nothing when it (docs/chain.md#blocks)'
     await expect(archive.store(broken)).rejects.toMatchObject({ code: 'block_refused', details: { rule } });
     expect(archive.tip).toEqual({ next: 2, hash: chain.hash(1), issued: chain.issued });
     expect(await archive.entry(parts.names[0] ?? '')).toBeUndefined();
-    expect(await archive.store(assembleBlock(parts))).toMatchObject({ blockNum: 2 });
+    expect(await archive.store(assembleBlock(parts))).toMatchObject({ height: 2 });
   });
 });
 
 describe('the difficulty of a block after the activation height', () => {
   const build = async () => {
-    const archive = await createArchive({ kv: createMemoryKv(), rules: RULES });
+    const archive = await Archive.open({ rules: RULES }, { kv: createMemoryKv() });
     const chain = createTestChain().grow(4);
     for (const block of chain.blocks) await archive.store(block);
     return { archive, parts: chain.parts() };
@@ -205,7 +205,7 @@ describe('the difficulty of a block after the activation height', () => {
 
   it('is a compact target', async () => {
     const { archive, parts } = await build();
-    expect(await archive.store(assembleBlock(parts))).toMatchObject({ blockNum: 4 });
+    expect(await archive.store(assembleBlock(parts))).toMatchObject({ height: 4 });
   });
 
   it.each([
@@ -233,10 +233,10 @@ describe('the difficulty of a block after the activation height', () => {
 });
 
 describe('block 0', () => {
-  const empty = async (rules = RULES) => createArchive({ kv: createMemoryKv(), rules });
+  const empty = async (rules = RULES) => Archive.open({ rules }, { kv: createMemoryKv() });
 
   it('is accepted with the names and contents of the genesis file, whatever the names are', async () => {
-    expect(await (await empty()).store(createTestChain().add())).toMatchObject({ blockNum: 0 });
+    expect(await (await empty()).store(createTestChain().add())).toMatchObject({ height: 0 });
   });
 
   it('is refused when it is not the one that the network is known to have', async () => {
@@ -244,7 +244,7 @@ describe('block 0', () => {
     const strict = await empty({ ...RULES, genesisHash: `b${'0'.repeat(64)}` });
     await expect(strict.store(chain.block(0))).rejects.toMatchObject({ details: { rule: 'genesis' } });
     const fitting = await empty({ ...RULES, genesisHash: chain.hash(0) });
-    expect(await fitting.store(chain.block(0))).toMatchObject({ blockNum: 0 });
+    expect(await fitting.store(chain.block(0))).toMatchObject({ height: 0 });
   });
 
   it('is refused when a genesis transaction has the right name and another content', async () => {
@@ -271,7 +271,7 @@ describe('issuances of the genesis file', () => {
   });
 
   it('must end the list of the block at which they fall due', async () => {
-    const archive = await createArchive({ kv: createMemoryKv(), rules: { ...RULES, genesis } });
+    const archive = await Archive.open({ rules: { ...RULES, genesis } }, { kv: createMemoryKv() });
     const chain = createTestChain(0, genesis);
     for (let i = 0; i < 100; i++) await archive.store(chain.add([]));
     const due = coinbaseTransaction(0n, 70n, MINER);
@@ -281,7 +281,7 @@ describe('issuances of the genesis file', () => {
     for (const block of [assembleBlock(without), early, other, listed(without, [])]) {
       await expect(archive.store(block)).rejects.toMatchObject({ details: { rule: 'issuance' } });
     }
-    expect(await archive.store(listed(without, [payment(1), due]))).toMatchObject({ blockNum: 100 });
+    expect(await archive.store(listed(without, [payment(1), due]))).toMatchObject({ height: 100 });
     expect(archive.tip.issued).toBe(chain.issued + 70n + output(without.miningTransaction).value.amount);
   });
 });

@@ -23,7 +23,7 @@ export interface FakeMempool {
   /** Hashes of every submission, repeated ones included. */
   readonly submissions: string[];
   /** Last block; -1 before the first. */
-  readonly blockNum: number;
+  readonly height: number;
   /** Answers submissions with this code while set: every one, or those that the function has a code for. */
   refuseWith: ErrorCode | ((hash: string) => ErrorCode | undefined) | undefined;
   /** Admits, but lets the answer get lost. */
@@ -51,7 +51,7 @@ export function createFakeMempool(network: PeerNetwork): FakeMempool {
   const submissions: string[] = [];
   let grants = 0;
   /** Block 0 is stored: what is granted is there from the beginning. */
-  let blockNum = 0;
+  let height = 0;
   /** Hash of that block; null for block 0, which nobody has seen. */
   let tip: string | null = null;
 
@@ -64,7 +64,7 @@ export function createFakeMempool(network: PeerNetwork): FakeMempool {
     const lookup = (outPoint: OutPoint) => utxos.get(outPointKey(outPoint))?.[1];
     const verdict = isCreate(transaction)
       ? createFault(transaction)
-      : transactionFault(transaction, BigInt(Math.max(blockNum, 0)), lookup);
+      : transactionFault(transaction, BigInt(Math.max(height, 0)), lookup);
     const taken = [...pool.values()].flatMap(spentOutPoints).map(outPointKey);
     if (spentOutPoints(transaction).some((outPoint) => taken.includes(outPointKey(outPoint)))) {
       return { code: 'double_spend', detail: hash };
@@ -85,7 +85,7 @@ export function createFakeMempool(network: PeerNetwork): FakeMempool {
     const found: (readonly [OutPoint, TxOut])[] = [];
     const answer = (next?: MessageBody<'utxos'>['next']): Reply<'utxos'> => ({
       type: 'utxos',
-      body: { block_num: blockNum, hash: tip, ...(next === undefined ? {} : { next }) },
+      body: { block_num: height, hash: tip, ...(next === undefined ? {} : { next }) },
       attachment: encodeUtxos(found),
     });
     if (fake.loop) return answer({ address: body.addresses[0] ?? '' });
@@ -115,8 +115,8 @@ export function createFakeMempool(network: PeerNetwork): FakeMempool {
     utxos,
     statuses,
     submissions,
-    get blockNum() {
-      return blockNum;
+    get height() {
+      return height;
     },
     refuseWith: undefined,
     silent: false,
@@ -140,9 +140,9 @@ export function createFakeMempool(network: PeerNetwork): FakeMempool {
       });
     },
     mine({ rewardTo = NOBODY, reward = 1n, tell = true } = {}) {
-      blockNum += 1;
-      const mining = coinbaseTransaction(BigInt(blockNum), reward, rewardTo);
-      const { full, hash } = block(blockNum, [...pool.values()], { mining, previous: tip });
+      height += 1;
+      const mining = coinbaseTransaction(BigInt(height), reward, rewardTo);
+      const { full, hash } = block(height, [...pool.values()], { mining, previous: tip });
       tip = hash;
       const all = [...full.transactions, full.miningTransaction];
       for (const transaction of all) {
@@ -155,7 +155,7 @@ export function createFakeMempool(network: PeerNetwork): FakeMempool {
       pool.clear();
       if (!tell) return;
       const attachment = encodeFullBlock(full);
-      for (const link of network.links) link.send('block.mined', { block_num: blockNum, hash }, attachment);
+      for (const link of network.links) link.send('block.mined', { block_num: height, hash }, attachment);
     },
   };
   return fake;

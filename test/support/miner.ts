@@ -30,7 +30,7 @@ export function templateHeader(bNum: number, difficulty: Uint8Array = new Uint8A
 
 export interface Proof {
   readonly link: Link;
-  readonly blockNum: number;
+  readonly height: number;
   readonly nonce: Uint8Array;
   readonly coinbase: Transaction;
 }
@@ -61,7 +61,7 @@ export function createFakeMempool(network: PeerNetwork): FakeMempool {
   network.handle('mining.proof', (link, { body, attachment }) => {
     proofs.emit({
       link,
-      blockNum: body.block_num,
+      height: body.block_num,
       nonce: fromHex(body.nonce),
       coinbase: decodeTransaction(attachment),
     });

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../config/schema.js';
-import { openDataDir } from '../../db/data-dir.js';
+import { DataDir } from '../../db/data-dir.js';
 import { systemClock } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
@@ -74,7 +74,7 @@ async function makeWallet(config: Config): Promise<string> {
     import('../../node/open-wallet.js'),
   ]);
   const genesis = await readGenesis(config.network.genesisFile);
-  const dataDir = await openDataDir(config.node.dataDir, { role: config.node.role, networkName: config.network.name });
+  const dataDir = await DataDir.open(config.node.dataDir, { role: config.node.role, networkName: config.network.name });
   try {
     const modules = { clock: systemClock, random: systemRandom, logger: () => silentLogger };
     const wallet = await openWallet({ config, genesis, dataDir, ...modules });

@@ -63,7 +63,7 @@ export interface VerifiedTransaction {
 
 export interface VerifiedBlock {
   readonly hash: string;
-  readonly blockNum: number;
+  readonly height: number;
   /** In block order, the mining transaction last. */
   readonly transactions: readonly VerifiedTransaction[];
   /** Raw units issued with this block. */
@@ -118,7 +118,7 @@ export async function verifyBlock(
   await checkNew(all, stored);
   const issued = before + reward + unlocked;
   if (issued > U64_MAX) throw refused('issuance', 'more is issued than amounts can hold');
-  return { hash, blockNum: tip.next, transactions: all, issued };
+  return { hash, height: tip.next, transactions: all, issued };
 }
 
 function checkPlace(header: BlockHeader, hash: string, tip: ChainTip, rules: ChainRules): void {

@@ -19,7 +19,7 @@ export async function itemsAfter(
     const { amount, metadata } = output.value;
     const genesisHash = output.value.genesisHash ?? hash;
     const known = after.get(genesisHash) ?? (await before(genesisHash));
-    const founded = { blockNum: block.blockNum, txHash: hash, metadata, creatorAddress: output.scriptPublicKey };
+    const founded = { height: block.height, txHash: hash, metadata, creatorAddress: output.scriptPublicKey };
     after.set(genesisHash, { ...(known ?? founded), totalAmount: (known?.totalAmount ?? 0n) + amount });
   }
   return after;

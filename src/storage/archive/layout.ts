@@ -13,13 +13,13 @@
 
 import { prefixKey, prefixRange, textKey, u64Key, u64u32Key } from '../../db/keys.js';
 
-export const numberKey = (blockNum: number): Uint8Array => u64Key('h', blockNum);
+export const heightKey = (height: number): Uint8Array => u64Key('h', height);
 export const blockKey = (hash: string): Uint8Array => textKey('b', hash);
-export const indexKey = (blockNum: number, txNum: number): Uint8Array => u64u32Key('i', blockNum, txNum);
+export const indexKey = (height: number, txNum: number): Uint8Array => u64u32Key('i', height, txNum);
 export const transactionKey = (hash: string): Uint8Array => textKey('t', hash);
 export const itemKey = (genesisHash: string): Uint8Array => textKey('g', genesisHash);
 export const LAST_KEY = prefixKey('l');
-export const NUMBERS = prefixRange('h');
+export const HEIGHTS = prefixRange('h');
 
 const LAST_BLOCK = 'nLastBlockHashKey';
 const INDEXED_BLOCK = /^nIndexedBlockHashKey_([0-9a-f]{16})$/;
@@ -29,8 +29,8 @@ const BLOCK_HASH = /^b[0-9a-f]{64}$/;
 /** What a key that a client asks for means. */
 export type EntryKey =
   | { readonly kind: 'last' }
-  | { readonly kind: 'block-number'; readonly blockNum: number }
-  | { readonly kind: 'transaction-index'; readonly blockNum: number; readonly txNum: number }
+  | { readonly kind: 'block-height'; readonly height: number }
+  | { readonly kind: 'transaction-index'; readonly height: number; readonly txNum: number }
   | { readonly kind: 'block-hash' }
   | { readonly kind: 'transaction-hash' };
 
@@ -38,11 +38,11 @@ export type EntryKey =
 export function parseEntryKey(key: string): EntryKey {
   if (key === LAST_BLOCK) return { kind: 'last' };
   const block = INDEXED_BLOCK.exec(key);
-  if (block) return { kind: 'block-number', blockNum: Number.parseInt(block[1] ?? '', 16) };
+  if (block) return { kind: 'block-height', height: Number.parseInt(block[1] ?? '', 16) };
   const indexed = INDEXED_TRANSACTION.exec(key);
   if (indexed) {
-    const [, blockNum = '', txNum = ''] = indexed;
-    return { kind: 'transaction-index', blockNum: Number.parseInt(blockNum, 16), txNum: Number.parseInt(txNum, 16) };
+    const [, height = '', txNum = ''] = indexed;
+    return { kind: 'transaction-index', height: Number.parseInt(height, 16), txNum: Number.parseInt(txNum, 16) };
   }
   return BLOCK_HASH.test(key) ? { kind: 'block-hash' } : { kind: 'transaction-hash' };
 }

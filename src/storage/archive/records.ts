@@ -22,7 +22,7 @@ const U32_LENGTH = 4;
 
 export interface BlockRecord {
   readonly hash: string;
-  readonly blockNum: number;
+  readonly height: number;
   /** Raw units issued up to this block, its own coinbase included. */
   readonly issued: bigint;
   readonly bytes: Uint8Array;
@@ -31,7 +31,7 @@ export interface BlockRecord {
 
 export interface TransactionRecord {
   readonly hash: string;
-  readonly blockNum: number;
+  readonly height: number;
   readonly txNum: number;
   readonly bytes: Uint8Array;
   readonly transaction: Transaction;
@@ -39,7 +39,7 @@ export interface TransactionRecord {
 
 export interface ItemRecord {
   readonly totalAmount: bigint;
-  readonly blockNum: number;
+  readonly height: number;
   readonly txHash: string;
   readonly metadata: string | null;
   readonly creatorAddress: string | null;
@@ -58,13 +58,13 @@ export function readBlockRecord(hash: string, record: Uint8Array): BlockRecord {
     const block = decodeBlock(bytes);
     if (blockHash(block.header) !== hash || txsHash(block.transactions) !== block.header.txsHash) return undefined;
     const issued = asBuffer(record).readBigUInt64LE(0);
-    return { hash, blockNum: Number(block.header.bNum), issued, bytes, block };
+    return { hash, height: Number(block.header.bNum), issued, bytes, block };
   });
 }
 
-export function encodeTransactionRecord(blockNum: number, txNum: number, bytes: Uint8Array): Uint8Array {
+export function encodeTransactionRecord(height: number, txNum: number, bytes: Uint8Array): Uint8Array {
   const head = Buffer.allocUnsafe(U64_LENGTH + U32_LENGTH);
-  head.writeBigUInt64LE(BigInt(blockNum));
+  head.writeBigUInt64LE(BigInt(height));
   head.writeUInt32LE(txNum, U64_LENGTH);
   return concatBytes(head, bytes);
 }
@@ -80,21 +80,21 @@ export function readTransactionRecord(
 ): TransactionRecord {
   return checked(`transaction ${hash}`, () => {
     const buffer = asBuffer(record);
-    const blockNum = Number(buffer.readBigUInt64LE(0));
+    const height = Number(buffer.readBigUInt64LE(0));
     const txNum = buffer.readUInt32LE(U64_LENGTH);
     const bytes = record.subarray(U64_LENGTH + U32_LENGTH);
-    const listed = blockNum === 0 && genesisNames[txNum] === hash;
+    const listed = height === 0 && genesisNames[txNum] === hash;
     if (!listed && transactionHashOfBytes(bytes) !== hash) return undefined;
-    return { hash, blockNum, txNum, bytes, transaction: decodeTransaction(bytes) };
+    return { hash, height, txNum, bytes, transaction: decodeTransaction(bytes) };
   });
 }
 
-export function encodeLast(blockNum: number, hash: string): Uint8Array {
-  return concatBytes(encodeU64(blockNum), utf8(hash));
+export function encodeLast(height: number, hash: string): Uint8Array {
+  return concatBytes(encodeU64(height), utf8(hash));
 }
 
-export function readLast(record: Uint8Array): { readonly blockNum: number; readonly hash: string } {
-  return { blockNum: readU64(record, 0), hash: fromUtf8(record.subarray(U64_LENGTH)) };
+export function readLast(record: Uint8Array): { readonly height: number; readonly hash: string } {
+  return { height: readU64(record, 0), hash: fromUtf8(record.subarray(U64_LENGTH)) };
 }
 
 const ItemJson = Type.Object({
@@ -109,7 +109,7 @@ export function encodeItemRecord(item: ItemRecord): Uint8Array {
   return utf8(
     JSON.stringify({
       total_amount: String(item.totalAmount),
-      block_num: item.blockNum,
+      block_num: item.height,
       tx_hash: item.txHash,
       metadata: item.metadata,
       creator_address: item.creatorAddress,
@@ -123,7 +123,7 @@ export function readItemRecord(genesisHash: string, record: Uint8Array): ItemRec
     if (!Value.Check(ItemJson, content)) return undefined;
     return {
       totalAmount: BigInt(content.total_amount),
-      blockNum: content.block_num,
+      height: content.block_num,
       txHash: content.tx_hash,
       metadata: content.metadata,
       creatorAddress: content.creator_address,

@@ -18,29 +18,29 @@ export interface Rendered<T> {
 const blockDataJson = ({ block }: BlockRecord): string => `{"block":${blockJson(block)}}`;
 
 export function renderBlock(record: BlockRecord): Rendered<StoredBlock> {
-  const { hash, blockNum, block, bytes } = record;
+  const { hash, height, block, bytes } = record;
   const txLen = block.transactions.length + 1;
-  const meta = `{"type":"block","block_num":${blockNum},"tx_len":${txLen}}`;
+  const meta = `{"type":"block","block_num":${height},"tx_len":${txLen}}`;
   const json = keptUtf8(`{"key":"${hash}","data":${blockDataJson(record)},"item_meta":${meta}}`);
   return {
-    entry: { kind: 'block', key: hash, blockNum, txLen, json, block: () => decodeBlock(bytes) },
+    entry: { kind: 'block', key: hash, height, txLen, json, block: () => decodeBlock(bytes) },
     size: json.length + bytes.length + ENTRY_OVERHEAD,
   };
 }
 
 export function renderTransaction(record: TransactionRecord): Rendered<StoredTransaction> {
-  const { hash, blockNum, txNum, bytes, transaction } = record;
-  const meta = `{"type":"tx","block_num":${blockNum},"tx_num":${txNum}}`;
+  const { hash, height, txNum, bytes, transaction } = record;
+  const meta = `{"type":"tx","block_num":${height},"tx_num":${txNum}}`;
   // The hash of a genesis transaction may be any text.
   const json = keptUtf8(`{"key":${JSON.stringify(hash)},"data":${transactionJson(transaction)},"item_meta":${meta}}`);
   return {
-    entry: { kind: 'tx', key: hash, blockNum, txNum, json, transaction: () => decodeTransaction(bytes) },
+    entry: { kind: 'tx', key: hash, height, txNum, json, transaction: () => decodeTransaction(bytes) },
     size: json.length + bytes.length + ENTRY_OVERHEAD,
   };
 }
 
 export function renderLatest(record: BlockRecord): LatestBlock {
-  const { hash, blockNum, bytes } = record;
+  const { hash, height, bytes } = record;
   const json = keptUtf8(`{"block":${blockDataJson(record)}}`);
-  return { hash, blockNum, json, block: () => decodeBlock(bytes) };
+  return { hash, height, json, block: () => decodeBlock(bytes) };
 }

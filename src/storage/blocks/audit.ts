@@ -6,7 +6,7 @@
 import type { FullBlock } from '../../chain/types.js';
 import { type ChainRules, type ChainTip, verifyBlock } from '../../ledger/block/verify-block.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
-import type { ArchiveReader, WholeBlock } from '../archive/reader.js';
+import { type ArchiveReader, present, type WholeBlock } from '../archive/reader.js';
 import { damaged } from '../archive/records.js';
 
 /** Block numbers, `to` included; the whole archive by default. */
@@ -60,7 +60,7 @@ export async function auditArchive(
 async function tipBefore(reader: ArchiveReader, from: number, target: number): Promise<ChainTip> {
   if (from === 0 || from > target) return { next: from, hash: null, issued: 0n };
   const hash = await reader.hashAt(from - 1);
-  const { issued } = reader.present(await reader.block(hash), `block ${hash}`);
+  const { issued } = present(await reader.block(hash), `block ${hash}`);
   return { next: from, hash, issued };
 }
 
@@ -86,11 +86,11 @@ async function auditBlock(
 /** Each transaction is where the index and its own record say. */
 async function auditIndex(reader: ArchiveReader, { record, transactions }: WholeBlock): Promise<void> {
   for (const [txNum, tx] of transactions.entries()) {
-    if (tx.blockNum !== record.blockNum || tx.txNum !== txNum) {
-      throw damaged(`transaction ${tx.hash} says it is in block ${tx.blockNum} at ${tx.txNum}`);
+    if (tx.height !== record.height || tx.txNum !== txNum) {
+      throw damaged(`transaction ${tx.hash} says it is in block ${tx.height} at ${tx.txNum}`);
     }
-    if ((await reader.transactionHashAt(record.blockNum, txNum)) !== tx.hash) {
-      throw damaged(`the index of block ${record.blockNum} does not name transaction ${tx.hash} at ${txNum}`);
+    if ((await reader.transactionHashAt(record.height, txNum)) !== tx.hash) {
+      throw damaged(`the index of block ${record.height} does not name transaction ${tx.hash} at ${txNum}`);
     }
   }
 }

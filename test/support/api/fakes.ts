@@ -152,7 +152,7 @@ export function fakeMempool(calls?: Calls): MempoolService {
 export const BLOCK_ENTRY: StoredBlock = {
   kind: 'block',
   key: BLOCK_HASH,
-  blockNum: 7,
+  height: 7,
   txLen: 2,
   json: Buffer.from(
     `{"key":"${BLOCK_HASH}","data":{"block":${blockJson(BLOCK)}},"item_meta":{"type":"block","block_num":7,"tx_len":2}}`,
@@ -163,7 +163,7 @@ export const BLOCK_ENTRY: StoredBlock = {
 export const TX_ENTRY: StoredTransaction = {
   kind: 'tx',
   key: TX_HASH,
-  blockNum: 7,
+  height: 7,
   txNum: 1,
   json: Buffer.from(
     `{"key":"${TX_HASH}","data":${transactionJson(COINBASE)},"item_meta":{"type":"tx","block_num":7,"tx_num":1}}`,
@@ -173,7 +173,7 @@ export const TX_ENTRY: StoredTransaction = {
 
 export const LATEST: LatestBlock = {
   hash: BLOCK_HASH,
-  blockNum: 7,
+  height: 7,
   json: Buffer.from(`{"block":{"block":${blockJson(BLOCK)}}}`),
   block: () => BLOCK,
 };
@@ -185,7 +185,7 @@ export function fakeStorage(calls?: Calls, empty = false): StorageService {
       if (key === BLOCK_HASH || key === 'nLastBlockHashKey') return BLOCK_ENTRY;
       return key === TX_HASH ? TX_ENTRY : undefined;
     },
-    blockByNumber: async (num) => (num === 7 && !empty ? BLOCK_ENTRY : undefined),
+    blockAt: async (num) => (num === 7 && !empty ? BLOCK_ENTRY : undefined),
     latest: async () => (empty ? undefined : LATEST),
     async item(genesisHash) {
       if (genesisHash !== GENESIS_HASH) return undefined;
@@ -193,7 +193,7 @@ export function fakeStorage(calls?: Calls, empty = false): StorageService {
         genesisHash,
         metadata: null,
         totalAmount: ODD_AMOUNT,
-        blockNum: 7,
+        height: 7,
         txHash: GENESIS_HASH,
         creatorAddress: ADDRESS,
       };

@@ -5,7 +5,7 @@ import { createMemoryKv } from '../../../src/db/memory-kv.js';
 import type { ChainRules } from '../../../src/ledger/block/verify-block.js';
 import { silentLogger } from '../../../src/lib/logger.js';
 import type { Signal } from '../../../src/lib/signal.js';
-import { createArchive } from '../../../src/storage/archive/archive.js';
+import { Archive } from '../../../src/storage/archive/archive.js';
 import { RunningStorageService } from '../../../src/storage/storage-service.js';
 import { ManualClock } from '../manual-clock.js';
 import { createFakeNode } from './fake-network.js';
@@ -28,7 +28,7 @@ export async function createStorageNode(
       await memory.write(batch, options);
     },
   };
-  const archive = await createArchive({ kv, rules });
+  const archive = await Archive.open({ rules }, { kv });
   const service = new RunningStorageService(
     { catchUp: CATCH_UP },
     { archive, network: node.network, clock, logger: silentLogger },

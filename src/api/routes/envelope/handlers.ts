@@ -141,7 +141,7 @@ function storageContents(
       async (body) => {
         const { storage } = services;
         const nums = readBlockNumbers(body, batch);
-        const entries = await readEntries(nums, (num) => storage.blockByNumber(num), longAnswers);
+        const entries = await readEntries(nums, (num) => storage.blockAt(num), longAnswers);
         if (blockByNum === 'pairs') return LazyList.of(entries, blockPair);
         return blocksOf(entries.filter((entry) => entry !== undefined));
       },

@@ -28,7 +28,7 @@ export const storageRoutes: FastifyPluginCallback = (app, _options, done) => {
 
     async getBlocks({ query }, reply) {
       const { storage } = services;
-      return reply.stored(joined(await readEntries(query.num, (num) => blockByNumber(storage, num), longAnswers)));
+      return reply.stored(joined(await readEntries(query.num, (num) => blockAt(storage, num), longAnswers)));
     },
 
     async getLatestBlock(_request, reply) {
@@ -38,7 +38,7 @@ export const storageRoutes: FastifyPluginCallback = (app, _options, done) => {
     },
 
     async getBlock({ params }, reply) {
-      const block = await blockByNumber(services.storage, params.num);
+      const block = await blockAt(services.storage, params.num);
       if (block === undefined) {
         throw new TesseraError('block_not_found', `No block has been stored at number ${params.num}.`);
       }
@@ -54,7 +54,7 @@ export const storageRoutes: FastifyPluginCallback = (app, _options, done) => {
         genesis_hash: item.genesisHash,
         metadata: item.metadata,
         total_amount: shownTotal(item.totalAmount),
-        created: { block_num: item.blockNum, tx_hash: item.txHash },
+        created: { block_num: item.height, tx_hash: item.txHash },
         creator_address: item.creatorAddress,
       };
     },
@@ -63,8 +63,8 @@ export const storageRoutes: FastifyPluginCallback = (app, _options, done) => {
 };
 
 /** No chain reaches 2^53 blocks: a number beyond it names none. */
-function blockByNumber(storage: StorageService, num: ExactInteger) {
-  return typeof num === 'bigint' ? Promise.resolve(undefined) : storage.blockByNumber(num);
+function blockAt(storage: StorageService, num: ExactInteger) {
+  return typeof num === 'bigint' ? Promise.resolve(undefined) : storage.blockAt(num);
 }
 
 const OPEN = Buffer.from('[');

@@ -1,0 +1,60 @@
+/**
+ * Which storage nodes are not believed for now: those that said they have more blocks and did not give them, or gave blocks
+ * that are not valid here. By node key, so that a new link of the same node changes nothing.
+ */
+
+import type { Clock } from '../../lib/clock.js';
+import type { Link } from '../../peers/network.js';
+
+/** Longest time for which a peer's word does not count. */
+const MAX_DOUBT_MS = 600_000;
+
+interface Doubt {
+  readonly failures: number;
+  /** `clock.monotonic()` until which its word does not count. */
+  readonly until: number;
+}
+
+type Peer = Pick<Link, 'nodeKey'>;
+
+export class PeerDoubts {
+  readonly #clock: Clock;
+  readonly #firstMs: number;
+  readonly #doubts = new Map<string, Doubt>();
+
+  /** `firstMs`: how long the first broken word counts; each further one counts twice as long. */
+  constructor(clock: Clock, firstMs: number) {
+    this.#clock = clock;
+    this.#firstMs = firstMs;
+  }
+
+  /** It broke its word, now or a while ago, and has not made it good. */
+  has({ nodeKey }: Peer): boolean {
+    return this.#doubts.has(nodeKey);
+  }
+
+  /** Its word does not count now. */
+  isActive({ nodeKey }: Peer): boolean {
+    return this.#clock.monotonic() < (this.#doubts.get(nodeKey)?.until ?? 0);
+  }
+
+  /** It did not give what it said it has. */
+  addBrokenWord(peer: Peer): void {
+    const failures = this.#doubts.get(peer.nodeKey)?.failures ?? 0;
+    this.#add(peer, Math.min(this.#firstMs * 2 ** failures, MAX_DOUBT_MS));
+  }
+
+  /** It gave a block that is not valid here. */
+  addWrongBlock(peer: Peer): void {
+    this.#add(peer, MAX_DOUBT_MS);
+  }
+
+  clear({ nodeKey }: Peer): void {
+    this.#doubts.delete(nodeKey);
+  }
+
+  #add({ nodeKey }: Peer, pauseMs: number): void {
+    const failures = (this.#doubts.get(nodeKey)?.failures ?? 0) + 1;
+    this.#doubts.set(nodeKey, { failures, until: this.#clock.monotonic() + pauseMs });
+  }
+}
