@@ -32,6 +32,11 @@ export class Ledger {
     return this.#acknowledged.size;
   }
 
+  /** Hashes of everything acknowledged. */
+  get hashes(): Iterable<string> {
+    return this.#acknowledged.keys();
+  }
+
   get refused(): number {
     return [...this.refusals.values()].reduce((sum, count) => sum + count, 0);
   }

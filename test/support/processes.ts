@@ -4,6 +4,7 @@
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,11 +36,23 @@ export interface NodeProcess {
   /** Holds the process as a machine that sleeps does, until `resume`. */
   suspend(): void;
   resume(): void;
-  /** Starts it again on the same data and ports; resolves when it is ready. */
-  start(): Promise<void>;
+  /** Starts it again on the same data and ports, with further variables for this run; resolves when it is ready. */
+  start(env?: Environment): Promise<void>;
+  /** Resolves when the run under way has ended by itself or by a signal; at once when none is under way. */
+  ended(): Promise<Ending>;
+}
+
+export type Environment = Readonly<Record<string, string>>;
+
+/** How a run ended. */
+export interface Ending {
+  readonly code: number | null;
+  readonly signal: string | null;
 }
 
 export interface Network {
+  /** A node that is not started yet. */
+  make(name: string, role: NodeRole, options?: Readonly<Record<string, unknown>>): NodeProcess;
   add(name: string, role: NodeRole, options?: Readonly<Record<string, unknown>>): Promise<NodeProcess>;
   stopAll(): Promise<void>;
 }
@@ -50,7 +63,7 @@ export interface NetworkOptions {
   /** Arguments of Node.js itself. */
   readonly nodeArguments?: readonly string[];
   /** Environment of the process of the node of that name, whose data directory is `folder`. */
-  readonly environment?: (name: string, folder: string) => Readonly<Record<string, string>>;
+  readonly environment?: (name: string, folder: string) => Environment;
   /** Files and sockets that each process may have open; what this one may by default. */
   readonly openFiles?: number;
   /** Lines of each node's log that are kept; 400 by default. */
@@ -61,18 +74,23 @@ export interface NetworkOptions {
 export async function createNetwork(networkOptions: NetworkOptions = {}): Promise<Network> {
   const root = await mkdtemp(join(tmpdir(), 'tessera-test-'));
   const nodes: NodeProcess[] = [];
+  const make: Network['make'] = (name, role, options = {}) => {
+    const folder = join(root, name);
+    const environment = networkOptions.environment?.(name, folder) ?? {};
+    const node = createNodeProcess(role, folder, networkOptions, environment, {
+      'node.name': name,
+      'node.data_dir': folder,
+      'log.level': 'info',
+      'log.format': 'json',
+      ...options,
+    });
+    nodes.push(node);
+    return node;
+  };
   return {
-    async add(name, role, options = {}) {
-      const folder = join(root, name);
-      const environment = networkOptions.environment?.(name, folder) ?? {};
-      const node = createNodeProcess(role, folder, networkOptions, environment, {
-        'node.name': name,
-        'node.data_dir': folder,
-        'log.level': 'info',
-        'log.format': 'json',
-        ...options,
-      });
-      nodes.push(node);
+    make,
+    async add(name, role, options) {
+      const node = make(name, role, options);
       await node.start();
       return node;
     },
@@ -87,7 +105,7 @@ function createNodeProcess(
   role: NodeRole,
   folder: string,
   { program = MAIN, nodeArguments = [], logLines = 400, openFiles }: NetworkOptions,
-  environment: Readonly<Record<string, string>>,
+  environment: Environment,
   options: Readonly<Record<string, unknown>>,
 ): NodeProcess {
   let child: ChildProcess | undefined;
@@ -98,7 +116,7 @@ function createNodeProcess(
   const portOf = (address: string): number =>
     address === '' ? 0 : Number(address.slice(address.lastIndexOf(':') + 1));
 
-  async function start(): Promise<void> {
+  async function start(env: Environment = {}): Promise<void> {
     const all = { 'api.port': portOf(apiUrl), 'peers.port': portOf(peerAddress), ...options };
     const sets = Object.entries(all).flatMap(([name, value]) => ['--set', `${name}=${String(value)}`]);
     const programArguments = [program, '--role', role, '--config', 'config/dev.toml', ...sets];
@@ -108,8 +126,8 @@ function createNodeProcess(
       openFiles === undefined ? command : ['sh', '-c', `ulimit -n ${openFiles} && exec "$@"`, 'sh', ...command];
     const [executable = '', ...rest] = limited;
     const started = spawn(executable, rest, {
-      env: { ...process.env, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...environment, ...env },
     });
     child = started;
     const note = (line: string): void => {
@@ -126,16 +144,21 @@ function createNodeProcess(
         peerAddress = facts.peers;
         resolve();
       });
-      started.once('exit', (code) => reject(new Error(`${role} ended with ${code}:\n${lines.slice(-30).join('\n')}`)));
+      // 'close' and not 'exit': by then its last lines have been read.
+      started.once('close', (code) => reject(new Error(`${role} ended with ${code}:\n${lines.slice(-30).join('\n')}`)));
     });
   }
 
+  async function ended(): Promise<Ending> {
+    const run = child;
+    if (run === undefined) return { code: null, signal: null };
+    if (run.exitCode === null && run.signalCode === null) await once(run, 'exit');
+    return { code: run.exitCode, signal: run.signalCode };
+  }
+
   async function end(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> {
-    const ending = child;
-    if (ending === undefined || ending.exitCode !== null || ending.signalCode !== null) return ending?.exitCode ?? null;
-    const gone = new Promise<number | null>((resolve) => ending.once('exit', (code) => resolve(code)));
-    ending.kill(signal);
-    return gone;
+    child?.kill(signal);
+    return (await ended()).code;
   }
 
   return {
@@ -158,6 +181,7 @@ function createNodeProcess(
     suspend: () => void child?.kill('SIGSTOP'),
     resume: () => void child?.kill('SIGCONT'),
     start,
+    ended,
   };
 }
 
