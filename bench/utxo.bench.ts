@@ -1,7 +1,9 @@
 /** The table of unspent outputs: bytes an output and time of a look-up, against a Map of objects where that fits. */
 
 import type { OutPoint, TxOut } from '../src/chain/types.js';
+import { HASH_KEY_BYTES } from '../src/ledger/utxo/keyed-hash.js';
 import { UtxoTable } from '../src/ledger/utxo/utxo-table.js';
+import { systemRandom } from '../src/lib/random.js';
 import { printRow, printSection } from './report.js';
 
 const SIZES = [10_000, 1_000_000, 10_000_000];
@@ -29,7 +31,7 @@ const outOf = (i: number): TxOut => ({
 });
 
 function readTime(count: number, read: (outPoint: OutPoint) => unknown): number {
-  const wanted = Array.from({ length: READS }, (_, i) => outPointOf(Math.imul(i, 0x1000_0193) >>> (0 % count)));
+  const wanted = Array.from({ length: READS }, (_, i) => outPointOf((Math.imul(i, 0x1000_0193) >>> 0) % count));
   const start = performance.now();
   for (const outPoint of wanted) read(outPoint);
   return (1e6 * (performance.now() - start)) / READS;
@@ -39,7 +41,7 @@ export async function utxoBench(): Promise<void> {
   printSection('Unspent outputs in memory (every output with an address of its own)');
   for (const count of SIZES) {
     const name = count.toLocaleString('en-US');
-    const table = new UtxoTable(12_345);
+    const table = new UtxoTable(systemRandom.bytes(HASH_KEY_BYTES));
     for (let i = 0; i < count; i++) table.insert(outPointOf(i), outOf(i));
     const indices = (outPoint: OutPoint): unknown => {
       const slot = table.find(outPoint);

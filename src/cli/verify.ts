@@ -5,6 +5,7 @@ import { loadConfig } from '../config/load.js';
 import type { Config } from '../config/schema.js';
 import { DataDir } from '../db/data-dir.js';
 import type { Kv } from '../db/kv.js';
+import { HASH_KEY_BYTES } from '../ledger/utxo/keyed-hash.js';
 import { systemClock } from '../lib/clock.js';
 import { TesseraError } from '../lib/errors.js';
 import { systemRandom } from '../lib/random.js';
@@ -112,9 +113,9 @@ async function checkState(kv: Kv, config: Config, context: CliContext): Promise<
   const { stateRules } = await import('../node/mempool-role.js');
   const { loadMempoolState } = await import('../mempool/state/load.js');
   const rules = stateRules(await readGenesis(config.network.genesisFile), config);
-  const salt = Buffer.from(systemRandom.bytes(4)).readUInt32LE();
+  const hashKey = systemRandom.bytes(HASH_KEY_BYTES);
   const progress = createProgress('outputs', 'outputs', context, systemClock);
-  const state = await loadMempoolState(kv, rules, { salt, onProgress: (outputs) => progress.update(outputs) });
+  const state = await loadMempoolState(kv, rules, { hashKey, onProgress: (outputs) => progress.update(outputs) });
   progress.end();
   return `${state.utxos.size} unspent outputs and the pool match their digest, behind command ${state.seq}`;
 }

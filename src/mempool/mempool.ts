@@ -10,6 +10,7 @@ import type { Transaction } from '../chain/types.js';
 import type { Unicorn } from '../chain/unicorn.js';
 import type { Kv } from '../db/kv.js';
 import type { Journal } from '../journal/journal.js';
+import { HASH_KEY_BYTES } from '../ledger/utxo/keyed-hash.js';
 import { Verifier } from '../ledger/verifier/verifier.js';
 import type { Clock } from '../lib/clock.js';
 import { TesseraError } from '../lib/errors.js';
@@ -202,12 +203,12 @@ export class Mempool implements MempoolService, Service {
 
   async #build(): Promise<Parts> {
     const { kv, random, progress, logger } = this.#modules;
-    const salt = Buffer.from(random.bytes(4)).readUInt32LE();
+    const hashKey = random.bytes(HASH_KEY_BYTES);
     const onProgress = (outputs: number): void => {
       this.#assertRunning();
       progress?.loading(outputs);
     };
-    const state = await loadMempoolState(kv, this.#options.rules, { salt, onProgress });
+    const state = await loadMempoolState(kv, this.#options.rules, { hashKey, onProgress });
     const store = new StateStore(kv);
     const modules = { ...this.#modules, logger, state, store };
     const applier = new Applier(modules);

@@ -2,6 +2,7 @@ import { fc, test } from '@fast-check/vitest';
 import { describe, expect, it } from 'vitest';
 import { withFixedHash } from '../../src/chain/assets.js';
 import type { OutPoint, TxOut } from '../../src/chain/types.js';
+import { KeyedHash } from '../../src/ledger/utxo/keyed-hash.js';
 import { UtxoTable } from '../../src/ledger/utxo/utxo-table.js';
 import { balancesOf } from '../../src/mempool/balances.js';
 import { MAX_LISTED_OUTPUTS } from '../../src/mempool/service.js';
@@ -37,8 +38,9 @@ const txOut: fc.Arbitrary<TxOut> = fc.record({
 });
 
 const keyOf = ({ tHash: hash, n }: OutPoint): string => `${n}-${hash}`;
-const insertAll = (entries: Iterable<readonly [OutPoint, TxOut]>, salt = 7): UtxoTable => {
-  const table = new UtxoTable(salt);
+const hashKey = (seed: number): Uint8Array => new Uint8Array(8).fill(seed);
+const insertAll = (entries: Iterable<readonly [OutPoint, TxOut]>, seed = 7): UtxoTable => {
+  const table = new UtxoTable(hashKey(seed));
   for (const [point, out] of entries) table.insert(point, out);
   return table;
 };
@@ -47,7 +49,7 @@ describe('the table of unspent outputs', () => {
   test.prop([fc.array(fc.tuple(outPoint, txOut, fc.boolean()), { maxLength: 300 })])(
     'answers like a map of objects, whatever is inserted and removed',
     (steps) => {
-      const table = new UtxoTable(1);
+      const table = new UtxoTable(hashKey(1));
       const model = new Map<string, readonly [OutPoint, TxOut]>();
       for (const [point, out, remove] of steps) {
         const slot = table.find(point);
@@ -78,7 +80,7 @@ describe('the table of unspent outputs', () => {
   );
 
   test.prop([fc.uniqueArray(fc.tuple(outPoint, txOut), { selector: ([point]) => keyOf(point), maxLength: 40 })])(
-    'has a digest that depends on its content alone, not on order or salt',
+    'has a digest that depends on its content alone, not on order or hash key',
     (entries) => {
       const table = insertAll(entries);
       expect(insertAll([...entries].reverse(), 99).digest).toEqual(table.digest);
@@ -115,7 +117,7 @@ describe('the table of unspent outputs', () => {
 
   it('takes less than 100 bytes an output when every output has its own address', () => {
     const count = 50_000;
-    const table = new UtxoTable(3);
+    const table = new UtxoTable(hashKey(3));
     for (let i = 0; i < count; i++) {
       const text = Math.imul(i + 1, 0x9e37_79b1) >>> 0;
       const digits = text.toString(16).padStart(8, '0').repeat(8);
@@ -123,6 +125,53 @@ describe('the table of unspent outputs', () => {
       table.insert({ tHash: `g${digits.slice(0, 31)}`, n: i & 3 }, { value, locktime: 0n, scriptPublicKey: digits });
     }
     expect(table.bytes / count).toBeLessThan(110);
+  });
+});
+
+describe('the indexes of the table', () => {
+  const COUNT = 4_000;
+  const value = { kind: 'token' as const, amount: 1n };
+  const digits = (i: number, length: number): string => i.toString(16).padStart(length, '0');
+  /** Two words whose differences cancel out in a hash that stirs one word after the other without a key. */
+  const cancelling = (i: number, bit: number): string =>
+    ((i >>> bit) & 1) === 1 ? '8000000080010000' : '0000000000000000';
+
+  // The text of an address is free, whoever pays; a hash of a transaction costs its finder work for each digit.
+  const CRAFTED: [name: string, craft: (i: number) => { hash: string; address: string }][] = [
+    ['addresses that begin alike', (i) => ({ hash: `g${digits(i, 31)}`, address: 'd'.repeat(32) + digits(i, 32) })],
+    ['addresses that end alike', (i) => ({ hash: `g${digits(i, 31)}`, address: digits(i, 8) + 'd'.repeat(56) })],
+    [
+      'addresses whose differences cancel out',
+      (i) => ({
+        hash: `g${digits(i, 31)}`,
+        address: [0, 1, 2].map((bit) => cancelling(i, bit)).join('') + digits(i >>> 3, 16),
+      }),
+    ],
+    [
+      'transaction hashes that begin alike',
+      (i) => ({ hash: `g${'7'.repeat(16)}${digits(i, 15)}`, address: 'a'.repeat(64) }),
+    ],
+    [
+      'transaction hashes that end alike',
+      (i) => ({ hash: `g${digits(i, 8)}${'7'.repeat(23)}`, address: 'a'.repeat(64) }),
+    ],
+  ];
+
+  it.each(CRAFTED)('stay fast under %s (rule P6)', (_, craft) => {
+    const table = new UtxoTable(hashKey(5));
+    for (let i = 0; i < COUNT; i++) {
+      const { hash, address } = craft(i);
+      table.insert({ tHash: hash, n: 0 }, { value, locktime: 0n, scriptPublicKey: address });
+    }
+    expect(table.size).toBe(COUNT);
+    // At most 80 of 100 places are taken: rows of more than some dozens are made, not met.
+    expect(table.longestRun).toBeLessThan(300);
+  });
+
+  it('lie differently under another key, so that nobody can prepare', () => {
+    const place = (seed: number): number =>
+      new KeyedHash(hashKey(seed)).of(Uint32Array.of(1, 2, 3, 4), 0, 4, 5) & 0xffff;
+    expect(new Set(Array.from({ length: 64 }, (_, seed) => place(seed))).size).toBeGreaterThan(60);
   });
 });
 
@@ -160,7 +209,7 @@ describe('a copy of what pays an address', () => {
 
   it('more outputs than an answer lists are refused, not cut', () => {
     const out = { value: { kind: 'token', amount: 1n }, locktime: 0n, scriptPublicKey: 'a'.repeat(64) } as const;
-    const table = new UtxoTable(1);
+    const table = new UtxoTable(hashKey(1));
     for (let n = 0; n < MAX_LISTED_OUTPUTS; n++) table.insert({ tHash: '000000', n }, out);
     expect(balancesOf(table, ['a'.repeat(64)]).tokens).toBe(BigInt(MAX_LISTED_OUTPUTS));
     table.insert({ tHash: '000001', n: 0 }, { ...out, scriptPublicKey: 'b'.repeat(64) });

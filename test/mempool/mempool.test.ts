@@ -588,7 +588,7 @@ describe('the journal', () => {
     const dataDir = await DataDir.open(folder, { role: 'mempool', networkName: 'test' });
     cleanups.push(() => dataDir.close());
     const kv = await dataDir.open('mempool');
-    const state = await loadMempoolState(kv, rulesFor([alice, bob]), { salt: 1 });
+    const state = await loadMempoolState(kv, rulesFor([alice, bob]), { hashKey: new Uint8Array(8) });
     const journal = await openJournal(createMemoryKv());
     const applier = applierOf(journal, kv, state);
     await expect(applier.start()).rejects.toMatchObject({ code: 'data_corrupt' });
@@ -636,7 +636,7 @@ describe('stopping', () => {
     await stopping;
     expect(writes).toBe(1);
     // What was applied is a prefix of the journal: the next start goes on from there.
-    const state = await loadMempoolState(kv, rulesFor([alice]), { salt: 1 });
+    const state = await loadMempoolState(kv, rulesFor([alice]), { hashKey: new Uint8Array(8) });
     expect(state.seq).toBe(1_000);
   });
 });

@@ -81,7 +81,7 @@ function createBench(rules: StateRules = rulesFor([alice, bob])) {
       const bytes = await kv.get(keys.status(hash));
       return bytes === undefined ? undefined : decodeStatus(bytes);
     },
-    reload: () => loadMempoolState(kv, rules, { salt: 5 }),
+    reload: () => loadMempoolState(kv, rules, { hashKey: new Uint8Array(8).fill(5) }),
   };
   return bench;
 }

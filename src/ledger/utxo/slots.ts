@@ -113,6 +113,17 @@ export class SlotIndex {
     return this.#slots.byteLength;
   }
 
+  /** Entries that stand in a row: the most that a look-up passes. */
+  get longestRun(): number {
+    let longest = 0;
+    let run = 0;
+    for (const slot of this.#slots) {
+      run = slot === 0 ? 0 : run + 1;
+      longest = Math.max(longest, run);
+    }
+    return longest;
+  }
+
   /** The first slot from the hash's place on for which `same` holds, or 0. */
   find(hash: number, same: (slot: number) => boolean): number {
     const slots = this.#slots;

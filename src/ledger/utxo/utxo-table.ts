@@ -11,6 +11,7 @@
 import type { Asset, OutPoint, TxOut } from '../../chain/types.js';
 import { TesseraError } from '../../lib/errors.js';
 import { mix, mixText, type SetDigest, SetSum } from '../../lib/set-digest.js';
+import { HASH_KEY_BYTES, KeyedHash } from './keyed-hash.js';
 import { hexOf, type ItemRest, OutputsCopy } from './outputs-copy.js';
 import { SlotIndex, SlotStore, TextPool } from './slots.js';
 
@@ -81,7 +82,7 @@ export class UtxoTable {
   readonly #oddAddresses = new TextPool();
   readonly #items = new Map<number, ItemRest>();
   readonly #locktimes = new Map<number, bigint>();
-  readonly #salt: number;
+  readonly #hash: KeyedHash;
   // The key that is looked for; filled by #readHash and #readAddress, so that a look-up allocates nothing.
   readonly #hashKey = new Uint32Array(4);
   #nKey = 0;
@@ -102,18 +103,14 @@ export class UtxoTable {
     return true;
   };
 
-  /** `salt` spreads the index so that nobody outside can choose hashes that collide; any number, e.g. 4 random bytes. */
-  constructor(salt = 0) {
-    this.#salt = salt;
-    this.#outIndex = new SlotIndex((slot) => {
-      const c = this.#outs.chunk(slot);
-      const b = this.#outs.base(slot);
-      return this.#hashOutPoint(c[b] as number, c[b + 1] as number, c[b + N] as number);
-    });
+  /** `hashKey` is `HASH_KEY_BYTES` random bytes, so that nobody outside can choose keys that collide. */
+  constructor(hashKey: Uint8Array = new Uint8Array(HASH_KEY_BYTES)) {
+    this.#hash = new KeyedHash(hashKey);
+    this.#outIndex = new SlotIndex((slot) => this.#hashOfOut(slot));
     this.#addrIndex = new SlotIndex((slot) => {
       const c = this.#addrs.chunk(slot);
       const b = this.#addrs.base(slot);
-      return this.#hashAddress(c[b] as number, c[b + 1] as number);
+      return this.#hash.of(c, b, HEAD, (c[b + HEAD] as number) >>> 30);
     });
   }
 
@@ -124,6 +121,11 @@ export class UtxoTable {
   /** Bytes of the typed arrays. */
   get bytes(): number {
     return this.#outs.bytes + this.#addrs.bytes + this.#outIndex.bytes + this.#addrIndex.bytes;
+  }
+
+  /** The most entries that a look-up passes; counted on demand. */
+  get longestRun(): number {
+    return Math.max(this.#outIndex.longestRun, this.#addrIndex.longestRun);
   }
 
   get digest(): SetDigest {
@@ -180,7 +182,7 @@ export class UtxoTable {
     this.#addDigest(slot, -1);
     const c = this.#outs.chunk(slot);
     const b = this.#outs.base(slot);
-    this.#outIndex.remove(this.#hashOutPoint(c[b] as number, c[b + 1] as number, c[b + N] as number), slot);
+    this.#outIndex.remove(this.#hashOfOut(slot), slot);
     const address = (c[b + ADDRESS] as number) & ADDRESS_MASK;
     if (address !== 0) this.#unlink(slot, address);
     if (((c[b + 3] as number) & ODD_HASH) === ODD_HASH) this.#oddHashes.release(c[b] as number);
@@ -274,10 +276,7 @@ export class UtxoTable {
   }
 
   #inUse(slot: number): boolean {
-    const c = this.#outs.chunk(slot);
-    const b = this.#outs.base(slot);
-    const hash = this.#hashOutPoint(c[b] as number, c[b + 1] as number, c[b + N] as number);
-    return this.#outIndex.find(hash, (other) => other === slot) === slot;
+    return this.#outIndex.find(this.#hashOfOut(slot), (other) => other === slot) === slot;
   }
 
   #copyInto(copy: OutputsCopy, index: number, slot: number): void {
@@ -340,20 +339,18 @@ export class UtxoTable {
     return true;
   }
 
-  #hashOutPoint(a: number, b: number, n: number): number {
-    return mix(mix(this.#salt, a), b ^ Math.imul(n + 1, 0x85eb_ca6b));
-  }
-
-  #hashAddress(a: number, b: number): number {
-    return mix(mix(this.#salt, a), b);
+  #hashOfOut(slot: number): number {
+    const c = this.#outs.chunk(slot);
+    const b = this.#outs.base(slot);
+    return this.#hash.of(c, b, N, c[b + N] as number);
   }
 
   #hashKeyHash(): number {
-    return this.#hashOutPoint(this.#hashKey[0] as number, this.#hashKey[1] as number, this.#nKey);
+    return this.#hash.of(this.#hashKey, 0, N, this.#nKey);
   }
 
   #addrKeyHash(): number {
-    return this.#hashAddress(this.#addrKey[0] as number, this.#addrKey[1] as number);
+    return this.#hash.of(this.#addrKey, 0, HEAD, this.#kindKey);
   }
 
   // Addresses and their lists of outputs
@@ -414,7 +411,7 @@ export class UtxoTable {
       ac[ab + HEAD] = ((ac[ab + HEAD] as number) & ~HEAD_MASK) | next;
       return;
     }
-    this.#addrIndex.remove(this.#hashAddress(ac[ab] as number, ac[ab + 1] as number), address);
+    this.#addrIndex.remove(this.#hash.of(ac, ab, HEAD, (ac[ab + HEAD] as number) >>> 30), address);
     if ((ac[ab + HEAD] as number) >>> 30 === KIND_ODD) this.#oddAddresses.release(ac[ab] as number);
     this.#addrs.giveBack(address);
   }

@@ -14,8 +14,8 @@ import { MempoolState, type StateRules } from './state.js';
 const CHUNK = 2_000;
 
 export interface LoadOptions {
-  /** Spreads the hash table; see `UtxoTable`. */
-  readonly salt: number;
+  /** Of the hash table; see `UtxoTable`. */
+  readonly hashKey: Uint8Array;
   /** Told how many unspent outputs have been read so far. */
   readonly onProgress?: (outputs: number) => void;
 }
@@ -52,8 +52,8 @@ export async function loadMempoolState(kv: Kv, rules: StateRules, options: LoadO
   return state;
 }
 
-async function loadUtxos(kv: Kv, { salt, onProgress }: LoadOptions): Promise<UtxoTable> {
-  const utxos = new UtxoTable(salt);
+async function loadUtxos(kv: Kv, { hashKey, onProgress }: LoadOptions): Promise<UtxoTable> {
+  const utxos = new UtxoTable(hashKey);
   for await (const [key, value] of kv.entries(ranges.utxos)) {
     utxos.insert(outPointOfKey(key), decodeTxOut(value));
     if (utxos.size % CHUNK !== 0) continue;
