@@ -19,6 +19,12 @@ import type { AddressVersion, Script } from './types.js';
 // The key as bincode writes a slice: its length in 8 bytes, little-endian, then the bytes.
 const V0_KEY_PREFIX = fromHex('2000000000000000');
 
+/**
+ * What somebody can hold the key or script of. The chain takes any text of 32 or 64 bytes as an address
+ * (docs/chain.md#addresses), so a slip of the pen would burn the money: what makes payments is stricter than the chain.
+ */
+const PAYABLE_ADDRESS = /^(?:[0-9a-f]{64}|[0-9a-f]{32}|H[0-9a-f]{63})$/;
+
 /** The script that nobody can satisfy. */
 const BURN_SCRIPT: Script = [{ kind: 'op', op: OP.BURN }];
 
@@ -44,6 +50,11 @@ export function p2shAddress(script: Script): string {
 
 /** The address whose outputs can never be spent: that of the script `OP_BURN`. */
 export const BURN_ADDRESS: string = p2shAddress(BURN_SCRIPT);
+
+/** True for an address that somebody can hold the key or script of. */
+export function isPayableAddress(address: string): boolean {
+  return PAYABLE_ADDRESS.test(address);
+}
 
 /** True for an address that names a script. */
 export function isP2shAddress(address: string | null): boolean {

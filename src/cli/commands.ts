@@ -25,6 +25,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./wallet.js')).command,
   },
   {
+    name: 'genesis',
+    summary: 'Makes and shows the file that a network begins with',
+    load: async () => (await import('./genesis.js')).command,
+  },
+  {
     name: 'watch',
     summary: 'Prints what happens on a node, as it happens',
     load: async () => (await import('./watch.js')).command,

@@ -5,6 +5,7 @@
 
 import { addressOf } from '../chain/address.js';
 import { DISPLAY_UNIT } from '../chain/constants.js';
+import { GENESIS_TX, genesisText } from '../chain/genesis-text.js';
 import { encodePkcs8, type KeyPair, keyPairFromSeed } from '../crypto/ed25519.js';
 import { sha3Bytes } from '../crypto/sha3.js';
 import { toHex } from '../lib/bytes.js';
@@ -16,8 +17,8 @@ const WALLET_OUTPUTS = 10;
 /** Raw units: 100 million display units to each account and wallet, below 2^53 so that every client can read it. */
 export const DEV_AMOUNT = 100_000_000n * DISPLAY_UNIT;
 
-/** Name of the only genesis transaction; genesis transactions are named by configuration, not by their hash. */
-export const DEV_GENESIS_TX = '000000';
+/** Name of the transaction that holds the funds. */
+export const DEV_GENESIS_TX = GENESIS_TX;
 
 /** A key of the dev network with what it owns in block 0. */
 export interface DevAccount {
@@ -61,20 +62,13 @@ function account(label: string, firstOutput: number, count: number): DevAccount 
 /** The text of `config/genesis-dev.json`, in the network's shape. */
 export function devGenesis(): string {
   const { accounts, user, miner } = devAccounts();
-  const owners = [...accounts, user, miner];
-  const seeds = owners.flatMap(({ keyPair, outputs, outputAmount }) =>
-    outputs.map(() => ({ public_key: toHex(keyPair.publicKey), amount: outputAmount, locktime: 0 })),
-  );
-  const genesis = {
-    mempool_seed_utxo: { [DEV_GENESIS_TX]: seeds },
-    mempool_genesis_tx_in: 'Tessera dev network. NOT FOR PRODUCTION: all keys are public.',
-    treasury_supply: DEV_AMOUNT * BigInt(owners.length),
-    user_wallet_seeds: [user, miner].map(walletSeeds),
-    initial_issuances: [],
-  };
-  // JSON.stringify knows no bigint: they pass as marked texts, whose marks are then taken off.
-  const text = JSON.stringify(genesis, (_, value) => (typeof value === 'bigint' ? `${value}n` : value), 2);
-  return `${text.replace(/"(\d+)n"/g, '$1')}\n`;
+  return genesisText({
+    outputs: [...accounts, user, miner].flatMap(({ keyPair, outputs, outputAmount }) =>
+      outputs.map(() => ({ public_key: toHex(keyPair.publicKey), amount: outputAmount })),
+    ),
+    message: 'Tessera dev network. NOT FOR PRODUCTION: all keys are public.',
+    walletSeeds: [user, miner].map(walletSeeds),
+  });
 }
 
 function walletSeeds({ keyPair, outputs, outputAmount }: DevAccount) {

@@ -17,7 +17,7 @@ const HASH_DIGITS = 32;
  */
 export function networkRules(config: Config, genesis: Genesis): NetworkRules {
   const { role } = config.node;
-  const everybody = { 'chain.constants': hashOf(constants()), 'network.genesis_file': hashOf(genesisFacts(genesis)) };
+  const everybody = { 'chain.constants': hashOf(constants()), 'network.genesis_file': genesisFingerprint(genesis) };
   if (role === 'miner' || role === 'user') return everybody;
   const { mining } = config;
   const checked = { ...everybody, 'mining.asert_activation_height': String(mining.asertActivationHeight) };
@@ -34,6 +34,11 @@ export function networkRules(config: Config, genesis: Genesis): NetworkRules {
     'mining.unicorn.modulus': hashOf(mining.unicorn.modulus),
     'mining.unicorn.security': String(mining.unicorn.security),
   };
+}
+
+/** What two nodes compare of their genesis files: 32 hex digits, the same for files that begin the same chain. */
+export function genesisFingerprint(genesis: Genesis): string {
+  return hashOf(genesisFacts(genesis));
 }
 
 /** All of them, so that none can be forgotten. */

@@ -1,12 +1,11 @@
 /** `tessera wallet export`: every key pair of the wallet, unsealed, into a file that only its owner reads. */
 
 import { existsSync } from 'node:fs';
-import { open } from 'node:fs/promises';
 import { exportKeypairs } from '../../api/routes/wallet/operations.js';
 import { systemClock } from '../../lib/clock.js';
-import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
 import { type Command, UsageError } from '../command.js';
+import { writeNewFile } from '../new-file.js';
 import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS, YES_FLAG } from './connection.js';
 import { confirm, DECLINED, INTERRUPTED, isInteractive } from './prompt.js';
 import { whileWaiting } from './waiting.js';
@@ -55,7 +54,7 @@ export const command: Command = {
       context.stdout.write(text);
       return 0;
     }
-    await writeNew(file, text);
+    await writeNewFile(file, text, FILE_MODE);
     const count = Object.keys(answer.addresses).length;
     const report = args.has('json')
       ? stringifyExact({ file, key_pairs: count })
@@ -64,17 +63,3 @@ export const command: Command = {
     return 0;
   },
 };
-
-async function writeNew(file: string, text: string): Promise<void> {
-  try {
-    const handle = await open(file, 'wx', FILE_MODE);
-    try {
-      await handle.writeFile(text);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-  } catch (cause) {
-    throw new TesseraError('invalid_request', `${file} cannot be written: ${errorMessage(cause)}`, { cause });
-  }
-}

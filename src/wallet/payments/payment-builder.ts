@@ -4,6 +4,7 @@
  * spent (decision V14). The functions decide nothing: which coins are spent and where change goes is given.
  */
 
+import { isPayableAddress } from '../../chain/address.js';
 import { itemAsset, tokenAsset } from '../../chain/assets.js';
 import {
   assemble,
@@ -55,16 +56,10 @@ export interface PaymentPlan {
   readonly change: { readonly amount: bigint; readonly address: string } | null;
 }
 
-/**
- * What somebody can hold the key or script of. The chain takes any text of 32 or 64 bytes as an address
- * (docs/chain.md#addresses), so a slip of the pen would burn the money: the wallet is stricter than the chain.
- */
-const PAYABLE_ADDRESS = /^(?:[0-9a-f]{64}|[0-9a-f]{32}|H[0-9a-f]{63})$/;
-
 /** Throws `payment_refused` with the reason unless the address, amount and locktime can be paid (decision V14). */
 export function checkPayment(address: string, amount: bigint, locktime: bigint): void {
   checkAmount(amount);
-  if (!PAYABLE_ADDRESS.test(address)) {
+  if (!isPayableAddress(address)) {
     throw refused(
       `what to pay to is not an address: 64 or 32 lower-case hexadecimal digits, or H and 63 of them (it has ${utf8Length(address)} bytes)`,
     );

@@ -1,0 +1,56 @@
+/** What there is to tell about a genesis file: for people who compare it between machines, and for programs. */
+
+import { readFileSync } from 'node:fs';
+import { type Genesis, parseGenesis } from '../../chain/genesis.js';
+import { errorMessage, TesseraError } from '../../lib/errors.js';
+import { parseExactJson, stringifyExact } from '../../lib/json.js';
+import { genesisFingerprint } from '../../node/network-rules.js';
+import { showAmount } from '../wallet/amounts.js';
+
+/** Reads and checks the file. Throws `invalid_config`. */
+export function readGenesisFile(file: string): Genesis {
+  try {
+    return parseGenesis(parseExactJson(readFileSync(file)));
+  } catch (cause) {
+    throw new TesseraError('invalid_config', `${file}: ${errorMessage(cause)}`, { cause });
+  }
+}
+
+/** The text of a genesis file, checked as nodes check it. Throws `invalid_config`. */
+export function checkGenesisText(text: string): Genesis {
+  return parseGenesis(parseExactJson(text));
+}
+
+function factsOf(file: string, genesis: Genesis) {
+  const outputs = [...genesis.transactions.values()].flatMap((transaction) => transaction.outputs);
+  return {
+    file,
+    fingerprint: genesisFingerprint(genesis),
+    outputs: outputs.map(({ scriptPublicKey, value }) => ({ address: scriptPublicKey, amount: value.amount })),
+    issued_at_block_0: genesis.initialIssuance,
+    issuances: genesis.issuances.map(({ address, amount, bNum }) => ({ address, amount, block_height: bNum })),
+    has_wallet_keys: genesis.walletSeeds.length > 0,
+  };
+}
+
+/** One JSON line. */
+export function factsJson(file: string, genesis: Genesis, more: Readonly<Record<string, unknown>> = {}): string {
+  return `${stringifyExact({ ...factsOf(file, genesis), ...more })}\n`;
+}
+
+/** Lines for people. */
+export function factsText(file: string, genesis: Genesis): string {
+  const facts = factsOf(file, genesis);
+  const lines = [
+    `file         ${file}`,
+    `fingerprint  ${facts.fingerprint}`,
+    `block 0      ${showAmount(facts.issued_at_block_0)} in ${facts.outputs.length} outputs`,
+    ...facts.outputs.map(({ address, amount }) => `             ${address}  ${showAmount(amount)}`),
+    ...facts.issuances.map(
+      ({ address, amount, block_height: height }) =>
+        `block ${String(height).padEnd(6)} ${address}  ${showAmount(amount)}`,
+    ),
+    ...(facts.has_wallet_keys ? ['warning      the file holds private keys: for test networks only'] : []),
+  ];
+  return `${lines.join('\n')}\n`;
+}

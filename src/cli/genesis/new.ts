@@ -1,0 +1,152 @@
+/** `tessera genesis new`: a genesis file, and a file with the keys of those owners that have none yet. */
+
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { addressOf, isPayableAddress } from '../../chain/address.js';
+import { COINBASE_MATURITY } from '../../chain/constants.js';
+import { type GenesisContent, genesisText } from '../../chain/genesis-text.js';
+import { encodePkcs8, generateKeyPair, type KeyPair } from '../../crypto/ed25519.js';
+import { toHex } from '../../lib/bytes.js';
+import { systemClock } from '../../lib/clock.js';
+import { stringifyExact } from '../../lib/json.js';
+import { systemRandom } from '../../lib/random.js';
+import { type Command, type ParsedArgs, UsageError } from '../command.js';
+import { writeNewFile } from '../new-file.js';
+import { parseAmount } from '../wallet/amounts.js';
+import { JSON_FLAG } from '../wallet/connection.js';
+import { checkGenesisText, factsJson, factsText } from './facts.js';
+
+/** The genesis file is public. */
+const GENESIS_MODE = 0o644;
+const KEYS_MODE = 0o600;
+const MAX_MESSAGE = 500;
+
+export const command: Command = {
+  spec: {
+    name: 'genesis new',
+    summary: 'Makes a genesis file, and keys for its owners',
+    description: [
+      'Writes FILE, which decides who owns what in block 0. An owner is an address that somebody has made already ' +
+        '(--owner), or a key pair that is made here (--new-owner), whose private key goes into the file of --keys, mode ' +
+        '0600, in the form that `tessera wallet import` takes. Whoever reads that file can spend the funds: import it into ' +
+        'a wallet once the network runs, keep a copy where backups of wallets are, and remove it.',
+      'AMOUNT is in display units, such as 1.5, of which there can be 5 billion in all; with --raw in raw units. At least ' +
+        'one owner is needed. Neither file is written over. Copy FILE to every node; `tessera genesis show` prints the ' +
+        'fingerprint by which nodes compare it.',
+    ],
+    arguments: [{ name: 'FILE', required: true, description: 'The genesis file to make.' }],
+    flags: [
+      {
+        name: 'owner',
+        value: 'ADDRESS=AMOUNT',
+        repeatable: true,
+        description: 'An output of block 0 for the address.',
+      },
+      { name: 'new-owner', value: 'AMOUNT', repeatable: true, description: 'An output of block 0 for a new key pair.' },
+      { name: 'keys', value: 'KEYS', description: 'The file to make for the new key pairs; needed with --new-owner.' },
+      {
+        name: 'issue',
+        value: 'ADDRESS=AMOUNT@HEIGHT',
+        repeatable: true,
+        description: `Issues the amount with the block of that height, ${COINBASE_MATURITY} or more.`,
+      },
+      { name: 'message', value: 'TEXT', description: 'A text that block 0 keeps for ever; the time when absent.' },
+      { name: 'raw', description: 'AMOUNT is in raw units, 72072000 to a display unit.' },
+      JSON_FLAG,
+    ],
+    examples: [
+      {
+        line: 'tessera genesis new genesis.json --new-owner 1000000 --keys genesis-keys.json',
+        does: 'One owner, whose key is made.',
+      },
+      {
+        line: 'tessera genesis new genesis.json --owner ADDRESS=500 --issue ADDRESS=500@10000',
+        does: 'Half at the beginning, half with block 10,000, for a wallet that exists.',
+      },
+    ],
+  },
+  async run(args, context) {
+    const [file = ''] = args.positionals;
+    const newOwners = args.values('new-owner').map((amount) => ({ pair: generateKeyPair(systemRandom), amount }));
+    const keysFile = args.value('keys');
+    checkFiles(file, keysFile, newOwners.length);
+    const text = genesisText(contentOf(args, newOwners));
+    const genesis = checkGenesisText(text);
+    // The keys first: a genesis file whose keys were lost is worse than none.
+    if (keysFile !== undefined) await writeNewFile(keysFile, keysText(newOwners.map(({ pair }) => pair)), KEYS_MODE);
+    await writeNewFile(file, text, GENESIS_MODE);
+    const keys = keysFile ?? null;
+    context.stdout.write(args.has('json') ? factsJson(file, genesis, { keys }) : factsText(file, genesis));
+    if (keysFile !== undefined) {
+      context.stderr.write(`${keysFile} holds private keys, unencrypted: tessera wallet import takes them.\n`);
+    }
+    return 0;
+  },
+};
+
+interface NewOwner {
+  readonly pair: KeyPair;
+  readonly amount: string;
+}
+
+function checkFiles(file: string, keys: string | undefined, newOwners: number): void {
+  if (newOwners > 0 && keys === undefined) throw new UsageError('--new-owner makes keys: add --keys FILE to keep them');
+  if (newOwners === 0 && keys !== undefined) throw new UsageError('--keys has nothing to hold without --new-owner');
+  if (keys !== undefined && resolve(keys) === resolve(file)) throw new UsageError('--keys must be another file');
+  for (const one of [file, keys]) if (one !== undefined && existsSync(one)) throw new UsageError(`${one} exists`);
+}
+
+function contentOf(args: ParsedArgs, newOwners: readonly NewOwner[]): GenesisContent {
+  const isRaw = args.has('raw');
+  const owners = args.values('owner').map((text) => ownerOf(text, '--owner', isRaw));
+  const made = newOwners.map(({ pair, amount }) => ({
+    address: addressOf(pair.publicKey),
+    amount: parseAmount(amount, isRaw),
+  }));
+  if (owners.length + made.length === 0) {
+    throw new UsageError('nobody would own anything: name an owner with --owner or --new-owner');
+  }
+  return { outputs: [...owners, ...made], issuances: args.values('issue').map(issue(isRaw)), message: messageOf(args) };
+}
+
+function messageOf(args: ParsedArgs): string {
+  const message = args.value('message') ?? `Tessera network, ${new Date(systemClock.now()).toISOString()}`;
+  if (message.length > MAX_MESSAGE) throw new UsageError(`--message has at most ${MAX_MESSAGE} characters`);
+  return message;
+}
+
+/** `ADDRESS=AMOUNT` */
+function ownerOf(text: string, flag: string, isRaw: boolean) {
+  const [address = '', amount = ''] = text.split(/=(.*)/s);
+  if (!isPayableAddress(address)) {
+    throw new UsageError(
+      `${flag} ${text}: write ADDRESS=AMOUNT; an address has 64 or 32 lower-case hexadecimal digits, or H and 63 of them`,
+    );
+  }
+  return { address, amount: parseAmount(amount, isRaw) };
+}
+
+/** `ADDRESS=AMOUNT@HEIGHT` */
+function issue(isRaw: boolean) {
+  return (text: string) => {
+    const [owner = '', height = ''] = text.split(/@(.*)/s);
+    const blockHeight = Number(height);
+    if (!/^[0-9]{1,15}$/.test(height) || blockHeight < Number(COINBASE_MATURITY)) {
+      throw new UsageError(
+        `--issue ${text}: write ADDRESS=AMOUNT@HEIGHT with a height of ${COINBASE_MATURITY} or more`,
+      );
+    }
+    return { ...ownerOf(owner, '--issue', isRaw), block_height: blockHeight };
+  };
+}
+
+/** As `tessera wallet export` writes it. */
+function keysText(pairs: readonly KeyPair[]): string {
+  const addresses = Object.fromEntries(
+    pairs.map((pair) => [
+      addressOf(pair.publicKey),
+      { public_key: toHex(pair.publicKey), secret_key: toHex(encodePkcs8(pair)), address_version: null },
+    ]),
+  );
+  return `${stringifyExact({ addresses })}\n`;
+}

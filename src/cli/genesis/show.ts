@@ -1,0 +1,26 @@
+/** `tessera genesis show`: checks a genesis file as a node does and shows what it says. */
+
+import type { Command } from '../command.js';
+import { JSON_FLAG } from '../wallet/connection.js';
+import { factsJson, factsText, readGenesisFile } from './facts.js';
+
+export const command: Command = {
+  spec: {
+    name: 'genesis show',
+    summary: 'Checks a genesis file and shows what it says',
+    description: [
+      'Reads the file as a node does when it starts, and prints its fingerprint, the outputs of block 0 and what is issued ' +
+        'later. Two files with the same fingerprint begin the same chain; nodes compare it when they link.',
+    ],
+    arguments: [{ name: 'FILE', required: true, description: 'The genesis file.' }],
+    flags: [JSON_FLAG],
+    examples: [{ line: 'tessera genesis show /etc/tessera/genesis.json', does: 'What the network begins with.' }],
+    exits: { 1: 'the file cannot be read, or a node would refuse it' },
+  },
+  async run(args, context) {
+    const [file = ''] = args.positionals;
+    const genesis = readGenesisFile(file);
+    context.stdout.write(args.has('json') ? factsJson(file, genesis) : factsText(file, genesis));
+    return 0;
+  },
+};
