@@ -15,6 +15,7 @@ import { createMutex } from '../lib/mutex.js';
 import type { Kv, KvBatch, KvEntry, KvRange } from './kv.js';
 import { closedError, isClosed, openError, readError, writeError } from './level-errors.js';
 import { checkFiles } from './level-files/check-files.js';
+import { FolderFiles } from './level-files/database-files.js';
 import { BINARY, type BinaryLevel, LevelReader, type Operation, type UseLevel } from './level-reader.js';
 import { PendingBatch, recordChecksums, sealRecord, writesOf } from './record.js';
 import { checkRoom } from './room.js';
@@ -208,7 +209,7 @@ class LevelKv implements Kv {
 
   /** Checks the files, and cuts off what is behind the last batch that was acknowledged. */
   #check(): Promise<Mark | undefined> {
-    return checkFiles(this.#path, {
+    return checkFiles(basename(this.#path), new FolderFiles(this.#path), {
       tableBytes: this.#seal === undefined ? (this.#options.checkBytes ?? DEFAULT_CHECK_BYTES) : 0,
       sealed: this.#sealed,
       wayBack: this.#wayBack,

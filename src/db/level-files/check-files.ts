@@ -6,15 +6,14 @@
  * Tables hold the batches up to a mark, which is their last entry; the logs hold those after it.
  */
 
-import { readdir, readFile, stat, truncate } from 'node:fs/promises';
-import { basename, join } from 'node:path';
 import { equalBytes } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 import { recordChecksums, unsealRecord } from '../record.js';
 import { decodeMark, isSameDatabase, MARK_KEY, type Mark, nextMark } from '../seal.js';
 import { readBatch } from './batch.js';
+import type { DatabaseFiles } from './database-files.js';
 import { type LogFault, type LogRecord, readLog } from './log.js';
-import { type Manifest, MissingFile, readManifest, type TableFile } from './manifest.js';
+import { logsFrom, type Manifest, MissingFile, readManifest, type TableFile, tableName } from './manifest.js';
 import { checkTable, newestOfLastKey, userKey } from './table.js';
 
 export interface CheckOptions {
@@ -28,20 +27,20 @@ export interface CheckOptions {
   readonly wayBack: string;
 }
 
-/** The mark of the last batch of the database; undefined when it has none. Throws `data_lost` or `data_corrupt`. */
-export async function checkFiles(path: string, options: CheckOptions): Promise<Mark | undefined> {
-  const check = new FileCheck(path, options);
+/** The mark of the last batch of the database `name`; undefined when it has none. Throws `data_lost` or `data_corrupt`. */
+export async function checkFiles(name: string, files: DatabaseFiles, options: CheckOptions): Promise<Mark | undefined> {
+  const check = new FileCheck(name, files, options);
   return check.run();
 }
 
 class FileCheck {
-  readonly #path: string;
   readonly #name: string;
+  readonly #files: DatabaseFiles;
   readonly #options: CheckOptions;
 
-  constructor(path: string, options: CheckOptions) {
-    this.#path = path;
-    this.#name = basename(path);
+  constructor(name: string, files: DatabaseFiles, options: CheckOptions) {
+    this.#name = name;
+    this.#files = files;
     this.#options = options;
   }
 
@@ -62,7 +61,7 @@ class FileCheck {
 
   async #manifest(): Promise<Manifest | undefined> {
     try {
-      return await readManifest(this.#path);
+      return await readManifest(this.#files);
     } catch (error) {
       throw this.#damaged(error);
     }
@@ -73,29 +72,32 @@ class FileCheck {
     let bytes = 0;
     for (const table of [...tables].sort((a, b) => b.number - a.number)) {
       const file = await this.#tableFile(table);
-      const { size } = await stat(file);
-      const name = `the table ${this.#name}/${basename(file)}`;
+      const size = (await this.#files.size(file)) ?? 0;
+      const name = `the table ${this.#name}/${file}`;
       if (size !== table.size) {
-        throw this.#corrupt(`${name} has ${size} bytes instead of ${table.size}`, { table: basename(file) });
+        throw this.#corrupt(`${name} has ${size} bytes instead of ${table.size}`, { table: file });
       }
       if (bytes >= this.#options.tableBytes) continue;
       bytes += size;
       try {
-        checkTable(await readFile(file), table);
+        checkTable(await this.#read(file), table);
       } catch (error) {
-        if (!(error instanceof RangeError)) throw error;
-        throw this.#corrupt(`${name} is damaged: ${error.message}`, { table: basename(file) });
+        if (!(error instanceof RangeError) || error instanceof MissingFile) throw this.#damaged(error);
+        throw this.#corrupt(`${name} is damaged: ${error.message}`, { table: file });
       }
     }
   }
 
-  async #tableFile({ number }: TableFile): Promise<string> {
-    const names = ['ldb', 'sst'].map((ending) => `${String(number).padStart(6, '0')}.${ending}`);
-    for (const name of names) {
-      const file = join(this.#path, name);
-      if (await exists(file)) return file;
-    }
+  async #tableFile(table: TableFile): Promise<string> {
+    const names = [tableName(table), tableName(table, 'sst')];
+    for (const name of names) if ((await this.#files.size(name)) !== undefined) return name;
     throw this.#lost(`the table ${this.#name}/${names[0]} is missing`, { table: names[0] });
+  }
+
+  async #read(file: string): Promise<Buffer> {
+    const bytes = await this.#files.read(file);
+    if (bytes === undefined) throw new MissingFile(`${file} is missing`);
+    return bytes;
   }
 
   /** The newest mark in a table. On each level no more than one table holds one, as its last key. */
@@ -103,7 +105,7 @@ class FileCheck {
     let newest: Mark | undefined;
     for (const table of tables.filter(({ largest }) => equalBytes(userKey(largest), MARK_KEY))) {
       try {
-        const value = newestOfLastKey(await readFile(await this.#tableFile(table)));
+        const value = newestOfLastKey(await this.#read(await this.#tableFile(table)));
         const mark = value && decodeMark(unsealRecord(MARK_KEY, value));
         if (mark !== undefined && mark.number > (newest?.number ?? 0)) newest = mark;
       } catch (error) {
@@ -117,25 +119,21 @@ class FileCheck {
     const names = await this.#logNames(logNumber);
     let stop: Stop | null = null;
     for (const name of names) {
-      const file = join(this.#path, name);
-      const bytes = await readFile(file);
+      const bytes = await this.#read(name);
       if (stop !== null) {
         // Nothing behind a fault may be applied: it would leave a gap.
         stop.later.push(...marksOf(readLog(bytes).records));
-        stop.files.push({ file, length: 0, size: bytes.length });
+        stop.files.push({ file: name, length: 0, size: bytes.length });
         continue;
       }
       stop = this.#followLog(name, bytes, chain);
-      if (stop !== null) stop.files.push({ file, length: stop.at, size: bytes.length });
+      if (stop !== null) stop.files.push({ file: name, length: stop.at, size: bytes.length });
     }
     if (stop !== null) await this.#judge(stop, chain);
   }
 
   async #logNames(logNumber: number): Promise<string[]> {
-    const files = await readdir(this.#path);
-    const logs = files
-      .filter((name) => /^\d+\.log$/.test(name) && Number.parseInt(name, 10) >= logNumber)
-      .sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10));
+    const logs = logsFrom(logNumber, await this.#files.list());
     const first = `${String(logNumber).padStart(6, '0')}.log`;
     if (logNumber > 0 && logs[0] !== first) {
       throw this.#lost(`the log ${this.#name}/${first} is missing`, { log: first });
@@ -175,7 +173,7 @@ class FileCheck {
         throw this.#corrupt(`${place} is damaged at byte ${at}`, details);
       }
     }
-    for (const { file, length, size } of files) if (size > length) await truncate(file, length);
+    for (const { file, length, size } of files) if (size > length) await this.#files.cut(file, length);
   }
 
   #holdAgainstSeal(chain: BatchChain): void {
@@ -210,7 +208,7 @@ class FileCheck {
   #damaged(error: unknown): unknown {
     if (!(error instanceof RangeError)) return error;
     if (error instanceof MissingFile) return this.#lost(`${this.#name}/${error.message}`);
-    return this.#corrupt(`the database ${this.#path} is damaged (${error.message})`, {}, error);
+    return this.#corrupt(`the database ${this.#name} is damaged (${error.message})`, {}, error);
   }
 }
 
@@ -291,11 +289,4 @@ function batchOf({ data }: LogRecord): Batch {
 
 function marksOf(records: readonly LogRecord[]): (Mark | undefined)[] {
   return records.map((record) => batchOf(record).mark);
-}
-
-async function exists(file: string): Promise<boolean> {
-  return stat(file).then(
-    () => true,
-    () => false,
-  );
 }

@@ -3,8 +3,7 @@
  * must be there with their sizes and first and last keys, and the number of the oldest log that must be there.
  */
 
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import type { DatabaseFiles } from './database-files.js';
 import { readLog } from './log.js';
 import { VarintReader } from './varints.js';
 
@@ -28,13 +27,25 @@ export interface Manifest {
 /** A file that the database needs is not there. */
 export class MissingFile extends RangeError {}
 
+/** Name of a table's file; old versions of LevelDB have written `sst`. */
+export function tableName({ number }: Pick<TableFile, 'number'>, ending: 'ldb' | 'sst' = 'ldb'): string {
+  return `${String(number).padStart(6, '0')}.${ending}`;
+}
+
+/** The logs among the files of a database that hold what is in no table, oldest first. */
+export function logsFrom(logNumber: number, files: readonly string[]): string[] {
+  return files
+    .filter((name) => /^\d+\.log$/.test(name) && Number.parseInt(name, 10) >= logNumber)
+    .sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10));
+}
+
 /** Undefined when there is no database yet; a `RangeError` says that the files are missing or damaged. */
-export async function readManifest(path: string): Promise<Manifest | undefined> {
-  const current = await readFile(join(path, CURRENT), 'latin1').catch(ifMissing);
+export async function readManifest(files: DatabaseFiles): Promise<Manifest | undefined> {
+  const current = await files.read(CURRENT);
   if (current === undefined) return undefined;
-  const name = MANIFEST_NAME.exec(current)?.[1];
+  const name = MANIFEST_NAME.exec(current.toString('latin1'))?.[1];
   if (name === undefined) throw new RangeError('CURRENT names no MANIFEST');
-  const file = await readFile(join(path, name)).catch(ifMissing);
+  const file = await files.read(name);
   if (file === undefined) throw new MissingFile(`${name} is missing`);
   const { records, fault } = readLog(file);
   // An edit that a crash cut was not in effect yet: nothing was deleted on the strength of it.
@@ -43,11 +54,6 @@ export async function readManifest(path: string): Promise<Manifest | undefined> 
   const edits = new Edits();
   for (const { data } of records) edits.apply(data);
   return edits.result();
-}
-
-function ifMissing(error: unknown): undefined {
-  if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return;
-  throw error;
 }
 
 class Edits {

@@ -1,0 +1,45 @@
+/** Where the files of a database are read from: its folder, or a backup of it. */
+
+import { readdir, readFile, stat, truncate } from 'node:fs/promises';
+import { join } from 'node:path';
+
+export interface DatabaseFiles {
+  /** Names of all files. */
+  list(): Promise<readonly string[]>;
+  /** The content of a file; undefined when it is not there. */
+  read(name: string): Promise<Buffer | undefined>;
+  /** Bytes of a file; undefined when it is not there. */
+  size(name: string): Promise<number | undefined>;
+  /** Cuts off what is behind the first `length` bytes. */
+  cut(name: string, length: number): Promise<void>;
+}
+
+/** The files in a folder. */
+export class FolderFiles implements DatabaseFiles {
+  readonly #path: string;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  async list(): Promise<readonly string[]> {
+    return (await readdir(this.#path).catch(ifMissing)) ?? [];
+  }
+
+  read(name: string): Promise<Buffer | undefined> {
+    return readFile(join(this.#path, name)).catch(ifMissing);
+  }
+
+  async size(name: string): Promise<number | undefined> {
+    return (await stat(join(this.#path, name)).catch(ifMissing))?.size;
+  }
+
+  cut(name: string, length: number): Promise<void> {
+    return truncate(join(this.#path, name), length);
+  }
+}
+
+function ifMissing(error: unknown): undefined {
+  if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return;
+  throw error;
+}
