@@ -1,11 +1,9 @@
 /**
  * The folder that a node keeps everything in: made private, marked with what it belongs to, locked to one process (rule
- * P5), brought to the current format, and the place where databases are opened. The lock is one that the kernel releases
- * when the process ends, however it ends (rule P7).
+ * P5), brought to the current format, and the place where databases are opened.
  *
  *   tessera.json    the marker: format, role, network, and the databases that have been created
- *   lock/           a LevelDB without content; its kernel lock is the lock of the folder
- *   lock.pid        process id of the owner, for the message that others get
+ *   lock/, lock.pid  who has the folder (`folder-lock.ts`)
  *   db/<name>/      one LevelDB per store
  *   db/<name>.seal  what that store must hold (`seal.ts`)
  *
@@ -13,27 +11,21 @@
  * file with an empty database.
  */
 
-import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { userInfo } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
-import { Level } from 'level';
+import { readdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { type Clock, systemClock } from '../lib/clock.js';
-import { errorMessage, TesseraError } from '../lib/errors.js';
+import { TesseraError } from '../lib/errors.js';
 import { createMutex } from '../lib/mutex.js';
+import { lockFolder } from './folder-lock.js';
 import type { Kv } from './kv.js';
 import { openLevelKv } from './level-kv.js';
 import { DATA_FORMAT, type Marker, readMarker, writeMarker } from './marker.js';
 import { ObservedKv, type WriteMeasures } from './observed-kv.js';
+import { makeFolder, makePrivate } from './private-folder.js';
 import { syncFolder } from './write-file-durable.js';
 
-const LOCK_FOLDER = 'lock';
-const PID_FILE = 'lock.pid';
 const DATABASE_FOLDER = 'db';
 const DATABASE_NAME = /^[a-z][a-z0-9-]{0,31}$/;
-const FOLDER_MODE = 0o700;
-const FILE_MODE = 0o600;
-/** What the group and everybody may do. */
-const OTHERS = 0o077;
 
 /** What the reader of an error about lost or damaged data can do, by role: the end of its sentence. */
 const WAY_BACK: Readonly<Record<string, string>> = {
@@ -85,7 +77,7 @@ export class DataDir {
   static async open(path: string, options: DataDirOptions): Promise<DataDir> {
     await makeFolder(path);
     await makePrivate(path);
-    const unlock = await lock(path);
+    const unlock = await lockFolder(path);
     try {
       const directory = new DataDir(path, options, await claim(path, options), unlock);
       await directory.#migrate(options);
@@ -163,105 +155,6 @@ export class DataDir {
       for (const kv of opened) await kv.close();
     }
   }
-}
-
-/** Makes the folder and those above it; each survives power loss. */
-async function makeFolder(path: string): Promise<void> {
-  try {
-    const first = await mkdir(path, { recursive: true, mode: FOLDER_MODE });
-    if (first === undefined) return;
-    for (let folder = resolve(path); folder.length >= resolve(first).length; folder = dirname(folder)) {
-      await syncFolder(dirname(folder));
-    }
-  } catch (error) {
-    throw invalid(`the data directory ${path} cannot be made: ${errorMessage(error)}`, error);
-  }
-}
-
-/**
- * Takes the rights of others away, which a copy, a restore or an older version may have left: keys are in the folder. Throws
- * `data_dir_invalid` when the folder belongs to another user.
- */
-async function makePrivate(path: string): Promise<void> {
-  try {
-    await tighten(path, FOLDER_MODE);
-    for (const entry of await readdir(path, { recursive: true, withFileTypes: true })) {
-      if (entry.isDirectory()) await tighten(join(entry.parentPath, entry.name), FOLDER_MODE);
-      else if (entry.isFile()) await tighten(join(entry.parentPath, entry.name), FILE_MODE);
-    }
-  } catch (error) {
-    const user = userInfo().username;
-    throw invalid(
-      `the data directory ${path} cannot be used by the user ${user} (${errorMessage(error)}): run the node as the owner of the directory, or give it to ${user}`,
-      error,
-    );
-  }
-}
-
-async function tighten(path: string, mode: number): Promise<void> {
-  const stats = await stat(path).catch((error: unknown) => {
-    // The owner of the lock removes its files while it runs.
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw error;
-  });
-  if (stats !== undefined && (stats.mode & OTHERS) !== 0) await chmod(path, mode);
-}
-
-function invalid(message: string, cause: unknown): TesseraError {
-  return new TesseraError('data_dir_invalid', message, { cause });
-}
-
-/** Takes the lock; the result releases it. */
-async function lock(path: string): Promise<() => Promise<void>> {
-  const holder = await openLock(path);
-  const pidFile = join(path, PID_FILE);
-  await writeFile(pidFile, `${process.pid}\n`, { mode: FILE_MODE });
-  return async () => {
-    await rm(pidFile, { force: true });
-    await holder.close();
-  };
-}
-
-async function openLock(path: string): Promise<Level> {
-  const location = join(path, LOCK_FOLDER);
-  const attempt = async (): Promise<Level> => {
-    const level = new Level(location);
-    await level.open();
-    return level;
-  };
-  try {
-    return await attempt();
-  } catch (error) {
-    await throwIfLocked(path, error);
-  }
-  // The lock holds no data: what a crash or a full disk did to it must not keep the node from starting (rule P7).
-  await rm(location, { recursive: true, force: true });
-  try {
-    return await attempt();
-  } catch (error) {
-    await throwIfLocked(path, error);
-    throw new TesseraError('data_dir_invalid', `the data directory ${path} cannot be locked: ${causeMessage(error)}`, {
-      cause: error,
-    });
-  }
-}
-
-async function throwIfLocked(path: string, error: unknown): Promise<void> {
-  const cause = error instanceof Error ? error.cause : undefined;
-  if (!(cause instanceof Error && 'code' in cause && cause.code === 'LEVEL_LOCKED')) return;
-  const pid = await readFile(join(path, PID_FILE), 'utf8').then(
-    (text) => text.trim(),
-    () => 'of unknown id',
-  );
-  throw new TesseraError(
-    'data_dir_locked',
-    `process ${pid} uses the data directory ${path}: stop it, or give this node another directory`,
-    { cause: error, details: { pid } },
-  );
-}
-
-function causeMessage(error: unknown): string {
-  return errorMessage(error instanceof Error && error.cause !== undefined ? error.cause : error);
 }
 
 /** Reads the marker and holds it against what the node is, or writes the first one. */

@@ -1,0 +1,66 @@
+/**
+ * The lock of a folder: a LevelDB without content in it, whose own lock the kernel releases when the process ends, however it
+ * ends (rules P5 and P7). Beside it stands the id of the process, for the message that others get.
+ */
+
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Level } from 'level';
+import { errorMessage, TesseraError } from '../lib/errors.js';
+
+const LOCK_FOLDER = 'lock';
+const PID_FILE = 'lock.pid';
+const FILE_MODE = 0o600;
+
+/** Takes the lock of the folder; the result releases it. Throws `data_dir_locked`, naming the process that has it. */
+export async function lockFolder(path: string): Promise<() => Promise<void>> {
+  const holder = await openLock(path);
+  const pidFile = join(path, PID_FILE);
+  await writeFile(pidFile, `${process.pid}\n`, { mode: FILE_MODE });
+  return async () => {
+    await rm(pidFile, { force: true });
+    await holder.close();
+  };
+}
+
+async function openLock(path: string): Promise<Level> {
+  const location = join(path, LOCK_FOLDER);
+  const attempt = async (): Promise<Level> => {
+    const level = new Level(location);
+    await level.open();
+    return level;
+  };
+  try {
+    return await attempt();
+  } catch (error) {
+    await throwIfLocked(path, error);
+  }
+  // The lock holds no data: what a crash or a full disk did to it must not keep the node from starting (rule P7).
+  await rm(location, { recursive: true, force: true });
+  try {
+    return await attempt();
+  } catch (error) {
+    await throwIfLocked(path, error);
+    throw new TesseraError('data_dir_invalid', `the data directory ${path} cannot be locked: ${causeMessage(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+async function throwIfLocked(path: string, error: unknown): Promise<void> {
+  const cause = error instanceof Error ? error.cause : undefined;
+  if (!(cause instanceof Error && 'code' in cause && cause.code === 'LEVEL_LOCKED')) return;
+  const pid = await readFile(join(path, PID_FILE), 'utf8').then(
+    (text) => text.trim(),
+    () => 'of unknown id',
+  );
+  throw new TesseraError(
+    'data_dir_locked',
+    `process ${pid} uses the data directory ${path}: stop it, or give this node another directory`,
+    { cause: error, details: { pid } },
+  );
+}
+
+function causeMessage(error: unknown): string {
+  return errorMessage(error instanceof Error && error.cause !== undefined ? error.cause : error);
+}

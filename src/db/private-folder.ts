@@ -1,0 +1,58 @@
+/** Folders that are their owner's alone: keys are in them. */
+
+import { chmod, mkdir, readdir, stat } from 'node:fs/promises';
+import { userInfo } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { errorMessage, TesseraError } from '../lib/errors.js';
+import { syncFolder } from './write-file-durable.js';
+
+const FOLDER_MODE = 0o700;
+const FILE_MODE = 0o600;
+/** What the group and everybody may do. */
+const OTHERS = 0o077;
+
+/** Makes the folder and those above it; each survives power loss. */
+export async function makeFolder(path: string): Promise<void> {
+  try {
+    const first = await mkdir(path, { recursive: true, mode: FOLDER_MODE });
+    if (first === undefined) return;
+    for (let folder = resolve(path); folder.length >= resolve(first).length; folder = dirname(folder)) {
+      await syncFolder(dirname(folder));
+    }
+  } catch (error) {
+    throw invalid(`the data directory ${path} cannot be made: ${errorMessage(error)}`, error);
+  }
+}
+
+/**
+ * Takes the rights of others away, which a copy, a restore or an older version may have left: keys are in the folder. Throws
+ * `data_dir_invalid` when the folder belongs to another user.
+ */
+export async function makePrivate(path: string): Promise<void> {
+  try {
+    await tighten(path, FOLDER_MODE);
+    for (const entry of await readdir(path, { recursive: true, withFileTypes: true })) {
+      if (entry.isDirectory()) await tighten(join(entry.parentPath, entry.name), FOLDER_MODE);
+      else if (entry.isFile()) await tighten(join(entry.parentPath, entry.name), FILE_MODE);
+    }
+  } catch (error) {
+    const user = userInfo().username;
+    throw invalid(
+      `the data directory ${path} cannot be used by the user ${user} (${errorMessage(error)}): run the node as the owner of the directory, or give it to ${user}`,
+      error,
+    );
+  }
+}
+
+async function tighten(path: string, mode: number): Promise<void> {
+  const stats = await stat(path).catch((error: unknown) => {
+    // The owner of the lock removes its files while it runs.
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (stats !== undefined && (stats.mode & OTHERS) !== 0) await chmod(path, mode);
+}
+
+function invalid(message: string, cause: unknown): TesseraError {
+  return new TesseraError('data_dir_invalid', message, { cause });
+}
