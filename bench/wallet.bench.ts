@@ -45,7 +45,7 @@ export async function walletBench(): Promise<void> {
 /** As a request does: the passphrase first, then the payment. */
 async function pay(wallet: Wallet, i: number): Promise<void> {
   await wallet.verifyPassphrase(PASSPHRASE);
-  await wallet.pay({ address: NOBODY, amount: 300_000n + BigInt(i), locktime: 0n });
+  await wallet.transfers.pay({ address: NOBODY, amount: 300_000n + BigInt(i), locktime: 0n });
 }
 
 /** Rate, and the longest time between two turns of the event loop. */

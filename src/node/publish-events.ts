@@ -28,13 +28,13 @@ export function publishEvents(hub: EventHub, { mempool, storage, user, wallet }:
 
 function publishWalletEvents(hub: EventHub, wallet: Wallet): void {
   let published = totalsText(wallet.totals());
-  wallet.settled.on(({ hash, kind, state, reason }) => {
+  wallet.settlement.settled.on(({ hash, kind, state, reason }) => {
     const status = state === 'confirmed' ? 'confirmed' : 'rejected';
     const event: PaymentEvent = { hash, kind, status, reason: status === 'rejected' ? reason : null };
     hub.publish('wallet', 'payment', event);
   });
   // The wallet tells of every change; a reader wants those of the totals.
-  wallet.changed.on((totals) => {
+  wallet.settlement.changed.on((totals) => {
     const text = totalsText(totals);
     if (text === published) return;
     published = text;

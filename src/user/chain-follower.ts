@@ -15,8 +15,9 @@ import { createMutex } from '../lib/mutex.js';
 import { createSignal } from '../lib/signal.js';
 import { MAX_LIST, type MessageBody } from '../peers/messages.js';
 import type { Link, PeerNetwork } from '../peers/network.js';
+import type { ChainPoint } from '../wallet/block-intake.js';
 import type { OwnTransaction } from '../wallet/payments/outgoing.js';
-import type { ChainPoint, Wallet } from '../wallet/wallet.js';
+import type { Wallet } from '../wallet/wallet.js';
 import { Evidence, type TransactionStatus } from './evidence.js';
 import { refreshAddresses } from './utxo-pages.js';
 
@@ -119,8 +120,8 @@ export class ChainFollower {
     this.#afterwards(link, 'a payment could not be looked up', async () => {
       const hashes = [...this.#contested];
       this.#contested.clear();
-      const entries = hashes.flatMap((one) => this.#modules.wallet.inFlightByHash(one) ?? []);
-      const addresses = new Set(hashes.flatMap((one) => this.#modules.wallet.addressesOf(one)));
+      const entries = hashes.flatMap((one) => this.#modules.wallet.transfers.inFlightByHash(one) ?? []);
+      const addresses = new Set(hashes.flatMap((one) => this.#modules.wallet.transfers.addressesOf(one)));
       await this.#review(link, entries, [...addresses]);
     });
   }
@@ -190,7 +191,7 @@ export class ChainFollower {
 
   async #catchUp(link: Link): Promise<void> {
     const { wallet } = this.#modules;
-    const point = await this.#review(link, wallet.inFlight(), wallet.addresses());
+    const point = await this.#review(link, wallet.transfers.inFlight(), wallet.addresses());
     if (point !== undefined) await wallet.advanceTo(point);
     for (let next = this.#waitingBlocks.shift(); next; next = this.#waitingBlocks.shift()) {
       await wallet.applyBlock(next.block, next.hash);
@@ -204,7 +205,7 @@ export class ChainFollower {
   async #settleDropped(link: Link): Promise<void> {
     const { wallet } = this.#modules;
     this.#blocksDropped = false;
-    const statuses = await this.#fetchStatuses(link, wallet.inFlight());
+    const statuses = await this.#fetchStatuses(link, wallet.transfers.inFlight());
     for (const { hash, status } of statuses.values())
       if (status === 'Confirmed') await wallet.settlement.markConfirmed(hash);
   }
@@ -228,7 +229,7 @@ export class ChainFollower {
     const { wallet } = this.#modules;
     const { hash, state } = entry;
     // An answer that came meanwhile knows better.
-    if (wallet.inFlightByHash(hash)?.state !== state) return;
+    if (wallet.transfers.inFlightByHash(hash)?.state !== state) return;
     switch (evidence.findingFor(entry, status)) {
       case 'admitted':
         return wallet.settlement.markSent(hash);

@@ -89,7 +89,7 @@ export class PeerPayments {
     if (address === undefined || !hasValidAddressLength(address)) {
       throw new TesseraError('peer_unreachable', `${peer} did not answer with an address; nothing was paid`);
     }
-    return this.#modules.wallet.pay({ address, amount, locktime, peer });
+    return this.#modules.wallet.transfers.pay({ address, amount, locktime, peer });
   }
 
   async requestDonation(peer: string): Promise<void> {
@@ -163,7 +163,7 @@ export class PeerPayments {
     const limits = { perPeerPerDay: donationsPerPeerPerDay, perDay: donationsPerDay };
     const order = { address, amount: donationAmount, locktime: 0n, peer: link.address };
     try {
-      const paid = await wallet.donate(order, link.nodeKey, limits);
+      const paid = await wallet.transfers.donate(order, link.nodeKey, limits);
       return paid ? donationReply(true, '') : donationReply(false, 'no more donations today');
     } catch (error) {
       // A stranger learns that it is not paid, not what is in the wallet.

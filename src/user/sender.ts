@@ -73,8 +73,8 @@ export class Sender {
 
   start(): void {
     const { wallet } = this.#modules;
-    const offQueued = wallet.queued.on(() => this.#pump());
-    const offSettled = wallet.settled.on(({ hash }) => this.#forget(hash));
+    const offQueued = wallet.settlement.queued.on(() => this.#pump());
+    const offSettled = wallet.settlement.settled.on(({ hash }) => this.#forget(hash));
     this.#unsubscribe = () => {
       offQueued();
       offSettled();
@@ -95,7 +95,7 @@ export class Sender {
   wake(): void {
     for (const [hash, { timer }] of this.#retries) {
       timer?.cancel();
-      this.#modules.wallet.putBack(hash);
+      this.#modules.wallet.transfers.putBack(hash);
     }
     this.#retries.clear();
     this.#pump();
@@ -104,7 +104,7 @@ export class Sender {
   #pump(): void {
     while (!this.#stopping.signal.aborted && this.#running.size < PARALLEL) {
       const link = this.#modules.link();
-      const entry = link && this.#modules.wallet.takeQueued();
+      const entry = link && this.#modules.wallet.transfers.takeQueued();
       if (link === undefined || entry === undefined) return;
       const sending = this.#send(link, entry).finally(() => {
         this.#running.delete(sending);
@@ -159,7 +159,7 @@ export class Sender {
 
   #tryLater({ hash }: OwnTransaction, reason: string): void {
     const { wallet, clock, logger } = this.#modules;
-    if (this.#stopping.signal.aborted || wallet.inFlightByHash(hash) === undefined) return;
+    if (this.#stopping.signal.aborted || wallet.transfers.inFlightByHash(hash) === undefined) return;
     const retry = this.#retries.get(hash) ?? { failures: 0, timer: undefined };
     const delay = Math.min(FIRST_RETRY * 2 ** retry.failures, MAX_RETRY);
     logger.info({ hash, reason, delay }, 'a payment is sent again later');
@@ -167,7 +167,7 @@ export class Sender {
     retry.timer?.cancel();
     retry.timer = clock.after(delay, () => {
       retry.timer = undefined;
-      wallet.putBack(hash);
+      wallet.transfers.putBack(hash);
       this.#pump();
     });
     this.#retries.set(hash, retry);

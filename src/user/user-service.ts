@@ -99,7 +99,7 @@ export class RunningUserService implements UserService, Service {
 
   async payAddress({ passphrase, ...order }: AddressPayment): Promise<{ readonly txHash: string }> {
     await this.#wallet.verifyPassphrase(passphrase);
-    const { hash } = await this.#wallet.pay(order);
+    const { hash } = await this.#wallet.transfers.pay(order);
     return { txHash: hash };
   }
 
@@ -115,7 +115,7 @@ export class RunningUserService implements UserService, Service {
   }
 
   async createItem(request: Parameters<UserService['createItem']>[0]): Promise<{ readonly txHash: string }> {
-    const { hash } = await this.#wallet.createItem(request);
+    const { hash } = await this.#wallet.transfers.createItem(request);
     return { txHash: hash };
   }
 }

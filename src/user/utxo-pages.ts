@@ -10,7 +10,8 @@ import { isTesseraError, TesseraError } from '../lib/errors.js';
 import { MAX_LIST, MAX_PAGE_OUTPUTS, type MessageBody } from '../peers/messages.js';
 import type { Link, Message } from '../peers/network.js';
 import { decodeUtxos } from '../peers/payloads.js';
-import type { ChainPoint, Wallet } from '../wallet/wallet.js';
+import type { ChainPoint } from '../wallet/block-intake.js';
+import type { Wallet } from '../wallet/wallet.js';
 
 /** Milliseconds that an answer may take. */
 const REQUEST_TIMEOUT = 30_000;

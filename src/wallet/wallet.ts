@@ -14,13 +14,11 @@ import type { Kv } from '../db/kv.js';
 import type { Clock } from '../lib/clock.js';
 import { errorMessage, TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
-import { createMutex } from '../lib/mutex.js';
 import type { Random } from '../lib/random.js';
-import type { Signal } from '../lib/signal.js';
 import { TimeSlices } from '../lib/time-slices.js';
 import { type Metrics, noMetrics } from '../observability/metrics.js';
-import { checkBlock, checkPlace } from './block-check.js';
-import { AddressRefresh } from './coins/address-refresh.js';
+import { BlockIntake, type ChainPoint } from './block-intake.js';
+import type { AddressRefresh } from './coins/address-refresh.js';
 import type { CoinTotals } from './coins/coin-index.js';
 import { type BlockOutcome, CoinStore, groupByAddress } from './coins/coin-store.js';
 import { KeyRing } from './keys/key-ring.js';
@@ -28,11 +26,12 @@ import { Keystore } from './keys/keystore.js';
 import { PassphraseLimiter } from './keys/passphrase-limiter.js';
 import { FORMAT_KEY } from './layout.js';
 import { MetaStore } from './meta.js';
-import { type DonationLimits, DonationQuota } from './payments/donation-quota.js';
-import { Outgoing, type OwnTransaction } from './payments/outgoing.js';
-import { type ItemOrder, type PaymentOrder, Payments } from './payments/payments.js';
+import { DonationQuota } from './payments/donation-quota.js';
+import { Outgoing } from './payments/outgoing.js';
+import { Payments } from './payments/payments.js';
 import { Settlement } from './payments/settlement.js';
 import type { KeyPairRecord, OwnPayment, WalletInfo, WalletService } from './service.js';
+import { Transfers } from './transfers.js';
 import { WriteBuffer } from './write-buffer.js';
 
 /** Inputs of one transaction: about 200 KB and 100 ms of signing. */
@@ -42,14 +41,6 @@ const DEFAULT_DUST = 72_072n;
 
 /** Asks the chain for the outpoints of addresses; resolves when the request is on its way. */
 export type Refresher = (addresses: readonly string[]) => Promise<void>;
-
-/** A block by its place, as a mempool node names its last stored one. */
-export interface ChainPoint {
-  /** -1 before the first block. */
-  readonly height: number;
-  /** Null when it was not told. */
-  readonly hash: string | null;
-}
 
 export interface WalletOptions {
   /** Path of the keystore file. */
@@ -90,31 +81,24 @@ interface Parts {
   readonly keys: KeyRing;
   readonly meta: MetaStore;
   readonly coins: CoinStore;
-  readonly outgoing: Outgoing;
-  readonly donations: DonationQuota;
-  readonly payments: Payments;
   readonly settlement: Settlement;
-  readonly slices: TimeSlices;
-  readonly logger: Logger;
+  readonly transfers: Transfers;
+  readonly chain: BlockIntake;
 }
 
 export class Wallet implements WalletService {
   readonly #parts: Parts;
-  readonly #activationHeight: number;
-  readonly #merges = createMutex();
   #refresher: Refresher | null = null;
-  #closed = false;
 
-  private constructor(parts: Parts, activationHeight: number) {
+  private constructor(parts: Parts) {
     this.#parts = parts;
-    this.#activationHeight = activationHeight;
   }
 
   /** Opens the wallet, or makes it. Throws `wrong_passphrase`, `wallet_unreadable`, `blank_passphrase`, `malformed_key_pair`. */
   static async open(options: WalletOptions, modules: WalletModules): Promise<Wallet> {
     const parts = await openParts(options, modules);
-    const wallet = new Wallet(parts, options.activationHeight ?? Number.POSITIVE_INFINITY);
-    if (!parts.meta.current.seeded) await wallet.#loadSeeds(options);
+    const wallet = new Wallet(parts);
+    if (!parts.meta.current.seeded) await loadSeeds(parts, options);
     const { metrics = noMetrics } = modules;
     metrics.beforeScrape(() => metrics.gauge('tessera_block_height').set(wallet.height));
     return wallet;
@@ -130,8 +114,8 @@ export class Wallet implements WalletService {
   }
 
   async newAddress(): Promise<string> {
-    this.#checkOpen();
     const { keys, writes } = this.#parts;
+    writes.checkOpen();
     const address = keys.create();
     writes.onFailure(() => keys.discard([address]));
     await writes.flush();
@@ -139,13 +123,13 @@ export class Wallet implements WalletService {
   }
 
   async exportKeyPairs(): Promise<ReadonlyMap<string, KeyPairRecord>> {
-    this.#checkOpen();
+    this.#parts.writes.checkOpen();
     return this.#parts.keys.exportPairs();
   }
 
   async importKeyPairs(pairs: ReadonlyMap<string, KeyPairRecord>): Promise<readonly string[]> {
-    this.#checkOpen();
     const { keys, writes } = this.#parts;
+    writes.checkOpen();
     const added = [...pairs.keys()].filter((address) => !this.owns(address));
     const imported = keys.importPairs(pairs);
     writes.onFailure(() => keys.discard(added));
@@ -160,11 +144,11 @@ export class Wallet implements WalletService {
 
   /** Own transactions by hash, oldest first; the API's name for them. */
   async outgoing(): Promise<readonly (readonly [hash: string, transaction: Transaction])[]> {
-    return (await this.history()).map(({ hash, transaction }) => [hash, transaction] as const);
+    return (await this.transfers.history()).map(({ hash, transaction }) => [hash, transaction] as const);
   }
 
   async payments({ limit }: { readonly limit?: number } = {}): Promise<readonly OwnPayment[]> {
-    return (await this.#parts.outgoing.history(limit)).map(({ transaction, ...entry }) => ({
+    return (await this.transfers.history(limit)).map(({ transaction, ...entry }) => ({
       ...entry,
       outputs: transaction.outputs.map(({ value, scriptPublicKey: address }) => ({
         address,
@@ -175,7 +159,7 @@ export class Wallet implements WalletService {
   }
 
   async refresh(target: { readonly all: true } | { readonly addresses: readonly string[] }): Promise<void> {
-    this.#checkOpen();
+    this.#parts.writes.checkOpen();
     const wanted = 'all' in target ? this.addresses() : target.addresses;
     // Addresses of others are nothing to this wallet; asking for them would only tell the mempool node about them.
     const own = [...new Set(wanted)].filter((address) => this.owns(address));
@@ -210,132 +194,46 @@ export class Wallet implements WalletService {
     return this.#parts.coins.totals();
   }
 
-  // Payments
-
-  /** Throws `payment_refused`, `insufficient_funds`, `overloaded` or `wallet_write_failed`. */
-  async pay(order: PaymentOrder): Promise<OwnTransaction> {
-    this.#checkOpen();
-    return this.#announce(await this.#parts.payments.pay(order));
-  }
-
-  /** As `pay`, counted as a donation to the peer; undefined when a limit is reached. */
-  async donate(order: PaymentOrder, nodeKey: string, limits: DonationLimits): Promise<OwnTransaction | undefined> {
-    this.#checkOpen();
-    const { donations, payments } = this.#parts;
-    if (!donations.take(nodeKey, limits)) return undefined;
-    try {
-      return this.#announce(await payments.pay({ ...order, kind: 'donation' }));
-    } catch (error) {
-      donations.giveBack(nodeKey);
-      throw error;
-    }
-  }
-
-  async createItem(order: ItemOrder): Promise<OwnTransaction> {
-    this.#checkOpen();
-    return this.#announce(await this.#parts.payments.createItem(order));
-  }
-
-  /** Own transactions that are queued or sent. */
-  inFlight(): readonly OwnTransaction[] {
-    return [...this.#parts.outgoing.inFlight()];
-  }
-
-  inFlightByHash(hash: string): OwnTransaction | undefined {
-    return this.#parts.outgoing.get(hash);
-  }
-
-  /** Own addresses that a transaction in flight spends from and pays to. */
-  addressesOf(hash: string): readonly string[] {
-    const entry = this.#parts.outgoing.get(hash);
-    return entry === undefined ? [] : this.#parts.coins.addressesOf(hash, entry.transaction);
-  }
-
-  /** Own transactions with their states, oldest first; the most recent ones. */
-  history(): Promise<readonly OwnTransaction[]> {
-    return this.#parts.outgoing.history();
-  }
-
-  /** The next transaction to send; it is not given again until `putBack`. */
-  takeQueued(): OwnTransaction | undefined {
-    return this.#parts.outgoing.takeQueued();
-  }
-
-  putBack(hash: string): void {
-    this.#parts.outgoing.putBack(hash);
+  /** Own transactions: making and sending them. */
+  get transfers(): Transfers {
+    return this.#parts.transfers;
   }
 
   /** What became of own transactions. */
-  get settlement(): Pick<Settlement, 'markSent' | 'requeue' | 'markRejected' | 'markConfirmed'> {
+  get settlement(): Settlement {
     return this.#parts.settlement;
-  }
-
-  /** An own transaction can be sent. */
-  get queued(): Signal<OwnTransaction> {
-    return this.#parts.settlement.queued;
-  }
-
-  /** An own transaction was confirmed or rejected. */
-  get settled(): Signal<OwnTransaction> {
-    return this.#parts.settlement.settled;
-  }
-
-  get changed(): Signal<CoinTotals> {
-    return this.#parts.settlement.changed;
   }
 
   // The chain
 
   /** Last block taken in; -1 before the first. */
   get height(): number {
-    return this.#parts.coins.height;
+    return this.#parts.chain.height;
   }
 
   /** Hash of that block, when it is known. */
   get tipHash(): string | undefined {
-    return this.#parts.meta.current.blockHash;
+    return this.#parts.chain.tipHash;
   }
 
-  /**
-   * Throws `protocol_violation` for a block that is not what it says, has no proof of work, or does not follow the last one.
-   */
-  async applyBlock(block: FullBlock, hash: string): Promise<BlockOutcome> {
-    this.#checkOpen();
-    const { header } = block.block;
-    checkBlock(block, hash, { activationHeight: this.#activationHeight, concerns: (tx) => this.#concerns(tx) });
-    checkPlace(header, hash, { height: this.height, hash: this.tipHash });
-    const { settlement, meta } = this.#parts;
-    const { outcome, done } = settlement.takeBlock(block);
-    if (outcome === 'applied') {
-      meta.update({ blockHash: hash });
-      this.#noteReward(block.miningTransaction);
-    }
-    if (outcome === 'applied' || done.length > 0) await settlement.commit(done);
-    if (outcome === 'applied') this.#mergeLater();
-    return outcome;
+  /** Throws `protocol_violation` for a block that is not what it says, has no proof of work, or does not follow the last one. */
+  applyBlock(block: FullBlock, hash: string): Promise<BlockOutcome> {
+    return this.#parts.chain.apply(block, hash);
   }
 
-  /**
-   * Begins to take in the chain's word on these addresses, as of a block. Undefined when the wallet is ahead of it. Throws
-   * `protocol_violation` when the wallet knows another block of this number.
-   */
+  /** See `BlockIntake.beginRefresh`. */
   beginRefresh(addresses: readonly string[], point: ChainPoint): AddressRefresh | undefined {
-    this.#checkOpen();
-    if (point.height < this.height) return undefined;
-    if (point.height === this.height && point.hash !== null && (this.tipHash ?? point.hash) !== point.hash) {
-      throw new TesseraError('protocol_violation', `block ${point.height} is ${this.tipHash}, not ${point.hash}`);
-    }
-    return new AddressRefresh(new Set(addresses.filter((address) => this.owns(address))), point.height, this.#parts);
+    return this.#parts.chain.beginRefresh(addresses, point);
   }
 
   /** All addresses were refreshed as of this block. */
-  async advanceTo({ height, hash }: ChainPoint): Promise<void> {
-    this.#checkOpen();
-    const { coins, meta, settlement } = this.#parts;
-    if (height > this.height) meta.update({ blockHash: hash ?? undefined });
-    coins.advanceTo(height);
-    await settlement.commit();
-    this.#mergeLater();
+  advanceTo(point: ChainPoint): Promise<void> {
+    return this.#parts.chain.advanceTo(point);
+  }
+
+  /** A durable address for the next mining reward; a new one after each reward. */
+  rewardAddress(): Promise<string> {
+    return this.#parts.chain.rewardAddress();
   }
 
   /** Who does refreshes; without one `refresh` throws `refresh_failed`. */
@@ -343,62 +241,14 @@ export class Wallet implements WalletService {
     this.#refresher = refresher;
   }
 
-  /** A durable address for the next mining reward; a new one after each reward. */
-  async rewardAddress(): Promise<string> {
-    this.#checkOpen();
-    const { meta, keys, writes } = this.#parts;
-    const address = meta.current.rewardAddress ?? keys.create();
-    if (meta.current.rewardAddress === null) meta.update({ rewardAddress: address });
-    await writes.flush();
-    return address;
-  }
-
   /** Writes what is staged and wipes the keys from memory. */
   async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
-    const { limiter, writes, keystore } = this.#parts;
+    const { limiter, writes, keystore, transfers } = this.#parts;
+    if (writes.isClosed) return;
+    writes.refuseMore();
     limiter.close();
-    await this.#merges.run(() => undefined);
+    await transfers.settled();
     await writes.flush().finally(() => keystore.close());
-  }
-
-  #checkOpen(): void {
-    if (this.#closed) throw new TesseraError('shutting_down', 'the wallet is closed');
-  }
-
-  #announce(made: OwnTransaction): OwnTransaction {
-    this.#parts.settlement.announce(made);
-    return made;
-  }
-
-  #concerns({ inputs, outputs, fees }: Transaction): boolean {
-    const { coins } = this.#parts;
-    return (
-      [...outputs, ...fees].some(({ scriptPublicKey: to }) => to !== null && this.owns(to)) ||
-      inputs.some(({ previousOut }) => previousOut !== null && coins.has(previousOut))
-    );
-  }
-
-  #noteReward({ outputs }: Transaction): void {
-    const { meta } = this.#parts;
-    const { rewardAddress } = meta.current;
-    if (rewardAddress !== null && outputs.some(({ scriptPublicKey: to }) => to === rewardAddress)) {
-      meta.update({ rewardAddress: null });
-    }
-  }
-
-  /** Joins small coins in the background, one merge after the other. */
-  #mergeLater(): void {
-    const { payments, settlement, logger } = this.#parts;
-    void this.#merges.run(async () => {
-      if (this.#closed) return;
-      try {
-        for (const made of await payments.merge()) settlement.queued.emit(made);
-      } catch (error) {
-        logger.warn({ error: errorMessage(error) }, 'small outputs could not be merged; the next block tries again');
-      }
-    });
   }
 
   async #requestRefresh(addresses: readonly string[]): Promise<void> {
@@ -410,19 +260,20 @@ export class Wallet implements WalletService {
       throw new TesseraError('refresh_failed', `the refresh could not be requested: ${errorMessage(cause)}`, { cause });
     }
   }
+}
 
-  async #loadSeeds({ seeds = [], seedKeyPairs = new Map() }: WalletOptions): Promise<void> {
-    const { keys, coins, meta, writes } = this.#parts;
-    const placed = seeds.map((seed) => ({ seed, address: addressOf(seed.publicKey, seed.addressVersion) }));
-    const pairs = new Map<string, KeyPairRecord>(seedKeyPairs);
-    for (const { seed, address } of placed) pairs.set(address, seed);
-    keys.importPairs(pairs);
-    for (const { seed, address } of placed) {
-      coins.add({ tHash: seed.tHash, n: seed.n }, txOut(tokenAsset(seed.amount), address));
-    }
-    meta.update({ seeded: true });
-    await writes.flush();
+/** The keys and funds that the configuration gives to a new wallet. */
+async function loadSeeds(parts: Parts, { seeds = [], seedKeyPairs = new Map() }: WalletOptions): Promise<void> {
+  const { keys, coins, meta, writes } = parts;
+  const placed = seeds.map((seed) => ({ seed, address: addressOf(seed.publicKey, seed.addressVersion) }));
+  const pairs = new Map<string, KeyPairRecord>(seedKeyPairs);
+  for (const { seed, address } of placed) pairs.set(address, seed);
+  keys.importPairs(pairs);
+  for (const { seed, address } of placed) {
+    coins.add({ tHash: seed.tHash, n: seed.n }, txOut(tokenAsset(seed.amount), address));
   }
+  meta.update({ seeded: true });
+  await writes.flush();
 }
 
 async function openParts(options: WalletOptions, modules: WalletModules): Promise<Parts> {
@@ -451,5 +302,7 @@ async function openParts(options: WalletOptions, modules: WalletModules): Promis
     { coins, keys, outgoing, writes, meta, clock, slices },
   );
   const settlement = new Settlement({ coins, outgoing, writes, metrics, logger });
-  return { writes, limiter, keystore, keys, meta, coins, outgoing, donations, payments, settlement, slices, logger };
+  const transfers = new Transfers({ coins, outgoing, donations, payments, settlement, writes, logger });
+  const chain = new BlockIntake(options, { coins, keys, meta, settlement, slices, transfers, writes });
+  return { writes, limiter, keystore, keys, meta, coins, settlement, transfers, chain };
 }

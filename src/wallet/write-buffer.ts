@@ -20,9 +20,25 @@ export class WriteBuffer {
   #undos: (() => void)[] = [];
   #writing: Promise<void> | undefined;
   #next: Promise<void> | undefined;
+  #isClosed = false;
 
   constructor(kv: Kv) {
     this.#kv = kv;
+  }
+
+  /** The wallet is being closed: calls that would change it are refused. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** What is staged already can still be written. */
+  refuseMore(): void {
+    this.#isClosed = true;
+  }
+
+  /** Throws `shutting_down` once the wallet is being closed. */
+  checkOpen(): void {
+    if (this.#isClosed) throw new TesseraError('shutting_down', 'the wallet is closed');
   }
 
   put(key: Uint8Array, value: Uint8Array): void {

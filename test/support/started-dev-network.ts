@@ -40,9 +40,9 @@ export async function payAndConfirm(network: DevNetwork, address: string, amount
   const { tx_hash } = (await response.json()) as { tx_hash: string };
   const { wallet } = network.nodes.user.services;
   if (wallet === undefined) throw new Error('the user node has no wallet');
-  if (wallet.inFlightByHash(tx_hash) !== undefined) {
+  if (wallet.transfers.inFlightByHash(tx_hash) !== undefined) {
     await new Promise<void>((resolve) => {
-      const off = wallet.settled.on(({ hash }) => {
+      const off = wallet.settlement.settled.on(({ hash }) => {
         if (hash !== tx_hash) return;
         off();
         resolve();

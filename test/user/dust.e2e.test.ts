@@ -55,7 +55,7 @@ describe('an address with 200,000 outputs of nothing', () => {
       locktime: 0n,
       passphrase: PASSPHRASE,
     });
-    await until(() => victim.wallet.inFlightByHash(txHash)?.state === 'sent');
-    expect(victim.wallet.inFlightByHash(txHash)?.transaction.inputs).toHaveLength(2);
+    await until(() => victim.wallet.transfers.inFlightByHash(txHash)?.state === 'sent');
+    expect(victim.wallet.transfers.inFlightByHash(txHash)?.transaction.inputs).toHaveLength(2);
   }, 120_000);
 });

@@ -107,12 +107,12 @@ describe('a mempool node that lies about blocks', () => {
       locktime: 0n,
       passphrase: PASSPHRASE,
     });
-    await until(() => victim.wallet.inFlightByHash(txHash)?.state === 'sent');
-    const [made] = victim.wallet.inFlight();
+    await until(() => victim.wallet.transfers.inFlightByHash(txHash)?.state === 'sent');
+    const [made] = victim.wallet.transfers.inFlight();
     const theft = { ...paymentFromOutside([tokens(NOBODY, 100n)]), inputs: made?.transaction.inputs ?? [] };
     const { full } = block(2, [theft], { previous: victim.wallet.tipHash });
     await tell(withHeader(full, withoutProofOfWork(full.block.header)));
-    expect(victim.wallet.inFlightByHash(txHash)).toBeDefined();
+    expect(victim.wallet.transfers.inFlightByHash(txHash)).toBeDefined();
   });
 });
 

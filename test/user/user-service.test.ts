@@ -25,7 +25,7 @@ afterAll(removeFolders);
 
 const order = (amount: bigint, address = NOBODY) => ({ address, amount, locktime: 0n, passphrase: PASSPHRASE });
 const stateOf = async ({ wallet }: TestUser, hash: string) =>
-  (await wallet.history()).find((entry) => entry.hash === hash)?.state;
+  (await wallet.transfers.history()).find((entry) => entry.hash === hash)?.state;
 
 /** A user in step with the chain whose wallet has these coins. */
 async function richUser(amounts: readonly bigint[], options: Parameters<TestNet['user']>[0] = {}): Promise<TestUser> {
@@ -43,7 +43,7 @@ describe('payments by address', () => {
     const node = await richUser([100n]);
     const { txHash } = await node.user.payAddress(order(30n));
     await until(async () => (await stateOf(node, txHash)) === 'sent');
-    const settled = next(node.wallet.settled);
+    const settled = next(node.wallet.settlement.settled);
     net.mempool.mine();
     expect(await settled).toMatchObject({ hash: txHash, state: 'confirmed' });
     expect(node.wallet.totals()).toMatchObject({ running: 70n, available: 70n });
@@ -88,7 +88,7 @@ describe('payments by address', () => {
   it('keeps the reason of a refusal, and the inputs come back (decision V13)', async () => {
     const node = await richUser([100n]);
     net.mempool.refuseWith = 'transaction_rejected';
-    const settled = next(node.wallet.settled);
+    const settled = next(node.wallet.settlement.settled);
     await node.user.payAddress(order(30n));
     expect(await settled).toMatchObject({ state: 'rejected', reason: 'transaction_rejected: as the test wants' });
     expect(node.wallet.totals()).toMatchObject({ running: 100n, available: 100n });
@@ -124,7 +124,7 @@ describe('payments by address', () => {
     expect(await stateOf(node, txHash)).toBe('queued');
     net.mempool.mine();
     await until(async () => (await stateOf(node, txHash)) === 'rejected');
-    expect((await node.wallet.history())[0]?.reason).toContain(transactionHash(theft));
+    expect((await node.wallet.transfers.history())[0]?.reason).toContain(transactionHash(theft));
     expect(node.wallet.totals()).toMatchObject({ running: 50n, available: 50n });
   });
 
@@ -136,7 +136,7 @@ describe('payments by address', () => {
     net.mempool.refuseWith = 'double_spend';
     const { txHash } = await node.user.payAddress(order(30n));
     await until(() => net.mempool.submissions.length >= 1);
-    const [made] = node.wallet.inFlight();
+    const [made] = node.wallet.transfers.inFlight();
     if (made === undefined) throw new Error('no payment');
     net.mempool.admit({ ...made.transaction, version: 7n });
     if (isDown) await node.stop();
@@ -166,10 +166,10 @@ describe('payments by address', () => {
     const results = await Promise.allSettled(Array.from({ length: 200 }, () => node.user.payAddress(order(7n))));
     const paid = results.filter(({ status }) => status === 'fulfilled').length;
     expect(paid).toBe(120);
-    await until(() => node.wallet.inFlight().every(({ state }) => state === 'sent'));
+    await until(() => node.wallet.transfers.inFlight().every(({ state }) => state === 'sent'));
     expect(new Set(net.mempool.submissions).size).toBe(120);
     net.mempool.mine();
-    await until(() => node.wallet.inFlight().length === 0);
+    await until(() => node.wallet.transfers.inFlight().length === 0);
     expect(node.wallet.totals()).toMatchObject({ running: 360n, available: 360n });
     const toNobody = [...net.mempool.utxos.values()].filter(([, { scriptPublicKey: to }]) => to === NOBODY);
     expect(toNobody.filter(([, { value }]) => value.amount === 7n)).toHaveLength(120);
@@ -180,7 +180,7 @@ describe('payments by address', () => {
     const { txHash } = await node.user.createItem({ spec: 'Create', amount: 3n, metadata: 'm' });
     await until(async () => (await stateOf(node, txHash)) === 'sent');
     net.mempool.mine();
-    await until(() => node.wallet.inFlight().length === 0);
+    await until(() => node.wallet.transfers.inFlight().length === 0);
     expect((await node.wallet.info({})).items).toEqual(new Map([[txHash, 3n]]));
   });
 });
@@ -306,13 +306,13 @@ describe('payments by ip (decision V15)', () => {
     const { hash } = await announced;
     expect(bob.wallet.totals().running).toBe(0n);
     net.mempool.mine();
-    await until(() => bob.wallet.totals().running === 40n && alice.wallet.inFlight().length === 0);
+    await until(() => bob.wallet.totals().running === 40n && alice.wallet.transfers.inFlight().length === 0);
     expect(alice.wallet.totals().running).toBe(60n);
-    expect((await alice.wallet.history()).map((entry: OwnTransaction) => entry.hash)).toEqual([hash]);
+    expect((await alice.wallet.transfers.history()).map((entry: OwnTransaction) => entry.hash)).toEqual([hash]);
     // Only own payments are listed (decision V14).
-    expect(await bob.wallet.history()).toEqual([]);
+    expect(await bob.wallet.transfers.history()).toEqual([]);
     await bob.user.payPeer(order(15n, alice.address));
-    await until(() => bob.wallet.inFlight()[0]?.state === 'sent');
+    await until(() => bob.wallet.transfers.inFlight()[0]?.state === 'sent');
     net.mempool.mine();
     await until(() => alice.wallet.totals().running === 75n && bob.wallet.totals().running === 25n);
   });
@@ -323,7 +323,7 @@ describe('payments by ip (decision V15)', () => {
     await expect(alice.user.payPeer(order(1n, 'nonsense'))).rejects.toMatchObject({ code: 'invalid_socket_address' });
     await expect(alice.user.payPeer(order(0n, '127.0.0.1:9'))).rejects.toMatchObject({ code: 'payment_refused' });
     await expect(alice.user.payPeer(order(1n, MEMPOOL))).rejects.toMatchObject({ code: 'peer_unreachable' });
-    expect(await alice.wallet.history()).toEqual([]);
+    expect(await alice.wallet.transfers.history()).toEqual([]);
   });
 
   it('pays nothing to a peer that answers with garbage', async () => {
@@ -342,7 +342,7 @@ describe('payments by ip (decision V15)', () => {
     });
     await fraud.start();
     await expect(alice.user.payPeer(order(1n, fraud.address))).rejects.toMatchObject({ code: 'peer_unreachable' });
-    expect(await alice.wallet.history()).toEqual([]);
+    expect(await alice.wallet.transfers.history()).toEqual([]);
   });
 
   it('does not pay an address that nobody asked for', async () => {
@@ -352,7 +352,7 @@ describe('payments by ip (decision V15)', () => {
     const link = await pusher.dial(alice.address, { timeoutMs: 1_000 });
     link.send('address', { address: NOBODY });
     await link.request('address.get', {}).catch(() => undefined);
-    expect(await alice.wallet.history()).toEqual([]);
+    expect(await alice.wallet.transfers.history()).toEqual([]);
   });
 
   it('gives a peer the same address until it was paid to', async () => {
@@ -392,18 +392,18 @@ describe('donations (decision V15)', () => {
     const bob = await richUser([100n], { donationAmount: 7n, role: 'miner' });
     await bob.user.requestDonation(alice.address);
     await alice.user.requestDonation(bob.address);
-    await until(() => [alice, bob].every(({ wallet }) => wallet.inFlight()[0]?.state === 'sent'));
+    await until(() => [alice, bob].every(({ wallet }) => wallet.transfers.inFlight()[0]?.state === 'sent'));
     net.mempool.mine();
     await until(() => alice.wallet.totals().running === 102n && bob.wallet.totals().running === 98n);
-    await until(async () => (await alice.wallet.history())[0]?.state === 'confirmed');
-    expect(await alice.wallet.history()).toMatchObject([{ kind: 'donation' }]);
+    await until(async () => (await alice.wallet.transfers.history())[0]?.state === 'confirmed');
+    expect(await alice.wallet.transfers.history()).toMatchObject([{ kind: 'donation' }]);
   });
 
   it('gives nothing when switched off', async () => {
     const alice = await richUser([100n]);
     const bob = await richUser([]);
     await bob.user.requestDonation(alice.address);
-    expect(await alice.wallet.history()).toEqual([]);
+    expect(await alice.wallet.transfers.history()).toEqual([]);
   });
 
   it('keeps to the limit for a peer and day, also over a restart', async () => {
@@ -420,7 +420,7 @@ describe('donations (decision V15)', () => {
     await alice.stop();
     const again = await net.user({ folder: alice.folder, donationAmount: 5n });
     expect(await ask(again)).toEqual({ accepted: false, reason: 'no more donations today' });
-    expect(await again.wallet.history()).toHaveLength(2);
+    expect(await again.wallet.transfers.history()).toHaveLength(2);
   });
 
   it('keeps to the limit of a day over all peers', async () => {
@@ -457,7 +457,9 @@ describe('spending', () => {
   it('never submits two transactions with the same input', async () => {
     const node = await richUser([10n, 20n, 30n]);
     await Promise.all([5n, 15n, 25n].map((amount) => node.user.payAddress(order(amount))));
-    const inputs = node.wallet.inFlight().flatMap(({ transaction }) => spentOutPoints(transaction).map(outPointKey));
+    const inputs = node.wallet.transfers
+      .inFlight()
+      .flatMap(({ transaction }) => spentOutPoints(transaction).map(outPointKey));
     expect(new Set(inputs).size).toBe(inputs.length);
   });
 });

@@ -97,7 +97,7 @@ describe('coins against a model (decisions V12, V13)', () => {
         } else if (step.kind === 'pay') {
           const address = step.own ? (own[0] ?? '') : NOBODY;
           try {
-            const made = await open.wallet.pay({ address, amount: BigInt(step.amount), locktime: 0n });
+            const made = await open.wallet.transfers.pay({ address, amount: BigInt(step.amount), locktime: 0n });
             for (const outPoint of spentOutPoints(made.transaction)) {
               expect(takenByFlying().has(outPointKey(outPoint))).toBe(false);
             }
@@ -126,10 +126,12 @@ describe('coins against a model (decisions V12, V13)', () => {
           }
           expect(open.wallet.totals()).toEqual(before);
         } else if (step.kind === 'restart') {
-          const before = [open.wallet.totals(), await open.wallet.info({}), await open.wallet.history()];
+          const before = [open.wallet.totals(), await open.wallet.info({}), await open.wallet.transfers.history()];
           await open.close();
           open = await openWallet(open.folder);
-          expect([open.wallet.totals(), await open.wallet.info({}), await open.wallet.history()]).toEqual(before);
+          expect([open.wallet.totals(), await open.wallet.info({}), await open.wallet.transfers.history()]).toEqual(
+            before,
+          );
         }
       };
 
@@ -164,7 +166,7 @@ describe('a large wallet', () => {
     await wallet.applyBlock(full, hash);
     const before = wallet.totals().running;
     const started = performance.now();
-    for (let i = 0; i < 100; i++) await wallet.pay({ address: NOBODY, amount: 50_001n, locktime: 0n });
+    for (let i = 0; i < 100; i++) await wallet.transfers.pay({ address: NOBODY, amount: 50_001n, locktime: 0n });
     const each = (performance.now() - started) / 100;
     expect(wallet.totals().running).toBe(before - 100n * 50_001n);
     process.stdout.write(`a payment from 100,000 outpoints: ${each.toFixed(2)} ms\n`);

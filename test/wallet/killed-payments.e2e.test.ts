@@ -30,7 +30,7 @@ describe('payments and kill -9 (rule P1, decision V14)', () => {
       expect(child.signalCode).toBe('SIGKILL');
 
       const { wallet, close } = await openWallet(first.folder);
-      const history = await wallet.history();
+      const history = await wallet.transfers.history();
       const hashes = history.map(({ hash }) => hash);
       expect(new Set(hashes).size).toBe(hashes.length);
       for (const hash of acknowledged) expect(hashes).toContain(hash);

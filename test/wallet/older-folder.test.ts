@@ -28,12 +28,12 @@ describe('the wallet folder of format 1', () => {
     expect([...wallet.addresses()].sort()).toEqual(expected.addresses);
     const { running, available, locked } = wallet.totals();
     expect({ running: `${running}`, available: `${available}`, locked: `${locked}` }).toEqual(expected.totals);
-    const history = (await wallet.history()).map(({ hash, state, kind }) => ({ hash, state, kind }));
+    const history = (await wallet.transfers.history()).map(({ hash, state, kind }) => ({ hash, state, kind }));
     expect(history).toEqual(expected.history);
-    const { hash } = await wallet.pay({ address: NOBODY, amount: available, locktime: 0n });
+    const { hash } = await wallet.transfers.pay({ address: NOBODY, amount: available, locktime: 0n });
     await close();
     const again = await openWallet(folder, { passphrase: expected.passphrase });
-    expect(again.wallet.inFlightByHash(hash)?.state).toBe('queued');
+    expect(again.wallet.transfers.inFlightByHash(hash)?.state).toBe('queued');
     expect(again.wallet.totals().available).toBe(0n);
     await again.close();
   });

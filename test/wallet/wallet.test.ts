@@ -55,7 +55,7 @@ async function mine(made: readonly OwnTransaction[], to: Wallet = wallet): Promi
   await to.applyBlock(full, hash);
 }
 
-const pay = (amount: bigint, address = NOBODY) => wallet.pay({ address, amount, locktime: 0n });
+const pay = (amount: bigint, address = NOBODY) => wallet.transfers.pay({ address, amount, locktime: 0n });
 const outpointsOf = async (options: { page?: number; spent?: boolean } = {}) =>
   [...(await wallet.info(options)).addresses.values()].flat().map(({ outPoint }) => outPointKey(outPoint));
 
@@ -69,9 +69,9 @@ describe('payments (decision V14)', () => {
     expect(before).not.toContain(change);
     expect(wallet.owns(change)).toBe(true);
     expect(wallet.totals()).toEqual({ running: 70n, available: 0n, locked: 70n, unconfirmed: 70n });
-    await mine([{ ...(await wallet.history())[0] } as OwnTransaction]);
+    await mine([{ ...(await wallet.transfers.history())[0] } as OwnTransaction]);
     expect(wallet.totals()).toEqual({ running: 70n, available: 70n, locked: 0n, unconfirmed: 0n });
-    expect((await wallet.history()).map(({ hash: h, state }) => [h, state])).toEqual([[hash, 'confirmed']]);
+    expect((await wallet.transfers.history()).map(({ hash: h, state }) => [h, state])).toEqual([[hash, 'confirmed']]);
   });
 
   it('signs transactions that the rules of the chain accept', async () => {
@@ -122,10 +122,10 @@ describe('payments (decision V14)', () => {
     [1n, NOBODY, 2n ** 64n, /locktime/],
   ])('refuses %s to %s with locktime %s', async (amount, address, locktime, message) => {
     await fund(wallet, [100n]);
-    const refused = wallet.pay({ address, amount, locktime });
+    const refused = wallet.transfers.pay({ address, amount, locktime });
     await expect(refused).rejects.toMatchObject({ code: 'payment_refused' });
     await expect(refused).rejects.toThrow(message);
-    expect(await wallet.history()).toEqual([]);
+    expect(await wallet.transfers.history()).toEqual([]);
     expect(wallet.totals().available).toBe(100n);
   });
 
@@ -144,7 +144,7 @@ describe('payments (decision V14)', () => {
     const spent = made.flatMap(({ transaction }) => spentOutPoints(transaction).map(outPointKey));
     expect(new Set(spent).size).toBe(spent.length);
     expect(wallet.totals().running).toBe(total - BigInt(made.length) * 11n);
-    expect(wallet.inFlight()).toHaveLength(made.length);
+    expect(wallet.transfers.inFlight()).toHaveLength(made.length);
   });
 
   it('turns payments away when a thousand are being made (rule P6)', async () => {
@@ -163,32 +163,39 @@ describe('payments (decision V14)', () => {
     const made = [await pay(10n), await pay(20n)];
     const totals = wallet.totals();
     const again = await reopen();
-    expect(again.inFlight()).toEqual(made);
+    expect(again.transfers.inFlight()).toEqual(made);
     expect(again.totals()).toEqual(totals);
-    expect([again.takeQueued()?.hash, again.takeQueued()?.hash, again.takeQueued()]).toEqual([
-      made[0]?.hash,
-      made[1]?.hash,
-      undefined,
-    ]);
+    expect([
+      again.transfers.takeQueued()?.hash,
+      again.transfers.takeQueued()?.hash,
+      again.transfers.takeQueued(),
+    ]).toEqual([made[0]?.hash, made[1]?.hash, undefined]);
   });
 
   it('gives the inputs of a rejected payment back and keeps the reason (decision V13)', async () => {
     await fund(wallet, [100n]);
     const settled: OwnTransaction[] = [];
-    wallet.settled.on((transaction) => settled.push(transaction));
+    wallet.settlement.settled.on((transaction) => settled.push(transaction));
     const { hash } = await pay(30n);
     await wallet.settlement.markRejected(hash, 'double_spend: elsewhere');
     expect(wallet.totals()).toEqual({ running: 100n, available: 100n, locked: 0n, unconfirmed: 0n });
     expect(settled).toMatchObject([{ hash, state: 'rejected', reason: 'double_spend: elsewhere' }]);
     const again = await reopen();
-    expect(await again.history()).toMatchObject([{ hash, state: 'rejected', reason: 'double_spend: elsewhere' }]);
+    expect(await again.transfers.history()).toMatchObject([
+      { hash, state: 'rejected', reason: 'double_spend: elsewhere' },
+    ]);
     expect(again.totals().available).toBe(100n);
   });
 
   it('pays items and gives change of the same kind', async () => {
-    const made = await wallet.createItem({ spec: 'Create', amount: 5n, metadata: 'm' });
+    const made = await wallet.transfers.createItem({ spec: 'Create', amount: 5n, metadata: 'm' });
     await mine([made]);
-    const { transaction } = await wallet.pay({ address: NOBODY, amount: 2n, genesisHash: made.hash, locktime: 0n });
+    const { transaction } = await wallet.transfers.pay({
+      address: NOBODY,
+      amount: 2n,
+      genesisHash: made.hash,
+      locktime: 0n,
+    });
     const item = (amount: bigint) => ({ kind: 'item', amount, genesisHash: made.hash, metadata: null });
     expect(transaction.outputs.map(({ value }) => value)).toEqual([item(2n), item(3n)]);
     const created = made.transaction.outputs[0] as TxOut;
@@ -212,12 +219,12 @@ describe('payments (decision V14)', () => {
     reopened = await newWallet({ wrap: slow });
     await fund(reopened.wallet, [100n]);
     isHeld = true;
-    const paid = reopened.wallet.pay({ address: NOBODY, amount: 60n, locktime: 0n });
+    const paid = reopened.wallet.transfers.pay({ address: NOBODY, amount: 60n, locktime: 0n });
     await reached.promise;
-    expect(reopened.wallet.takeQueued()).toBeUndefined();
+    expect(reopened.wallet.transfers.takeQueued()).toBeUndefined();
     gate.resolve();
     const { hash } = await paid;
-    expect(reopened.wallet.takeQueued()?.hash).toBe(hash);
+    expect(reopened.wallet.transfers.takeQueued()?.hash).toBe(hash);
   });
 
   it('has no address that it could not write, not later either', async () => {
@@ -251,14 +258,14 @@ describe('payments (decision V14)', () => {
     const { wallet: fragile } = reopened;
     await fund(fragile, [100n]);
     broken = true;
-    await expect(fragile.pay({ address: NOBODY, amount: 1n, locktime: 0n })).rejects.toMatchObject({
+    await expect(fragile.transfers.pay({ address: NOBODY, amount: 1n, locktime: 0n })).rejects.toMatchObject({
       code: 'wallet_write_failed',
     });
-    expect(fragile.takeQueued()).toBeUndefined();
+    expect(fragile.transfers.takeQueued()).toBeUndefined();
     expect(fragile.totals().available).toBe(100n);
     broken = false;
-    await fragile.pay({ address: NOBODY, amount: 1n, locktime: 0n });
-    expect((await fragile.history()).length).toBe(1);
+    await fragile.transfers.pay({ address: NOBODY, amount: 1n, locktime: 0n });
+    expect((await fragile.transfers.history()).length).toBe(1);
   });
 });
 
@@ -292,7 +299,7 @@ describe('items', () => {
     ['Create' as const, undefined],
     ['Default' as const, 'default_genesis_hash'],
   ])('creates with %s; the item is in wallet and totals under its genesis hash', async (spec, genesisHash) => {
-    const made = await wallet.createItem({ spec, amount: 7n, metadata: 'x'.repeat(800) });
+    const made = await wallet.transfers.createItem({ spec, amount: 7n, metadata: 'x'.repeat(800) });
     await mine([made]);
     const info = await wallet.info({});
     expect(info.items).toEqual(new Map([[genesisHash ?? made.hash, 7n]]));
@@ -304,7 +311,7 @@ describe('items', () => {
     [2n ** 63n, null],
     [1n, 'x'.repeat(801)],
   ])('refuses amount %s with metadata %s', async (amount, metadata) => {
-    const refused = wallet.createItem({ spec: 'Create', amount, metadata });
+    const refused = wallet.transfers.createItem({ spec: 'Create', amount, metadata });
     await expect(refused).rejects.toMatchObject({ code: 'payment_refused' });
   });
 });
@@ -357,7 +364,7 @@ describe('coins', () => {
     await refreshOnce(wallet, wallet.addresses(), [[{ tHash: hash, n: 1 }, change]], 1);
     await wallet.advanceTo({ height: 1, hash: null });
     expect(await wallet.applyBlock(next.full, next.hash)).toBe('known');
-    expect(await wallet.history()).toMatchObject([{ hash, state: 'confirmed' }]);
+    expect(await wallet.transfers.history()).toMatchObject([{ hash, state: 'confirmed' }]);
     expect(wallet.totals()).toMatchObject({ running: 6n, available: 6n });
   });
 
@@ -533,7 +540,7 @@ describe('keys (decision V11)', () => {
     await open.close();
     const fresh = await newWallet({ seeds: [seed] });
     expect(fresh.wallet.totals().available).toBe(12n);
-    await fresh.wallet.pay({ address: NOBODY, amount: 12n, locktime: 0n });
+    await fresh.wallet.transfers.pay({ address: NOBODY, amount: 12n, locktime: 0n });
     await fresh.close();
     reopened = await openWallet(fresh.folder, { seeds: [seed] });
     expect(reopened.wallet.totals().running).toBe(0n);
@@ -556,7 +563,7 @@ describe('rewards', () => {
     reopened = await newWallet({ aggregateAbove: 5 });
     ({ wallet } = reopened);
     const merges: OwnTransaction[] = [];
-    wallet.queued.on((made) => merges.push(made));
+    wallet.settlement.queued.on((made) => merges.push(made));
     await fund(wallet, new Array<bigint>(1_000).fill(8n));
     while (merges.length < 2) await new Promise((resolve) => setImmediate(resolve));
     expect(merges.map(({ transaction }) => transaction.inputs.length)).toEqual([500, 498]);

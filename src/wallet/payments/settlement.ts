@@ -6,7 +6,7 @@
 import type { FullBlock } from '../../chain/types.js';
 import { errorMessage } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
-import { createSignal, type SignalSource } from '../../lib/signal.js';
+import { createSignal, type Signal, type SignalSource } from '../../lib/signal.js';
 import type { CounterHandle, Metrics } from '../../observability/metrics.js';
 import type { CoinTotals } from '../coins/coin-index.js';
 import type { BlockOutcome, CoinStore, Displaced } from '../coins/coin-store.js';
@@ -27,11 +27,9 @@ export class Settlement {
   readonly #outgoing: Outgoing;
   readonly #writes: WriteBuffer;
   readonly #outcomes: { readonly confirmed: CounterHandle; readonly rejected: CounterHandle };
-  /** An own transaction can be sent. */
-  readonly queued: SignalSource<OwnTransaction>;
-  /** An own transaction was confirmed or rejected. */
-  readonly settled: SignalSource<OwnTransaction>;
-  readonly changed: SignalSource<CoinTotals>;
+  readonly #queued: SignalSource<OwnTransaction>;
+  readonly #settled: SignalSource<OwnTransaction>;
+  readonly #changed: SignalSource<CoinTotals>;
 
   constructor({ coins, outgoing, writes, metrics, logger }: SettlementModules) {
     this.#coins = coins;
@@ -47,15 +45,34 @@ export class Settlement {
     const onError = (error: unknown): void => {
       logger.error({ error: errorMessage(error) }, 'a listener of the wallet failed');
     };
-    this.queued = createSignal(onError);
-    this.settled = createSignal(onError);
-    this.changed = createSignal(onError);
+    this.#queued = createSignal(onError);
+    this.#settled = createSignal(onError);
+    this.#changed = createSignal(onError);
+  }
+
+  /** An own transaction can be sent. */
+  get queued(): Signal<OwnTransaction> {
+    return this.#queued;
+  }
+
+  /** An own transaction was confirmed or rejected. */
+  get settled(): Signal<OwnTransaction> {
+    return this.#settled;
+  }
+
+  get changed(): Signal<CoinTotals> {
+    return this.#changed;
   }
 
   /** Tells of a new transaction that is durable. */
   announce(made: OwnTransaction): void {
-    this.queued.emit(made);
-    this.changed.emit(this.#coins.totals());
+    this.#queued.emit(made);
+    this.#changed.emit(this.#coins.totals());
+  }
+
+  /** Tells of a merge that is durable: it changes no totals. */
+  announceMerge(made: OwnTransaction): void {
+    this.#queued.emit(made);
   }
 
   /** The mempool has admitted it. */
@@ -68,7 +85,7 @@ export class Settlement {
     const entry = this.#outgoing.mark(hash, 'queued');
     if (entry === undefined) return;
     await this.#writes.flush();
-    this.queued.emit(entry);
+    this.#queued.emit(entry);
   }
 
   /** A rule refuses it for good: its inputs come back (decision V13). Resolves with their addresses. */
@@ -110,9 +127,9 @@ export class Settlement {
     for (const transaction of done) {
       if (transaction.state === 'confirmed' || transaction.state === 'rejected')
         this.#outcomes[transaction.state].inc();
-      this.settled.emit(transaction);
+      this.#settled.emit(transaction);
     }
-    this.changed.emit(this.#coins.totals());
+    this.#changed.emit(this.#coins.totals());
   }
 
   /**
