@@ -18,6 +18,7 @@ import { createSignal } from '../../lib/signal.js';
 import { type HistogramHandle, type Metrics, startTimer } from '../../observability/metrics.js';
 import type { MempoolProgress } from '../progress.js';
 import type { CandidateTx, GroupOutcome } from './acceptance.js';
+import { type AdoptedBlock, readAdoptedBlock } from './adopted-block.js';
 import { type Command, decodeCommand, encodeCommand } from './commands.js';
 import { keys } from './layout.js';
 import type { Round } from './round.js';
@@ -28,6 +29,8 @@ import type { StateStore } from './state-store.js';
 const COMPACT_EVERY = 64;
 /** Commands that the journal keeps behind the state when it is compacted. */
 const KEEP_COMMANDS = 10_000;
+/** The same while blocks are adopted: each is as large as all that it holds, and storage has it. */
+const KEEP_ADOPTED = 64;
 
 interface Outcomes {
   readonly transactions: readonly GroupOutcome[];
@@ -35,6 +38,8 @@ interface Outcomes {
   readonly proof: boolean;
   readonly 'close-block': Round | null;
   readonly 'block-stored': Round | null;
+  /** False when it was not the next block any more. */
+  readonly 'block-adopted': boolean;
 }
 
 export type CommandOutcome<K extends Command['kind']> = Outcomes[K];
@@ -75,6 +80,8 @@ export class Applier implements Service {
   readonly rejected = createSignal<RejectedTx>();
   /** Each block that storage has confirmed, in order. */
   readonly confirmed = createSignal<Round>();
+  /** Each block of storage that this node has taken in instead of making it, in order. */
+  readonly adopted = createSignal<AdoptedBlock>();
   readonly #journal: Journal;
   readonly #store: StateStore;
   readonly #state: MempoolState;
@@ -168,25 +175,28 @@ export class Applier implements Service {
     let batch = this.#store.batch();
     const outcomes: [seq: number, outcome: unknown][] = [];
     const stored: Round[] = [];
+    const adopted: AdoptedBlock[] = [];
     for (const entry of entries) {
       const command = decodeCommand(entry.payload);
-      const outcome = await this.#apply(command, entry.seq, batch);
+      const outcome = await this.#apply(command, entry.seq, batch, adopted);
       outcomes.push([entry.seq, outcome]);
-      if (command.kind !== 'block-stored') continue;
+      if (command.kind !== 'block-stored' && command.kind !== 'block-adopted') continue;
       // What is looked up on disk while applying must be there before the next command.
       await this.#write(batch, entry.seq);
       batch = this.#store.batch();
-      if (outcome !== null) stored.push(outcome as Round);
+      if (command.kind === 'block-stored' && outcome !== null) stored.push(outcome as Round);
     }
     const last = entries.at(-1)?.seq ?? state.seq;
     if (batch.size > 0 || state.seq !== last) await this.#write(batch, last);
     for (const [seq, outcome] of outcomes) this.#settle(seq, outcome);
-    this.#emitChanges(stored);
+    this.#emitChanges(stored, adopted);
     this.#reportReplay(last);
-    if (stored.some((round) => round.height % COMPACT_EVERY === 0)) await this.#compact();
+    const isDue = ({ height }: { readonly height: number }): boolean => height % COMPACT_EVERY === 0;
+    if (stored.some(isDue)) await this.#compact(KEEP_COMMANDS);
+    if (adopted.some(isDue)) await this.#compact(KEEP_ADOPTED);
   }
 
-  async #apply(command: Command, seq: number, batch: KvBatch): Promise<unknown> {
+  async #apply(command: Command, seq: number, batch: KvBatch, adopted: AdoptedBlock[]): Promise<unknown> {
     const state = this.#state;
     switch (command.kind) {
       case 'transactions': {
@@ -212,6 +222,12 @@ export class Applier implements Service {
         stopTimer();
         return round;
       }
+      case 'block-adopted': {
+        const block = readAdoptedBlock(command.block, command.facts);
+        const isNext = state.adoptBlock(block, batch);
+        if (isNext) adopted.push(block);
+        return isNext;
+      }
     }
   }
 
@@ -231,10 +247,10 @@ export class Applier implements Service {
   }
 
   /** Makes the state durable by itself and lets the journal forget what is far behind it. */
-  async #compact(): Promise<void> {
+  async #compact(keep: number): Promise<void> {
     const { seq } = this.#state;
     await this.#write(this.#store.batch(), seq, true);
-    if (seq > KEEP_COMMANDS) await this.#journal.compact(seq - KEEP_COMMANDS);
+    if (seq > keep) await this.#journal.compact(seq - keep);
   }
 
   #settle(seq: number, outcome: unknown): void {
@@ -243,13 +259,14 @@ export class Applier implements Service {
   }
 
   /** Emits which transactions the last commands let in and took out, and the blocks that are stored now. */
-  #emitChanges(stored: readonly Round[]): void {
+  #emitChanges(stored: readonly Round[], adopted: readonly AdoptedBlock[]): void {
     if (this.#entered.size > 0) {
       this.admitted.emit([...this.#entered]);
       this.#entered = new Set();
     }
     for (const rejected of this.#state.takeRejected()) this.rejected.emit(rejected);
     for (const round of stored) this.confirmed.emit(round);
+    for (const block of adopted) this.adopted.emit(block);
     this.applied.emit();
   }
 

@@ -5,6 +5,7 @@
 
 import { BincodeReader, BincodeWriter } from '../../chain/bincode.js';
 import { TesseraError } from '../../lib/errors.js';
+import { type RoundFacts, readFacts, writeFacts } from './round-facts.js';
 
 /** Transactions whose scripts and sums were checked. The members of a group are admitted together or not at all. */
 export interface TransactionsCommand {
@@ -42,9 +43,25 @@ export interface BlockStoredCommand {
   readonly hash: string;
 }
 
-export type Command = TransactionsCommand | CutBlockCommand | ProofCommand | CloseBlockCommand | BlockStoredCommand;
+/** The next block as storage has it, which this node has not made or has lost; it was checked against the state. */
+export interface BlockAdoptedCommand {
+  readonly kind: 'block-adopted';
+  /** The FullBlock. */
+  readonly block: Uint8Array;
+  /** Null where storage does not know them. */
+  readonly facts: RoundFacts | null;
+}
 
-const TAGS = ['transactions', 'cut-block', 'proof', 'close-block', 'block-stored'] as const;
+export type Command =
+  | TransactionsCommand
+  | CutBlockCommand
+  | ProofCommand
+  | CloseBlockCommand
+  | BlockStoredCommand
+  | BlockAdoptedCommand;
+
+/** Records hold the index: new ones go to the end. */
+const TAGS = ['transactions', 'cut-block', 'proof', 'close-block', 'block-stored', 'block-adopted'] as const;
 
 /** Every command is written here and copied out. */
 const scratch = new BincodeWriter();
@@ -78,6 +95,11 @@ export function encodeCommand(command: Command): Uint8Array {
     case 'block-stored':
       writer.length64(command.height);
       writer.string(command.hash);
+      break;
+    case 'block-adopted':
+      writer.bytes(command.block);
+      writer.u8(command.facts === null ? 0 : 1);
+      if (command.facts !== null) writeFacts(writer, command.facts);
       break;
   }
   return writer.toBytes();
@@ -117,6 +139,10 @@ function readCommand(reader: BincodeReader): Command {
     case 'block-stored': {
       const height = Number(reader.u64());
       return { kind, height, hash: reader.string() };
+    }
+    case 'block-adopted': {
+      const block = reader.bytes();
+      return { kind, block, facts: reader.u8() === 0 ? null : readFacts(reader) };
     }
     default:
       throw new TesseraError('data_corrupt', 'unknown command');

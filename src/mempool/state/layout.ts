@@ -4,6 +4,9 @@
  *
  *   m                         head: number of the last applied command, the tip, counters, the state digest
  *   r                         the block being made, absent between blocks
+ *   x                         the outputs that the block being made spends, to give them back should it be given up
+ *   k ‖ height u64            a block of the last ones, for a storage node that lacks it
+ *   K                         the names of those blocks
  *   u ‖ n u32 ‖ t_hash        an unspent output (TxOut)
  *   p ‖ arrival u64           a transaction of the pool, until the block that takes it is stored
  *   d ‖ arrival u64           a transaction that waits for the others of its DRUID
@@ -23,6 +26,9 @@ export const FIRST_REFUSAL_NUMBER = 0x8000_0000;
 export const keys = {
   head: prefixKey('m'),
   round: prefixKey('r'),
+  spent: prefixKey('x'),
+  kept: (height: number): Uint8Array => u64Key('k', height),
+  keptNames: prefixKey('K'),
   utxo(outPoint: OutPoint): Uint8Array {
     const key = Buffer.allocUnsafe(5 + Buffer.byteLength(outPoint.tHash));
     key[0] = 0x75;

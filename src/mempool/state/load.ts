@@ -7,7 +7,7 @@ import { UtxoTable } from '../../ledger/utxo/utxo-table.js';
 import { TesseraError } from '../../lib/errors.js';
 import { arrivalOfKey, keys, outPointOfKey, ranges } from './layout.js';
 import type { PooledTx } from './pool.js';
-import { decodeHead, decodePooled, decodeRound } from './records.js';
+import { decodeCoins, decodeHead, decodeKeptNames, decodePooled, decodeRound } from './records.js';
 import { MempoolState, type StateRules } from './state.js';
 
 /** Records read before the event loop gets a turn. */
@@ -28,7 +28,15 @@ export async function loadMempoolState(kv: Kv, rules: StateRules, options: LoadO
   const waiting = await loadTransactions(kv, ranges.waiting);
   if (head === undefined) {
     if (utxos.size > 0 || pooled.size > 0 || waiting.size > 0) throw corrupt('its head record is missing');
-    return new MempoolState(rules, { utxos, record: null, pooled: [], waiting: [], round: null });
+    return new MempoolState(rules, {
+      utxos,
+      record: null,
+      pooled: [],
+      waiting: [],
+      round: null,
+      spent: [],
+      kept: [],
+    });
   }
   const record = decodeHead(head);
   const roundBytes = await kv.get(keys.round);
@@ -39,11 +47,14 @@ export async function loadMempoolState(kv: Kv, rules: StateRules, options: LoadO
           const tx = pooled.get(arrival);
           if (tx === undefined) throw corrupt(`transaction ${arrival} of the block being made is missing`);
           pooled.delete(arrival);
-          return tx.bytes;
+          return tx;
         });
+  const [spent, kept] = await kv.getMany([keys.spent, keys.keptNames]);
   const state = new MempoolState(rules, {
     utxos,
     record,
+    spent: round === null ? [] : spent === undefined ? null : decodeCoins(spent),
+    kept: kept === undefined ? [] : decodeKeptNames(kept),
     pooled: [...pooled.values()],
     waiting: [...waiting.values()],
     round,

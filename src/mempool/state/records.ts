@@ -1,12 +1,22 @@
 /** The bytes of the records in the mempool's database; `layout.ts` has their keys. */
 
 import { BincodeReader, BincodeWriter } from '../../chain/bincode.js';
-import { decodeTransaction, readHeader, writeHeader } from '../../chain/codec.js';
+import {
+  decodeTransaction,
+  readHeader,
+  readOutPoint,
+  readTxOut,
+  writeHeader,
+  writeOutPoint,
+  writeTxOut,
+} from '../../chain/codec.js';
 import { transactionSignatureOperations } from '../../chain/signature-operations.js';
+import type { Utxo } from '../../chain/types.js';
 import { fromUtf8, utf8 } from '../../lib/bytes.js';
 import type { TxStatus, TxStatusKind } from '../service.js';
 import type { PooledTx } from './pool.js';
 import type { ChainHead, Proof, Round, RoundTx } from './round.js';
+import { type RoundFacts, readFacts, writeFacts } from './round-facts.js';
 
 /** Every record is written here and copied out: a buffer for each would keep the garbage collector busy. */
 const scratch = new BincodeWriter();
@@ -106,8 +116,8 @@ export function encodeRound(round: Round): Uint8Array {
   return writer.toBytes();
 }
 
-/** `pooled` gives the bytes of what came through the pool, by arrival number. */
-export function decodeRound(bytes: Uint8Array, pooled: (arrival: number) => Uint8Array): Round {
+/** `pooled` gives what came through the pool, by arrival number. */
+export function decodeRound(bytes: Uint8Array, pooled: (arrival: number) => PooledTx): Round {
   const reader = new BincodeReader(bytes);
   const height = Number(reader.u64());
   const header = readHeader(reader);
@@ -118,7 +128,9 @@ export function decodeRound(bytes: Uint8Array, pooled: (arrival: number) => Uint
     const hash = reader.string();
     const arrival = Number(reader.u64());
     const time = Number(reader.u64());
-    return { hash, arrival, time, bytes: arrival === 0 ? reader.bytes() : pooled(arrival) };
+    return arrival === 0
+      ? { hash, arrival, time, unit: 0, operations: 0, height: 0, bytes: reader.bytes() }
+      : pooled(arrival);
   });
   const proofs = reader.list(32, (): Proof => {
     const miner = reader.string();
@@ -137,4 +149,68 @@ export function decodeRound(bytes: Uint8Array, pooled: (arrival: number) => Uint
     proofs,
     winner: winner === 0 ? null : winner - 1,
   };
+}
+
+/** Unspent outputs with their names. */
+export function encodeCoins(coins: readonly Utxo[]): Uint8Array {
+  const writer = scratch.reset();
+  writer.length64(coins.length);
+  for (const [outPoint, txOut] of coins) {
+    writeOutPoint(writer, outPoint);
+    writeTxOut(writer, txOut);
+  }
+  return writer.toBytes();
+}
+
+export function decodeCoins(bytes: Uint8Array): Utxo[] {
+  const reader = new BincodeReader(bytes);
+  return reader.list(32, (): Utxo => [readOutPoint(reader), readTxOut(reader)]);
+}
+
+/** A block that is kept, as `k` holds it. */
+export interface KeptRecord {
+  /** The FullBlock. */
+  readonly bytes: Uint8Array;
+  readonly facts: RoundFacts;
+}
+
+export function encodeKept({ bytes, facts }: KeptRecord): Uint8Array {
+  const writer = scratch.reset();
+  writeFacts(writer, facts);
+  writer.bytes(bytes);
+  return writer.toBytes();
+}
+
+export function decodeKept(record: Uint8Array): KeptRecord {
+  const reader = new BincodeReader(record);
+  const facts = readFacts(reader);
+  return { facts, bytes: reader.bytes() };
+}
+
+/** A block that is kept, by its name; what `K` lists. */
+export interface KeptName {
+  readonly height: number;
+  readonly hash: string;
+  /** Bytes of its record. */
+  readonly size: number;
+}
+
+export function encodeKeptNames(names: readonly KeptName[]): Uint8Array {
+  const writer = scratch.reset();
+  writer.length64(names.length);
+  for (const { height, hash, size } of names) {
+    writer.length64(height);
+    writer.string(hash);
+    writer.length64(size);
+  }
+  return writer.toBytes();
+}
+
+export function decodeKeptNames(bytes: Uint8Array): KeptName[] {
+  const reader = new BincodeReader(bytes);
+  return reader.list(24, () => {
+    const height = Number(reader.u64());
+    const hash = reader.string();
+    return { height, hash, size: Number(reader.u64()) };
+  });
 }

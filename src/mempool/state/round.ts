@@ -58,13 +58,8 @@ export interface ChainHead {
   readonly proofHashes: readonly string[];
 }
 
-export interface RoundTx {
-  readonly hash: string;
-  readonly bytes: Uint8Array;
-  /** Arrival number in the pool; 0 for genesis and issuance transactions. */
-  readonly arrival: number;
-  readonly time: number;
-}
+/** As the pool had it, or a genesis or issuance transaction, which has the arrival number 0. */
+export type RoundTx = PooledTx;
 
 export interface Proof {
   readonly miner: string;
@@ -105,17 +100,22 @@ export function planRound(rules: RoundRules, head: ChainHead, pool: Pool): Round
   const unlocks = (rules.issuances.get(height) ?? []).map(toRoundTx);
   const transactions =
     height === 0 ? [...rules.genesis.map(toRoundTx), ...unlocks] : [...chooseTransactions(pool), ...unlocks];
-  const sources = [...(height === 0 ? rules.genesis : []), ...(rules.issuances.get(height) ?? [])];
   const seed = unicornSeed({
     transactions: transactions.map((tx) => tx.hash),
     participants: head.participants,
     winners: head.proofHashes,
   });
-  return { height, transactions, issued: sources.reduce((sum, tx) => sum + tx.amount, 0n), seed };
+  return { height, transactions, issued: issuedAt(rules, height), seed };
+}
+
+/** Raw units that a block issues by the configuration, its coinbase left out. */
+export function issuedAt({ genesis, issuances }: RoundRules, height: number): bigint {
+  const sources = [...(height === 0 ? genesis : []), ...(issuances.get(height) ?? [])];
+  return sources.reduce((sum, tx) => sum + tx.amount, 0n);
 }
 
 function toRoundTx({ hash, bytes }: IssuedTx): RoundTx {
-  return { hash, bytes, arrival: 0, time: 0 };
+  return { hash, bytes, arrival: 0, time: 0, unit: 0, operations: 0, height: 0 };
 }
 
 /** At most 2,000 single transactions and as many whole sets as the budgets of a block hold, oldest first. */

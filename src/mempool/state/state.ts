@@ -4,26 +4,34 @@
  * changes on disk is put into the batch that the caller writes.
  */
 
-import { decodeTransaction, encodeTxOut } from '../../chain/codec.js';
+import { decodeTransaction } from '../../chain/codec.js';
 import { transactionHashOfBytes } from '../../chain/hash.js';
-import { createdOutPoints, isCreate, isUnspendable } from '../../chain/transaction.js';
-import type { OutPoint, TxOut } from '../../chain/types.js';
+import { createdOutPoints, isCreate, isUnspendable, outPointKey } from '../../chain/transaction.js';
+import type { Utxo } from '../../chain/types.js';
 import type { Unicorn } from '../../chain/unicorn.js';
+import type { UtxoLookup } from '../../chain/validation.js';
 import { sha3Hex } from '../../crypto/sha3.js';
 import type { KvBatch } from '../../db/kv.js';
 import { UtxoTable } from '../../ledger/utxo/utxo-table.js';
+import { TesseraError } from '../../lib/errors.js';
 import { setDigestText } from '../../lib/set-digest.js';
 import type { TxStatus } from '../service.js';
 import { Acceptance, type CandidateTx, type GroupOutcome, SET_EXPIRED } from './acceptance.js';
+import type { AdoptedBlock } from './adopted-block.js';
+import { Adoption } from './adoption.js';
+import { insertCoin, spendCoin } from './coins.js';
 import type { BlockStoredCommand, CloseBlockCommand, CutBlockCommand, ProofCommand } from './commands.js';
 import { FinalStatuses } from './final-statuses.js';
+import { KeptBlocks } from './kept-blocks.js';
 import { keys } from './layout.js';
 import { DruidPool, Pool, type PooledTx } from './pool.js';
-import { encodeHead, encodeRound, type HeadRecord } from './records.js';
+import { encodeCoins, encodeHead, encodeRound, type HeadRecord, type KeptName } from './records.js';
 import {
   type ChainHead,
+  closedBlockBytes,
   closedHash,
   drawWinner,
+  issuedAt,
   openRound,
   planRound,
   type Round,
@@ -60,6 +68,9 @@ export interface StateContents {
   /** Members of DRUID sets that wait for others. */
   readonly waiting: readonly PooledTx[];
   readonly round: Round | null;
+  /** What the round spends; null when that is not known (a folder of an earlier version). */
+  readonly spent: readonly Utxo[] | null;
+  readonly kept: readonly KeptName[];
 }
 
 const EMPTY_HEAD: ChainHead = {
@@ -74,16 +85,21 @@ const EMPTY_HEAD: ChainHead = {
 
 export class MempoolState {
   readonly utxos: UtxoTable;
+  /** The last blocks that are stored. */
+  readonly kept: KeptBlocks;
   readonly #rules: StateRules;
   readonly #pool = new Pool();
   readonly #druids = new DruidPool();
   readonly #statuses: FinalStatuses;
   readonly #acceptance: Acceptance;
+  readonly #adoption: Adoption;
   #head: ChainHead;
   #arrivals: number;
   #seq: number;
   #round: Round | null;
   #roundTxs: ReadonlyMap<string, RoundTx>;
+  /** What the round spends, to give it back should it be given up. */
+  #spent: readonly Utxo[] | null;
   #rejected: RejectedTx[] = [];
 
   /** A state with the given contents; without any, the state before the first command. */
@@ -95,8 +111,11 @@ export class MempoolState {
     this.#seq = contents?.record?.seq ?? 0;
     this.#round = contents?.round ?? null;
     this.#roundTxs = byHash(this.#round);
+    this.#spent = contents === undefined ? [] : contents.spent;
+    this.kept = new KeptBlocks(contents?.kept);
     this.#statuses = new FinalStatuses(this.#seq);
     this.#acceptance = this.#createAcceptance();
+    this.#adoption = this.#createAdoption();
     for (const tx of contents?.pooled ?? []) this.#restorePooled(tx);
     for (const tx of contents?.waiting ?? []) this.#restoreWaiting(tx);
   }
@@ -219,7 +238,7 @@ export class MempoolState {
     const proof = round.proofs[winner];
     if (proof === undefined) return null;
     for (const { outPoint, txOut } of createdOutPoints(decodeTransaction(proof.coinbase), proof.hash)) {
-      this.#insertOutput(outPoint, txOut, batch);
+      insertCoin(this.utxos, outPoint, txOut, batch);
     }
     this.#head = { ...this.#head, issued: this.#head.issued + round.reward };
     const closed = { ...round, winner };
@@ -234,18 +253,69 @@ export class MempoolState {
     if (closedHash(done) !== command.hash) return null;
     const timestamp = Number(done.header.timestamp);
     this.#confirm(done, command.hash, timestamp, batch);
-    const counts = done.height >= this.#rules.asertActivationHeight;
-    this.#head = {
-      ...this.#head,
-      height: done.height,
-      hash: command.hash,
-      timestamp,
-      asertHashes: this.#head.asertHashes + (counts ? done.proofs.length : 0),
+    const facts = {
       participants: done.participants,
       proofHashes: done.proofs.map((proof) => proof.hash).sort(),
+      asertHashes: this.#asertHashesAfter(done.height, done.proofs.length),
     };
+    this.#head = { ...this.#head, height: done.height, hash: command.hash, timestamp, ...facts };
+    this.kept.keep(done.height, command.hash, { bytes: closedBlockBytes(done), facts }, batch);
     this.#setRound(null, batch);
     return done;
+  }
+
+  /**
+   * Takes in the next block as storage has it, in place of the one that is being made. False when it is not the next one.
+   * Throws `data_corrupt` when the round cannot be given up.
+   */
+  adoptBlock(block: AdoptedBlock, batch: KvBatch): boolean {
+    const { height, hash, full, bytes } = block;
+    if (height !== this.#head.height + 1 || full.block.header.previousHash !== this.#head.hash) return false;
+    const round = this.#round;
+    const issued = this.issued;
+    const returned = round === null ? null : this.#adoption.giveUp(round, this.#spentByRound(), batch);
+    this.#setRound(null, batch);
+    this.#adoption.take(block, returned, batch);
+    const { timestamp, miningTxHash } = full.block.header;
+    for (const set of this.#druids.olderThan(height - this.#rules.druidLifetime)) {
+      this.#acceptance.rejectSet(set, SET_EXPIRED, Number(timestamp), batch);
+    }
+    const facts = block.facts ?? {
+      participants: [],
+      proofHashes: [miningTxHash],
+      asertHashes: this.#asertHashesAfter(height, 1),
+    };
+    const reward = full.miningTransaction.outputs.reduce((sum, { value }) => sum + value.amount, 0n);
+    this.#head = {
+      height,
+      hash,
+      timestamp: Number(timestamp),
+      issued: issued + issuedAt(this.#rules, height) + reward,
+      ...facts,
+    };
+    this.kept.keep(height, hash, { bytes, facts }, batch);
+    return true;
+  }
+
+  /** Raw units issued up to the last stored block, the block being made left out. */
+  get issued(): bigint {
+    const { issued } = this.#head;
+    const round = this.#round;
+    if (round === null) return issued;
+    return issued - issuedAt(this.#rules, round.height) - (round.winner === null ? 0n : round.reward);
+  }
+
+  /** The unspent outputs behind the last stored block, as if no block were being made. */
+  storedOutputs(): UtxoLookup {
+    const round = this.#round;
+    const spent = new Map(round === null ? [] : this.#spentByRound().map(([at, txOut]) => [outPointKey(at), txOut]));
+    const made = new Set(round?.transactions.map(({ hash }) => hash));
+    for (const { hash } of round?.proofs ?? []) made.add(hash);
+    return (outPoint) => {
+      if (made.has(outPoint.tHash)) return undefined;
+      const slot = this.utxos.find(outPoint);
+      return slot === 0 ? spent.get(outPointKey(outPoint)) : this.utxos.output(slot);
+    };
   }
 
   /** Transactions that were rejected since the last call, with the rule. */
@@ -286,6 +356,31 @@ export class MempoolState {
     });
   }
 
+  #createAdoption(): Adoption {
+    return new Adoption({
+      utxos: this.utxos,
+      pool: this.#pool,
+      druids: this.#druids,
+      statuses: this.#statuses,
+      noteArrival: () => {
+        this.#arrivals++;
+      },
+      noteRejected: (hash, rule) => this.#rejected.push({ hash, rule }),
+    });
+  }
+
+  #asertHashesAfter(height: number, proofs: number): number {
+    return this.#head.asertHashes + (height >= this.#rules.asertActivationHeight ? proofs : 0);
+  }
+
+  #spentByRound(): readonly Utxo[] {
+    if (this.#spent !== null) return this.#spent;
+    throw new TesseraError(
+      'data_corrupt',
+      'the block being made was cut by an earlier version and cannot be given up for the one that storage has: run tessera rebuild',
+    );
+  }
+
   #restorePooled(tx: PooledTx): void {
     this.#pool.add(tx);
     for (const { previousOut } of decodeTransaction(tx.bytes).inputs) {
@@ -306,16 +401,21 @@ export class MempoolState {
   /** Moves the transactions of a round from the pool into the set of unspent outputs (decision V7). */
   #moveIntoBlock(opened: Round, batch: KvBatch): void {
     const decoded = opened.transactions.map(({ hash, bytes }) => ({ hash, tx: decodeTransaction(bytes) }));
+    const spent: Utxo[] = [];
     for (const { hash, tx } of decoded) {
       this.#pool.remove(hash);
-      for (const { previousOut } of tx.inputs) if (previousOut !== null) this.#spend(previousOut, batch);
+      for (const { previousOut } of tx.inputs) {
+        if (previousOut !== null) spent.push([previousOut, spendCoin(this.utxos, previousOut, batch)]);
+      }
       if (isCreate(tx)) batch.put(keys.create(hash), new Uint8Array());
     }
     for (const { hash, tx } of decoded) {
       for (const { outPoint, txOut } of createdOutPoints(tx, hash)) {
-        if (!isUnspendable(txOut)) this.#insertOutput(outPoint, txOut, batch);
+        if (!isUnspendable(txOut)) insertCoin(this.utxos, outPoint, txOut, batch);
       }
     }
+    this.#spent = spent;
+    batch.put(keys.spent, encodeCoins(spent));
   }
 
   /** The transactions of a stored block get their final status; those of block 0 have none. */
@@ -329,23 +429,15 @@ export class MempoolState {
     this.#statuses.decide(confirmed, timestamp, batch);
   }
 
-  #insertOutput(outPoint: OutPoint, txOut: TxOut, batch: KvBatch): void {
-    this.utxos.insert(outPoint, txOut);
-    batch.put(keys.utxo(outPoint), encodeTxOut(txOut));
-  }
-
-  #spend(outPoint: OutPoint, batch: KvBatch): void {
-    const slot = this.utxos.find(outPoint);
-    if (slot === 0) throw new Error(`broken invariant: ${outPoint.tHash}:${outPoint.n} is claimed but not unspent`);
-    this.utxos.remove(slot);
-    batch.del(keys.utxo(outPoint));
-  }
-
   #setRound(next: Round | null, batch: KvBatch): void {
     this.#round = next;
     this.#roundTxs = byHash(next);
-    if (next === null) batch.del(keys.round);
-    else batch.put(keys.round, encodeRound(next));
+    if (next !== null) {
+      batch.put(keys.round, encodeRound(next));
+      return;
+    }
+    this.#spent = [];
+    batch.del(keys.round).del(keys.spent);
   }
 }
 

@@ -1,0 +1,42 @@
+/**
+ * The last blocks that storage has confirmed, kept for a storage node that has lost them: one that was put back from an
+ * older copy is given what it lacks (docs/adr/0011-two-ages-converge.md). Bounded by number and by bytes.
+ */
+
+import type { KvBatch } from '../../db/kv.js';
+import { keys } from './layout.js';
+import { encodeKept, encodeKeptNames, type KeptName, type KeptRecord } from './records.js';
+
+/** Blocks that are kept. */
+const MAX_KEPT_BLOCKS = 64;
+/** Bytes of all of them; the last block is kept whatever its size. */
+const MAX_KEPT_BYTES = 256 * 1024 * 1024;
+
+export class KeptBlocks {
+  #names: readonly KeptName[];
+
+  constructor(names: readonly KeptName[] = []) {
+    this.#names = names;
+  }
+
+  /** The hash of a block that is kept. */
+  hashAt(height: number): string | undefined {
+    return this.#names.find((name) => name.height === height)?.hash;
+  }
+
+  /** Adds a block to the batch and takes out those that are too old. */
+  keep(height: number, hash: string, record: KeptRecord, batch: KvBatch): void {
+    const bytes = encodeKept(record);
+    batch.put(keys.kept(height), bytes);
+    const names = [...this.#names, { height, hash, size: bytes.length }];
+    let size = names.reduce((sum, name) => sum + name.size, 0);
+    while (names.length > MAX_KEPT_BLOCKS || (size > MAX_KEPT_BYTES && names.length > 1)) {
+      const oldest = names.shift();
+      if (oldest === undefined) break;
+      size -= oldest.size;
+      batch.del(keys.kept(oldest.height));
+    }
+    batch.put(keys.keptNames, encodeKeptNames(names));
+    this.#names = names;
+  }
+}
