@@ -84,7 +84,7 @@ function createNode() {
       return bytes === undefined ? undefined : decodeStatus(bytes);
     },
     async reload(): Promise<void> {
-      state = await loadMempoolState(kv, rules, { hashKey: new Uint8Array(16).fill(3) });
+      state = await loadMempoolState(kv, rules, { hashKey: new Uint8Array(8).fill(3) });
     },
   };
   return node;
