@@ -42,6 +42,7 @@ async function startParser(): Promise<{ url: string; stop(): Promise<void> }> {
     submit: async (transactions) => transactions.map((transaction) => ({ hash: 'g', transaction })),
     createItem: () => Promise.reject(new Error('not here')),
     balances: () => ({ tokens: 0n, items: new Map(), addresses: new Map() }),
+    countOutputs: () => 0,
     supply: () => ({ total: 0n, issued: 0n }),
     statuses: async () => new Map(),
   };

@@ -82,7 +82,7 @@ type Built = <T>(path: string) => Promise<T>;
 
 async function heavyMempool(built: Built): Promise<MempoolService> {
   const { UtxoTable } = await built<typeof import('../src/ledger/utxo/utxo-table.js')>('ledger/utxo/utxo-table.js');
-  const { balancesOf } = await built<typeof import('../src/mempool/balances.js')>('mempool/balances.js');
+  const { balancesOf, countOutputs } = await built<typeof import('../src/mempool/balances.js')>('mempool/balances.js');
   const utxos = new UtxoTable();
   for (let i = 0; i < OUTPUTS; i++) {
     const value = { kind: 'token', amount: BigInt(i) * 10n ** 9n } as const;
@@ -97,6 +97,7 @@ async function heavyMempool(built: Built): Promise<MempoolService> {
       txHash: TX_HASH,
     }),
     balances: (addresses) => balancesOf(utxos, addresses),
+    countOutputs: (addresses, limit) => countOutputs(utxos, addresses, limit),
     supply: () => ({ total: 360_360_000_000_000_000n, issued: 1n }),
     statuses: async (hashes) => new Map(hashes.map((hash) => [hash, status])),
   };

@@ -25,6 +25,18 @@ export function balancesOf(utxos: UtxoTable, addresses: readonly string[]): Bala
   return { tokens, items: new Map(sorted.map(([hash, sum]) => [hash, shownTotal(sum)])), addresses: byAddress };
 }
 
+/** The number of unspent outputs of the addresses together, or `limit` when they have more. */
+export function countOutputs(utxos: UtxoTable, addresses: readonly string[], limit: number): number {
+  let count = 0;
+  for (const address of new Set(addresses)) {
+    for (const _slot of utxos.slotsOf(address)) {
+      count++;
+      if (count >= limit) return count;
+    }
+  }
+  return count;
+}
+
 function tooManyOutputs(): TesseraError {
   return new TesseraError(
     'too_many_outputs',

@@ -21,7 +21,7 @@ import { createSignal } from '../lib/signal.js';
 import { followTotal, type Metrics } from '../observability/metrics.js';
 import type { PeerNetwork } from '../peers/network.js';
 import { Admission, type AdmissionOptions } from './admission/admission.js';
-import { balancesOf } from './balances.js';
+import { balancesOf, countOutputs } from './balances.js';
 import { BlockMaker, type BlockMakerOptions } from './blocks/block-maker.js';
 import { BlockSender } from './blocks/block-sender.js';
 import { Gateway } from './gateway.js';
@@ -168,6 +168,10 @@ export class Mempool implements MempoolService, Service {
 
   balances(addresses: readonly string[]): Balances {
     return balancesOf(this.#up().state.utxos, addresses);
+  }
+
+  countOutputs(addresses: readonly string[], limit: number): number {
+    return countOutputs(this.#up().state.utxos, addresses, limit);
   }
 
   supply(): { readonly total: bigint; readonly issued: bigint } {

@@ -64,6 +64,8 @@ export interface MempoolService {
    * `MAX_LISTED_OUTPUTS`.
    */
   balances(addresses: readonly string[]): Balances;
+  /** How many unspent outputs the named addresses have together, counted to `limit` at most: little work, unlike `balances`. */
+  countOutputs(addresses: readonly string[], limit: number): number;
   /** Raw units. */
   supply(): { readonly total: bigint; readonly issued: bigint };
   /** Unknown hashes are absent. */

@@ -30,6 +30,7 @@ function mempoolWithManyOutputs() {
   const slow = { ...holdings, [Symbol.iterator]: counted };
   const mempool = {
     ...fakeMempool(),
+    countOutputs: (_addresses: readonly string[], limit: number) => Math.min(OUTPUTS, limit),
     balances: () => ({ tokens: holdings.tokens, items: new Map(), addresses: new Map([[ADDRESS, slow]]) }),
   };
   return { mempool, seen };
@@ -75,6 +76,34 @@ describe('12,000 outputs', () => {
     expect(seen.mostInATurn).toBeLessThan(50 * 1_000);
     expect((await send(app, { url: `/v1/balances?address=${ADDRESS}` })).status).toBe(200);
   });
+});
+
+describe('an answer that is known to be long', () => {
+  it.each([
+    ['GET /v1/balances', { url: `/v1/balances?address=${ADDRESS}` }],
+    ['POST /v1/balances/query', { method: 'POST', url: '/v1/balances/query', payload: `{"addresses":["${ADDRESS}"]}` }],
+    ['POST /fetch_balance', { method: 'POST', url: '/fetch_balance', payload: `["${ADDRESS}"]` }],
+  ] as const)(
+    '%s: what it is made of is copied for those who get a place, one in a turn (rule P6)',
+    async (_name, request) => {
+      const { mempool } = mempoolWithManyOutputs();
+      const copies = { all: 0, inThisTurn: 0, mostInATurn: 0 };
+      const balances = () => {
+        if (copies.inThisTurn === 0) setImmediate(() => Object.assign(copies, { inThisTurn: 0 }));
+        copies.all++;
+        copies.inThisTurn++;
+        copies.mostInATurn = Math.max(copies.mostInATurn, copies.inThisTurn);
+        return mempool.balances();
+      };
+      const app = await openApp('mempool', { modules: { mempool: { ...mempool, balances } } });
+      const answers = await Promise.all(Array.from({ length: 50 }, () => send(app, request)));
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(8);
+      expect(copies.all).toBe(8);
+      // One more when the loop comes to this test's own turn after the next copy.
+      expect(copies.mostInATurn).toBeLessThanOrEqual(2);
+      expect((await send(app, request)).status).toBe(200);
+    },
+  );
 });
 
 /** A storage that notes how many reads are under way. */

@@ -22,6 +22,20 @@ const SEND_MS = 120_000;
 /** Levels of lists and objects that are written part by part; what is deeper is small. */
 const LEVELS = 5;
 
+/** An answer that is known to be long before it exists: it gets a place first, and is made in a turn of its own. */
+export class PlannedAnswer<T = unknown> {
+  readonly make: () => T;
+
+  constructor(make: () => T) {
+    this.make = make;
+  }
+
+  /** The same answer as a part of another one. */
+  within<W>(whole: (part: T) => W): PlannedAnswer<W> {
+    return new PlannedAnswer(() => whole(this.make()));
+  }
+}
+
 export class LongAnswers {
   readonly #clock: Clock;
   readonly #turns: Turns;
@@ -38,9 +52,10 @@ export class LongAnswers {
    * client goes meanwhile.
    */
   json(value: unknown, reply: FastifyReply): string | Promise<Buffer> {
+    if (value instanceof PlannedAnswer) return this.#planned(value, reply);
     const parts = partsOf(value, LEVELS);
     const text = nextSlice(parts);
-    return text.length < SLICE_CHARS ? text : this.#inSlices(text, parts, reply);
+    return text.length < SLICE_CHARS ? text : this.make(() => this.#inSlices(text, parts, reply));
   }
 
   /** Runs a task that makes a long answer; throws `overloaded` when too many are being made or have not been taken. */
@@ -67,22 +82,26 @@ export class LongAnswers {
     });
   }
 
-  #inSlices(begun: string, parts: Generator<string>, reply: FastifyReply): Promise<Buffer> {
+  #planned(answer: PlannedAnswer, reply: FastifyReply): Promise<Buffer> {
     return this.make(async () => {
-      const chunks: Buffer[] = [];
-      let text = begun;
-      for (;;) {
-        chunks.push(Buffer.from(text, 'utf8'));
-        await this.#turns.next();
-        if (reply.raw.destroyed) throw new TesseraError('aborted', 'The client has gone.');
-        const slice = nextSlice(parts);
-        if (slice === '') break;
-        text = slice;
-      }
-      const bytes = Buffer.concat(chunks);
-      this.watch(bytes.length, reply);
-      return bytes;
+      await this.#turns.next();
+      const value = answer.make();
+      return this.#inSlices('', partsOf(value, LEVELS), reply);
     });
+  }
+
+  async #inSlices(begun: string, parts: Generator<string>, reply: FastifyReply): Promise<Buffer> {
+    const chunks = [Buffer.from(begun, 'utf8')];
+    for (;;) {
+      await this.#turns.next();
+      if (reply.raw.destroyed) throw new TesseraError('aborted', 'The client has gone.');
+      const text = nextSlice(parts);
+      if (text === '') break;
+      chunks.push(Buffer.from(text, 'utf8'));
+    }
+    const bytes = Buffer.concat(chunks);
+    this.watch(bytes.length, reply);
+    return bytes;
   }
 }
 

@@ -18,6 +18,7 @@ import type {
 } from 'fastify';
 import { fastifyPath, type Operation, type Result } from '../operation.js';
 import type { Answerable } from './answers.js';
+import type { PlannedAnswer } from './long-answers.js';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -39,8 +40,8 @@ export type OperationRequest<O extends Operation> = FastifyRequest<
   TypeBoxTypeProvider
 >;
 
-/** What a handler returns: the body of the answer, or the reply when it has sent the answer itself. */
-export type Answer<O extends Operation> = Answerable<Result<O>> | FastifyReply;
+/** What a handler returns: the body of the answer, now or planned, or the reply when it has sent the answer itself. */
+export type Answer<O extends Operation> = Answerable<Result<O>> | PlannedAnswer<Answerable<Result<O>>> | FastifyReply;
 
 export type Handler<O extends Operation> = (
   request: OperationRequest<O>,

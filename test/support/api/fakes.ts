@@ -118,6 +118,7 @@ export function fakeMempool(calls?: Calls): MempoolService {
         txHash: GENESIS_HASH,
       };
     },
+    countOutputs: () => 0,
     balances(addresses) {
       const known = addresses.filter((address) => address === ADDRESS || address === OTHER_ADDRESS);
       return {

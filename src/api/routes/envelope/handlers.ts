@@ -9,9 +9,11 @@ import { TesseraError } from '../../../lib/errors.js';
 import type { NodeRole } from '../../../lib/roles.js';
 import { addJsonBodyParser, JSON_MEDIA_TYPE } from '../../http/json.js';
 import { LazyList } from '../../http/lazy-list.js';
+import { PlannedAnswer } from '../../http/long-answers.js';
 import { routeOf } from '../../http/route.js';
 import type { Operation } from '../../operation.js';
 import type { ApiModules, EnvelopeOptions, NodeInfo } from '../../options.js';
+import { balanceAnswer } from '../mempool/balance-answer.js';
 import { readTransactions } from '../mempool/read-transactions.js';
 import { readEntries } from '../storage/read-entries.js';
 import {
@@ -85,8 +87,12 @@ function addRoute(
     ...routeOf(operation),
     async handler(request, reply) {
       const id = cacheIdOf(request.headers['x-cache-id'], requireCacheId);
-      const answer = async () =>
-        app.longAnswers.json(successEnvelope(id, reason, name, await contentOf(request.body)), reply);
+      const envelope = (content: unknown) => successEnvelope(id, reason, name, content);
+      const answer = async () => {
+        const content = await contentOf(request.body);
+        const whole = content instanceof PlannedAnswer ? content.within(envelope) : envelope(content);
+        return app.longAnswers.json(whole, reply);
+      };
       const body = id === '' ? '' : sha3Hex(request.rawBody ?? '');
       const json = id === '' ? await answer() : await cache.run(id, name, body, answer);
       return reply.type(JSON_MEDIA_TYPE).send(json);
@@ -115,7 +121,7 @@ function mempoolContents({ services, turns }: FastifyInstance, { batch }: Option
       (body) => {
         const { mempool } = services;
         const addresses = readAddresses(body, batch);
-        return fetchedBalances(addresses, mempool.balances(addresses));
+        return balanceAnswer(mempool, addresses, (balances) => fetchedBalances(addresses, balances));
       },
     ],
     envelopeIssuedSupply: ['Successfully fetched issued supply', () => services.mempool.supply().issued],

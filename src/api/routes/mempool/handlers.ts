@@ -6,6 +6,7 @@ import { TesseraError } from '../../../lib/errors.js';
 import type { ItemCreation, SubmittedTransaction, TxStatus } from '../../../mempool/service.js';
 import { addRoutes } from '../../http/route.js';
 import { apiAssetView, balanceView } from '../views.js';
+import { balanceAnswer } from './balance-answer.js';
 import { mempoolOperations } from './operations.js';
 import { readTransactions } from './read-transactions.js';
 import type { CreateItemRequest } from './schemas.js';
@@ -18,8 +19,10 @@ export const mempoolRoutes: FastifyPluginCallback = (app, _options, done) => {
   const supply = new SupplyAnswer();
 
   addRoutes(app, mempoolOperations, {
-    getBalances: ({ query }) => ({ balance: balanceView(services.mempool.balances(query.address)) }),
-    queryBalances: ({ body }) => ({ balance: balanceView(services.mempool.balances(body.addresses)) }),
+    getBalances: ({ query }) =>
+      balanceAnswer(services.mempool, query.address, (balance) => ({ balance: balanceView(balance) })),
+    queryBalances: ({ body }) =>
+      balanceAnswer(services.mempool, body.addresses, (balance) => ({ balance: balanceView(balance) })),
     getSupply: (_request, reply) => reply.stored(supply.bytes(services.mempool.supply())),
 
     async createTransactions({ body }) {
