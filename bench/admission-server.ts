@@ -15,7 +15,7 @@ const compiled = <T>(path: string): Promise<T> => import(new URL(`../dist/${path
 const { createApi } = await compiled<typeof import('../src/api/app.js')>('api/app.js');
 const { createConfig } = await compiled<typeof import('../src/config/load.js')>('config/load.js');
 const { DevNetwork } = await compiled<typeof import('../src/node/dev-network.js')>('node/dev-network.js');
-const { createLogger } = await compiled<typeof import('../src/observability/logger.js')>('observability/logger.js');
+const { NodeLogger } = await compiled<typeof import('../src/observability/logger.js')>('observability/logger.js');
 
 const [mode, dir = '', threads = '1'] = process.argv.slice(2);
 
@@ -30,7 +30,7 @@ async function startNode(): Promise<{ url: string; stop(): Promise<void> }> {
   }).map(([option, value]) => ({ option, value, flag: 'bench' }));
   const network = new DevNetwork(
     { dataDir: `${dir}/data`, ports: 'any', flags },
-    { logger: createLogger({ level: 'error', format: 'json' }) },
+    { logger: NodeLogger.create({ level: 'error', format: 'json' }) },
   );
   await network.start();
   return { url: network.urls.mempool, stop: () => network.stop() };

@@ -3,7 +3,7 @@
 import { createSHA3 } from 'hash-wasm';
 import { encodeHeader } from '../src/chain/codec.js';
 import type { BlockHeader } from '../src/chain/types.js';
-import { createNonceSearcher, NONCE_LENGTH, searchJobOf } from '../src/miner/nonce-search.js';
+import { NONCE_LENGTH, NonceSearcher, searchJobOf } from '../src/miner/nonce-search.js';
 import { printRow, printSection } from './report.js';
 
 export interface NonceSearchRates {
@@ -25,7 +25,7 @@ export async function measureNonceSearch(
   options: { readonly hashes: number; readonly rounds: number },
 ): Promise<NonceSearchRates> {
   const job = searchJobOf({ ...header, difficulty: IMPOSSIBLE });
-  const search = await createNonceSearcher();
+  const searcher = await NonceSearcher.create();
   const sha3 = await createSHA3(256);
   const flag = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   const bytes = Uint8Array.from(encodeHeader({ ...header, nonce: new Uint8Array(NONCE_LENGTH) }));
@@ -38,7 +38,7 @@ export async function measureNonceSearch(
     return options.hashes;
   };
   const searchLoop = (): number =>
-    search(job, 0, (hashes) => Atomics.load(flag, 0) !== 0 || hashes >= options.hashes).hashes;
+    searcher.search(job, 0, (hashes) => Atomics.load(flag, 0) !== 0 || hashes >= options.hashes).hashes;
   let bare = 0;
   let searched = 0;
   for (let round = 0; round < options.rounds; round++) {

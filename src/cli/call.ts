@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import type { TSchema } from '@sinclair/typebox';
 import { membersOf, type Operation } from '../api/operation.js';
 import { OPERATIONS } from '../api/operations.js';
-import { type AnyArguments, createNodeClient } from '../client/client.js';
+import { type AnyArguments, NodeClient } from '../client/client.js';
 import { API_PORTS } from '../config/ports.js';
 import { didYouMean } from '../config/suggest.js';
 import { errorMessage, TesseraError } from '../lib/errors.js';
@@ -84,7 +84,7 @@ export async function callCommand(
     return 0;
   }
   const operation = findOperation(id);
-  const client = createNodeClient({ url: urlOf(args, operation), apiKey: await apiKeyOf(args, context) });
+  const client = new NodeClient({ url: urlOf(args, operation), apiKey: await apiKeyOf(args, context) });
   const parts = await argumentsOf(operation, pairs, readSource);
   const answer: unknown = await client.call(operation, parts as never);
   if (answer !== undefined) context.stdout.write(`${prettyExact(answer)}\n`);

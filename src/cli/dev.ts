@@ -8,7 +8,7 @@ import { devAccounts } from '../config/dev-accounts.js';
 import { type DevConfigOptions, devConfig } from '../config/dev-config.js';
 import type { NodeRole } from '../lib/roles.js';
 import type { Service } from '../lib/service.js';
-import { createLogger, type NodeLogger } from '../observability/logger.js';
+import { NodeLogger } from '../observability/logger.js';
 import { devBanner } from './banner.js';
 import { type CliContext, type Command, type CommandSpec, integerFlag, type ParsedArgs } from './command.js';
 import { flagValues, LOG_LEVEL_FLAG, SET_FLAG } from './config-flags.js';
@@ -74,7 +74,7 @@ export async function runDev(args: ParsedArgs, context: CliContext, load: () => 
   const { log } = devConfig('mempool', { ...common, dataDir: kept ?? tmpdir() });
   // A name only: the nodes make the folder when they start, and from then on a signal is heeded.
   const dataDir = kept === undefined ? join(tmpdir(), `tessera-dev-${randomUUID()}`) : resolve(kept);
-  const logger = createLogger(log);
+  const logger = NodeLogger.create(log);
   try {
     const { createDevNetwork } = await load();
     const network = createDevNetwork({ ...common, dataDir }, { logger });

@@ -37,7 +37,7 @@ export async function* readEvents({ url, apiKey, lastEventId, signal }: EventReq
   try {
     const response = await fetch(url, { headers, signal });
     if (!response.ok || response.body === null) throw await refusal(response);
-    const parser = createEventParser(lastEventId ?? '');
+    const parser = new EventParser(lastEventId ?? '');
     const decoder = new TextDecoder();
     for await (const chunk of response.body) yield* parser.take(decoder.decode(chunk as Uint8Array, { stream: true }));
   } catch (error) {
@@ -64,30 +64,32 @@ function detailOf(text: string): string | undefined {
   }
 }
 
-export interface EventParser {
-  /** The blocks that the text completes. */
-  take(text: string): EventNews[];
-}
-
 /** Parses `text/event-stream` (HTML standard, 9.2.6) as nodes write it. */
-export function createEventParser(lastId = ''): EventParser {
-  let rest = '';
-  let id = lastId;
-  return {
-    take(text) {
-      const blocks = (rest + text).split('\n\n');
-      rest = blocks.pop() ?? '';
-      return blocks.map((block) => {
-        let name = 'message';
-        const data: string[] = [];
-        for (const line of block.split('\n')) {
-          const [, field = '', value = ''] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
-          if (field === 'id') id = value;
-          else if (field === 'event') name = value;
-          else if (field === 'data') data.push(value);
-        }
-        return { id, event: data.length === 0 ? undefined : { id, name, data: data.join('\n') } };
-      });
-    },
-  };
+export class EventParser {
+  #rest = '';
+  #id: string;
+
+  constructor(lastId = '') {
+    this.#id = lastId;
+  }
+
+  /** The events that the text completes. */
+  take(text: string): EventNews[] {
+    const blocks = (this.#rest + text).split('\n\n');
+    this.#rest = blocks.pop() ?? '';
+    return blocks.map((block) => this.#event(block));
+  }
+
+  #event(block: string): EventNews {
+    let name = 'message';
+    const data: string[] = [];
+    for (const line of block.split('\n')) {
+      const [, field = '', value = ''] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
+      if (field === 'id') this.#id = value;
+      else if (field === 'event') name = value;
+      else if (field === 'data') data.push(value);
+    }
+    const id = this.#id;
+    return { id, event: data.length === 0 ? undefined : { id, name, data: data.join('\n') } };
+  }
 }

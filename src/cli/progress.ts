@@ -1,23 +1,14 @@
 /** Progress of a command, on the error stream so that results can be piped. */
 
 import type { Clock } from '../lib/clock.js';
-import { createProgress as create, type Progress } from '../observability/progress.js';
+import { Progress } from '../observability/progress.js';
 import type { CliContext } from './command.js';
 
-export type { Progress } from '../observability/progress.js';
-
 /** Shows how far the task is: a bar on a terminal, a line every few seconds elsewhere. */
-export function createProgress(task: string, unit: string, { stderr }: CliContext, clock: Clock): Progress {
-  const progress = create(
+export function startProgress(task: string, unit: string, { stderr }: CliContext, clock: Clock): Progress {
+  const progress = new Progress(
     { task, unit },
-    stderr.isTTY === true
-      ? { clock, terminal: stderr }
-      : {
-          clock,
-          line: (text) => {
-            stderr.write(`${text}\n`);
-          },
-        },
+    stderr.isTTY === true ? { clock, terminal: stderr } : { clock, line: (text) => void stderr.write(`${text}\n`) },
   );
   // The task begins now.
   progress.update(0);

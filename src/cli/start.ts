@@ -4,7 +4,7 @@ import { changesText, EffectiveOptions } from '../config/changes.js';
 import { type ConfigInput, loadConfig } from '../config/load.js';
 import type { Config } from '../config/schema.js';
 import type { Service } from '../lib/service.js';
-import { createLogger, type NodeLogger } from '../observability/logger.js';
+import { NodeLogger } from '../observability/logger.js';
 import type { CliContext, Command, CommandSpec, Output, ParsedArgs } from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
 import { errorFields, reportFailure, runUntilStopped } from './lifecycle.js';
@@ -58,7 +58,7 @@ export async function runNode(
   const input = configInput(args, context);
   const loaded = loadConfig(input);
   const config = await withTypedPassphrase(loaded, context);
-  const logger = createLogger({ ...config.log, node: config.node.name });
+  const logger = NodeLogger.create({ ...config.log, node: config.node.name });
   for (const warning of loaded.warnings) logger.warn({}, warning);
   logger.info({ role: config.node.role, file: loaded.file ?? null, data_dir: config.node.dataDir }, 'starting');
   const node = await create(config, logger, load, context);

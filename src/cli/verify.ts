@@ -12,7 +12,7 @@ import { systemRandom } from '../lib/random.js';
 import type { NodeRole } from '../lib/roles.js';
 import type { CliContext, Command, CommandSpec } from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
-import { createProgress } from './progress.js';
+import { startProgress } from './progress.js';
 
 /** The databases of each role, in the order in which they are checked. */
 const DATABASES: Readonly<Record<NodeRole, readonly string[]>> = {
@@ -69,7 +69,7 @@ export const command: Command = {
 
 /** Reading a record checks it: what is damaged is thrown as `data_corrupt`. */
 async function countRecords(name: string, kv: Kv, context: CliContext, signal: AbortSignal): Promise<number> {
-  const progress = createProgress(name, 'records', context, systemClock);
+  const progress = startProgress(name, 'records', context, systemClock);
   let count = 0;
   for await (const _ of kv.entries({ gte: new Uint8Array(), lt: END_OF_KEYS })) {
     count++;
@@ -101,7 +101,7 @@ async function checkArchive(kv: Kv, config: Config, context: CliContext, signal:
     activationHeight: config.mining.asertActivationHeight,
   };
   const archive = await Archive.open({ rules, cacheBytes: config.storage.cacheBytes }, { kv });
-  const progress = createProgress('blocks', 'blocks', context, systemClock);
+  const progress = startProgress('blocks', 'blocks', context, systemClock);
   const show = ({ height, target }: { height: number; target: number }) => progress.update(height + 1, target + 1);
   const { blocks, transactions } = await archive.verify({}, show, signal);
   progress.end();
@@ -114,7 +114,7 @@ async function checkState(kv: Kv, config: Config, context: CliContext): Promise<
   const { loadMempoolState } = await import('../mempool/state/load.js');
   const rules = stateRules(await readGenesis(config.network.genesisFile), config);
   const hashKey = systemRandom.bytes(HASH_KEY_BYTES);
-  const progress = createProgress('outputs', 'outputs', context, systemClock);
+  const progress = startProgress('outputs', 'outputs', context, systemClock);
   const state = await loadMempoolState(kv, rules, { hashKey, onProgress: (outputs) => progress.update(outputs) });
   progress.end();
   return `${state.utxos.size} unspent outputs and the pool match their digest, behind command ${state.seq}`;

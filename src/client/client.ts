@@ -64,20 +64,13 @@ export type CallArguments<O extends Operation> = {
   readonly [Part in keyof Arguments<O> as Arguments<O>[Part] extends undefined ? never : Part]: Arguments<O>[Part];
 };
 
-type MaybeArguments<O extends Operation> = keyof CallArguments<O> extends never
+/** What a call takes after its operation. */
+export type CallParameters<O extends Operation> = keyof CallArguments<O> extends never
   ? [args?: Record<string, never> | undefined, options?: CallOptions]
   : [args: CallArguments<O>, options?: CallOptions];
 
 /** Operations with an answer that is whole and of JSON. */
 export type CallableOperation = Exclude<KnownOperation, { readonly id: 'getDocs' | 'streamEvents' }>;
-
-export interface NodeClient {
-  readonly url: string;
-  /** Throws `RefusedCall` with the node's error, or `NoAnswer`. */
-  call<O extends Operation>(operation: O, ...args: MaybeArguments<O>): Promise<Result<O>>;
-  /** A method for each operation, by its id. */
-  readonly api: { readonly [O in CallableOperation as O['id']]: (...args: MaybeArguments<O>) => Promise<Result<O>> };
-}
 
 /** The parts of a request, unchecked: the node checks them. */
 export interface AnyArguments {
@@ -86,47 +79,67 @@ export interface AnyArguments {
   readonly body?: unknown;
 }
 
-export function createNodeClient({ url, apiKey, timeoutMs = TIMEOUT_MS }: ClientOptions): NodeClient {
-  async function send(operation: Operation, args: AnyArguments, options: CallOptions): Promise<JsonValue | undefined> {
+/** A method for each operation, by its id. */
+type OperationMethods = {
+  readonly [O in CallableOperation as O['id']]: (...args: CallParameters<O>) => Promise<Result<O>>;
+};
+
+export class NodeClient {
+  readonly url: string;
+  readonly api: OperationMethods;
+  readonly #apiKey: string | undefined;
+  readonly #timeoutMs: number;
+
+  constructor({ url, apiKey, timeoutMs = TIMEOUT_MS }: ClientOptions) {
+    this.url = url;
+    this.#apiKey = apiKey;
+    this.#timeoutMs = timeoutMs;
+    const methods = OPERATIONS.map((operation: Operation) => [
+      operation.id,
+      (args: AnyArguments = {}, options: CallOptions = {}) => this.#send(operation, args, options),
+    ]);
+    this.api = Object.fromEntries(methods) as OperationMethods;
+  }
+
+  /** Throws `RefusedCall` with the node's error, or `NoAnswer`. */
+  call<O extends Operation>(operation: O, ...[args, options]: CallParameters<O>): Promise<Result<O>> {
+    // The node checks its answers against the schemas that these types come from.
+    return this.#send(operation, (args ?? {}) as AnyArguments, options ?? {}) as Promise<Result<O>>;
+  }
+
+  async #send(operation: Operation, args: AnyArguments, options: CallOptions): Promise<JsonValue | undefined> {
+    const { response, text } = await this.#exchange(operation, args, options);
+    // GET /readyz answers 503 with a body of its own.
+    const isAnswer = response.ok || (operation.success[response.status] !== undefined && !isProblem(response));
+    if (!isAnswer) throw refusal(response, text, this.url);
+    return text === '' ? undefined : readJson(text, this.url);
+  }
+
+  async #exchange(operation: Operation, args: AnyArguments, { signal, cacheId }: CallOptions) {
     const signals = [
-      ...(options.signal ? [options.signal] : []),
-      ...(timeoutMs > 0 ? [AbortSignal.timeout(timeoutMs)] : []),
+      ...(signal ? [signal] : []),
+      ...(this.#timeoutMs > 0 ? [AbortSignal.timeout(this.#timeoutMs)] : []),
     ];
-    let response: Response;
-    let text: string;
+    const sendsKey = this.#apiKey !== undefined && operation.apiKey === true;
     try {
-      response = await fetch(targetOf(url, operation, args), {
+      const response = await fetch(targetOf(this.url, operation, args), {
         method: operation.method,
         redirect: 'error',
         signal: AbortSignal.any(signals),
         headers: {
           accept: 'application/json',
-          ...(apiKey === undefined || operation.apiKey !== true ? {} : { 'x-api-key': apiKey }),
-          ...(options.cacheId === undefined ? {} : { 'x-cache-id': options.cacheId }),
+          ...(sendsKey ? { 'x-api-key': this.#apiKey } : {}),
+          ...(cacheId === undefined ? {} : { 'x-cache-id': cacheId }),
           ...(args.body === undefined ? {} : { 'content-type': 'application/json' }),
         },
         ...(args.body === undefined ? {} : { body: stringifyExact(args.body) }),
       });
-      text = await response.text();
+      return { response, text: await response.text() };
     } catch (cause) {
-      options.signal?.throwIfAborted();
-      throw new NoAnswer(url, cause);
+      signal?.throwIfAborted();
+      throw new NoAnswer(this.url, cause);
     }
-    // GET /readyz answers 503 with a body of its own.
-    const isAnswer = response.ok || (operation.success[response.status] !== undefined && !isProblem(response));
-    if (!isAnswer) throw refusal(response, text, url);
-    return text === '' ? undefined : readJson(text, url);
   }
-
-  // The node checks its answers against the schemas that these types come from.
-  const call = <O extends Operation>(operation: O, ...[args, options]: MaybeArguments<O>): Promise<Result<O>> =>
-    send(operation, (args ?? {}) as AnyArguments, options ?? {}) as Promise<Result<O>>;
-
-  const methods = OPERATIONS.map((operation: Operation) => [
-    operation.id,
-    (args?: AnyArguments, options?: CallOptions) => send(operation, args ?? {}, options ?? {}),
-  ]);
-  return { url, call, api: Object.fromEntries(methods) as NodeClient['api'] };
 }
 
 function targetOf(url: string, { path }: Operation, { params = {}, query = {} }: AnyArguments): URL {

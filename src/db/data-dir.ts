@@ -15,7 +15,7 @@ import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Clock, systemClock } from '../lib/clock.js';
 import { TesseraError } from '../lib/errors.js';
-import { createMutex } from '../lib/mutex.js';
+import { Mutex } from '../lib/mutex.js';
 import { lockFolder } from './folder-lock.js';
 import type { Kv } from './kv.js';
 import { openLevelKv } from './level-kv.js';
@@ -58,7 +58,7 @@ export class DataDir {
   readonly path: string;
   readonly #unlock: () => Promise<void>;
   readonly #opened = new Map<string, Kv>();
-  readonly #mutex = createMutex();
+  readonly #mutex = new Mutex();
   readonly #measures: WriteMeasures | undefined;
   #marker: Marker;
   #isClosed = false;

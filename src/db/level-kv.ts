@@ -11,7 +11,7 @@ import { randomBytes } from 'node:crypto';
 import { basename } from 'node:path';
 import { Level } from 'level';
 import { failpoint } from '../lib/failpoints.js';
-import { createMutex } from '../lib/mutex.js';
+import { Mutex } from '../lib/mutex.js';
 import type { Kv, KvBatch, KvEntry, KvRange } from './kv.js';
 import { closedError, isClosed, openError, readError, writeError } from './level-errors.js';
 import { checkFiles } from './level-files/check-files.js';
@@ -52,7 +52,7 @@ class LevelKv implements Kv {
   readonly #options: LevelKvOptions;
   readonly #wayBack: string;
   readonly #reader: LevelReader;
-  readonly #writing = createMutex();
+  readonly #writing = new Mutex();
   /** Undefined while the database is being opened anew, or could not be. */
   #level: BinaryLevel | undefined;
   #opening: Promise<BinaryLevel> | undefined;

@@ -8,7 +8,7 @@ import { encodeU64, readU64 } from '../db/keys.js';
 import type { Kv } from '../db/kv.js';
 import type { Clock } from '../lib/clock.js';
 import { TesseraError } from '../lib/errors.js';
-import { createMutex } from '../lib/mutex.js';
+import { Mutex } from '../lib/mutex.js';
 import type { Metrics } from '../observability/metrics.js';
 import { EntryCache } from './entry-cache.js';
 import { GroupCommit } from './group-commit.js';
@@ -51,7 +51,7 @@ export class LocalJournal implements Journal {
   readonly #cache: EntryCache;
   readonly #subscribers = new Set<Subscriber>();
   readonly #deliveries = new Set<Promise<void>>();
-  readonly #compaction = createMutex();
+  readonly #compaction = new Mutex();
   readonly #stopMetrics: () => void;
   /** Entries below it are forgotten. */
   #base: number;

@@ -17,7 +17,7 @@ import { TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
 import type { Random } from '../lib/random.js';
 import { Failure, type Service } from '../lib/service.js';
-import { createSignal } from '../lib/signal.js';
+import { SignalSource } from '../lib/signal.js';
 import { followTotal, type Metrics } from '../observability/metrics.js';
 import type { PeerNetwork } from '../peers/network.js';
 import { Admission, type AdmissionOptions } from './admission/admission.js';
@@ -95,11 +95,11 @@ interface Parts {
 }
 
 export class Mempool implements MempoolService, Service {
-  readonly blockConfirmed = createSignal<ConfirmedBlock>();
+  readonly blockConfirmed = new SignalSource<ConfirmedBlock>();
   /** Hashes of transactions that entered the pool. */
-  readonly transactionsAdmitted = createSignal<readonly string[]>();
+  readonly transactionsAdmitted = new SignalSource<readonly string[]>();
   /** A transaction that a rule refuses, at once or after it has waited for others. */
-  readonly transactionRejected = createSignal<RejectedTx>();
+  readonly transactionRejected = new SignalSource<RejectedTx>();
   readonly #options: MempoolOptions;
   readonly #modules: MempoolModules;
   readonly #failure = new Failure();
@@ -228,7 +228,7 @@ export class Mempool implements MempoolService, Service {
       applier,
       statuses,
       verifier,
-      onRefused: this.transactionRejected.emit,
+      onRefused: (rejected) => this.transactionRejected.emit(rejected),
     });
     const maker = new BlockMaker(this.#options.blocks, { ...modules, applier });
     const sender = new BlockSender({ ...modules, applier });
@@ -241,8 +241,8 @@ export class Mempool implements MempoolService, Service {
   }
 
   #relay(applier: Applier): void {
-    applier.admitted.on(this.transactionsAdmitted.emit);
-    applier.rejected.on(this.transactionRejected.emit);
+    applier.admitted.on((value) => this.transactionsAdmitted.emit(value));
+    applier.rejected.on((value) => this.transactionRejected.emit(value));
     applier.confirmed.on((round) => this.#onConfirmed(round));
   }
 

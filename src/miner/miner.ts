@@ -15,7 +15,7 @@ import type { Clock, Timer } from '../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
 import { Failure, type Service } from '../lib/service.js';
-import { createSignal, type SignalSource } from '../lib/signal.js';
+import { SignalSource } from '../lib/signal.js';
 import { type CounterHandle, followTotal, type Metrics } from '../observability/metrics.js';
 import type { Link, Message, PeerNetwork } from '../peers/network.js';
 import { PowPool } from './pow-pool.js';
@@ -78,7 +78,7 @@ export class Miner implements MinerService, Service {
     const { network, metrics, logger } = modules;
     this.#modules = modules;
     this.#pool = new PowPool({ threads }, modules);
-    this.proofAccepted = createSignal((error) => {
+    this.proofAccepted = new SignalSource((error) => {
       logger.error({ err: error }, 'a listener of accepted proofs broke');
     });
     this.#proofs = {

@@ -3,7 +3,7 @@
  * is encoded once; then only the bytes of the nonce change. Every searcher has a range of its own, so no two try the same.
  */
 
-import { createSHA3 } from 'hash-wasm';
+import { createSHA3, type IHasher } from 'hash-wasm';
 import { encodeHeader } from '../chain/codec.js';
 import { targetBytes } from '../chain/pow.js';
 import type { BlockHeader } from '../chain/types.js';
@@ -32,9 +32,6 @@ export interface SearchResult {
   readonly hashes: number;
 }
 
-/** Searches in the given range until a nonce is found or `isStopped` says so. */
-export type NonceSearcher = (job: SearchJob, range: number, isStopped: (hashes: number) => boolean) => SearchResult;
-
 /** The job for a header whose mining transaction is set. Throws `invalid_request` when its difficulty is malformed. */
 export function searchJobOf(header: BlockHeader): SearchJob {
   const target = targetBytes(header.difficulty);
@@ -47,9 +44,21 @@ export function searchJobOf(header: BlockHeader): SearchJob {
   return { header: bytes, nonceOffset: bytes.findIndex((byte, i) => byte !== other[i]), target };
 }
 
-export async function createNonceSearcher(): Promise<NonceSearcher> {
-  const sha3 = await createSHA3(256);
-  return (job, range, isStopped) => {
+/** Searches in one range. It has a hasher of its own: one search at a time. */
+export class NonceSearcher {
+  readonly #sha3: IHasher;
+
+  private constructor(sha3: IHasher) {
+    this.#sha3 = sha3;
+  }
+
+  static async create(): Promise<NonceSearcher> {
+    return new NonceSearcher(await createSHA3(256));
+  }
+
+  /** Searches until a nonce is found or `isStopped` says so. */
+  search(job: SearchJob, range: number, isStopped: (hashes: number) => boolean): SearchResult {
+    const sha3 = this.#sha3;
     const header = Uint8Array.from(job.header);
     const nonce = header.subarray(job.nonceOffset, job.nonceOffset + NONCE_LENGTH);
     nonce[0] = range & 0xff;
@@ -66,7 +75,7 @@ export async function createNonceSearcher(): Promise<NonceSearcher> {
       hashes += HASHES_PER_CHECK;
     }
     return { nonce: undefined, hashes };
-  };
+  }
 }
 
 /** Both are 32 bytes, big-endian; decided by the first byte for all but one hash in 256. */

@@ -4,7 +4,7 @@
  */
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { createNonceSearcher, type SearchJob } from './nonce-search.js';
+import { NonceSearcher, type SearchJob } from './nonce-search.js';
 
 /** Given to the thread at its start. */
 export interface PowWorkerData {
@@ -30,14 +30,14 @@ if (parentPort) {
   const { currentJob, range, hashes: counter } = workerData as PowWorkerData;
   const flag = new Int32Array(currentJob);
   const tried = new BigInt64Array(counter);
-  const search = await createNonceSearcher();
+  const searcher = await NonceSearcher.create();
   port.on('message', ({ job, search: what }: PowTask) => {
     let counted = 0;
     const count = (hashes: number): void => {
       Atomics.add(tried, 0, BigInt(hashes - counted));
       counted = hashes;
     };
-    const { nonce, hashes } = search(what, range, (done) => {
+    const { nonce, hashes } = searcher.search(what, range, (done) => {
       count(done);
       return Atomics.load(flag, 0) !== job;
     });

@@ -13,8 +13,8 @@ import { errorMessage, TesseraError } from '../lib/errors.js';
 import { type Random, systemRandom } from '../lib/random.js';
 import { Failure, type Service } from '../lib/service.js';
 import type { NodeLogger } from '../observability/logger.js';
-import { createMetrics, type MetricsRegistry, noMetrics } from '../observability/metrics.js';
-import { createProgress, type Progress, type ProgressOptions } from '../observability/progress.js';
+import { MetricsRegistry, noMetrics } from '../observability/metrics.js';
+import { Progress, type ProgressOptions } from '../observability/progress.js';
 import type { PeerNetwork } from '../peers/network.js';
 import { type DescriptorPlan, descriptorLimit, planDescriptors } from './descriptors.js';
 import { readGenesis } from './genesis-file.js';
@@ -69,7 +69,7 @@ export class Node implements Service {
     this.#clock = modules.clock ?? systemClock;
     this.#random = modules.random ?? systemRandom;
     this.#terminal = modules.terminal;
-    this.#registry = config.metrics.enabled ? createMetrics(config.node.role) : undefined;
+    this.#registry = config.metrics.enabled ? new MetricsRegistry(config.node.role) : undefined;
   }
 
   /** `http://host:port`, once started. */
@@ -173,17 +173,17 @@ export class Node implements Service {
       random: this.#random,
       logger: (component) => this.#logger.child(component),
       metrics: this.#registry ?? noMetrics,
-      progress: (name, options) => this.#createProgress(name, options),
+      progress: (name, options) => this.#progress(name, options),
     };
     return this.#context;
   }
 
-  #createProgress(name: TaskName, options: ProgressOptions): Progress {
+  #progress(name: TaskName, options: ProgressOptions): Progress {
     const share = (this.#registry ?? noMetrics).gauge('tessera_progress_ratio', name);
     share.set(1);
     const log = this.#logger.child(name.replace('_', '-'));
     const line = (text: string): void => log.info({ task: name }, text);
-    return createProgress(options, { clock: this.#clock, terminal: this.#terminal, line, share: share.set });
+    return new Progress(options, { clock: this.#clock, terminal: this.#terminal, line, share: share.set });
   }
 
   async #openRole(context: RoleContext): Promise<Role> {

@@ -23,18 +23,6 @@ export interface LoggerModules {
   readonly out?: LineTarget & { readonly isTTY?: boolean };
 }
 
-/** The logger of a node; services get its children. */
-export interface NodeLogger extends Logger {
-  /** The same logger with `component` in every line; the child of a child has both names, `mempool/peers`. */
-  child(component: string): NodeLogger;
-  /** Changes the level of this logger and of every child. */
-  setLevel(level: LogLevel): void;
-  /** Lines written so far by this logger and what was made of it. */
-  readonly lines: Readonly<Record<LineLevel, number>>;
-  /** For who makes many lines and puts them together; undefined where lines are made readable for people. */
-  readonly infoLines: InfoLines | undefined;
-}
-
 export const LINE_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type LineLevel = (typeof LINE_LEVELS)[number];
 
@@ -48,74 +36,104 @@ export interface InfoLines {
   write(text: string, count: number): void;
 }
 
-/** A logger as the options say. Lines are written at once: none is lost when the process ends. */
-export function createLogger(options: LoggerOptions, modules: LoggerModules = {}): NodeLogger {
-  const out = modules.out ?? process.stdout;
-  const pretty = options.format === 'pretty' || (options.format === 'auto' && out.isTTY === true);
-  const target = pretty ? createPrettyTarget(out, out.isTTY === true) : out;
-  const base = options.node === undefined ? {} : { node: options.node };
-  const levels: LevelSwitch = { children: [] };
-  const root = pino({ level: options.level, base }, { write: (line) => target.write(line) });
-  const shared: Shared = { root, levels, base, raw: pretty ? undefined : target };
-  return wrap(shared, root, undefined, []);
-}
-
 /** What a logger and all that is made of it have in common. */
 interface Shared {
   readonly root: Pino;
-  readonly levels: LevelSwitch;
+  /** pino keeps a level for each child; this list lets one call change them all. */
+  readonly all: Pino[];
   readonly base: { readonly node?: string };
-  /** Takes JSON lines as they are. */
+  /** Takes JSON lines as they are; undefined where lines are made readable for people. */
   readonly raw: LineTarget | undefined;
 }
 
 type LineCounts = Record<LineLevel, number>;
 
-/** pino keeps a level for each child; this list lets one call change them all. */
-interface LevelSwitch {
-  readonly children: Pino[];
-}
+/** The logger of a node; services get its children. Lines are written at once: none is lost when the process ends. */
+export class NodeLogger implements Logger {
+  readonly #shared: Shared;
+  readonly #pino: Pino;
+  readonly #component: string | undefined;
+  readonly #lines: LineCounts = { debug: 0, info: 0, warn: 0, error: 0 };
+  /** Its own counts and those of the loggers that it was made of. */
+  readonly #counts: readonly LineCounts[];
+  /** For who makes many lines and puts them together; undefined where lines are made readable for people. */
+  readonly infoLines: InfoLines | undefined;
 
-/** `above` are the counts of the loggers that it was made of. */
-function wrap(shared: Shared, inner: Pino, component: string | undefined, above: readonly LineCounts[]): NodeLogger {
-  const { root, levels, base, raw } = shared;
-  levels.children.push(inner);
-  const lines: LineCounts = { debug: 0, info: 0, warn: 0, error: 0 };
-  const counts = [...above, lines];
-  const count = (level: LineLevel, by: number): void => {
-    for (const each of counts) each[level] += by;
-  };
-  const at = (level: LineLevel) => (fields: object, message: string) => {
+  static create(options: LoggerOptions, modules: LoggerModules = {}): NodeLogger {
+    const out = modules.out ?? process.stdout;
+    const pretty = options.format === 'pretty' || (options.format === 'auto' && out.isTTY === true);
+    const target = pretty ? createPrettyTarget(out, out.isTTY === true) : out;
+    const base = options.node === undefined ? {} : { node: options.node };
+    const root = pino({ level: options.level, base }, { write: (line) => target.write(line) });
+    return new NodeLogger({ root, all: [], base, raw: pretty ? undefined : target }, root, undefined, []);
+  }
+
+  private constructor(shared: Shared, inner: Pino, component: string | undefined, above: readonly LineCounts[]) {
+    this.#shared = shared;
+    this.#pino = inner;
+    this.#component = component;
+    this.#counts = [...above, this.#lines];
+    this.infoLines = shared.raw && this.#infoLines(shared.raw);
+    shared.all.push(inner);
+  }
+
+  /** Lines written so far by this logger and what was made of it. */
+  get lines(): Readonly<LineCounts> {
+    return this.#lines;
+  }
+
+  debug(fields: object, message: string): void {
+    this.#write('debug', fields, message);
+  }
+
+  info(fields: object, message: string): void {
+    this.#write('info', fields, message);
+  }
+
+  warn(fields: object, message: string): void {
+    this.#write('warn', fields, message);
+  }
+
+  error(fields: object, message: string): void {
+    this.#write('error', fields, message);
+  }
+
+  /** The same logger with `component` in every line; the child of a child has both names, `mempool/peers`. */
+  child(name: string): NodeLogger {
+    const component = this.#component === undefined ? name : `${this.#component}/${name}`;
+    const inner = this.#shared.root.child({ component }, { level: this.#pino.level });
+    return new NodeLogger(this.#shared, inner, component, this.#counts);
+  }
+
+  /** Changes the level of this logger and of every child. */
+  setLevel(level: LogLevel): void {
+    for (const each of this.#shared.all) each.level = level;
+  }
+
+  #write(level: LineLevel, fields: object, message: string): void {
     // Redacting costs more than asking: lines below the level cost nothing.
-    if (!inner.isLevelEnabled(level)) return;
-    count(level, 1);
-    inner[level](redactFields(fields), message);
-  };
-  const members = Object.entries({ ...base, ...(component === undefined ? {} : { component }) })
-    .map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)},`)
-    .join('');
-  return {
-    lines,
-    infoLines: raw && {
-      members,
+    if (!this.#pino.isLevelEnabled(level)) return;
+    this.#count(level, 1);
+    this.#pino[level](redactFields(fields), message);
+  }
+
+  #count(level: LineLevel, by: number): void {
+    for (const each of this.#counts) each[level] += by;
+  }
+
+  #infoLines(raw: LineTarget): InfoLines {
+    const inner = this.#pino;
+    const always = { ...this.#shared.base, ...(this.#component === undefined ? {} : { component: this.#component }) };
+    const members = Object.entries(always).map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)},`);
+    return {
+      members: members.join(''),
       get enabled() {
         return inner.isLevelEnabled('info');
       },
-      write(text, added) {
-        count('info', added);
+      write: (text, added) => {
+        this.#count('info', added);
         raw.write(text);
       },
-    },
-    debug: at('debug'),
-    info: at('info'),
-    warn: at('warn'),
-    error: at('error'),
-    child(name) {
-      const path = component === undefined ? name : `${component}/${name}`;
-      return wrap(shared, root.child({ component: path }, { level: inner.level }), path, counts);
-    },
-    setLevel(level) {
-      for (const child of levels.children) child.level = level;
-    },
-  };
+    };
+  }
 }

@@ -33,12 +33,6 @@ export interface Metrics {
   beforeScrape(update: () => void | Promise<void>): () => void;
 }
 
-/** What the metrics server needs. */
-export interface MetricsRegistry extends Metrics {
-  /** The page in Prometheus' text format. */
-  render(): Promise<{ readonly contentType: string; readonly body: string }>;
-}
-
 /** Combinations of label values for one metric; more are counted together as `other`. */
 const MAX_CHILDREN = 1_000;
 
@@ -47,29 +41,46 @@ type Handle = CounterHandle & GaugeHandle & HistogramHandle;
 const ignore = (): void => undefined;
 const noHandle: Handle = { inc: ignore, set: ignore, dec: ignore, observe: ignore };
 
-/** Metrics with all of the catalogue that nodes of the role serve, or simply all, registered and at zero. */
-export function createMetrics(role?: NodeRole): MetricsRegistry {
-  const registry = new Registry();
-  const families = new Map<string, (labels: readonly string[]) => Partial<Handle>>();
-  const updates = new Set<() => void | Promise<void>>();
-  for (const [name, definition] of Object.entries(CATALOGUE)) {
-    if (role !== undefined && !rolesOf(name).includes(role)) continue;
-    families.set(name, cached(family(registry, name, definition)));
+/** The metrics of the catalogue, registered and at zero. */
+export class MetricsRegistry implements Metrics {
+  readonly #registry = new Registry();
+  readonly #families = new Map<string, (labels: readonly string[]) => Partial<Handle>>();
+  readonly #updates = new Set<() => void | Promise<void>>();
+
+  /** With a role, those that its nodes serve; the others count nothing. */
+  constructor(role?: NodeRole) {
+    for (const [name, definition] of Object.entries(CATALOGUE)) {
+      if (role !== undefined && !rolesOf(name).includes(role)) continue;
+      this.#families.set(name, cached(family(this.#registry, name, definition)));
+    }
   }
-  const handle = (name: string, labels: readonly string[]) => (families.get(name)?.(labels) ?? noHandle) as Handle;
-  return {
-    counter: (name, ...labels) => handle(name, labels),
-    gauge: (name, ...labels) => handle(name, labels),
-    histogram: (name, ...labels) => handle(name, labels),
-    beforeScrape(update) {
-      updates.add(update);
-      return () => updates.delete(update);
-    },
-    async render() {
-      await Promise.all([...updates].map((update) => update()));
-      return { contentType: registry.contentType, body: await registry.metrics() };
-    },
-  };
+
+  counter<N extends MetricName<'counter'>>(name: N, ...labels: LabelValues<N>): CounterHandle {
+    return this.#handle(name, labels);
+  }
+
+  gauge<N extends MetricName<'gauge'>>(name: N, ...labels: LabelValues<N>): GaugeHandle {
+    return this.#handle(name, labels);
+  }
+
+  histogram<N extends MetricName<'histogram'>>(name: N, ...labels: LabelValues<N>): HistogramHandle {
+    return this.#handle(name, labels);
+  }
+
+  beforeScrape(update: () => void | Promise<void>): () => void {
+    this.#updates.add(update);
+    return () => this.#updates.delete(update);
+  }
+
+  /** The page in Prometheus' text format. */
+  async render(): Promise<{ readonly contentType: string; readonly body: string }> {
+    await Promise.all([...this.#updates].map((update) => update()));
+    return { contentType: this.#registry.contentType, body: await this.#registry.metrics() };
+  }
+
+  #handle(name: string, labels: readonly string[]): Handle {
+    return (this.#families.get(name)?.(labels) ?? noHandle) as Handle;
+  }
 }
 
 function family(

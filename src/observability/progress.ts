@@ -28,61 +28,65 @@ export interface ProgressModules {
   readonly share?: ((share: number) => void) | undefined;
 }
 
-export interface Progress {
-  /** `total` is undefined while it is not known. Counts may begin anew for another round of the same task. */
-  update(done: number, total?: number): void;
-  /** The task is over: takes the bar away; `current` is undefined from now on. */
-  end(): void;
+export class Progress {
+  readonly #task: string;
+  readonly #unit: string;
+  readonly #modules: ProgressModules;
+  readonly #pauseMs: number;
+  #begun: { readonly at: number; readonly done: number } | undefined;
+  #shownAt = 0;
+  #isDrawn = false;
+  #done = 0;
+  #total: number | undefined;
+
+  constructor({ task, unit }: ProgressOptions, modules: ProgressModules) {
+    this.#task = task;
+    this.#unit = unit;
+    this.#modules = modules;
+    this.#pauseMs = modules.terminal === undefined ? LINE_MS : TERMINAL_MS;
+  }
+
   /** `catching up: 40 %, 400 of 1000 blocks`; undefined while nothing is under way. */
-  readonly current: string | undefined;
-}
+  get current(): string | undefined {
+    return this.#begun && amountText(this.#task, this.#unit, this.#done, this.#total);
+  }
 
-export function createProgress({ task, unit }: ProgressOptions, modules: ProgressModules): Progress {
-  const { clock, terminal, line, share } = modules;
-  const pause = terminal === undefined ? LINE_MS : TERMINAL_MS;
-  let begun: { readonly at: number; readonly done: number } | undefined;
-  let shownAt = 0;
-  let drawn = false;
-  let done = 0;
-  let total: number | undefined;
+  /** `total` is undefined while it is not known. Counts may begin anew for another round of the same task. */
+  update(done: number, total?: number): void {
+    const now = this.#modules.clock.monotonic();
+    if (this.#begun === undefined || done < this.#done) {
+      this.#begun = { at: now, done };
+      this.#shownAt = now;
+    }
+    this.#done = done;
+    this.#total = total;
+    if (total !== undefined) this.#modules.share?.(shareOf(done, total));
+    if (now - this.#shownAt < this.#pauseMs) return;
+    this.#shownAt = now;
+    this.#show(now, this.#begun);
+  }
 
-  function show(now: number): void {
-    const seconds = begun === undefined ? 0 : (now - begun.at) / 1_000;
-    const rate = (done - (begun?.done ?? 0)) / Math.max(seconds, 0.001);
-    const text = `${amountText(task, unit, done, total)}, ${paceText(unit, rate, done, total)}`;
+  /** The task is over: takes the bar away; `current` is undefined from now on. */
+  end(): void {
+    if (this.#begun === undefined) return;
+    this.#begun = undefined;
+    this.#modules.share?.(1);
+    if (this.#isDrawn) this.#modules.terminal?.write(CLEAR_LINE);
+    this.#isDrawn = false;
+  }
+
+  #show(now: number, begun: { readonly at: number; readonly done: number }): void {
+    const { terminal, line } = this.#modules;
+    const [unit, done, total] = [this.#unit, this.#done, this.#total];
+    const rate = (done - begun.done) / Math.max((now - begun.at) / 1_000, 0.001);
+    const text = `${amountText(this.#task, unit, done, total)}, ${paceText(unit, rate, done, total)}`;
     if (terminal === undefined) {
       line?.(text);
       return;
     }
-    drawn = true;
+    this.#isDrawn = true;
     terminal.write(`${CLEAR_LINE}${total === undefined ? '' : `${bar(shareOf(done, total))} `}${text}`);
   }
-
-  return {
-    get current() {
-      return begun && amountText(task, unit, done, total);
-    },
-    update(nowDone, nowTotal) {
-      const now = clock.monotonic();
-      if (begun === undefined || nowDone < done) {
-        begun = { at: now, done: nowDone };
-        shownAt = now;
-      }
-      done = nowDone;
-      total = nowTotal;
-      if (total !== undefined) share?.(shareOf(done, total));
-      if (now - shownAt < pause) return;
-      shownAt = now;
-      show(now);
-    },
-    end() {
-      if (begun === undefined) return;
-      begun = undefined;
-      share?.(1);
-      if (drawn) terminal?.write(CLEAR_LINE);
-      drawn = false;
-    },
-  };
 }
 
 function shareOf(done: number, total: number): number {

@@ -11,8 +11,8 @@ import type { FullBlock } from '../chain/types.js';
 import type { Clock, Timer } from '../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
-import { createMutex } from '../lib/mutex.js';
-import { createSignal } from '../lib/signal.js';
+import { Mutex } from '../lib/mutex.js';
+import { SignalSource } from '../lib/signal.js';
 import { MAX_LIST, type MessageBody } from '../peers/messages.js';
 import type { Link, PeerNetwork } from '../peers/network.js';
 import type { ChainPoint } from '../wallet/block-intake.js';
@@ -57,7 +57,7 @@ export class ChainFollower {
   readonly #modules: ChainFollowerModules;
   readonly #stopping = new AbortController();
   /** Everything that changes the wallet by what the chain says, one after the other. */
-  readonly #steps = createMutex();
+  readonly #steps = new Mutex();
   readonly #believed = new Set<Link>();
   readonly #waitingBlocks: { readonly block: FullBlock; readonly hash: string }[] = [];
   /** Own transactions that the mempool node says cannot be. */
@@ -69,8 +69,8 @@ export class ChainFollower {
   #blocksDropped = false;
   #retry: Timer | undefined;
   /** The wallet is in step over this link. */
-  readonly ready = createSignal<Link>((error) => this.#listenerFailed(error));
-  readonly blockMined = createSignal<MinedBlock>((error) => this.#listenerFailed(error));
+  readonly ready = new SignalSource<Link>((error) => this.#listenerFailed(error));
+  readonly blockMined = new SignalSource<MinedBlock>((error) => this.#listenerFailed(error));
 
   /** Registers its message handler at once. */
   constructor({ mempools }: ChainFollowerOptions, modules: ChainFollowerModules) {

@@ -10,7 +10,7 @@ import { decodeTransaction, encodeTransaction } from '../chain/codec.js';
 import { transactionHash } from '../chain/hash.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
-import { createSignal, type SignalSource } from '../lib/signal.js';
+import { SignalSource } from '../lib/signal.js';
 import { parseAddress } from '../peers/address.js';
 import type { MessageBody } from '../peers/messages.js';
 import type { Link, PeerNetwork, Reply } from '../peers/network.js';
@@ -69,7 +69,7 @@ export class PeerPayments {
     this.#modules = modules;
     // Every request under way listens to it.
     setMaxListeners(0, this.#stopping.signal);
-    this.announced = createSignal((error) => logger.error({ error: errorMessage(error) }, 'a listener failed'));
+    this.announced = new SignalSource((error) => logger.error({ error: errorMessage(error) }, 'a listener failed'));
     network.handle('address.get', async (link) => {
       const address = await this.#addressFor(link.nodeKey);
       return { type: 'address', body: { address } };

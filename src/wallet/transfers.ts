@@ -2,7 +2,7 @@
 
 import { errorMessage } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
-import { createMutex } from '../lib/mutex.js';
+import { Mutex } from '../lib/mutex.js';
 import type { CoinStore } from './coins/coin-store.js';
 import type { DonationLimits, DonationQuota } from './payments/donation-quota.js';
 import type { Outgoing, OwnTransaction } from './payments/outgoing.js';
@@ -22,7 +22,7 @@ export interface TransfersModules {
 
 export class Transfers {
   readonly #modules: TransfersModules;
-  readonly #merging = createMutex();
+  readonly #merging = new Mutex();
 
   constructor(modules: TransfersModules) {
     this.#modules = modules;

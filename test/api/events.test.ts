@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { EventHub } from '../../src/api/routes/events/event-hub.js';
-import { createEventParser, type ReceivedEvent, readEvents } from '../../src/cli/event-source.js';
+import { EventParser, type ReceivedEvent, readEvents } from '../../src/cli/event-source.js';
 import type { NodeRole } from '../../src/lib/roles.js';
 import { API_KEY, type AppSetup, openApp, send } from '../support/api/app.js';
 import { ODD_AMOUNT } from '../support/api/fakes.js';
@@ -262,8 +262,8 @@ describe('who may read events', () => {
 describe('the parser of events', () => {
   it('takes text in any pieces', () => {
     const text = 'retry: 1\nid: 7-0\n\n: heartbeat\n\nid: 7-1\nevent: block\ndata: {"a":1}\n\n';
-    const whole = createEventParser().take(text);
-    const parser = createEventParser();
+    const whole = new EventParser().take(text);
+    const parser = new EventParser();
     expect([...text].flatMap((character) => parser.take(character))).toEqual(whole);
     expect(whole.map(({ event }) => event)).toEqual([
       undefined,

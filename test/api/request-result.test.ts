@@ -3,11 +3,11 @@
 import { describe, expect, it } from 'vitest';
 import { type ErrorCode, TesseraError } from '../../src/lib/errors.js';
 import { silentLogger } from '../../src/lib/logger.js';
-import { createMetrics } from '../../src/observability/metrics.js';
+import { MetricsRegistry } from '../../src/observability/metrics.js';
 import { openApp, send } from '../support/api/app.js';
 
 async function resultsOf(code: ErrorCode): Promise<string> {
-  const metrics = createMetrics();
+  const metrics = new MetricsRegistry();
   const supply = () => {
     throw new TesseraError(code, 'as the test wants');
   };

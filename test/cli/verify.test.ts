@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Level } from 'level';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createProgress } from '../../src/cli/progress.js';
+import { startProgress } from '../../src/cli/progress.js';
 import { runCli } from '../../src/cli/run.js';
 import { DataDir } from '../../src/db/data-dir.js';
 import { utf8 } from '../../src/lib/bytes.js';
@@ -84,7 +84,7 @@ describe('progress', () => {
   it('is a line every five seconds where there is no terminal', () => {
     const clock = new ManualClock();
     const context = createContext();
-    const progress = createProgress('blocks', 'blocks', context, clock);
+    const progress = startProgress('blocks', 'blocks', context, clock);
     progress.update(1, 100);
     clock.advance(5_000);
     progress.update(50, 100);

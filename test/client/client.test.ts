@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { membersOf, type Operation } from '../../src/api/operation.js';
 import { OPERATIONS } from '../../src/api/operations.js';
-import { createNodeClient, NoAnswer, type NodeClient } from '../../src/client/client.js';
+import { NoAnswer, NodeClient } from '../../src/client/client.js';
 import type { NodeRole } from '../../src/lib/roles.js';
 import { API_KEY, type AppSetup, openApp } from '../support/api/app.js';
 import {
@@ -25,12 +25,12 @@ async function clientOf(
   apiKey: string | undefined = API_KEY,
 ): Promise<NodeClient> {
   const app: FastifyInstance = await openApp(role, setup);
-  return createNodeClient({ url: await app.listen({ host: '127.0.0.1', port: 0 }), apiKey });
+  return new NodeClient({ url: await app.listen({ host: '127.0.0.1', port: 0 }), apiKey });
 }
 
 describe('the client', () => {
   it('has a method for each operation', async () => {
-    const { api } = createNodeClient({ url: 'http://127.0.0.1:1' });
+    const { api } = new NodeClient({ url: 'http://127.0.0.1:1' });
     for (const { id } of OPERATIONS) expect(Reflect.get(api, id)).toBeTypeOf('function');
   });
 
@@ -71,7 +71,7 @@ describe('the client', () => {
     onTestFinished(() => void server.close());
     const address = server.address();
     const port = typeof address === 'object' ? address?.port : 0;
-    const { api } = createNodeClient({ url: `http://127.0.0.1:${port}`, apiKey: 'secret-key-of-a-test' });
+    const { api } = new NodeClient({ url: `http://127.0.0.1:${port}`, apiKey: 'secret-key-of-a-test' });
     await api.getSupply();
     await api.createWalletAddress();
     expect(seen).toEqual(['/v1/supply undefined', '/v1/wallet/addresses secret-key-of-a-test']);
@@ -129,7 +129,7 @@ describe('errors', () => {
     const address = server.address();
     const port = typeof address === 'object' ? address?.port : 0;
     await new Promise((resolve) => server.close(resolve));
-    const { api } = createNodeClient({ url: `http://127.0.0.1:${port}` });
+    const { api } = new NodeClient({ url: `http://127.0.0.1:${port}` });
     const error = await api.getSupply().catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(NoAnswer);
     expect(error).toMatchObject({ code: 'node_unreachable', sent: false });
@@ -144,7 +144,7 @@ describe('errors', () => {
     onTestFinished(() => void server.close());
     const address = server.address();
     const port = typeof address === 'object' ? address?.port : 0;
-    const { api } = createNodeClient({ url: `http://127.0.0.1:${port}` });
+    const { api } = new NodeClient({ url: `http://127.0.0.1:${port}` });
     await expect(api.getSupply()).rejects.toMatchObject({ code: 'node_unreachable' });
   });
 

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { decodeHeader } from '../../src/chain/codec.js';
 import { proofOfWorkFault } from '../../src/chain/pow.js';
 import { silentLogger } from '../../src/lib/logger.js';
-import { createNonceSearcher, NONCE_LENGTH, searchJobOf } from '../../src/miner/nonce-search.js';
+import { NONCE_LENGTH, NonceSearcher, searchJobOf } from '../../src/miner/nonce-search.js';
 import { PowPool } from '../../src/miner/pow-pool.js';
 import { SettlingClock, settle } from '../support/manual-clock.js';
 import { IMPOSSIBLE, TWO_BYTES, templateHeader } from '../support/miner.js';
@@ -21,23 +21,23 @@ describe('the nonce search', () => {
     ['no target', HEADER],
     ['a compact target', { ...HEADER, difficulty: TWO_BYTES }],
   ])('finds what chain/pow accepts for %s', async (_what, header) => {
-    const search = await createNonceSearcher();
-    const { nonce } = search(searchJobOf(header), 0, () => false);
+    const searcher = await NonceSearcher.create();
+    const { nonce } = searcher.search(searchJobOf(header), 0, () => false);
     expect(proofOfWorkFault({ ...header, nonce: nonce ?? new Uint8Array(0) })).toBeNull();
   });
 
   it('keeps ranges apart: a nonce begins with its range', async () => {
-    const search = await createNonceSearcher();
+    const searcher = await NonceSearcher.create();
     for (const range of [0, 1, 258]) {
-      const { nonce } = search(searchJobOf(HEADER), range, () => false);
+      const { nonce } = searcher.search(searchJobOf(HEADER), range, () => false);
       expect([...(nonce ?? [])].slice(0, 2)).toEqual([range & 0xff, range >> 8]);
     }
   });
 
   it('ends when it is told to, with the hashes it made', async () => {
-    const search = await createNonceSearcher();
+    const searcher = await NonceSearcher.create();
     const job = searchJobOf({ ...HEADER, difficulty: IMPOSSIBLE });
-    const { nonce, hashes } = search(job, 0, (done) => done >= 4_000);
+    const { nonce, hashes } = searcher.search(job, 0, (done) => done >= 4_000);
     expect(nonce).toBeUndefined();
     expect(hashes).toBe(4_096);
   });

@@ -8,10 +8,10 @@ import { devConfig } from '../../src/config/dev-config.js';
 import { IN_CODE } from '../../src/config/load.js';
 import type { NodeRole } from '../../src/lib/roles.js';
 import { Node } from '../../src/node/node.js';
-import { createLogger } from '../../src/observability/logger.js';
+import { NodeLogger } from '../../src/observability/logger.js';
 import { until } from '../support/processes.js';
 
-const logger = createLogger({ level: 'silent', format: 'json' });
+const logger = NodeLogger.create({ level: 'silent', format: 'json' });
 const nodes: Node[] = [];
 const folders: string[] = [];
 

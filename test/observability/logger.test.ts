@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { TesseraError } from '../../src/lib/errors.js';
-import { createLogger, type LoggerOptions } from '../../src/observability/logger.js';
+import { type LoggerOptions, NodeLogger } from '../../src/observability/logger.js';
 
 function collect(options: Partial<LoggerOptions> = {}) {
   const lines: string[] = [];
   const out = { write: (line: string) => lines.push(line) };
-  const logger = createLogger({ level: 'info', format: 'json', node: 'storage', ...options }, { out });
+  const logger = NodeLogger.create({ level: 'info', format: 'json', node: 'storage', ...options }, { out });
   return { logger, lines, entries: () => lines.map((line) => JSON.parse(line)) };
 }
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '../../src/lib/logger.js';
 import { METRICS } from '../../src/observability/catalogue.js';
-import { createMetrics } from '../../src/observability/metrics.js';
+import { MetricsRegistry } from '../../src/observability/metrics.js';
 import { MetricsServer } from '../../src/observability/metrics-server.js';
 import { watchProcess } from '../../src/observability/process-metrics.js';
 
@@ -11,7 +11,7 @@ afterEach(async () => {
   await Promise.all(running.splice(0).map((server) => server.stop()));
 });
 
-async function serve(metrics = createMetrics()) {
+async function serve(metrics = new MetricsRegistry()) {
   const server = new MetricsServer({ host: '127.0.0.1', port: 0 }, { metrics, logger: silentLogger });
   await server.start();
   running.push(server);
@@ -26,7 +26,7 @@ describe('the catalogue', () => {
   });
 
   it('is served in full from the start', async () => {
-    const { body } = await createMetrics().render();
+    const { body } = await new MetricsRegistry().render();
     for (const name of Object.keys(METRICS))
       expect(body).toContain(`# TYPE ${name} ${METRICS[name as keyof typeof METRICS].kind}`);
   });
@@ -34,7 +34,7 @@ describe('the catalogue', () => {
 
 describe('metrics', () => {
   it('counts, sets and observes by label', async () => {
-    const metrics = createMetrics();
+    const metrics = new MetricsRegistry();
     metrics.counter('tessera_mempool_admissions_total', 'admitted').inc(3);
     metrics.gauge('tessera_peers_links', 'miner').set(2);
     metrics.histogram('tessera_http_request_duration_seconds', 'getSupply', '200', 'ok').observe(0.003);
@@ -47,13 +47,13 @@ describe('metrics', () => {
   });
 
   it('gives the same handle for the same labels', () => {
-    const metrics = createMetrics();
+    const metrics = new MetricsRegistry();
     const handle = () => metrics.counter('tessera_peers_messages_total', 'in', 'block.deliver');
     expect(handle()).toBe(handle());
   });
 
   it('bounds the number of label values', async () => {
-    const metrics = createMetrics();
+    const metrics = new MetricsRegistry();
     for (let i = 0; i < 1_010; i++) metrics.counter('tessera_mempool_admissions_total', `v${i}`).inc();
     const { body } = await metrics.render();
     expect(body).toContain('tessera_mempool_admissions_total{verdict="other"} 10');
@@ -61,13 +61,13 @@ describe('metrics', () => {
   });
 
   it('keeps the nodes of one process apart', async () => {
-    const [a, b] = [createMetrics(), createMetrics()];
+    const [a, b] = [new MetricsRegistry(), new MetricsRegistry()];
     a.counter('tessera_miner_hashes_total').inc(5);
     expect((await b.render()).body).toMatch(/^tessera_miner_hashes_total 0$/m);
   });
 
   it('reads what is read at each scrape, until told to stop', async () => {
-    const metrics = createMetrics();
+    const metrics = new MetricsRegistry();
     let height = 0;
     const remove = metrics.beforeScrape(() => metrics.gauge('tessera_block_height').set(++height));
     await metrics.render();
@@ -76,7 +76,7 @@ describe('metrics', () => {
   });
 
   it('knows the memory of the process and the delay of the event loop', async () => {
-    const metrics = createMetrics();
+    const metrics = new MetricsRegistry();
     const stop = watchProcess(metrics);
     const { body } = await metrics.render();
     stop();
@@ -104,7 +104,10 @@ describe('the metrics server', () => {
   it('names the address that it cannot take', async () => {
     const { url } = await serve();
     const port = Number(new URL(url).port);
-    const second = new MetricsServer({ host: '127.0.0.1', port }, { metrics: createMetrics(), logger: silentLogger });
+    const second = new MetricsServer(
+      { host: '127.0.0.1', port },
+      { metrics: new MetricsRegistry(), logger: silentLogger },
+    );
     await expect(second.start()).rejects.toMatchObject({
       code: 'invalid_config',
       message: expect.stringContaining(`127.0.0.1:${port}`),
@@ -112,7 +115,7 @@ describe('the metrics server', () => {
   });
 
   it('answers 500 when a value cannot be collected, and goes on', async () => {
-    const metrics = createMetrics();
+    const metrics = new MetricsRegistry();
     const remove = metrics.beforeScrape(() => Promise.reject(new Error('broken')));
     const { url } = await serve(metrics);
     expect((await fetch(`${url}/metrics`)).status).toBe(500);

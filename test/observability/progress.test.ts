@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createProgress } from '../../src/observability/progress.js';
+import { Progress } from '../../src/observability/progress.js';
 import { ManualClock } from '../support/manual-clock.js';
 
 function setup(isTerminal: boolean) {
@@ -7,7 +7,7 @@ function setup(isTerminal: boolean) {
   const written: string[] = [];
   const shares: number[] = [];
   const sink = { write: (text: string) => written.push(text) };
-  const progress = createProgress(
+  const progress = new Progress(
     { task: 'catching up', unit: 'blocks' },
     {
       clock,

@@ -9,7 +9,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { transactionToCreateJson } from '../../src/chain/create-transaction.js';
-import { createNodeClient, type NodeClient } from '../../src/client/client.js';
+import { NodeClient } from '../../src/client/client.js';
 import { devAccounts } from '../../src/config/dev-accounts.js';
 import { createNetwork, type Network, type NodeProcess, until } from '../support/processes.js';
 import { Inspector } from './inspector.js';
@@ -104,7 +104,7 @@ async function inspect(node: NodeProcess): Promise<SoakedNode> {
   return { process: node, inspector: await Inspector.connect(url) };
 }
 
-const clientOf = ({ apiUrl }: NodeProcess): NodeClient => createNodeClient({ url: apiUrl, timeoutMs: CALL_TIMEOUT_MS });
+const clientOf = ({ apiUrl }: NodeProcess): NodeClient => new NodeClient({ url: apiUrl, timeoutMs: CALL_TIMEOUT_MS });
 
 /** Gives the wallets and the signing client coins enough, and makes the load. */
 async function prepare(nodes: Nodes, ledger: Ledger): Promise<Load> {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 import { DevNetwork } from '../../src/node/dev-network.js';
-import { createLogger } from '../../src/observability/logger.js';
+import { NodeLogger } from '../../src/observability/logger.js';
 
 /** Milliseconds: two wallets are opened at full cost. */
 const START_TIMEOUT = 60_000;
@@ -16,7 +16,7 @@ export function useDevNetwork(): () => DevNetwork {
   let dir = '';
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), 'tessera-dev-test-'));
-    const logger = createLogger({ level: 'silent', format: 'json' });
+    const logger = NodeLogger.create({ level: 'silent', format: 'json' });
     network = new DevNetwork({ dataDir: dir, ports: 'any' }, { logger });
     await network.start();
   }, START_TIMEOUT);

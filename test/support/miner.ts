@@ -3,7 +3,7 @@
 import { decodeTransaction, encodeHeader } from '../../src/chain/codec.js';
 import type { BlockHeader, Transaction } from '../../src/chain/types.js';
 import { fromHex, utf8 } from '../../src/lib/bytes.js';
-import { createSignal, type Signal } from '../../src/lib/signal.js';
+import { type Signal, SignalSource } from '../../src/lib/signal.js';
 import type { Link, PeerNetwork } from '../../src/peers/network.js';
 
 /** No hash meets it. */
@@ -44,8 +44,8 @@ export interface FakeMempool {
 }
 
 export function createFakeMempool(network: PeerNetwork): FakeMempool {
-  const joined = createSignal<Link>();
-  const proofs = createSignal<Proof>();
+  const joined = new SignalSource<Link>();
+  const proofs = new SignalSource<Proof>();
   const mempool: FakeMempool = {
     joined,
     proofs,

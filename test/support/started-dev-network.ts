@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { IN_CODE } from '../../src/config/load.js';
 import { DevNetwork } from '../../src/node/dev-network.js';
-import { createLogger } from '../../src/observability/logger.js';
+import { NodeLogger } from '../../src/observability/logger.js';
 
 export interface RunningDevNetwork extends DevNetwork {
   /** What the nodes wrote. */
@@ -17,7 +17,7 @@ export interface RunningDevNetwork extends DevNetwork {
 export async function startDevNetwork(options: Readonly<Record<string, unknown>> = {}): Promise<RunningDevNetwork> {
   const dataDir = await mkdtemp(join(tmpdir(), 'tessera-test-'));
   const lines: string[] = [];
-  const logger = createLogger({ level: 'info', format: 'json' }, { out: { write: (line) => lines.push(line) } });
+  const logger = NodeLogger.create({ level: 'info', format: 'json' }, { out: { write: (line) => lines.push(line) } });
   const flags = Object.entries(options).map(([option, value]) => ({ option, value, flag: IN_CODE }));
   const network = new DevNetwork({ dataDir, ports: 'any', flags }, { logger });
   await network.start();

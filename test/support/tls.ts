@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { LOOPBACK_SECRET } from '../../src/config/checks.js';
 import { createConfig } from '../../src/config/load.js';
 import { Node } from '../../src/node/node.js';
-import { createLogger } from '../../src/observability/logger.js';
+import { NodeLogger } from '../../src/observability/logger.js';
 import { NODE_CERT, NODE_TLS_KEY, OTHER_CERT } from './certificates.js';
 
 export interface LoggedNode extends Node {
@@ -39,7 +39,7 @@ export async function createTlsNodes(): Promise<TlsNodes> {
         ...options,
       });
       const log = createLog();
-      const logger = createLogger({ level: 'info', format: 'json' }, { out: { write: log.write } });
+      const logger = NodeLogger.create({ level: 'info', format: 'json' }, { out: { write: log.write } });
       const node = await Node.create(config, { logger });
       nodes.push(node);
       await node.start();

@@ -3,7 +3,7 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { UtxoTable } from '../../src/ledger/utxo/utxo-table.js';
 import { silentLogger } from '../../src/lib/logger.js';
-import { createSignal } from '../../src/lib/signal.js';
+import { SignalSource } from '../../src/lib/signal.js';
 import { Gateway, type GatewayModules } from '../../src/mempool/gateway.js';
 import { createTestNet, type TestNet, until } from '../support/user.js';
 import { NOBODY, PASSPHRASE, removeFolders, tokens } from '../support/wallet-fixtures.js';
@@ -21,7 +21,7 @@ describe('an address with 200,000 outputs of nothing', () => {
     const utxos = new UtxoTable();
     const stub = {
       state: { utxos, head: { height: 0, hash: null } },
-      applier: { confirmed: createSignal() },
+      applier: { confirmed: new SignalSource() },
       admission: { submit: async () => [] },
       statuses: { get: async () => new Map() },
       logger: silentLogger,

@@ -9,7 +9,7 @@ import { OPERATIONS } from '../operations.js';
 import { errorEnvelope } from '../routes/envelope/envelope.js';
 import { drainBody } from './connections.js';
 import { JSON_MEDIA_TYPE } from './json.js';
-import { createNotFound, isProblemPath } from './not-found.js';
+import { isProblemPath, NotServed } from './not-found.js';
 import { PROBLEM_MEDIA_TYPE, problemHeaders, problemOf, publicError } from './problem.js';
 import { setCommonHeaders } from './request-id.js';
 import type { RequestLog } from './request-log.js';
@@ -23,7 +23,7 @@ export interface ErrorModules {
 /** The error handlers of an app. */
 export class ErrorAnswers {
   readonly #modules: ErrorModules;
-  #find: ReturnType<typeof createNotFound> | undefined;
+  #notServed: NotServed | undefined;
 
   constructor(modules: ErrorModules) {
     this.#modules = modules;
@@ -44,8 +44,8 @@ export class ErrorAnswers {
 
   /** For requests that no route takes. */
   readonly onNotFound = (request: FastifyRequest, reply: FastifyReply): void => {
-    this.#find ??= createNotFound([...request.server.operations], OPERATIONS);
-    const error = this.#find(request.method, pathOf(request.url));
+    this.#notServed ??= new NotServed([...request.server.operations], OPERATIONS);
+    const error = this.#notServed.error(request.method, pathOf(request.url));
     request.routingError = error.code;
     sendError(reply, error, request);
   };

@@ -14,30 +14,32 @@ interface KnownPath {
   readonly roles: readonly string[];
 }
 
-/** Gives the error for a method and path that no route has taken. `known` holds the operations of all roles. */
-export function createNotFound(
-  mounted: readonly Operation[],
-  known: readonly Operation[],
-): (method: string, path: string) => TesseraError {
-  const here = mounted.map(pathOf);
-  const elsewhere = known.map(pathOf);
-  return (method, path) => {
-    const allowed = new Set(here.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods));
+/** The error for a method and path that no route has taken. */
+export class NotServed {
+  readonly #here: readonly KnownPath[];
+  readonly #anywhere: readonly KnownPath[];
+
+  /** `known` holds the operations of all roles. */
+  constructor(mounted: readonly Operation[], known: readonly Operation[]) {
+    this.#here = mounted.map(pathOf);
+    this.#anywhere = known.map(pathOf);
+  }
+
+  error(method: string, path: string): TesseraError {
+    const allowed = new Set(this.#here.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods));
     if (allowed.size > 0) {
       const allow = [...allowed].join(', ');
       return new TesseraError('method_not_allowed', `This route takes ${allow}, not ${method}.`, {
         details: { allow },
       });
     }
-    const other = elsewhere.find(({ pattern, methods }) => pattern.test(path) && methods.includes(method));
+    const other = this.#anywhere.find(({ pattern, methods }) => pattern.test(path) && methods.includes(method));
     if (other !== undefined) {
-      return new TesseraError(
-        'not_found',
-        `This node does not serve the route; ${other.roles.join(' and ')} nodes do.`,
-      );
+      const roles = other.roles.join(' and ');
+      return new TesseraError('not_found', `This node does not serve the route; ${roles} nodes do.`);
     }
     return new TesseraError('not_found', 'There is no such route. GET /v1/openapi.json describes those of this node.');
-  };
+  }
 }
 
 function pathOf({ path, method, aliases = [], roles }: Operation): KnownPath {

@@ -48,7 +48,7 @@ export interface DocumentOptions {
 
 /** The document of some operations. */
 export function openApiDocument(operations: readonly Operation[], { role, limits }: DocumentOptions = {}): JsonObject {
-  const schemas = createSchemaSet(limits);
+  const schemas = new SchemaSet(limits);
   const paths: Record<string, Record<string, Json>> = {};
   for (const operation of operations) {
     for (const [index, method] of [operation.method, ...(operation.aliases ?? [])].entries()) {
@@ -177,55 +177,60 @@ function jsonContent(schema: TSchema, schemas: SchemaSet, media = 'application/j
   return { [media]: { schema: schemas.use(schema), ...(example === undefined ? {} : { example }) } };
 }
 
-interface SchemaSet {
-  /** The schema as it stands in the document: a reference when it has a name. */
-  use(schema: TSchema): JsonObject;
-  /** All named schemas that have been used, by name. */
-  named(): JsonObject;
-}
-
 /** Marks for our own validators, which are no words of JSON Schema. */
 const OWN_WORDS = new Set(['$id', 'x-limit', 'x-range', 'x-fault']);
 
-function createSchemaSet(limits: DocumentOptions['limits']): SchemaSet {
-  const named = new Map<string, JsonObject>();
+/** The schemas of the document: each named one stands in it once. */
+class SchemaSet {
+  readonly #limits: DocumentOptions['limits'];
+  readonly #named = new Map<string, JsonObject>();
 
-  const plain = (schema: JsonObject): JsonObject => {
+  constructor(limits: DocumentOptions['limits']) {
+    this.#limits = limits;
+  }
+
+  /** The schema as it stands in the document: a reference when it has a name. */
+  use(schema: TSchema): JsonObject {
+    return this.#use(schema as unknown as JsonObject);
+  }
+
+  /** All named schemas that have been used, by name. */
+  named(): JsonObject {
+    return Object.fromEntries([...this.#named].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  #use(schema: JsonObject): JsonObject {
+    const name = schema.$id;
+    if (typeof name !== 'string') return this.#plain(schema);
+    if (!this.#named.has(name)) {
+      // Set before its parts are looked at, so that a schema may refer to itself.
+      this.#named.set(name, {});
+      this.#named.set(name, this.#plain(schema));
+    }
+    return { $ref: `#/components/schemas/${name}` };
+  }
+
+  #plain(schema: JsonObject): JsonObject {
     const copy: Record<string, Json> = {};
     for (const [word, value] of Object.entries(schema)) {
-      if (value !== undefined && !OWN_WORDS.has(word)) copy[word] = word === 'examples' ? value : inside(word, value);
+      if (value !== undefined && !OWN_WORDS.has(word))
+        copy[word] = word === 'examples' ? value : this.#member(word, value);
     }
-    const limit = schema['x-limit'] === 'batch' ? limits?.batch : limits?.queryValues;
+    const limit = schema['x-limit'] === 'batch' ? this.#limits?.batch : this.#limits?.queryValues;
     if (schema['x-limit'] !== undefined && limit !== undefined) {
       copy[schema.type === 'object' ? 'maxProperties' : 'maxItems'] = limit;
     }
     return copy;
-  };
+  }
 
-  const inside = (word: string, value: Json): Json => {
-    if (Array.isArray(value)) return value.map((item) => (isObject(item) ? use(item) : item));
+  #member(word: string, value: Json): Json {
+    if (Array.isArray(value)) return value.map((item) => (isObject(item) ? this.#use(item) : item));
     if (!isObject(value) || word === 'discriminator') return value;
-    if (word !== 'properties') return use(value);
+    if (word !== 'properties') return this.#use(value);
     return Object.fromEntries(
-      Object.entries(value).map(([name, member]) => [name, isObject(member) ? use(member) : member]),
+      Object.entries(value).map(([name, member]) => [name, isObject(member) ? this.#use(member) : member]),
     );
-  };
-
-  const use = (schema: JsonObject): JsonObject => {
-    const name = schema.$id;
-    if (typeof name !== 'string') return plain(schema);
-    if (!named.has(name)) {
-      // Set before its parts are looked at, so that a schema may refer to itself.
-      named.set(name, {});
-      named.set(name, plain(schema));
-    }
-    return { $ref: `#/components/schemas/${name}` };
-  };
-
-  return {
-    use: (schema) => use(schema as unknown as JsonObject),
-    named: () => Object.fromEntries([...named].sort(([a], [b]) => (a < b ? -1 : 1))),
-  };
+  }
 }
 
 function isObject(value: Json): value is JsonObject {

@@ -2,7 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createNodeClient, type NodeClient } from '../../client/client.js';
+import type { Operation, Result } from '../../api/operation.js';
+import { type CallParameters, NodeClient } from '../../client/client.js';
 import { type LoadedConfig, loadConfig } from '../../config/load.js';
 import type { Config } from '../../config/schema.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
@@ -73,16 +74,21 @@ export function connect(args: ParsedArgs, context: CliContext): NodeClient {
     context.stderr.write(`warning: ${url} is neither on this machine nor https: keys and passphrases can be read\n`);
   }
   const keyFile = args.value('api-key-file') ?? context.env[API_KEY_FILE_ENV];
-  if (keyFile !== undefined) return clientOf(url, readKey(keyFile, true));
+  if (keyFile !== undefined) return new WalletClient(url, readKey(keyFile, true));
   // The key of a node on this machine is nobody else's business.
   const apiKey = isLocal ? readKey(join(config().node.dataDir, API_KEY_FILE), false) : undefined;
-  return clientOf(url, apiKey);
+  return new WalletClient(url, apiKey);
 }
 
-/** Waits as long as the node takes: guesses are slowed on purpose, and the commands say that they wait. */
-function clientOf(url: string, apiKey: string | undefined): NodeClient {
-  const client = createNodeClient({ url, apiKey, timeoutMs: 0 });
-  return { ...client, call: (operation, ...args) => client.call(operation, ...args).catch(explain) };
+/** Says what to do about a missing API key, and waits as long as the node takes: it slows guessing on purpose. */
+class WalletClient extends NodeClient {
+  constructor(url: string, apiKey: string | undefined) {
+    super({ url, apiKey, timeoutMs: 0 });
+  }
+
+  override call<O extends Operation>(operation: O, ...args: CallParameters<O>): Promise<Result<O>> {
+    return super.call(operation, ...args).catch(explain);
+  }
 }
 
 function explain(error: unknown): never {

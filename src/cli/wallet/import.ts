@@ -13,7 +13,7 @@ import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js'
 import { parseExactJson, stringifyExact } from '../../lib/json.js';
 import { checkPair } from '../../wallet/keys/key-ring.js';
 import type { CliContext, Command } from '../command.js';
-import { createProgress } from '../progress.js';
+import { startProgress } from '../progress.js';
 import { connect, JSON_FLAG, NODE_FLAGS } from './connection.js';
 import { whileWaiting } from './waiting.js';
 
@@ -96,7 +96,7 @@ function parseJson(text: string, file: string): unknown {
 }
 
 async function send(pairs: Pairs, client: NodeClient, context: CliContext): Promise<readonly string[]> {
-  const progress = createProgress('importing', 'key pairs', context, systemClock);
+  const progress = startProgress('importing', 'key pairs', context, systemClock);
   const imported: string[] = [];
   let failedRefresh: TesseraError | undefined;
   for (let at = 0; at < pairs.length; at += DEFAULT_BATCH) {

@@ -14,7 +14,7 @@ import type { Clock } from '../../lib/clock.js';
 import { createDeferred, type Deferred } from '../../lib/deferred.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import { Failure, type Service } from '../../lib/service.js';
-import { createSignal } from '../../lib/signal.js';
+import { SignalSource } from '../../lib/signal.js';
 import { type HistogramHandle, type Metrics, startTimer } from '../../observability/metrics.js';
 import type { MempoolProgress } from '../progress.js';
 import type { CandidateTx, GroupOutcome } from './acceptance.js';
@@ -73,15 +73,15 @@ interface Replay {
 
 export class Applier implements Service {
   /** After each batch of commands that changed the state. */
-  readonly applied = createSignal<void>();
+  readonly applied = new SignalSource<void>();
   /** Hashes of transactions that entered the pool. */
-  readonly admitted = createSignal<readonly string[]>();
+  readonly admitted = new SignalSource<readonly string[]>();
   /** A transaction that waited for others and was taken out by a rule. */
-  readonly rejected = createSignal<RejectedTx>();
+  readonly rejected = new SignalSource<RejectedTx>();
   /** Each block that storage has confirmed, in order. */
-  readonly confirmed = createSignal<Round>();
+  readonly confirmed = new SignalSource<Round>();
   /** Each block of storage that this node has taken in instead of making it, in order. */
-  readonly adopted = createSignal<AdoptedBlock>();
+  readonly adopted = new SignalSource<AdoptedBlock>();
   readonly #journal: Journal;
   readonly #store: StateStore;
   readonly #state: MempoolState;

@@ -5,12 +5,12 @@
 
 import { databaseError } from '../../db/database-error.js';
 import type { Kv, KvBatch, KvEntry, KvRange } from '../../db/kv.js';
-import { createMutex } from '../../lib/mutex.js';
+import { Mutex } from '../../lib/mutex.js';
 import { Failure } from '../../lib/service.js';
 
 export class StateStore {
   readonly #kv: Kv;
-  readonly #writes = createMutex();
+  readonly #writes = new Mutex();
   readonly #failure = new Failure();
 
   constructor(kv: Kv) {

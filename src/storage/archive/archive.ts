@@ -11,8 +11,8 @@ import type { Kv } from '../../db/kv.js';
 import { type ChainRules, type ChainTip, type VerifiedBlock, verifyBlock } from '../../ledger/block/verify-block.js';
 import { type Clock, systemClock } from '../../lib/clock.js';
 import { isTesseraError, type TesseraError } from '../../lib/errors.js';
-import { createMutex } from '../../lib/mutex.js';
-import { createSignal, type Signal } from '../../lib/signal.js';
+import { Mutex } from '../../lib/mutex.js';
+import { type Signal, SignalSource } from '../../lib/signal.js';
 import { type HistogramHandle, type Metrics, noMetrics, startTimer } from '../../observability/metrics.js';
 import { type AuditProgress, type AuditRange, type AuditResult, auditArchive } from '../blocks/audit.js';
 import type { ItemInfo, LatestBlock, StorageService, StoredBlock, StoredEntry, StoredTransaction } from '../service.js';
@@ -65,10 +65,10 @@ export class Archive implements StorageService {
   readonly #reader: ArchiveReader;
   readonly #cache: EntryCache;
   readonly #hashes = new LRUCache<number, string>({ max: CACHED_HASHES });
-  readonly #storing = createMutex();
+  readonly #storing = new Mutex();
   readonly #storeSeconds: HistogramHandle;
-  readonly #blockStored = createSignal<StoredBlockName>();
-  readonly #failed = createSignal<TesseraError>();
+  readonly #blockStored = new SignalSource<StoredBlockName>();
+  readonly #failed = new SignalSource<TesseraError>();
   #tip: ChainTip;
   #latest: LatestBlock | undefined;
 

@@ -8,7 +8,7 @@ import { blockHash } from '../../chain/hash.js';
 import type { FullBlock } from '../../chain/types.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
-import { createMutex } from '../../lib/mutex.js';
+import { Mutex } from '../../lib/mutex.js';
 import { MAX_BLOCKS_PER_ANSWER } from '../../peers/messages.js';
 import type { Link, Message, PeerNetwork, Reply } from '../../peers/network.js';
 import type { Archive } from '../archive/archive.js';
@@ -32,7 +32,7 @@ export interface BlockReceiverModules {
 export class BlockReceiver {
   readonly #modules: BlockReceiverModules;
   /** One answer at a time is in memory, however many peers ask. */
-  readonly #answering = createMutex();
+  readonly #answering = new Mutex();
 
   /** Sets the handlers of `block.deliver`, `blocks.get`, `chain.tip.get` and `chain.tip`. */
   constructor(modules: BlockReceiverModules) {

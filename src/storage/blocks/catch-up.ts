@@ -9,7 +9,7 @@ import type { FullBlock } from '../../chain/types.js';
 import type { Clock, Timer } from '../../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
-import { createSignal, type Signal } from '../../lib/signal.js';
+import { type Signal, SignalSource } from '../../lib/signal.js';
 import { type Metrics, noMetrics } from '../../observability/metrics.js';
 import { MAX_BLOCKS_PER_ANSWER, type MessageType } from '../../peers/messages.js';
 import type { Link, Message, PeerNetwork } from '../../peers/network.js';
@@ -52,8 +52,8 @@ export class CatchUp {
   readonly #doubts: PeerDoubts;
   /** How many blocks each linked storage node says it has. */
   readonly #tips = new Map<Link, number>();
-  readonly #progress = createSignal<CatchUpProgress>();
-  readonly #idle = createSignal<CatchUpProgress>();
+  readonly #progress = new SignalSource<CatchUpProgress>();
+  readonly #idle = new SignalSource<CatchUpProgress>();
   readonly #stopping = new AbortController();
   readonly #subscriptions: (() => void)[] = [];
   readonly #questions = new Set<Promise<void>>();

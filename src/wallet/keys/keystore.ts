@@ -23,7 +23,7 @@ import { sha3Hex } from '../../crypto/sha3.js';
 import { NotSyncedError, writeFileDurable } from '../../db/write-file-durable.js';
 import { fromHex, toHex, utf8 } from '../../lib/bytes.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
-import { createMutex } from '../../lib/mutex.js';
+import { Mutex } from '../../lib/mutex.js';
 import type { Random } from '../../lib/random.js';
 import type { PassphraseLimiter } from './passphrase-limiter.js';
 
@@ -81,7 +81,7 @@ export class Keystore {
   readonly #options: KeystoreOptions;
   readonly #modules: KeystoreModules;
   readonly #masterKey: Buffer;
-  readonly #changes = createMutex();
+  readonly #changes = new Mutex();
   readonly #verifierKey: Uint8Array;
   /** Keyed hash of the passphrase. */
   #verifier: Buffer;

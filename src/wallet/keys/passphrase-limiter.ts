@@ -7,7 +7,7 @@
 
 import type { Clock } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
-import { createMutex } from '../../lib/mutex.js';
+import { Mutex } from '../../lib/mutex.js';
 
 /** Milliseconds. */
 const FIRST_DELAY = 250;
@@ -20,7 +20,7 @@ const MAX_WAITING = 32;
 
 export class PassphraseLimiter {
   readonly #clock: Clock;
-  readonly #line = createMutex();
+  readonly #line = new Mutex();
   #failures = 0;
   #lastFailure = Number.NEGATIVE_INFINITY;
   #waiting = 0;

@@ -6,7 +6,7 @@
 import type { FullBlock } from '../../chain/types.js';
 import { errorMessage } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
-import { createSignal, type Signal, type SignalSource } from '../../lib/signal.js';
+import { type Signal, SignalSource } from '../../lib/signal.js';
 import type { CounterHandle, Metrics } from '../../observability/metrics.js';
 import type { CoinTotals } from '../coins/coin-index.js';
 import type { BlockOutcome, CoinStore, Displaced } from '../coins/coin-store.js';
@@ -45,9 +45,9 @@ export class Settlement {
     const onError = (error: unknown): void => {
       logger.error({ error: errorMessage(error) }, 'a listener of the wallet failed');
     };
-    this.#queued = createSignal(onError);
-    this.#settled = createSignal(onError);
-    this.#changed = createSignal(onError);
+    this.#queued = new SignalSource(onError);
+    this.#settled = new SignalSource(onError);
+    this.#changed = new SignalSource(onError);
   }
 
   /** An own transaction can be sent. */

@@ -6,7 +6,7 @@
 import type { Clock } from '../../../src/lib/clock.js';
 import { TesseraError } from '../../../src/lib/errors.js';
 import type { NodeRole } from '../../../src/lib/roles.js';
-import { createSignal } from '../../../src/lib/signal.js';
+import { SignalSource } from '../../../src/lib/signal.js';
 import type { MessageType } from '../../../src/peers/messages.js';
 import type { Link, Message, PeerNetwork, Reply } from '../../../src/peers/network.js';
 
@@ -29,8 +29,8 @@ export interface FakeNode {
 
 export function createFakeNode(name: string, role: NodeRole): FakeNode {
   const links = new Set<Link>();
-  const linkUp = createSignal<Link>();
-  const linkDown = createSignal<{ link: Link; reason: string }>();
+  const linkUp = new SignalSource<Link>();
+  const linkDown = new SignalSource<{ link: Link; reason: string }>();
   const handlers = new Map<MessageType, Handler>();
   const network: PeerNetwork = {
     failed: new Promise(() => undefined),
