@@ -24,6 +24,8 @@ import {
 
 const MIB = 1024 * 1024;
 
+const manyNames = (): [string, number][] => Array.from({ length: 10_000 }, (_, i) => [`name ${i}`, i]);
+
 describe('strangers at a mempool node', () => {
   let bed: Bed;
   const sockets = new Set<WebSocket>();
@@ -185,6 +187,39 @@ describe('strangers at a mempool node', () => {
       await bed.clock.advance(1_000);
       await link.request('statuses.get', { hashes: ['g1'] });
     }
+  });
+
+  it('pay for what an envelope costs to read, whatever the message in it costs', async () => {
+    const node = await startMempool();
+    let strange = 0;
+    node.handle('statuses.get', (link) => {
+      if (!link.trusted) strange += 1;
+      return { type: 'statuses', body: { statuses: [] } };
+    });
+    const peers = await strangerLinks(node, 16);
+    const padding = 'x'.repeat(200_000);
+    for (let round = 0; round < 32; round++) {
+      for (const { peer } of peers) {
+        peer.connection.send(rawMessage({ t: 'statuses.get', id: round + 1, b: { hashes: [], padding } }));
+      }
+    }
+    const good = await bed.start('good', { role: 'user', secret: SECRET });
+    const link = await good.dial(node.address, { timeoutMs: 5_000 });
+    for (let i = 0; i < 100; i++) await link.request('statuses.get', { hashes: ['g1'] });
+    // The clock stands still: no more than what may come at once, of 512.
+    expect(strange).toBeLessThan(300);
+  });
+
+  it.each([
+    ['nested deep', `${'['.repeat(50_000)}${']'.repeat(50_000)}`, /nested deeper than/],
+    ['of many different names', JSON.stringify(Object.fromEntries(manyNames())), /different member names/],
+  ])('lose their link over a message that is %s', async (_what, value, reason) => {
+    const node = await startMempool();
+    node.handle('mining.join', () => ({ type: 'mining.joined', body: {} }));
+    const peer = await dialRaw(bed, node.address);
+    await shakeHandsRaw(peer, rawIdentity('stranger', { role: 'miner' }));
+    peer.connection.send(rawMessage(`{"t":"mining.join","id":1,"b":{"more":${value}}}`));
+    expect(await peer.farewell).toMatch(reason);
   });
 
   it('that know the secret of nobody cannot use up the places of those who do', async () => {

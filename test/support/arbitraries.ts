@@ -47,7 +47,7 @@ const entry: fc.Arbitrary<StackEntry> = fc.oneof(
 
 export const script: fc.Arbitrary<Script> = fc.array(entry, { maxLength: 12 });
 const txIn: fc.Arbitrary<TxIn> = fc.record({ previousOut: fc.option(outPoint), script });
-const txOut: fc.Arbitrary<TxOut> = fc.record({ value: asset, locktime: u64, scriptPublicKey: optionalText });
+export const txOut: fc.Arbitrary<TxOut> = fc.record({ value: asset, locktime: u64, scriptPublicKey: optionalText });
 
 export const druidInfo: fc.Arbitrary<DruidInfo> = fc.record({
   druid: text,

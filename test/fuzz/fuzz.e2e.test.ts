@@ -1,0 +1,51 @@
+/** The short form of `npm run fuzz -- TARGET`: the kept inputs, and some thousand new ones, the same each time. */
+
+import { afterAll, describe, expect, it } from 'vitest';
+import { readCorpus } from './corpus.js';
+import { Dice } from './dice.js';
+import { fuzz } from './fuzzer.js';
+import { mutate } from './mutate.js';
+import { TARGETS } from './targets/index.js';
+
+const RUNS: Readonly<Record<string, number>> = { bincode: 3_000, scripts: 1_000, peers: 400 };
+const SEED = 9;
+
+afterAll(async () => {
+  for (const target of TARGETS) await target.close?.();
+});
+
+describe('bytes of others', () => {
+  it.each(TARGETS.map((target) => [target.name, target] as const))(
+    'are refused as documented, or read as they were written: %s',
+    { timeout: 120_000 },
+    async (name, target) => {
+      const report = await fuzz(target, { runs: RUNS[name] ?? 1_000, seed: SEED });
+      expect(report.endings.size).toBeGreaterThan(1);
+      expect(report.interesting).toBeGreaterThan(readCorpus(name).length);
+    },
+  );
+});
+
+describe('the fuzzer', () => {
+  it('makes the same inputs of the same seed', () => {
+    const inputs = (seed: number): string[] => {
+      const dice = new Dice(seed);
+      const base = dice.bytes(40);
+      return Array.from({ length: 50 }, () => Buffer.from(mutate(base, base, dice)).toString('hex'));
+    };
+    expect(inputs(1)).toEqual(inputs(1));
+    expect(inputs(1)).not.toEqual(inputs(2));
+  });
+
+  it('finds a hole, and makes the input that shows it small', async () => {
+    const target = {
+      name: 'a target with a hole',
+      seed: (dice: Dice) => dice.bytes(40),
+      run: (input: Uint8Array) => {
+        if (input.length > 3 && input[1] === 0xff) throw new Error('the hole');
+        return 'fine';
+      },
+    };
+    await expect(fuzz(target, { runs: 5_000, seed: SEED })).rejects.toMatchObject({ input: { length: 4 } });
+  });
+});

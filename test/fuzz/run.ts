@@ -1,0 +1,77 @@
+/**
+ * `npm run fuzz -- [target] --runs N [--seed S]`: a target of `targets/`, or the HTTP API (`http`, which is also meant without
+ * a name). A finding is kept in `corpus/` and shown; the process ends with 1 then.
+ */
+
+import { parseArgs } from 'node:util';
+import { keepInput } from './corpus.js';
+import { Finding, type FuzzReport, fuzz } from './fuzzer.js';
+import { fuzzHttp } from './http.js';
+import { liveHeap } from './live-heap.js';
+import type { FuzzTarget } from './target.js';
+import { TARGETS } from './targets/index.js';
+
+const MIB = 1024 * 1024;
+/** MiB that the live heap may grow by in a run: inputs that are kept, caches that fill. */
+const MAX_GROWTH = 64;
+/** Runs before the heap is measured for the first time. */
+const WARM_UP = 2_000;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { runs: { type: 'string', default: '100000' }, seed: { type: 'string' } },
+});
+const [name = 'http'] = positionals;
+const runs = Number(values.runs);
+const seed = values.seed === undefined ? Date.now() % 2 ** 31 : Number(values.seed);
+if (!Number.isSafeInteger(runs) || runs < 1) throw new Error('--runs must be a whole number from 1 on');
+if (!Number.isSafeInteger(seed)) throw new Error('--seed must be a whole number');
+
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+
+function table(counts: ReadonlyMap<string, number>): string {
+  const lines = [...counts].sort(([a], [b]) => (a < b ? -1 : 1));
+  return lines.map(([key, count]) => `${String(count).padStart(8)}  ${key}`).join('\n');
+}
+
+async function runHttp(): Promise<void> {
+  const start = performance.now();
+  say(table(await fuzzHttp(runs, seed)));
+  say(`${runs} requests in ${((performance.now() - start) / 1_000).toFixed(1)} s, seed ${seed}: all as documented`);
+}
+
+async function runTarget(target: FuzzTarget): Promise<void> {
+  // What nothing in the target catches has no input of its own: the seed leads there again.
+  process.on('uncaughtException', (error) => {
+    say(`${error.stack}\nuncaught, seed ${seed}`);
+    process.exit(1);
+  });
+  await fuzz(target, { runs: Math.min(runs, WARM_UP), seed });
+  const before = liveHeap();
+  const report = await fuzz(target, { runs, seed });
+  await target.close?.();
+  const growth = (liveHeap() - before) / MIB;
+  say(table(report.endings));
+  say(summary(report, growth));
+  if (growth > MAX_GROWTH) throw new Error(`the live heap grew by ${growth.toFixed(0)} MiB`);
+}
+
+function summary({ functions, interesting, seconds, slowestMs }: FuzzReport, growth: number): string {
+  return [
+    `${runs} inputs in ${seconds.toFixed(1)} s, seed ${seed}: nothing found`,
+    `${interesting} of them led to new code, in ${functions} functions; the slowest took ${slowestMs.toFixed(1)} ms; the live heap grew by ${growth.toFixed(1)} MiB`,
+  ].join('\n');
+}
+
+const target = TARGETS.find((one) => one.name === name);
+if (name !== 'http' && target === undefined) {
+  throw new Error(`there is no target "${name}": ${['http', ...TARGETS.map((one) => one.name)].join(', ')}`);
+}
+try {
+  await (target === undefined ? runHttp() : runTarget(target));
+} catch (error) {
+  if (!(error instanceof Finding)) throw error;
+  say(`${error.stack}\nseed ${seed}; kept as ${keepInput(name, error.input)}`);
+  process.exitCode = 1;
+}
+process.exit();

@@ -1,0 +1,97 @@
+/**
+ * Everything that is read from bytes of others: the structures of the chain and the lists in messages. An input is the number of
+ * a codec and its bytes. They are refused as malformed, or they are exactly the encoding of what was read from them, in which
+ * case the JSON form leads back to the same value too.
+ */
+
+import fc from 'fast-check';
+import * as codec from '../../../src/chain/codec.js';
+import { scriptJson, transactionJson } from '../../../src/chain/json.js';
+import { parseScript, parseTransaction } from '../../../src/chain/json-read.js';
+import { parseExactJson } from '../../../src/lib/json.js';
+import { decodeTransactions, decodeUtxos, encodeTransactions, encodeUtxos } from '../../../src/peers/payloads.js';
+import { joinBlocks, splitBlocks } from '../../../src/storage/blocks/full-block.js';
+import * as arbitraries from '../../support/arbitraries.js';
+import type { Dice } from '../dice.js';
+import { documented, type FuzzTarget, mustBe } from '../target.js';
+
+interface Codec {
+  readonly name: string;
+  sample(dice: Dice): Uint8Array;
+  /** Decodes and encodes again. */
+  again(bytes: Uint8Array): Uint8Array;
+}
+
+function codecOf<T>(
+  name: string,
+  arbitrary: fc.Arbitrary<T>,
+  encode: (value: T) => Uint8Array,
+  decode: (bytes: Uint8Array) => T,
+  check: (value: T) => void = () => undefined,
+): Codec {
+  return {
+    name,
+    sample: (dice) => encode(dice.sample(arbitrary)),
+    again(bytes) {
+      const value = decode(bytes);
+      check(value);
+      return encode(value);
+    },
+  };
+}
+
+const list = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T[]> => fc.array(arbitrary, { maxLength: 3 });
+const utxo = fc.tuple(arbitraries.outPoint, arbitraries.txOut);
+
+const CODECS: readonly Codec[] = [
+  codecOf('transaction', arbitraries.transaction, codec.encodeTransaction, codec.decodeTransaction, (tx) => {
+    const again = parseTransaction(parseExactJson(transactionJson(tx)));
+    mustBe(equal(codec.encodeTransaction(again), codec.encodeTransaction(tx)), 'the JSON form is another transaction');
+  }),
+  codecOf('block', arbitraries.block, codec.encodeBlock, codec.decodeBlock),
+  codecOf('full block', arbitraries.fullBlock, codec.encodeFullBlock, codec.decodeFullBlock),
+  codecOf('header', arbitraries.header, codec.encodeHeader, (bytes) => codec.decodeHeader(bytes)),
+  codecOf(
+    'header of prime',
+    arbitraries.header,
+    (header) => codec.encodeHeader(header, 'prime'),
+    (bytes) => codec.decodeHeader(bytes, 'prime'),
+  ),
+  codecOf('script', arbitraries.script, codec.encodeScript, codec.decodeScript, (script) => {
+    const again = parseScript(parseExactJson(scriptJson(script)));
+    mustBe(equal(codec.encodeScript(again), codec.encodeScript(script)), 'the JSON form is another script');
+  }),
+  codecOf('DRUID info', arbitraries.druidInfo, codec.encodeDruidInfo, codec.decodeDruidInfo),
+  codecOf('transactions', list(arbitraries.transaction), encodeTransactions, decodeTransactions),
+  codecOf('utxos', list(utxo), encodeUtxos, decodeUtxos),
+  codecOf('blocks', list(fc.uint8Array({ maxLength: 60 })), blocksAttachment, (bytes) =>
+    splitBlocks(bytes.subarray(1), bytes[0] ?? 0),
+  ),
+];
+
+/** The count, which is in the body of the message, stands before the attachment. */
+function blocksAttachment(blocks: readonly Uint8Array[]): Uint8Array {
+  return Buffer.concat([Uint8Array.of(blocks.length), joinBlocks(blocks)]);
+}
+
+const equal = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
+
+export const bincode: FuzzTarget = {
+  name: 'bincode',
+  seed(dice) {
+    const number = dice.below(CODECS.length);
+    return Buffer.concat([Uint8Array.of(number), CODECS[number]?.sample(dice) ?? new Uint8Array()]);
+  },
+  async run(input) {
+    const one = CODECS[(input[0] ?? 0) % CODECS.length];
+    if (one === undefined) throw new Error('no codec');
+    const bytes = input.subarray(1);
+    const result = await documented(() => one.again(bytes), ['malformed_transaction', 'protocol_violation']);
+    if ('code' in result) return `${one.name}: ${result.code}`;
+    mustBe(
+      equal(result.value, bytes.length === 0 ? result.value : bytes),
+      `${one.name}: the same value has two encodings`,
+    );
+    return `${one.name}: read`;
+  },
+};
