@@ -9,6 +9,7 @@ import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler';
 import { asBuffer } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 import { assertSound, fault, type Verdict } from '../../lib/fault.js';
+import { type JsonShapeLimits, shapeFault } from '../../lib/json-scan.js';
 import { printable } from '../../lib/printable.js';
 import type { NodeRole } from '../../lib/roles.js';
 import { MAX_ADDRESS_LENGTH } from '../address.js';
@@ -32,6 +33,12 @@ const MAX_CONTROL_LENGTH = 12 * 1024;
 /** Characters of a reason; what is longer is cut when sent. */
 const MAX_REASON_LENGTH = 500;
 const LENGTH_BYTES = 4;
+/** Bytes of an envelope that cost one unit to read. */
+const ENVELOPE_BYTES_PER_UNIT = 4 * 1024;
+/** Texts of more characters are looked at before they are parsed; shorter ones cost little, whatever is in them. */
+const SCANNED_FROM = 4_096;
+/** Levels and different member names of a record or an envelope; every schema here is well below. */
+const SHAPE: JsonShapeLimits = { depth: 16, names: 256 };
 
 const hexOf = (bytes: number) => Type.String({ pattern: `^[0-9a-f]{${bytes * 2}}$` });
 
@@ -150,10 +157,15 @@ function maxEnvelopeBytesFrom(role: NodeRole): number {
   return role === 'mempool' || role === 'storage' ? MAX_ENVELOPE_BYTES : MAX_ASKING_ENVELOPE_BYTES;
 }
 
-/** What it costs to work on a message, in the units of `messages.ts`. */
-export function costOf({ type, body, attachment }: Message): number {
+/** What it costs to take in a message of so many bytes, in the units of `messages.ts`; the envelope is parsed whatever it holds. */
+export function readingCost({ attachment }: Message, frameBytes: number): number {
+  return 1 + (frameBytes - attachment.length) / ENVELOPE_BYTES_PER_UNIT;
+}
+
+/** What it costs to work on it then. */
+export function workCost({ type, body, attachment }: Message): number {
   const { cost } = MESSAGES[type] as { readonly cost: (body: never, attachmentBytes: number) => number };
-  return 1 + cost(body as never, attachment.length);
+  return cost(body as never, attachment.length);
 }
 
 export function violation(message: string): TesseraError {
@@ -264,6 +276,8 @@ function checkBounds(type: MessageType, body: unknown, attachmentLength: number)
 }
 
 function parseJson(text: string, what: string): unknown {
+  const wrong = text.length > SCANNED_FROM ? shapeFault(text, SHAPE) : null;
+  if (wrong !== null) throw violation(`${what}: ${wrong}`);
   try {
     return JSON.parse(text);
   } catch {

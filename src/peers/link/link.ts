@@ -14,7 +14,6 @@ import type { Link, MessageHandler, Reply, RequestOptions } from '../network.js'
 import type { Standing } from '../permissions.js';
 import type { Connection, Frame } from '../transport/transport.js';
 import {
-  costOf,
   decodeControl,
   decodeMessage,
   type Envelope,
@@ -23,7 +22,9 @@ import {
   maxFrameBytes,
   permissionFault,
   type Route,
+  readingCost,
   violation,
+  workCost,
 } from './frames.js';
 import type { PeerIdentity } from './handshake.js';
 import type { PeerLimits } from './limits.js';
@@ -281,12 +282,12 @@ export class PeerLink implements Link, BudgetedLink {
   #receiveMessage(envelope: Envelope, frameBytes: number): void {
     const { message, id, re } = envelope;
     this.#modules.metrics.message('in', message.type, frameBytes);
+    this.#charge(readingCost(message, frameBytes));
     if (re !== undefined) {
-      this.#charge(1);
       this.#pending.settle(re, message);
       return;
     }
-    this.#charge(costOf(message));
+    this.#charge(workCost(message));
     const handler = this.#options.handlers.get(message.type);
     if (handler === undefined) throw violation(`a ${this.#options.ownRole} node takes no ${message.type}`);
     const refusal = this.#refusalOf(message.attachment.length);
