@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { decodeFullBlock, encodeFullBlock } from '../../src/chain/codec.js';
 import { createDeferred } from '../../src/lib/deferred.js';
+import { joinBlocks, splitBlocks } from '../../src/peers/block-list.js';
 import type { MessageType } from '../../src/peers/messages.js';
 import type { Reply } from '../../src/peers/network.js';
-import { joinBlocks, splitBlocks } from '../../src/storage/blocks/full-block.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { connect } from '../support/storage/fake-network.js';
 import { CATCH_UP, createStorageNode, type StorageNode, settle } from '../support/storage/storage-node.js';

@@ -9,10 +9,10 @@ import type { FullBlock } from '../../chain/types.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
 import { Mutex } from '../../lib/mutex.js';
+import { joinBlocks } from '../../peers/block-list.js';
 import { MAX_BLOCKS_PER_ANSWER } from '../../peers/messages.js';
 import type { Link, Message, PeerNetwork, Reply } from '../../peers/network.js';
 import type { Archive } from '../archive/archive.js';
-import { joinBlocks } from './full-block.js';
 
 /** Bytes after which an answer to `blocks.get` ends; it holds at least one block. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;

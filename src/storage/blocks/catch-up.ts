@@ -11,10 +11,10 @@ import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js'
 import type { Logger } from '../../lib/logger.js';
 import { type Signal, SignalSource } from '../../lib/signal.js';
 import { type Metrics, noMetrics } from '../../observability/metrics.js';
+import { splitBlocks } from '../../peers/block-list.js';
 import { MAX_BLOCKS_PER_ANSWER, type MessageType } from '../../peers/messages.js';
 import type { Link, Message, PeerNetwork } from '../../peers/network.js';
 import type { Archive } from '../archive/archive.js';
-import { splitBlocks } from './full-block.js';
 import { PeerDoubts } from './peer-doubts.js';
 
 const DEFAULT_REQUEST_TIMEOUT_MS = 10_000;

@@ -2,8 +2,8 @@
 
 import { encodeFullBlock } from '../../../src/chain/codec.js';
 import { readGenesis } from '../../../src/node/genesis-file.js';
+import { joinBlocks } from '../../../src/peers/block-list.js';
 import type { Reply } from '../../../src/peers/network.js';
-import { joinBlocks } from '../../../src/storage/blocks/full-block.js';
 import { createTestChain } from '../../support/storage/test-chain.js';
 import type { Arena } from '../arena.js';
 import { type Attack, mustBe } from '../attack.js';

@@ -1,7 +1,7 @@
 /** The attachment of the `blocks` message: encoded blocks with everything in them, `u32 le length ‖ FullBlock` for each. */
 
-import { asBuffer, concatBytes } from '../../lib/bytes.js';
-import { TesseraError } from '../../lib/errors.js';
+import { asBuffer, concatBytes } from '../lib/bytes.js';
+import { TesseraError } from '../lib/errors.js';
 
 const LENGTH_BYTES = 4;
 
