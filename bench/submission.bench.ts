@@ -10,7 +10,6 @@ import type { DruidInfo, OutPoint, Script, StackEntry, Transaction, TxOut } from
 import { createUnicorn, DEFAULT_MODULUS } from '../src/chain/unicorn.js';
 import { type KeyPair, keyPairFromSeed, sign } from '../src/crypto/ed25519.js';
 import { sha3Bytes } from '../src/crypto/sha3.js';
-import { createMemoryKv } from '../src/db/memory-kv.js';
 import { LocalJournal } from '../src/journal/local-journal.js';
 import { Verifier } from '../src/ledger/verifier/verifier.js';
 import { systemClock } from '../src/lib/clock.js';
@@ -22,6 +21,7 @@ import { MempoolState } from '../src/mempool/state/state.js';
 import { StateStore } from '../src/mempool/state/state-store.js';
 import { Statuses } from '../src/mempool/state/statuses.js';
 import { noMetrics } from '../src/observability/metrics.js';
+import { MemoryKv } from '../test/support/memory-kv.js';
 import { printRow, printSection } from './report.js';
 
 const OUTPUTS = 80_000;
@@ -123,9 +123,9 @@ async function createBed() {
     asertActivationHeight: 1_000,
     druidLifetime: 1_000,
   });
-  const store = new StateStore(createMemoryKv());
+  const store = new StateStore(new MemoryKv());
   const modules = { state, store, clock: systemClock, metrics: noMetrics, logger: silentLogger };
-  const journal = await LocalJournal.open({}, { ...modules, kv: createMemoryKv() });
+  const journal = await LocalJournal.open({}, { ...modules, kv: new MemoryKv() });
   const unicorn = (seed: bigint) => createUnicorn(seed, { modulus: DEFAULT_MODULUS, iterations: 2 });
   const applier = new Applier({ ...modules, journal, unicorn });
   await applier.start();

@@ -1,7 +1,7 @@
 /**
- * The key-value store that every service writes to. Implementations: LevelDB (`level-kv.ts`) and memory (`memory-kv.ts`,
- * for tests of rules, never for a node). Both pass the same contract tests. Values carry a checksum over key and value
- * that the implementation adds and checks: a damaged record is `data_corrupt`, never a wrong value (rule P3).
+ * The key-value store that every service writes to: LevelDB on disk (`level-kv.ts`); tests of rules have one in memory,
+ * which passes the same contract tests. Values carry a checksum over key and value that the store adds and checks: a damaged
+ * record is `data_corrupt`, never a wrong value (rule P3).
  */
 
 /** Writes that happen together or not at all. */

@@ -16,7 +16,7 @@ import type { Kv, KvBatch, KvEntry, KvRange } from './kv.js';
 import { closedError, isClosed, openError, readError, writeError } from './level-errors.js';
 import { checkFiles } from './level-files/check-files.js';
 import { FolderFiles } from './level-files/database-files.js';
-import { BINARY, type BinaryLevel, LevelReader, type Operation, type UseLevel } from './level-reader.js';
+import { BINARY, type BinaryLevel, LevelReader, operationsOf, type UseLevel } from './level-reader.js';
 import { PendingBatch, recordChecksums, sealRecord, writesOf } from './record.js';
 import { checkRoom } from './room.js';
 import { encodeMark, MARK_KEY, type Mark, nextMark, readSeal, Seal, sealPath } from './seal.js';
@@ -114,9 +114,7 @@ class LevelKv implements Kv {
       if (this.#isClosed) throw closedError(this.#path);
       const writes = writesOf(batch);
       const mark = nextMark(this.#last, recordChecksums(writes), sync);
-      const operations: Operation[] = writes.map(({ key, record }) =>
-        record === undefined ? { type: 'del', key } : { type: 'put', key, value: record },
-      );
+      const operations = operationsOf(writes);
       operations.push({ type: 'put', key: MARK_KEY, value: sealRecord(MARK_KEY, encodeMark(mark)) });
       const level = await this.#writable();
       failpoint('db.write.before', this.#name);

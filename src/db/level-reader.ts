@@ -1,7 +1,7 @@
 /** Reading from LevelDB, or from what looks like it: each record is checked, and errors are the caller's to name. */
 
 import type { KvEntry, KvRange } from './kv.js';
-import { openRecord } from './record.js';
+import { openRecord, type PendingWrite } from './record.js';
 
 /** Entries that an iteration takes from LevelDB at once, and the bytes that end a chunk earlier. */
 const CHUNK_ENTRIES = 1_000;
@@ -15,6 +15,12 @@ type Entry = [key: Uint8Array, record: Uint8Array];
 export type Operation =
   | { readonly type: 'put'; readonly key: Uint8Array; readonly value: Uint8Array }
   | { readonly type: 'del'; readonly key: Uint8Array };
+
+export function operationsOf(writes: readonly PendingWrite[]): Operation[] {
+  return writes.map(({ key, record }) =>
+    record === undefined ? { type: 'del', key } : { type: 'put', key, value: record },
+  );
+}
 
 /** What is used of a database of the abstract-level family. */
 export interface BinaryLevel {

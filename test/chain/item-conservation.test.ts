@@ -21,13 +21,13 @@ import { assetSignable } from '../../src/chain/signable.js';
 import { createdOutPoints, isCreate, outPointKey } from '../../src/chain/transaction.js';
 import type { Asset, FullBlock, OutPoint, Transaction, TxOut } from '../../src/chain/types.js';
 import { sign } from '../../src/crypto/ed25519.js';
-import { createMemoryKv } from '../../src/db/memory-kv.js';
 import { toHex } from '../../src/lib/bytes.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { Mempool } from '../../src/mempool/mempool.js';
 import { noMetrics } from '../../src/observability/metrics.js';
 import { Archive } from '../../src/storage/archive/archive.js';
 import { openJournal } from '../support/journal.js';
+import { MemoryKv } from '../support/memory-kv.js';
 import { account, genesisOut, mine, pay, rulesFor, unicornOf } from '../support/mempool.js';
 import { createBed, createSeededRandom, nextOf, SECRET } from '../support/peers.js';
 
@@ -66,8 +66,8 @@ async function createNetwork(): Promise<Network> {
       verifyThreads: 0,
     },
     {
-      kv: createMemoryKv(),
-      journal: await openJournal(createMemoryKv()),
+      kv: new MemoryKv(),
+      journal: await openJournal(new MemoryKv()),
       network,
       clock: bed.clock,
       random: createSeededRandom('mempool'),
@@ -76,7 +76,7 @@ async function createNetwork(): Promise<Network> {
       unicorn: unicornOf,
     },
   );
-  const archive = await Archive.open({ rules: { genesis: GENESIS, activationHeight: 3 } }, { kv: createMemoryKv() });
+  const archive = await Archive.open({ rules: { genesis: GENESIS, activationHeight: 3 } }, { kv: new MemoryKv() });
   const blocks: FullBlock[] = [];
   const refusals: unknown[] = [];
   await mempool.start();
@@ -128,7 +128,7 @@ async function submit({ mempool }: Network, tx: Transaction): Promise<boolean> {
 
 /** The verdict of an archive that holds the same blocks, on a block with this transaction. */
 async function storageTakes({ archive, blocks }: Network, tx: Transaction): Promise<boolean> {
-  const copy = await Archive.open({ rules: { genesis: GENESIS, activationHeight: 3 } }, { kv: createMemoryKv() });
+  const copy = await Archive.open({ rules: { genesis: GENESIS, activationHeight: 3 } }, { kv: new MemoryKv() });
   for (const block of blocks) await copy.store(block);
   const last = blocks.at(-1);
   if (last === undefined) throw new Error('no block yet');

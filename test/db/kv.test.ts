@@ -2,10 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openLevelKv } from '../../src/db/level-kv.js';
-import { createMemoryKv } from '../../src/db/memory-kv.js';
+import { MemoryKv } from '../support/memory-kv.js';
 import { kvContract } from './kv-contract.js';
 
-kvContract('memory', async () => ({ kv: createMemoryKv(), dispose: async () => undefined }));
+kvContract('memory', async () => ({ kv: new MemoryKv(), dispose: async () => undefined }));
 
 kvContract('LevelDB', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'tessera-kv-'));

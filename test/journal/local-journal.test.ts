@@ -7,11 +7,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { u64Key } from '../../src/db/keys.js';
 import type { Kv } from '../../src/db/kv.js';
 import { openLevelKv } from '../../src/db/level-kv.js';
-import { createMemoryKv } from '../../src/db/memory-kv.js';
 import type { JournalEntry } from '../../src/journal/journal.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 import { appendTo, openJournal } from '../support/journal.js';
 import { withWrite } from '../support/kv.js';
+import { MemoryKv } from '../support/memory-kv.js';
 import { journalContract } from './journal-contract.js';
 
 let folder: string;
@@ -59,7 +59,7 @@ function watched(kv: Kv) {
 
 describe('group commit', () => {
   it('puts what arrives during one sync into the next batch, always synced (rule P1)', async () => {
-    const store = watched(createMemoryKv());
+    const store = watched(new MemoryKv());
     const gate = createDeferred<void>();
     store.beforeWrite(() => gate.promise);
     const journal = await openJournal(store.kv);
@@ -76,7 +76,7 @@ describe('group commit', () => {
   });
 
   it('acknowledges nothing after a failed write, for what is on disk is not known', async () => {
-    const store = watched(createMemoryKv());
+    const store = watched(new MemoryKv());
     const journal = await openJournal(store.kv);
     await appendTo(journal, Buffer.from('a'));
     store.beforeWrite(() => Promise.reject(Object.assign(new Error('disk full'), { code: 'ENOSPC' })));
@@ -89,7 +89,7 @@ describe('group commit', () => {
   });
 
   it('answers overloaded when more waits than memory may hold (rule P6)', async () => {
-    const store = watched(createMemoryKv());
+    const store = watched(new MemoryKv());
     const gate = createDeferred<void>();
     store.beforeWrite(() => gate.promise);
     const journal = await openJournal(store.kv);
@@ -104,7 +104,7 @@ describe('group commit', () => {
 
 describe('a damaged journal (rule P3)', () => {
   it('reports the entry that is missing instead of skipping it', async () => {
-    const kv = createMemoryKv();
+    const kv = new MemoryKv();
     const journal = await openJournal(kv);
     await Promise.all(Array.from({ length: 10 }, () => appendTo(journal, Buffer.from('x'))));
     await kv.write(kv.batch().del(u64Key('e', 5)), { sync: true });
@@ -123,7 +123,7 @@ describe('a damaged journal (rule P3)', () => {
   });
 
   it('does not open when its beginning is missing', async () => {
-    const kv = createMemoryKv();
+    const kv = new MemoryKv();
     const journal = await openJournal(kv);
     await Promise.all(Array.from({ length: 3 }, () => appendTo(journal, Buffer.from('x'))));
     await journal.close();
@@ -132,7 +132,7 @@ describe('a damaged journal (rule P3)', () => {
   });
 
   it('removes what an interrupted compaction left', async () => {
-    const kv = createMemoryKv();
+    const kv = new MemoryKv();
     const journal = await openJournal(kv);
     await Promise.all(Array.from({ length: 10 }, () => appendTo(journal, Buffer.from('x'))));
     await journal.compact(6);

@@ -5,7 +5,6 @@ import { tokenAsset } from '../../src/chain/assets.js';
 import { createItemTransaction, txOut } from '../../src/chain/builders.js';
 import { encodeTransaction } from '../../src/chain/codec.js';
 import type { Transaction } from '../../src/chain/types.js';
-import { createMemoryKv } from '../../src/db/memory-kv.js';
 import { SPENT } from '../../src/mempool/state/acceptance.js';
 import { readAdoptedBlock } from '../../src/mempool/state/adopted-block.js';
 import { keys } from '../../src/mempool/state/layout.js';
@@ -13,6 +12,7 @@ import { loadMempoolState } from '../../src/mempool/state/load.js';
 import { decodeKept, decodeStatus, type KeptRecord } from '../../src/mempool/state/records.js';
 import { closedBlockBytes, closedHash, type Round } from '../../src/mempool/state/round.js';
 import { MempoolState } from '../../src/mempool/state/state.js';
+import { MemoryKv } from '../support/memory-kv.js';
 import { account, candidate, genesisOut, mine, pay, payment, rulesFor, unicornOf } from '../support/mempool.js';
 
 const alice = account('alice');
@@ -22,7 +22,7 @@ const TIME = 1_700_000_000;
 
 /** A state in memory whose commands are batches of their own. */
 function createNode() {
-  const kv = createMemoryKv();
+  const kv = new MemoryKv();
   let state = new MempoolState(rules);
   let seq = 0;
   const step = async <T>(run: (batch: ReturnType<typeof kv.batch>) => T): Promise<T> => {

@@ -8,11 +8,11 @@ import { chmod, cp, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { DataDir } from '../../src/db/data-dir.js';
-import { createMemoryKv } from '../../src/db/memory-kv.js';
 import type { TxStatus } from '../../src/mempool/service.js';
 import { loadMempoolState } from '../../src/mempool/state/load.js';
 import { MempoolState } from '../../src/mempool/state/state.js';
 import { openJournal } from '../support/journal.js';
+import { MemoryKv } from '../support/memory-kv.js';
 import { account, applierOf, rulesFor } from '../support/mempool.js';
 import { alice, bob, cleanups, newFolder, setUp, stored } from './running.js';
 
@@ -52,7 +52,7 @@ describe('a data folder of the first version', () => {
     const dataDir = await DataDir.open(await copyOfFixture(), { role: 'mempool', networkName: 'test' });
     cleanups.push(() => dataDir.close());
     const journal = await openJournal(await dataDir.open('journal'));
-    const kv = createMemoryKv();
+    const kv = new MemoryKv();
     const state = new MempoolState(rules);
     const applier = applierOf(journal, kv, state);
     await applier.start();

@@ -6,13 +6,13 @@
 import { describe, expect, it } from 'vitest';
 import { transactionHash } from '../../src/chain/hash.js';
 import type { Kv } from '../../src/db/kv.js';
-import { createMemoryKv } from '../../src/db/memory-kv.js';
 import { writesOf } from '../../src/db/record.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 import { keys } from '../../src/mempool/state/layout.js';
 import { decodeStatus } from '../../src/mempool/state/records.js';
 import { withWrite } from '../support/kv.js';
 import { settle } from '../support/manual-clock.js';
+import { MemoryKv } from '../support/memory-kv.js';
 import { account, genesisOut, pay, payment, rulesFor } from '../support/mempool.js';
 import { alice, bob, newFolder, send, setUp, stored } from './running.js';
 
@@ -78,8 +78,8 @@ describe('an admitted transaction', () => {
     // In memory, so that turns of the loop are all that anything has to wait for.
     const { mempool } = await setUp({
       folder: await newFolder(),
-      journalKv: createMemoryKv(),
-      wrapKv: () => gate.wrap(createMemoryKv()),
+      journalKv: new MemoryKv(),
+      wrapKv: () => gate.wrap(new MemoryKv()),
     });
     await stored(mempool, 0);
     const refused = mempool.submit([child]).catch((error: unknown) => error);

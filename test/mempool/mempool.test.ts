@@ -7,7 +7,6 @@ import { assetSignable } from '../../src/chain/signable.js';
 import type { BlockHeader, Transaction } from '../../src/chain/types.js';
 import { sign } from '../../src/crypto/ed25519.js';
 import { DataDir } from '../../src/db/data-dir.js';
-import { createMemoryKv } from '../../src/db/memory-kv.js';
 import { writesOf } from '../../src/db/record.js';
 import { toHex } from '../../src/lib/bytes.js';
 import { TesseraError } from '../../src/lib/errors.js';
@@ -20,6 +19,7 @@ import { noMetrics } from '../../src/observability/metrics.js';
 import { decodeUtxos, encodeTransactions } from '../../src/peers/payloads.js';
 import { openJournal } from '../support/journal.js';
 import { withWrite } from '../support/kv.js';
+import { MemoryKv } from '../support/memory-kv.js';
 import { type Account, applierOf, genesisOut, mine, pay, payment, rulesFor, unicornOf } from '../support/mempool.js';
 import { createBed, createSeededRandom, SECRET } from '../support/peers.js';
 import { addMiner, addStorage, alice, bob, cleanups, newFolder, send, setUp, stored } from './running.js';
@@ -501,7 +501,7 @@ describe('the journal', () => {
     const dataDir = await DataDir.open(folder, { role: 'mempool', networkName: 'test' });
     cleanups.push(() => dataDir.close());
     const journal = await openJournal(await dataDir.open('journal'));
-    const kv = createMemoryKv();
+    const kv = new MemoryKv();
     const state = new MempoolState(rulesFor([alice, bob]));
     const applier = applierOf(journal, kv, state);
     await applier.start();
@@ -511,7 +511,7 @@ describe('the journal', () => {
   });
 
   it('that cannot write any more stops the mempool, and nothing spins meanwhile', async () => {
-    const kv = createMemoryKv();
+    const kv = new MemoryKv();
     let broken = false;
     const failing = withWrite(kv, async (batch, options) => {
       if (broken) throw Object.assign(new Error('no space left on device, write'), { code: 'ENOSPC' });
@@ -589,7 +589,7 @@ describe('the journal', () => {
     cleanups.push(() => dataDir.close());
     const kv = await dataDir.open('mempool');
     const state = await loadMempoolState(kv, rulesFor([alice, bob]), { hashKey: new Uint8Array(8) });
-    const journal = await openJournal(createMemoryKv());
+    const journal = await openJournal(new MemoryKv());
     const applier = applierOf(journal, kv, state);
     await expect(applier.start()).rejects.toMatchObject({ code: 'data_corrupt' });
     await journal.close();
@@ -598,7 +598,7 @@ describe('the journal', () => {
 
 describe('stopping', () => {
   it('during a start does not wait for the rest of the replay', async () => {
-    const journalKv = createMemoryKv();
+    const journalKv = new MemoryKv();
     const journal = await openJournal(journalKv);
     const late = { kind: 'close-block' as const, height: 7 };
     const commands = Array.from({ length: 2_500 }, () => journal.append(encodeCommand(late)).durable);
@@ -606,7 +606,7 @@ describe('stopping', () => {
     await journal.close();
     const bed = createBed('memory');
     cleanups.push(() => bed.stop());
-    const kv = createMemoryKv();
+    const kv = new MemoryKv();
     let writes = 0;
     let stopping: Promise<void> | undefined;
     const mempool: Mempool = new Mempool(

@@ -9,7 +9,6 @@ import { blockReward } from '../../src/chain/reward.js';
 import { txInsAddress } from '../../src/chain/signable.js';
 import type { DruidExpectation, DruidInfo, Transaction } from '../../src/chain/types.js';
 import { DUPLICATE_INPUTS } from '../../src/chain/validation.js';
-import { createMemoryKv } from '../../src/db/memory-kv.js';
 import { toHex } from '../../src/lib/bytes.js';
 import { KNOWN_CREATE, SET_EXPIRED, SPENT } from '../../src/mempool/state/acceptance.js';
 import { keys } from '../../src/mempool/state/layout.js';
@@ -17,6 +16,7 @@ import { loadMempoolState } from '../../src/mempool/state/load.js';
 import { decodeStatus, encodeRound } from '../../src/mempool/state/records.js';
 import { closedHash, closedHeader, type Round } from '../../src/mempool/state/round.js';
 import { MempoolState, type StateRules } from '../../src/mempool/state/state.js';
+import { MemoryKv } from '../support/memory-kv.js';
 import {
   type Account,
   account,
@@ -35,7 +35,7 @@ const miner = account('miner');
 
 /** A state over a memory database, with each command in a batch of its own. */
 function createBench(rules: StateRules = rulesFor([alice, bob])) {
-  const kv = createMemoryKv();
+  const kv = new MemoryKv();
   const state = new MempoolState(rules);
   let seq = 0;
   const step = async <T>(run: (batch: ReturnType<typeof kv.batch>) => T): Promise<T> => {

@@ -6,11 +6,11 @@ import { encodeTransaction } from '../../src/chain/codec.js';
 import { transactionHash } from '../../src/chain/hash.js';
 import type { Kv } from '../../src/db/kv.js';
 import { openLevelKv } from '../../src/db/level-kv.js';
-import { createMemoryKv } from '../../src/db/memory-kv.js';
 import { isTesseraError, type TesseraError } from '../../src/lib/errors.js';
 import { Archive } from '../../src/storage/archive/archive.js';
 import { blockKey, heightKey, indexKey, itemKey, LAST_KEY, transactionKey } from '../../src/storage/archive/layout.js';
 import { encodeLast, encodeTransactionRecord } from '../../src/storage/archive/records.js';
+import { MemoryKv } from '../support/memory-kv.js';
 import { createTestChain, payment, RULES, type TestChain } from '../support/storage/test-chain.js';
 
 const utf8 = (text: string): Uint8Array => Buffer.from(text);
@@ -33,7 +33,7 @@ describe('a record that is not what its name says (rule P3)', () => {
   const payments = (bNum: number): readonly string[] => chain.block(bNum).block.transactions;
 
   beforeEach(async () => {
-    kv = createMemoryKv();
+    kv = new MemoryKv();
     chain = createTestChain().grow(4);
     const first = await Archive.open({ rules: RULES }, { kv });
     for (const block of chain.blocks) await first.store(block);
@@ -117,7 +117,7 @@ describe('a record that is not what its name says (rule P3)', () => {
 describe('verify', () => {
   it('reads everything, says how far it is, and can be cancelled', async () => {
     const chain = createTestChain().grow(5);
-    const archive = await Archive.open({ rules: RULES }, { kv: createMemoryKv() });
+    const archive = await Archive.open({ rules: RULES }, { kv: new MemoryKv() });
     expect(await archive.verify()).toEqual({ blocks: 0, transactions: 0 });
     for (const block of chain.blocks) await archive.store(block);
     const progress: object[] = [];

@@ -4,9 +4,9 @@ import { parseGenesis } from '../../src/chain/genesis.js';
 import { merkleRoot, transactionHash, txsHash } from '../../src/chain/hash.js';
 import { compactToBytes } from '../../src/chain/pow.js';
 import type { FullBlock, Transaction, TxOut } from '../../src/chain/types.js';
-import { createMemoryKv } from '../../src/db/memory-kv.js';
 import type { BlockRule } from '../../src/ledger/block/verify-block.js';
 import { Archive } from '../../src/storage/archive/archive.js';
+import { MemoryKv } from '../support/memory-kv.js';
 import {
   ADDRESS,
   assembleBlock,
@@ -23,7 +23,7 @@ import {
 
 /** An archive with two blocks and the chain that it holds. */
 async function twoBlocks(rules = RULES) {
-  const archive = await Archive.open({ rules }, { kv: createMemoryKv() });
+  const archive = await Archive.open({ rules }, { kv: new MemoryKv() });
   const chain = createTestChain().grow(2);
   for (const block of chain.blocks) await archive.store(block);
   return { archive, chain };
@@ -197,7 +197,7 @@ describe('a block is refused and changes nothing when it (docs/chain.md#blocks)'
 
 describe('the difficulty of a block after the activation height', () => {
   const build = async () => {
-    const archive = await Archive.open({ rules: RULES }, { kv: createMemoryKv() });
+    const archive = await Archive.open({ rules: RULES }, { kv: new MemoryKv() });
     const chain = createTestChain().grow(4);
     for (const block of chain.blocks) await archive.store(block);
     return { archive, parts: chain.parts() };
@@ -233,7 +233,7 @@ describe('the difficulty of a block after the activation height', () => {
 });
 
 describe('block 0', () => {
-  const empty = async (rules = RULES) => Archive.open({ rules }, { kv: createMemoryKv() });
+  const empty = async (rules = RULES) => Archive.open({ rules }, { kv: new MemoryKv() });
 
   it('is accepted with the names and contents of the genesis file, whatever the names are', async () => {
     expect(await (await empty()).store(createTestChain().add())).toMatchObject({ height: 0 });
@@ -271,7 +271,7 @@ describe('issuances of the genesis file', () => {
   });
 
   it('must end the list of the block at which they fall due', async () => {
-    const archive = await Archive.open({ rules: { ...RULES, genesis } }, { kv: createMemoryKv() });
+    const archive = await Archive.open({ rules: { ...RULES, genesis } }, { kv: new MemoryKv() });
     const chain = createTestChain(0, genesis);
     for (let i = 0; i < 100; i++) await archive.store(chain.add([]));
     const due = coinbaseTransaction(0n, 70n, MINER);

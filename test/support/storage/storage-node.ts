@@ -1,13 +1,13 @@
 /** A storage node on a fake network, with its archive in memory. */
 
-import type { Kv } from '../../../src/db/kv.js';
-import { createMemoryKv } from '../../../src/db/memory-kv.js';
 import type { ChainRules } from '../../../src/ledger/block/verify-block.js';
 import { silentLogger } from '../../../src/lib/logger.js';
 import type { Signal } from '../../../src/lib/signal.js';
 import { Archive } from '../../../src/storage/archive/archive.js';
 import { RunningStorageService } from '../../../src/storage/storage-service.js';
+import { withWrite } from '../kv.js';
 import { ManualClock } from '../manual-clock.js';
+import { MemoryKv } from '../memory-kv.js';
 import { createFakeNode } from './fake-network.js';
 import { RULES, type TestChain } from './test-chain.js';
 
@@ -20,14 +20,11 @@ export async function createStorageNode(
 ) {
   const node = createFakeNode(name, 'storage');
   const hooks = { beforeWrite: async (): Promise<void> => undefined };
-  const memory = createMemoryKv();
-  const kv: Kv = {
-    ...memory,
-    async write(batch, options) {
-      await hooks.beforeWrite();
-      await memory.write(batch, options);
-    },
-  };
+  const memory = new MemoryKv();
+  const kv = withWrite(memory, async (batch, options) => {
+    await hooks.beforeWrite();
+    await memory.write(batch, options);
+  });
   const archive = await Archive.open({ rules }, { kv });
   const service = new RunningStorageService(
     { catchUp: CATCH_UP },

@@ -1,0 +1,55 @@
+/**
+ * The key-value store in memory (`memory-level`), for tests of rules: reads and records are those of the store on disk, but
+ * nothing is sealed and nothing survives.
+ */
+
+import { MemoryLevel } from 'memory-level';
+import type { Kv, KvBatch, KvEntry, KvRange } from '../../src/db/kv.js';
+import { closedError } from '../../src/db/level-errors.js';
+import { BINARY, type BinaryLevel, LevelReader, operationsOf } from '../../src/db/level-reader.js';
+import { PendingBatch, writesOf } from '../../src/db/record.js';
+
+const NAME = 'memory';
+
+export class MemoryKv implements Kv {
+  readonly #level: BinaryLevel = new MemoryLevel<Uint8Array, Uint8Array>({ ...BINARY, storeEncoding: 'view' });
+  readonly #reader = new LevelReader(NAME, async (work) => work(this.#open()));
+  #isClosed = false;
+
+  async get(key: Uint8Array): Promise<Uint8Array | undefined> {
+    return copied(await this.#reader.get(key));
+  }
+
+  async getMany(keys: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]> {
+    return (await this.#reader.getMany(keys)).map(copied);
+  }
+
+  async *entries(range: KvRange): AsyncGenerator<KvEntry> {
+    for await (const [key, value] of this.#reader.entries(range)) yield [Uint8Array.from(key), Uint8Array.from(value)];
+  }
+
+  batch(): KvBatch {
+    return new PendingBatch();
+  }
+
+  async write(batch: KvBatch, { sync }: { readonly sync: boolean }): Promise<void> {
+    const operations = operationsOf(writesOf(batch)).map((one) => ({ ...one, key: Uint8Array.from(one.key) }));
+    await this.#open().batch(operations, { ...BINARY, sync });
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await this.#level.close();
+  }
+
+  #open(): BinaryLevel {
+    if (this.#isClosed) throw closedError(NAME);
+    return this.#level;
+  }
+}
+
+/** `memory-level` gives and keeps the very bytes: a caller may change his. */
+function copied(value: Uint8Array | undefined): Uint8Array | undefined {
+  return value && Uint8Array.from(value);
+}
