@@ -45,6 +45,16 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./verify.js')).command,
   },
   {
+    name: 'backup',
+    summary: 'Backs up the data of a node, while it runs or not',
+    load: async () => (await import('./backup.js')).command,
+  },
+  {
+    name: 'restore',
+    summary: 'Restores a backup into an empty folder',
+    load: async () => (await import('./restore.js')).command,
+  },
+  {
     name: 'openapi',
     summary: 'Writes the OpenAPI documents of the API',
     load: async () => (await import('./openapi.js')).command,

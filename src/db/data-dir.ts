@@ -22,6 +22,7 @@ import { openLevelKv } from './level-kv.js';
 import { DATA_FORMAT, type Marker, readMarker, writeMarker } from './marker.js';
 import { ObservedKv, type WriteMeasures } from './observed-kv.js';
 import { makeFolder, makePrivate } from './private-folder.js';
+import { refuseHalfRestored } from './restore-note.js';
 import { syncFolder } from './write-file-durable.js';
 
 const DATABASE_FOLDER = 'db';
@@ -160,6 +161,7 @@ export class DataDir {
 /** Reads the marker and holds it against what the node is, or writes the first one. */
 async function claim(path: string, options: DataDirOptions): Promise<Marker> {
   const { role, networkName, clock = systemClock, format = DATA_FORMAT } = options;
+  await refuseHalfRestored(path);
   const found = await readMarker(path);
   if (found === undefined) {
     await refuseUnmarked(path);

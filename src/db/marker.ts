@@ -12,7 +12,8 @@ import { writeFileDurable } from './write-file-durable.js';
 /** The format of the data directory that this program writes. A change needs a migration. */
 export const DATA_FORMAT = 1;
 
-const MARKER_FILE = 'tessera.json';
+/** Its name in the data directory. */
+export const MARKER_FILE = 'tessera.json';
 const MARKER_MODE = 0o600;
 
 const MarkerFile = Type.Object({

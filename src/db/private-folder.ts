@@ -20,7 +20,7 @@ export async function makeFolder(path: string): Promise<void> {
       await syncFolder(dirname(folder));
     }
   } catch (error) {
-    throw invalid(`the data directory ${path} cannot be made: ${errorMessage(error)}`, error);
+    throw invalid(`the folder ${path} cannot be made: ${errorMessage(error)}`, error);
   }
 }
 

@@ -25,6 +25,7 @@ const MAGIC = Buffer.from('TSEAL\0\0\x01', 'latin1');
 const SLOT_LENGTH = MAGIC.length + MARK_LENGTH + CHECKSUM_LENGTH;
 /** The two slots are in different sectors of the disk: a torn write spoils one of them. */
 const SLOT_DISTANCE = 4096;
+const SEAL_LENGTH = SLOT_DISTANCE + SLOT_LENGTH;
 const FILE_MODE = 0o600;
 /** Batches between two syncs of the seal. */
 const SYNC_EVERY = 256;
@@ -75,7 +76,13 @@ export const sealPath = (path: string): string => `${path}.seal`;
 
 /** The mark that a seal file names; undefined when there is no file or nothing in it checks. */
 export async function readSeal(file: string): Promise<Mark | undefined> {
-  const bytes = await readIfThere(file);
+  return sealIn(await readIfThere(file));
+}
+
+/** The mark that the content of a seal file names. */
+export function sealIn(content: Uint8Array): Mark | undefined {
+  const bytes = Buffer.alloc(SEAL_LENGTH);
+  bytes.set(content.subarray(0, SEAL_LENGTH));
   let found: Mark | undefined;
   for (const offset of [0, SLOT_DISTANCE]) {
     const mark = readSlot(bytes.subarray(offset, offset + SLOT_LENGTH));
@@ -85,7 +92,7 @@ export async function readSeal(file: string): Promise<Mark | undefined> {
 }
 
 async function readIfThere(file: string): Promise<Buffer> {
-  const bytes = Buffer.alloc(SLOT_DISTANCE + SLOT_LENGTH);
+  const bytes = Buffer.alloc(SEAL_LENGTH);
   let handle: FileHandle;
   try {
     handle = await open(file, 'r');

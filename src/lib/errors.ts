@@ -63,6 +63,7 @@ export const ERROR_CODES = {
   aborted: 'The operation was cancelled.',
   // Commands
   node_unreachable: 'The API of the node cannot be reached.',
+  backup_invalid: 'The folder holds no backup that can be used.',
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_CODES;

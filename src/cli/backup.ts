@@ -1,0 +1,99 @@
+/** `tessera backup`: a consistent copy of a node's data, while the node runs or not. */
+
+import { loadConfig } from '../config/load.js';
+import { takeBackup } from '../db/backup/take-backup.js';
+import { systemClock } from '../lib/clock.js';
+import { stringifyExact } from '../lib/json.js';
+import type { NodeRole } from '../lib/roles.js';
+import { BACKUP_PASSPHRASE_FLAG, openToWrite } from './backup-folder.js';
+import { type Command, integerFlag, UsageError } from './command.js';
+import { CONFIG_FLAGS, configInput } from './config-flags.js';
+import { createProgress } from './progress.js';
+import { programVersion } from './version.js';
+import { JSON_FLAG } from './wallet/connection.js';
+
+const MAX_KEEP = 10_000;
+
+/** Which of a role's databases the others can be brought up to: its copy is the newest. */
+const LAST_DATABASE: Partial<Record<NodeRole, string>> = { mempool: 'journal', storage: 'archive' };
+
+export const command: Command = {
+  spec: {
+    name: 'backup',
+    summary: 'Backs up the data of a node, while it runs or not',
+    description: [
+      'Copies the data folder of the node into DIR, a folder of backups that is made when it is not there: databases, ' +
+        'wallet, keys of node and API. The node may run, and need not answer. Everything it has acknowledged before the ' +
+        'command began is in the backup.',
+      'Each backup is complete, and only what is new is copied: the tables of a database do not change once they are ' +
+        'written. At the end all that was written is read again, and each database is held to what a node asks of it at ' +
+        'its start. Nothing is written over; interrupted, the command leaves the earlier backups as they are.',
+      'The backups of a wallet are always encrypted, others with --passphrase-file: AES-256-GCM, under a key that the ' +
+        'passphrase opens. Without a passphrase of its own a wallet’s backups take that of the wallet at the time when DIR ' +
+        'was made; a later change of the wallet’s passphrase does not change it. A passphrase that is lost cannot be found.',
+    ],
+    arguments: [
+      { name: 'DIR', required: true, description: 'The folder of backups: on another disk, best elsewhere.' },
+    ],
+    flags: [
+      ...CONFIG_FLAGS,
+      BACKUP_PASSPHRASE_FLAG,
+      {
+        name: 'keep',
+        value: 'N',
+        description: 'Removes all backups in DIR but the newest N, once the new one is there.',
+      },
+      JSON_FLAG,
+    ],
+    examples: [
+      {
+        line: 'tessera backup /backup/user --role user --config /etc/tessera/user.toml',
+        does: 'The wallet, encrypted under its passphrase.',
+      },
+      {
+        line: 'tessera backup /backup/storage --role storage --data /var/lib/tessera/storage --keep 7',
+        does: 'The archive; the newest seven backups stay.',
+      },
+    ],
+    exits: { 1: 'no backup was made: the data is damaged, DIR cannot be used, or the command was interrupted' },
+  },
+  async run(args, context) {
+    const [folder = ''] = args.positionals;
+    const keep = integerFlag(args, 'keep', 1, MAX_KEEP);
+    const loaded = loadConfig(configInput(args, context));
+    const { node, network } = loaded.config;
+    if (folder === '') throw new UsageError('DIR is missing');
+    const abort = new AbortController();
+    const removers = (['SIGINT', 'SIGTERM'] as const).map((name) => context.onSignal(name, () => abort.abort()));
+    const store = await openToWrite(folder, loaded, args, context);
+    try {
+      const started = systemClock.monotonic();
+      const progress = createProgress('backup', 'bytes', context, systemClock);
+      const taken = await takeBackup(
+        {
+          dataDir: node.dataDir,
+          role: node.role,
+          networkName: network.name,
+          lastDatabase: LAST_DATABASE[node.role],
+          program: programVersion(),
+          now: systemClock.now(),
+          signal: abort.signal,
+          onProgress: (done, total) => progress.update(done, total),
+        },
+        store,
+      ).finally(() => progress.end());
+      const removed = keep === undefined ? [] : await store.keepNewest(keep);
+      await store.removeUnused();
+      const seconds = Math.round(systemClock.monotonic() - started) / 1_000;
+      const report = args.has('json')
+        ? stringifyExact({ ...taken, removed, seconds, folder })
+        : `${folder}: backup ${taken.name} with ${taken.files} files, ${taken.bytes} bytes; new in it ${taken.newFiles} files, ` +
+          `${taken.newBytes} bytes; checked, ${seconds} s${removed.length === 0 ? '' : `; ${removed.length} older removed`}`;
+      context.stdout.write(`${report}\n`);
+      return 0;
+    } finally {
+      for (const remove of removers) remove();
+      await store.close();
+    }
+  },
+};

@@ -1,0 +1,94 @@
+/** `tessera restore`: a backup into an empty folder, checked. */
+
+import { type LoadedConfig, loadConfig } from '../config/load.js';
+import type { BackupStore } from '../db/backup/backup-store.js';
+import { restoreBackup } from '../db/backup/restore-backup.js';
+import { systemClock } from '../lib/clock.js';
+import { TesseraError } from '../lib/errors.js';
+import { stringifyExact } from '../lib/json.js';
+import { BACKUP_PASSPHRASE_FLAG, openToRead } from './backup-folder.js';
+import type { CliContext, Command, ParsedArgs } from './command.js';
+import { CONFIG_FLAGS, configInput } from './config-flags.js';
+import { createProgress } from './progress.js';
+import { JSON_FLAG } from './wallet/connection.js';
+
+export const command: Command = {
+  spec: {
+    name: 'restore',
+    summary: 'Restores a backup into an empty folder',
+    description: [
+      'Writes the newest backup in DIR, or the one named by --backup, into the data folder of the node, which must be empty ' +
+        'or not there. Every file is checked as it is read, and every byte of the databases at the end. Interrupted, the ' +
+        'same command goes on where it stopped, and no node starts on the folder until it is done.',
+      'Then start the node. It must be the only one: two nodes with one wallet spend twice, and two with one node key are ' +
+        'one to all others.',
+    ],
+    arguments: [{ name: 'DIR', required: true, description: 'The folder of backups.' }],
+    flags: [
+      ...CONFIG_FLAGS,
+      { name: 'backup', value: 'NAME', description: 'Which backup; the newest without it.' },
+      { name: 'list', description: 'Lists the backups in DIR and restores nothing.' },
+      BACKUP_PASSPHRASE_FLAG,
+      JSON_FLAG,
+    ],
+    examples: [
+      { line: 'tessera restore /backup/user --role user --list', does: 'Names, times and sizes.' },
+      {
+        line: 'tessera restore /backup/user --role user --config /etc/tessera/user.toml',
+        does: 'The newest one, to where the configuration has the data.',
+      },
+    ],
+    exits: { 1: 'nothing, or not everything, was restored: the message says why' },
+  },
+  async run(args, context) {
+    const [folder = ''] = args.positionals;
+    const loaded = loadConfig(configInput(args, context));
+    const store = await openToRead(folder, loaded, args, context);
+    return args.has('list') ? list(store, args, context) : restore(store, loaded, args, context);
+  },
+};
+
+async function list(store: BackupStore, args: ParsedArgs, context: CliContext): Promise<number> {
+  const backups = [];
+  for (const name of await store.names()) {
+    const { created, program, files } = await store.listing(name);
+    const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+    backups.push({ name, created: new Date(created).toISOString(), program, files: files.length, bytes });
+  }
+  const lines = backups.map(
+    ({ name, created, program, files, bytes }) =>
+      `${name}  ${created}  ${files} files, ${bytes} bytes, by ${program}\n`,
+  );
+  context.stdout.write(args.has('json') ? `${stringifyExact(backups)}\n` : lines.join(''));
+  return 0;
+}
+
+async function restore(
+  store: BackupStore,
+  { config }: LoadedConfig,
+  args: ParsedArgs,
+  context: CliContext,
+): Promise<number> {
+  const { dataDir } = config.node;
+  const backup = args.value('backup') ?? (await store.names()).at(-1);
+  if (backup === undefined) throw new TesseraError('backup_invalid', `${store.path} holds no finished backup`);
+  const abort = new AbortController();
+  const removers = (['SIGINT', 'SIGTERM'] as const).map((name) => context.onSignal(name, () => abort.abort()));
+  const progress = createProgress('restore', 'bytes', context, systemClock);
+  try {
+    const started = systemClock.monotonic();
+    const { files, bytes } = await restoreBackup(
+      { backup, dataDir, signal: abort.signal, onProgress: (done, total) => progress.update(done, total) },
+      store,
+    );
+    const seconds = Math.round(systemClock.monotonic() - started) / 1_000;
+    const report = args.has('json')
+      ? stringifyExact({ backup, data_dir: dataDir, files, bytes, seconds })
+      : `${dataDir}: backup ${backup} restored, ${files} files, ${bytes} bytes; checked, ${seconds} s`;
+    context.stdout.write(`${report}\n`);
+    return 0;
+  } finally {
+    progress.end();
+    for (const remove of removers) remove();
+  }
+}

@@ -1,0 +1,47 @@
+/** What one backup holds: the files of a data folder with the names of their contents. */
+
+import { type Static, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { utf8 } from '../../lib/bytes.js';
+import { TesseraError } from '../../lib/errors.js';
+
+/** The format of a folder of backups that this program writes, and the highest that it reads. */
+export const BACKUP_FORMAT = 1;
+
+/** Names below a data folder; nothing that leads out of it. */
+const PATH = '^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*){0,2}$';
+export const CONTENT_NAME = '^[0-9a-f]{64}$';
+
+const BackedUpFile = Type.Object({
+  /** Below the data folder, with slashes. */
+  path: Type.String({ pattern: PATH, maxLength: 255 }),
+  bytes: Type.Integer({ minimum: 0 }),
+  content: Type.String({ pattern: CONTENT_NAME }),
+  /** When the node's file was last changed, in nanoseconds: a table that has not changed is not read again. */
+  changed: Type.String({ pattern: '^[0-9]{1,20}$' }),
+});
+export type BackedUpFile = Static<typeof BackedUpFile>;
+
+const Listing = Type.Object({
+  format: Type.Literal(BACKUP_FORMAT),
+  /** Milliseconds since the Unix epoch. */
+  created: Type.Integer(),
+  /** Version of the program. */
+  program: Type.String(),
+  role: Type.String(),
+  network: Type.String(),
+  databases: Type.Array(Type.String({ pattern: '^[a-z][a-z0-9-]{0,31}$' })),
+  files: Type.Array(BackedUpFile),
+});
+export type Listing = Static<typeof Listing>;
+
+export function encodeListing(listing: Listing): Uint8Array {
+  return utf8(`${JSON.stringify(listing)}\n`);
+}
+
+/** Throws `backup_invalid`, also for a listing of a newer program. */
+export function decodeListing(bytes: Buffer, what: string): Listing {
+  const value: unknown = JSON.parse(bytes.toString('utf8'));
+  if (Value.Check(Listing, value)) return value;
+  throw new TesseraError('backup_invalid', `${what} has a format that this program does not know`);
+}

@@ -1,0 +1,165 @@
+/**
+ * Taking a backup of a data folder, whether its node runs or not: nothing in the folder is changed or locked, and the node does
+ * not notice. What was acknowledged before the backup began is in it. Interrupted at any moment, it leaves all earlier backups as
+ * they are, and the next one goes on with what is there.
+ */
+
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { TesseraError } from '../../lib/errors.js';
+import { readMarker } from '../marker.js';
+import { refuseHalfRestored } from '../restore-note.js';
+import type { BackupStore } from './backup-store.js';
+import { checkBackedUp } from './check-backup.js';
+import { DatabaseCopy } from './database-copy.js';
+import { BACKUP_FORMAT, type BackedUpFile, encodeListing, type Listing } from './listing.js';
+
+/** Files beside the databases that a backup leaves out: those of the lock, and what is being written. */
+const LEFT_OUT = /^lock\.pid$|\.tmp$/;
+
+export interface TakeBackupOptions {
+  readonly dataDir: string;
+  readonly role: string;
+  readonly networkName: string;
+  /** The database that comes last: one that is newer than the others can bring them up to itself. */
+  readonly lastDatabase: string | undefined;
+  /** Version of the program. */
+  readonly program: string;
+  /** Milliseconds since the Unix epoch. */
+  readonly now: number;
+  readonly signal: AbortSignal;
+  readonly onProgress: (done: number, total: number) => void;
+}
+
+export interface TakenBackup {
+  readonly name: string;
+  readonly files: number;
+  readonly bytes: number;
+  /** What the backups before did not hold. */
+  readonly newFiles: number;
+  readonly newBytes: number;
+}
+
+/** Throws `data_dir_invalid`, `data_corrupt`, `data_lost`, `aborted`. */
+export async function takeBackup(options: TakeBackupOptions, store: BackupStore): Promise<TakenBackup> {
+  const { dataDir, role, networkName, program } = options;
+  await refuseHalfRestored(dataDir);
+  const marker = await readMarker(dataDir);
+  if (marker === undefined) throw invalid(dataDir, 'is no data directory of a node: its marker is not there');
+  if (marker.role !== role) throw invalid(dataDir, `belongs to a ${marker.role} node, not to a ${role} node`);
+  if (marker.network !== networkName) throw invalid(dataDir, `belongs to the network "${marker.network}"`);
+  const taking = new Taking(options, store, await newestListing(store));
+  const files = [...(await taking.databases(marker.databases)), ...(await taking.others())];
+  const name = await nextName(store, options.now);
+  const listing: Listing = {
+    format: BACKUP_FORMAT,
+    created: options.now,
+    program,
+    role,
+    network: networkName,
+    databases: [...marker.databases],
+    files,
+  };
+  await taking.check(listing);
+  await store.add(name, encodeListing(listing));
+  const fresh = new Map(files.filter(({ content }) => taking.written.has(content)).map((file) => [file.content, file]));
+  return {
+    name,
+    files: files.length,
+    bytes: sizeOf(files),
+    newFiles: fresh.size,
+    newBytes: sizeOf([...fresh.values()]),
+  };
+}
+
+class Taking {
+  /** Names of contents that were not there before. */
+  readonly written = new Set<string>();
+  readonly #options: TakeBackupOptions;
+  readonly #store: BackupStore;
+  readonly #known: ReadonlyMap<string, BackedUpFile>;
+  #done = 0;
+  #total = 0;
+
+  constructor(options: TakeBackupOptions, store: BackupStore, before: Listing | undefined) {
+    this.#options = options;
+    this.#store = store;
+    this.#known = new Map(before?.files.map((file) => [file.path, file]));
+  }
+
+  /** First most of each, which takes time, then the rest of all of them, in no time: their moments are close together. */
+  async databases(names: readonly string[]): Promise<readonly BackedUpFile[]> {
+    const { dataDir, lastDatabase, signal } = this.#options;
+    const ordered = [...names].sort((a, b) => Number(a === lastDatabase) - Number(b === lastDatabase));
+    const copies = ordered.map(
+      (name) =>
+        new DatabaseCopy(dataDir, name, {
+          store: this.#store,
+          known: this.#known,
+          signal,
+          written: this.written,
+          onFile: (bytes) => this.#report(bytes),
+        }),
+    );
+    for (const copy of copies) this.#total += await copy.size();
+    for (const copy of copies) await copy.copyTables();
+    const files: BackedUpFile[] = [];
+    for (const copy of copies) files.push(...(await copy.finish()));
+    return files;
+  }
+
+  /** Marker, keystore, keys: small files that are replaced as a whole. */
+  async others(): Promise<readonly BackedUpFile[]> {
+    const { dataDir } = this.#options;
+    const entries = await readdir(dataDir, { withFileTypes: true });
+    const names = entries.filter((entry) => entry.isFile() && !LEFT_OUT.test(entry.name)).map(({ name }) => name);
+    const files: BackedUpFile[] = [];
+    for (const name of names.sort()) {
+      const bytes = await readFile(join(dataDir, name));
+      const { name: content, isNew } = await this.#store.put(bytes);
+      if (isNew) this.written.add(content);
+      files.push({ path: name, bytes: bytes.length, content, changed: '0' });
+    }
+    return files;
+  }
+
+  /** Reads back what was written, and holds each database to what a node asks of it. */
+  async check({ databases, files }: Listing): Promise<void> {
+    for (const content of this.written) await this.#store.read(content);
+    for (const name of databases) await checkBackedUp(name, files, this.#store);
+  }
+
+  #report(bytes: number): void {
+    this.#done += bytes;
+    this.#options.onProgress(this.#done, Math.max(this.#done, this.#total));
+  }
+}
+
+async function newestListing(store: BackupStore): Promise<Listing | undefined> {
+  const newest = (await store.names()).at(-1);
+  return newest === undefined ? undefined : store.listing(newest);
+}
+
+/** The time as a name; later than that of every backup that is there, whatever the clock says. */
+async function nextName(store: BackupStore, now: number): Promise<string> {
+  const newest = (await store.names()).at(-1);
+  const name = nameOf(now);
+  return newest === undefined || name > newest ? name : nameOf(timeOf(newest) + 1);
+}
+
+function nameOf(time: number): string {
+  return new Date(time).toISOString().replaceAll(/[-:.]/g, '');
+}
+
+/** Milliseconds since the Unix epoch. */
+function timeOf(name: string): number {
+  return Date.parse(name.replace(/^(....)(..)(..T..)(..)(..)(...Z)$/, '$1-$2-$3:$4:$5.$6'));
+}
+
+function sizeOf(files: readonly BackedUpFile[]): number {
+  return files.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+function invalid(path: string, what: string): TesseraError {
+  return new TesseraError('data_dir_invalid', `${path} ${what}`);
+}
