@@ -8,7 +8,7 @@ import type { NodeRole } from '../lib/roles.js';
 import { BACKUP_PASSPHRASE_FLAG, openToWrite } from './backup-folder.js';
 import { type Command, integerFlag, UsageError } from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
-import { createProgress } from './progress.js';
+import { startProgress } from './progress.js';
 import { programVersion } from './version.js';
 import { JSON_FLAG } from './wallet/connection.js';
 
@@ -68,7 +68,7 @@ export const command: Command = {
     const store = await openToWrite(folder, loaded, args, context);
     try {
       const started = systemClock.monotonic();
-      const progress = createProgress('backup', 'bytes', context, systemClock);
+      const progress = startProgress('backup', 'bytes', context, systemClock);
       const taken = await takeBackup(
         {
           dataDir: node.dataDir,

@@ -9,7 +9,7 @@ import { stringifyExact } from '../lib/json.js';
 import { BACKUP_PASSPHRASE_FLAG, openToRead } from './backup-folder.js';
 import type { CliContext, Command, ParsedArgs } from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
-import { createProgress } from './progress.js';
+import { startProgress } from './progress.js';
 import { JSON_FLAG } from './wallet/connection.js';
 
 export const command: Command = {
@@ -74,7 +74,7 @@ async function restore(
   if (backup === undefined) throw new TesseraError('backup_invalid', `${store.path} holds no finished backup`);
   const abort = new AbortController();
   const removers = (['SIGINT', 'SIGTERM'] as const).map((name) => context.onSignal(name, () => abort.abort()));
-  const progress = createProgress('restore', 'bytes', context, systemClock);
+  const progress = startProgress('restore', 'bytes', context, systemClock);
   try {
     const started = systemClock.monotonic();
     const { files, bytes } = await restoreBackup(
