@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { decodeFullBlock, encodeFullBlock } from '../../src/chain/codec.js';
-import { parseGenesis } from '../../src/chain/genesis.js';
 import { transactionHash } from '../../src/chain/hash.js';
 import type { Kv } from '../../src/db/kv.js';
 import { openLevelKv } from '../../src/db/level-kv.js';
@@ -14,9 +13,9 @@ import {
   ADDRESS,
   createTestChain,
   GENESIS,
+  genesisWith,
   itemCreation,
   MINER,
-  payment,
   RULES,
   type TestChain,
 } from '../support/storage/test-chain.js';
@@ -173,10 +172,11 @@ describe('shapes of the archive', () => {
 
   it('shows a transaction with exact integers', async () => {
     await storeBlocks(1);
-    await archive.store(chain.add([payment(1, 2n ** 64n - 1n)]));
+    await archive.store(chain.add([itemCreation(1, 2n ** 64n - 1n, null, 'é "x"')]));
     const text = await entryJson(chain.block(1).block.transactions[0] ?? '');
-    expect(text).toContain('"value":{"Token":18446744073709551615},"locktime":0');
-    expect(text).toContain('{"Op":"OP_DUP"},{"Bytes":"é \\"x\\""}');
+    expect(text).toContain(
+      '"value":{"Item":{"amount":18446744073709551615,"genesis_hash":null,"metadata":"é \\"x\\""}}',
+    );
     expect(text).toContain('"item_meta":{"type":"tx","block_num":1,"tx_num":0}}');
     expect(await entryJson('000000')).toContain('{"Token":90090000000000000}');
   });
@@ -287,20 +287,17 @@ describe('storing', () => {
   });
 
   it('counts what is issued: genesis, coinbases and issuances', async () => {
-    const genesis = parseGenesis({
-      mempool_seed_utxo: { '000000': [{ address: ADDRESS, amount: 1_000 }] },
-      initial_issuances: [
-        { address: ADDRESS, amount: 500, block_height: 101 },
-        { address: MINER, amount: 70, block_height: 101 },
-      ],
-    });
+    const genesis = genesisWith([
+      { address: ADDRESS, amount: 500, block_height: 101 },
+      { address: MINER, amount: 70, block_height: 101 },
+    ]);
     const own = createTestChain(0, genesis);
     archive = await Archive.open({ rules: { ...RULES, genesis } }, { kv });
     for (let i = 0; i < 103; i++) await archive.store(own.add([]));
     expect(archive.tip.issued).toBe(own.issued);
     const coinbases = own.blocks.reduce((sum, b) => sum + (b.miningTransaction.outputs[0]?.value.amount ?? 0n), 0n);
-    expect(own.issued).toBe(1_000n + coinbases + 570n);
-    expect(await archive.verify()).toEqual({ blocks: 103, transactions: 103 + 1 + 2 });
+    expect(own.issued).toBe(genesis.initialIssuance + coinbases + 570n);
+    expect(await archive.verify()).toEqual({ blocks: 103, transactions: 103 + 2 + 2 });
   });
 
   it('keeps the genesis amounts of the configuration as issued', async () => {

@@ -69,7 +69,7 @@ describe('block.deliver', () => {
 
   it('is refused for another block at a height that is stored', async () => {
     await storage.fill(chain, 2);
-    const other = createTestChain(100).grow(2);
+    const other = createTestChain(101).grow(2);
     expect(await deliver(other.block(1))).toMatchObject(
       refusedAnswer(1, 2, `another block is stored as number 1: ${chain.hash(1)}`),
     );

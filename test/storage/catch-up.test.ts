@@ -183,7 +183,7 @@ describe('catching up from a peer that cannot be trusted', () => {
   });
 
   it('does not take the chain of another genesis block when it knows its own', async () => {
-    const other = await peer('other', 3, createTestChain(100));
+    const other = await peer('other', 3, createTestChain(101));
     const strict = await createStorageNode('strict', clock, { ...RULES, genesisHash: `b${'1'.repeat(64)}` });
     connect(strict.node, other.node, clock);
     await strict.service.start();
@@ -194,7 +194,7 @@ describe('catching up from a peer that cannot be trusted', () => {
 
   it('passes over a peer on another branch without cutting it off, for it may be right', async () => {
     await away.fill(chain, 3);
-    const [branch, same] = await Promise.all([peer('branch', 6, createTestChain(100)), peer('same', 6)]);
+    const [branch, same] = await Promise.all([peer('branch', 6, createTestChain(101)), peer('same', 6)]);
     connect(away.node, branch.node, clock);
     await away.service.start();
     await settle();

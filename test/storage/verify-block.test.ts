@@ -1,22 +1,26 @@
 import { describe, expect, it } from 'vitest';
-import { coinbaseTransaction } from '../../src/chain/builders.js';
-import { parseGenesis } from '../../src/chain/genesis.js';
+import { itemAsset, tokenAsset } from '../../src/chain/assets.js';
+import { coinbaseTransaction, txOut } from '../../src/chain/builders.js';
 import { merkleRoot, transactionHash, txsHash } from '../../src/chain/hash.js';
 import { compactToBytes } from '../../src/chain/pow.js';
-import type { FullBlock, Transaction, TxOut } from '../../src/chain/types.js';
-import type { BlockRule } from '../../src/ledger/block/verify-block.js';
+import { spentOutPoints } from '../../src/chain/transaction.js';
+import type { FullBlock, OutPoint, StackEntry, Transaction, TxOut } from '../../src/chain/types.js';
+import { keyPairFromSeed } from '../../src/crypto/ed25519.js';
+import type { BlockRule } from '../../src/ledger/block/rules.js';
 import { Archive } from '../../src/storage/archive/archive.js';
 import { MemoryKv } from '../support/memory-kv.js';
 import {
   ADDRESS,
   assembleBlock,
   createTestChain,
+  genesisWith,
   itemCreation,
   MINER,
   mine,
   type Parts,
   payment,
   RULES,
+  signed,
   spoil,
   type TestChain,
 } from '../support/storage/test-chain.js';
@@ -38,6 +42,26 @@ const miningOutput = (parts: Parts, change: Partial<TxOut>): FullBlock =>
   mining(parts, (tx) => ({ ...tx, outputs: [{ ...output(tx), ...change }] }));
 const listed = (parts: Parts, transactions: readonly Transaction[]): FullBlock =>
   assembleBlock({ ...parts, transactions, names: transactions.map(transactionHash) });
+
+const funds = (n: number): OutPoint => ({ tHash: '000001', n });
+const fund = (amount: bigint): TxOut => txOut(tokenAsset(amount), ADDRESS);
+/** With each entry of each script as `change` gives it, or left out. */
+const withScript = (tx: Transaction, change: (entry: StackEntry) => StackEntry | undefined): Transaction => ({
+  ...tx,
+  inputs: tx.inputs.map((input) => ({ ...input, script: input.script.flatMap((entry) => change(entry) ?? []) })),
+});
+const flipped = (entry: StackEntry): StackEntry =>
+  entry.kind === 'signature' ? { ...entry, bytes: entry.bytes.map((byte) => byte ^ 1) } : entry;
+/** A member of a DRUID set that expects 5 tokens at `to` of a member `from` that does not exist, or nothing. */
+const trade = (druid: string, participants: bigint, seed: number, to?: string): Transaction => ({
+  ...payment(seed),
+  druidInfo: {
+    druid,
+    participants,
+    expectations: to === undefined ? [] : [{ from: 'somebody', to, asset: tokenAsset(5n) }],
+    genesisHash: null,
+  },
+});
 
 /** Each case breaks one rule of a block that is fine otherwise, mined again so that the proof of work holds. */
 const BROKEN: [name: string, rule: BlockRule, make: (parts: Parts, chain: TestChain) => FullBlock][] = [
@@ -107,6 +131,103 @@ const BROKEN: [name: string, rule: BlockRule, make: (parts: Parts, chain: TestCh
     'has a creation with fees, which would mint (decision B6)',
     'transactions',
     (parts) => listed(parts, [{ ...itemCreation(1, 1n, null, ''), fees: payment(1).outputs }]),
+  ],
+  [
+    'spends an output that never was (rule P4)',
+    'inputs',
+    (parts) => listed(parts, [signed([{ tHash: '000001', n: 301 }], payment(1).outputs)]),
+  ],
+  [
+    'spends what an earlier block has spent (rule P4)',
+    'inputs',
+    (parts, chain) =>
+      listed(parts, [signed(chain.block(1).transactions.slice(0, 1).flatMap(spentOutPoints), [fund(1_000n)])]),
+  ],
+  [
+    'spends one output in two transactions (rule P4)',
+    'inputs',
+    (parts) => listed(parts, [payment(1, 5n), payment(1, 6n)]),
+  ],
+  [
+    'spends one output twice in a transaction (decision B7)',
+    'transactions',
+    (parts) => listed(parts, [signed([funds(1), funds(1)], [fund(2_000n)])]),
+  ],
+  [
+    'spends what it creates itself, which only a later block may',
+    'inputs',
+    (parts) => {
+      const made = payment(1);
+      return listed(parts, [made, signed([{ tHash: transactionHash(made), n: 1 }], [fund(995n)])]);
+    },
+  ],
+  [
+    'spends a mining transaction before its time',
+    'inputs',
+    (parts, chain) => {
+      const { miningTransaction } = chain.block(1);
+      return listed(parts, [
+        signed([{ tHash: transactionHash(miningTransaction), n: 0 }], [fund(output(miningTransaction).value.amount)]),
+      ]);
+    },
+  ],
+  [
+    'spends an output that is locked for longer',
+    'inputs',
+    (parts) => listed(parts, [signed([{ tHash: '000001', n: 0 }], [fund(7_000n)])]),
+  ],
+  ['pays more than it spends (rule P4)', 'amounts', (parts) => listed(parts, [signed([funds(1)], [fund(1_001n)])])],
+  ['loses what it spends (rule P4)', 'amounts', (parts) => listed(parts, [signed([funds(1)], [fund(999n)])])],
+  [
+    'pays more by a fee than it spends (rule P4)',
+    'amounts',
+    (parts) => listed(parts, [{ ...payment(1), fees: [fund(1n)] }]),
+  ],
+  [
+    'pays items out of tokens (rule P4)',
+    'amounts',
+    (parts) => listed(parts, [signed([funds(1)], [txOut(itemAsset(1_000n, 'default_genesis_hash'), ADDRESS)])]),
+  ],
+  [
+    'spends with a signature over something else (rule P4)',
+    'scripts',
+    (parts) => listed(parts, [{ ...payment(1), outputs: payment(1, 6n).outputs }]),
+  ],
+  [
+    'spends with the key of another',
+    'scripts',
+    (parts) => listed(parts, [signed([funds(1)], [fund(1_000n)], keyPairFromSeed(new Uint8Array(32).fill(4)))]),
+  ],
+  [
+    'spends with a signature that was changed',
+    'scripts',
+    (parts) => listed(parts, [withScript(payment(1), (entry) => flipped(entry))]),
+  ],
+  ['spends without any script', 'scripts', (parts) => listed(parts, [withScript(payment(1), () => undefined)])],
+  [
+    'creates items with a signature over another amount',
+    'transactions',
+    (parts) => {
+      const made = itemCreation(1, 1n, null, '');
+      return listed(parts, [{ ...made, outputs: itemCreation(1, 2n, null, '').outputs }]);
+    },
+  ],
+  [
+    'creates items with a signature that was changed (decision B6)',
+    'scripts',
+    (parts) => listed(parts, [withScript(itemCreation(1, 1n, null, ''), (entry) => flipped(entry))]),
+  ],
+  ['has one half of a trade', 'trade', (parts) => listed(parts, [trade('t', 2n, 1)])],
+  [
+    'has the halves of a trade apart',
+    'trade',
+    (parts) => listed(parts, [trade('t', 2n, 1), payment(3), trade('t', 2n, 2)]),
+  ],
+  ['has halves of two trades', 'trade', (parts) => listed(parts, [trade('t', 2n, 1), trade('u', 2n, 2)])],
+  [
+    'has a trade that does not do what a party expects',
+    'trade',
+    (parts) => listed(parts, [trade('t', 2n, 1, MINER), trade('t', 2n, 2)]),
   ],
   [
     'issues tokens in an ordinary transaction (rule P4)',
@@ -250,7 +371,7 @@ describe('block 0', () => {
   it('is refused when a genesis transaction has the right name and another content', async () => {
     const parts = createTestChain().parts();
     const [one, two] = parts.transactions;
-    const richer = { ...(one ?? payment(1)), outputs: payment(1, 10n ** 17n).outputs };
+    const richer = { ...(one ?? payment(1)), outputs: payment(1, 7n).outputs };
     const block = assembleBlock({ ...parts, transactions: [richer, two ?? payment(1)] });
     await expect((await empty()).store(block)).rejects.toMatchObject({ details: { rule: 'genesis' } });
   });
@@ -265,10 +386,7 @@ describe('block 0', () => {
 });
 
 describe('issuances of the genesis file', () => {
-  const genesis = parseGenesis({
-    mempool_seed_utxo: { '000000': [{ address: ADDRESS, amount: 1_000 }] },
-    initial_issuances: [{ address: MINER, amount: 70, block_height: 100 }],
-  });
+  const genesis = genesisWith([{ address: MINER, amount: 70, block_height: 100 }]);
 
   it('must end the list of the block at which they fall due', async () => {
     const archive = await Archive.open({ rules: { ...RULES, genesis } }, { kv: new MemoryKv() });

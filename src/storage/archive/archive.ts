@@ -8,7 +8,11 @@ import { LRUCache } from 'lru-cache';
 import { encodeBlock } from '../../chain/codec.js';
 import type { FullBlock } from '../../chain/types.js';
 import type { Kv } from '../../db/kv.js';
-import { type ChainRules, type ChainTip, type VerifiedBlock, verifyBlock } from '../../ledger/block/verify-block.js';
+import type { ChainRules, ChainTip } from '../../ledger/block/rules.js';
+import type { LedgerView, ScriptVerifier } from '../../ledger/block/spending.js';
+import type { VerifiedBlock } from '../../ledger/block/verified-block.js';
+import { BlockVerifier } from '../../ledger/block/verify-block.js';
+import { Verifier } from '../../ledger/verifier/verifier.js';
 import { type Clock, systemClock } from '../../lib/clock.js';
 import { isTesseraError, type TesseraError } from '../../lib/errors.js';
 import { Mutex } from '../../lib/mutex.js';
@@ -28,6 +32,7 @@ import {
   encodeTransactionRecord,
 } from './records.js';
 import { renderBlock, renderLatest, renderTransaction } from './render.js';
+import { UnspentOutputs, type UnspentProgress } from './unspent-outputs.js';
 
 /** Bytes of rendered answers and their canonical bytes kept in memory. */
 const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024;
@@ -43,8 +48,9 @@ export interface ArchiveOptions {
 export interface ArchiveModules {
   /** A database of its own. It stays open: who opened it closes it. */
   readonly kv: Kv;
+  /** Verifies signatures and scripts; on the main thread, a few in each turn, when it is left out. */
+  readonly scripts?: ScriptVerifier;
   readonly metrics?: Metrics;
-  /** For the metrics. */
   readonly clock?: Clock;
 }
 
@@ -58,11 +64,21 @@ export interface StoredBlockName extends BlockName {
   readonly transactions: number;
 }
 
+/** What is read when an archive opens. */
+interface OpenParts {
+  readonly reader: ArchiveReader;
+  readonly last: BlockRecord | undefined;
+  readonly unspent: UnspentOutputs;
+}
+
 export class Archive implements StorageService {
   readonly #rules: ChainRules;
   readonly #kv: Kv;
   readonly #clock: Clock;
   readonly #reader: ArchiveReader;
+  readonly #unspent: UnspentOutputs;
+  readonly #scripts: ScriptVerifier;
+  readonly #verifier: BlockVerifier;
   readonly #cache: EntryCache;
   readonly #hashes = new LRUCache<number, string>({ max: CACHED_HASHES });
   readonly #storing = new Mutex();
@@ -74,14 +90,16 @@ export class Archive implements StorageService {
 
   private constructor(
     { rules, cacheBytes = DEFAULT_CACHE_BYTES }: ArchiveOptions,
-    { kv, metrics = noMetrics, clock = systemClock }: ArchiveModules,
-    reader: ArchiveReader,
-    last: BlockRecord | undefined,
+    { kv, metrics = noMetrics, clock = systemClock, scripts = new Verifier({ threads: 0 }) }: ArchiveModules,
+    { reader, last, unspent }: OpenParts,
   ) {
     this.#rules = rules;
     this.#kv = kv;
     this.#clock = clock;
     this.#reader = reader;
+    this.#unspent = unspent;
+    this.#scripts = scripts;
+    this.#verifier = new BlockVerifier(rules, { ledger: this.#ledger(), scripts, clock });
     this.#cache = new EntryCache(cacheBytes, metrics);
     this.#tip = last
       ? { next: last.height + 1, hash: last.hash, issued: last.issued }
@@ -95,7 +113,9 @@ export class Archive implements StorageService {
   /** Opens the archive in `kv`. Throws `data_corrupt` when its end does not hold together. */
   static async open(options: ArchiveOptions, modules: ArchiveModules): Promise<Archive> {
     const reader = new ArchiveReader(modules.kv);
-    return new Archive(options, modules, reader, await reader.last());
+    const last = await reader.last();
+    const unspent = await UnspentOutputs.open(modules.kv, reader, last === undefined ? 0 : last.height + 1);
+    return new Archive(options, modules, { reader, last, unspent });
   }
 
   /** Height of the block that comes next: the number of blocks stored, for there is no gap. */
@@ -150,6 +170,14 @@ export class Archive implements StorageService {
   }
 
   /**
+   * Counts the unspent outputs of an archive that was written by a version without them; does nothing for any other. Until
+   * then no block can be stored. Throws `aborted` when the signal says so; the next call goes on where this one ended.
+   */
+  countUnspent(onProgress: (progress: UnspentProgress) => void = () => undefined, signal?: AbortSignal): Promise<void> {
+    return this.#storing.run(() => this.#guard(() => this.#unspent.catchUp(this.#tip.next, onProgress, signal)));
+  }
+
+  /**
    * Verifies the block and writes it; resolves when it survives power loss. Throws `block_refused` (`details.rule` says
    * which rule) and changes nothing then. Calls are served one after the other.
    */
@@ -163,8 +191,23 @@ export class Archive implements StorageService {
     onProgress?: (progress: AuditProgress) => void,
     signal?: AbortSignal,
   ): Promise<AuditResult> {
-    const archive = { reader: this.#reader, tip: this.#tip, rules: this.#rules };
+    const archive = {
+      kv: this.#kv,
+      reader: this.#reader,
+      tip: this.#tip,
+      rules: this.#rules,
+      scripts: this.#scripts,
+      clock: this.#clock,
+      counted: () => this.#unspent.next,
+    };
     return this.#guard(() => auditArchive(archive, range, onProgress, signal));
+  }
+
+  #ledger(): LedgerView {
+    return {
+      knownHashes: (hashes) => this.#reader.storedTransactions(hashes),
+      unspent: (outPoints) => this.#unspent.get(outPoints),
+    };
   }
 
   /** Reports `data_corrupt` beyond the caller, who may be a client's request. */
@@ -238,8 +281,8 @@ export class Archive implements StorageService {
 
   async #store(full: FullBlock): Promise<BlockName> {
     const stopTimer = startTimer(this.#storeSeconds, this.#clock);
-    const stored = (hashes: readonly string[]) => this.#reader.storedTransactions(hashes);
-    const verified = await verifyBlock(full, this.#tip, this.#rules, stored);
+    await this.#unspent.catchUp(this.#tip.next, () => undefined, undefined);
+    const verified = await this.#verifier.verify(full, this.#tip);
     const { hash, height, issued } = verified;
     const record = { hash, height, issued, bytes: encodeBlock(full.block), block: full.block };
     try {
@@ -248,6 +291,7 @@ export class Archive implements StorageService {
       if (isTesseraError(error, 'database_failed')) this.#failed.emit(error);
       throw error;
     }
+    this.#unspent.changed();
     this.#tip = { next: height + 1, hash, issued };
     this.#hashes.set(height, hash);
     this.#cache.put(renderBlock(record));
@@ -271,6 +315,7 @@ export class Archive implements StorageService {
     batch.put(blockKey(hash), encodeBlockRecord(issued, blockBytes));
     batch.put(heightKey(height), Buffer.from(hash, 'utf8'));
     batch.put(LAST_KEY, encodeLast(height, hash));
+    this.#unspent.change(verified, batch);
     await this.#kv.write(batch, { sync: true });
   }
 }

@@ -1,7 +1,7 @@
 /** Which items a block creates, by genesis hash (decision V21). */
 
 import { isCreate } from '../../chain/transaction.js';
-import type { VerifiedBlock } from '../../ledger/block/verify-block.js';
+import type { VerifiedBlock } from '../../ledger/block/verified-block.js';
 import type { ItemRecord } from './records.js';
 
 /**

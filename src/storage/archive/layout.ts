@@ -7,11 +7,15 @@
  *   t ‖ transaction hash                   → transaction record
  *   g ‖ genesis hash                       → item record
  *   l                                      → last block: number (u64 be) ‖ hash
+ *   u ‖ transaction hash ‖ index (u32 be)  → an unspent output (TxOut)
+ *   s                                      → the block that the unspent outputs stand behind: number (u64 be) ‖ hash
  *
  * Block hashes are `b` + 64 hex digits. Transaction hashes are `g` + 31 hex digits, but those of block 0 are any text.
  */
 
+import type { OutPoint } from '../../chain/types.js';
 import { prefixKey, prefixRange, textKey, u64Key, u64u32Key } from '../../db/keys.js';
+import { asBuffer } from '../../lib/bytes.js';
 
 export const heightKey = (height: number): Uint8Array => u64Key('h', height);
 export const blockKey = (hash: string): Uint8Array => textKey('b', hash);
@@ -20,6 +24,25 @@ export const transactionKey = (hash: string): Uint8Array => textKey('t', hash);
 export const itemKey = (genesisHash: string): Uint8Array => textKey('g', genesisHash);
 export const LAST_KEY = prefixKey('l');
 export const HEIGHTS = prefixRange('h');
+export const UNSPENT = prefixRange('u');
+export const UNSPENT_TIP_KEY = prefixKey('s');
+
+/** Outputs of one transaction lie side by side: they are made together and often read together. */
+export function unspentKey({ tHash, n }: OutPoint): Uint8Array {
+  const length = Buffer.byteLength(tHash);
+  const key = Buffer.allocUnsafe(1 + length + 4);
+  key[0] = 0x75;
+  key.write(tHash, 1, 'utf8');
+  key.writeUInt32BE(n >>> 0, 1 + length);
+  return key;
+}
+
+/** The outpoint of an `unspentKey`. */
+export function outPointOfKey(key: Uint8Array): OutPoint {
+  const buffer = asBuffer(key);
+  const at = buffer.length - 4;
+  return { tHash: buffer.toString('utf8', 1, at), n: buffer.readUInt32BE(at) | 0 };
+}
 
 const LAST_BLOCK = 'nLastBlockHashKey';
 const INDEXED_BLOCK = /^nIndexedBlockHashKey_([0-9a-f]{16})$/;

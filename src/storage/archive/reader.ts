@@ -53,7 +53,7 @@ export class ArchiveReader {
   }
 
   async transaction(hash: string): Promise<TransactionRecord | undefined> {
-    const [found] = await this.#transactions([hash]);
+    const [found] = await this.transactions([hash]);
     return found;
   }
 
@@ -77,7 +77,7 @@ export class ArchiveReader {
     const hash = await this.hashAt(height);
     const record = present(await this.block(hash), `block ${hash}`);
     const names = [...record.block.transactions, record.block.header.miningTxHash];
-    const found = await this.#transactions(names);
+    const found = await this.transactions(names);
     return { record, transactions: found.map((tx, i) => present(tx, `transaction ${names[i]}`)) };
   }
 
@@ -100,7 +100,8 @@ export class ArchiveReader {
     this.#genesisNames = names;
   }
 
-  async #transactions(hashes: readonly string[]): Promise<(TransactionRecord | undefined)[]> {
+  /** In the order of the hashes; undefined for what is not stored. */
+  async transactions(hashes: readonly string[]): Promise<(TransactionRecord | undefined)[]> {
     const names = await this.#namesOfGenesis();
     const found: (TransactionRecord | undefined)[] = [];
     for (let from = 0; from < hashes.length; from += READ_CHUNK) {

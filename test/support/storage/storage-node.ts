@@ -1,6 +1,6 @@
 /** A storage node on a fake network, with its archive in memory. */
 
-import type { ChainRules } from '../../../src/ledger/block/verify-block.js';
+import type { ChainRules } from '../../../src/ledger/block/rules.js';
 import { silentLogger } from '../../../src/lib/logger.js';
 import type { Signal } from '../../../src/lib/signal.js';
 import { Archive } from '../../../src/storage/archive/archive.js';

@@ -1,57 +1,64 @@
 /** Small valid chains for the tests of the archive, mined for real: a proof of work needs 256 hashes. */
 
-import { assemble, coinbaseTransaction, txOut } from '../../../src/chain/builders.js';
+import { addressOf } from '../../../src/chain/address.js';
+import { tokenAsset } from '../../../src/chain/assets.js';
+import { assemble, assembleSigned, coinbaseTransaction, txOut, unsignedInput } from '../../../src/chain/builders.js';
 import { type Genesis, issuanceTransactions, parseGenesis } from '../../../src/chain/genesis.js';
 import { blockHash, merkleRoot, transactionHash, txsHash } from '../../../src/chain/hash.js';
 import { compactToBytes, MAX_COMPACT_TARGET, proofOfWorkFault } from '../../../src/chain/pow.js';
 import { blockReward } from '../../../src/chain/reward.js';
 import { createAssetScript } from '../../../src/chain/script/builders.js';
 import { assetSignable } from '../../../src/chain/signable.js';
-import type { BlockHeader, FullBlock, Transaction } from '../../../src/chain/types.js';
-import { keyPairFromSeed, sign } from '../../../src/crypto/ed25519.js';
-import type { ChainRules } from '../../../src/ledger/block/verify-block.js';
+import { outPointKey } from '../../../src/chain/transaction.js';
+import type { BlockHeader, FullBlock, OutPoint, Transaction, TxOut } from '../../../src/chain/types.js';
+import { type KeyPair, keyPairFromSeed, sign } from '../../../src/crypto/ed25519.js';
+import type { ChainRules } from '../../../src/ledger/block/rules.js';
 
-export const ADDRESS = 'a'.repeat(64);
-const CREATOR = keyPairFromSeed(new Uint8Array(32).fill(3));
+/** Whoever owns, pays and creates everything. */
+export const OWNER = keyPairFromSeed(new Uint8Array(32).fill(3));
+export const ADDRESS = addressOf(OWNER.publicKey);
 export const MINER = 'm'.repeat(64);
 const ACTIVATION_HEIGHT = 3;
 
-export const GENESIS: Genesis = parseGenesis({
-  mempool_seed_utxo: {
-    '000000': [{ address: ADDRESS, amount: 90_090_000_000_000_000n, locktime: 0 }],
-    '000001': [{ address: MINER, amount: 7_000, locktime: 5 }],
-  },
-  mempool_genesis_tx_in: 'a "quoted" beginning',
-  initial_issuances: [],
-});
+/** What each output for `payment` holds. */
+const FUND = 1_000n;
+/** Outputs of the genesis transaction `000001` that pay the owner, from index 1 on: the first for `payment`, the rest for `add`. */
+const FUNDS = 300;
+const FIRST_OF_CHAIN = 256;
+
+/** A genesis with funds; `initial_issuances` as given. */
+export function genesisWith(issuances: readonly { address: string; amount: number; block_height: number }[]): Genesis {
+  const funds = Array.from({ length: FUNDS }, () => ({ address: ADDRESS, amount: Number(FUND), locktime: 0 }));
+  return parseGenesis({
+    mempool_seed_utxo: {
+      '000000': [{ address: ADDRESS, amount: 90_090_000_000_000_000n, locktime: 0 }],
+      '000001': [{ address: MINER, amount: 7_000, locktime: 5 }, ...funds],
+    },
+    mempool_genesis_tx_in: 'a "quoted" beginning',
+    initial_issuances: issuances,
+  });
+}
+
+export const GENESIS: Genesis = genesisWith([]);
 export const RULES: ChainRules = { genesis: GENESIS, activationHeight: ACTIVATION_HEIGHT };
 
-/** A payment that nobody signed; the archive does not check what payments spend. Another `seed`, another hash. */
+/** A transaction that the owner signs, or another key. */
+export function signed(inputs: readonly OutPoint[], outputs: readonly TxOut[], key: KeyPair = OWNER): Transaction {
+  const keys = new Map(inputs.map((outPoint) => [outPointKey(outPoint), key]));
+  return assembleSigned({ inputs: inputs.map(unsignedInput), outputs }, keys);
+}
+
+/** A payment of the owner to itself, out of a genesis output of its own for each `seed` from 1 to 255. */
 export function payment(seed: number, amount = 5n): Transaction {
-  return {
-    inputs: [
-      {
-        previousOut: { tHash: '000000', n: seed },
-        script: [
-          { kind: 'signature', bytes: new Uint8Array(64).fill(seed) },
-          { kind: 'pubkey', bytes: new Uint8Array(32).fill(seed) },
-          { kind: 'op', op: 35 },
-          { kind: 'bytes', text: 'é "x"' },
-        ],
-      },
-    ],
-    outputs: [{ value: { kind: 'token', amount }, locktime: 0n, scriptPublicKey: ADDRESS }],
-    version: 6n,
-    fees: [],
-    druidInfo: null,
-  };
+  const outputs = [txOut(tokenAsset(amount), ADDRESS), txOut(tokenAsset(FUND - amount), ADDRESS)];
+  return signed([{ tHash: '000001', n: seed }], outputs);
 }
 
 /** A creation signed by a key of our own. Another `seed`, another hash. */
 export function itemCreation(seed: number, amount: bigint, genesisHash: string | null, metadata: string): Transaction {
   const value = { kind: 'item' as const, amount, genesisHash, metadata };
   const signable = assetSignable(value);
-  const script = createAssetScript(BigInt(seed), signable, sign(CREATOR.seed, signable), CREATOR.publicKey);
+  const script = createAssetScript(BigInt(seed), signable, sign(OWNER.seed, signable), OWNER.publicKey);
   return assemble({ inputs: [{ previousOut: null, script }], outputs: [txOut(value, ADDRESS)] });
 }
 
@@ -106,7 +113,22 @@ export function assembleBlock(parts: Parts, change: Partial<BlockHeader> = {}): 
 /** A chain that grows; `salt` makes another chain from the same genesis. */
 export function createTestChain(salt = 0, genesis: Genesis = GENESIS) {
   const blocks: FullBlock[] = [];
+  /** What the payments of `add` spend, the oldest first. */
+  const coins = Array.from({ length: FUNDS - FIRST_OF_CHAIN + 1 }, (_, i) => ({
+    outPoint: { tHash: '000001', n: FIRST_OF_CHAIN + i },
+    amount: FUND,
+  }));
   let issued = genesis.initialIssuance;
+
+  const nextPayment = (): Transaction => {
+    const coin = coins.shift();
+    if (coin === undefined) throw new Error('the owner of the test chain has nothing left');
+    const amount = 5n + BigInt(salt % 2);
+    const rest = coin.amount - amount;
+    const tx = signed([coin.outPoint], [txOut(tokenAsset(amount), ADDRESS), txOut(tokenAsset(rest), ADDRESS)]);
+    coins.push({ outPoint: { tHash: transactionHash(tx), n: 1 }, amount: rest });
+    return tx;
+  };
 
   const parts = (transactions: readonly Transaction[]): Parts => {
     const bNum = blocks.length;
@@ -123,7 +145,7 @@ export function createTestChain(salt = 0, genesis: Genesis = GENESIS) {
   /** The next block, with issuances that fall due; without transactions it has two payments. */
   const add = (given?: readonly Transaction[]): FullBlock => {
     const bNum = blocks.length;
-    const ordinary = given ?? [payment(salt + bNum * 10 + 1), payment(salt + bNum * 10 + 2)];
+    const ordinary = given ?? (bNum === 0 ? [] : [nextPayment(), nextPayment()]);
     const due = issuanceTransactions(genesis, BigInt(bNum));
     const block = assembleBlock(parts([...ordinary, ...due]));
     blocks.push(block);

@@ -1,0 +1,30 @@
+/** A block that was held against every rule, with what it changes. */
+
+import { createdOutPoints, isUnspendable, type PlacedTxOut } from '../../chain/transaction.js';
+import type { OutPoint, Transaction } from '../../chain/types.js';
+
+export interface VerifiedTransaction {
+  readonly hash: string;
+  readonly bytes: Uint8Array;
+  readonly transaction: Transaction;
+}
+
+export interface VerifiedBlock {
+  readonly hash: string;
+  readonly height: number;
+  /** In block order, the mining transaction last. */
+  readonly transactions: readonly VerifiedTransaction[];
+  /** Raw units issued with this block. */
+  readonly issued: bigint;
+  /** What leaves the unspent outputs with this block. */
+  readonly spent: readonly OutPoint[];
+  /** What enters them, after that. */
+  readonly created: readonly PlacedTxOut[];
+}
+
+/** What the transactions of a block add to the unspent outputs. */
+export function createdBy(transactions: readonly Pick<VerifiedTransaction, 'hash' | 'transaction'>[]): PlacedTxOut[] {
+  return transactions.flatMap(({ hash, transaction }) =>
+    createdOutPoints(transaction, hash).filter(({ txOut }) => !isUnspendable(txOut)),
+  );
+}
