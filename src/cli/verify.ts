@@ -100,10 +100,12 @@ async function checkArchive(kv: Kv, config: Config, context: CliContext, signal:
     genesis: await readGenesis(config.network.genesisFile),
     activationHeight: config.mining.asertActivationHeight,
   };
-  const archive = await Archive.open({ rules, cacheBytes: config.storage.cacheBytes }, { kv });
+  const { Verifier } = await import('../ledger/verifier/verifier.js');
+  const scripts = new Verifier({ threads: config.storage.verifyThreads });
+  const archive = await Archive.open({ rules, cacheBytes: config.storage.cacheBytes }, { kv, scripts });
   const progress = startProgress('blocks', 'blocks', context, systemClock);
   const show = ({ height, target }: { height: number; target: number }) => progress.update(height + 1, target + 1);
-  const { blocks, transactions } = await archive.verify({}, show, signal);
+  const { blocks, transactions } = await archive.verify({}, show, signal).finally(() => scripts.close());
   progress.end();
   return `${blocks} blocks with ${transactions} transactions, all by the rules`;
 }

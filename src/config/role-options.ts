@@ -187,4 +187,11 @@ export const storage = group('The archive of blocks (role storage).', {
     unit: 'bytes',
     description: 'Memory for blocks and transactions that were read lately.',
   }),
+  verify_threads: integer({
+    minimum: 0,
+    maximum: 64,
+    default: 1,
+    unit: 'threads',
+    description: 'Threads that check the signatures of blocks beside the main one; 0 checks on the main thread alone.',
+  }),
 });

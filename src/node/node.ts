@@ -44,6 +44,7 @@ export class Node implements Service {
   readonly #terminal: NodeModules['terminal'];
   /** Undefined when the metrics are off. */
   readonly #registry: MetricsRegistry | undefined;
+  readonly #abort = new AbortController();
   readonly #opened = new ClosingStack();
   readonly #failure = new Failure();
   readonly failed = this.#failure.promise;
@@ -132,6 +133,7 @@ export class Node implements Service {
   }
 
   async #close(): Promise<void> {
+    this.#abort.abort();
     // A start that failed has opened things too.
     await this.#starting?.catch(() => undefined);
     await this.#opened.closeAll((error) => {
@@ -171,6 +173,7 @@ export class Node implements Service {
       network,
       clock: this.#clock,
       random: this.#random,
+      stopping: this.#abort.signal,
       logger: (component) => this.#logger.child(component),
       metrics: this.#registry ?? noMetrics,
       progress: (name, options) => this.#progress(name, options),

@@ -25,6 +25,8 @@ export interface RoleContext {
   readonly network: PeerNetwork;
   readonly clock: Clock;
   readonly random: Random;
+  /** Aborts when the node is told to stop: what `load` has under way ends then. */
+  readonly stopping: AbortSignal;
   /** A logger for a component. */
   logger(component: string): Logger;
   readonly metrics: Metrics;
@@ -33,7 +35,7 @@ export interface RoleContext {
 }
 
 /** The long tasks of a node, as the metrics name them. */
-export type TaskName = 'load' | 'replay' | 'catch_up' | 'wallet_refresh';
+export type TaskName = 'load' | 'replay' | 'count' | 'catch_up' | 'wallet_refresh';
 
 /** The services of a role; the API takes them by their interfaces. */
 export interface RoleServices {
