@@ -12,6 +12,7 @@ import type { NodeRole } from '../lib/roles.js';
 import { access } from './http/access.js';
 import { answers } from './http/answers.js';
 import { ApiKeys, type ApiKeysOptions } from './http/api-key.js';
+import { bodyBudget } from './http/body-budget.js';
 import { answerClientError, closeInTime, countRequests, limitConnections } from './http/connections.js';
 import { ErrorAnswers } from './http/error-answers.js';
 import { addJsonBodyParser } from './http/json.js';
@@ -68,7 +69,6 @@ export async function createApi(options: ApiOptions, modules: ApiModules): Promi
   limitConnections(app.server, api.limits.connectionsPerAddress);
   closeInTime(app, clock);
   countRequests(app.server, modules.metrics);
-  addJsonBodyParser(app);
   app.setValidatorCompiler(createValidatorCompiler(api.limits));
   app.setErrorHandler(errors.onError);
   app.setNotFoundHandler(errors.onNotFound);
@@ -97,6 +97,8 @@ export async function createApi(options: ApiOptions, modules: ApiModules): Promi
   }
 
   await app.register(overload, { clock });
+  await app.register(bodyBudget);
+  addJsonBodyParser(app);
   await app.register(access, { keys });
   await app.register(mountedOperations);
   await app.register(answers, { clock });

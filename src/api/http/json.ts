@@ -26,20 +26,13 @@ declare module 'fastify' {
  */
 export function addJsonBodyParser(app: FastifyInstance, keepRaw = false): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
     // An unknown route answers 404 or 405, not what its body would deserve.
-    const bytes = body as Buffer;
-    if (bytes.length === 0 || request.is404 || (takesNoBody(request) && isBlank(bytes))) {
-      done(null, undefined);
-      return;
-    }
-    if (keepRaw) request.rawBody = bytes;
-    try {
-      checkCoding(request.headers);
-      done(null, parseExactJson(bytes, { maxNames: MAX_NAMES }));
-    } catch (error) {
-      done(error as Error, undefined);
-    }
+    if (body.length === 0 || request.is404 || (takesNoBody(request) && isBlank(body))) return undefined;
+    if (keepRaw) request.rawBody = body;
+    checkCoding(request.headers);
+    if (request.response !== null) await app.bodyBudget.take(body.length, request.response);
+    return parseExactJson(body, { maxNames: MAX_NAMES });
   });
 }
 
