@@ -98,12 +98,28 @@ async function statuses(
   return found;
 }
 
-/** Raw units held by the addresses together. */
-export async function heldBy(mempool: NodeClient, addresses: readonly string[]): Promise<bigint> {
-  let held = 0n;
+/** What the addresses hold together. */
+export interface Held {
+  /** Raw units. */
+  readonly tokens: bigint;
+  /** By genesis hash. */
+  readonly items: ReadonlyMap<string, bigint>;
+}
+
+export async function holdingsOf(mempool: NodeClient, addresses: readonly string[]): Promise<Held> {
+  let tokens = 0n;
+  const items = new Map<string, bigint>();
   for (let at = 0; at < addresses.length; at += BATCH) {
     const { balance } = await mempool.api.queryBalances({ body: { addresses: addresses.slice(at, at + BATCH) } });
-    held += BigInt(balance.total.tokens);
+    tokens += BigInt(balance.total.tokens);
+    for (const [hash, amount] of Object.entries(balance.total.items)) {
+      items.set(hash, (items.get(hash) ?? 0n) + BigInt(amount));
+    }
   }
-  return held;
+  return { tokens, items };
+}
+
+/** Raw units held by the addresses together. */
+export async function heldBy(mempool: NodeClient, addresses: readonly string[]): Promise<bigint> {
+  return (await holdingsOf(mempool, addresses)).tokens;
 }

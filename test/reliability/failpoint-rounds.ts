@@ -1,0 +1,162 @@
+/** A round for each failpoint: the node that passes it is started with it armed and led there, and must have ended there. */
+
+import type { NodeRole } from '../../src/lib/roles.js';
+import { type MessageType, PERMISSIONS, type Permission } from '../../src/peers/permissions.js';
+import { messageFrame, openRawLink } from '../hostile/raw-link.js';
+import { type NodeProcess, until } from '../support/processes.js';
+import type { Chance } from './chance.js';
+import type { FailpointName } from './failpoint-names.js';
+import type { FourNodes } from './four-nodes.js';
+import { type Round, sleep } from './round.js';
+
+/** Milliseconds that a node has to come to its failpoint. */
+const PATIENCE_MS = 40_000;
+/** Milliseconds between two attempts to lead it there. */
+const AGAIN_MS = 400;
+/** Milliseconds that writers go on while the node is away. */
+const AWAY_MS = 200;
+/** Writes that pass a failpoint before the one that ends there: up to so many. */
+const SPREAD = 12;
+
+/** How a node is led to a failpoint, beside the load: tried again and again. */
+type Lead = (four: FourNodes, armed: NodeProcess) => Promise<void>;
+
+interface Way {
+  readonly node: (four: FourNodes, chance: Chance) => NodeProcess;
+  readonly lead?: Lead;
+  /** The node is a guest: it begins with an empty folder, and is removed in the end. */
+  readonly isGuest?: boolean;
+  /** The place is passed so often that any of the first `SPREAD` times is as good. */
+  readonly isFrequent?: boolean;
+}
+
+const OWNERS: Readonly<Record<string, readonly NodeRole[]>> = {
+  archive: ['storage'],
+  journal: ['mempool'],
+  mempool: ['mempool'],
+  wallet: ['user', 'miner'],
+};
+
+const ignore = (): undefined => undefined;
+
+const startGuestStorage: Lead = async (four) => {
+  const guest = await four.freshGuest(four.guestStorage);
+  await guest.start();
+};
+
+/** The user node pays the miner by its peer address. */
+const payPeer: Lead = async ({ nodes, client }) => {
+  await client('user').api.createPayment({
+    body: { kind: 'ip', address: nodes.miner.peerAddress, amount: 1_000n, passphrase: '' },
+  });
+};
+
+const askDonation: Lead = async ({ nodes, client }) => {
+  await client('user').api.requestDonation({ body: { address: nodes.miner.peerAddress } });
+};
+
+/** A page that cannot be: the mempool node answers that it cannot. */
+const askNonsense: Lead = async ({ nodes }) => {
+  const { connection } = await openRawLink(nodes.mempool.peerAddress, 'user');
+  const body = { addresses: ['0'.repeat(64)], after: { t_hash: 'nowhere', n: 0 } };
+  connection.send(messageFrame({ t: 'utxos.get', id: 1, b: body }));
+  await sleep(AGAIN_MS);
+  connection.close();
+};
+
+const stopIt: Lead = async (_four, armed) => {
+  await armed.stop();
+};
+
+const MESSAGE_WAYS: Partial<Record<MessageType, Partial<Way>>> = {
+  // A storage node that is behind asks for the tip and the blocks, and refuses the block that is delivered meanwhile.
+  'block.refused': { node: (four) => four.guestStorage, isGuest: true },
+  'blocks.get': { node: (four) => four.guestStorage, isGuest: true },
+  'chain.tip.get': { node: (four) => four.guestStorage, isGuest: true },
+  blocks: { node: ({ nodes }) => nodes.storage, lead: startGuestStorage },
+  'chain.tip': { node: ({ nodes }) => nodes.storage, lead: startGuestStorage },
+  'transactions.submit': { node: ({ nodes }) => nodes.user },
+  'utxos.get': { node: ({ nodes }) => nodes.user },
+  'statuses.get': { node: ({ nodes }) => nodes.user },
+  'address.get': { node: ({ nodes }) => nodes.user, lead: payPeer },
+  address: { node: ({ nodes }) => nodes.miner, lead: payPeer },
+  'payment.sent': { node: ({ nodes }) => nodes.user, lead: payPeer },
+  'donation.request': { node: ({ nodes }) => nodes.user, lead: askDonation },
+  'donation.reply': { node: ({ nodes }) => nodes.miner, lead: askDonation },
+  error: { node: ({ nodes }) => nodes.mempool, lead: askNonsense },
+};
+
+function wayTo({ place, subject }: FailpointName): Way {
+  if (place.startsWith('send.')) {
+    const [sender = 'mempool'] = (PERMISSIONS[subject as MessageType] as Permission).from;
+    return { node: ({ nodes }) => nodes[sender], ...MESSAGE_WAYS[subject as MessageType] };
+  }
+  // Files are made in a new folder.
+  if (place.startsWith('file.')) return { node: (four) => four.guestUser, isGuest: true };
+  const node: Way['node'] = ({ nodes }, chance) => nodes[chance.pick(OWNERS[subject] ?? [])];
+  if (place.startsWith('db.close.')) return { node, lead: stopIt };
+  // The database of the mempool is rarely synced.
+  return { node, isFrequent: place.startsWith('db.write.') && `${place}:${subject}` !== 'db.write.sealed:mempool' };
+}
+
+export function failpointRound(point: FailpointName): Round {
+  return {
+    part: 'failpoints',
+    name: point.text,
+    async run(four, chance) {
+      const way = wayTo(point);
+      const node = way.node(four, chance);
+      const times = way.isFrequent ? 1 + chance.below(SPREAD) : 1;
+      if (way.isGuest) await four.freshGuest(node);
+      else await node.kill();
+      try {
+        await endThere(four, node, `${point.text}@${times}`, way.lead);
+        await until(`the node to end at ${point.text}`, async () =>
+          node.log().includes(`failpoint ${point.text} reached`) ? true : undefined,
+        );
+        await sleep(AWAY_MS);
+      } finally {
+        await node.kill();
+        await node.start();
+        if (way.isGuest) await isReady(node);
+        await four.freshGuest(four.guestStorage);
+        await four.freshGuest(four.guestUser);
+      }
+      return times === 1 ? 'ended there' : `ended there the ${times}th time`;
+    },
+  };
+}
+
+/** Starts the node with the failpoint armed and leads it there; throws when it does not end. */
+async function endThere(four: FourNodes, node: NodeProcess, text: string, lead: Lead | undefined): Promise<void> {
+  const started = node.start({ NODE_ENV: 'test', TESSERA_FAILPOINT: text });
+  started.catch(ignore);
+  let isOver = false;
+  const ended = node.ended().then(() => {
+    isOver = true;
+  });
+  const leading = started.then(async () => {
+    while (!isOver && lead !== undefined) {
+      await lead(four, node).catch(ignore);
+      await sleep(AGAIN_MS);
+    }
+  });
+  leading.catch(ignore);
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${text} was never reached`)), PATIENCE_MS);
+  });
+  try {
+    await Promise.race([ended, late]);
+  } finally {
+    isOver = true;
+    clearTimeout(timer);
+  }
+  await leading.catch(ignore);
+}
+
+async function isReady(node: NodeProcess): Promise<void> {
+  await until(`the new ${node.role} node to be ready`, async () =>
+    (await fetch(`${node.apiUrl}/readyz`)).status === 200 ? true : undefined,
+  );
+}

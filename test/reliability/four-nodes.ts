@@ -1,0 +1,206 @@
+/**
+ * Four real processes on disk under load, and the judgement after each fault: all nodes are ready again by themselves, all
+ * that was acknowledged is there exactly once, no block has changed, and coins and items add up.
+ */
+
+import { rm } from 'node:fs/promises';
+import { transactionToCreateJson } from '../../src/chain/create-transaction.js';
+import { createNodeClient, type NodeClient } from '../../src/client/client.js';
+import { devAccounts } from '../../src/config/dev-accounts.js';
+import { errorMessage } from '../../src/lib/errors.js';
+import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
+import { holdingsOf } from '../soak/ledger.js';
+import { Load, lanesOf, SigningWriter, splitFor } from '../soak/writers.js';
+import { createNetwork, type Network, type NetworkOptions, type NodeProcess, until } from '../support/processes.js';
+import { ChainRecord, readChain } from './chain-record.js';
+import { Effects } from './effects.js';
+import { AddressWriter, ItemWriter } from './writers.js';
+
+/** Links notice a dead peer and are opened again quickly, so that a fault is over quickly. */
+const LINKS = { 'peers.heartbeat_ms': 500, 'peers.reconnect_max_ms': 200 };
+const CALL_TIMEOUT_MS = 10_000;
+/** Milliseconds between two looks. */
+const LOOK_EVERY = 50;
+/** Coins of the signing client from each account, and coins that each wallet gets from one account. */
+const LANES = 20;
+const WALLET_COINS = 60;
+const RATE = 25;
+
+type Nodes = Readonly<Record<NodeRole, NodeProcess>>;
+
+export class FourNodes {
+  readonly nodes: Nodes;
+  /** A second storage node, which is not running: `freshGuest` empties it. The mempool node knows its address. */
+  readonly guestStorage: NodeProcess;
+  /** A further user node, as new as `freshGuest` makes it. */
+  readonly guestUser: NodeProcess;
+  readonly effects = new Effects();
+  readonly record = new ChainRecord();
+  readonly #network: Network;
+  #load: Load | undefined;
+
+  private constructor(network: Network, nodes: Nodes, guests: { storage: NodeProcess; user: NodeProcess }) {
+    this.#network = network;
+    this.nodes = nodes;
+    this.guestStorage = guests.storage;
+    this.guestUser = guests.user;
+  }
+
+  static async start(options: NetworkOptions = {}): Promise<FourNodes> {
+    const network = await createNetwork({ logLines: 2_000, ...options });
+    try {
+      const storage = await network.add('storage', 'storage', LINKS);
+      const guestStorage = await network.add('guest-storage', 'storage', {
+        ...LINKS,
+        'peers.storage': storage.peerAddress,
+      });
+      await guestStorage.kill();
+      const mempool = await network.add('mempool', 'mempool', {
+        ...LINKS,
+        'peers.storage': `${storage.peerAddress},${guestStorage.peerAddress}`,
+      });
+      const common = { ...LINKS, 'peers.mempool': mempool.peerAddress };
+      const [miner, user] = await Promise.all([
+        network.add('miner', 'miner', { ...common, 'wallet.genesis_seed_index': 1 }),
+        network.add('user', 'user', { ...common, 'wallet.genesis_seed_index': 0 }),
+      ]);
+      // A seed that the genesis file does not have: a wallet without funds and with a blank passphrase.
+      const guestUser = network.make('guest-user', 'user', {
+        ...common,
+        'api.auth': 'keys',
+        'wallet.genesis_seed_index': 9,
+      });
+      const four = new FourNodes(
+        network,
+        { storage, mempool, miner, user },
+        { storage: guestStorage, user: guestUser },
+      );
+      await four.#prepare();
+      return four;
+    } catch (error) {
+      await network.stopAll();
+      throw error;
+    }
+  }
+
+  /** Everything ends and is removed. */
+  async end(): Promise<void> {
+    await this.#load?.stop();
+    await this.#network.stopAll();
+  }
+
+  client(role: NodeRole): NodeClient {
+    return createNodeClient({ url: this.nodes[role].apiUrl, timeoutMs: CALL_TIMEOUT_MS });
+  }
+
+  /** From now on transactions, addresses and items are made without a pause, until the judgement. */
+  write(): void {
+    this.#load?.start(RATE);
+  }
+
+  /** A guest with an empty folder; it is not running. */
+  async freshGuest(guest: NodeProcess): Promise<NodeProcess> {
+    await guest.kill();
+    await rm(guest.folder, { recursive: true, force: true });
+    return guest;
+  }
+
+  /** What is not as it must be; all nodes have been started again by whoever ended them. */
+  async judge(): Promise<string[]> {
+    const faults: string[] = [];
+    try {
+      await this.#load?.stop();
+      await this.#allReady();
+      await this.#allConfirmed(faults);
+      faults.push(...(await this.#holdings()));
+    } catch (error) {
+      faults.push(
+        `${errorMessage(error)}${error instanceof Error && error.cause ? `: ${errorMessage(error.cause)}` : ''}`,
+      );
+    }
+    return faults;
+  }
+
+  /** Every stored block once more. */
+  readAll(): Promise<string[]> {
+    return readChain(this.record, this.client('storage'), true);
+  }
+
+  async #allReady(): Promise<void> {
+    for (const role of NODE_ROLES) {
+      await until(`the ${role} node to be ready`, async () => {
+        const answer = await fetch(`${this.nodes[role].apiUrl}/readyz`, {
+          signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
+        });
+        if (answer.status === 200) return true;
+        throw new Error(await answer.text());
+      });
+    }
+  }
+
+  /** Reads new blocks until they hold everything acknowledged. */
+  async #allConfirmed(faults: string[]): Promise<void> {
+    let missing: readonly string[] = [];
+    try {
+      await until('everything acknowledged to be in a block', async () => {
+        faults.push(...(await readChain(this.record, this.client('storage'))));
+        missing = this.record.missing(this.effects.hashes);
+        if (missing.length === 0 || faults.length > 0) return true;
+        await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY));
+        return undefined;
+      });
+    } catch {
+      faults.push(`${missing.length} acknowledged transactions are in no block, ${await this.#fate(missing[0] ?? '')}`);
+    }
+  }
+
+  async #fate(hash: string): Promise<string> {
+    const answer = await this.client('mempool').api.queryTransactionStatus({ body: { hashes: [hash] } });
+    return `${hash} is ${JSON.stringify(answer[hash])}`;
+  }
+
+  /** Looks at the wallets and balances at a moment between two blocks. */
+  async #holdings(): Promise<string[]> {
+    const mempool = this.client('mempool');
+    const issuedNow = async (): Promise<bigint> => BigInt((await mempool.api.getSupply()).issued);
+    return until('a moment between two blocks', async () => {
+      const issued = await issuedNow();
+      const wallets = await Promise.all(
+        (['user', 'miner'] as const).map(async (role) => {
+          const { addresses } = await this.client(role).api.exportKeypairs();
+          return [role, new Set(Object.keys(addresses))] as const;
+        }),
+      );
+      const own = devAccounts().accounts.map(({ address }) => address);
+      const all = [...own, ...wallets.flatMap(([, addresses]) => [...addresses])];
+      const { tokens, items } = await holdingsOf(mempool, all);
+      const faults = this.effects.broken({ addresses: new Map(wallets), held: tokens, issued, items });
+      return issued === (await issuedNow()) ? faults : undefined;
+    });
+  }
+
+  /** Gives the wallets and the signing client coins enough. */
+  async #prepare(): Promise<void> {
+    const [mempool, miner, user] = [this.client('mempool'), this.client('miner'), this.client('user')];
+    const { address: minersAddress } = await miner.api.createWalletAddress();
+    const { address: usersAddress } = await user.api.createWalletAddress();
+    const [giver, collector, ...owners] = devAccounts().accounts;
+    if (giver === undefined || collector === undefined) throw new Error('no accounts');
+    const forWallets = splitFor(giver, [minersAddress, usersAddress], WALLET_COINS);
+    const splits = owners.map((owner) => ({ owner, split: splitFor(owner, [owner.address], LANES) }));
+    const transactions = [forWallets, ...splits.map(({ split }) => split)].map(transactionToCreateJson);
+    const answer = await mempool.api.createTransactions({ body: { transactions } });
+    for (const hash of Object.keys(answer.transactions ?? {})) this.effects.acknowledge({ hash, by: 'client', at: 0 });
+    const faults = await this.judge();
+    if (faults.length > 0) throw new Error(`the network is not sound before the first fault: ${faults.join('; ')}`);
+    const lanes = splits.flatMap(({ owner, split }) => lanesOf(owner, split));
+    const client = new SigningWriter(mempool, lanes);
+    this.#load = new Load(this.effects, [
+      client,
+      new AddressWriter('user', user, { name: 'miner', client: miner }, this.effects),
+      client,
+      new AddressWriter('miner', miner, { name: 'user', client: user }, this.effects),
+      new ItemWriter(mempool, collector, this.effects),
+    ]);
+  }
+}
