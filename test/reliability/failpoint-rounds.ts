@@ -45,14 +45,14 @@ const startGuestStorage: Lead = async (four) => {
 };
 
 /** The user node pays the miner by its peer address. */
-const payPeer: Lead = async ({ nodes, client }) => {
-  await client('user').api.createPayment({
-    body: { kind: 'ip', address: nodes.miner.peerAddress, amount: 1_000n, passphrase: '' },
+const payPeer: Lead = async (four) => {
+  await four.client('user').api.createPayment({
+    body: { kind: 'ip', address: four.nodes.miner.peerAddress, amount: 1_000n, passphrase: '' },
   });
 };
 
-const askDonation: Lead = async ({ nodes, client }) => {
-  await client('user').api.requestDonation({ body: { address: nodes.miner.peerAddress } });
+const askDonation: Lead = async (four) => {
+  await four.client('user').api.requestDonation({ body: { address: four.nodes.miner.peerAddress } });
 };
 
 /** A page that cannot be: the mempool node answers that it cannot. */
