@@ -1,15 +1,22 @@
 /** The rounds of a campaign, in order: chosen by scale and seed, run on one network, which is made anew after a failure. */
 
-import { cp, mkdir, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { errorMessage } from '../../src/lib/errors.js';
-import { NODE_ROLES } from '../../src/lib/roles.js';
+import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
 import { Chance } from './chance.js';
+import { corruptionOutcomes } from './corruption-outcomes.js';
 import { FAILPOINTS } from './failpoint-names.js';
 import { failpointRound } from './failpoint-rounds.js';
 import { FourNodes } from './four-nodes.js';
 import { holdRound, KILLS, killRound } from './kills.js';
-import { type Outcome, type Round, runRound } from './round.js';
+import { type Outcome, type Round, runRound, sleep } from './round.js';
+
+/** Milliseconds of load before each of the two ages. */
+const BETWEEN_AGES_MS = 2_500;
+/** Damaged files for each step of the scale. */
+const CASES_OF_SCALE = 1_250;
 
 export interface CampaignOptions {
   readonly scale: number;
@@ -20,6 +27,8 @@ export interface CampaignOptions {
   readonly only?: string;
   /** Failpoints that are visited, chosen by the seed; all when absent. */
   readonly failpoints?: number;
+  /** Damaged files; by the scale when absent. */
+  readonly cases?: number;
   /** Folder for what is left of a network after a failure. */
   readonly keep?: string | undefined;
 }
@@ -50,6 +59,7 @@ export class Campaign {
         if (outcome.result === 'failed') await this.#renew(outcome);
       }
       if (this.#four !== undefined) add(await this.#readAll(this.#four));
+      if (this.#has('corruption')) await this.#corrupt(add);
     } finally {
       await this.#four?.end();
     }
@@ -57,7 +67,7 @@ export class Campaign {
   }
 
   #rounds(): Round[] {
-    const { scale, failpoints, parts, only = '' } = this.#options;
+    const { scale, failpoints, only = '' } = this.#options;
     const repeat = <T>(list: readonly T[], make: (one: T) => Round): Round[] =>
       Array.from({ length: scale }, () => list.map(make)).flat();
     const all = {
@@ -66,9 +76,36 @@ export class Campaign {
       failpoints: () => this.#chance.sample(FAILPOINTS, failpoints).map(failpointRound),
     };
     return Object.entries(all)
-      .filter(([name]) => parts === undefined || parts.includes(name))
+      .filter(([name]) => this.#has(name))
       .flatMap(([, make]) => make())
       .filter(({ name }) => name.includes(only));
+  }
+
+  #has(part: string): boolean {
+    return this.#options.parts?.includes(part) ?? true;
+  }
+
+  /** Two ages of the folders of a network that is killed under load, and what damage makes of the newer ones. */
+  async #corrupt(add: (outcome: Outcome) => void): Promise<void> {
+    const folder = await mkdtemp(join(tmpdir(), 'tessera-ages-'));
+    try {
+      this.#four ??= await FourNodes.start();
+      const copies: Readonly<Record<NodeRole, string>>[] = [];
+      for (const age of ['older', 'newer']) {
+        this.#four.write();
+        await sleep(BETWEEN_AGES_MS);
+        copies.push(await this.#four.copyKilled(join(folder, age)));
+      }
+      await this.#four.judge();
+      await this.#four.end();
+      this.#four = undefined;
+      const [older, newer] = copies;
+      if (older === undefined || newer === undefined) throw new Error('there are not two ages');
+      const { cases = CASES_OF_SCALE * this.#options.scale } = this.#options;
+      for (const outcome of await corruptionOutcomes({ older, newer }, cases, this.#chance)) add(outcome);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
   }
 
   /** Every block again, at the end. */

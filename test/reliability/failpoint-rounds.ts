@@ -10,7 +10,7 @@ import type { FourNodes } from './four-nodes.js';
 import { type Round, sleep } from './round.js';
 
 /** Milliseconds that a node has to come to its failpoint. */
-const PATIENCE_MS = 40_000;
+const PATIENCE_MS = 30_000;
 /** Milliseconds between two attempts to lead it there. */
 const AGAIN_MS = 400;
 /** Milliseconds that writers go on while the node is away. */
@@ -55,6 +55,13 @@ const askDonation: Lead = async (four) => {
   await four.client('user').api.requestDonation({ body: { address: four.nodes.miner.peerAddress } });
 };
 
+/** The wallet asks about payments that are under way when it finds a mempool node. */
+const payWithoutMempool: Lead = async (four) => {
+  await four.nodes.mempool.kill();
+  await sleep(AGAIN_MS);
+  await four.nodes.mempool.start();
+};
+
 /** A page that cannot be: the mempool node answers that it cannot. */
 const askNonsense: Lead = async ({ nodes }) => {
   const { connection } = await openRawLink(nodes.mempool.peerAddress, 'user');
@@ -77,7 +84,7 @@ const MESSAGE_WAYS: Partial<Record<MessageType, Partial<Way>>> = {
   'chain.tip': { node: ({ nodes }) => nodes.storage, lead: startGuestStorage },
   'transactions.submit': { node: ({ nodes }) => nodes.user },
   'utxos.get': { node: ({ nodes }) => nodes.user },
-  'statuses.get': { node: ({ nodes }) => nodes.user },
+  'statuses.get': { node: ({ nodes }) => nodes.user, lead: payWithoutMempool },
   'address.get': { node: ({ nodes }) => nodes.user, lead: payPeer },
   address: { node: ({ nodes }) => nodes.miner, lead: payPeer },
   'payment.sent': { node: ({ nodes }) => nodes.user, lead: payPeer },
@@ -118,7 +125,6 @@ export function failpointRound(point: FailpointName): Round {
       } finally {
         await node.kill();
         await node.start();
-        if (way.isGuest) await isReady(node);
         await four.freshGuest(four.guestStorage);
         await four.freshGuest(four.guestUser);
       }
@@ -153,10 +159,4 @@ async function endThere(four: FourNodes, node: NodeProcess, text: string, lead: 
     clearTimeout(timer);
   }
   await leading.catch(ignore);
-}
-
-async function isReady(node: NodeProcess): Promise<void> {
-  await until(`the new ${node.role} node to be ready`, async () =>
-    (await fetch(`${node.apiUrl}/readyz`)).status === 200 ? true : undefined,
-  );
 }

@@ -3,7 +3,8 @@
  * that was acknowledged is there exactly once, no block has changed, and coins and items add up.
  */
 
-import { rm } from 'node:fs/promises';
+import { cp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { transactionToCreateJson } from '../../src/chain/create-transaction.js';
 import { createNodeClient, type NodeClient } from '../../src/client/client.js';
 import { devAccounts } from '../../src/config/dev-accounts.js';
@@ -103,6 +104,18 @@ export class FourNodes {
     await guest.kill();
     await rm(guest.folder, { recursive: true, force: true });
     return guest;
+  }
+
+  /** Copies of the folders as kill -9 of all nodes leaves them, at `path`. */
+  async copyKilled(path: string): Promise<Readonly<Record<NodeRole, string>>> {
+    await Promise.all(NODE_ROLES.map((role) => this.nodes[role].kill()));
+    const copies = NODE_ROLES.map(async (role) => {
+      await cp(this.nodes[role].folder, join(path, role), { recursive: true });
+      return [role, join(path, role)] as const;
+    });
+    const folders = Object.fromEntries(await Promise.all(copies)) as Record<NodeRole, string>;
+    for (const role of NODE_ROLES) await this.nodes[role].start();
+    return folders;
   }
 
   /** What is not as it must be; all nodes have been started again by whoever ended them. */

@@ -11,8 +11,9 @@ import { outcomeLine, summary, writeReport } from './report.js';
 const HELP = `npm run test:reliability -- [options]
   --scale N      rounds of each random kind of fault (4); every failpoint is visited once, whatever N is
   --seed N       chooses all that is left to chance (from the clock); the same seed makes the same choices
-  --parts LIST   separated by commas: kills, failpoints, suspend (all of them)
+  --parts LIST   separated by commas: kills, failpoints, suspend, corruption (all of them)
   --only TEXT    rounds whose name has it
+  --cases N      damaged files (1,250 for each step of the scale)
   --out FILE     writes all outcomes as JSON
   --keep FOLDER  where the folders of a network are put when a round has failed`;
 
@@ -23,6 +24,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     parts: { type: 'string', default: '' },
     only: { type: 'string', default: '' },
+    cases: { type: 'string' },
     out: { type: 'string' },
     keep: { type: 'string' },
   },
@@ -34,7 +36,13 @@ async function main(): Promise<void> {
   const facts = { date: new Date().toISOString(), seed: Number(values.seed), scale: Number(values.scale) };
   say(`seed ${facts.seed}, scale ${facts.scale}`);
   const parts = values.parts === '' ? undefined : values.parts.split(',');
-  const campaign = new Campaign({ ...facts, parts, only: values.only, keep: values.keep });
+  const campaign = new Campaign({
+    ...facts,
+    parts,
+    only: values.only,
+    keep: values.keep,
+    ...(values.cases === undefined ? {} : { cases: Number(values.cases) }),
+  });
   const outcomes = await campaign.run((outcome) => say(outcomeLine(outcome)));
   if (values.out !== undefined) await writeReport(values.out, facts, outcomes);
   say(`\n${summary(outcomes)}\n`);
