@@ -15,6 +15,7 @@ import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Clock, systemClock } from '../lib/clock.js';
 import { TesseraError } from '../lib/errors.js';
+import { failpoint } from '../lib/failpoints.js';
 import { Mutex } from '../lib/mutex.js';
 import { lockFolder } from './folder-lock.js';
 import type { Kv } from './kv.js';
@@ -79,6 +80,7 @@ export class DataDir {
     await makeFolder(path);
     await makePrivate(path);
     const unlock = await lockFolder(path);
+    failpoint('folder.locked', options.role);
     try {
       const directory = new DataDir(path, options, await claim(path, options), unlock);
       await directory.#migrate(options);
@@ -121,6 +123,7 @@ export class DataDir {
       await syncFolder(folder);
       await syncFolder(dirname(folder));
       await syncFolder(this.path);
+      failpoint('folder.database.made', name);
       await this.#mark({ databases: [...databases, name].sort() });
     }
     return kv;

@@ -10,26 +10,39 @@ import type { Random } from '../lib/random.js';
 const OWNER_ONLY = 0o600;
 
 /**
- * Reads the node key of a file (64 hex digits), or makes one and writes it there (mode 0600, synced) when the file does not
- * exist. Throws `data_corrupt` when it holds something else: a new key would make the node a stranger to its peers.
+ * Reads the node key of a file, or makes one and writes it there (mode 0600, synced) when the file does not exist. The file
+ * has two lines: the seed and the public key, in hex; an older one has the seed alone, and is completed. Throws `data_corrupt`
+ * when it holds something else: a new key would make the node a stranger to its peers.
  */
 export async function loadOrCreateNodeKey(path: string, random: Random): Promise<KeyPair> {
   const text = await readIfThere(path);
   if (text === undefined) {
     const pair = generateKeyPair(random);
-    await writeFileDurable(path, utf8(`${toHex(pair.seed)}\n`), OWNER_ONLY);
+    await writeKey(path, pair);
     return pair;
   }
-  const hex = text.trim();
-  if (!isHex(hex, SEED_LENGTH)) {
-    throw new TesseraError(
-      'data_corrupt',
-      `${path} does not hold a node key: restore it from a backup, or delete it for a new one (peers that list the old key must then be told)`,
-    );
+  const [seed = '', publicKey, ...rest] = text.trimEnd().split('\n');
+  if (!isHex(seed, SEED_LENGTH) || rest.length > 0) throw damaged(path);
+  const pair = keyPairFromSeed(fromHex(seed));
+  if (publicKey === undefined) {
+    await writeKey(path, pair);
+    return pair;
   }
+  if (publicKey !== toHex(pair.publicKey)) throw damaged(path);
   // A copy or a restore may have opened the file to others.
   await chmod(path, OWNER_ONLY);
-  return keyPairFromSeed(fromHex(hex));
+  return pair;
+}
+
+function writeKey(path: string, { seed, publicKey }: KeyPair): Promise<void> {
+  return writeFileDurable(path, utf8(`${toHex(seed)}\n${toHex(publicKey)}\n`), OWNER_ONLY);
+}
+
+function damaged(path: string): TesseraError {
+  return new TesseraError(
+    'data_corrupt',
+    `${path} does not hold a node key: restore it from a backup, or delete it for a new one (peers that list the old key must then be told)`,
+  );
 }
 
 async function readIfThere(path: string): Promise<string | undefined> {

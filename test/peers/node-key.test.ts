@@ -18,7 +18,25 @@ afterEach(() => rm(folder, { recursive: true }));
 it('makes a key once and reads it from then on', async () => {
   const made = await loadOrCreateNodeKey(path, systemRandom);
   expect(await loadOrCreateNodeKey(path, systemRandom)).toEqual(made);
-  expect((await readFile(path, 'utf8')).trim()).toBe(toHex(made.seed));
+  expect(await readFile(path, 'utf8')).toBe(`${toHex(made.seed)}\n${toHex(made.publicKey)}\n`);
+});
+
+it('refuses a key with a digit that has changed: its peers would not know the node (rule P3)', async () => {
+  await loadOrCreateNodeKey(path, systemRandom);
+  const whole = await readFile(path, 'utf8');
+  for (const at of [0, 63, 65, 128]) {
+    const digit = whole[at] === '0' ? '1' : '0';
+    await writeFile(path, `${whole.slice(0, at)}${digit}${whole.slice(at + 1)}`);
+    await expect(loadOrCreateNodeKey(path, systemRandom)).rejects.toMatchObject({ code: 'data_corrupt' });
+  }
+});
+
+it('reads a key that was written without its public key, and completes it', async () => {
+  const made = await loadOrCreateNodeKey(path, systemRandom);
+  const whole = await readFile(path, 'utf8');
+  await writeFile(path, `${toHex(made.seed)}\n`);
+  expect(await loadOrCreateNodeKey(path, systemRandom)).toEqual(made);
+  expect(await readFile(path, 'utf8')).toBe(whole);
 });
 
 it('keeps the file to its owner, also when it was opened to others', async () => {

@@ -2,7 +2,7 @@
 
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { errorMessage } from '../../src/lib/errors.js';
 import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
 import { Chance } from './chance.js';
@@ -12,6 +12,7 @@ import { failpointRound } from './failpoint-rounds.js';
 import { FourNodes } from './four-nodes.js';
 import { holdRound, KILLS, killRound } from './kills.js';
 import { type Outcome, type Round, runRound, sleep } from './round.js';
+import { statesOf } from './stored-data.js';
 
 /** Milliseconds of load before each of the two ages. */
 const BETWEEN_AGES_MS = 2_500;
@@ -58,7 +59,7 @@ export class Campaign {
         add(outcome);
         if (outcome.result === 'failed') await this.#renew(outcome);
       }
-      if (this.#four !== undefined) add(await this.#readAll(this.#four));
+      if (this.#four !== undefined) for (const outcome of await this.#readAll(this.#four)) add(outcome);
       if (this.#has('corruption')) await this.#corrupt(add);
     } finally {
       await this.#four?.end();
@@ -94,9 +95,11 @@ export class Campaign {
       for (const age of ['older', 'newer']) {
         this.#four.write();
         await sleep(BETWEEN_AGES_MS);
+        // Nothing is under way then: what the files hold has been acknowledged, to the last byte.
+        await this.#four.judge();
+        await sleep(BETWEEN_AGES_MS);
         copies.push(await this.#four.copyKilled(join(folder, age)));
       }
-      await this.#four.judge();
       await this.#four.end();
       this.#four = undefined;
       const [older, newer] = copies;
@@ -108,19 +111,22 @@ export class Campaign {
     }
   }
 
-  /** Every block again, at the end. */
-  async #readAll(four: FourNodes): Promise<Outcome> {
-    const begun = performance.now();
-    const faults = await four.readAll().catch((error: unknown) => [errorMessage(error)]);
-    const { effects, record } = four;
-    const detail = `${effects.count} transactions acknowledged, ${effects.refused} attempts not, ${record.next} blocks`;
-    return {
-      part: 'the end',
-      name: 'every block read again',
-      result: faults.length === 0 ? 'passed' : 'failed',
-      detail: faults.length === 0 ? detail : faults.join('; '),
-      seconds: (performance.now() - begun) / 1_000,
+  /** At the end: every block again, and the state once more from the journal alone. */
+  async #readAll(four: FourNodes): Promise<Outcome[]> {
+    const read = async (): Promise<string> => {
+      throwIfAny(await four.readAll());
+      const { effects, record } = four;
+      return `${effects.count} transactions acknowledged, ${effects.refused} attempts not, ${record.next} blocks`;
     };
+    const replay = async (): Promise<string> => {
+      const { mempool } = four.nodes;
+      await mempool.kill();
+      const { stored, replayed } = await statesOf(mempool.folder);
+      await mempool.start();
+      if (stored !== replayed) throw new Error(`the state is ${stored}, and the journal gives ${replayed}`);
+      return stored;
+    };
+    return [await judged('every block read again', read), await judged('the state from the journal alone', replay)];
   }
 
   /** What failed may not spoil the rounds after it. */
@@ -132,16 +138,27 @@ export class Campaign {
     if (keep !== undefined) {
       const folder = join(keep, `${this.#failures++}-${name.replaceAll(/[^a-z0-9.-]+/gi, '-')}`);
       await mkdir(folder, { recursive: true });
-      for (const [role, node] of Object.entries({
-        ...four.nodes,
-        guest: four.guestStorage,
-        guestUser: four.guestUser,
-      })) {
+      for (const node of [...Object.values(four.nodes), ...four.guests]) {
         await node.kill();
-        await cp(node.folder, join(folder, role), { recursive: true }).catch(() => undefined);
-        await writeFile(join(folder, `${role}.log`), node.log());
+        const kept = join(folder, basename(node.folder));
+        await cp(node.folder, kept, { recursive: true }).catch(() => undefined);
+        await writeFile(`${kept}.log`, node.log());
       }
     }
     await four.end();
   }
+}
+
+/** A check at the end as an outcome. */
+async function judged(name: string, check: () => Promise<string>): Promise<Outcome> {
+  const begun = performance.now();
+  const [result, detail] = await check().then(
+    (text) => ['passed', text] as const,
+    (error: unknown) => ['failed', errorMessage(error)] as const,
+  );
+  return { part: 'the end', name, result, detail, seconds: (performance.now() - begun) / 1_000 };
+}
+
+function throwIfAny(faults: readonly string[]): void {
+  if (faults.length > 0) throw new Error(faults.join('; '));
 }

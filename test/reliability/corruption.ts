@@ -40,6 +40,8 @@ const REFUSALS: ReadonlySet<string> = new Set([
   'invalid_config',
 ]);
 const KEYSTORE = 'keystore.json';
+/** Deleted, the node comes back as another one: docs/operations.md#the-data-folder says so. */
+const NODE_KEY = 'node-key';
 const DATABASES: Readonly<Record<NodeRole, readonly string[]>> = {
   storage: ['archive'],
   mempool: ['journal', 'mempool'],
@@ -59,7 +61,7 @@ const change =
     return true;
   };
 
-export const DAMAGES: Readonly<Record<string, Damage>> = {
+const DAMAGES: Readonly<Record<string, Damage>> = {
   flip: change((bytes, chance) => {
     const at = chance.below(bytes.length);
     bytes[at] = (bytes[at] ?? 0) ^ (1 << chance.below(8));
@@ -134,7 +136,8 @@ export class Corruption {
     try {
       const isDone = await DAMAGES[damage]?.(join(copy, file), chance, join(this.#ages.older[role], file));
       if (!isDone) return undefined;
-      const answers = await readFolder(role, copy, this.#options(role, file === KEYSTORE));
+      const answers = new Map(await readFolder(role, copy, this.#options(role, file === KEYSTORE)));
+      if (file === NODE_KEY && damage === 'deleted') answers.delete(NODE_KEY);
       const wrong = [...(this.#answers.get(role) ?? [])].filter(
         ([name, answer]) => answers.has(name) && answers.get(name) !== answer,
       );

@@ -1,5 +1,6 @@
 /** Every failpoint of the program: the places in its code, and for which databases, files and messages each is passed. */
 
+import { NODE_ROLES } from '../../src/lib/roles.js';
 import { type MessageType, PERMISSIONS } from '../../src/peers/permissions.js';
 
 const DATABASES = ['archive', 'journal', 'mempool', 'wallet'] as const;
@@ -8,6 +9,8 @@ const FILES = ['api-key', 'keystore.json', 'node-key', 'tessera.json'] as const;
 const MESSAGES = Object.keys(PERMISSIONS) as MessageType[];
 
 export const PLACES = {
+  'folder.locked': NODE_ROLES,
+  'folder.database.made': DATABASES,
   'db.open.before': DATABASES,
   'db.open.after': DATABASES,
   'db.open.sealed': DATABASES,

@@ -37,6 +37,12 @@ const OWNERS: Readonly<Record<string, readonly NodeRole[]>> = {
   wallet: ['user', 'miner'],
 };
 
+/** The guest whose new folder gets the database. */
+function guestWith(four: FourNodes, database: string): NodeProcess {
+  if (database === 'archive') return four.guestStorage;
+  return database === 'wallet' ? four.guestUser : four.guestMempool;
+}
+
 const ignore = (): undefined => undefined;
 
 const startGuestStorage: Lead = async (four) => {
@@ -98,6 +104,8 @@ function wayTo({ place, subject }: FailpointName): Way {
     const [sender = 'mempool'] = (PERMISSIONS[subject as MessageType] as Permission).from;
     return { node: ({ nodes }) => nodes[sender], ...MESSAGE_WAYS[subject as MessageType] };
   }
+  if (place === 'folder.locked') return { node: ({ nodes }) => nodes[subject as NodeRole] };
+  if (place === 'folder.database.made') return { node: (four) => guestWith(four, subject), isGuest: true };
   // Files are made in a new folder.
   if (place.startsWith('file.')) return { node: (four) => four.guestUser, isGuest: true };
   const node: Way['node'] = ({ nodes }, chance) => nodes[chance.pick(OWNERS[subject] ?? [])];
@@ -125,8 +133,7 @@ export function failpointRound(point: FailpointName): Round {
       } finally {
         await node.kill();
         await node.start();
-        await four.freshGuest(four.guestStorage);
-        await four.freshGuest(four.guestUser);
+        for (const guest of four.guests) await four.freshGuest(guest);
       }
       return times === 1 ? 'ended there' : `ended there the ${times}th time`;
     },

@@ -33,18 +33,20 @@ export class FourNodes {
   readonly nodes: Nodes;
   /** A second storage node, which is not running: `freshGuest` empties it. The mempool node knows its address. */
   readonly guestStorage: NodeProcess;
-  /** A further user node, as new as `freshGuest` makes it. */
+  /** A further user node and a mempool node that knows nobody, as new as `freshGuest` makes them. */
   readonly guestUser: NodeProcess;
+  readonly guestMempool: NodeProcess;
   readonly effects = new Effects();
   readonly record = new ChainRecord();
   readonly #network: Network;
   #load: Load | undefined;
 
-  private constructor(network: Network, nodes: Nodes, guests: { storage: NodeProcess; user: NodeProcess }) {
+  private constructor(network: Network, nodes: Nodes, guests: Pick<Nodes, 'storage' | 'user' | 'mempool'>) {
     this.#network = network;
     this.nodes = nodes;
     this.guestStorage = guests.storage;
     this.guestUser = guests.user;
+    this.guestMempool = guests.mempool;
   }
 
   static async start(options: NetworkOptions = {}): Promise<FourNodes> {
@@ -71,11 +73,12 @@ export class FourNodes {
         'api.auth': 'keys',
         'wallet.genesis_seed_index': 9,
       });
-      const four = new FourNodes(
-        network,
-        { storage, mempool, miner, user },
-        { storage: guestStorage, user: guestUser },
-      );
+      const guests = {
+        storage: guestStorage,
+        user: guestUser,
+        mempool: network.make('guest-mempool', 'mempool', LINKS),
+      };
+      const four = new FourNodes(network, { storage, mempool, miner, user }, guests);
       await four.#prepare();
       return four;
     } catch (error) {
@@ -88,6 +91,10 @@ export class FourNodes {
   async end(): Promise<void> {
     await this.#load?.stop();
     await this.#network.stopAll();
+  }
+
+  get guests(): readonly NodeProcess[] {
+    return [this.guestStorage, this.guestUser, this.guestMempool];
   }
 
   client(role: NodeRole): NodeClient {

@@ -41,7 +41,7 @@ export interface ReadOptions {
   readonly sealed?: Uint8Array | undefined;
 }
 
-export function devConfigOf(role: NodeRole): Config {
+function devConfigOf(role: NodeRole): Config {
   return loadConfig({ role, file: join(PACKAGE_CONFIG_DIR, 'dev.toml') }).config;
 }
 
@@ -77,12 +77,16 @@ export async function sealProbe(path: string): Promise<Uint8Array> {
   }
 }
 
-/** The digest of the state behind the whole journal, from an empty state. */
-export async function replayedState(path: string): Promise<string> {
+/** The state of a mempool node twice, as its folder gives it and as the whole journal does from nothing; they must be equal. */
+export async function statesOf(path: string): Promise<{ readonly stored: string; readonly replayed: string }> {
   const config = devConfigOf('mempool');
   const directory = await DataDir.open(path, { role: 'mempool', networkName: config.network.name });
   try {
-    return await stateAfterJournal(config, createMemoryKv(), await directory.open('journal'));
+    const [mempool, journal] = [await directory.open('mempool'), await directory.open('journal')];
+    return {
+      stored: await stateAfterJournal(config, mempool, journal),
+      replayed: await stateAfterJournal(config, createMemoryKv(), journal),
+    };
   } finally {
     await directory.close();
   }

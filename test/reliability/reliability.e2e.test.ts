@@ -1,0 +1,25 @@
+/** The short form of `npm run test:reliability`: a sample of its rounds, by a seed of the day's choice or `RELIABILITY_SEED`. */
+
+import { expect, it } from 'vitest';
+import { Campaign } from './campaign.js';
+import type { Outcome } from './round.js';
+
+const SEED = Number(process.env.RELIABILITY_SEED ?? 20_261_122);
+const FAILPOINTS = 3;
+const CASES = 60;
+
+const failures = (outcomes: readonly Outcome[]): string[] =>
+  outcomes.filter(({ result }) => result === 'failed').map(({ part, name, detail }) => `${part} ${name}: ${detail}`);
+
+it('four nodes lose nothing at failpoints, and serve nothing wrong out of damaged files (rules P1, P2, P3, P4, P7)', async () => {
+  const campaign = new Campaign({
+    scale: 1,
+    seed: SEED,
+    parts: ['failpoints', 'corruption'],
+    failpoints: FAILPOINTS,
+    cases: CASES,
+  });
+  const outcomes = await campaign.run(() => undefined);
+  expect(failures(outcomes)).toEqual([]);
+  expect(outcomes.length).toBeGreaterThan(FAILPOINTS);
+}, 300_000);
