@@ -6,7 +6,7 @@ import type { Outcome } from './round.js';
 
 const SEED = Number(process.env.RELIABILITY_SEED ?? 20_261_122);
 const FAILPOINTS = 3;
-const CASES = 60;
+const CASES = 40;
 
 const failures = (outcomes: readonly Outcome[]): string[] =>
   outcomes.filter(({ result }) => result === 'failed').map(({ part, name, detail }) => `${part} ${name}: ${detail}`);
