@@ -6,7 +6,7 @@
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { transactionToCreateJson } from '../../src/chain/create-transaction.js';
-import { createNodeClient, type NodeClient } from '../../src/client/client.js';
+import { NodeClient } from '../../src/client/client.js';
 import { devAccounts } from '../../src/config/dev-accounts.js';
 import { errorMessage } from '../../src/lib/errors.js';
 import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
@@ -98,7 +98,7 @@ export class FourNodes {
   }
 
   client(role: NodeRole): NodeClient {
-    return createNodeClient({ url: this.nodes[role].apiUrl, timeoutMs: CALL_TIMEOUT_MS });
+    return new NodeClient({ url: this.nodes[role].apiUrl, timeoutMs: CALL_TIMEOUT_MS });
   }
 
   /** From now on transactions, addresses and items are made without a pause, until the judgement. */

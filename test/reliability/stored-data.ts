@@ -9,7 +9,6 @@ import { loadConfig, PACKAGE_CONFIG_DIR } from '../../src/config/load.js';
 import type { Config } from '../../src/config/schema.js';
 import { DataDir } from '../../src/db/data-dir.js';
 import type { Kv } from '../../src/db/kv.js';
-import { createMemoryKv } from '../../src/db/memory-kv.js';
 import { LocalJournal } from '../../src/journal/local-journal.js';
 import { HASH_KEY_BYTES } from '../../src/ledger/utxo/keyed-hash.js';
 import { toHex } from '../../src/lib/bytes.js';
@@ -26,6 +25,7 @@ import { noMetrics } from '../../src/observability/metrics.js';
 import { loadOrCreateNodeKey } from '../../src/peers/node-key.js';
 import { KEYSTORE_FILE, Keystore } from '../../src/wallet/keys/keystore.js';
 import { PassphraseLimiter } from '../../src/wallet/keys/passphrase-limiter.js';
+import { MemoryKv } from '../support/memory-kv.js';
 
 const END_OF_KEYS = Uint8Array.of(0xff);
 /** Bytes that the master key of a wallet seals: whoever has another key cannot open the result. */
@@ -85,7 +85,7 @@ export async function statesOf(path: string): Promise<{ readonly stored: string;
     const [mempool, journal] = [await directory.open('mempool'), await directory.open('journal')];
     return {
       stored: await stateAfterJournal(config, mempool, journal),
-      replayed: await stateAfterJournal(config, createMemoryKv(), journal),
+      replayed: await stateAfterJournal(config, new MemoryKv(), journal),
     };
   } finally {
     await directory.close();
