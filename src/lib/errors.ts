@@ -42,6 +42,8 @@ export const ERROR_CODES = {
   mempool_unreachable: 'The mempool node cannot be reached or is not ready.',
   storage_unreachable: 'The storage node cannot be reached or is not ready.',
   peer_unreachable: 'No link to the peer could be opened.',
+  link_refused: 'One of two nodes refuses a link to the other.',
+  duplicate_link: 'The two nodes have a link already.',
   no_wallet: 'This node exposes no wallet.',
   wallet_unreadable: 'The wallet store cannot be read.',
   wallet_write_failed: 'The wallet store cannot be written.',

@@ -19,6 +19,11 @@ export function fault(code: ErrorCode, message: string): Fault {
   return { code, message };
 }
 
+/** True for the fault of a rule that otherwise gives something: a place, an admission. */
+export function isFault(value: object): value is Fault {
+  return 'code' in value && 'message' in value;
+}
+
 /** Throws the fault as a `TesseraError`; does nothing when the rule holds. */
 export function assertSound(verdict: Verdict): void {
   if (verdict !== null) throw new TesseraError(verdict.code, verdict.message);

@@ -1,14 +1,12 @@
 /**
- * The links of one node: accepts and dials, leads each connection through its handshake, and keeps the register of links
- * that are up. Behind `PeerNetwork` of `network.ts`.
+ * The links of one node: listens and dials, and brings up a link for each peer that was let in. Behind `PeerNetwork` of
+ * `network.ts`.
  */
 
 import { type KeyPair, PUBLIC_KEY_LENGTH } from '../crypto/ed25519.js';
 import { isHex, toHex } from '../lib/bytes.js';
 import type { Clock } from '../lib/clock.js';
-import { createDeferred } from '../lib/deferred.js';
 import { TesseraError } from '../lib/errors.js';
-import { addressGroup } from '../lib/ip-address.js';
 import type { Logger } from '../lib/logger.js';
 import type { Random } from '../lib/random.js';
 import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
@@ -18,13 +16,13 @@ import type { Metrics } from '../observability/metrics.js';
 import { formatAddress, type HostAndPort, parseAddress } from './address.js';
 import { Dialer } from './link/dialer.js';
 import { encodeMessage } from './link/frames.js';
-import { Handshake, type Identity, type PeerIdentity, type Side } from './link/handshake.js';
-import { countBy, HandshakePool, type PendingHandshake } from './link/handshake-pool.js';
+import type { Identity, PeerIdentity } from './link/handshake.js';
+import { countBy } from './link/handshake-pool.js';
 import { LINK_BOUNDS, type LinkBounds, type LinkSettings, type PeerLimits } from './link/limits.js';
 import { PeerLink } from './link/link.js';
 import { LinkMetrics } from './link/link-metrics.js';
+import { LinkOpener, type Opening } from './link/link-opener.js';
 import { type Admission, LinkRegister } from './link/link-register.js';
-import { createPass, isValidPass } from './link/pass.js';
 import type { NetworkRules } from './link/rules.js';
 import { StrangerBudget } from './link/stranger-budget.js';
 import { StrangerPlaces } from './link/stranger-places.js';
@@ -65,22 +63,6 @@ const MAX_NETWORK_NAME_LENGTH = 64;
 const MIN_SECRET_LENGTH = 16;
 const STOPPING = 'the node is stopping';
 
-/** What a connection needs until its link is up. */
-interface Opening {
-  readonly connection: Connection;
-  readonly side: Side;
-  /** The address dialed; undefined for an accepted connection. */
-  readonly reachedAt: string | undefined;
-}
-
-/** What becomes of a handshake under way. */
-interface HandshakeEvents {
-  /** The peer has proven who it is and was let in. */
-  proven(): void;
-  /** It is over, either way. */
-  settled(): void;
-}
-
 export class LinkNetwork implements PeerNetwork {
   readonly nodeKey: string;
   readonly linkUp: Signal<Link>;
@@ -95,12 +77,8 @@ export class LinkNetwork implements PeerNetwork {
   readonly #handlers = new Map<MessageType, MessageHandler<MessageType>>();
   readonly #register: LinkRegister;
   readonly #strangers: StrangerBudget;
-  readonly #handshakes: HandshakePool;
-  /** The handshakes of connections that this node dialed. */
-  readonly #dialed = new Set<Handshake>();
+  readonly #opener: LinkOpener;
   readonly #dialer: Dialer;
-  /** Every connection of this network until it is really closed. */
-  readonly #closing = new Map<Connection, Promise<void>>();
   #nextLinkId = 1;
   #address: string;
   #listener: Listener | undefined;
@@ -124,14 +102,21 @@ export class LinkNetwork implements PeerNetwork {
     this.linkDown = this.#downSignal;
     const { evicted } = this.#metrics;
     this.#strangers = new StrangerBudget(this.#limits, clock, evicted.bytes);
-    const { maxHandshakes: max, maxHandshakesPerAddress: maxPerGroup } = this.#limits;
-    this.#handshakes = new HandshakePool({ max, maxPerGroup, onEvicted: evicted.handshake });
     this.#register = new LinkRegister({
       ownRole: options.role,
       nodeKey: this.nodeKey,
       allowedKeys: options.allowedKeys ?? {},
       places: new StrangerPlaces({ ...this.#limits, onEvicted: evicted.link }, clock),
     });
+    this.#opener = new LinkOpener(
+      {
+        limits: this.#limits,
+        identity: () => this.#identity(),
+        bringUp: (opening, peer, admission) => this.#bringUp(opening, peer, admission),
+        onEvicted: evicted.handshake,
+      },
+      { ...modules, register: this.#register },
+    );
     this.#stopScrapes = modules.metrics.beforeScrape(() => this.#show());
     this.#dialer = new Dialer(
       {
@@ -174,10 +159,9 @@ export class LinkNetwork implements PeerNetwork {
     this.#state = 'stopped';
     this.#stopScrapes();
     this.#dialer.stop();
-    this.#handshakes.cancelAll(STOPPING);
-    for (const handshake of [...this.#dialed]) handshake.cancel(STOPPING);
+    this.#opener.cancelAll(STOPPING);
     for (const link of [...this.links]) link.close(STOPPING);
-    await Promise.all(this.#closing.values());
+    await this.#opener.closed();
     await this.#listener?.close();
     this.#listener = undefined;
   }
@@ -204,105 +188,17 @@ export class LinkNetwork implements PeerNetwork {
   }
 
   #accept(connection: Connection): void {
-    if (this.#state !== 'started') {
-      connection.close();
-      return;
-    }
-    const { network, secret } = this.#options;
-    const { pass } = connection;
-    const pending: PendingHandshake = {
-      group: addressGroup(connection.remoteHost),
-      hasPass:
-        pass !== undefined && secret !== undefined && isValidPass(pass, { network, secret }, this.#modules.clock),
-      hasProven: false,
-      cancel: (reason) => handshake.cancel(reason),
-    };
-    this.#handshakes.add(pending);
-    const { handshake } = this.#shakeHands(
-      { connection, side: 'listener', reachedAt: undefined },
-      {
-        proven: () => {
-          pending.hasProven = true;
-        },
-        settled: () => this.#handshakes.delete(pending),
-      },
-    );
-    handshake.start();
+    if (this.#state === 'started') this.#opener.accept(connection);
+    else connection.close();
   }
 
   async #openLink(to: string, signal: AbortSignal): Promise<Link> {
-    const { network, secret } = this.#options;
     try {
-      const pass = secret === undefined ? undefined : createPass({ network, secret }, this.#modules);
-      const connection = await this.#modules.transport.dial(to, signal, pass);
-      const { handshake, link } = this.#shakeHands(
-        { connection, side: 'dialer', reachedAt: to },
-        { proven: () => undefined, settled: () => this.#dialed.delete(handshake) },
-      );
-      this.#dialed.add(handshake);
-      const abort = (): void => handshake.cancel('dialing was given up');
-      signal.addEventListener('abort', abort, { once: true });
-      handshake.start();
-      if (signal.aborted) abort();
-      return await link.finally(() => signal.removeEventListener('abort', abort));
+      return await this.#opener.dial(to, signal);
     } catch (error) {
       if (this.#state === 'started') this.#metrics.dialFailed();
       throw error;
     }
-  }
-
-  /** The handshake of a new connection, to be started, and the link that comes of it. */
-  #shakeHands(
-    opening: Opening,
-    events: HandshakeEvents,
-  ): { readonly handshake: Handshake; readonly link: Promise<Link> } {
-    const { connection, side, reachedAt } = opening;
-    const { clock, random, logger } = this.#modules;
-    const { dialTimeoutMs } = this.#limits;
-    const result = createDeferred<Link>();
-    // Nobody waits for the links that others dial.
-    result.promise.catch(() => undefined);
-    let admission: Admission | undefined;
-    this.#track(connection);
-    const handshake = new Handshake(
-      connection,
-      {
-        identity: this.#identity(),
-        side,
-        random,
-        admit: (peer) => {
-          const verdict = this.#register.admit(peer, side, connection.remoteHost);
-          if ('reason' in verdict) return verdict;
-          admission = verdict;
-          events.proven();
-          return null;
-        },
-      },
-      {
-        done: (peer) => {
-          timer.cancel();
-          events.settled();
-          if (admission) result.resolve(this.#bringUp(opening, peer, admission));
-        },
-        failed: (error, peer, isDuplicate) => {
-          timer.cancel();
-          events.settled();
-          if (admission) this.#register.release(admission);
-          const existing = isDuplicate && peer ? this.#register.byKey(peer.nodeKey) : undefined;
-          if (existing) {
-            this.#register.add(existing, reachedAt);
-            result.resolve(existing);
-            return;
-          }
-          logger.info({ remote: connection.remote }, `no link: ${error.message}`);
-          result.reject(error);
-        },
-      },
-    );
-    const timer = clock.after(dialTimeoutMs, () =>
-      handshake.cancel(`the handshake was not finished within ${dialTimeoutMs} ms`),
-    );
-    return { handshake, link: result.promise };
   }
 
   #bringUp({ connection, side, reachedAt }: Opening, peer: PeerIdentity, admission: Admission): Link {
@@ -349,20 +245,11 @@ export class LinkNetwork implements PeerNetwork {
     return { network, role, address: this.#address, nodeKey, secret, rules };
   }
 
-  #track(connection: Connection): void {
-    const end = createDeferred<void>();
-    this.#closing.set(connection, end.promise);
-    connection.onClose(() => {
-      this.#closing.delete(connection);
-      end.resolve();
-    });
-  }
-
   #show(): void {
     const { metrics } = this.#modules;
     const counts = countBy(this.links, (link) => link.role);
     for (const role of NODE_ROLES) metrics.gauge('tessera_peers_links', role).set(counts.get(role) ?? 0);
-    metrics.gauge('tessera_peers_handshakes').set(this.#handshakes.size);
+    metrics.gauge('tessera_peers_handshakes').set(this.#opener.size);
     metrics.gauge('tessera_peers_queued_bytes').set(this.queuedBytes);
   }
 }

@@ -5,7 +5,7 @@ import { createConfig } from '../../src/config/load.js';
 import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
 import { readGenesis } from '../../src/node/genesis-file.js';
 import { networkRules } from '../../src/node/network-rules.js';
-import { rulesRefusal } from '../../src/peers/link/rules.js';
+import { rulesFault } from '../../src/peers/link/rules.js';
 
 const DEV = 'config/genesis-dev.json';
 
@@ -17,7 +17,7 @@ const rulesOf = async (role: NodeRole, values = {}, genesis = DEV) =>
 
 it('are the same on all roles of one network, as far as a role goes by them', async () => {
   const all = await Promise.all(NODE_ROLES.map((role) => rulesOf(role)));
-  for (const a of all) for (const b of all) expect(rulesRefusal(a, b)).toBeNull();
+  for (const a of all) for (const b of all) expect(rulesFault(a, b)).toBeNull();
 });
 
 it.each([
@@ -26,13 +26,13 @@ it.each([
   ['mempool', 'mempool', 'mining.unicorn.iterations', 2],
   ['mempool', 'storage', 'mining.asert_activation_height', 9],
 ] as const)('differ between a %s and a %s node in %s', async (one, other, name, value) => {
-  const refusal = rulesRefusal(await rulesOf(one, { [name]: value }), await rulesOf(other));
-  expect(refusal?.reason).toContain(`${name} is "${value}"`);
+  const found = rulesFault(await rulesOf(one, { [name]: value }), await rulesOf(other));
+  expect(found?.message).toContain(`${name} is "${value}"`);
 });
 
 it('differ for a user with another genesis file', async () => {
-  const refusal = rulesRefusal(await rulesOf('user', {}, 'config/genesis.json'), await rulesOf('mempool'));
-  expect(refusal?.reason).toContain('network.genesis_file');
+  const found = rulesFault(await rulesOf('user', {}, 'config/genesis.json'), await rulesOf('mempool'));
+  expect(found?.message).toContain('network.genesis_file');
 });
 
 it('fit into the first record of the handshake', async () => {

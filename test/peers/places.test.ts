@@ -1,6 +1,7 @@
 /** The places of strangers: by address, with room for a newcomer, and never at the cost of those who are vouched for. */
 
 import { describe, expect, it } from 'vitest';
+import { isFault } from '../../src/lib/fault.js';
 import { addressGroup } from '../../src/lib/ip-address.js';
 import { HandshakePool, type PendingHandshake } from '../../src/peers/link/handshake-pool.js';
 import { createPass, isValidPass } from '../../src/peers/link/pass.js';
@@ -68,7 +69,8 @@ describe('the places of links', () => {
     );
     const take = (name: string, host: string): Stranger | string => {
       const place = places.take(host, addressGroup(host));
-      if (typeof place !== 'string') place.close = () => void closed.push(name);
+      if (isFault(place)) return place.message;
+      place.close = () => void closed.push(name);
       return place;
     };
     return { clock, closed, take, places };

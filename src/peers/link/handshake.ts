@@ -19,13 +19,13 @@ import { type KeyPair, sign, verifySignature } from '../../crypto/ed25519.js';
 import { sha3Bytes } from '../../crypto/sha3.js';
 import { concatBytes, fromHex, toHex, utf8 } from '../../lib/bytes.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
+import { type Fault, fault, type Verdict } from '../../lib/fault.js';
 import type { Random } from '../../lib/random.js';
 import type { NodeRole } from '../../lib/roles.js';
 import { needsSecret } from '../permissions.js';
 import type { Connection, Frame } from '../transport/transport.js';
 import { decodeControl, encodeControl, type Hello, PROTOCOL_VERSION, type Proof, violation } from './frames.js';
-import type { Refusal } from './refusal.js';
-import { listRules, type NetworkRules, rulesRefusal } from './rules.js';
+import { listRules, type NetworkRules, rulesFault } from './rules.js';
 
 /** Which end of a connection a node is. */
 export type Side = 'dialer' | 'listener';
@@ -71,8 +71,8 @@ export interface HandshakeOptions {
   readonly identity: Identity;
   readonly side: Side;
   readonly random: Random;
-  /** Asked when the peer has proven who it is; what it returns is sent as the refusal. */
-  admit(peer: PeerIdentity): Refusal | null;
+  /** Asked when the peer has proven who it is; a fault is told to it. */
+  admit(peer: PeerIdentity): Verdict;
 }
 
 export function createHello(identity: Identity, random: Random): Hello {
@@ -94,13 +94,6 @@ export function createProof(identity: Identity, side: Side, hellos: Hellos): Pro
   const signature = toHex(sign(identity.nodeKey.seed, signedBytes(side, transcript)));
   if (identity.secret === undefined) return { k: 'proof', signature };
   return { k: 'proof', signature, mac: toHex(macOf(identity.secret, side, transcript)) };
-}
-
-/** True when the proof's signature is the other side's own. */
-function verifyProof(proof: Proof, side: Side, hellos: Hellos): boolean {
-  const { node_key: nodeKey } = hellos[side];
-  const message = signedBytes(side, hashHellos(hellos));
-  return verifySignature(fromHex(nodeKey), message, fromHex(proof.signature));
 }
 
 /** True when the proof shows the same secret. In constant time. */
@@ -160,7 +153,7 @@ export class Handshake {
 
   /** Gives it up, with a reason for the peer. */
   cancel(reason: string): void {
-    this.#refuse({ reason });
+    this.#refuse(fault('link_refused', reason));
   }
 
   #receive(frame: Frame): void {
@@ -177,16 +170,16 @@ export class Handshake {
       } else throw violation(`${control.k} came before the handshake was done`);
     } catch (error) {
       if (!isTesseraError(error)) throw error;
-      this.#refuse({ reason: error.message });
+      this.#refuse(error);
     }
   }
 
   #receiveHello(hello: Hello): void {
     const { identity, side } = this.#options;
     if (this.#hellos) throw violation('hello was sent twice');
-    const refusal = helloRefusal(identity, hello);
-    if (refusal !== null) {
-      this.#refuse(refusal);
+    const wrong = helloFault(identity, hello);
+    if (wrong !== null) {
+      this.#refuse(wrong);
       return;
     }
     this.#hellos = side === 'dialer' ? { dialer: this.#own, listener: hello } : { dialer: hello, listener: this.#own };
@@ -198,22 +191,15 @@ export class Handshake {
     const hellos = this.#hellos;
     if (!hellos || this.#peer) throw violation('proof came out of turn');
     const otherSide: Side = side === 'dialer' ? 'listener' : 'dialer';
-    if (!verifyProof(proof, otherSide, hellos)) {
-      this.#refuse({
-        reason: 'the signature does not prove the node key: the handshake was altered or is not yours',
-      });
-      return;
-    }
     const { role, address, node_key: nodeKey } = hellos[otherSide];
     const trusted = verifySecret(proof, otherSide, hellos, identity.secret);
-    if (!trusted && needsSecret(identity.role, role)) {
-      this.#refuse(secretRefusal(identity, proof));
-      return;
+    let wrong = proofFault(proof, otherSide, hellos) ?? (trusted ? null : secretFault(identity, role, proof));
+    if (wrong === null) {
+      this.#peer = { role, address, nodeKey, trusted };
+      wrong = this.#options.admit(this.#peer);
     }
-    this.#peer = { role, address, nodeKey, trusted };
-    const refusal = this.#options.admit(this.#peer);
-    if (refusal !== null) this.#refuse(refusal);
-    else this.#connection.send(encodeControl({ k: 'ready' }));
+    if (wrong === null) this.#connection.send(encodeControl({ k: 'ready' }));
+    else this.#refuse(wrong);
   }
 
   #receiveReady(): void {
@@ -222,10 +208,11 @@ export class Handshake {
     this.#outcome.done(this.#peer);
   }
 
-  #refuse({ reason, duplicate = false }: Refusal): void {
+  #refuse({ code, message: reason }: Fault): void {
     if (this.#isOver) return;
-    this.#connection.send(encodeControl(duplicate ? { k: 'bye', reason, duplicate } : { k: 'bye', reason }));
-    this.#fail(new TesseraError('peer_unreachable', `refused ${this.#connection.remote}: ${reason}`), duplicate);
+    const isDuplicate = code === 'duplicate_link';
+    this.#connection.send(encodeControl({ k: 'bye', reason, ...(isDuplicate ? { duplicate: true } : {}) }));
+    this.#fail(new TesseraError('peer_unreachable', `refused ${this.#connection.remote}: ${reason}`), isDuplicate);
   }
 
   #fail(error: TesseraError, isDuplicate = false): void {
@@ -236,23 +223,35 @@ export class Handshake {
   }
 }
 
-function helloRefusal(identity: Identity, hello: Hello): Refusal | null {
+function helloFault(identity: Identity, hello: Hello): Verdict {
   if (hello.network !== identity.network) {
-    const reason = `this node is on network "${identity.network}", the other on "${hello.network}": set the same network.name on both`;
-    return { reason };
+    return fault(
+      'link_refused',
+      `this node is on network "${identity.network}", the other on "${hello.network}": set the same network.name on both`,
+    );
   }
   if (hello.node_key === toHex(identity.nodeKey.publicKey)) {
-    return {
-      reason:
-        'the two ends have the same node key: take a node out of its own list of peers, and give each node a data directory of its own',
-    };
+    return fault(
+      'link_refused',
+      'the two ends have the same node key: take a node out of its own list of peers, and give each node a data directory of its own',
+    );
   }
-  return rulesRefusal(identity.rules, hello.rules);
+  return rulesFault(identity.rules, hello.rules);
 }
 
-function secretRefusal(identity: Identity, proof: Proof): Refusal {
+/** The signature must be the other side's own. */
+function proofFault(proof: Proof, side: Side, hellos: Hellos): Verdict {
+  const { node_key: nodeKey } = hellos[side];
+  const message = signedBytes(side, hashHellos(hellos));
+  if (verifySignature(fromHex(nodeKey), message, fromHex(proof.signature))) return null;
+  return fault('link_refused', 'the signature does not prove the node key: the handshake was altered or is not yours');
+}
+
+/** Of a peer that did not prove the secret: which it must, between some roles. */
+function secretFault(identity: Identity, role: NodeRole, proof: Proof): Verdict {
+  if (!needsSecret(identity.role, role)) return null;
   const same = 'set the same network.secret on both nodes';
-  if (identity.secret === undefined) return { reason: `this node has no network.secret: ${same}` };
-  if (proof.mac === undefined) return { reason: `the other node has no network.secret: ${same}` };
-  return { reason: 'the two nodes have different values of network.secret: set the same on both' };
+  if (identity.secret === undefined) return fault('link_refused', `this node has no network.secret: ${same}`);
+  if (proof.mac === undefined) return fault('link_refused', `the other node has no network.secret: ${same}`);
+  return fault('link_refused', 'the two nodes have different values of network.secret: set the same on both');
 }

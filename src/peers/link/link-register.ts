@@ -4,11 +4,11 @@
  * takes a second one that comes up as the sign that the first is dead.
  */
 
+import { type Fault, fault, isFault, type Verdict } from '../../lib/fault.js';
 import { addressGroup } from '../../lib/ip-address.js';
 import type { NodeRole } from '../../lib/roles.js';
 import type { Link } from '../network.js';
 import type { PeerIdentity, Side } from './handshake.js';
-import type { Refusal } from './refusal.js';
 import type { Stranger, StrangerPlaces } from './stranger-places.js';
 
 export interface LinkRegisterOptions {
@@ -27,10 +27,10 @@ export interface Admission {
   readonly stranger: Stranger | undefined;
 }
 
-const DUPLICATE: Refusal = {
-  reason: 'the two nodes have a link already; if this is another node, give it a data directory of its own',
-  duplicate: true,
-};
+const DUPLICATE = fault(
+  'duplicate_link',
+  'the two nodes have a link already; if this is another node, give it a data directory of its own',
+);
 
 export class LinkRegister {
   readonly links: ReadonlySet<Link>;
@@ -48,13 +48,13 @@ export class LinkRegister {
   }
 
   /** Lets a peer in that has proven its key, or says why not. `host` is where its connection comes from. */
-  admit(peer: PeerIdentity, side: Side, host: string): Admission | Refusal {
-    const refusal = this.#refusal(peer, side);
-    if (refusal !== null) return refusal;
+  admit(peer: PeerIdentity, side: Side, host: string): Admission | Fault {
+    const wrong = this.#fault(peer, side);
+    if (wrong !== null) return wrong;
     let stranger: Stranger | undefined;
     if (side === 'listener' && !peer.trusted && !this.#isListed(peer)) {
       const place = this.#options.places.take(host, addressGroup(host));
-      if (typeof place === 'string') return { reason: place };
+      if (isFault(place)) return place;
       stranger = place;
     }
     this.#count(peer.nodeKey, 1);
@@ -92,19 +92,21 @@ export class LinkRegister {
     return this.#options.allowedKeys[role]?.some((key) => key.toLowerCase() === nodeKey) ?? false;
   }
 
-  #refusal(peer: PeerIdentity, side: Side): Refusal | null {
+  #fault(peer: PeerIdentity, side: Side): Verdict {
     const { allowedKeys, ownRole, nodeKey } = this.#options;
     if (allowedKeys[peer.role] !== undefined && !this.#isListed(peer)) {
-      return {
-        reason: `node key ${peer.nodeKey} is not among the keys that this node allows for the role ${peer.role}`,
-      };
+      return fault(
+        'link_refused',
+        `node key ${peer.nodeKey} is not among the keys that this node allows for the role ${peer.role}`,
+      );
     }
     // Wallets and miners believe what their mempool says, so it must be one that they chose, not one that came to them.
     const cameUnknown = side === 'listener' && !peer.trusted && !this.#isListed(peer);
     if (cameUnknown && isServer(peer.role) && !isServer(ownRole)) {
-      return {
-        reason: `a ${ownRole} node takes no links from a ${peer.role} node: let it dial (peers.${peer.role}), or set the same network.secret on both`,
-      };
+      return fault(
+        'link_refused',
+        `a ${ownRole} node takes no links from a ${peer.role} node: let it dial (peers.${peer.role}), or set the same network.secret on both`,
+      );
     }
     return nodeKey < peer.nodeKey && this.#admitted.has(peer.nodeKey) ? DUPLICATE : null;
   }

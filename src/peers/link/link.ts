@@ -1,12 +1,13 @@
 /**
- * An open link: sending and receiving checked messages, heartbeat, and the bounds on what a peer may ask of this node. Any
- * breach of the protocol closes the link with a reason that both ends get to know. A peer that asks for more than its share
- * is read more slowly; one that does not read is cut off.
+ * An open link: sending and receiving checked messages, and the bounds on what a peer may ask of this node. Any breach of the
+ * protocol closes the link with a reason that both ends get to know. A peer that asks for more than its share is read more
+ * slowly (`read-throttle.ts`); one that is silent or does not read is cut off (`heartbeat.ts`).
  */
 
-import type { Clock, Timer } from '../../lib/clock.js';
+import type { Clock } from '../../lib/clock.js';
 import { type ErrorCode, isTesseraError, TesseraError } from '../../lib/errors.js';
 import { failpoint } from '../../lib/failpoints.js';
+import { fault, type Verdict } from '../../lib/fault.js';
 import type { Logger } from '../../lib/logger.js';
 import type { NodeRole } from '../../lib/roles.js';
 import type { MessageBody, MessageType } from '../messages.js';
@@ -27,10 +28,11 @@ import {
   workCost,
 } from './frames.js';
 import type { PeerIdentity } from './handshake.js';
+import { Heartbeat } from './heartbeat.js';
 import type { PeerLimits } from './limits.js';
 import type { LinkMetrics } from './link-metrics.js';
 import { PendingRequests } from './pending-requests.js';
-import { TokenBucket } from './rate-limit.js';
+import { ReadThrottle } from './read-throttle.js';
 import { SendQueue } from './send-queue.js';
 import type { BudgetedLink, StrangerBudget } from './stranger-budget.js';
 
@@ -82,20 +84,14 @@ export class PeerLink implements Link, BudgetedLink {
   readonly #outgoing: Route;
   readonly #pending: PendingRequests;
   readonly #queue: SendQueue;
-  readonly #share: TokenBucket | undefined;
+  readonly #heartbeat: Heartbeat;
+  /** Undefined for a peer of the same operator. */
+  readonly #throttle: ReadThrottle | undefined;
   readonly #maxFrameBytes: number;
   #down = false;
   #runningHandlers = 0;
   #runningBytes = 0;
   #heldBytes = 0;
-  #heartbeat: Timer | undefined;
-  #missed = 0;
-  #slow = 0;
-  #lastReceived = 0;
-  #lastFlushed = 0;
-  #lastQueued = 0;
-  #pausedUntil = 0;
-  #pause: Timer | undefined;
 
   constructor(options: LinkOptions, modules: LinkModules) {
     const { peer, connection, limits } = options;
@@ -111,7 +107,18 @@ export class PeerLink implements Link, BudgetedLink {
     this.#outgoing = { from: options.ownRole, to: peer.role, standing: options.ownStanding };
     this.#pending = new PendingRequests({ address: peer.address, max: limits.maxPendingRequests }, modules.clock);
     this.#queue = new SendQueue(connection);
-    this.#share = peer.trusted ? undefined : new TokenBucket(limits.costPerSecond, limits.costBurst, modules.clock);
+    const { clock } = modules;
+    const { strangers } = options;
+    this.#throttle = peer.trusted ? undefined : new ReadThrottle(limits, { clock, connection, strangers });
+    this.#heartbeat = new Heartbeat(limits, {
+      clock,
+      connection,
+      queue: this.#queue,
+      isPaused: () => this.#throttle?.isPaused ?? false,
+      ping: () => this.#transmit(encodeControl({ k: 'ping' }), 'control'),
+      onSilent: (reason) => this.close(reason),
+      onSlow: (reason) => this.cutOff(reason),
+    });
     this.#maxFrameBytes = maxFrameBytes(this.#incoming);
   }
 
@@ -127,11 +134,10 @@ export class PeerLink implements Link, BudgetedLink {
   open(): void {
     // Whoever was told of the link may have closed it already.
     if (this.#down) return;
-    const { limits, strangers } = this.#options;
-    strangers?.add(this);
+    this.#options.strangers?.add(this);
     this.#connection.onClose((reason) => this.#goDown(reason));
     this.#connection.guard((heldBytes) => this.#checkHeld(heldBytes));
-    this.#heartbeat = this.#modules.clock.after(limits.heartbeatMs, () => this.#beat());
+    this.#heartbeat.start();
     this.#connection.onMessage((frame) => this.#receive(frame));
   }
 
@@ -186,8 +192,8 @@ export class PeerLink implements Link, BudgetedLink {
     this.#down = true;
     this.#heldBytes = 0;
     this.#options.strangers?.delete(this);
-    this.#heartbeat?.cancel();
-    this.#pause?.cancel();
+    this.#heartbeat.stop();
+    this.#throttle?.stop();
     this.#pending.failAll(reason);
     this.#options.onDown(reason);
   }
@@ -222,34 +228,6 @@ export class PeerLink implements Link, BudgetedLink {
     const { strangers } = this.#options;
     if (strangers === undefined || strangers.makeRoomToReceive(this)) return undefined;
     return 'more bytes of incomplete frames than this node holds for strangers';
-  }
-
-  #beat(): void {
-    const { limits } = this.#options;
-    this.#judgeLife();
-    if (this.#missed >= limits.missedHeartbeats) {
-      this.close(`no answer to ${limits.missedHeartbeats} pings in a row`);
-    } else if (this.#slow >= limits.missedHeartbeats) {
-      this.cutOff('the peer reads too slowly');
-    } else {
-      this.#transmit(encodeControl({ k: 'ping' }), 'control');
-      this.#heartbeat = this.#modules.clock.after(limits.heartbeatMs, () => this.#beat());
-    }
-  }
-
-  /** Bytes that arrived, or that left a queue which had some: a long transfer either way is a sign of life. */
-  #judgeLife(): void {
-    const { heartbeatMs, minReadRate } = this.#options.limits;
-    const received = this.#connection.bytesReceived;
-    const queued = this.#queue.bytes;
-    const read = this.#queue.flushed - this.#lastFlushed;
-    const isAlive = received !== this.#lastReceived || this.#pause !== undefined || (queued > 0 && read > 0);
-    const asked = Math.min(this.#lastQueued, (minReadRate * heartbeatMs) / 1_000);
-    this.#missed = isAlive ? 0 : this.#missed + 1;
-    this.#slow = queued > 0 && read < asked ? this.#slow + 1 : 0;
-    this.#lastReceived = received;
-    this.#lastFlushed += read;
-    this.#lastQueued = queued;
   }
 
   #receive(frame: Frame): void {
@@ -290,23 +268,23 @@ export class PeerLink implements Link, BudgetedLink {
     this.#charge(workCost(message));
     const handler = this.#options.handlers.get(message.type);
     if (handler === undefined) throw violation(`a ${this.#options.ownRole} node takes no ${message.type}`);
-    const refusal = this.#refusalOf(message.attachment.length);
-    if (refusal === null) void this.#run(handler, envelope);
-    else if (id !== undefined) this.#answerError(id, 'overloaded', refusal);
-    else throw violation(`notices come faster than this node can work on them: ${refusal}`);
+    const busy = this.#loadFault(message.attachment.length);
+    if (busy === null) void this.#run(handler, envelope);
+    else if (id !== undefined) this.#answerError(id, busy.code, busy.message);
+    else throw violation(`notices come faster than this node can work on them: ${busy.message}`);
   }
 
-  /** Why a message cannot be worked on now; null when it can. */
-  #refusalOf(bytes: number): string | null {
+  /** Whether there is room to work on a message of so many bytes. */
+  #loadFault(bytes: number): Verdict {
     const { limits, strangers } = this.#options;
     if (
       this.#runningHandlers >= limits.maxRunningHandlers ||
       (this.#runningBytes > 0 && this.#runningBytes + bytes > limits.maxRunningBytes)
     ) {
-      return 'this node works on as many of your requests as it can: wait for their answers';
+      return fault('overloaded', 'this node works on as many of your requests as it can: wait for their answers');
     }
     if (strangers !== undefined && this.#queue.bytes > MAX_UNREAD_BYTES) {
-      return 'answers wait for you: read them before you ask for more';
+      return fault('overloaded', 'answers wait for you: read them before you ask for more');
     }
     return null;
   }
@@ -365,20 +343,9 @@ export class PeerLink implements Link, BudgetedLink {
     else this.#answerError(id, 'internal_error', 'something broke inside the node');
   }
 
-  /** Books work that the peer has caused; a peer beyond its share is not read until it has paid. */
+  /** Books work that the peer has caused. */
   #charge(cost: number): void {
-    if (this.#share === undefined || this.#down) return;
-    const waitMs = Math.max(this.#share.charge(cost), this.#options.strangers?.charge(cost) ?? 0);
-    if (waitMs === 0) return;
-    const until = this.#modules.clock.monotonic() + waitMs;
-    if (until <= this.#pausedUntil) return;
-    this.#pausedUntil = until;
-    this.#pause?.cancel();
-    this.#connection.pause();
-    this.#pause = this.#modules.clock.after(waitMs, () => {
-      this.#pause = undefined;
-      this.#connection.resume();
-    });
+    if (!this.#down) this.#throttle?.charge(cost);
   }
 
   #facts(): object {

@@ -4,7 +4,7 @@
  */
 
 import { type Static, Type } from '@sinclair/typebox';
-import type { Refusal } from './refusal.js';
+import { fault, type Verdict } from '../../lib/fault.js';
 
 /** Rules that one node can bring. */
 const MAX_RULES = 48;
@@ -18,13 +18,14 @@ export const NetworkRules = Type.Record(
 export type NetworkRules = Static<typeof NetworkRules>;
 
 /** Names the first rule that differs; null when all that both have are equal. */
-export function rulesRefusal(own: NetworkRules, theirs: NetworkRules): Refusal | null {
+export function rulesFault(own: NetworkRules, theirs: NetworkRules): Verdict {
   for (const [name, value] of Object.entries(own).sort(byName)) {
     const other = Object.hasOwn(theirs, name) ? theirs[name] : undefined;
     if (other === undefined || other === value) continue;
-    return {
-      reason: `the two nodes have different rules of the network: ${name} is "${value}" on one and "${other}" on the other; set the same on all nodes`,
-    };
+    return fault(
+      'link_refused',
+      `the two nodes have different rules of the network: ${name} is "${value}" on one and "${other}" on the other; set the same on all nodes`,
+    );
   }
   return null;
 }

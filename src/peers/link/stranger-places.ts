@@ -5,6 +5,7 @@
  */
 
 import type { Clock } from '../../lib/clock.js';
+import { type Fault, fault } from '../../lib/fault.js';
 import { isLoopback } from '../../lib/ip-address.js';
 import { countBy } from './handshake-pool.js';
 
@@ -42,15 +43,21 @@ export class StrangerPlaces {
   }
 
   /** A place, or why there is none. Given back with `release`. */
-  take(host: string, group: string): Stranger | string {
+  take(host: string, group: string): Stranger | Fault {
     const { maxLinks, maxLinksPerAddress } = this.#options;
     const ofGroup = [...this.#strangers].filter((one) => one.group === group);
     if (ofGroup.length >= maxLinksPerAddress && !isLoopback(host)) {
       if (!this.#makeRoom(ofGroup)) {
-        return `your address has its ${maxLinksPerAddress} links: try again later, or raise peers.max_links_per_address there`;
+        return fault(
+          'link_refused',
+          `your address has its ${maxLinksPerAddress} links: try again later, or raise peers.max_links_per_address there`,
+        );
       }
     } else if (this.#strangers.size >= maxLinks && !this.#makeRoom(this.#largestGroups())) {
-      return `this node has its ${maxLinks} links: try again later, raise peers.max_links there or link to another node`;
+      return fault(
+        'link_refused',
+        `this node has its ${maxLinks} links: try again later, raise peers.max_links there or link to another node`,
+      );
     }
     const now = this.#clock.monotonic();
     const stranger: Stranger = { host, group, since: now, usefulAt: now, close: undefined };

@@ -1,0 +1,203 @@
+/**
+ * From a connection to a link: leads each connection, accepted or dialed, through its handshake, asks the register whether the
+ * peer may come in, and knows every connection until it is really closed.
+ */
+
+import type { Clock } from '../../lib/clock.js';
+import { createDeferred, type Deferred } from '../../lib/deferred.js';
+import type { TesseraError } from '../../lib/errors.js';
+import { isFault, type Verdict } from '../../lib/fault.js';
+import { addressGroup } from '../../lib/ip-address.js';
+import type { Logger } from '../../lib/logger.js';
+import type { Random } from '../../lib/random.js';
+import type { Link } from '../network.js';
+import type { Connection, Transport } from '../transport/transport.js';
+import { Handshake, type Identity, type PeerIdentity, type Side } from './handshake.js';
+import { HandshakePool, type PendingHandshake } from './handshake-pool.js';
+import type { PeerLimits } from './limits.js';
+import type { Admission, LinkRegister } from './link-register.js';
+import { createPass, isValidPass } from './pass.js';
+
+/** A connection on which there is no link yet. */
+export interface Opening {
+  readonly connection: Connection;
+  readonly side: Side;
+  /** The address dialed; undefined for an accepted connection. */
+  readonly reachedAt: string | undefined;
+}
+
+export interface LinkOpenerOptions {
+  readonly limits: PeerLimits;
+  /** Who this node is, as of now. */
+  identity(): Identity;
+  /** Makes the link of a peer that was let in. */
+  bringUp(opening: Opening, peer: PeerIdentity, admission: Admission): Link;
+  /** A connection had to make room for others. */
+  onEvicted(): void;
+}
+
+export interface LinkOpenerModules {
+  readonly transport: Transport;
+  readonly register: LinkRegister;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+/** What becomes of a handshake under way. */
+interface HandshakeEvents {
+  /** The peer has proven who it is and was let in. */
+  proven(): void;
+  /** It is over, either way. */
+  settled(): void;
+}
+
+/** A handshake under way and the link that comes of it. */
+interface Opened {
+  readonly handshake: Handshake;
+  readonly link: Promise<Link>;
+}
+
+export class LinkOpener {
+  readonly #options: LinkOpenerOptions;
+  readonly #modules: LinkOpenerModules;
+  readonly #accepted: HandshakePool;
+  /** The handshakes of connections that this node dialed. */
+  readonly #dialed = new Set<Handshake>();
+  /** Every connection until it is really closed. */
+  readonly #connections = new Map<Connection, Promise<void>>();
+
+  constructor(options: LinkOpenerOptions, modules: LinkOpenerModules) {
+    this.#options = options;
+    this.#modules = modules;
+    const { maxHandshakes: max, maxHandshakesPerAddress: maxPerGroup } = options.limits;
+    this.#accepted = new HandshakePool({ max, maxPerGroup, onEvicted: options.onEvicted });
+  }
+
+  /** Handshakes of accepted connections that are under way. */
+  get size(): number {
+    return this.#accepted.size;
+  }
+
+  accept(connection: Connection): void {
+    const pending: PendingHandshake = {
+      group: addressGroup(connection.remoteHost),
+      hasPass: this.#hasPass(connection),
+      hasProven: false,
+      cancel: (reason) => handshake.cancel(reason),
+    };
+    this.#accepted.add(pending);
+    const { handshake } = this.#open(
+      { connection, side: 'listener', reachedAt: undefined },
+      {
+        proven: () => {
+          pending.hasProven = true;
+        },
+        settled: () => this.#accepted.delete(pending),
+      },
+    );
+    handshake.start();
+  }
+
+  /** Dials, and resolves with the link. Throws `peer_unreachable`. */
+  async dial(to: string, signal: AbortSignal): Promise<Link> {
+    const { network, secret } = this.#options.identity();
+    const pass = secret === undefined ? undefined : createPass({ network, secret }, this.#modules);
+    const connection = await this.#modules.transport.dial(to, signal, pass);
+    const { handshake, link } = this.#open(
+      { connection, side: 'dialer', reachedAt: to },
+      { proven: () => undefined, settled: () => this.#dialed.delete(handshake) },
+    );
+    this.#dialed.add(handshake);
+    const abort = (): void => handshake.cancel('dialing was given up');
+    signal.addEventListener('abort', abort, { once: true });
+    handshake.start();
+    if (signal.aborted) abort();
+    return await link.finally(() => signal.removeEventListener('abort', abort));
+  }
+
+  cancelAll(reason: string): void {
+    this.#accepted.cancelAll(reason);
+    for (const handshake of [...this.#dialed]) handshake.cancel(reason);
+  }
+
+  /** Resolves when every connection is closed, those of links included. */
+  async closed(): Promise<void> {
+    await Promise.all(this.#connections.values());
+  }
+
+  #hasPass({ pass }: Connection): boolean {
+    const { network, secret } = this.#options.identity();
+    if (pass === undefined || secret === undefined) return false;
+    return isValidPass(pass, { network, secret }, this.#modules.clock);
+  }
+
+  /** The handshake of a new connection, to be started. */
+  #open(opening: Opening, events: HandshakeEvents): Opened {
+    const { connection, side } = opening;
+    const { clock, random, register } = this.#modules;
+    const { dialTimeoutMs } = this.#options.limits;
+    const result = createDeferred<Link>();
+    // Nobody waits for the links that others dial.
+    result.promise.catch(() => undefined);
+    let admission: Admission | undefined;
+    this.#track(connection);
+    const admit = (peer: PeerIdentity): Verdict => {
+      const verdict = register.admit(peer, side, connection.remoteHost);
+      if (isFault(verdict)) return verdict;
+      admission = verdict;
+      events.proven();
+      return null;
+    };
+    const settle = (): void => {
+      timer.cancel();
+      events.settled();
+    };
+    const handshake = new Handshake(
+      connection,
+      { identity: this.#options.identity(), side, random, admit },
+      {
+        done: (peer) => {
+          settle();
+          if (admission) result.resolve(this.#options.bringUp(opening, peer, admission));
+        },
+        failed: (error, peer, isDuplicate) => {
+          settle();
+          if (admission) register.release(admission);
+          this.#failed(opening, error, isDuplicate ? peer : undefined, result);
+        },
+      },
+    );
+    const timer = clock.after(dialTimeoutMs, () =>
+      handshake.cancel(`the handshake was not finished within ${dialTimeoutMs} ms`),
+    );
+    return { handshake, link: result.promise };
+  }
+
+  /** `duplicateOf` is the peer to which there is a link already. */
+  #failed(
+    { connection, reachedAt }: Opening,
+    error: TesseraError,
+    duplicateOf: PeerIdentity | undefined,
+    result: Deferred<Link>,
+  ): void {
+    const { register, logger } = this.#modules;
+    const existing = duplicateOf && register.byKey(duplicateOf.nodeKey);
+    if (existing) {
+      register.add(existing, reachedAt);
+      result.resolve(existing);
+      return;
+    }
+    logger.info({ remote: connection.remote }, `no link: ${error.message}`);
+    result.reject(error);
+  }
+
+  #track(connection: Connection): void {
+    const end = createDeferred<void>();
+    this.#connections.set(connection, end.promise);
+    connection.onClose(() => {
+      this.#connections.delete(connection);
+      end.resolve();
+    });
+  }
+}
