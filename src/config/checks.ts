@@ -2,8 +2,10 @@
 
 import { accessSync, constants } from 'node:fs';
 import { modulusFault } from '../chain/unicorn.js';
+import { toHex } from '../lib/bytes.js';
 import { isLoopback } from '../lib/ip-address.js';
 import { apiKeyFault } from './api-keys.js';
+import { devProducer } from './dev-accounts.js';
 import type { ConfigProblem } from './problems.js';
 import type { Config } from './schema.js';
 
@@ -12,6 +14,8 @@ import type { Config } from './schema.js';
  * node that uses it must not be reachable from elsewhere.
  */
 export const LOOPBACK_SECRET = 'loopback-only-test-secret';
+
+const DEV_PRODUCER_SEED = toHex(devProducer().seed);
 
 /** The source of an option's value, for messages. */
 type SourceOf = (path: string) => string;
@@ -84,8 +88,9 @@ function checkReadable(option: string, file: string | undefined, report: Report)
 }
 
 function checkNetwork({ node, network, peers }: Config, report: Report): void {
+  const isMirror = node.role === 'storage' && network.producerKeys.length > 0;
   const operates = node.role === 'mempool' || node.role === 'storage';
-  if (operates && network.secret === undefined) {
+  if (operates && !isMirror && network.secret === undefined) {
     report(
       'network.secret',
       `a ${node.role} node needs it, the same on all mempool and storage nodes; see network.secret_file`,
@@ -109,8 +114,19 @@ function checkMining({ node, mining }: Config, report: Report): void {
   if (wrong !== null) report('mining.unicorn.modulus', wrong.message);
 }
 
-function warningsOf({ node, peers, api }: Config): string[] {
+function warningsOf({ node, network, mempool, peers, api }: Config): string[] {
   const warnings: string[] = [];
+  // A mempool node says it by itself, with the line to add.
+  if (network.producerKeys.length === 0 && node.role !== 'mempool') {
+    warnings.push(
+      'network.producer_keys is empty: blocks carry no proof of who made them, and are believed for the link that brings them',
+    );
+  }
+  if (mempool.producerKey === DEV_PRODUCER_SEED && !isLoopback(peers.host)) {
+    warnings.push(
+      `mempool.producer_key is the published key of the dev network, and peers.host is ${peers.host}: everyone can sign blocks`,
+    );
+  }
   if ((node.role === 'miner' || node.role === 'user') && peers.mempool.length === 0) {
     warnings.push('peers.mempool is empty: this node can neither send transactions nor hear of blocks');
   }

@@ -48,6 +48,11 @@ export function devAccounts(): DevAccounts {
   return { accounts, user, miner };
 }
 
+/** Who signs the blocks of the dev network: `network.producer_keys` and `mempool.producer_key` of its files. */
+export function devProducer(): KeyPair {
+  return keyPairFromSeed(sha3Bytes('tessera dev producer'));
+}
+
 function account(label: string, firstOutput: number, count: number): DevAccount {
   const keyPair = keyPairFromSeed(sha3Bytes(label));
   return {

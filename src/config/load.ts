@@ -43,6 +43,7 @@ const COMMAND_VARIABLES: ReadonlySet<string> = new Set([
 const FILE_VARIANTS = [
   { option: 'network.secret', file: 'network.secret_file' },
   { option: 'wallet.passphrase', file: 'wallet.passphrase_file' },
+  { option: 'mempool.producer_key', file: 'mempool.producer_key_file' },
 ] as const;
 
 /** The source of options that a caller of `createConfig` sets. */
@@ -274,7 +275,7 @@ function readSecretFiles(settings: Settings, problems: ConfigProblem[]): void {
     const file = String(named.value);
     const source = `file ${file}, named by ${filePath}`;
     try {
-      const value = readSecret(file, path === 'network.secret');
+      const value = readSecret(file, path !== 'wallet.passphrase');
       const problem = problemOf(option.schema, value);
       if (problem === undefined) settings.set(path, { value, source, rank: named.rank });
       else problems.push({ option: path, source, problem: `it must be ${allowed(option.schema)}` });

@@ -43,6 +43,15 @@ export const mempool = group('The pool of transactions (role mempool).', {
     unit: 'threads',
     description: 'Threads that check signatures beside the main one; 0 checks on the main thread alone.',
   }),
+  producer_key: maybeText({
+    pattern: '^[0-9a-f]{64}$',
+    form: '64 lower-case hex digits',
+    secret: true,
+    description:
+      'The secret key (seed) that blocks are signed with, its public key being one of network.producer_keys. Without it ' +
+      'the node key of the data folder signs. Better in a file: see mempool.producer_key_file.',
+  }),
+  producer_key_file: file('A file that holds mempool.producer_key (spaces and line ends around it are dropped).'),
 });
 
 export const mining = group('Making blocks: the first part is read by mempool nodes, the second by miners.', {

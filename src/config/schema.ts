@@ -6,10 +6,13 @@
 
 import { NODE_ROLES } from '../lib/roles.js';
 import { api, envelope, metrics } from './http-options.js';
-import { file, HOST_PORT, HOUR_MS, host, MINUTE_MS, peerList, port } from './option-kinds.js';
-import { choice, group, integer, type Loaded, maybeText, text } from './options.js';
+import { file, HOST_PORT, HOUR_MS, hex, host, MINUTE_MS, peerList, port } from './option-kinds.js';
+import { choice, group, integer, type Loaded, list, maybeText, text } from './options.js';
 import { PEER_PORTS } from './ports.js';
 import { mempool, mining, storage, user, wallet } from './role-options.js';
+
+/** Keys that may sign blocks: several producers, or an old and a new key of one. */
+const MAX_PRODUCERS = 8;
 
 const node = group('The node itself.', {
   role: choice(NODE_ROLES, { description: 'What this node does. Usually given by --role.' }),
@@ -48,8 +51,8 @@ const network = group('The network that the node belongs to. The same on all of 
     maxLength: 1_024,
     secret: true,
     description:
-      'Shared by the mempool and storage nodes of one operator, who prove to each other that they know it. Needed by ' +
-      'these two roles. 16 characters or more.',
+      'Shared by the mempool and storage nodes of one operator, who prove to each other that they know it. Needed by a ' +
+      'mempool node and the storage nodes that it hands its blocks to. 16 characters or more.',
   }),
   secret_file: file('A file that holds network.secret (spaces and line ends around it are dropped).'),
   genesis_file: text({
@@ -60,6 +63,14 @@ const network = group('The network that the node belongs to. The same on all of 
     description:
       'The first outputs and issuances of the chain. The default is the file that ships with the program in its config ' +
       'folder.',
+  }),
+  producer_keys: list(hex(32), {
+    default: [],
+    maxItems: MAX_PRODUCERS,
+    example: '["<64 hex digits>"]',
+    description:
+      'Public keys of who makes the blocks: each block must be signed by one of them. With an empty list blocks are ' +
+      'believed for the link that brings them, and storage nodes need network.secret to exchange them.',
   }),
 });
 

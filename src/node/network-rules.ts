@@ -10,14 +10,20 @@ import type { NetworkRules } from '../peers/link/rules.js';
 
 /** Hex digits of the hash that stands for something long. */
 const HASH_DIGITS = 32;
+/** Hex digits that tell producer keys apart. */
+const KEY_DIGITS = 16;
 
 /**
- * Every node goes by the genesis and the constants of the chain; storage also checks difficulties, and a mempool node makes
+ * Every node goes by the genesis, the constants of the chain and its producers; storage also checks difficulties, and a mempool node makes
  * the blocks, by all the rules there are.
  */
 export function networkRules(config: Config, genesis: Genesis): NetworkRules {
   const { role } = config.node;
-  const everybody = { 'chain.constants': hashOf(constants()), 'network.genesis_file': genesisFingerprint(genesis) };
+  const everybody = {
+    'chain.constants': hashOf(constants()),
+    'network.genesis_file': genesisFingerprint(genesis),
+    ...producerRule(config),
+  };
   if (role === 'miner' || role === 'user') return everybody;
   const { mining } = config;
   const checked = { ...everybody, 'mining.asert_activation_height': String(mining.asertActivationHeight) };
@@ -34,6 +40,12 @@ export function networkRules(config: Config, genesis: Genesis): NetworkRules {
     'mining.unicorn.modulus': hashOf(mining.unicorn.modulus),
     'mining.unicorn.security': String(mining.unicorn.security),
   };
+}
+
+/** The beginning of each producer key; none where the network names no producers. */
+function producerRule({ network: { producerKeys } }: Config): NetworkRules {
+  if (producerKeys.length === 0) return {};
+  return { 'network.producer_keys': producerKeys.map((key) => key.slice(0, KEY_DIGITS)).join(' ') };
 }
 
 /** What two nodes compare of their genesis files: 32 hex digits, the same for files that begin the same chain. */

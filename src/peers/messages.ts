@@ -17,6 +17,10 @@ export const MAX_PAGE_OUTPUTS = 1_000;
 export const MAX_LIST = 1_000;
 /** Blocks asked for at once during catch-up; the sender may answer with fewer. */
 export const MAX_BLOCKS_PER_ANSWER = 64;
+/** Headers asked for at once; the sender may answer with fewer. */
+export const MAX_HEADERS_PER_ANSWER = 256;
+/** Bytes of the headers of one answer. */
+const MAX_HEADERS_BYTES = 4 * 1024 * 1024;
 
 const BlockNum = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const Hash = Type.String({ pattern: '^[\\x21-\\x7e]{1,128}$' });
@@ -25,6 +29,12 @@ const Reason = Type.String({ maxLength: 1_000 });
 const Empty = Type.Object({});
 /** A u64 as decimal digits: JSON numbers end at 2^53. */
 const U64 = Type.String({ pattern: '^[0-9]{1,20}$' });
+
+const hexOf = (bytes: number) => Type.String({ pattern: `^[0-9a-f]{${bytes * 2}}$` });
+/** A producer's signature (chain/certificate.ts). */
+const Certificate = Type.Object({ key: hexOf(32), signature: hexOf(64) });
+/** That of a block; absent where no producer has signed it, as in a network that names none. */
+const BlockCertificate = Type.Optional(Certificate);
 
 /** An output after which the next page begins. Names of genesis transactions are free texts. */
 const PagePoint = Type.Object({
@@ -55,6 +65,8 @@ const ENTRIES_PER_UNIT = 10;
 const PAGE_COST = 10;
 /** Units of what makes the node write to its disk. */
 const WRITE_COST = 20;
+/** Units of reading a stored block with its transactions. */
+const BLOCK_COST = 10;
 
 const bytesCost = (_: unknown, attachmentBytes: number): number => attachmentBytes / BYTES_PER_UNIT;
 const transactionsCost = (_: unknown, attachmentBytes: number): number => attachmentBytes / TRANSACTION_BYTES_PER_UNIT;
@@ -69,8 +81,11 @@ export const MESSAGES = {
   /** Asks to take part in mining; answered by `mining.joined`. */
   'mining.join': define(Empty),
   'mining.joined': define(Empty),
-  /** A header to find a nonce for. Attachment: BlockHeader without nonce and mining transaction. `reward` in raw units. */
-  'mining.template': define(Type.Object({ block_num: BlockNum, reward: U64 }), {
+  /**
+   * A header to find a nonce for. Attachment: BlockHeader without nonce and mining transaction. `reward` in raw units;
+   * `previous` is the certificate of the block before.
+   */
+  'mining.template': define(Type.Object({ block_num: BlockNum, reward: U64, previous: BlockCertificate }), {
     maxAttachment: 64 * 1024,
   }),
   /** The template with this number is no longer mined. */
@@ -84,7 +99,7 @@ export const MESSAGES = {
 
   // Mempool → storage and back
   /** A closed block. Attachment: FullBlock. Answered by `block.stored` or `block.refused`. */
-  'block.deliver': define(Type.Object({ block_num: BlockNum, hash: Hash }), {
+  'block.deliver': define(Type.Object({ block_num: BlockNum, hash: Hash, certificate: BlockCertificate }), {
     maxAttachment: MAX_BLOCK_BYTES,
   }),
   /** The block is on disk. */
@@ -93,23 +108,54 @@ export const MESSAGES = {
   'block.refused': define(Type.Object({ block_num: BlockNum, next: BlockNum, reason: Reason }), {}),
 
   // Storage ↔ storage, and to and from the mempool
-  /** Asked, or told after each block stored. `next` is the number of blocks stored; a mempool node knows that from storage. */
-  'chain.tip': define(Type.Object({ next: BlockNum, hash: Type.Union([Hash, Type.Null()]) })),
+  /**
+   * Asked, or told after each block stored. `next` is the number of blocks stored; a mempool node knows that from storage.
+   * `hash` and `certificate` are of the last one.
+   */
+  'chain.tip': define(
+    Type.Object({ next: BlockNum, hash: Type.Union([Hash, Type.Null()]), certificate: BlockCertificate }),
+  ),
   'chain.tip.get': define(Empty),
+  /** Asks for headers from `from` on; answered by `headers`. */
+  'headers.get': define(
+    Type.Object({ from: BlockNum, count: Type.Integer({ minimum: 1, maximum: MAX_HEADERS_PER_ANSWER }) }),
+    { cost: ({ count }) => count },
+  ),
+  /** Attachment: u32le length ‖ BlockHeader, `count` times, consecutive numbers from `from`. `certificate` is of the last. */
+  headers: define(
+    Type.Object({
+      from: BlockNum,
+      count: Type.Integer({ minimum: 0, maximum: MAX_HEADERS_PER_ANSWER }),
+      certificate: BlockCertificate,
+    }),
+    { maxAttachment: MAX_HEADERS_BYTES + 64 },
+  ),
   /** Asks for blocks from `from` on; answered by `blocks`. */
   'blocks.get': define(
     Type.Object({ from: BlockNum, count: Type.Integer({ minimum: 1, maximum: MAX_BLOCKS_PER_ANSWER }) }),
+    { cost: ({ count }) => count * BLOCK_COST },
   ),
-  /** Attachment: u32le length ‖ FullBlock, `count` times, consecutive numbers from `from`. */
-  blocks: define(Type.Object({ from: BlockNum, count: Type.Integer({ minimum: 0, maximum: MAX_BLOCKS_PER_ANSWER }) }), {
-    maxAttachment: MAX_BLOCK_BYTES + 64,
-  }),
+  /** Attachment: u32le length ‖ FullBlock, `count` times, consecutive numbers from `from`. `certificates`: those that there are. */
+  blocks: define(
+    Type.Object({
+      from: BlockNum,
+      count: Type.Integer({ minimum: 0, maximum: MAX_BLOCKS_PER_ANSWER }),
+      certificates: Type.Optional(
+        Type.Array(Type.Object({ block_num: BlockNum, certificate: Certificate }), { maxItems: MAX_BLOCKS_PER_ANSWER }),
+      ),
+    }),
+    { maxAttachment: MAX_BLOCK_BYTES + 64 },
+  ),
 
   // Mempool → miners and users
   /** A block that storage has confirmed. Attachment: FullBlock. */
-  'block.mined': define(Type.Object({ block_num: BlockNum, hash: Hash }), {
+  'block.mined': define(Type.Object({ block_num: BlockNum, hash: Hash, certificate: BlockCertificate }), {
     maxAttachment: MAX_BLOCK_BYTES,
   }),
+  /** Asks which producer the mempool node speaks for; answered by `producer`. */
+  'producer.get': define(Empty),
+  /** `certificate` is a producer's, of the node key of the sender; absent when none vouches for it. */
+  producer: define(Type.Object({ certificate: Type.Optional(Certificate) })),
 
   // Wallets → mempool
   /** Attachment: Vec<Transaction>, admitted together or not at all. Answered by `transactions.result`. */
@@ -130,13 +176,15 @@ export const MESSAGES = {
     { cost: ({ addresses }) => PAGE_COST + addresses.length / ENTRIES_PER_UNIT },
   ),
   /**
-   * `block_num` and `hash` are of the last stored block, -1 and null before the first. Attachment: Vec<(OutPoint, TxOut)>.
+   * `block_num`, `hash` and `certificate` are of the last stored block, -1 and null before the first. Attachment:
+   * Vec<(OutPoint, TxOut)>.
    * `next`: there are more: of this address, behind the output `after` if it is given, and of the addresses that follow.
    */
   utxos: define(
     Type.Object({
       block_num: Type.Integer({ minimum: -1 }),
       hash: Type.Union([Hash, Type.Null()]),
+      certificate: BlockCertificate,
       next: Type.Optional(Type.Object({ address: Address, after: Type.Optional(PagePoint) })),
     }),
     { maxAttachment: MAX_BLOCK_BYTES },

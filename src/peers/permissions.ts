@@ -18,16 +18,19 @@ export interface Permission {
   readonly to: readonly NodeRole[];
   /** The least standing that the sender must have at the receiver. */
   readonly standing: Standing;
+  /** What it says counts only as far as a producer's certificate proves it. */
+  readonly certified?: true;
 }
 
 const WALLETS: readonly NodeRole[] = ['miner', 'user'];
 const OPERATORS: readonly NodeRole[] = ['mempool', 'storage'];
 
-const may = (from: readonly NodeRole[], to: readonly NodeRole[], standing: Standing): Permission => ({
-  from,
-  to,
-  standing,
-});
+const may = (from: readonly NodeRole[], to: readonly NodeRole[], standing: Standing): readonly Permission[] => [
+  { from, to, standing },
+];
+const mayCertified = (from: readonly NodeRole[], to: readonly NodeRole[]): readonly Permission[] => [
+  { from, to, standing: 'stranger', certified: true },
+];
 
 export const PERMISSIONS = {
   // Mining: any miner may try (`mining.allowed_keys` can say otherwise); it believes the mempool that it dialed.
@@ -41,10 +44,13 @@ export const PERMISSIONS = {
   'block.deliver': may(['mempool'], ['storage'], 'trusted'),
   'block.stored': may(['storage'], ['mempool'], 'trusted'),
   'block.refused': may(['storage'], ['mempool'], 'trusted'),
-  'chain.tip': may(OPERATORS, OPERATORS, 'trusted'),
-  'chain.tip.get': may(OPERATORS, OPERATORS, 'trusted'),
-  'blocks.get': may(OPERATORS, ['storage'], 'trusted'),
-  blocks: may(['storage'], OPERATORS, 'trusted'),
+  // Between archives: a copy from anybody is as good as the original, where a certificate proves it
+  'chain.tip': [...may(OPERATORS, OPERATORS, 'trusted'), ...mayCertified(['storage'], ['storage'])],
+  'chain.tip.get': [...may(OPERATORS, OPERATORS, 'trusted'), ...may(['storage'], ['storage'], 'stranger')],
+  'headers.get': may(['storage'], ['storage'], 'stranger'),
+  headers: mayCertified(['storage'], ['storage']),
+  'blocks.get': [...may(OPERATORS, ['storage'], 'trusted'), ...may(['storage'], ['storage'], 'stranger')],
+  blocks: [...may(['storage'], OPERATORS, 'trusted'), ...mayCertified(['storage'], ['storage'])],
   // Wallets: any may ask a mempool, and believes the mempool that it dialed
   'transactions.submit': may(WALLETS, ['mempool'], 'stranger'),
   'utxos.get': may(WALLETS, ['mempool'], 'stranger'),
@@ -53,6 +59,8 @@ export const PERMISSIONS = {
   utxos: may(['mempool'], WALLETS, 'chosen'),
   statuses: may(['mempool'], WALLETS, 'chosen'),
   'block.mined': may(['mempool'], WALLETS, 'chosen'),
+  'producer.get': may(WALLETS, ['mempool'], 'stranger'),
+  producer: may(['mempool'], WALLETS, 'chosen'),
   // Payments by address of the peer, and donations
   'address.get': may(WALLETS, WALLETS, 'stranger'),
   address: may(WALLETS, WALLETS, 'stranger'),
@@ -61,7 +69,7 @@ export const PERMISSIONS = {
   'donation.reply': may(WALLETS, WALLETS, 'stranger'),
   // An answer: whoever was asked may say that it cannot
   error: may(NODE_ROLES, NODE_ROLES, 'stranger'),
-} as const satisfies Readonly<Record<string, Permission>>;
+} as const satisfies Readonly<Record<string, readonly Permission[]>>;
 
 export type MessageType = keyof typeof PERMISSIONS;
 
@@ -72,8 +80,11 @@ export function meets(standing: Standing, least: Standing): boolean {
 /** True when nodes of the two roles have a link only after each has proven `network.secret`. */
 export function needsSecret(a: NodeRole, b: NodeRole): boolean {
   return !Object.entries(PERMISSIONS).some(
-    ([type, permission]) =>
-      type !== 'error' && permission.standing !== 'trusted' && (joins(permission, a, b) || joins(permission, b, a)),
+    ([type, permissions]) =>
+      type !== 'error' &&
+      permissions.some(
+        (permission) => permission.standing !== 'trusted' && (joins(permission, a, b) || joins(permission, b, a)),
+      ),
   );
 }
 

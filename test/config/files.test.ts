@@ -4,7 +4,7 @@ import { parse as parseToml } from 'smol-toml';
 import { describe, expect, it } from 'vitest';
 import { parseGenesis } from '../../src/chain/genesis.js';
 import { describeConfig } from '../../src/config/describe.js';
-import { DEV_AMOUNT, devAccounts, devGenesis } from '../../src/config/dev-accounts.js';
+import { DEV_AMOUNT, devAccounts, devGenesis, devProducer } from '../../src/config/dev-accounts.js';
 import { devConfig } from '../../src/config/dev-config.js';
 import { loadConfig, OPTIONS, PACKAGE_CONFIG_DIR } from '../../src/config/load.js';
 import { sampleConfig } from '../../src/config/sample.js';
@@ -59,6 +59,36 @@ describe('the role files', () => {
     expect(mempool?.peers.storage).toEqual([`${storage?.peers.host}:${storage?.peers.port}`]);
     expect(miner?.peers.mempool).toEqual([`${mempool?.peers.host}:${mempool?.peers.port}`]);
     expect(user?.peers.mempool).toEqual(miner?.peers.mempool);
+  });
+});
+
+describe('the producers of the networks that ship (decision record 0010)', () => {
+  const files = [...NODE_ROLES.map((role) => loadConfig({ role }).config), devConfig('mempool', { dataDir: '/data' })];
+
+  it('are the published key, on every node', () => {
+    for (const { network } of files) expect(network.producerKeys).toEqual([toHex(devProducer().publicKey)]);
+    expect(files.map(({ mempool }) => mempool.producerKey).filter((key) => key !== undefined)).toEqual([
+      toHex(devProducer().seed),
+      toHex(devProducer().seed),
+    ]);
+    const compose = readFileSync('docker-compose.yml', 'utf8');
+    expect(compose).toContain(`TESSERA_NETWORK__PRODUCER_KEYS: ${toHex(devProducer().publicKey)}`);
+    expect(compose).toContain(`TESSERA_MEMPOOL__PRODUCER_KEY: ${toHex(devProducer().seed)}`);
+  });
+
+  it('are warned of where others can reach the mempool node, as is a network without any', () => {
+    const warnings = (role: 'mempool' | 'user', flags: Readonly<Record<string, unknown>>) =>
+      loadConfig({
+        role,
+        flags: Object.entries(flags).map(([option, value]) => ({ option, value, flag: 'code' })),
+      }).warnings.filter((warning) => warning.includes('producer'));
+    const secret = { 'network.secret': 'a secret of one operator' };
+    expect(warnings('mempool', { ...secret, 'peers.host': '0.0.0.0' })).toEqual([
+      expect.stringContaining('everyone can sign blocks'),
+    ]);
+    expect(warnings('user', { 'network.producer_keys': [] })).toEqual([
+      expect.stringContaining('network.producer_keys is empty'),
+    ]);
   });
 });
 

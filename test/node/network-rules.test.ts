@@ -1,11 +1,12 @@
 /** The rules that nodes compare in their handshake, out of configuration and genesis file. */
 
+import { Value } from '@sinclair/typebox/value';
 import { expect, it } from 'vitest';
 import { createConfig } from '../../src/config/load.js';
 import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
 import { readGenesis } from '../../src/node/genesis-file.js';
 import { networkRules } from '../../src/node/network-rules.js';
-import { rulesFault } from '../../src/peers/link/rules.js';
+import { NetworkRules, rulesFault } from '../../src/peers/link/rules.js';
 
 const DEV = 'config/genesis-dev.json';
 
@@ -35,6 +36,19 @@ it('differ for a user with another genesis file', async () => {
   expect(found?.message).toContain('network.genesis_file');
 });
 
+it('have a producer key in common while a network changes its key, and differ where there is none', async () => {
+  const keys = ['a', 'b', 'c'].map((digit) => digit.repeat(64));
+  const withKeys = (...producers: string[]) => rulesOf('user', { 'network.producer_keys': producers });
+  const [a = '', b = '', c = ''] = keys;
+  expect(rulesFault(await withKeys(a), await withKeys(a, b))).toBeNull();
+  expect(rulesFault(await withKeys(a, b), await withKeys(b))).toBeNull();
+  expect(rulesFault(await withKeys(a), await rulesOf('mempool'))).toBeNull();
+  expect(rulesFault(await withKeys(a, b), await withKeys(c))?.message).toContain('network.producer_keys');
+});
+
 it('fit into the first record of the handshake', async () => {
-  expect(JSON.stringify(await rulesOf('mempool')).length).toBeLessThan(4_000);
+  const producers = Array.from({ length: 8 }, (_, i) => String(i).repeat(64));
+  const rules = await rulesOf('mempool', { 'network.producer_keys': producers });
+  expect(JSON.stringify(rules).length).toBeLessThan(4_000);
+  expect(Value.Check(NetworkRules, rules)).toBe(true);
 });

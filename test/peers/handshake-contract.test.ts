@@ -72,7 +72,6 @@ describe.each<TransportKind>(['websocket', 'memory'])(
     });
 
     it.each([
-      ['storage', 'storage'],
       ['mempool', 'mempool'],
       ['user', 'storage'],
     ] as const)(
@@ -102,6 +101,18 @@ describe.each<TransportKind>(['websocket', 'memory'])(
         { rules: { 'network.genesis_file': 'same', 'mining.asert_activation_height': '3' } },
       );
       expect(b.links.size).toBe(1);
+    });
+
+    it('links nodes that have one producer key in common, and names the rule where they have none', async () => {
+      const rule = (value: string) => ({ rules: { 'network.producer_keys': value } });
+      const { b } = await linkTwo(bed, rule('aaaaaaaaaaaaaaaa bbbbbbbbbbbbbbbb'), rule('bbbbbbbbbbbbbbbb'));
+      expect(b.links.size).toBe(1);
+      expect(await refusal(rule('aaaaaaaaaaaaaaaa'), rule('bbbbbbbbbbbbbbbb'))).toMatch(/network\.producer_keys is/);
+    });
+
+    it('links storage nodes without the secret: certificates prove what they tell each other', async () => {
+      const { b } = await linkTwo(bed, { role: 'storage' }, { role: 'storage', secret: SECRET });
+      expect([...b.links].map(({ trusted }) => trusted)).toEqual([false]);
     });
 
     it('binds the rules to the proof: nobody on the way can change them', async () => {
@@ -181,7 +192,7 @@ describe.each<TransportKind>(['websocket', 'memory'])(
       const b = await bed.start('b');
       const peer = await dialRaw(bed, b.address);
       peer.connection.send(JSON.stringify({ k: 'hello', protocol: 1, whatever: true }));
-      expect(await peer.farewell).toMatch(/protocol 2, the other protocol 1: run the same release/);
+      expect(await peer.farewell).toMatch(/protocol 3, the other protocol 1: run the same release/);
     });
 
     it('refuses a tampered signature', async () => {

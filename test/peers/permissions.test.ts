@@ -7,6 +7,7 @@ import { permissionFault } from '../../src/peers/link/frames.js';
 import { type MessageType, needsSecret, PERMISSIONS, type Permission, STANDINGS } from '../../src/peers/permissions.js';
 
 const TYPES = Object.keys(PERMISSIONS) as MessageType[];
+const permissionsOf = (type: MessageType): readonly Permission[] => PERMISSIONS[type];
 const WHO: Readonly<Record<Permission['standing'], string>> = {
   stranger: 'anybody',
   chosen: 'who the receiver has dialed, or knows by its key',
@@ -18,9 +19,11 @@ function tableLines(): string[] {
   const rows = new Map<string, string[]>();
   const nodes = (roles: readonly string[]): string => (roles.length === NODE_ROLES.length ? 'any' : roles.join(', '));
   for (const type of TYPES) {
-    const { from, to, standing } = PERMISSIONS[type];
-    const head = `| ${nodes(from)} | ${nodes(to)} | ${WHO[standing]} |`;
-    rows.set(head, [...(rows.get(head) ?? []), `\`${type}\``]);
+    for (const { from, to, standing, certified } of permissionsOf(type)) {
+      const who = certified ? `${WHO[standing]}, as far as a producer's certificate proves it` : WHO[standing];
+      const head = `| ${nodes(from)} | ${nodes(to)} | ${who} |`;
+      rows.set(head, [...(rows.get(head) ?? []), `\`${type}\``]);
+    }
   }
   return [...rows].map(([head, types]) => `${head} ${types.join(', ')} |`);
 }
@@ -33,26 +36,28 @@ describe('the table of who may tell whom what', () => {
     expect(shown.trimEnd().split('\n')).toEqual(tableLines());
   });
 
-  it('lets blocks, tips and confirmations come from nodes with the secret only', () => {
-    const ofBlocks = TYPES.filter((type) => /^(block\.(deliver|stored|refused)|chain\.|blocks)/.test(type));
-    expect(ofBlocks.length).toBe(7);
-    for (const type of ofBlocks) expect(PERMISSIONS[type].standing).toBe('trusted');
+  it('lets blocks, tips and confirmations come from nodes with the secret, or with a certificate that proves them', () => {
+    const ofBlocks = TYPES.filter((type) => /^(block\.(deliver|stored|refused)|chain\.tip|blocks|headers)$/.test(type));
+    expect(ofBlocks.length).toBe(6);
+    for (const type of ofBlocks)
+      for (const { standing, certified } of permissionsOf(type)) expect(standing === 'trusted' || certified).toBe(true);
   });
 
-  it('lets no stranger answer for a mempool or storage node', () => {
-    for (const type of TYPES.filter((name) => name !== 'error')) {
-      const { from, standing }: Permission = PERMISSIONS[type];
-      if (from.includes('mempool') || from.includes('storage')) expect([type, standing]).not.toContain('stranger');
-    }
+  it('lets no stranger answer for a mempool node, or for a storage node without a certificate', () => {
+    for (const type of TYPES.filter((name) => name !== 'error' && !name.endsWith('.get')))
+      for (const { from, standing, certified } of permissionsOf(type))
+        if (from.includes('mempool') || (from.includes('storage') && certified !== true))
+          expect([type, standing]).not.toContain('stranger');
   });
 
   it.each(TYPES)('is kept for %s: every other way is a breach', (type) => {
-    const { from, to, standing: least }: Permission = PERMISSIONS[type];
     for (const sender of NODE_ROLES)
       for (const receiver of NODE_ROLES)
         for (const standing of STANDINGS) {
-          const allowed =
-            from.includes(sender) && to.includes(receiver) && STANDINGS.indexOf(standing) >= STANDINGS.indexOf(least);
+          const allowed = permissionsOf(type).some(
+            ({ from, to, standing: least }) =>
+              from.includes(sender) && to.includes(receiver) && STANDINGS.indexOf(standing) >= STANDINGS.indexOf(least),
+          );
           const verdict = permissionFault(type, { from: sender, to: receiver, standing });
           expect(verdict === null).toBe(allowed);
         }
@@ -65,7 +70,6 @@ describe('the table of who may tell whom what', () => {
         'mempool-mempool',
         'mempool-storage',
         'storage-mempool',
-        'storage-storage',
         'storage-miner',
         'miner-storage',
         'storage-user',

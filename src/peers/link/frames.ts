@@ -15,14 +15,15 @@ import type { NodeRole } from '../../lib/roles.js';
 import { MAX_ADDRESS_LENGTH } from '../address.js';
 import { MESSAGES, type MessageType } from '../messages.js';
 import type { Message } from '../network.js';
-import { meets, PERMISSIONS, type Permission, type Standing } from '../permissions.js';
+import { meets, PERMISSIONS, type Standing } from '../permissions.js';
 import { NetworkRules } from './rules.js';
 
 /**
  * Version of the protocol between nodes; two nodes must have the same. It goes up with every change of a frame, a message or
  * the handshake that the release before would misread. 1: hello, proof, ready. 2: the hello brings the rules of the network.
+ * 3: blocks come with certificates, headers can be asked for.
  */
-export const PROTOCOL_VERSION = 2;
+export const PROTOCOL_VERSION = 3;
 
 /** Bytes of the largest envelope: a list of 1,000 statuses with their reasons, escaped. */
 const MAX_ENVELOPE_BYTES = 4 * 1024 * 1024;
@@ -139,15 +140,17 @@ export function maxFrameBytes(route: Route): number {
 
 /** Why a message may not go this way; null when it may. */
 export function permissionFault(type: MessageType, { from, to, standing }: Route): Verdict {
-  const permission: Permission = PERMISSIONS[type];
-  if (!permission.from.includes(from)) {
+  const ofSender = PERMISSIONS[type].filter((permission) => permission.from.includes(from));
+  if (ofSender.length === 0) {
     return fault('protocol_violation', `${type} is not a message that a ${from} node may send`);
   }
-  if (!permission.to.includes(to)) return fault('protocol_violation', `a ${to} node takes no ${type}`);
-  if (meets(standing, permission.standing)) return null;
+  const ofBoth = ofSender.filter((permission) => permission.to.includes(to));
+  const [first] = ofBoth;
+  if (first === undefined) return fault('protocol_violation', `a ${to} node takes no ${type}`);
+  if (ofBoth.some((permission) => meets(standing, permission.standing))) return null;
   return fault(
     'protocol_violation',
-    permission.standing === 'trusted'
+    first.standing === 'trusted'
       ? `${type} needs a link that has proven network.secret: set the same network.secret on both nodes`
       : `a ${to} node takes ${type} only from a ${from} node that it has dialed`,
   );

@@ -1,6 +1,7 @@
 /**
  * The rules of the network that two nodes must share, as the handshake compares them: each by its name, so that a difference
- * can be named. A node brings the rules that its role goes by; those that both ends bring must be equal.
+ * can be named. A node brings the rules that its role goes by; those that both ends bring must be equal, or of lists have a
+ * member in common.
  */
 
 import { type Static, Type } from '@sinclair/typebox';
@@ -12,22 +13,33 @@ const MAX_RULES = 48;
 /** The name of a rule (for one that is an option, the option's) → its value, or the hash of a long one. */
 export const NetworkRules = Type.Record(
   Type.String({ pattern: '^[a-z][a-z0-9_.]{0,63}$' }),
-  Type.String({ pattern: '^[\\x20-\\x7e]{1,80}$' }),
+  Type.String({ pattern: '^[\\x20-\\x7e]{1,160}$' }),
   { maxProperties: MAX_RULES, additionalProperties: false },
 );
 export type NetworkRules = Static<typeof NetworkRules>;
 
-/** Names the first rule that differs; null when all that both have are equal. */
+/**
+ * Rules that are lists of words: two nodes need one word in common. So a network can change its producer keys while it runs:
+ * the new one is added on all nodes, then used, then the old one is taken out.
+ */
+const LISTS: ReadonlySet<string> = new Set(['network.producer_keys']);
+
+/** Names the first rule that differs; null when all that both have are compatible. */
 export function rulesFault(own: NetworkRules, theirs: NetworkRules): Verdict {
   for (const [name, value] of Object.entries(own).sort(byName)) {
     const other = Object.hasOwn(theirs, name) ? theirs[name] : undefined;
-    if (other === undefined || other === value) continue;
+    if (other === undefined || other === value || (LISTS.has(name) && haveCommonWord(value, other))) continue;
     return fault(
       'link_refused',
       `the two nodes have different rules of the network: ${name} is "${value}" on one and "${other}" on the other; set the same on all nodes`,
     );
   }
   return null;
+}
+
+function haveCommonWord(a: string, b: string): boolean {
+  const words = new Set(b.split(' '));
+  return a.split(' ').some((word) => words.has(word));
 }
 
 /** The rules in an order that does not depend on who wrote them down. */
