@@ -3,6 +3,7 @@
  * storage which block it knows to be stored.
  */
 
+import type { Certificate } from '../chain/certificate.js';
 import type { Utxo } from '../chain/types.js';
 import { isTesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
@@ -10,6 +11,7 @@ import { MAX_PAGE_OUTPUTS, type MessageBody } from '../peers/messages.js';
 import type { Message, PeerNetwork, Reply } from '../peers/network.js';
 import { decodeTransactions, encodeUtxos } from '../peers/payloads.js';
 import type { Admission } from './admission/admission.js';
+import type { Signer } from './blocks/signer.js';
 import type { Applier } from './state/applier.js';
 import { closedBlockBytes, closedHash, type Round } from './state/round.js';
 import type { MempoolState } from './state/state.js';
@@ -25,6 +27,8 @@ export interface GatewayModules {
   readonly statuses: Statuses;
   readonly network: PeerNetwork;
   readonly logger: Logger;
+  /** Undefined in a network that names no producers. */
+  readonly signer?: Signer | undefined;
 }
 
 export class Gateway {
@@ -34,21 +38,27 @@ export class Gateway {
   readonly #statuses: Statuses;
   readonly #network: PeerNetwork;
   readonly #logger: Logger;
+  readonly #signer: Signer | undefined;
   #removeListener: (() => void) | undefined;
 
-  constructor({ state, applier, admission, statuses, network, logger }: GatewayModules) {
+  constructor({ state, applier, admission, statuses, network, logger, signer }: GatewayModules) {
     this.#state = state;
     this.#applier = applier;
     this.#admission = admission;
     this.#statuses = statuses;
     this.#network = network;
     this.#logger = logger;
+    this.#signer = signer;
   }
 
   start(): void {
     this.#network.handle('transactions.submit', (_link, message) => this.#onSubmit(message));
     this.#network.handle('utxos.get', (_link, message) => this.#onUtxosGet(message));
     this.#network.handle('statuses.get', (_link, message) => this.#onStatusesGet(message));
+    this.#network.handle('producer.get', () => {
+      const certificate = this.#signer?.node(this.#network.nodeKey);
+      return { type: 'producer', body: { ...(certificate && { certificate }) } };
+    });
     this.#network.handle('chain.tip.get', () => {
       const { height, hash } = this.#state.head;
       return { type: 'chain.tip', body: { next: height + 1, hash } };
@@ -77,7 +87,7 @@ export class Gateway {
     const { height, hash } = this.#state.head;
     return {
       type: 'utxos',
-      body: { block_num: height, hash, ...(next === undefined ? {} : { next }) },
+      body: { block_num: height, hash, ...this.#certified(height, hash), ...(next === undefined ? {} : { next }) },
       attachment: encodeUtxos(utxos),
     };
   }
@@ -114,10 +124,17 @@ export class Gateway {
     return { utxos: found, next: undefined };
   }
 
+  /** The certificate of a block, as a member of a body. */
+  #certified(height: number, hash: string | null): { readonly certificate?: Certificate } {
+    if (this.#signer === undefined || hash === null) return {};
+    return { certificate: this.#signer.block({ height, hash }) };
+  }
+
   #announce(round: Round): void {
     const links = [...this.#network.links].filter(({ role }) => role === 'user' || role === 'miner');
     if (links.length === 0) return;
-    const body = { block_num: round.height, hash: closedHash(round) };
+    const hash = closedHash(round);
+    const body = { block_num: round.height, hash, ...this.#certified(round.height, hash) };
     const bytes = closedBlockBytes(round);
     for (const link of this.#network.broadcast(links, 'block.mined', body, bytes)) {
       this.#logger.warn({ peer: link.address }, 'a block was not announced');

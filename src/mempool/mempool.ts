@@ -24,6 +24,7 @@ import { Admission, type AdmissionOptions } from './admission/admission.js';
 import { balancesOf, countOutputs } from './balances.js';
 import { BlockMaker, type BlockMakerOptions } from './blocks/block-maker.js';
 import { BlockSender } from './blocks/block-sender.js';
+import type { Signer } from './blocks/signer.js';
 import { Gateway } from './gateway.js';
 import type { MempoolProgress } from './progress.js';
 import type { Balances, CreatedItem, ItemCreation, MempoolService, SubmittedTransaction, TxStatus } from './service.js';
@@ -53,6 +54,8 @@ export interface MempoolModules {
   readonly metrics: Metrics;
   readonly unicorn: (seed: bigint) => Promise<Unicorn> | Unicorn;
   readonly progress?: MempoolProgress | undefined;
+  /** Signs the blocks; undefined in a network that names no producers. */
+  readonly signer?: Signer | undefined;
 }
 
 /** A block that storage has confirmed. */

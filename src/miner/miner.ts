@@ -1,10 +1,12 @@
 /**
  * Mining: joins every mempool that the node is linked to, puts its own coinbase into the templates it is given, has a nonce
- * searched, and hands the proof in. One template is worked on at a time. Owns no keys: what a won block pays is the wallet's.
+ * searched, and hands the proof in. A template must follow the last block that the node knows, and one that a producer has
+ * signed. One template is worked on at a time. Owns no keys: what a won block pays is the wallet's.
  */
 
 import { availableParallelism } from 'node:os';
 import { coinbaseTransaction } from '../chain/builders.js';
+import { blockCertificateFault, type Certificate, type Producers } from '../chain/certificate.js';
 import { decodeHeader, encodeTransaction } from '../chain/codec.js';
 import { U64_MAX } from '../chain/constants.js';
 import { transactionHash } from '../chain/hash.js';
@@ -13,6 +15,7 @@ import type { BlockHeader, Transaction } from '../chain/types.js';
 import { equalBytes, toHex } from '../lib/bytes.js';
 import type { Clock, Timer } from '../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
+import { assertSound } from '../lib/fault.js';
 import type { Logger } from '../lib/logger.js';
 import { Failure, type Service } from '../lib/service.js';
 import { SignalSource } from '../lib/signal.js';
@@ -24,11 +27,15 @@ import type { AcceptedProof, CurrentBlock, MinerService, RewardAddresses } from 
 export interface MinerOptions {
   /** Threads that search; by default one less than the processor has cores, and at least one. */
   readonly threads?: number;
+  /** Who must have signed the block before the one to mine; undefined in a network that names none. */
+  readonly producers?: Producers | undefined;
 }
 
 export interface MinerModules {
   readonly network: PeerNetwork;
   readonly rewards: RewardAddresses;
+  /** The last block that this node has checked, where it checks blocks. */
+  readonly tip?: (() => KnownTip) | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -41,6 +48,13 @@ interface Coinbase {
   readonly transaction: Transaction;
   readonly hash: string;
   readonly address: string;
+}
+
+/** The last block that a node knows. */
+export interface KnownTip {
+  /** -1 before the first block. */
+  readonly height: number;
+  readonly hash: string | undefined;
 }
 
 /** A template and what became of it so far. */
@@ -65,6 +79,7 @@ export function fixedRewardAddress(address: string): RewardAddresses {
 export class Miner implements MinerService, Service {
   readonly #modules: MinerModules;
   readonly #pool: PowPool;
+  readonly #producers: Producers | undefined;
   readonly #proofs: { readonly accepted: CounterHandle; readonly refused: CounterHandle };
   readonly #failure = new Failure();
   readonly #timers = new Set<Timer>();
@@ -74,9 +89,11 @@ export class Miner implements MinerService, Service {
   readonly proofAccepted: SignalSource<AcceptedProof>;
 
   /** Registers its message handlers at once; nothing else happens before `start`. */
-  constructor({ threads = Math.max(1, availableParallelism() - 1) }: MinerOptions, modules: MinerModules) {
+  constructor(options: MinerOptions, modules: MinerModules) {
+    const { threads = Math.max(1, availableParallelism() - 1), producers } = options;
     const { network, metrics, logger } = modules;
     this.#modules = modules;
+    this.#producers = producers;
     this.#pool = new PowPool({ threads }, modules);
     this.proofAccepted = new SignalSource((error) => {
       logger.error({ err: error }, 'a listener of accepted proofs broke');
@@ -154,7 +171,8 @@ export class Miner implements MinerService, Service {
   #takeTemplate(link: Link, { body, attachment }: Message<'mining.template'>): void {
     const reward = BigInt(body.reward);
     const header = headerOf(attachment, body.block_num);
-    if (reward > U64_MAX) throw new TesseraError('protocol_violation', 'mining.template: the reward is no u64');
+    if (reward > U64_MAX) throw wrongTemplate('the reward is no u64');
+    if (!this.#isOnTop(header, body.previous)) return;
     if (!this.#running || !this.#isNext(link, body.block_num)) return;
     const known = this.#work;
     const isSame = known !== undefined && known.reward === reward && equalBytes(known.template, attachment);
@@ -173,6 +191,27 @@ export class Miner implements MinerService, Service {
       state: 'working',
     };
     void this.#proceed(this.#work);
+  }
+
+  /**
+   * False for a template of a block that is stored already: it was overtaken on its way. Throws `protocol_violation` for one
+   * that does not follow the block before it, as far as this node knows that or a producer has signed it.
+   */
+  #isOnTop({ bNum, previousHash }: BlockHeader, certificate: Certificate | undefined): boolean {
+    const height = Number(bNum);
+    if ((height === 0) !== (previousHash === null)) throw wrongTemplate('every block but block 0 follows another');
+    if (previousHash === null) return true;
+    if (this.#producers !== undefined) {
+      assertSound(blockCertificateFault(this.#producers, { height: height - 1, hash: previousHash }, certificate));
+    }
+    const tip = this.#modules.tip?.();
+    if (tip === undefined || tip.height < height - 1) return true;
+    if (tip.height >= height) {
+      this.#modules.logger.warn({ height, known: tip.height }, 'a template of a block that is stored already');
+      return false;
+    }
+    if (tip.hash === undefined || tip.hash === previousHash) return true;
+    throw wrongTemplate(`it follows ${previousHash.slice(0, 80)}, and block ${tip.height} is ${tip.hash}`);
   }
 
   /** True for a template that is to take the place of what is worked on now. */
@@ -257,15 +296,18 @@ export class Miner implements MinerService, Service {
 
 /** The header of a template. Throws `protocol_violation`. */
 function headerOf(attachment: Uint8Array, height: number): BlockHeader {
-  const wrong = (text: string) => new TesseraError('protocol_violation', `mining.template: ${text}`);
   try {
     const header = decodeHeader(attachment);
-    if (header.bNum !== BigInt(height)) throw wrong('the header is that of another block');
-    if (!targetBytes(header.difficulty)) throw wrong('the difficulty has neither 0 nor 4 bytes');
+    if (header.bNum !== BigInt(height)) throw wrongTemplate('the header is that of another block');
+    if (!targetBytes(header.difficulty)) throw wrongTemplate('the difficulty has neither 0 nor 4 bytes');
     return header;
   } catch (error) {
-    throw isTesseraError(error, 'malformed_transaction') ? wrong(error.message) : error;
+    throw isTesseraError(error, 'malformed_transaction') ? wrongTemplate(error.message) : error;
   }
+}
+
+function wrongTemplate(text: string): TesseraError {
+  return new TesseraError('protocol_violation', `mining.template: ${text}`);
 }
 
 function verdictOf(answer: Message): { readonly accepted: boolean; readonly reason: string } {

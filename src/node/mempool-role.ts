@@ -7,12 +7,14 @@ import type { Transaction } from '../chain/types.js';
 import type { Config } from '../config/schema.js';
 import type { Kv } from '../db/kv.js';
 import { LocalJournal } from '../journal/local-journal.js';
+import type { Signer } from '../mempool/blocks/signer.js';
 import { createUnicornSource } from '../mempool/blocks/unicorn-source.js';
 import { Mempool, type MempoolOptions } from '../mempool/mempool.js';
 import type { MempoolProgress } from '../mempool/progress.js';
 import type { IssuedTx } from '../mempool/state/round.js';
 import type { StateRules } from '../mempool/state/state.js';
 import type { Progress } from '../observability/progress.js';
+import { signerOf, unsignedWarning } from './producers.js';
 import type { Role, RoleContext, RoleServices } from './role.js';
 
 const SECONDS_PER_HOUR = 3_600;
@@ -27,15 +29,17 @@ export class MempoolRole implements Role {
   readonly #replaying: Progress;
   #isLoaded = false;
 
-  /** Opens journal and state; the state is read in `load`. */
+  /** Opens journal and state; the state is read in `load`. Throws `invalid_config` when nobody would believe its blocks. */
   static async open(context: RoleContext): Promise<MempoolRole> {
-    const { dataDir } = context;
+    const { config, genesis, nodeKey, dataDir } = context;
+    const signer = signerOf(config, genesis, nodeKey);
+    if (signer === undefined) context.logger('mempool').warn({}, unsignedWarning(config, nodeKey));
     const kv = await dataDir.open('mempool');
     const journal = await LocalJournal.open({}, { ...context, kv: await dataDir.open('journal') });
-    return new MempoolRole(context, kv, journal);
+    return new MempoolRole(context, kv, journal, signer);
   }
 
-  private constructor(context: RoleContext, kv: Kv, journal: LocalJournal) {
+  private constructor(context: RoleContext, kv: Kv, journal: LocalJournal, signer: Signer | undefined) {
     this.#loading = context.progress('load', { task: 'reading the unspent outputs', unit: 'outputs' });
     this.#replaying = context.progress('replay', { task: 'applying the journal', unit: 'commands' });
     this.#links = context.network.links;
@@ -46,6 +50,7 @@ export class MempoolRole implements Role {
       journal,
       logger: context.logger('mempool'),
       unicorn: unicornSource(context.config),
+      signer,
       progress: this.#progress(),
     };
     this.#mempool = new Mempool(mempoolOptions(context), modules);

@@ -1,34 +1,32 @@
 /** The links of a node, as its configuration asks for them. */
 
-import { join } from 'node:path';
 import type { NodePeer } from '../api/options.js';
 import type { Genesis } from '../chain/genesis.js';
 import type { Config } from '../config/schema.js';
+import type { KeyPair } from '../crypto/ed25519.js';
 import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../lib/logger.js';
 import type { Random } from '../lib/random.js';
 import type { Metrics } from '../observability/metrics.js';
 import { LinkNetwork } from '../peers/link-network.js';
 import type { PeerNetwork } from '../peers/network.js';
-import { loadOrCreateNodeKey } from '../peers/node-key.js';
 import { WebSocketTransport } from '../peers/transport/websocket-transport.js';
 import { networkRules } from './network-rules.js';
 import { readTlsFiles } from './tls-files.js';
-
-const NODE_KEY_FILE = 'node-key';
 
 export interface NodeLinksModules {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly random: Random;
   readonly genesis: Genesis;
+  readonly nodeKey: KeyPair;
   readonly metrics: Metrics;
   /** Sockets that may be open for links. */
   readonly maxSockets: number;
 }
 
-/** The network of a node whose data is in `folder`; not started. Throws `invalid_config`. */
-export async function createNodeLinks(config: Config, folder: string, modules: NodeLinksModules): Promise<PeerNetwork> {
+/** The network of a node; not started. Throws `invalid_config`. */
+export async function createNodeLinks(config: Config, modules: NodeLinksModules): Promise<PeerNetwork> {
   const { peers, network, mining } = config;
   const tls = await readTlsFiles(peers.tls);
   return new LinkNetwork(
@@ -36,7 +34,7 @@ export async function createNodeLinks(config: Config, folder: string, modules: N
       network: network.name,
       role: config.node.role,
       rules: networkRules(config, modules.genesis),
-      nodeKey: await loadOrCreateNodeKey(join(folder, NODE_KEY_FILE), modules.random),
+      nodeKey: modules.nodeKey,
       listen: { host: peers.host, port: peers.port },
       peers: [...peers.mempool, ...peers.storage, ...peers.miner, ...peers.user],
       ...(peers.advertise === undefined ? {} : { advertise: peers.advertise }),

@@ -3,9 +3,11 @@
  * HTTP), starts in an order in which nothing answers before it can, and closes top-down.
  */
 
+import { join } from 'node:path';
 import type { ApiKeys } from '../api/http/api-key.js';
 import type { Genesis } from '../chain/genesis.js';
 import type { Config } from '../config/schema.js';
+import type { KeyPair } from '../crypto/ed25519.js';
 import { DataDir } from '../db/data-dir.js';
 import { type Clock, systemClock } from '../lib/clock.js';
 import { ClosingStack } from '../lib/closing-stack.js';
@@ -16,15 +18,19 @@ import type { NodeLogger } from '../observability/logger.js';
 import { MetricsRegistry, noMetrics } from '../observability/metrics.js';
 import { Progress, type ProgressOptions } from '../observability/progress.js';
 import type { PeerNetwork } from '../peers/network.js';
+import { loadOrCreateNodeKey } from '../peers/node-key.js';
 import { type DescriptorPlan, descriptorLimit, planDescriptors } from './descriptors.js';
 import { readGenesis } from './genesis-file.js';
 import { MempoolRole } from './mempool-role.js';
 import { apiKeys, createNodeApi } from './node-api.js';
 import { createNodeLinks } from './node-links.js';
 import { NodeMetrics } from './node-metrics.js';
+import { producersOf } from './producers.js';
 import type { Role, RoleContext, RoleServices, TaskName } from './role.js';
 import { StorageRole } from './storage-role.js';
 import { WalletRole } from './wallet-role.js';
+
+const NODE_KEY_FILE = 'node-key';
 
 export interface NodeModules {
   readonly logger: NodeLogger;
@@ -118,8 +124,9 @@ export class Node implements Service {
   async #open(): Promise<void> {
     const dataDir = await this.#openDataDir();
     if (this.#descriptors.warning !== undefined) this.#logger.warn({}, this.#descriptors.warning);
-    const network = await this.#createLinks(dataDir);
-    const context = this.#createContext(dataDir, network);
+    const nodeKey = await loadOrCreateNodeKey(join(dataDir.path, NODE_KEY_FILE), this.#random);
+    const network = await this.#createLinks(nodeKey);
+    const context = this.#createContext(dataDir, nodeKey, network);
     const role = await this.#openRole(context);
     await this.#startMetrics(context);
     this.#opened.add(() => network.stop());
@@ -154,8 +161,9 @@ export class Node implements Service {
     return dataDir;
   }
 
-  #createLinks(dataDir: DataDir): Promise<PeerNetwork> {
-    return createNodeLinks(this.#config, dataDir.path, {
+  #createLinks(nodeKey: KeyPair): Promise<PeerNetwork> {
+    return createNodeLinks(this.#config, {
+      nodeKey,
       logger: this.#logger.child('peers'),
       clock: this.#clock,
       random: this.#random,
@@ -165,11 +173,13 @@ export class Node implements Service {
     });
   }
 
-  #createContext(dataDir: DataDir, network: PeerNetwork): RoleContext {
+  #createContext(dataDir: DataDir, nodeKey: KeyPair, network: PeerNetwork): RoleContext {
     this.#context = {
       config: this.#config,
       genesis: this.#genesis,
+      producers: producersOf(this.#config, this.#genesis),
       dataDir,
+      nodeKey,
       network,
       clock: this.#clock,
       random: this.#random,

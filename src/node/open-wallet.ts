@@ -7,7 +7,7 @@ import { Wallet } from '../wallet/wallet.js';
 import type { RoleContext } from './role.js';
 
 export type WalletContext = Pick<RoleContext, 'config' | 'genesis' | 'dataDir' | 'clock' | 'random' | 'logger'> &
-  Partial<Pick<RoleContext, 'metrics'>>;
+  Partial<Pick<RoleContext, 'metrics' | 'producers'>>;
 
 /** Opens the wallet, or makes it. Throws as `Wallet.open`; an error about the passphrase says how to give it. */
 export async function openWallet(context: WalletContext): Promise<Wallet> {
@@ -22,6 +22,7 @@ export async function openWallet(context: WalletContext): Promise<Wallet> {
         allowBlankPassphrase: seedIndex !== undefined,
         aggregateAbove: config.wallet.aggregateAbove,
         activationHeight: config.mining.asertActivationHeight,
+        producers: context.producers,
         ...(seedIndex === undefined ? {} : { seeds: genesis.walletSeeds[seedIndex] ?? [] }),
       },
       { ...context, kv: await dataDir.open('wallet'), logger: context.logger('wallet') },

@@ -1,8 +1,10 @@
 /** What every role gives the node that runs it, and what it is built from. */
 
 import type { NodeInfo } from '../api/options.js';
+import type { Producers } from '../chain/certificate.js';
 import type { Genesis } from '../chain/genesis.js';
 import type { Config } from '../config/schema.js';
+import type { KeyPair } from '../crypto/ed25519.js';
 import type { DataDir } from '../db/data-dir.js';
 import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../lib/logger.js';
@@ -21,6 +23,10 @@ export interface RoleContext {
   readonly config: Config;
   readonly genesis: Genesis;
   readonly dataDir: DataDir;
+  /** The node's own key, which names it to its peers. */
+  readonly nodeKey: KeyPair;
+  /** Undefined in a network that names none. */
+  readonly producers: Producers | undefined;
   /** Not started yet. */
   readonly network: PeerNetwork;
   readonly clock: Clock;

@@ -63,6 +63,7 @@ function createUser(context: RoleContext, wallet: Wallet, refreshing: Progress):
   return new RunningUserService(
     {
       mempools: config.peers.mempool,
+      producers: context.producers,
       donationAmount: BigInt(config.user.donationAmount),
       donationsPerPeerPerDay: config.user.donationsPerPeerPerDay,
     },
@@ -77,5 +78,7 @@ function createMiner(context: RoleContext, wallet: Wallet | undefined): Miner | 
   const ofWallet = wallet && { address: () => wallet.rewardAddress() };
   const rewards = fixed === undefined ? ofWallet : fixedRewardAddress(fixed);
   if (rewards === undefined) return undefined;
-  return new Miner({ threads: config.mining.threads }, { ...context, rewards, logger: context.logger('miner') });
+  const tip = wallet && (() => ({ height: wallet.height, hash: wallet.tipHash }));
+  const modules = { ...context, rewards, tip, logger: context.logger('miner') };
+  return new Miner({ threads: config.mining.threads, producers: context.producers }, modules);
 }

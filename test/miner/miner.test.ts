@@ -1,13 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type BlockPlace, certifyBlock, chainName } from '../../src/chain/certificate.js';
 import { encodeHeader } from '../../src/chain/codec.js';
 import { coinbaseFault } from '../../src/chain/coinbase.js';
 import { transactionHash } from '../../src/chain/hash.js';
 import { proofOfWorkFault } from '../../src/chain/pow.js';
 import type { BlockHeader } from '../../src/chain/types.js';
+import { keyPairFromSeed } from '../../src/crypto/ed25519.js';
+import { sha3Bytes } from '../../src/crypto/sha3.js';
+import { toHex } from '../../src/lib/bytes.js';
 import type { Verdict } from '../../src/lib/fault.js';
 import { silentLogger } from '../../src/lib/logger.js';
-import { fixedRewardAddress, Miner } from '../../src/miner/miner.js';
-import type { AcceptedProof, RewardAddresses } from '../../src/miner/service.js';
+import { fixedRewardAddress, Miner, type MinerModules, type MinerOptions } from '../../src/miner/miner.js';
+import type { AcceptedProof } from '../../src/miner/service.js';
 import { noMetrics } from '../../src/observability/metrics.js';
 import type { Link, PeerNetwork } from '../../src/peers/network.js';
 import { settle } from '../support/manual-clock.js';
@@ -42,14 +46,20 @@ afterEach(async () => {
 });
 
 /** A started miner that has joined, and its link as the mempool sees it. */
-async function startMiner(
-  rewards: RewardAddresses = fixedRewardAddress(ADDRESS),
+async function startMiner({
+  rewards = fixedRewardAddress(ADDRESS),
   threads = 1,
-): Promise<{ miner: Miner; network: PeerNetwork; link: Link }> {
+  producers,
+  tip,
+}: MinerOptions & Partial<Pick<MinerModules, 'rewards' | 'tip'>> = {}): Promise<{
+  miner: Miner;
+  network: PeerNetwork;
+  link: Link;
+}> {
   const network = bed.node('miner', { role: 'miner', peers: [mempoolNode.address] });
   const miner = new Miner(
-    { threads },
-    { network, rewards, clock: bed.clock, logger: silentLogger, metrics: noMetrics },
+    { threads, producers },
+    { network, rewards, tip, clock: bed.clock, logger: silentLogger, metrics: noMetrics },
   );
   miners.push(miner);
   const joined = nextOf(mempool.joined);
@@ -118,7 +128,7 @@ describe('a proof', () => {
   });
 
   it('is found by several threads too', async () => {
-    const { miner, link } = await startMiner(undefined, 3);
+    const { miner, link } = await startMiner({ threads: 3 });
     expect(miner.threads).toBe(3);
     const proof = nextOf(mempool.proofs);
     mempool.give(link, templateHeader(5, TWO_BYTES));
@@ -162,7 +172,7 @@ describe('a template', () => {
 
   it('asks for one address, however often it comes', async () => {
     let asked = 0;
-    const { link } = await startMiner({ address: async () => `${asked++}`.padStart(64, '0') });
+    const { link } = await startMiner({ rewards: { address: async () => `${asked++}`.padStart(64, '0') } });
     const first = nextOf(mempool.proofs);
     mempool.give(link, templateHeader(1));
     const { coinbase } = await first;
@@ -176,9 +186,11 @@ describe('a template', () => {
   it('waits for an address that cannot be had at once', async () => {
     let asked = 0;
     const { link } = await startMiner({
-      async address() {
-        if (asked++ === 0) throw new Error('the wallet is locked');
-        return ADDRESS;
+      rewards: {
+        async address() {
+          if (asked++ === 0) throw new Error('the wallet is locked');
+          return ADDRESS;
+        },
       },
     });
     const proof = nextOf(mempool.proofs);
@@ -240,7 +252,7 @@ describe('a lost link', () => {
 
 describe('stopping', () => {
   it('ends a search that would never end, and leaves no thread and no timer', async () => {
-    const { miner, network, link } = await startMiner(undefined, 2);
+    const { miner, network, link } = await startMiner({ threads: 2 });
     mempool.give(link, templateHeader(1, IMPOSSIBLE));
     await settle();
     await miner.stop();
@@ -254,3 +266,46 @@ describe('stopping', () => {
 function encoded(bNum: number): Uint8Array {
   return encodeHeader(templateHeader(bNum));
 }
+
+describe('a template (decision record 0010)', () => {
+  const CHAIN = chainName('test', 'the genesis of these tests');
+  const producer = keyPairFromSeed(sha3Bytes('the producer of these tests'));
+  const forger = keyPairFromSeed(sha3Bytes('a forger'));
+  const producers = { chain: CHAIN, keys: [toHex(producer.publicKey)] };
+  const previous = (height: number): BlockPlace => ({ height, hash: templateHeader(7).previousHash ?? '' });
+
+  it('is mined when a producer has signed the block before it', async () => {
+    const { link } = await startMiner({ producers });
+    const proof = nextOf(mempool.proofs);
+    mempool.give(link, templateHeader(7), REWARD, certifyBlock(producer, CHAIN, previous(6)));
+    expect((await proof).height).toBe(7);
+  });
+
+  it.each([
+    ['without a certificate of the block before', undefined, /no producer has signed for block 6/],
+    ['with one by somebody else', certifyBlock(forger, CHAIN, previous(6)), /is no producer/],
+    ['with one of an older block', certifyBlock(producer, CHAIN, previous(5)), /not one for block 6/],
+  ])('costs the mempool its link %s', async (_, certificate, reason) => {
+    const { miner, network, link } = await startMiner({ producers });
+    const down = nextOf(network.linkDown);
+    mempool.give(link, templateHeader(7), REWARD, certificate);
+    expect((await down).reason).toMatch(reason);
+    expect(miner.currentBlock()).toBeNull();
+  });
+
+  it('costs the mempool its link when it does not follow the last block that the node has checked', async () => {
+    const { network, link } = await startMiner({ tip: () => ({ height: 6, hash: `b${'9'.repeat(64)}` }) });
+    const down = nextOf(network.linkDown);
+    mempool.give(link, templateHeader(7));
+    expect((await down).reason).toMatch(/it follows b.*and block 6 is b999/);
+  });
+
+  it('of a block that is stored already is not mined', async () => {
+    const { miner, link } = await startMiner({ tip: () => ({ height: 7, hash: previous(7).hash }) });
+    const proof = nextOf(mempool.proofs);
+    mempool.give(link, templateHeader(7));
+    mempool.give(link, templateHeader(8));
+    expect((await proof).height).toBe(8);
+    expect(miner.currentBlock()?.header.bNum).toBe(8n);
+  });
+});

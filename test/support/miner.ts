@@ -1,5 +1,6 @@
 /** Headers to mine, and a mempool end that gives them to a miner and checks what comes back. */
 
+import type { Certificate } from '../../src/chain/certificate.js';
 import { decodeTransaction, encodeHeader } from '../../src/chain/codec.js';
 import type { BlockHeader, Transaction } from '../../src/chain/types.js';
 import { fromHex, utf8 } from '../../src/lib/bytes.js';
@@ -40,7 +41,7 @@ export interface FakeMempool {
   readonly proofs: Signal<Proof>;
   /** What the next proofs are told. */
   verdict: { accepted: boolean; reason: string };
-  give(link: Link, header: BlockHeader, reward?: bigint): void;
+  give(link: Link, header: BlockHeader, reward?: bigint, previous?: Certificate): void;
 }
 
 export function createFakeMempool(network: PeerNetwork): FakeMempool {
@@ -50,8 +51,9 @@ export function createFakeMempool(network: PeerNetwork): FakeMempool {
     joined,
     proofs,
     verdict: { accepted: true, reason: '' },
-    give(link, header, reward = REWARD) {
-      link.send('mining.template', { block_num: Number(header.bNum), reward: String(reward) }, encodeHeader(header));
+    give(link, header, reward = REWARD, previous) {
+      const body = { block_num: Number(header.bNum), reward: String(reward), ...(previous && { previous }) };
+      link.send('mining.template', body, encodeHeader(header));
     },
   };
   network.handle('mining.join', (link) => {

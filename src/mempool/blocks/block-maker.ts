@@ -12,11 +12,13 @@ import { errorMessage } from '../../lib/errors.js';
 import type { Verdict } from '../../lib/fault.js';
 import type { Logger } from '../../lib/logger.js';
 import type { Metrics } from '../../observability/metrics.js';
+import type { MessageBody } from '../../peers/messages.js';
 import type { Link, Message, PeerNetwork, Reply } from '../../peers/network.js';
 import type { Applier } from '../state/applier.js';
 import type { Round } from '../state/round.js';
 import type { MempoolState } from '../state/state.js';
 import { NOT_MINED_NOW, NOT_SELECTED, proofFault } from './proof-check.js';
+import type { Signer } from './signer.js';
 
 export interface BlockMakerOptions {
   /** Cut as soon as there is something to put into a block, and never an empty one. */
@@ -37,6 +39,8 @@ export interface BlockMakerModules {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Undefined in a network that names no producers. */
+  readonly signer?: Signer | undefined;
 }
 
 const MS_PER_SECOND = 1_000;
@@ -70,6 +74,7 @@ export class BlockMaker {
   readonly #network: PeerNetwork;
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #signer: Signer | undefined;
   readonly #metrics: ReturnType<typeof makerMetrics>;
   /** Linked miners that asked to take part, by node key, in the order of joining. */
   readonly #joined = new Map<string, Link>();
@@ -89,6 +94,7 @@ export class BlockMaker {
     this.#network = modules.network;
     this.#clock = modules.clock;
     this.#logger = modules.logger;
+    this.#signer = modules.signer;
     this.#metrics = makerMetrics(modules.metrics);
   }
 
@@ -203,13 +209,20 @@ export class BlockMaker {
   #sendTemplates(round: Round): void {
     const work = this.#work?.height === round.height ? this.#work : this.#beginWork(round.height);
     const proven = new Set(round.proofs.map((proof) => proof.miner));
+    const body = this.#templateBody(round);
     for (const miner of this.#selected(round)) {
       if (work.sentTo.has(miner) || proven.has(miner)) continue;
-      const body = { block_num: round.height, reward: round.reward.toString() };
       const sent = this.#joined.get(miner)?.send('mining.template', body, encodeHeader(round.header)) ?? false;
       if (sent) work.sentTo.add(miner);
       else this.#sendAgain(miner, round.height);
     }
+  }
+
+  /** With the certificate of the block before, so that a miner knows that it works on top of the chain. */
+  #templateBody({ height, reward, header: { previousHash } }: Round): MessageBody<'mining.template'> {
+    const body = { block_num: height, reward: reward.toString() };
+    if (previousHash === null || this.#signer === undefined) return body;
+    return { ...body, previous: this.#signer.block({ height: height - 1, hash: previousHash }) };
   }
 
   #beginWork(height: number): RoundWork {

@@ -12,6 +12,7 @@ import type { Link, Message, PeerNetwork } from '../../peers/network.js';
 import type { Applier } from '../state/applier.js';
 import { closedBlockBytes, closedHash, type Round } from '../state/round.js';
 import type { MempoolState } from '../state/state.js';
+import type { Signer } from './signer.js';
 
 /** Milliseconds until a block that nobody confirmed is sent again. */
 const RETRY_MS = 2_000;
@@ -25,6 +26,8 @@ export interface BlockSenderModules {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Undefined in a network that names no producers. */
+  readonly signer?: Signer | undefined;
 }
 
 export class BlockSender {
@@ -33,6 +36,7 @@ export class BlockSender {
   readonly #network: PeerNetwork;
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #signer: Signer | undefined;
   readonly #startTimer: () => () => void;
   /** Links that have been sent the block under way and have not answered yet. */
   readonly #asked = new Set<Link>();
@@ -44,12 +48,13 @@ export class BlockSender {
   #confirming = false;
   #running = false;
 
-  constructor({ state, applier, network, clock, logger, metrics }: BlockSenderModules) {
+  constructor({ state, applier, network, clock, logger, metrics, signer }: BlockSenderModules) {
     this.#state = state;
     this.#applier = applier;
     this.#network = network;
     this.#clock = clock;
     this.#logger = logger;
+    this.#signer = signer;
     const seconds = metrics.histogram('tessera_mempool_block_confirm_seconds');
     this.#startTimer = () => startTimer(seconds, clock);
   }
@@ -93,10 +98,11 @@ export class BlockSender {
 
   async #send(link: Link, round: Round, hash: string, bytes: Uint8Array): Promise<void> {
     this.#asked.add(link);
+    const certificate = this.#signer?.block({ height: round.height, hash });
     try {
       const answer = await link.request(
         'block.deliver',
-        { block_num: round.height, hash },
+        { block_num: round.height, hash, ...(certificate && { certificate }) },
         { attachment: bytes, timeoutMs: ANSWER_MS },
       );
       if (answer.type === 'block.stored') await this.#confirm(round, hash);
