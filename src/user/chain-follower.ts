@@ -1,20 +1,22 @@
 /**
  * Keeps the wallet in step with the chain through one mempool node. With each new link, and whenever blocks are missing, it
  * asks what became of own transactions, refreshes all addresses, and only then lets payments be sent; from there on blocks
- * are taken in as they are mined. Only links that this node opened to its configured mempool nodes are believed: anyone
- * can say that it is a mempool node.
+ * are taken in as they are mined. Only links that this node opened to its configured mempool nodes are believed, and only
+ * when a producer of the network vouches for the node at the other end: anyone can say that it is a mempool node.
  */
 
 import { setMaxListeners } from 'node:events';
+import { nodeCertificateFault, type Producers } from '../chain/certificate.js';
 import { decodeFullBlock } from '../chain/codec.js';
-import type { FullBlock } from '../chain/types.js';
 import type { Clock, Timer } from '../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
+import { assertSound } from '../lib/fault.js';
 import type { Logger } from '../lib/logger.js';
 import { Mutex } from '../lib/mutex.js';
 import { SignalSource } from '../lib/signal.js';
 import { MAX_LIST, type MessageBody } from '../peers/messages.js';
 import type { Link, PeerNetwork } from '../peers/network.js';
+import type { ToldBlock } from '../wallet/block-check.js';
 import type { ChainPoint } from '../wallet/block-intake.js';
 import type { OwnTransaction } from '../wallet/payments/outgoing.js';
 import type { Wallet } from '../wallet/wallet.js';
@@ -33,6 +35,8 @@ const MAX_WAITING_BLOCKS = 32;
 export interface ChainFollowerOptions {
   /** Configured mempool nodes, `host:port`. */
   readonly mempools: readonly string[];
+  /** Who must vouch for a mempool node; undefined in a network that names none. */
+  readonly producers?: Producers | undefined;
 }
 
 export interface ChainFollowerModules {
@@ -54,12 +58,13 @@ export interface MinedBlock {
 
 export class ChainFollower {
   readonly #mempools: readonly string[];
+  readonly #producers: Producers | undefined;
   readonly #modules: ChainFollowerModules;
   readonly #stopping = new AbortController();
   /** Everything that changes the wallet by what the chain says, one after the other. */
   readonly #steps = new Mutex();
   readonly #believed = new Set<Link>();
-  readonly #waitingBlocks: { readonly block: FullBlock; readonly hash: string }[] = [];
+  readonly #waitingBlocks: ToldBlock[] = [];
   /** Own transactions that the mempool node says cannot be. */
   readonly #contested = new Set<string>();
   readonly #unsubscribe: (() => void)[] = [];
@@ -73,13 +78,14 @@ export class ChainFollower {
   readonly blockMined = new SignalSource<MinedBlock>((error) => this.#listenerFailed(error));
 
   /** Registers its message handler at once. */
-  constructor({ mempools }: ChainFollowerOptions, modules: ChainFollowerModules) {
+  constructor({ mempools, producers }: ChainFollowerOptions, modules: ChainFollowerModules) {
     this.#mempools = mempools;
+    this.#producers = producers;
     this.#modules = modules;
     // Every request under way listens to it.
     setMaxListeners(0, this.#stopping.signal);
     modules.network.handle('block.mined', async (link, { attachment, body }) => {
-      await this.#onBlock(link, attachment, body.hash);
+      await this.#onBlock(link, attachment, body);
       return undefined;
     });
   }
@@ -152,9 +158,30 @@ export class ChainFollower {
       logger.warn({ link: link.id, peer: link.address }, 'this mempool node is not configured: its blocks are ignored');
       return;
     }
+    if (!(await this.#isVouchedFor(link))) return;
     if (this.#stopping.signal.aborted || !network.links.has(link)) return;
     this.#believed.add(link);
     if (this.#current === undefined) this.#follow(link);
+  }
+
+  /** True when a producer says that this node speaks for it; a link to any other at a configured address is closed. */
+  async #isVouchedFor(link: Link): Promise<boolean> {
+    if (this.#producers === undefined) return true;
+    const { logger } = this.#modules;
+    const options = { timeoutMs: REQUEST_TIMEOUT, signal: this.#stopping.signal };
+    try {
+      const answer = await link.request('producer.get', {}, options);
+      if (answer.type !== 'producer') throw unexpected(link, answer.type);
+      const { certificate } = answer.body as MessageBody<'producer'>;
+      assertSound(nodeCertificateFault(this.#producers, link.nodeKey, certificate));
+      return true;
+    } catch (error) {
+      if (this.#stopping.signal.aborted) return false;
+      const reason = errorMessage(error);
+      logger.warn({ link: link.id, peer: link.address }, `this mempool node is not believed: ${reason}`);
+      link.close(reason);
+      return false;
+    }
   }
 
   #follow(link: Link | undefined): void {
@@ -194,7 +221,7 @@ export class ChainFollower {
     const point = await this.#review(link, wallet.transfers.inFlight(), wallet.addresses());
     if (point !== undefined) await wallet.advanceTo(point);
     for (let next = this.#waitingBlocks.shift(); next; next = this.#waitingBlocks.shift()) {
-      await wallet.applyBlock(next.block, next.hash);
+      await wallet.applyBlock(next);
     }
     if (this.#blocksDropped) await this.#settleDropped(link);
     // In the same turn as the look at the waiting blocks: none may wait for nothing.
@@ -266,20 +293,22 @@ export class ChainFollower {
     });
   }
 
-  async #onBlock(link: Link, attachment: Uint8Array, hash: string): Promise<void> {
+  async #onBlock(link: Link, attachment: Uint8Array, body: MessageBody<'block.mined'>): Promise<void> {
     if (!this.#believed.has(link) || link !== this.#current) return;
-    const block = decodeFullBlock(attachment);
-    const { header, transactions } = block.block;
+    const { hash, certificate } = body;
+    const told = { full: decodeFullBlock(attachment), hash, certificate };
+    this.#modules.wallet.checkBlock(told);
+    const { header, transactions } = told.full.block;
     this.blockMined.emit({ height: Number(header.bNum), hash, transactions: transactions.length });
     if (!this.#inStep) {
-      this.#waitingBlocks.push({ block, hash });
+      this.#waitingBlocks.push(told);
       if (this.#waitingBlocks.length <= MAX_WAITING_BLOCKS) return;
       this.#waitingBlocks.shift();
       this.#blocksDropped = true;
       return;
     }
     const { wallet, logger } = this.#modules;
-    const outcome = await this.#steps.run(() => wallet.applyBlock(block, hash));
+    const outcome = await this.#steps.run(() => wallet.applyBlock(told));
     if (outcome !== 'gap' || link !== this.#current) return;
     logger.info({ block: Number(header.bNum), known: wallet.height }, 'blocks are missing: refreshing');
     this.#synchronize(link);

@@ -3,6 +3,7 @@
  * sends what the wallet has queued, and pays and is paid by peers. The miner role runs the same service (decision V22).
  */
 
+import type { Producers } from '../chain/certificate.js';
 import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../lib/logger.js';
 import { Failure, type Service } from '../lib/service.js';
@@ -21,6 +22,8 @@ const DEFAULT_DONATIONS_PER_DAY = 100;
 export interface UserServiceOptions {
   /** Configured mempool nodes, `host:port`, as given to the network. Nobody else's blocks are believed. */
   readonly mempools: readonly string[];
+  /** Who must vouch for a mempool node; undefined in a network that names none. */
+  readonly producers?: Producers | undefined;
   /** Raw units paid to a peer that asks for a donation; 0 refuses. */
   readonly donationAmount: bigint;
   readonly donationsPerPeerPerDay: number;
@@ -49,7 +52,7 @@ export class RunningUserService implements UserService, Service {
   constructor(options: UserServiceOptions, modules: UserServiceModules) {
     const { donationsPerDay = DEFAULT_DONATIONS_PER_DAY } = options;
     this.#wallet = modules.wallet;
-    this.#follower = new ChainFollower({ mempools: options.mempools }, modules);
+    this.#follower = new ChainFollower({ mempools: options.mempools, producers: options.producers }, modules);
     this.#peers = new PeerPayments({ ...options, donationsPerDay }, modules);
     this.#sender = new Sender({
       ...modules,

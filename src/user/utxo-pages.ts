@@ -67,7 +67,8 @@ async function refreshPart(link: Link, addresses: readonly string[], modules: Ut
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const pages = new PageReader(link, addresses, modules);
     const first = await pages.read();
-    const point = { height: first.page.block_num, hash: first.page.hash };
+    const { block_num: height, hash, certificate } = first.page;
+    const point = { height, hash, certificate };
     const refresh = wallet.beginRefresh(addresses, point);
     if (refresh === undefined) continue;
     for (let next: PageOf | undefined = first; next; next = await pages.readNext(next.page))

@@ -3,10 +3,12 @@
  * before it is taken in (`block-check.ts`).
  */
 
-import type { FullBlock, Transaction } from '../chain/types.js';
+import { blockCertificateFault, type Certificate, type Producers } from '../chain/certificate.js';
+import type { Transaction } from '../chain/types.js';
 import { TesseraError } from '../lib/errors.js';
+import { assertSound } from '../lib/fault.js';
 import type { TimeSlices } from '../lib/time-slices.js';
-import { checkBlock, checkPlace } from './block-check.js';
+import { checkBlock, placeFault, type ToldBlock } from './block-check.js';
 import { AddressRefresh } from './coins/address-refresh.js';
 import type { BlockOutcome, CoinStore } from './coins/coin-store.js';
 import type { KeyRing } from './keys/key-ring.js';
@@ -21,11 +23,14 @@ export interface ChainPoint {
   readonly height: number;
   /** Null when it was not told. */
   readonly hash: string | null;
+  readonly certificate?: Certificate | undefined;
 }
 
 export interface BlockIntakeOptions {
   /** Blocks after this one carry a difficulty target; without it none does. */
   readonly activationHeight?: number | undefined;
+  /** Who must have signed a block, and the block that a refresh is of; undefined in a network that names none. */
+  readonly producers?: Producers | undefined;
 }
 
 export interface BlockIntakeModules {
@@ -40,10 +45,12 @@ export interface BlockIntakeModules {
 
 export class BlockIntake {
   readonly #activationHeight: number;
+  readonly #producers: Producers | undefined;
   readonly #modules: BlockIntakeModules;
 
-  constructor({ activationHeight = Number.POSITIVE_INFINITY }: BlockIntakeOptions, modules: BlockIntakeModules) {
-    this.#activationHeight = activationHeight;
+  constructor(options: BlockIntakeOptions, modules: BlockIntakeModules) {
+    this.#activationHeight = options.activationHeight ?? Number.POSITIVE_INFINITY;
+    this.#producers = options.producers;
     this.#modules = modules;
   }
 
@@ -57,19 +64,28 @@ export class BlockIntake {
     return this.#modules.meta.current.blockHash;
   }
 
-  /**
-   * Throws `protocol_violation` for a block that is not what it says, has no proof of work, or does not follow the last one.
-   */
-  async apply(block: FullBlock, hash: string): Promise<BlockOutcome> {
+  /** Throws `protocol_violation` for a block that no producer has signed, is not what it says, or has no proof of work. */
+  check(told: ToldBlock): void {
+    checkBlock(told, {
+      activationHeight: this.#activationHeight,
+      producers: this.#producers,
+      concerns: (tx) => this.#concerns(tx),
+    });
+  }
+
+  /** Throws `protocol_violation` as `check` does, and for a block that does not follow the last one. */
+  async apply(told: ToldBlock): Promise<BlockOutcome> {
     const { settlement, meta, transfers, writes } = this.#modules;
+    const { full, hash } = told;
     writes.checkOpen();
-    const { header } = block.block;
-    checkBlock(block, hash, { activationHeight: this.#activationHeight, concerns: (tx) => this.#concerns(tx) });
-    checkPlace(header, hash, { height: this.height, hash: this.tipHash });
-    const { outcome, done } = settlement.takeBlock(block);
+    this.check(told);
+    const misplaced = placeFault(full.block.header, hash, { height: this.height, hash: this.tipHash });
+    if (misplaced !== null && this.#isTipOpen) return 'gap';
+    assertSound(misplaced);
+    const { outcome, done } = settlement.takeBlock(full);
     if (outcome === 'applied') {
-      meta.update({ blockHash: hash });
-      this.#noteReward(block.miningTransaction);
+      meta.update({ blockHash: hash, certified: this.#producers !== undefined });
+      this.#noteReward(full.miningTransaction);
     }
     if (outcome === 'applied' || done.length > 0) await settlement.commit(done);
     if (outcome === 'applied') transfers.mergeLater();
@@ -78,14 +94,19 @@ export class BlockIntake {
 
   /**
    * Begins to take in the chain's word on these addresses, as of a block. Undefined when the wallet is ahead of it. Throws
-   * `protocol_violation` when the wallet knows another block of this height.
+   * `protocol_violation` when no producer has signed that block, or the wallet knows another one of this height.
    */
   beginRefresh(addresses: readonly string[], point: ChainPoint): AddressRefresh | undefined {
     const { keys, writes } = this.#modules;
     writes.checkOpen();
-    if (point.height < this.height) return undefined;
-    if (point.height === this.height && point.hash !== null && (this.tipHash ?? point.hash) !== point.hash) {
-      throw new TesseraError('protocol_violation', `block ${point.height} is ${this.tipHash}, not ${point.hash}`);
+    this.#checkPoint(point);
+    const isOther = point.hash !== null && (this.tipHash ?? point.hash) !== point.hash;
+    if (point.height < this.height || (point.height === this.height && isOther)) {
+      if (!this.#isTipOpen) {
+        if (point.height < this.height) return undefined;
+        throw new TesseraError('protocol_violation', `block ${point.height} is ${this.tipHash}, not ${point.hash}`);
+      }
+      this.#goBackTo(point);
     }
     return new AddressRefresh(
       new Set(addresses.filter((address) => keys.addresses.has(address))),
@@ -95,10 +116,14 @@ export class BlockIntake {
   }
 
   /** All addresses were refreshed as of this block. */
-  async advanceTo({ height, hash }: ChainPoint): Promise<void> {
+  async advanceTo(point: ChainPoint): Promise<void> {
     const { coins, meta, settlement, transfers, writes } = this.#modules;
+    const { height, hash } = point;
     writes.checkOpen();
-    if (height > this.height) meta.update({ blockHash: hash ?? undefined });
+    this.#checkPoint(point);
+    if (height > this.height || (height === this.height && this.#isTipOpen)) {
+      meta.update({ blockHash: hash ?? undefined, certified: this.#producers !== undefined && height >= 0 });
+    }
     coins.advanceTo(height);
     await settlement.commit();
     transfers.mergeLater();
@@ -112,6 +137,24 @@ export class BlockIntake {
     if (meta.current.rewardAddress === null) meta.update({ rewardAddress: address });
     await writes.flush();
     return address;
+  }
+
+  /** The last block is one that no producer is known to have signed: it was taken in by an earlier version, or nobody signed then. */
+  get #isTipOpen(): boolean {
+    return this.#producers !== undefined && this.#modules.meta.current.certified !== true;
+  }
+
+  #checkPoint({ height, hash, certificate }: ChainPoint): void {
+    if (this.#producers === undefined || height < 0) return;
+    if (hash === null) throw new TesseraError('protocol_violation', `block ${height} was named without its hash`);
+    assertSound(blockCertificateFault(this.#producers, { height, hash }, certificate));
+  }
+
+  /** A certified block takes the place of a tip that nothing proves, also when that was higher. */
+  #goBackTo({ height, hash }: ChainPoint): void {
+    const { coins, meta } = this.#modules;
+    coins.goBackTo(height);
+    meta.update({ blockHash: hash ?? undefined, certified: true });
   }
 
   #concerns({ inputs, outputs, fees }: Transaction): boolean {

@@ -14,6 +14,8 @@ const MetaRecord = Type.Object({
   block: Type.Integer({ minimum: -1, maximum: Number.MAX_SAFE_INTEGER }),
   /** Its hash, where it is known; records of earlier versions have none. */
   blockHash: Type.Optional(Type.String()),
+  /** True when a producer has signed that block; records of earlier versions do not know. */
+  certified: Type.Optional(Type.Boolean()),
   arrivals: Count,
   spent: Count,
   payments: Count,

@@ -7,8 +7,9 @@
 import { addressOf } from '../chain/address.js';
 import { tokenAsset } from '../chain/assets.js';
 import { txOut } from '../chain/builders.js';
+import type { Producers } from '../chain/certificate.js';
 import type { WalletSeed } from '../chain/genesis.js';
-import type { FullBlock, Transaction } from '../chain/types.js';
+import type { Transaction } from '../chain/types.js';
 import type { ScryptCost } from '../crypto/scrypt.js';
 import type { Kv } from '../db/kv.js';
 import type { Clock } from '../lib/clock.js';
@@ -17,6 +18,7 @@ import type { Logger } from '../lib/logger.js';
 import type { Random } from '../lib/random.js';
 import { TimeSlices } from '../lib/time-slices.js';
 import { type Metrics, noMetrics } from '../observability/metrics.js';
+import type { ToldBlock } from './block-check.js';
 import { BlockIntake, type ChainPoint } from './block-intake.js';
 import type { AddressRefresh } from './coins/address-refresh.js';
 import type { CoinTotals } from './coins/coin-index.js';
@@ -53,6 +55,8 @@ export interface WalletOptions {
   readonly aggregateAbove: number | null;
   /** Blocks after this one carry a difficulty target; without it none does. */
   readonly activationHeight?: number;
+  /** Who signs blocks; undefined in a network that names none. */
+  readonly producers?: Producers | undefined;
   readonly maxInputs?: number;
   /** Raw units. */
   readonly dust?: bigint;
@@ -216,9 +220,14 @@ export class Wallet implements WalletService {
     return this.#parts.chain.tipHash;
   }
 
-  /** Throws `protocol_violation` for a block that is not what it says, has no proof of work, or does not follow the last one. */
-  applyBlock(block: FullBlock, hash: string): Promise<BlockOutcome> {
-    return this.#parts.chain.apply(block, hash);
+  /** See `BlockIntake.check`. */
+  checkBlock(told: ToldBlock): void {
+    this.#parts.chain.check(told);
+  }
+
+  /** See `BlockIntake.apply`. */
+  applyBlock(told: ToldBlock): Promise<BlockOutcome> {
+    return this.#parts.chain.apply(told);
   }
 
   /** See `BlockIntake.beginRefresh`. */

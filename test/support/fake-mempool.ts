@@ -9,6 +9,7 @@ import { transactionHash } from '../../src/chain/hash.js';
 import { createdOutPoints, isCreate, outPointKey, spentOutPoints } from '../../src/chain/transaction.js';
 import type { OutPoint, Transaction, TxOut } from '../../src/chain/types.js';
 import { type ErrorCode, TesseraError } from '../../src/lib/errors.js';
+import type { Signer } from '../../src/mempool/blocks/signer.js';
 import type { MessageBody } from '../../src/peers/messages.js';
 import type { PeerNetwork, Reply } from '../../src/peers/network.js';
 import { decodeTransactions, encodeUtxos } from '../../src/peers/payloads.js';
@@ -34,6 +35,8 @@ export interface FakeMempool {
   pretend(hash: string): void;
   /** Answers every page with the first one. */
   loop: boolean;
+  /** Signs, where it can. */
+  sign: boolean;
   /** Puts a transaction into the pool that somebody else has sent. */
   admit(transaction: Transaction): void;
   /** Loses its pool and its statuses. */
@@ -44,7 +47,8 @@ export interface FakeMempool {
   mine(options?: { readonly rewardTo?: string; readonly reward?: bigint; readonly tell?: boolean }): void;
 }
 
-export function createFakeMempool(network: PeerNetwork): FakeMempool {
+/** `signer`: signs blocks and vouches for the node; without one it is the mempool of a network that names no producers. */
+export function createFakeMempool(network: PeerNetwork, signer?: Signer): FakeMempool {
   const utxos = new Map<string, readonly [OutPoint, TxOut]>();
   const statuses = new Map<string, StatusKind>();
   const pool = new Map<string, Transaction>();
@@ -52,8 +56,11 @@ export function createFakeMempool(network: PeerNetwork): FakeMempool {
   let grants = 0;
   /** Block 0 is stored: what is granted is there from the beginning. */
   let height = 0;
-  /** Hash of that block; null for block 0, which nobody has seen. */
-  let tip: string | null = null;
+  /** Hash of that block; null for block 0, which nobody has seen, unless blocks are signed. */
+  let tip: string | null = signer === undefined ? null : 'b'.repeat(65);
+
+  const certified = () =>
+    signer === undefined || tip === null || !fake.sign ? {} : { certificate: signer.block({ height, hash: tip }) };
 
   function admit(transaction: Transaction): { code: string; detail: string } | undefined {
     const hash = transactionHash(transaction);
@@ -85,7 +92,7 @@ export function createFakeMempool(network: PeerNetwork): FakeMempool {
     const found: (readonly [OutPoint, TxOut])[] = [];
     const answer = (next?: MessageBody<'utxos'>['next']): Reply<'utxos'> => ({
       type: 'utxos',
-      body: { block_num: height, hash: tip, ...(next === undefined ? {} : { next }) },
+      body: { block_num: height, hash: tip, ...certified(), ...(next === undefined ? {} : { next }) },
       attachment: encodeUtxos(found),
     });
     if (fake.loop) return answer({ address: body.addresses[0] ?? '' });
@@ -102,6 +109,10 @@ export function createFakeMempool(network: PeerNetwork): FakeMempool {
       }
     }
     return answer();
+  });
+  network.handle('producer.get', () => {
+    const certificate = signer?.node(network.nodeKey);
+    return { type: 'producer', body: { ...(certificate && { certificate }) } };
   });
   network.handle('statuses.get', (_, { body }) => {
     const known = body.hashes.flatMap((hash) => {
@@ -122,6 +133,7 @@ export function createFakeMempool(network: PeerNetwork): FakeMempool {
     silent: false,
     maxUtxos: 1_000,
     loop: false,
+    sign: true,
     pretend(hash) {
       tip = hash;
     },
@@ -155,7 +167,8 @@ export function createFakeMempool(network: PeerNetwork): FakeMempool {
       pool.clear();
       if (!tell) return;
       const attachment = encodeFullBlock(full);
-      for (const link of network.links) link.send('block.mined', { block_num: height, hash }, attachment);
+      const body = { block_num: height, hash, ...certified() };
+      for (const link of network.links) link.send('block.mined', body, attachment);
     },
   };
   return fake;

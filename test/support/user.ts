@@ -1,11 +1,13 @@
 /** Networks of user nodes and a fake mempool node over links in memory. */
 
+import type { Producers } from '../../src/chain/certificate.js';
 import { generateKeyPair } from '../../src/crypto/ed25519.js';
 import { type Clock, systemClock } from '../../src/lib/clock.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { systemRandom } from '../../src/lib/random.js';
 import type { NodeRole } from '../../src/lib/roles.js';
 import type { Signal } from '../../src/lib/signal.js';
+import type { Signer } from '../../src/mempool/blocks/signer.js';
 import { noMetrics } from '../../src/observability/metrics.js';
 import { LinkNetwork } from '../../src/peers/link-network.js';
 import type { PeerNetwork } from '../../src/peers/network.js';
@@ -46,8 +48,17 @@ export interface TestNet {
   stop(): Promise<void>;
 }
 
+/** A network whose blocks are signed. */
+export interface TestNetOptions {
+  readonly signer?: Signer;
+  readonly producers?: Producers;
+}
+
 /** `answer`: who answers in the place of the fake mempool. */
-export async function createTestNet(answer?: (network: PeerNetwork) => void): Promise<TestNet> {
+export async function createTestNet(
+  answer?: (network: PeerNetwork) => void,
+  { signer, producers }: TestNetOptions = {},
+): Promise<TestNet> {
   const hub = createMemoryHub();
   const stops: (() => Promise<void>)[] = [];
 
@@ -68,7 +79,7 @@ export async function createTestNet(answer?: (network: PeerNetwork) => void): Pr
 
   const mempoolNetwork = network('mempool', 12_300, []);
   const nobody = { handle: () => undefined, links: new Set() } as unknown as PeerNetwork;
-  const mempool = createFakeMempool(answer === undefined ? mempoolNetwork : nobody);
+  const mempool = createFakeMempool(answer === undefined ? mempoolNetwork : nobody, signer);
   answer?.(mempoolNetwork);
   await mempoolNetwork.start();
   stops.push(() => mempoolNetwork.stop());
@@ -78,12 +89,13 @@ export async function createTestNet(answer?: (network: PeerNetwork) => void): Pr
     mempool,
     mempoolNetwork,
     async user(options = {}) {
-      const { folder, role = 'user', donationAmount = 0n, donationsPerDay, mempools = [MEMPOOL], ...rest } = options;
+      const { folder, role = 'user', donationAmount = 0n, donationsPerDay, mempools = [MEMPOOL], ...own } = options;
+      const rest = { producers, ...own };
       const opened: OpenWallet = folder === undefined ? await newWallet(rest) : await openWallet(folder, rest);
       const links = network(role, 0, mempools);
       const limits = donationsPerDay === undefined ? {} : { donationsPerDay };
       const user = new RunningUserService(
-        { mempools, donationAmount, donationsPerPeerPerDay: 2, ...limits },
+        { mempools, producers: rest.producers, donationAmount, donationsPerPeerPerDay: 2, ...limits },
         { wallet: opened.wallet, network: links, clock: options.clock ?? systemClock, logger: silentLogger },
       );
       await user.start();

@@ -158,5 +158,5 @@ export async function fund(wallet: Wallet, amounts: readonly bigint[]): Promise<
   const outputs: TxOut[] = [];
   for (const amount of amounts) outputs.push(tokens(await wallet.newAddress(), amount));
   const { full, hash } = nextBlock(wallet, [paymentFromOutside(outputs)]);
-  await wallet.applyBlock(full, hash);
+  await wallet.applyBlock({ full, hash });
 }

@@ -1,11 +1,17 @@
 /** What a mempool node that lies can make a wallet believe: each lie costs it the link, and nothing else. */
 
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { certifyBlock, chainName } from '../../src/chain/certificate.js';
 import { encodeFullBlock } from '../../src/chain/codec.js';
 import { blockHash } from '../../src/chain/hash.js';
 import { proofOfWorkFault } from '../../src/chain/pow.js';
 import { spentOutPoints } from '../../src/chain/transaction.js';
 import type { BlockHeader, FullBlock } from '../../src/chain/types.js';
+import { keyPairFromSeed } from '../../src/crypto/ed25519.js';
+import { sha3Bytes } from '../../src/crypto/sha3.js';
+import { toHex } from '../../src/lib/bytes.js';
+import { Signer } from '../../src/mempool/blocks/signer.js';
+import type { ToldBlock } from '../../src/wallet/block-check.js';
 import { createTestNet, next, type TestNet, type TestUser, until } from '../support/user.js';
 import {
   block,
@@ -36,10 +42,11 @@ afterAll(removeFolders);
 const riches = () => [paymentFromOutside([tokens(address, 1_000_000n)])];
 
 /** Tells the victim of a block; resolves with the reason for which it closed the link. */
-async function tell({ full, hash }: { readonly full: FullBlock; readonly hash: string }): Promise<string> {
+async function tell({ full, hash, certificate }: ToldBlock): Promise<string> {
   const down = next(victim.network.linkDown);
   const [link] = net.mempoolNetwork.links;
-  link?.send('block.mined', { block_num: Number(full.block.header.bNum), hash }, encodeFullBlock(full));
+  const body = { block_num: Number(full.block.header.bNum), hash, ...(certificate && { certificate }) };
+  link?.send('block.mined', body, encodeFullBlock(full));
   return (await down).reason;
 }
 
@@ -134,5 +141,107 @@ describe('a mempool node that lies about unspent outputs', () => {
     const down = next(victim.network.linkDown);
     await victim.wallet.refresh({ all: true });
     expect((await down).reason).toMatch(/continues where nothing was asked for/);
+  });
+});
+
+const CHAIN = chainName('test', 'the genesis of these tests');
+const producer = keyPairFromSeed(sha3Bytes('the producer of these tests'));
+const forger = keyPairFromSeed(sha3Bytes('a forger'));
+const SIGNED = {
+  signer: new Signer(producer, CHAIN),
+  producers: { chain: CHAIN, keys: [toHex(producer.publicKey)] },
+};
+
+/** A new network whose blocks are signed, in the place of the other one, with a wallet that knows block 1. */
+async function startSigned(): Promise<void> {
+  await net.stop();
+  net = await createTestNet(undefined, SIGNED);
+  victim = await net.user();
+  await until(() => victim.user.inStep);
+  address = await victim.wallet.newAddress();
+  net.mempool.mine();
+  await until(() => victim.wallet.height === 1);
+}
+
+describe('a mempool node that lies to a wallet of a network with producers (decision record 0010)', () => {
+  beforeEach(startSigned);
+
+  const next2 = () => block(2, riches(), { previous: victim.wallet.tipHash });
+  const told = ({ full, hash }: ReturnType<typeof next2>, keyPair = producer, height = 2, signed = hash) => ({
+    full,
+    hash,
+    certificate: certifyBlock(keyPair, CHAIN, { height, hash: signed }),
+  });
+
+  it('is believed when a producer has signed the block', async () => {
+    const { full, hash, certificate } = told(next2());
+    const [link] = net.mempoolNetwork.links;
+    link?.send('block.mined', { block_num: 2, hash, certificate }, encodeFullBlock(full));
+    await until(() => victim.wallet.totals().running === 1_000_000n);
+  });
+
+  it.each([
+    ['without a certificate', () => next2(), /no producer has signed for block 2/],
+    ['signed by somebody else', () => told(next2(), forger), /is no producer of this network/],
+    ['with the certificate of another height', () => told(next2(), producer, 1), /not one for block 2/],
+    [
+      'with the certificate of the block before',
+      () => told(next2(), producer, 1, victim.wallet.tipHash),
+      /not one for/,
+    ],
+    ['altered after it was signed', () => told(next2(), producer, 2, next2().hash.replace(/.$/, 'x')), /not one for/],
+  ])('does not bring one %s, and tells nobody of it', async (_, made, reason) => {
+    const heard: string[] = [];
+    victim.user.blockMined.on(({ hash }) => heard.push(hash));
+    expect(await tell(made())).toMatch(reason);
+    expect(victim.wallet.totals().running).toBe(0n);
+    expect(heard).toEqual([]);
+  });
+
+  it('does not refresh a wallet as of a block that nobody has signed', async () => {
+    net.mempool.grant([tokens(address, 1_000_000n)]);
+    net.mempool.mine({ tell: false });
+    net.mempool.sign = false;
+    const down = next(victim.network.linkDown);
+    await victim.wallet.refresh({ all: true });
+    expect((await down).reason).toMatch(/no producer has signed for block 2/);
+    expect(victim.wallet.totals().running).toBe(0n);
+  });
+
+  it('is heard by nobody when no producer vouches for it', async () => {
+    const impostor = net.stranger('mempool', 12_399);
+    impostor.handle('producer.get', () => ({
+      type: 'producer',
+      body: { certificate: SIGNED.signer.node(net.mempoolNetwork.nodeKey) },
+    }));
+    await impostor.start();
+    const other = await net.user({ mempools: [impostor.address] });
+    expect((await next(other.network.linkDown)).reason).toMatch(/not one for node/);
+    expect(other.user.inStep).toBe(false);
+  });
+});
+
+describe('a wallet that was lied to before its network had producers', () => {
+  it('finds back to the signed chain, also from a block that is higher, and keeps that', async () => {
+    // Told by an older version: a forged block, far ahead of the chain.
+    const forged = block(2, riches(), { previous: victim.wallet.tipHash });
+    const [link] = net.mempoolNetwork.links;
+    link?.send('block.mined', { block_num: 2, hash: forged.hash }, encodeFullBlock(forged.full));
+    await until(() => victim.wallet.totals().running === 1_000_000n);
+    const { folder } = victim;
+    await net.stop();
+
+    net = await createTestNet(undefined, SIGNED);
+    net.mempool.mine();
+    victim = await net.user({ folder });
+    await until(() => victim.user.inStep);
+    expect(victim.wallet.height).toBe(1);
+    expect(victim.wallet.totals().running).toBe(0n);
+    const signed = victim.wallet.tipHash;
+    await victim.stop();
+
+    const again = await net.user({ folder, mempools: [] });
+    expect([again.wallet.height, again.wallet.tipHash]).toEqual([1, signed]);
+    expect(() => again.wallet.beginRefresh([], { height: 1, hash: `b${'0'.repeat(64)}` })).toThrow(/no producer/);
   });
 });

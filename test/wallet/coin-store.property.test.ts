@@ -83,7 +83,7 @@ describe('coins against a model (decisions V12, V13)', () => {
           missed = true;
           return;
         }
-        expect(await open.wallet.applyBlock(full, hash)).toBe('applied');
+        expect(await open.wallet.applyBlock({ full, hash })).toBe('applied');
         for (const transaction of transactions) model.flying.delete(transactionHash(transaction));
       };
 
@@ -163,7 +163,7 @@ describe('a large wallet', () => {
     const address = await wallet.newAddress();
     const outputs = Array.from({ length: 100_000 }, (_, i) => tokens(address, 100_000n + BigInt(i)));
     const { full, hash } = block(0, [paymentFromOutside(outputs)]);
-    await wallet.applyBlock(full, hash);
+    await wallet.applyBlock({ full, hash });
     const before = wallet.totals().running;
     const started = performance.now();
     for (let i = 0; i < 100; i++) await wallet.transfers.pay({ address: NOBODY, amount: 50_001n, locktime: 0n });

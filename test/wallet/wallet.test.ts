@@ -52,7 +52,7 @@ async function mine(made: readonly OwnTransaction[], to: Wallet = wallet): Promi
     to,
     made.map(({ transaction }) => transaction),
   );
-  await to.applyBlock(full, hash);
+  await to.applyBlock({ full, hash });
 }
 
 const pay = (amount: bigint, address = NOBODY) => wallet.transfers.pay({ address, amount, locktime: 0n });
@@ -94,7 +94,7 @@ describe('payments (decision V14)', () => {
     await wallet.importKeyPairs(new Map([[address, record]])).catch(() => undefined);
     const funding = paymentFromOutside([tokens(address, 10n)]);
     const { full, hash } = block(0, [funding]);
-    await wallet.applyBlock(full, hash);
+    await wallet.applyBlock({ full, hash });
     const { transaction } = await pay(10n);
     expect(transactionFault(transaction, 1n, () => tokens(address, 10n))).toBeNull();
   });
@@ -102,7 +102,7 @@ describe('payments (decision V14)', () => {
   it('refuses with the shortfall', async () => {
     await fund(wallet, [100n]);
     const locked = nextBlock(wallet, [], coinbaseTransaction(1n, 50n, await wallet.newAddress()));
-    await wallet.applyBlock(locked.full, locked.hash);
+    await wallet.applyBlock(locked);
     await expect(pay(120n)).rejects.toMatchObject({
       code: 'insufficient_funds',
       message: 'the payment needs 120 raw units: available 100, locked 50, short of 20',
@@ -338,7 +338,7 @@ describe('coins', () => {
 
   it('locks a coinbase for a hundred blocks', async () => {
     const { full, hash } = block(0, [], { mining: coinbaseTransaction(0n, 80n, await wallet.rewardAddress()) });
-    await wallet.applyBlock(full, hash);
+    await wallet.applyBlock({ full, hash });
     for (let bNum = 1; bNum < 100; bNum++) await mine([]);
     expect(wallet.totals()).toMatchObject({ running: 80n, available: 0n, locked: 80n });
     wallet = await reopen();
@@ -351,7 +351,7 @@ describe('coins', () => {
     const address = await wallet.newAddress();
     const funding = { ...paymentFromOutside([tokens(address, 5n)]), fees: [tokens(address, 6n)] };
     const { full, hash } = block(0, [funding]);
-    await wallet.applyBlock(full, hash);
+    await wallet.applyBlock({ full, hash });
     expect(await outpointsOf()).toEqual([`0-${transactionHash(funding)}`, `1-${transactionHash(funding)}`]);
     expect(wallet.totals().running).toBe(11n);
   });
@@ -363,7 +363,7 @@ describe('coins', () => {
     const change = transaction.outputs[1] as TxOut;
     await refreshOnce(wallet, wallet.addresses(), [[{ tHash: hash, n: 1 }, change]], 1);
     await wallet.advanceTo({ height: 1, hash: null });
-    expect(await wallet.applyBlock(next.full, next.hash)).toBe('known');
+    expect(await wallet.applyBlock(next)).toBe('known');
     expect(await wallet.transfers.history()).toMatchObject([{ hash, state: 'confirmed' }]);
     expect(wallet.totals()).toMatchObject({ running: 6n, available: 6n });
   });
@@ -371,10 +371,10 @@ describe('coins', () => {
   it('takes in a block once, and none after a gap', async () => {
     const funding = paymentFromOutside([tokens(await wallet.newAddress(), 5n)]);
     const { full, hash } = block(0, [funding]);
-    expect(await wallet.applyBlock(full, hash)).toBe('applied');
-    expect(await wallet.applyBlock(full, hash)).toBe('known');
+    expect(await wallet.applyBlock({ full, hash })).toBe('applied');
+    expect(await wallet.applyBlock({ full, hash })).toBe('known');
     const later = block(2, [paymentFromOutside([tokens(await wallet.newAddress(), 9n)])]);
-    expect(await wallet.applyBlock(later.full, later.hash)).toBe('gap');
+    expect(await wallet.applyBlock(later)).toBe('gap');
     expect(wallet.totals().running).toBe(5n);
   });
 
@@ -382,8 +382,8 @@ describe('coins', () => {
     const address = await wallet.newAddress();
     const { full, hash } = block(1, [paymentFromOutside([tokens(NOBODY, 5n)])]);
     const forged = { ...full, transactions: [paymentFromOutside([tokens(address, 5n)])] };
-    await expect(wallet.applyBlock(forged, hash)).rejects.toMatchObject({ code: 'protocol_violation' });
-    await expect(wallet.applyBlock(full, 'b00')).rejects.toMatchObject({ code: 'protocol_violation' });
+    await expect(wallet.applyBlock({ full: forged, hash })).rejects.toMatchObject({ code: 'protocol_violation' });
+    await expect(wallet.applyBlock({ full, hash: 'b00' })).rejects.toMatchObject({ code: 'protocol_violation' });
     expect(wallet.totals().running).toBe(0n);
   });
 
@@ -554,7 +554,7 @@ describe('rewards', () => {
     wallet = await reopen();
     expect(await wallet.rewardAddress()).toBe(address);
     const { full, hash } = block(0, [], { mining: coinbaseTransaction(0n, 80n, address) });
-    await wallet.applyBlock(full, hash);
+    await wallet.applyBlock({ full, hash });
     expect(await wallet.rewardAddress()).not.toBe(address);
   });
 

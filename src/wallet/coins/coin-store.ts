@@ -44,7 +44,7 @@ export class CoinStore {
   readonly #writes: WriteBuffer;
   readonly #meta: MetaStore;
   readonly #owns: (address: string) => boolean;
-  readonly #index: CoinIndex;
+  #index: CoinIndex;
 
   private constructor({ kv, writes, meta, owns }: CoinStoreModules) {
     this.#kv = kv;
@@ -218,6 +218,14 @@ export class CoinStore {
     if (height <= this.height) return;
     this.#meta.update({ block: height });
     this.#index.advanceTo(height);
+  }
+
+  /** As if only the blocks up to this one had been seen: what was locked then is locked again. The coins stay. */
+  goBackTo(height: number): void {
+    this.#meta.update({ block: height });
+    const coins = [...this.#index.values()];
+    this.#index = new CoinIndex(height);
+    for (const coin of coins) this.#index.put(coin);
   }
 
   /** Takes in unspent outputs of some addresses, in one batch with those of the same `arrival`; others are not looked at. */

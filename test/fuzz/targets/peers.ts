@@ -143,8 +143,8 @@ class Liar {
 }
 
 function mayPass(type: MessageType, sender: NodeRole, receiver: NodeRole): boolean {
-  const { from, to }: Permission = PERMISSIONS[type];
-  return from.includes(sender) && to.includes(receiver);
+  const permissions: readonly Permission[] = PERMISSIONS[type];
+  return permissions.some(({ from, to }) => from.includes(sender) && to.includes(receiver));
 }
 
 /** The nodes under attack, one of each role, and what they wrote of things that broke. */
