@@ -101,7 +101,8 @@ const MESSAGE_WAYS: Partial<Record<MessageType, Partial<Way>>> = {
 
 function wayTo({ place, subject }: FailpointName): Way {
   if (place.startsWith('send.')) {
-    const [sender = 'mempool'] = (PERMISSIONS[subject as MessageType] as Permission).from;
+    const permissions: readonly Permission[] = PERMISSIONS[subject as MessageType];
+    const [sender = 'mempool'] = permissions[0]?.from ?? [];
     return { node: ({ nodes }) => nodes[sender], ...MESSAGE_WAYS[subject as MessageType] };
   }
   if (place === 'folder.locked') return { node: ({ nodes }) => nodes[subject as NodeRole] };
