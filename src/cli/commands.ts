@@ -55,6 +55,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./restore.js')).command,
   },
   {
+    name: 'doctor',
+    summary: 'Looks for what is wrong with a node, and says what to do',
+    load: async () => (await import('./doctor.js')).command,
+  },
+  {
     name: 'openapi',
     summary: 'Writes the OpenAPI documents of the API',
     load: async () => (await import('./openapi.js')).command,

@@ -23,6 +23,23 @@ export async function lockFolder(path: string): Promise<() => Promise<void>> {
   };
 }
 
+/** The process that has the lock, as its note says; undefined when there is none that lives. */
+export async function lockHolder(path: string): Promise<number | undefined> {
+  const text = await readFile(join(path, PID_FILE), 'utf8').catch(() => '');
+  const pid = Number(text.trim());
+  return Number.isInteger(pid) && pid > 0 && isAlive(pid) ? pid : undefined;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // A process of somebody else lives, too.
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}
+
 async function openLock(path: string): Promise<Level> {
   const location = join(path, LOCK_FOLDER);
   const attempt = async (): Promise<Level> => {

@@ -18,7 +18,7 @@ import type { NodeLogger } from '../observability/logger.js';
 import { MetricsRegistry, noMetrics } from '../observability/metrics.js';
 import { Progress, type ProgressOptions } from '../observability/progress.js';
 import type { PeerNetwork } from '../peers/network.js';
-import { loadOrCreateNodeKey } from '../peers/node-key.js';
+import { loadOrCreateNodeKey, NODE_KEY_FILE } from '../peers/node-key.js';
 import { type DescriptorPlan, descriptorLimit, planDescriptors } from './descriptors.js';
 import { readGenesis } from './genesis-file.js';
 import { MempoolRole } from './mempool-role.js';
@@ -29,8 +29,6 @@ import { producersOf } from './producers.js';
 import type { Role, RoleContext, RoleServices, TaskName } from './role.js';
 import { StorageRole } from './storage-role.js';
 import { WalletRole } from './wallet-role.js';
-
-const NODE_KEY_FILE = 'node-key';
 
 export interface NodeModules {
   readonly logger: NodeLogger;

@@ -7,6 +7,9 @@ import { fromHex, isHex, toHex, utf8 } from '../lib/bytes.js';
 import { TesseraError } from '../lib/errors.js';
 import type { Random } from '../lib/random.js';
 
+/** Its name in the data directory. */
+export const NODE_KEY_FILE = 'node-key';
+
 const OWNER_ONLY = 0o600;
 
 /**
@@ -15,23 +18,29 @@ const OWNER_ONLY = 0o600;
  * when it holds something else: a new key would make the node a stranger to its peers.
  */
 export async function loadOrCreateNodeKey(path: string, random: Random): Promise<KeyPair> {
+  const known = await readFileOfKey(path);
+  const pair = known?.pair ?? generateKeyPair(random);
+  if (known?.isComplete !== true) await writeKey(path, pair);
+  // A copy or a restore may have opened the file to others.
+  else await chmod(path, OWNER_ONLY);
+  return pair;
+}
+
+/** The node key of a file; undefined when there is no file. Changes nothing. Throws `data_corrupt`. */
+export async function readNodeKey(path: string): Promise<KeyPair | undefined> {
+  return (await readFileOfKey(path))?.pair;
+}
+
+async function readFileOfKey(
+  path: string,
+): Promise<{ readonly pair: KeyPair; readonly isComplete: boolean } | undefined> {
   const text = await readIfThere(path);
-  if (text === undefined) {
-    const pair = generateKeyPair(random);
-    await writeKey(path, pair);
-    return pair;
-  }
+  if (text === undefined) return undefined;
   const [seed = '', publicKey, ...rest] = text.trimEnd().split('\n');
   if (!isHex(seed, SEED_LENGTH) || rest.length > 0) throw damaged(path);
   const pair = keyPairFromSeed(fromHex(seed));
-  if (publicKey === undefined) {
-    await writeKey(path, pair);
-    return pair;
-  }
-  if (publicKey !== toHex(pair.publicKey)) throw damaged(path);
-  // A copy or a restore may have opened the file to others.
-  await chmod(path, OWNER_ONLY);
-  return pair;
+  if (publicKey !== undefined && publicKey !== toHex(pair.publicKey)) throw damaged(path);
+  return { pair, isComplete: publicKey !== undefined };
 }
 
 function writeKey(path: string, { seed, publicKey }: KeyPair): Promise<void> {

@@ -1,0 +1,76 @@
+/** `tessera doctor`: looks at a node from outside and says what is wrong and what to do. */
+
+import { type LoadedConfig, loadConfig } from '../config/load.js';
+import { stringifyExact } from '../lib/json.js';
+import type { Finding, Verdict } from '../node/doctor/finding.js';
+import { type CliContext, type Command, integerFlag } from './command.js';
+import { CONFIG_FLAGS, configInput } from './config-flags.js';
+import { failureText } from './lifecycle.js';
+import { JSON_FLAG } from './wallet/connection.js';
+
+const DEFAULT_TIMEOUT_S = 30;
+const MAX_TIMEOUT_S = 600;
+/** Exit status when something only deserves a look. */
+const WARNED = 3;
+
+export const command: Command = {
+  spec: {
+    name: 'doctor',
+    summary: 'Looks for what is wrong with a node, and says what to do',
+    description: [
+      'Looks at the program, the configuration and what is unsafe in it, the genesis file, certificates, the data folder ' +
+        'with its owner, marker, lock and seals, free space, descriptors, ports, the node itself if it runs, and each peer ' +
+        'of the configuration: whether it answers, agrees to a link, and has the same time. Changes nothing, and works ' +
+        'while the node runs or not.',
+      'Prints a line for each: ok, warn or fail, what was found, and what to do about it.',
+    ],
+    flags: [
+      ...CONFIG_FLAGS,
+      {
+        name: 'timeout',
+        value: 'SECONDS',
+        description: `Ends after so many seconds; ${DEFAULT_TIMEOUT_S} without it.`,
+      },
+      JSON_FLAG,
+    ],
+    examples: [
+      {
+        line: 'tessera doctor --role storage --config /etc/tessera/storage.toml',
+        does: 'Everything that can be seen from this machine.',
+      },
+      { line: 'tessera doctor --role user --json', does: 'An array of {check, verdict, found, advice} for a program.' },
+    ],
+    exits: { 1: 'something is wrong (fail)', [WARNED]: 'nothing is wrong, and something deserves a look (warn)' },
+  },
+  async run(args, context) {
+    const timeoutMs = (integerFlag(args, 'timeout', 1, MAX_TIMEOUT_S) ?? DEFAULT_TIMEOUT_S) * 1_000;
+    const { examineNode, examineProgram } = await import('../node/doctor/doctor.js');
+    const findings: Finding[] = [];
+    const show = (finding: Finding): void => {
+      findings.push(finding);
+      if (!args.has('json')) print(finding, context);
+    };
+    for (const finding of examineProgram()) show(finding);
+    const loaded = load(() => loadConfig(configInput(args, context)), show);
+    if (loaded !== undefined) for await (const finding of examineNode(loaded, timeoutMs)) show(finding);
+    const has = (verdict: Verdict): boolean => findings.some((finding) => finding.verdict === verdict);
+    if (args.has('json')) context.stdout.write(`${stringifyExact(findings)}\n`);
+    return has('fail') ? 1 : has('warn') ? WARNED : 0;
+  },
+};
+
+/** A configuration that is wrong is a finding like others; the node would not start with it. */
+function load(read: () => LoadedConfig, show: (finding: Finding) => void): LoadedConfig | undefined {
+  try {
+    return read();
+  } catch (error) {
+    const found = failureText(error).replace(/^tessera: /, '');
+    show({ check: 'config', verdict: 'fail', found, advice: 'correct it; tessera config shows the result' });
+    return undefined;
+  }
+}
+
+function print({ check, verdict, found, advice }: Finding, { stdout }: CliContext): void {
+  stdout.write(`${verdict.padEnd(5)} ${check}: ${found}\n`);
+  if (advice !== undefined) stdout.write(`      → ${advice}\n`);
+}

@@ -1,0 +1,46 @@
+/** The examination of a node from outside, part by part, each with its share of the time. Nothing is changed. */
+
+import type { LoadedConfig } from '../../config/load.js';
+import { type Examination, type Finding, reasonOf, warn } from './finding.js';
+import { folderExamination } from './folder.js';
+import { peerExaminations, readinessExamination } from './network.js';
+import { configExamination, descriptors, portExamination, versions } from './system.js';
+
+/** What can be said without a configuration. */
+export function examineProgram(): readonly Finding[] {
+  return [versions(), descriptors()];
+}
+
+/** All findings about the node of the configuration, as they come. Ends within `timeoutMs` and a moment. */
+export async function* examineNode(loaded: LoadedConfig, timeoutMs: number): AsyncGenerator<Finding> {
+  const { config } = loaded;
+  const deadline = AbortSignal.timeout(timeoutMs);
+  const oneByOne = [
+    configExamination(loaded),
+    folderExamination(config),
+    portExamination(config),
+    readinessExamination(config),
+  ];
+  for (const examination of oneByOne) yield* await inTime(examination, deadline);
+  const peers = await Promise.all(peerExaminations(config).map((examination) => inTime(examination, deadline)));
+  for (const findings of peers) yield* findings;
+}
+
+/** What does not end in time is told instead of waited for. */
+async function inTime({ name, run }: Examination, deadline: AbortSignal): Promise<readonly Finding[]> {
+  const late: Finding[] = [warn(name, 'not done in the time that was given', 'try again with a longer --timeout')];
+  if (deadline.aborted) return late;
+  let stop = (): void => undefined;
+  const stopped = new Promise<readonly Finding[]>((resolve) => {
+    // What was called off by the deadline gets a moment to say why.
+    stop = () => void setTimeout(resolve, 200, late);
+    deadline.addEventListener('abort', stop, { once: true });
+  });
+  try {
+    return await Promise.race([run(deadline), stopped]);
+  } catch (error) {
+    return [warn(name, `could not be examined: ${reasonOf(error)}`, 'see the other rows')];
+  } finally {
+    deadline.removeEventListener('abort', stop);
+  }
+}

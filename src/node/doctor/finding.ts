@@ -1,0 +1,39 @@
+/** What `tessera doctor` finds, one line each. */
+
+import { errorMessage, isTesseraError } from '../../lib/errors.js';
+
+export type Verdict = 'ok' | 'warn' | 'fail';
+
+export interface Finding {
+  /** What was looked at: `folder`, `peer 10.0.0.7:12300`. */
+  readonly check: string;
+  readonly verdict: Verdict;
+  readonly found: string;
+  /** What to do about it. */
+  readonly advice?: string;
+}
+
+/** A part of the examination; `name` stands for it when it does not come to an end. */
+export interface Examination {
+  readonly name: string;
+  run(signal: AbortSignal): Promise<readonly Finding[]>;
+}
+
+export const ok = (check: string, found: string): Finding => ({ check, verdict: 'ok', found });
+export const warn = (check: string, found: string, advice: string): Finding => ({
+  check,
+  verdict: 'warn',
+  found,
+  advice,
+});
+export const fail = (check: string, found: string, advice: string): Finding => ({
+  check,
+  verdict: 'fail',
+  found,
+  advice,
+});
+
+/** `data_lost: the log is missing` */
+export function reasonOf(error: unknown): string {
+  return isTesseraError(error) ? `${error.code}: ${error.message}` : errorMessage(error);
+}

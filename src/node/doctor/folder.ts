@@ -1,0 +1,128 @@
+/** The data folder: whose it is, which node it belongs to, who uses it, and whether a node would start on it. */
+
+import { type Stats, statSync } from 'node:fs';
+import { readdir, stat, statfs } from 'node:fs/promises';
+import { userInfo } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import type { Config } from '../../config/schema.js';
+import { lockHolder } from '../../db/folder-lock.js';
+import { inspectDatabase } from '../../db/inspect-database.js';
+import { DATA_FORMAT, type Marker, readMarker } from '../../db/marker.js';
+import { refuseHalfRestored } from '../../db/restore-note.js';
+import { KEYSTORE_FILE } from '../../wallet/keys/keystore.js';
+import { type Examination, type Finding, fail, ok, reasonOf, warn } from './finding.js';
+
+/** What the group and everybody may do. */
+const OTHERS = 0o077;
+/** Bytes of tables that are read; `tessera verify` reads all. */
+const TABLE_BYTES = 64 * 1024 * 1024;
+const MIB = 1024 * 1024;
+/** Bytes of free space below which an operator should act, and below which a node soon stops taking writes. */
+const LOW_SPACE = 2_048 * MIB;
+const NO_SPACE = 256 * MIB;
+const RESTORE = 'restore a backup (tessera restore), or see docs/operations.md#backup-and-restore';
+
+export function folderExamination({ node, network }: Config): Examination {
+  const path = resolve(node.dataDir);
+  return {
+    name: 'folder',
+    async run(signal) {
+      const stats = statSync(path, { throwIfNoEntry: false });
+      if (stats === undefined)
+        return [ok('folder', `${path} is not there: the first start makes it`), ...(await disk(path))];
+      if (!stats.isDirectory()) return [fail('folder', `${path} is no folder`, 'name another one with node.data_dir')];
+      const owned = owner(path, stats);
+      if (owned.verdict === 'fail') return [owned];
+      return [
+        owned,
+        await holder(path),
+        ...(await contents(path, node.role, network.name, signal)),
+        ...(await disk(path)),
+      ];
+    },
+  };
+}
+
+function owner(path: string, { uid, mode }: Stats): Finding {
+  const user = userInfo();
+  if (user.uid !== 0 && uid !== user.uid) {
+    const advice = `run the node, and this, as the owner of the folder, or give it to ${user.username}`;
+    return fail('folder', `${path} belongs to user ${uid}, and this is user ${user.uid}`, advice);
+  }
+  const shown = `${path}, mode ${(mode & 0o777).toString(8)}`;
+  if ((mode & OTHERS) !== 0)
+    return warn('folder', `${shown}: others may read it`, 'chmod -R go= it; a start does that');
+  return ok('folder', shown);
+}
+
+async function holder(path: string): Promise<Finding> {
+  const pid = await lockHolder(path);
+  return ok('lock', pid === undefined ? 'no process uses the folder' : `process ${pid} uses the folder`);
+}
+
+async function contents(path: string, role: string, network: string, signal: AbortSignal): Promise<readonly Finding[]> {
+  let marker: Marker | undefined;
+  try {
+    await refuseHalfRestored(path);
+    marker = await readMarker(path);
+  } catch (error) {
+    return [fail('marker', reasonOf(error), RESTORE)];
+  }
+  if (marker === undefined) return [await unmarked(path)];
+  return [markerFinding(marker, role, network), ...keystore(path, marker), ...(await databases(path, marker, signal))];
+}
+
+async function unmarked(path: string): Promise<Finding> {
+  const found = await readdir(join(path, 'db')).catch(() => []);
+  if (found.length === 0) return ok('marker', 'no node has used the folder yet');
+  return fail('marker', 'there are databases and no marker (tessera.json)', RESTORE);
+}
+
+function markerFinding(marker: Marker, role: string, network: string): Finding {
+  const other = 'name the right folder with node.data_dir, or the right configuration';
+  if (marker.role !== role)
+    return fail('marker', `the folder is of a ${marker.role} node, not of a ${role} node`, other);
+  if (marker.network !== network) return fail('marker', `the folder is of the network "${marker.network}"`, other);
+  if (marker.format > DATA_FORMAT) {
+    const found = `the folder has format ${marker.format}, and this program knows formats up to ${DATA_FORMAT}`;
+    return fail('marker', found, 'run the program that wrote it, or a newer one');
+  }
+  return ok('marker', `${marker.role} of the network "${marker.network}", format ${marker.format}`);
+}
+
+/** A wallet without its master key is closed for ever. */
+function keystore(path: string, { databases: names }: Marker): readonly Finding[] {
+  if (!names.includes('wallet')) return [];
+  if (statSync(join(path, KEYSTORE_FILE), { throwIfNoEntry: false }) === undefined) {
+    return [fail('keystore', `${KEYSTORE_FILE} is not there, and the wallet has keys`, RESTORE)];
+  }
+  return [ok('keystore', `${KEYSTORE_FILE} is there`)];
+}
+
+async function databases(path: string, { databases: names }: Marker, signal: AbortSignal): Promise<readonly Finding[]> {
+  const findings: Finding[] = [];
+  for (const name of names) {
+    if (signal.aborted) break;
+    const check = `database ${name}`;
+    try {
+      const writes = await inspectDatabase(path, name, TABLE_BYTES);
+      findings.push(ok(check, `${writes} writes, as its seal says; tessera verify reads all of it`));
+    } catch (error) {
+      findings.push(fail(check, reasonOf(error), RESTORE));
+    }
+  }
+  return findings;
+}
+
+/** Free space where the folder is, or will be. */
+async function disk(path: string): Promise<readonly Finding[]> {
+  let place = path;
+  while (dirname(place) !== place && (await stat(place).catch(() => undefined)) === undefined) place = dirname(place);
+  const { bavail, bsize, ffree, files } = await statfs(place);
+  const free = bavail * bsize;
+  const shown = `${Math.floor(free / MIB)} MiB free at ${place}`;
+  const advice = 'free space, or move the folder to a larger disk';
+  const inodes = files > 0 && ffree < 10_000 ? [warn('disk', `${ffree} files can be made at ${place}`, advice)] : [];
+  if (free < NO_SPACE) return [fail('disk', shown, advice), ...inodes];
+  return [free < LOW_SPACE ? warn('disk', shown, advice) : ok('disk', shown), ...inodes];
+}

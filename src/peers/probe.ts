@@ -1,0 +1,46 @@
+/** A try of one peer: connection and handshake as for a link, which is closed as soon as both sides have agreed to it. */
+
+import type { Random } from '../lib/random.js';
+import { Handshake, type Identity, type PeerIdentity } from './link/handshake.js';
+import type { Transport } from './transport/transport.js';
+
+export interface ProbeModules {
+  readonly transport: Transport;
+  readonly random: Random;
+}
+
+export interface ProbeResult {
+  /** Undefined when the peer has refused before it proved its key. */
+  readonly peer: PeerIdentity | undefined;
+  /** The peer has a link to a node with this key already: the node runs. */
+  readonly isLinked: boolean;
+}
+
+/** Throws `peer_unreachable` with the reason, `invalid_socket_address`, or `aborted` by the signal. */
+export async function probePeer(
+  address: string,
+  identity: Identity,
+  { transport, random }: ProbeModules,
+  signal: AbortSignal,
+): Promise<ProbeResult> {
+  const connection = await transport.dial(address, signal);
+  try {
+    return await new Promise<ProbeResult>((resolve, reject) => {
+      const handshake = new Handshake(
+        connection,
+        { identity, side: 'dialer', random, admit: () => null },
+        {
+          done: (peer) => resolve({ peer, isLinked: false }),
+          failed(error, peer, isDuplicate) {
+            if (isDuplicate) resolve({ peer, isLinked: true });
+            else reject(error);
+          },
+        },
+      );
+      signal.addEventListener('abort', () => handshake.cancel('the time for the check is over'), { once: true });
+      handshake.start();
+    });
+  } finally {
+    connection.close();
+  }
+}
