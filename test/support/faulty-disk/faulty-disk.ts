@@ -3,22 +3,17 @@
  * with glibc and a C compiler; tests are left out where there is none (`it.runIf(canMakeFaultyDisks)`).
  */
 
-import { execFile } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-import { findTool } from '../tools.js';
+import { canPreload, preloadLibrary } from '../preload-library.js';
 
-const SOURCES = ['rules.c', 'undo.c', 'calls.c'];
-const HEADER = 'faulty-disk.h';
+const FILES = ['faulty-disk.h', 'rules.c', 'undo.c', 'calls.c'];
 
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
-export const canMakeFaultyDisks = process.platform === 'linux' && findTool('cc') !== undefined;
+export const canMakeFaultyDisks = canPreload;
 
 export class FaultyDisk {
   readonly #folder: string;
@@ -32,7 +27,7 @@ export class FaultyDisk {
 
   /** A disk without faults yet. `remove` it in the end. */
   static async create(): Promise<FaultyDisk> {
-    const library = await compiled();
+    const library = await preloadLibrary(FILES.map(here));
     const disk = new FaultyDisk(await mkdtemp(join(tmpdir(), 'tessera-faulty-disk-')), library);
     await disk.set();
     return disk;
@@ -70,20 +65,4 @@ export class FaultyDisk {
   get #rules(): string {
     return join(this.#folder, 'rules');
   }
-}
-
-/** The library, compiled once for each state of its sources. */
-async function compiled(): Promise<string> {
-  const compiler = findTool('cc');
-  if (compiler === undefined) throw new Error('no C compiler');
-  const hash = createHash('sha256');
-  for (const name of [...SOURCES, HEADER]) hash.update(await readFile(here(name)));
-  const library = join(tmpdir(), `tessera-faulty-disk-${process.getuid?.()}-${hash.digest('hex').slice(0, 16)}.so`);
-  if (existsSync(library)) return library;
-  const made = `${library}.${process.pid}`;
-  const flags = ['-O2', '-shared', '-fPIC', '-o', made];
-  await promisify(execFile)(compiler, [...flags, ...SOURCES.map(here), '-ldl', '-lpthread']);
-  // Two tests may compile at once.
-  await rename(made, library);
-  return library;
 }
