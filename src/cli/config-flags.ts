@@ -1,6 +1,8 @@
 /** The flags that set options of the configuration, shared by the commands that load one. */
 
-import { type ConfigInput, type FlagValue, OPTIONS } from '../config/load.js';
+import type { ConfigInput } from '../config/load.js';
+import { OPTIONS } from '../config/option-table.js';
+import type { FlagValue } from '../config/sources.js';
 import { didYouMean } from '../config/suggest.js';
 import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from './command.js';
 

@@ -1,6 +1,6 @@
 /** The help texts, in the form of a manual page, made from the descriptions of commands and options. */
 
-import { OPTIONS } from '../config/load.js';
+import { OPTIONS } from '../config/option-table.js';
 import { isGroup, type OptionSpec } from '../config/options.js';
 import { tomlValue, wrap } from '../config/sample.js';
 import { ConfigSchema } from '../config/schema.js';

@@ -1,7 +1,8 @@
 /** What a configuration that was read again changes: which options a running node takes over, and which need a restart. */
 
 import { isDeepStrictEqual } from 'node:util';
-import { type LoadedConfig, OPTIONS } from './load.js';
+import type { LoadedConfig } from './load.js';
+import { OPTIONS } from './option-table.js';
 
 export interface ConfigChanges {
   /** Options that are in effect from now on. */

@@ -44,8 +44,8 @@ function checkApi({ api }: Config, report: Report): void {
   }
   const names = new Set<string>();
   for (const { name, key, sha256 } of api.keys) {
-    const fault = apiKeyFault({ key, sha256 });
-    if (fault !== null) report('api.keys', `${name} ${fault}`);
+    const wrong = apiKeyFault({ key, sha256 });
+    if (wrong !== null) report('api.keys', `${name} ${wrong.message}`);
     if (names.has(name)) report('api.keys', `two keys have the name ${name}`);
     names.add(name);
   }

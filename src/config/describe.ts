@@ -1,7 +1,8 @@
 /** Showing a configuration: the effective value of each option with its source, secrets left out by their mark. */
 
 import type { TSchema } from '@sinclair/typebox';
-import { type LoadedConfig, OPTIONS } from './load.js';
+import type { LoadedConfig } from './load.js';
+import { OPTIONS } from './option-table.js';
 import { isGroup } from './options.js';
 import { isRecord } from './values.js';
 

@@ -2,8 +2,10 @@
 
 import { join } from 'node:path';
 import type { NodeRole } from '../lib/roles.js';
-import { type FlagValue, IN_CODE, loadConfig, PACKAGE_CONFIG_DIR } from './load.js';
+import { loadConfig } from './load.js';
+import { PACKAGE_CONFIG_DIR } from './option-table.js';
 import type { Config } from './schema.js';
+import { type FlagValue, IN_CODE } from './sources.js';
 
 export interface DevConfigOptions {
   /** Each node keeps its data in a folder of its role below this one. */

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parseCommandLine, UsageError } from '../../src/cli/command.js';
 import { COMMANDS, loadCommand } from '../../src/cli/commands.js';
 import { runCli } from '../../src/cli/run.js';
-import { OPTIONS } from '../../src/config/load.js';
+import { OPTIONS } from '../../src/config/option-table.js';
 import { sampleConfig } from '../../src/config/sample.js';
 import { createContext } from '../support/cli-context.js';
 

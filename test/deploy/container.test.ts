@@ -5,7 +5,8 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { CONFIG_FILE_ENV, createConfig, loadConfig, OPTIONS } from '../../src/config/load.js';
+import { createConfig, loadConfig } from '../../src/config/load.js';
+import { CONFIG_FILE_ENV, OPTIONS } from '../../src/config/option-table.js';
 import { NODE_ROLES } from '../../src/lib/roles.js';
 import { createTlsNodes, type TlsNodes } from '../support/tls.js';
 

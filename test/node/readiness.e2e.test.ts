@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { devConfig } from '../../src/config/dev-config.js';
-import { IN_CODE } from '../../src/config/load.js';
+import { IN_CODE } from '../../src/config/sources.js';
 import type { NodeRole } from '../../src/lib/roles.js';
 import { Node } from '../../src/node/node.js';
 import { NodeLogger } from '../../src/observability/logger.js';

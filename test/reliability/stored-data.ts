@@ -5,7 +5,8 @@
 
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { loadConfig, PACKAGE_CONFIG_DIR } from '../../src/config/load.js';
+import { loadConfig } from '../../src/config/load.js';
+import { PACKAGE_CONFIG_DIR } from '../../src/config/option-table.js';
 import type { Config } from '../../src/config/schema.js';
 import { DataDir } from '../../src/db/data-dir.js';
 import type { Kv } from '../../src/db/kv.js';

@@ -3,7 +3,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { IN_CODE } from '../../src/config/load.js';
+import { IN_CODE } from '../../src/config/sources.js';
 import { DevNetwork } from '../../src/node/dev-network.js';
 import { NodeLogger } from '../../src/observability/logger.js';
 

@@ -105,11 +105,11 @@ export class ApiKeys {
 }
 
 function readKey({ name, key, sha256, routes }: ApiKeyOptions, known: ReadonlySet<string>): Key {
-  const fault = apiKeyFault({ key, sha256 });
-  if (fault !== null) throw new TesseraError('invalid_config', `api.keys: "${name}" ${fault}.`);
-  const wrong = routes?.find((route) => !known.has(route));
-  if (wrong !== undefined) {
-    throw new TesseraError('invalid_config', `api.keys: "${name}" names "${wrong}", which is no protected route.`);
+  const wrong = apiKeyFault({ key, sha256 });
+  if (wrong !== null) throw new TesseraError(wrong.code, `api.keys: "${name}" ${wrong.message}.`);
+  const unknown = routes?.find((route) => !known.has(route));
+  if (unknown !== undefined) {
+    throw new TesseraError('invalid_config', `api.keys: "${name}" names "${unknown}", which is no protected route.`);
   }
   const digest = key === undefined ? Buffer.from(sha256 ?? '', 'hex') : digestOf(key);
   return { digest, routes: routes === undefined ? undefined : new Set(routes) };

@@ -1,0 +1,49 @@
+/** Secrets in files of their own, which options name. */
+
+import { readFileSync } from 'node:fs';
+import { errorMessage } from '../lib/errors.js';
+import { OPTIONS_BY_PATH } from './option-table.js';
+import type { ConfigProblem } from './problems.js';
+import type { Settings } from './settings.js';
+import { allowed, problemOf } from './values.js';
+
+/** Options whose value may stand in a file that another option names. */
+export const FILE_VARIANTS = [
+  { option: 'network.secret', file: 'network.secret_file' },
+  { option: 'wallet.passphrase', file: 'wallet.passphrase_file' },
+  { option: 'mempool.producer_key', file: 'mempool.producer_key_file' },
+] as const;
+
+/** Bytes. A secret is a line, not a document. */
+const MAX_SECRET_FILE = 4_096;
+
+/** Puts the content of `*_file` options in place. The later source wins; in one and the same source it is a contradiction. */
+export function readSecretFiles(settings: Settings, problems: ConfigProblem[]): void {
+  for (const { option: path, file: filePath } of FILE_VARIANTS) {
+    const named = settings.get(filePath);
+    const direct = settings.get(path);
+    const option = OPTIONS_BY_PATH.get(path);
+    if (named === undefined || option === undefined || (direct !== undefined && direct.rank > named.rank)) continue;
+    if (direct !== undefined && direct.rank === named.rank) {
+      problems.push({ option: filePath, source: named.source, problem: `${path} is given too; keep one of them` });
+      continue;
+    }
+    const file = String(named.value);
+    const source = `file ${file}, named by ${filePath}`;
+    try {
+      const value = readSecret(file, path !== 'wallet.passphrase');
+      const problem = problemOf(option.schema, value);
+      if (problem === undefined) settings.set(path, { value, source, rank: named.rank });
+      else problems.push({ option: path, source, problem: `it must be ${allowed(option.schema)}` });
+    } catch (error) {
+      problems.push({ option: filePath, source: named.source, problem: `cannot be read: ${errorMessage(error)}` });
+    }
+  }
+}
+
+/** Line ends after a secret belong to the editor; spaces around a passphrase may be meant, around a key they are not. */
+function readSecret(file: string, trim: boolean): string {
+  const text = readFileSync(file, 'utf8');
+  if (text.length > MAX_SECRET_FILE) throw new Error(`${file} holds more than ${MAX_SECRET_FILE} characters`);
+  return trim ? text.trim() : text.replace(/[\r\n]+$/, '');
+}
