@@ -5,12 +5,22 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { errorMessage } from '../../src/lib/errors.js';
 import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
+import { canPreload } from '../support/preload-library.js';
 import { Chance } from './chance.js';
 import { corruptionOutcomes } from './corruption-outcomes.js';
 import { FAILPOINTS } from './failpoint-names.js';
 import { failpointRound } from './failpoint-rounds.js';
 import { FourNodes } from './four-nodes.js';
 import { holdRound, KILLS, killRound } from './kills.js';
+import {
+  ALL_DISK_FAULTS,
+  ALL_ENDINGS,
+  ALL_JUMPS,
+  blackoutRound,
+  clockRound,
+  diskRound,
+  endingRound,
+} from './machine-rounds.js';
 import { type Outcome, type Round, runRound, sleep } from './round.js';
 import { statesOf } from './stored-data.js';
 
@@ -54,7 +64,7 @@ export class Campaign {
     };
     try {
       for (const round of this.#rounds()) {
-        this.#four ??= await FourNodes.start();
+        this.#four = await this.#nodesFor(round);
         const outcome = await runRound(round, this.#four, this.#chance);
         add(outcome);
         if (outcome.result === 'failed') await this.#renew(outcome);
@@ -74,12 +84,23 @@ export class Campaign {
     const all = {
       kills: () => repeat(this.#chance.sample(KILLS), killRound),
       suspend: () => repeat(NODE_ROLES, holdRound),
+      calls: () => (canPreload ? repeat(this.#chance.sample(ALL_ENDINGS), endingRound) : []),
+      blackouts: () => (canPreload ? repeat(['cut', 'torn'] as const, blackoutRound) : []),
+      disk: () => (canPreload ? repeat(this.#chance.sample(ALL_DISK_FAULTS), diskRound) : []),
+      clock: () => (canPreload ? repeat(this.#chance.sample(ALL_JUMPS), clockRound) : []),
       failpoints: () => this.#chance.sample(FAILPOINTS, failpoints).map(failpointRound),
     };
     return Object.entries(all)
       .filter(([name]) => this.#has(name))
       .flatMap(([, make]) => make())
       .filter(({ name }) => name.includes(only));
+  }
+
+  /** The network under way, or another one when the round needs other machines. */
+  async #nodesFor({ needsFaulty = false }: Round): Promise<FourNodes> {
+    if (this.#four?.canFail === needsFaulty) return this.#four;
+    await this.#four?.end();
+    return FourNodes.start({ seed: needsFaulty ? this.#options.seed : undefined });
   }
 
   #has(part: string): boolean {

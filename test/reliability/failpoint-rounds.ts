@@ -66,6 +66,9 @@ const payWithoutMempool: Lead = async (four) => {
   await four.nodes.mempool.kill();
   await sleep(AGAIN_MS);
   await four.nodes.mempool.start();
+  await until('the wallet in step, or its end', async () =>
+    !four.nodes.user.isRunning || (await fetch(`${four.nodes.user.apiUrl}/readyz`)).status === 200 ? true : undefined,
+  );
 };
 
 /** A page that cannot be: the mempool node answers that it cannot. */

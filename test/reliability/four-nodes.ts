@@ -12,9 +12,10 @@ import { errorMessage } from '../../src/lib/errors.js';
 import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
 import { holdingsOf } from '../soak/ledger.js';
 import { Load, lanesOf, SigningWriter, splitFor } from '../soak/writers.js';
-import { createNetwork, type Network, type NetworkOptions, type NodeProcess, until } from '../support/processes.js';
+import { createNetwork, type Environment, type Network, type NodeProcess, until } from '../support/processes.js';
 import { ChainRecord, readChain } from './chain-record.js';
 import { Effects } from './effects.js';
+import { FaultyMachines } from './faulty-machines.js';
 import { AddressWriter, ItemWriter } from './writers.js';
 
 /** Links notice a dead peer and are opened again quickly, so that a fault is over quickly. */
@@ -39,18 +40,29 @@ export class FourNodes {
   readonly effects = new Effects();
   readonly record = new ChainRecord();
   readonly #network: Network;
+  readonly #machines: FaultyMachines | undefined;
   #load: Load | undefined;
 
-  private constructor(network: Network, nodes: Nodes, guests: Pick<Nodes, 'storage' | 'user' | 'mempool'>) {
+  private constructor(
+    network: Network,
+    nodes: Nodes,
+    guests: Pick<Nodes, 'storage' | 'user' | 'mempool'>,
+    machines?: FaultyMachines,
+  ) {
     this.#network = network;
+    this.#machines = machines;
     this.nodes = nodes;
     this.guestStorage = guests.storage;
     this.guestUser = guests.user;
     this.guestMempool = guests.mempool;
   }
 
-  static async start(options: NetworkOptions = {}): Promise<FourNodes> {
-    const network = await createNetwork({ logLines: 2_000, ...options });
+  /** With `seed`, on disks and clocks that can be made to fail (`faulty`). */
+  static async start({ seed }: { readonly seed?: number | undefined } = {}): Promise<FourNodes> {
+    const machines = seed === undefined ? undefined : await FaultyMachines.create();
+    const environment = (name: string, folder: string): Environment =>
+      machines?.environment(name, folder, seed ?? 0) ?? {};
+    const network = await createNetwork({ logLines: 2_000, environment });
     try {
       const storage = await network.add('storage', 'storage', LINKS);
       const guestStorage = await network.add('guest-storage', 'storage', {
@@ -78,11 +90,12 @@ export class FourNodes {
         user: guestUser,
         mempool: network.make('guest-mempool', 'mempool', LINKS),
       };
-      const four = new FourNodes(network, { storage, mempool, miner, user }, guests);
+      const four = new FourNodes(network, { storage, mempool, miner, user }, guests, machines);
       await four.#prepare();
       return four;
     } catch (error) {
       await network.stopAll();
+      await machines?.remove();
       throw error;
     }
   }
@@ -91,6 +104,18 @@ export class FourNodes {
   async end(): Promise<void> {
     await this.#load?.stop();
     await this.#network.stopAll();
+    await this.#machines?.remove();
+  }
+
+  /** The disks and clocks, when there are such. */
+  get faulty(): FaultyMachines {
+    if (this.#machines === undefined) throw new Error('these nodes are on sound machines');
+    return this.#machines;
+  }
+
+  /** Whether `faulty` is there. */
+  get canFail(): boolean {
+    return this.#machines !== undefined;
   }
 
   get guests(): readonly NodeProcess[] {

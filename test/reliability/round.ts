@@ -8,6 +8,8 @@ export interface Round {
   /** The chapter of the campaign that it belongs to. */
   readonly part: string;
   readonly name: string;
+  /** On nodes whose disks and clocks can be made to fail. */
+  readonly needsFaulty?: boolean;
   /**
    * Does the damage while the nodes are written to, and starts again what it has ended, as docs/operations.md says. Resolves
    * with what came of it, in a few words; throws when something was not as it must be.

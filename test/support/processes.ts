@@ -23,6 +23,8 @@ export interface NodeProcess {
   readonly role: NodeRole;
   /** Process id of the run under way. */
   readonly pid: number;
+  /** False before the first start, and when the run has ended in whatever way. */
+  readonly isRunning: boolean;
   /** Its data directory. */
   readonly folder: string;
   readonly apiUrl: string;
@@ -172,6 +174,9 @@ function createNodeProcess(
     },
     get peerAddress() {
       return peerAddress;
+    },
+    get isRunning() {
+      return child !== undefined && child.exitCode === null && child.signalCode === null;
     },
     log: () => lines.join('\n'),
     kill: async () => {
