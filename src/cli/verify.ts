@@ -96,10 +96,10 @@ async function checkRules(
 async function checkArchive(kv: Kv, config: Config, context: CliContext, signal: AbortSignal): Promise<string> {
   const { readGenesis } = await import('../node/genesis-file.js');
   const { Archive } = await import('../storage/archive/archive.js');
-  const rules = {
-    genesis: await readGenesis(config.network.genesisFile),
-    activationHeight: config.mining.asertActivationHeight,
-  };
+  const { producersOf } = await import('../node/producers.js');
+  const genesis = await readGenesis(config.network.genesisFile);
+  const activationHeight = config.mining.asertActivationHeight;
+  const rules = { genesis, producers: producersOf(config, genesis), activationHeight };
   const { Verifier } = await import('../ledger/verifier/verifier.js');
   const scripts = new Verifier({ threads: config.storage.verifyThreads });
   const archive = await Archive.open({ rules, cacheBytes: config.storage.cacheBytes }, { kv, scripts });

@@ -19,10 +19,10 @@ export class StorageRole implements Role {
 
   /** Opens the archive. */
   static async open(context: RoleContext): Promise<StorageRole> {
-    const { config, genesis, dataDir } = context;
+    const { config, genesis, producers, dataDir } = context;
     const kv = await dataDir.open('archive');
     const scripts = new Verifier({ threads: config.storage.verifyThreads });
-    const rules = { genesis, activationHeight: config.mining.asertActivationHeight };
+    const rules = { genesis, producers, activationHeight: config.mining.asertActivationHeight };
     try {
       const archive = await Archive.open(
         { rules, cacheBytes: config.storage.cacheBytes },
@@ -40,7 +40,10 @@ export class StorageRole implements Role {
     this.#archive = archive;
     this.#scripts = scripts;
     this.#counting = context.progress('count', { task: 'counting the unspent outputs', unit: 'blocks' });
-    const storage = new RunningStorageService({}, { ...context, archive, logger: context.logger('storage') });
+    const storage = new RunningStorageService(
+      { producers: context.producers },
+      { ...context, archive, logger: context.logger('storage') },
+    );
     const catchingUp = context.progress('catch_up', { task: 'catching up', unit: 'blocks' });
     storage.catchUpProgress.on(({ height, target }) => catchingUp.update(height, target));
     storage.caughtUp.on(() => catchingUp.end());

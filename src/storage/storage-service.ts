@@ -3,6 +3,7 @@
  * storage nodes of each block.
  */
 
+import type { Producers } from '../chain/certificate.js';
 import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../lib/logger.js';
 import { Failure, type Service } from '../lib/service.js';
@@ -16,7 +17,9 @@ import { MempoolTips } from './blocks/mempool-tips.js';
 import type { StorageService } from './service.js';
 
 export interface StorageServiceOptions {
-  readonly catchUp?: CatchUpOptions;
+  readonly catchUp?: Omit<CatchUpOptions, 'producers'>;
+  /** Who signs blocks; undefined in a network that names none. */
+  readonly producers?: Producers | undefined;
 }
 
 export interface StorageServiceModules {
@@ -37,22 +40,25 @@ export class RunningStorageService implements StorageService, Service {
   readonly #subscriptions: (() => void)[] = [];
 
   constructor(options: StorageServiceOptions, modules: StorageServiceModules) {
-    const { archive, network, logger } = modules;
+    const { archive, network, clock, logger } = modules;
     this.#archive = archive;
     this.#network = network;
-    this.#catchUp = new CatchUp(options.catchUp ?? {}, modules);
+    const { producers } = options;
+    this.#catchUp = new CatchUp({ ...options.catchUp, producers }, modules);
     const onBehind = (): void => this.#catchUp.lookAround();
     this.#mempoolTips = new MempoolTips({ archive, network, logger, onBehind });
     archive.failed.on(this.#failure.report);
     new BlockReceiver({
       archive,
+      producers,
       network,
+      clock,
       logger,
       onBehind(height) {
         logger.warn({ height, next: archive.nextHeight }, 'the mempool is ahead of this archive');
         onBehind();
       },
-      onTip: (link, next) => this.#catchUp.hear(link, next),
+      onTip: (link, tip) => this.#catchUp.hear(link, tip),
     });
   }
 
@@ -131,7 +137,9 @@ export class RunningStorageService implements StorageService, Service {
 
   #announce(): void {
     for (const link of this.#network.links) {
-      if (link.role === 'storage' && link.trusted) link.send('chain.tip', tipBody(this.#archive));
+      // Others than nodes of this operator have no use for a tip that nothing proves.
+      const isOfUse = link.trusted || this.#archive.tipCertificate !== undefined;
+      if (link.role === 'storage' && isOfUse) link.send('chain.tip', tipBody(this.#archive));
     }
   }
 }

@@ -108,7 +108,7 @@ describe('catching up', () => {
     await away.service.stop();
   });
 
-  it('asks nodes of its own operator and no others (SECURITY.md, who may tell whom what)', async () => {
+  it('asks nodes of its own operator and no others in a network without producers (SECURITY.md, who may tell whom what)', async () => {
     const [stranger, own] = await Promise.all([peer('stranger', 12), peer('own', 8)]);
     await away.service.start();
     connect(away.node, stranger.node, clock, false);

@@ -1,5 +1,6 @@
 /** The rules of a block by name, what they are held against, and those that need nothing but its header and lists. */
 
+import type { Producers } from '../../chain/certificate.js';
 import type { Genesis } from '../../chain/genesis.js';
 import { merkleRoot, txsHash } from '../../chain/hash.js';
 import { difficultyFault, proofOfWorkFault } from '../../chain/pow.js';
@@ -8,6 +9,8 @@ import { TesseraError } from '../../lib/errors.js';
 
 /** What the network's configuration says about its chain. */
 export interface ChainRules {
+  /** Who signs blocks; undefined in a network that names none. */
+  readonly producers?: Producers | undefined;
   readonly genesis: Pick<Genesis, 'transactions' | 'issuances'>;
   /** Blocks after this one carry a difficulty target. */
   readonly activationHeight: number;
@@ -40,6 +43,7 @@ export type BlockRule =
   | 'issuance'
   | 'trade'
   | 'inputs'
+  | 'certificate'
   | 'amounts'
   | 'scripts';
 

@@ -5,6 +5,7 @@
  */
 
 import { LRUCache } from 'lru-cache';
+import type { Certificate } from '../../chain/certificate.js';
 import { encodeBlock } from '../../chain/codec.js';
 import type { FullBlock } from '../../chain/types.js';
 import type { Kv } from '../../db/kv.js';
@@ -20,6 +21,7 @@ import { type Signal, SignalSource } from '../../lib/signal.js';
 import { type HistogramHandle, type Metrics, noMetrics, startTimer } from '../../observability/metrics.js';
 import { type AuditProgress, type AuditRange, type AuditResult, auditArchive } from '../blocks/audit.js';
 import type { ItemInfo, LatestBlock, StorageService, StoredBlock, StoredEntry, StoredTransaction } from '../service.js';
+import { Certificates } from './certificates.js';
 import { EntryCache } from './entry-cache.js';
 import { itemsAfter } from './items.js';
 import { blockKey, heightKey, indexKey, itemKey, LAST_KEY, parseEntryKey, transactionKey } from './layout.js';
@@ -69,6 +71,7 @@ interface OpenParts {
   readonly reader: ArchiveReader;
   readonly last: BlockRecord | undefined;
   readonly unspent: UnspentOutputs;
+  readonly certificates: Certificates;
 }
 
 export class Archive implements StorageService {
@@ -77,6 +80,7 @@ export class Archive implements StorageService {
   readonly #clock: Clock;
   readonly #reader: ArchiveReader;
   readonly #unspent: UnspentOutputs;
+  readonly #certificates: Certificates;
   readonly #scripts: ScriptVerifier;
   readonly #verifier: BlockVerifier;
   readonly #cache: EntryCache;
@@ -91,13 +95,14 @@ export class Archive implements StorageService {
   private constructor(
     { rules, cacheBytes = DEFAULT_CACHE_BYTES }: ArchiveOptions,
     { kv, metrics = noMetrics, clock = systemClock, scripts = new Verifier({ threads: 0 }) }: ArchiveModules,
-    { reader, last, unspent }: OpenParts,
+    { reader, last, unspent, certificates }: OpenParts,
   ) {
     this.#rules = rules;
     this.#kv = kv;
     this.#clock = clock;
     this.#reader = reader;
     this.#unspent = unspent;
+    this.#certificates = certificates;
     this.#scripts = scripts;
     this.#verifier = new BlockVerifier(rules, { ledger: this.#ledger(), scripts, clock });
     this.#cache = new EntryCache(cacheBytes, metrics);
@@ -115,7 +120,12 @@ export class Archive implements StorageService {
     const reader = new ArchiveReader(modules.kv);
     const last = await reader.last();
     const unspent = await UnspentOutputs.open(modules.kv, reader, last === undefined ? 0 : last.height + 1);
-    return new Archive(options, modules, { reader, last, unspent });
+    const certificates = await Certificates.open(
+      modules.kv,
+      options.rules.producers,
+      last === undefined ? -1 : last.height,
+    );
+    return new Archive(options, modules, { reader, last, unspent, certificates });
   }
 
   /** Height of the block that comes next: the number of blocks stored, for there is no gap. */
@@ -164,6 +174,26 @@ export class Archive implements StorageService {
     return this.#guard(() => this.#hashAt(height));
   }
 
+  /** The certificate of the last block, where it has one. */
+  get tipCertificate(): Certificate | undefined {
+    return this.#certificates.last;
+  }
+
+  /** True when a stored block has a certificate: from then on every block is proven by one. */
+  get isCertified(): boolean {
+    return !this.#certificates.isEmpty;
+  }
+
+  /** The certificate of a stored block, where it has one. */
+  certificateAt(height: number): Promise<Certificate | undefined> {
+    return this.#guard(() => this.#certificates.at(height));
+  }
+
+  /** The encoded header; undefined when there is no such block. */
+  headerBytes(height: number): Promise<Uint8Array | undefined> {
+    return this.#guard(async () => (this.#isStored(height) ? this.#reader.headerBytes(height) : undefined));
+  }
+
   /** The encoded FullBlock, from the stored bytes; undefined when there is no such block. */
   fullBlockBytes(height: number): Promise<Uint8Array | undefined> {
     return this.#guard(async () => (this.#isStored(height) ? this.#reader.fullBlockBytes(height) : undefined));
@@ -178,11 +208,12 @@ export class Archive implements StorageService {
   }
 
   /**
-   * Verifies the block and writes it; resolves when it survives power loss. Throws `block_refused` (`details.rule` says
+   * Verifies the block and writes it, with its certificate if that is by a producer of this network; resolves when it survives
+   * power loss. Whether a block needs a certificate is up to whoever brings it. Throws `block_refused` (`details.rule` says
    * which rule) and changes nothing then. Calls are served one after the other.
    */
-  store(full: FullBlock): Promise<BlockName> {
-    return this.#storing.run(() => this.#guard(() => this.#store(full)));
+  store(full: FullBlock, certificate?: Certificate): Promise<BlockName> {
+    return this.#storing.run(() => this.#guard(() => this.#store(full, certificate)));
   }
 
   /** Reads a range of blocks again, holding each against every rule and index. Throws `data_corrupt` at the first fault. */
@@ -198,6 +229,7 @@ export class Archive implements StorageService {
       rules: this.#rules,
       scripts: this.#scripts,
       clock: this.#clock,
+      certificates: this.#certificates,
       counted: () => this.#unspent.next,
     };
     return this.#guard(() => auditArchive(archive, range, onProgress, signal));
@@ -279,19 +311,21 @@ export class Archive implements StorageService {
     return hash === undefined ? undefined : present(await this.#transaction(hash), `transaction ${hash}`);
   }
 
-  async #store(full: FullBlock): Promise<BlockName> {
+  async #store(full: FullBlock, told: Certificate | undefined): Promise<BlockName> {
     const stopTimer = startTimer(this.#storeSeconds, this.#clock);
     await this.#unspent.catchUp(this.#tip.next, () => undefined, undefined);
     const verified = await this.#verifier.verify(full, this.#tip);
     const { hash, height, issued } = verified;
+    const certificate = this.#certificates.keepable({ height, hash }, told);
     const record = { hash, height, issued, bytes: encodeBlock(full.block), block: full.block };
     try {
-      await this.#write(verified, record.bytes);
+      await this.#write(verified, record.bytes, certificate);
     } catch (error) {
       if (isTesseraError(error, 'database_failed')) this.#failed.emit(error);
       throw error;
     }
     this.#unspent.changed();
+    this.#certificates.stored(certificate);
     this.#tip = { next: height + 1, hash, issued };
     this.#hashes.set(height, hash);
     this.#cache.put(renderBlock(record));
@@ -303,7 +337,7 @@ export class Archive implements StorageService {
   }
 
   /** Everything that a block adds, in one synced batch. */
-  async #write(verified: VerifiedBlock, blockBytes: Uint8Array): Promise<void> {
+  async #write(verified: VerifiedBlock, blockBytes: Uint8Array, certificate: Certificate | undefined): Promise<void> {
     const { hash, height, issued, transactions } = verified;
     const batch = this.#kv.batch();
     for (const [txNum, { hash: txHash, bytes }] of transactions.entries()) {
@@ -315,6 +349,7 @@ export class Archive implements StorageService {
     batch.put(blockKey(hash), encodeBlockRecord(issued, blockBytes));
     batch.put(heightKey(height), Buffer.from(hash, 'utf8'));
     batch.put(LAST_KEY, encodeLast(height, hash));
+    if (certificate !== undefined) this.#certificates.put(height, certificate, batch);
     this.#unspent.change(verified, batch);
     await this.#kv.write(batch, { sync: true });
   }

@@ -8,6 +8,7 @@
  *   g ‖ genesis hash                       → item record
  *   l                                      → last block: number (u64 be) ‖ hash
  *   u ‖ transaction hash ‖ index (u32 be)  → an unspent output (TxOut)
+ *   c ‖ number (u64 be)                    → certificate of the block: public key (32 bytes) ‖ signature (64 bytes)
  *   s                                      → the block that the unspent outputs stand behind: number (u64 be) ‖ hash
  *
  * Block hashes are `b` + 64 hex digits. Transaction hashes are `g` + 31 hex digits, but those of block 0 are any text.
@@ -22,8 +23,10 @@ export const blockKey = (hash: string): Uint8Array => textKey('b', hash);
 export const indexKey = (height: number, txNum: number): Uint8Array => u64u32Key('i', height, txNum);
 export const transactionKey = (hash: string): Uint8Array => textKey('t', hash);
 export const itemKey = (genesisHash: string): Uint8Array => textKey('g', genesisHash);
+export const certificateKey = (height: number): Uint8Array => u64Key('c', height);
 export const LAST_KEY = prefixKey('l');
 export const HEIGHTS = prefixRange('h');
+export const CERTIFICATES = prefixRange('c');
 export const UNSPENT = prefixRange('u');
 export const UNSPENT_TIP_KEY = prefixKey('s');
 

@@ -1,6 +1,6 @@
 /** Reading the archive's records: each is hashed again, and what an index names must be there (rule P3). */
 
-import { joinFullBlock } from '../../chain/codec.js';
+import { encodeHeader, joinFullBlock } from '../../chain/codec.js';
 import type { Kv } from '../../db/kv.js';
 import { fromUtf8 } from '../../lib/bytes.js';
 import { blockKey, HEIGHTS, heightKey, indexKey, itemKey, LAST_KEY, transactionKey } from './layout.js';
@@ -79,6 +79,12 @@ export class ArchiveReader {
     const names = [...record.block.transactions, record.block.header.miningTxHash];
     const found = await this.transactions(names);
     return { record, transactions: found.map((tx, i) => present(tx, `transaction ${names[i]}`)) };
+  }
+
+  /** The encoding of a header that must be there. */
+  async headerBytes(height: number): Promise<Uint8Array> {
+    const hash = await this.hashAt(height);
+    return encodeHeader(present(await this.block(hash), `block ${hash}`).block.header);
   }
 
   /** The encoding of a FullBlock that must be there. */

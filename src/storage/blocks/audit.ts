@@ -11,6 +11,7 @@ import type { VerifiedBlock } from '../../ledger/block/verified-block.js';
 import { BlockVerifier } from '../../ledger/block/verify-block.js';
 import type { Clock } from '../../lib/clock.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
+import type { Certificates } from '../archive/certificates.js';
 import { type ArchiveReader, present, type WholeBlock } from '../archive/reader.js';
 import { damaged } from '../archive/records.js';
 import { CountedOutputs, RecordedOutputs } from './audited-outputs.js';
@@ -41,6 +42,7 @@ interface AuditedArchive {
   readonly rules: ChainRules;
   readonly scripts: ScriptVerifier;
   readonly clock: Clock;
+  readonly certificates: Certificates;
   /** Number of blocks that the account of unspent outputs covers now. */
   counted(): number;
 }
@@ -64,6 +66,7 @@ export async function auditArchive(
     const whole = await reader.wholeBlock(height);
     const block = await auditBlock(whole, before, verifier);
     await auditIndex(reader, whole);
+    await auditCertificate(archive.certificates, block);
     outputs.apply(block);
     before = { next: height + 1, hash: block.hash, issued: block.issued };
     transactions += whole.transactions.length;
@@ -98,6 +101,15 @@ async function auditBlock(
   } catch (error) {
     if (!isTesseraError(error, 'block_refused')) throw error;
     throw damaged(`stored block ${before.next} breaks a rule: ${error.message}`, error);
+  }
+}
+
+async function auditCertificate(certificates: Certificates, { height, hash }: VerifiedBlock): Promise<void> {
+  try {
+    certificates.keepable({ height, hash }, await certificates.at(height));
+  } catch (error) {
+    if (!isTesseraError(error, 'block_refused')) throw error;
+    throw damaged(`the certificate of block ${height}: ${error.message}`, error);
   }
 }
 

@@ -1,48 +1,59 @@
 /**
- * What a storage node answers to other nodes: it takes blocks from the mempool of its operator, hands blocks to other
- * storage nodes, and says how far it is. A block is confirmed only when it is on disk (rule P1).
+ * What a storage node answers to other nodes: it takes signed blocks from the mempool of its operator, hands headers and
+ * blocks to any storage node, and says how far it is. A block is confirmed only when it is on disk (rule P1).
  */
 
+import { type BlockPlace, blockCertificateFault, type Certificate, type Producers } from '../../chain/certificate.js';
 import { decodeFullBlock } from '../../chain/codec.js';
 import { blockHash } from '../../chain/hash.js';
 import type { FullBlock } from '../../chain/types.js';
+import type { Clock } from '../../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
 import { Mutex } from '../../lib/mutex.js';
 import { joinBlocks } from '../../peers/block-list.js';
-import { MAX_BLOCKS_PER_ANSWER } from '../../peers/messages.js';
+import { MAX_BLOCKS_PER_ANSWER, type MessageBody } from '../../peers/messages.js';
 import type { Link, Message, PeerNetwork, Reply } from '../../peers/network.js';
 import type { Archive } from '../archive/archive.js';
 
 /** Bytes after which an answer to `blocks.get` ends; it holds at least one block. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+/** The same to a node without the secret, and of the headers of an answer. */
+const MAX_STRANGER_ANSWER_BYTES = 4 * 1024 * 1024;
+/** Milliseconds that one answer with headers may take: a header is read with the list of its block. */
+const MAX_HEADERS_MS = 20;
 /** Characters of a reason that goes to a peer. */
 const MAX_REASON_LENGTH = 1_000;
 
 export interface BlockReceiverModules {
   readonly archive: Archive;
+  /** Who must have signed a block; undefined in a network that names none. */
+  readonly producers: Producers | undefined;
   readonly network: Pick<PeerNetwork, 'handle'>;
+  readonly clock: Clock;
   readonly logger: Logger;
   /** Called when the mempool is ahead: blocks before `height` are missing here. */
   onBehind(height: number): void;
   /** Called when a storage node says how many blocks it has. */
-  onTip(link: Link, next: number): void;
+  onTip(link: Link, tip: MessageBody<'chain.tip'>): void;
 }
 
 export class BlockReceiver {
   readonly #modules: BlockReceiverModules;
-  /** One answer at a time is in memory, however many peers ask. */
+  /** One answer at a time is in memory, however many peers ask; strangers do not keep the operator's nodes waiting. */
   readonly #answering = new Mutex();
+  readonly #answeringStrangers = new Mutex();
 
-  /** Sets the handlers of `block.deliver`, `blocks.get`, `chain.tip.get` and `chain.tip`. */
+  /** Sets the handlers of `block.deliver`, `headers.get`, `blocks.get`, `chain.tip.get` and `chain.tip`. */
   constructor(modules: BlockReceiverModules) {
     this.#modules = modules;
     const { archive, network, onTip } = modules;
     network.handle('block.deliver', (link, message) => this.#onDeliver(link, message));
-    network.handle('blocks.get', (_link, message) => this.#onBlocksGet(message));
+    network.handle('headers.get', (link, message) => this.#onHeadersGet(link, message));
+    network.handle('blocks.get', (link, message) => this.#onBlocksGet(link, message));
     network.handle('chain.tip.get', () => ({ type: 'chain.tip', body: tipBody(archive) }));
     network.handle('chain.tip', (link, { body }) => {
-      onTip(link, body.next);
+      onTip(link, body);
       return undefined;
     });
   }
@@ -60,9 +71,18 @@ export class BlockReceiver {
     }
   }
 
-  async #onBlocksGet({ body: { from, count } }: Message<'blocks.get'>): Promise<Reply> {
+  #onHeadersGet(link: Link, { body: { from, count } }: Message<'headers.get'>): Promise<Reply> {
+    return this.#answer(link, () => this.#headers(from, count));
+  }
+
+  #onBlocksGet(link: Link, { body: { from, count } }: Message<'blocks.get'>): Promise<Reply> {
+    const maxBytes = link.trusted ? MAX_ANSWER_BYTES : MAX_STRANGER_ANSWER_BYTES;
+    return this.#answer(link, () => this.#blocks(from, count, maxBytes));
+  }
+
+  async #answer({ trusted }: Link, make: () => Promise<Reply>): Promise<Reply> {
     try {
-      return await this.#answering.run(() => this.#blocks(from, Math.min(count, MAX_BLOCKS_PER_ANSWER)));
+      return await (trusted ? this.#answering : this.#answeringStrangers).run(make);
     } catch (error) {
       return errorReply(error);
     }
@@ -82,13 +102,16 @@ export class BlockReceiver {
       const named = `the message names block ${height}, ${body.hash}`;
       return this.#refuse(height, `${named}, but brings block ${header.bNum}, ${hash}`);
     }
-    return this.#store(height, hash, full);
+    return this.#store({ height, hash }, full, body.certificate);
   }
 
-  async #store(height: number, hash: string, full: FullBlock): Promise<Reply> {
-    const { archive, onBehind } = this.#modules;
+  async #store(place: BlockPlace, full: FullBlock, certificate: Certificate | undefined): Promise<Reply> {
+    const { archive, producers, onBehind } = this.#modules;
+    const { height, hash } = place;
+    const unsigned = producers === undefined ? null : blockCertificateFault(producers, place, certificate);
+    if (unsigned !== null && height >= archive.nextHeight) return this.#refuse(height, unsigned.message);
     try {
-      if (height === archive.nextHeight) await archive.store(full);
+      if (height === archive.nextHeight) await archive.store(full, certificate);
     } catch (error) {
       // Two deliveries of the same block may overlap: the second is refused for its height and confirmed below.
       if (!isTesseraError(error, 'block_refused')) throw error;
@@ -113,23 +136,43 @@ export class BlockReceiver {
     return { type: 'block.refused', body };
   }
 
-  async #blocks(from: number, count: number): Promise<Reply> {
+  async #headers(from: number, count: number): Promise<Reply> {
+    const { archive, clock } = this.#modules;
+    const headers: Uint8Array[] = [];
+    const until = clock.monotonic() + MAX_HEADERS_MS;
+    let bytes = 0;
+    while (headers.length < count && bytes < MAX_STRANGER_ANSWER_BYTES && clock.monotonic() <= until) {
+      const header = await archive.headerBytes(from + headers.length);
+      if (header === undefined) break;
+      headers.push(header);
+      bytes += header.length;
+    }
+    const certificate = await archive.certificateAt(from + headers.length - 1);
+    const body = { from, count: headers.length, ...(headers.length > 0 && certificate && { certificate }) };
+    return { type: 'headers', body, attachment: joinBlocks(headers) };
+  }
+
+  async #blocks(from: number, count: number, maxBytes: number): Promise<Reply> {
     const { archive } = this.#modules;
     const blocks: Uint8Array[] = [];
+    const certificates: { block_num: number; certificate: Certificate }[] = [];
     let bytes = 0;
-    while (blocks.length < count && bytes < MAX_ANSWER_BYTES) {
-      const block = await archive.fullBlockBytes(from + blocks.length);
-      if (block === undefined || (blocks.length > 0 && bytes + block.length > MAX_ANSWER_BYTES)) break;
+    while (blocks.length < Math.min(count, MAX_BLOCKS_PER_ANSWER) && bytes < maxBytes) {
+      const height = from + blocks.length;
+      const block = await archive.fullBlockBytes(height);
+      if (block === undefined || (blocks.length > 0 && bytes + block.length > maxBytes)) break;
       blocks.push(block);
       bytes += block.length;
+      const certificate = await archive.certificateAt(height);
+      if (certificate !== undefined) certificates.push({ block_num: height, certificate });
     }
-    return { type: 'blocks', body: { from, count: blocks.length }, attachment: joinBlocks(blocks) };
+    return { type: 'blocks', body: { from, count: blocks.length, certificates }, attachment: joinBlocks(blocks) };
   }
 }
 
 /** The body of `chain.tip`. */
-export function tipBody({ tip }: Archive): { next: number; hash: string | null } {
-  return { next: tip.next, hash: tip.hash };
+export function tipBody({ tip, tipCertificate: certificate }: Archive): MessageBody<'chain.tip'> {
+  return { next: tip.next, hash: tip.hash, ...(certificate && { certificate }) };
 }
 
 function errorReply(error: unknown): Reply {

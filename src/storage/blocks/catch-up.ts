@@ -1,25 +1,33 @@
 /**
  * Getting the blocks that were made while this node was away, or all of them, from other storage nodes. Peers are asked in
  * turn for ranges; one that is silent or has nothing is passed over until it speaks again, one that sends a block that
- * fails verification is cut off. Nothing a peer says is believed: every block goes through the archive's own rules.
+ * fails verification is cut off. Nothing a peer says is believed: every block goes through the archive's own rules, and in a
+ * network with producers its hash must be proven by a certificate before it is asked for. Only nodes that know the secret may
+ * bring blocks that no certificate proves, and only until the archive has one.
  */
 
+import { blockCertificateFault, type Certificate, isNamed, type Producers } from '../../chain/certificate.js';
 import { decodeFullBlock } from '../../chain/codec.js';
+import { blockHash } from '../../chain/hash.js';
 import type { FullBlock } from '../../chain/types.js';
 import type { Clock, Timer } from '../../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
+import { assertSound } from '../../lib/fault.js';
 import type { Logger } from '../../lib/logger.js';
 import { type Signal, SignalSource } from '../../lib/signal.js';
 import { type Metrics, noMetrics } from '../../observability/metrics.js';
 import { splitBlocks } from '../../peers/block-list.js';
-import { MAX_BLOCKS_PER_ANSWER, type MessageType } from '../../peers/messages.js';
+import { MAX_BLOCKS_PER_ANSWER, type MessageBody, type MessageType } from '../../peers/messages.js';
 import type { Link, Message, PeerNetwork } from '../../peers/network.js';
 import type { Archive } from '../archive/archive.js';
 import { PeerDoubts } from './peer-doubts.js';
+import { certificatesOf, ProvenHashes } from './proven-hashes.js';
 
 const DEFAULT_REQUEST_TIMEOUT_MS = 10_000;
 const DEFAULT_RETRY_MS = 5_000;
 export interface CatchUpOptions {
+  /** Who signs blocks; undefined in a network that names none. */
+  readonly producers?: Producers | undefined;
   /** How long a peer may take to answer. */
   readonly requestTimeoutMs?: number;
   /** After a failure peers are asked again for their tips in this time. */
@@ -46,6 +54,7 @@ export class CatchUp {
   readonly #network: CatchUpModules['network'];
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #producers: Producers | undefined;
   readonly #requestTimeoutMs: number;
   readonly #retryMs: number;
   readonly #blocksPerRequest: number;
@@ -60,6 +69,8 @@ export class CatchUp {
   #running: Promise<void> | undefined;
   #retry: Timer | undefined;
   #turn = 0;
+  /** The hashes of the next blocks, where a certificate proves them. */
+  #proven: ProvenHashes | undefined;
   /** The peer that was asked last. */
   #asked: Link | undefined;
 
@@ -68,6 +79,7 @@ export class CatchUp {
     this.#network = network;
     this.#clock = clock;
     this.#logger = logger;
+    this.#producers = options.producers;
     this.#requestTimeoutMs = options.requestTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS;
     this.#retryMs = options.retryMs ?? DEFAULT_RETRY_MS;
     this.#blocksPerRequest = Math.min(options.blocksPerRequest ?? MAX_BLOCKS_PER_ANSWER, MAX_BLOCKS_PER_ANSWER);
@@ -110,9 +122,18 @@ export class CatchUp {
     await Promise.all(this.#questions);
   }
 
-  /** A storage node said that it has `next` blocks. */
-  hear(link: Link, next: number): void {
-    if (this.#isStopping || !isSource(link) || this.#doubts.isActive(link)) return;
+  /**
+   * A storage node said how many blocks it has: believed from nodes with the secret, and from others with a certificate of
+   * the last. Throws `protocol_violation` when that is forged.
+   */
+  hear(link: Link, { next, hash, certificate }: MessageBody<'chain.tip'>): void {
+    if (this.#isStopping || !this.#isSource(link) || this.#doubts.isActive(link)) return;
+    if (this.#producers !== undefined && hash !== null && isNamed(this.#producers, certificate)) {
+      const place = { height: next - 1, hash };
+      assertSound(blockCertificateFault(this.#producers, place, certificate));
+      // One block behind: its own certificate is proof enough.
+      if (place.height === this.#archive.nextHeight) this.#proven = ProvenHashes.single(place.height, hash);
+    } else if (!link.trusted) return;
     this.#tips.set(link, next);
     this.#wake();
   }
@@ -124,6 +145,10 @@ export class CatchUp {
 
   get #isStopping(): boolean {
     return this.#stopping.signal.aborted;
+  }
+
+  #isSource({ role, trusted }: Link): boolean {
+    return role === 'storage' && (trusted || this.#producers !== undefined);
   }
 
   #status(): CatchUpProgress {
@@ -164,6 +189,7 @@ export class CatchUp {
   async #fetchFrom(link: Link): Promise<void> {
     this.#asked = link;
     const from = this.#archive.nextHeight;
+    const proof = await this.#prove(link, from);
     const reply = await link.request(
       'blocks.get',
       { from, count: this.#blocksPerRequest },
@@ -173,9 +199,11 @@ export class CatchUp {
     if (reply.body.from !== from)
       throw new TesseraError('protocol_violation', 'the peer sent other blocks than asked for');
     if (reply.body.count === 0) throw new TesseraError('peer_unreachable', 'the peer has no such blocks after all');
-    for (const bytes of splitBlocks(reply.attachment, reply.body.count)) {
-      if (this.#isStopping) return;
-      await this.#store(decodeFullBlock(bytes));
+    const certificates = certificatesOf(reply.body);
+    for (const [i, bytes] of splitBlocks(reply.attachment, reply.body.count).entries()) {
+      // What no proof covers yet is asked for again.
+      if (this.#isStopping || (proof !== undefined && proof.at(from + i) === undefined)) break;
+      await this.#store(decodeFullBlock(bytes), certificates.get(from + i), proof);
       this.#doubts.clear(link);
       this.#progress.emit(this.#status());
     }
@@ -184,12 +212,30 @@ export class CatchUp {
       throw new TesseraError('protocol_violation', 'the peer sent blocks of other numbers');
   }
 
+  /** What proves the next blocks; undefined where they need no proof. Throws what the peer did wrong. */
+  async #prove(link: Link, from: number): Promise<ProvenHashes | undefined> {
+    if (this.#producers === undefined) return undefined;
+    if (this.#proven?.at(from) !== undefined) return this.#proven;
+    const range = { from, to: this.#tips.get(link) ?? from, previousHash: this.#archive.tip.hash };
+    const question = { timeoutMs: this.#requestTimeoutMs, signal: this.#stopping.signal };
+    this.#proven = await ProvenHashes.ask(link, this.#producers, range, question);
+    if (this.#proven !== undefined || (link.trusted && !this.#archive.isCertified)) return this.#proven;
+    throw new TesseraError('peer_unreachable', 'the peer has no certificate for its blocks');
+  }
+
   /** Stores a block, unless the mempool delivers it before it is its turn: that is no fault of the peer. */
-  async #store(full: FullBlock): Promise<void> {
-    const isStored = (): boolean => full.block.header.bNum < BigInt(this.#archive.nextHeight);
+  async #store(full: FullBlock, certificate: Certificate | undefined, proof: ProvenHashes | undefined): Promise<void> {
+    const height = Number(full.block.header.bNum);
+    const isStored = (): boolean => height < this.#archive.nextHeight;
     if (isStored()) return;
+    if (proof !== undefined && blockHash(full.block.header) !== proof.at(height)) {
+      throw new TesseraError(
+        'protocol_violation',
+        `the peer sent another block ${height} than the one that is certified`,
+      );
+    }
     try {
-      await this.#archive.store(full);
+      await this.#archive.store(full, certificate);
     } catch (error) {
       if (!(isTesseraError(error, 'block_refused') && isStored())) throw error;
     }
@@ -225,7 +271,7 @@ export class CatchUp {
   }
 
   #ask(link: Link): void {
-    if (this.#isStopping || !isSource(link)) return;
+    if (this.#isStopping || !this.#isSource(link)) return;
     if (this.#doubts.isActive(link)) {
       this.#scheduleRetry();
       return;
@@ -238,17 +284,14 @@ export class CatchUp {
     try {
       const options = { timeoutMs: this.#requestTimeoutMs, signal: this.#stopping.signal };
       const reply = await link.request('chain.tip.get', {}, options);
-      if (isMessage(reply, 'chain.tip')) this.hear(link, reply.body.next);
+      if (isMessage(reply, 'chain.tip')) this.hear(link, reply.body);
     } catch (error) {
       if (this.#isStopping) return;
+      if (isTesseraError(error, 'protocol_violation')) return link.close(errorMessage(error));
       this.#logger.warn({ err: error, peer: link.address }, 'a storage node does not say how far it is');
       if (this.#network.links.has(link)) this.#scheduleRetry();
     }
   }
-}
-
-function isSource(link: Link): boolean {
-  return link.role === 'storage' && link.trusted;
 }
 
 function isMessage<T extends MessageType>(message: Message, type: T): message is Message<T> {

@@ -27,7 +27,7 @@ export async function createStorageNode(
   });
   const archive = await Archive.open({ rules }, { kv });
   const service = new RunningStorageService(
-    { catchUp: CATCH_UP },
+    { catchUp: CATCH_UP, producers: rules.producers },
     { archive, network: node.network, clock, logger: silentLogger },
   );
   return {

@@ -1,0 +1,143 @@
+/**
+ * The hashes of the blocks that come next, as far as a producer's certificate proves them: headers, each of which names the
+ * hash of the one before, up to one that is certified. Blocks with these hashes may come from anybody.
+ */
+
+import { blockCertificateFault, type Certificate, isNamed, type Producers } from '../../chain/certificate.js';
+import { decodeHeader } from '../../chain/codec.js';
+import { blockHash } from '../../chain/hash.js';
+import { proofOfWorkFault } from '../../chain/pow.js';
+import { fromHex, toHex } from '../../lib/bytes.js';
+import { TesseraError } from '../../lib/errors.js';
+import { assertSound } from '../../lib/fault.js';
+import { splitBlocks } from '../../peers/block-list.js';
+import { MAX_HEADERS_PER_ANSWER } from '../../peers/messages.js';
+import type { Link, Message } from '../../peers/network.js';
+
+/** Headers of blocks from before a network had producers that are taken on the way to the first certified one: 64 MiB of hashes. */
+const MAX_UNCERTIFIED = 2_097_152;
+const HASH_BYTES = 32;
+const HASH_MARK = 'b';
+
+/** The blocks to be proven. */
+export interface ProofRange {
+  readonly from: number;
+  /** The first that the peer does not have. */
+  readonly to: number;
+  /** Hash of the block before the first; null for block 0. */
+  readonly previousHash: string | null;
+}
+
+export interface HeaderQuestion {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+export class ProvenHashes {
+  readonly #from: number;
+  readonly #hashes: Buffer;
+
+  private constructor(from: number, hashes: Buffer) {
+    this.#from = from;
+    this.#hashes = hashes;
+  }
+
+  /** The one block whose own certificate was checked. */
+  static single(height: number, hash: string): ProvenHashes {
+    return new ProvenHashes(height, Buffer.from(fromHex(hash.slice(HASH_MARK.length))));
+  }
+
+  /**
+   * Asks a storage node for headers up to a certified one. Undefined when it has no certificate for what it offers. Throws
+   * `protocol_violation` when they do not hang together (`details.rule` is `link` when they only do not follow our last
+   * block) or a certificate is forged.
+   */
+  static async ask(
+    link: Link,
+    producers: Producers,
+    range: ProofRange,
+    options: HeaderQuestion,
+  ): Promise<ProvenHashes | undefined> {
+    const chain = new HeaderChain(range);
+    while (chain.next < range.to && chain.length < MAX_UNCERTIFIED) {
+      const from = chain.next;
+      const reply = await link.request('headers.get', { from, count: MAX_HEADERS_PER_ANSWER }, options);
+      if (reply.type !== 'headers') throw new TesseraError('peer_unreachable', `the peer answered with ${reply.type}`);
+      const { body, attachment } = reply as Message<'headers'>;
+      if (body.from !== from)
+        throw new TesseraError('protocol_violation', 'the peer sent other headers than asked for');
+      if (body.count === 0) return undefined;
+      for (const bytes of splitBlocks(attachment, body.count)) chain.add(bytes);
+      if (isNamed(producers, body.certificate)) {
+        assertSound(blockCertificateFault(producers, chain.last, body.certificate));
+        return new ProvenHashes(range.from, chain.hashes());
+      }
+    }
+    return undefined;
+  }
+
+  /** Undefined for a block that is not proven. */
+  at(height: number): string | undefined {
+    const at = (height - this.#from) * HASH_BYTES;
+    if (at < 0 || at >= this.#hashes.length) return undefined;
+    return HASH_MARK + toHex(this.#hashes.subarray(at, at + HASH_BYTES));
+  }
+}
+
+/** Headers that hang together, as their hashes. */
+class HeaderChain {
+  readonly #from: number;
+  #buffer = Buffer.alloc(MAX_HEADERS_PER_ANSWER * HASH_BYTES);
+  #length = 0;
+  #lastHash: string | null;
+
+  constructor({ from, previousHash }: ProofRange) {
+    this.#from = from;
+    this.#lastHash = previousHash;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Height of the header that comes next. */
+  get next(): number {
+    return this.#from + this.#length;
+  }
+
+  get last(): { readonly height: number; readonly hash: string } {
+    return { height: this.next - 1, hash: this.#lastHash ?? '' };
+  }
+
+  hashes(): Buffer {
+    return this.#buffer.subarray(0, this.#length * HASH_BYTES);
+  }
+
+  /** Throws `protocol_violation`. */
+  add(bytes: Uint8Array): void {
+    const header = decodeHeader(bytes);
+    const rule = this.#length === 0 ? 'link' : 'list';
+    if (header.bNum !== BigInt(this.next) || header.previousHash !== this.#lastHash) {
+      const text = `header ${header.bNum} does not follow block ${this.next - 1}`;
+      throw new TesseraError('protocol_violation', text, { details: { rule } });
+    }
+    const weak = proofOfWorkFault(header);
+    if (weak !== null) throw new TesseraError('protocol_violation', `header ${header.bNum}: ${weak.message}`);
+    this.#lastHash = blockHash(header);
+    this.#grow();
+    this.#buffer.set(fromHex(this.#lastHash.slice(HASH_MARK.length)), this.#length * HASH_BYTES);
+    this.#length += 1;
+  }
+
+  #grow(): void {
+    if ((this.#length + 1) * HASH_BYTES <= this.#buffer.length) return;
+    const larger = Buffer.alloc(this.#buffer.length * 2);
+    larger.set(this.#buffer);
+    this.#buffer = larger;
+  }
+}
+
+/** The certificate that comes with each block of an answer, by height. */
+export function certificatesOf({ certificates = [] }: Message<'blocks'>['body']): ReadonlyMap<number, Certificate> {
+  return new Map(certificates.map(({ block_num, certificate }) => [block_num, certificate]));
+}
