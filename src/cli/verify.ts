@@ -10,7 +10,9 @@ import { systemClock } from '../lib/clock.js';
 import { TesseraError } from '../lib/errors.js';
 import { systemRandom } from '../lib/random.js';
 import type { NodeRole } from '../lib/roles.js';
-import type { CliContext, Command, CommandSpec } from './command.js';
+import type { MempoolState } from '../mempool/state/state.js';
+import type { ArchiveAccount } from '../node/verify/archive-account.js';
+import { type CliContext, type Command, type CommandSpec, UsageError } from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
 import { startProgress } from './progress.js';
 
@@ -22,6 +24,9 @@ const DATABASES: Readonly<Record<NodeRole, readonly string[]>> = {
   user: ['wallet'],
 };
 
+/** Databases that can be held against an archive. */
+const COMPARED: ReadonlySet<string> = new Set(['mempool', 'wallet']);
+
 /** No key begins with this byte. */
 const END_OF_KEYS = Uint8Array.of(0xff);
 
@@ -32,10 +37,23 @@ const spec: CommandSpec = {
     'Reads every record of the node’s databases and holds it against its checksum. On a storage node it also holds every ' +
       'block against the rules of the chain and every index against what it names; on a mempool node, the state against ' +
       'the digest that the last command left. Ends at the first fault with data_corrupt and status 1.',
-    'The node must be stopped: one process for each data folder. Nothing is changed.',
+    'With --archive, the folder of a storage node of the same network (a restored backup will do), what a mempool node or a ' +
+      'wallet counts as unspent is held against the archive’s own account, output by output.',
+    'The nodes must be stopped: one process for each data folder. Nothing is changed.',
   ],
-  flags: CONFIG_FLAGS,
+  flags: [
+    ...CONFIG_FLAGS,
+    {
+      name: 'archive',
+      value: 'DIR',
+      description: 'The data folder of a storage node, to hold a mempool node or a wallet against.',
+    },
+  ],
   examples: [
+    {
+      line: 'tessera verify --role user --config user.toml --archive /var/lib/tessera/storage',
+      does: 'Checks a wallet, and its coins against the chain.',
+    },
     { line: 'tessera verify --role storage --data /var/lib/tessera', does: 'Checks the archive in the folder.' },
   ],
   exits: { 1: 'a fault was found, or the data cannot be read' },
@@ -48,6 +66,8 @@ export const command: Command = {
     const { role, dataDir: path } = config.node;
     if (!existsSync(path))
       throw new TesseraError('data_dir_invalid', `${path} does not exist: there is nothing to verify`);
+    const archive = args.value('archive');
+    if (archive !== undefined && role === 'storage') throw new UsageError('--archive is for mempool nodes and wallets');
     const abort = new AbortController();
     const removers = (['SIGINT', 'SIGTERM'] as const).map((name) => context.onSignal(name, () => abort.abort()));
     const directory = await DataDir.open(path, { role, networkName: config.network.name });
@@ -58,6 +78,8 @@ export const command: Command = {
         context.stdout.write(`${name}: ${records} records, all checksums right\n`);
         const result = await checkRules(name, kv, config, context, abort.signal);
         if (result !== undefined) context.stdout.write(`${name}: ${result}\n`);
+        if (archive === undefined || !COMPARED.has(name)) continue;
+        context.stdout.write(`${name}: ${await holdAgainst(archive, name, kv, config, context, abort.signal)}\n`);
       }
       return 0;
     } finally {
@@ -111,13 +133,54 @@ async function checkArchive(kv: Kv, config: Config, context: CliContext, signal:
 }
 
 async function checkState(kv: Kv, config: Config, context: CliContext): Promise<string> {
+  const progress = startProgress('outputs', 'outputs', context, systemClock);
+  const state = await loadState(kv, config, (outputs) => progress.update(outputs));
+  progress.end();
+  return `${state.utxos.size} unspent outputs and the pool match their digest, behind command ${state.seq}`;
+}
+
+async function loadState(kv: Kv, config: Config, onProgress: (outputs: number) => void): Promise<MempoolState> {
   const { readGenesis } = await import('../node/genesis-file.js');
   const { stateRules } = await import('../node/mempool-role.js');
   const { loadMempoolState } = await import('../mempool/state/load.js');
   const rules = stateRules(await readGenesis(config.network.genesisFile), config);
-  const hashKey = systemRandom.bytes(HASH_KEY_BYTES);
-  const progress = startProgress('outputs', 'outputs', context, systemClock);
-  const state = await loadMempoolState(kv, rules, { hashKey, onProgress: (outputs) => progress.update(outputs) });
-  progress.end();
-  return `${state.utxos.size} unspent outputs and the pool match their digest, behind command ${state.seq}`;
+  return loadMempoolState(kv, rules, { hashKey: systemRandom.bytes(HASH_KEY_BYTES), onProgress });
+}
+
+/** What the database counts as unspent against the archive's account. */
+async function holdAgainst(
+  path: string,
+  name: string,
+  kv: Kv,
+  config: Config,
+  context: CliContext,
+  signal: AbortSignal,
+): Promise<string> {
+  const { ArchiveAccount } = await import('../node/verify/archive-account.js');
+  const archive = await ArchiveAccount.open(path, config.network.name);
+  const progress = startProgress('comparing', 'outputs', context, systemClock);
+  const show = (outputs: number) => progress.update(outputs);
+  try {
+    const same = await compare(archive, name, kv, config, show, signal);
+    return `${same} unspent outputs are the same in the archive, behind block ${archive.height}`;
+  } finally {
+    progress.end();
+    await archive.close();
+  }
+}
+
+async function compare(
+  archive: ArchiveAccount,
+  name: string,
+  kv: Kv,
+  config: Config,
+  show: (outputs: number) => void,
+  signal: AbortSignal,
+): Promise<number> {
+  if (name === 'wallet') {
+    const { holdWalletAgainst } = await import('../node/verify/wallet-against-archive.js');
+    return holdWalletAgainst(archive, kv, show, signal);
+  }
+  const { holdStateAgainst } = await import('../node/verify/state-against-archive.js');
+  return holdStateAgainst(archive, await loadState(kv, config, () => undefined), show, signal);
 }

@@ -53,7 +53,8 @@ export class MetaStore {
   }
 }
 
-async function readMeta(kv: Kv): Promise<Meta> {
+/** The counters as they are in the store. Throws `wallet_unreadable`. */
+export async function readMeta(kv: Kv): Promise<Meta> {
   const bytes = await kv.get(META_KEY);
   if (bytes === undefined) return { block: -1, arrivals: 0, spent: 0, payments: 0, rewardAddress: null, seeded: false };
   const record: unknown = JSON.parse(fromUtf8(bytes));

@@ -1,0 +1,69 @@
+/**
+ * The coins of a wallet against an archive, without its passphrase: what it counts as unspent must be unspent, and what is unspent at
+ * one of its addresses must be known to it. They may differ by the blocks that the archive has beyond the wallet.
+ */
+
+import { withFixedHash } from '../../chain/assets.js';
+import { outPointKey } from '../../chain/transaction.js';
+import { prefixRange } from '../../db/keys.js';
+import type { Kv } from '../../db/kv.js';
+import { TesseraError } from '../../lib/errors.js';
+import { type Coin, decodeCoin } from '../../wallet/coins/coin.js';
+import { keyText, PREFIX } from '../../wallet/layout.js';
+import { readMeta } from '../../wallet/meta.js';
+import { type ArchiveAccount, disagreement } from './archive-account.js';
+
+/** Number of coins that both have. Throws `data_corrupt` at the first that only one has, `data_lost`, `aborted`. */
+export async function holdWalletAgainst(
+  archive: ArchiveAccount,
+  kv: Kv,
+  onProgress: (outputs: number) => void,
+  signal: AbortSignal,
+): Promise<number> {
+  const { block, blockHash } = await readMeta(kv);
+  await archive.holdHead('the wallet', block, blockHash);
+  const later = await archive.after(block);
+  const coins = await coinsIn(kv);
+  const addresses = await addressesIn(kv);
+  let same = 0;
+  let seen = 0;
+  for await (const [outPoint, txOut] of archive.unspent()) {
+    if (signal.aborted) throw new TesseraError('aborted', 'the check was cancelled');
+    onProgress(++seen);
+    const { scriptPublicKey: address } = txOut;
+    if (address === null || !addresses.has(address)) continue;
+    const key = outPointKey(outPoint);
+    const coin = coins.get(key);
+    if (coin === undefined) {
+      if (later.madeBy.has(outPoint.tHash)) continue;
+      throw disagreement(`the wallet does not know ${key}, which is unspent at its address ${address}: refresh it`);
+    }
+    const { amount } = withFixedHash(txOut.value, outPoint);
+    if (coin.amount !== amount || coin.address !== address) {
+      throw disagreement(`the wallet has ${coin.amount} in ${key}, and the archive ${amount} at ${address}`);
+    }
+    coins.delete(key);
+    same++;
+  }
+  for (const { key, state } of coins.values()) {
+    const isOfChain = state === 'unspent' || state === 'pending';
+    if (isOfChain && !later.spent.has(key)) {
+      throw disagreement(`the wallet counts on ${key}, which is not unspent by the archive: refresh the wallet`);
+    }
+  }
+  return same;
+}
+
+async function coinsIn(kv: Kv): Promise<Map<string, Coin>> {
+  const coins = new Map<string, Coin>();
+  for await (const [key, record] of kv.entries(prefixRange(PREFIX.outpoint))) {
+    coins.set(keyText(key), decodeCoin(keyText(key), record));
+  }
+  return coins;
+}
+
+async function addressesIn(kv: Kv): Promise<Set<string>> {
+  const addresses = new Set<string>();
+  for await (const [key] of kv.entries(prefixRange(PREFIX.key))) addresses.add(keyText(key));
+  return addresses;
+}

@@ -1,0 +1,113 @@
+/** `tessera verify --archive`: two accounts of one chain, one of them with a fault. */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runCli } from '../../src/cli/run.js';
+import { DEV_GENESIS_TX, devAccounts } from '../../src/config/dev-accounts.js';
+import { DataDir } from '../../src/db/data-dir.js';
+import { prefixRange } from '../../src/db/keys.js';
+import type { NodeRole } from '../../src/lib/roles.js';
+import { DevNetwork } from '../../src/node/dev-network.js';
+import { NodeLogger } from '../../src/observability/logger.js';
+import { UNSPENT, unspentKey } from '../../src/storage/archive/layout.js';
+import { PREFIX } from '../../src/wallet/layout.js';
+import { createContext } from '../support/cli-context.js';
+import { call, until } from '../support/processes.js';
+
+const PAYEE = devAccounts().accounts[3]?.address;
+const BLOCKS = 3;
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tessera-verify-archive-'));
+  const logger = NodeLogger.create({ level: 'silent', format: 'json' });
+  const network = new DevNetwork({ dataDir: folder, ports: 'any' }, { logger });
+  await network.start();
+  for (let block = 1; block <= BLOCKS; block++) {
+    const payment = { kind: 'address', address: PAYEE, amount: 1_000, passphrase: '' };
+    await call(`${network.urls.user}/v1/payments`, payment);
+    await until(`block ${block}`, async () => ((await wallet(network)) >= block ? true : undefined));
+  }
+  await network.stop();
+}, 90_000);
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** The last block that the wallet has. */
+async function wallet(network: DevNetwork): Promise<number> {
+  return network.nodes.user.services.wallet?.height ?? -1;
+}
+
+async function verify(role: NodeRole, ...flags: string[]) {
+  const context = createContext();
+  const place = ['--role', role, '--config', 'config/dev.toml', '--data', join(folder, role)];
+  const status = await runCli(['verify', ...place, ...flags], context);
+  return { status, out: context.out(), err: context.err() };
+}
+
+const against = (role: NodeRole) => verify(role, '--archive', join(folder, 'storage'));
+
+/** Takes the first record of a range away while the check runs, and puts it back. */
+async function without<T>(role: NodeRole, database: string, range: { gte: Uint8Array; lt: Uint8Array }, work: () => T) {
+  const change = async (edit: (kv: Awaited<ReturnType<DataDir['open']>>) => Promise<void>): Promise<void> => {
+    const directory = await DataDir.open(join(folder, role), { role, networkName: 'tessera-dev' });
+    await edit(await directory.open(database));
+    await directory.close();
+  };
+  let taken: readonly [Uint8Array, Uint8Array] | undefined;
+  await change(async (kv) => {
+    for await (const entry of kv.entries({ ...range, limit: 1 })) taken = entry;
+    await kv.write(kv.batch().del(taken?.[0] ?? new Uint8Array()), { sync: true });
+  });
+  const result = await work();
+  await change((kv) =>
+    kv.write(kv.batch().put(taken?.[0] ?? new Uint8Array(), taken?.[1] ?? new Uint8Array()), { sync: true }),
+  );
+  return result;
+}
+
+describe('verify --archive', () => {
+  it.each<NodeRole>(['mempool', 'user', 'miner'])('finds a %s node of the same chain right', async (role) => {
+    const { status, out, err } = await against(role);
+    expect({ status, err }).toEqual({ status: 0, err: '' });
+    expect(out).toMatch(/\d+ unspent outputs are the same in the archive, behind block \d+/);
+  });
+
+  it('and the archive itself by its rules, links, proofs of work and scripts', async () => {
+    const { status, out } = await verify('storage');
+    expect(status).toBe(0);
+    expect(out).toMatch(/archive: \d+ blocks with \d+ transactions, all by the rules/);
+  });
+
+  it.each<NodeRole>(['mempool', 'user'])(
+    'finds an output of a %s node that the archive does not have',
+    async (role) => {
+      // Outputs of block 0 that nobody spends here: the first of all, and one of the user's.
+      const range = role === 'user' ? { ...UNSPENT, gte: unspentKey({ tHash: DEV_GENESIS_TX, n: 15 }) } : UNSPENT;
+      const { status, err } = await without('storage', 'archive', range, () => against(role));
+      expect({ status, err }).toEqual({
+        status: 1,
+        err: expect.stringMatching(/data_corrupt: the (mempool node has|wallet counts on)/),
+      });
+    },
+  );
+
+  it('finds a coin that the wallet does not know', async () => {
+    const { status, err } = await without('user', 'wallet', prefixRange(PREFIX.outpoint), () => against('user'));
+    expect({ status, err }).toEqual({
+      status: 1,
+      err: expect.stringContaining('data_corrupt: the wallet does not know'),
+    });
+  });
+
+  it('leaves all as it was', async () => {
+    expect((await against('user')).status).toBe(0);
+    expect((await verify('storage')).status).toBe(0);
+  });
+
+  it('is not for the archive itself', async () => {
+    expect(await against('storage')).toMatchObject({ status: 2, err: expect.stringContaining('--archive') });
+  });
+});
