@@ -134,7 +134,14 @@ async function createBed() {
   const statuses = new Statuses({ lifetime: 86_400 }, modules);
   const verifier = new Verifier({ threads: 1 });
   const pool = { maxTransactions: 200_000, maxBytes: 1 << 30 };
-  const admission = new Admission(pool, { ...modules, applier, statuses, verifier, onRefused: () => undefined });
+  const admission = new Admission(pool, {
+    ...modules,
+    applier,
+    statuses,
+    verifier,
+    assertNotBehind: () => undefined,
+    onRefused: () => undefined,
+  });
   const stop = async (): Promise<void> => {
     await applier.stop();
     await statuses.stop();

@@ -60,6 +60,7 @@ export const ERROR_CODES = {
   data_dir_invalid: 'The data directory is not one of this node.',
   data_corrupt: 'Stored data fails its own checks; the node must not go on.',
   data_lost: 'Stored data that was acknowledged is missing; the node must not go on.',
+  other_chain: 'Storage has other blocks than this mempool node; the node must not go on.',
   database_failed: 'The database cannot be read or written: permissions, a full disk, too many open files.',
   protocol_violation: 'A peer broke the protocol.',
   aborted: 'The operation was cancelled.',

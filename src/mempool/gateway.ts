@@ -11,9 +11,10 @@ import { MAX_PAGE_OUTPUTS, type MessageBody } from '../peers/messages.js';
 import type { Message, PeerNetwork, Reply } from '../peers/network.js';
 import { decodeTransactions, encodeUtxos } from '../peers/payloads.js';
 import type { Admission } from './admission/admission.js';
+import type { ChainSync } from './blocks/chain-sync.js';
 import type { Signer } from './blocks/signer.js';
 import type { Applier } from './state/applier.js';
-import { closedBlockBytes, closedHash, type Round } from './state/round.js';
+import { closedBlockBytes, closedHash } from './state/round.js';
 import type { MempoolState } from './state/state.js';
 import type { Statuses } from './state/statuses.js';
 
@@ -23,6 +24,7 @@ const MAX_DETAIL = 1_000;
 export interface GatewayModules {
   readonly state: MempoolState;
   readonly applier: Applier;
+  readonly sync: Pick<ChainSync, 'caughtUp'>;
   readonly admission: Admission;
   readonly statuses: Statuses;
   readonly network: PeerNetwork;
@@ -34,16 +36,18 @@ export interface GatewayModules {
 export class Gateway {
   readonly #state: MempoolState;
   readonly #applier: Applier;
+  readonly #sync: GatewayModules['sync'];
   readonly #admission: Admission;
   readonly #statuses: Statuses;
   readonly #network: PeerNetwork;
   readonly #logger: Logger;
   readonly #signer: Signer | undefined;
-  #removeListener: (() => void) | undefined;
+  readonly #listeners: (() => void)[] = [];
 
-  constructor({ state, applier, admission, statuses, network, logger, signer }: GatewayModules) {
+  constructor({ state, applier, sync, admission, statuses, network, logger, signer }: GatewayModules) {
     this.#state = state;
     this.#applier = applier;
+    this.#sync = sync;
     this.#admission = admission;
     this.#statuses = statuses;
     this.#network = network;
@@ -63,11 +67,17 @@ export class Gateway {
       const { height, hash } = this.#state.head;
       return { type: 'chain.tip', body: { next: height + 1, hash } };
     });
-    this.#removeListener = this.#applier.confirmed.on((round) => this.#announce(round));
+    this.#listeners.push(
+      this.#applier.confirmed.on((round) => {
+        this.#announce(round.height, closedHash(round), () => closedBlockBytes(round));
+      }),
+      // Of those that were fetched a wallet needs the last: it asks for what it has missed.
+      this.#sync.caughtUp.on(({ height, hash, bytes }) => this.#announce(height, hash, () => bytes)),
+    );
   }
 
   stop(): void {
-    this.#removeListener?.();
+    for (const remove of this.#listeners.splice(0)) remove();
   }
 
   async #onSubmit({ attachment }: Message<'transactions.submit'>): Promise<Reply> {
@@ -130,13 +140,11 @@ export class Gateway {
     return { certificate: this.#signer.block({ height, hash }) };
   }
 
-  #announce(round: Round): void {
+  #announce(height: number, hash: string, read: () => Uint8Array): void {
     const links = [...this.#network.links].filter(({ role }) => role === 'user' || role === 'miner');
     if (links.length === 0) return;
-    const hash = closedHash(round);
-    const body = { block_num: round.height, hash, ...this.#certified(round.height, hash) };
-    const bytes = closedBlockBytes(round);
-    for (const link of this.#network.broadcast(links, 'block.mined', body, bytes)) {
+    const body = { block_num: height, hash, ...this.#certified(height, hash) };
+    for (const link of this.#network.broadcast(links, 'block.mined', body, read())) {
       this.#logger.warn({ peer: link.address }, 'a block was not announced');
     }
   }

@@ -24,10 +24,13 @@ import { Admission, type AdmissionOptions } from './admission/admission.js';
 import { balancesOf, countOutputs } from './balances.js';
 import { BlockMaker, type BlockMakerOptions } from './blocks/block-maker.js';
 import { BlockSender } from './blocks/block-sender.js';
+import { ChainSync, type ChainSyncOptions } from './blocks/chain-sync.js';
 import type { Signer } from './blocks/signer.js';
+import { StorageTips } from './blocks/storage-tips.js';
 import { Gateway } from './gateway.js';
 import type { MempoolProgress } from './progress.js';
 import type { Balances, CreatedItem, ItemCreation, MempoolService, SubmittedTransaction, TxStatus } from './service.js';
+import type { AdoptedBlock } from './state/adopted-block.js';
 import { Applier } from './state/applier.js';
 import { loadMempoolState } from './state/load.js';
 import { closedHash, type Round } from './state/round.js';
@@ -39,6 +42,7 @@ export interface MempoolOptions {
   readonly rules: StateRules;
   readonly pool: AdmissionOptions;
   readonly blocks: BlockMakerOptions;
+  readonly chain: ChainSyncOptions;
   readonly statuses: StatusesOptions;
   /** Threads that verify signatures beside the main one. */
   readonly verifyThreads: number;
@@ -81,6 +85,8 @@ export interface MempoolFigures {
   readonly seq: number;
   /** What the chain waits for; empty when nothing is wrong. */
   readonly waitsFor: string;
+  /** Why mempool and storage are not at the same block; empty when nothing is wrong. */
+  readonly apart: string;
   /** Why storage does not keep the closed block; empty when nothing is wrong. */
   readonly notStored: string;
 }
@@ -94,6 +100,8 @@ interface Parts {
   readonly admission: Admission;
   readonly maker: BlockMaker;
   readonly sender: BlockSender;
+  readonly tips: StorageTips;
+  readonly sync: ChainSync;
   readonly gateway: Gateway;
 }
 
@@ -129,6 +137,8 @@ export class Mempool implements MempoolService, Service {
     const parts = await this.#starting;
     if (this.#stopped) return;
     parts.gateway.start();
+    parts.tips.start();
+    parts.sync.start();
     parts.sender.start();
     parts.maker.start();
     this.#parts = parts;
@@ -145,6 +155,8 @@ export class Mempool implements MempoolService, Service {
     if (parts === undefined) return;
     parts.maker.stop();
     parts.sender.stop();
+    parts.tips.stop();
+    await parts.sync.stop();
     parts.gateway.stop();
     await parts.applier.stop();
     await parts.statuses.stop();
@@ -187,7 +199,7 @@ export class Mempool implements MempoolService, Service {
 
   figures(): MempoolFigures {
     const parts = this.#up();
-    const { state, maker, verifier, sender } = parts;
+    const { state, maker, verifier, sender, sync } = parts;
     return {
       height: state.head.height,
       waitingCount: state.waiting.count,
@@ -199,6 +211,7 @@ export class Mempool implements MempoolService, Service {
       checks: verifier.ran,
       seq: state.seq,
       waitsFor: this.#waitsFor(parts),
+      apart: sync.problem,
       notStored: sender.problem,
     };
   }
@@ -226,17 +239,21 @@ export class Mempool implements MempoolService, Service {
     this.#relay(applier);
     const statuses = new Statuses(this.#options.statuses, modules);
     const verifier = new Verifier({ threads: this.#options.verifyThreads });
+    const tips = new StorageTips(modules);
+    const sync = new ChainSync(this.#options.chain, { ...modules, applier, verifier, tips });
+    this.#failure.follow(sync);
     const admission = new Admission(this.#options.pool, {
       ...modules,
       applier,
       statuses,
       verifier,
+      assertNotBehind: sync.assertNotBehind,
       onRefused: (rejected) => this.transactionRejected.emit(rejected),
     });
-    const maker = new BlockMaker(this.#options.blocks, { ...modules, applier });
-    const sender = new BlockSender({ ...modules, applier });
-    const gateway = new Gateway({ ...modules, applier, statuses, admission });
-    return { state, applier, statuses, verifier, admission, maker, sender, gateway };
+    const maker = new BlockMaker(this.#options.blocks, { ...modules, applier, sync });
+    const sender = new BlockSender({ ...modules, applier, tips });
+    const gateway = new Gateway({ ...modules, applier, sync, statuses, admission });
+    return { state, applier, statuses, verifier, admission, maker, sender, tips, sync, gateway };
   }
 
   #assertRunning(): void {
@@ -247,12 +264,17 @@ export class Mempool implements MempoolService, Service {
     applier.admitted.on((value) => this.transactionsAdmitted.emit(value));
     applier.rejected.on((value) => this.transactionRejected.emit(value));
     applier.confirmed.on((round) => this.#onConfirmed(round));
+    applier.adopted.on((block) => this.#onAdopted(block));
   }
 
   #onConfirmed(round: Round): void {
     const { height, transactions } = round;
     const hash = closedHash(round);
     this.#modules.logger.info({ height, hash }, `block ${height} stored`);
+    this.blockConfirmed.emit({ height, hash, transactions: transactions.map((tx) => tx.hash) });
+  }
+
+  #onAdopted({ height, hash, transactions }: AdoptedBlock): void {
     this.blockConfirmed.emit({ height, hash, transactions: transactions.map((tx) => tx.hash) });
   }
 
@@ -263,9 +285,10 @@ export class Mempool implements MempoolService, Service {
 
   #waitsFor({ state, maker }: Parts): string {
     const { round } = state;
-    if (round === null || round.winner === null) return maker.miners.length === 0 ? 'a miner' : '';
     const linked = [...this.#modules.network.links].some((link) => link.role === 'storage' && link.trusted);
-    return linked ? '' : `a storage node to take block ${round.height}`;
+    if (round !== null && round.winner !== null) return linked ? '' : `a storage node to take block ${round.height}`;
+    if (maker.miners.length === 0) return 'a miner';
+    return linked ? '' : 'a storage node';
   }
 
   /** What is read rather than counted is set before each scrape. */

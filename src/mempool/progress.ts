@@ -5,4 +5,10 @@ export interface MempoolProgress {
   loading(outputs: number): void;
   /** Applying what the journal has beyond the state: commands done, commands to do. */
   replaying(done: number, total: number): void;
+  /** Taking in blocks that storage has and this node lacks: blocks done, blocks to do. */
+  adopting(done: number, total: number): void;
+  /** That is over. */
+  adopted(): void;
+  /** How far that is, in words; undefined while there is nothing of it. */
+  readonly adoptingNow: string | undefined;
 }

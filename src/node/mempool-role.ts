@@ -27,6 +27,7 @@ export class MempoolRole implements Role {
   readonly #links: RoleContext['network']['links'];
   readonly #loading: Progress;
   readonly #replaying: Progress;
+  readonly #adopting: Progress;
   #isLoaded = false;
 
   /** Opens journal and state; the state is read in `load`. Throws `invalid_config` when nobody would believe its blocks. */
@@ -42,6 +43,7 @@ export class MempoolRole implements Role {
   private constructor(context: RoleContext, kv: Kv, journal: LocalJournal, signer: Signer | undefined) {
     this.#loading = context.progress('load', { task: 'reading the unspent outputs', unit: 'outputs' });
     this.#replaying = context.progress('replay', { task: 'applying the journal', unit: 'commands' });
+    this.#adopting = context.progress('adopt', { task: 'fetching blocks from storage', unit: 'blocks' });
     this.#links = context.network.links;
     this.#journal = journal;
     const modules = {
@@ -73,11 +75,12 @@ export class MempoolRole implements Role {
 
   readiness(): readonly string[] {
     if (!this.#isLoaded) return [this.#replaying.current ?? this.#loading.current ?? 'the mempool reads its state'];
-    const { miners, notStored } = this.#mempool.figures();
+    const { miners, apart, notStored } = this.#mempool.figures();
     const hasStorage = [...this.#links].some((link) => link.role === 'storage' && link.trusted);
     return [
       ...(miners === 0 ? ['no miner takes part: no block can be made'] : []),
       ...(hasStorage ? [] : ['no storage node with the same network.secret is linked: no block can be kept']),
+      ...(hasStorage && apart !== '' ? [apart] : []),
       ...(hasStorage && notStored !== '' ? [notStored] : []),
     ];
   }
@@ -87,7 +90,13 @@ export class MempoolRole implements Role {
   }
 
   #progress(): MempoolProgress {
+    const adopting = this.#adopting;
     return {
+      adopting: (done, total) => adopting.update(done, total),
+      adopted: () => adopting.end(),
+      get adoptingNow() {
+        return adopting.current;
+      },
       loading: (outputs) => this.#loading.update(outputs),
       replaying: (done, total) => {
         this.#loading.end();
@@ -108,6 +117,10 @@ function mempoolOptions({ config, genesis }: RoleContext): MempoolOptions {
       proofWindow: mining.proofWindowMs,
       minMiners: mining.minMiners,
       partitionSize: mining.partitionSize,
+    },
+    chain: {
+      rules: { genesis, activationHeight: mining.asertActivationHeight },
+      storageNodes: config.peers.storage.length,
     },
     statuses: { lifetime: pool.txStatusLifetimeHours * SECONDS_PER_HOUR },
     verifyThreads: pool.verifyThreads,

@@ -69,6 +69,7 @@ export const METRICS = {
     SLOW,
   ),
   tessera_mempool_miners: gauge('Miners that take part.'),
+  tessera_mempool_blocks_behind: gauge('Blocks that storage has and this mempool node has yet to take in.'),
 
   // Chain
   tessera_block_height: gauge('Number of the last block that this node knows to be stored; -1 before the first.'),

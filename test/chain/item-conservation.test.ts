@@ -28,7 +28,7 @@ import { noMetrics } from '../../src/observability/metrics.js';
 import { Archive } from '../../src/storage/archive/archive.js';
 import { openJournal } from '../support/journal.js';
 import { MemoryKv } from '../support/memory-kv.js';
-import { account, genesisOut, mine, pay, rulesFor, unicornOf } from '../support/mempool.js';
+import { account, chainFor, genesisOut, keepStep, mine, pay, rulesFor, unicornOf } from '../support/mempool.js';
 import { createBed, createSeededRandom, nextOf, SECRET } from '../support/peers.js';
 
 const alice = account('alice');
@@ -60,6 +60,7 @@ async function createNetwork(): Promise<Network> {
   const mempool = new Mempool(
     {
       rules: rulesFor([], { genesis }),
+      chain: chainFor(rulesFor([], { genesis })),
       pool: { maxTransactions: 1_000, maxBytes: 10_000_000 },
       blocks: { instant: true, blockInterval: 0, proofWindow: 500, minMiners: 1, partitionSize: 10 },
       statuses: { lifetime: 86_400 },
@@ -82,6 +83,7 @@ async function createNetwork(): Promise<Network> {
   await mempool.start();
   await network.start();
   const storage = bed.node('storage', { role: 'storage', secret: SECRET });
+  keepStep(storage);
   storage.handle('block.deliver', async (_link, { body, attachment }) => {
     const block = decodeFullBlock(attachment);
     try {

@@ -20,7 +20,18 @@ import { decodeUtxos, encodeTransactions } from '../../src/peers/payloads.js';
 import { openJournal } from '../support/journal.js';
 import { withWrite } from '../support/kv.js';
 import { MemoryKv } from '../support/memory-kv.js';
-import { type Account, applierOf, genesisOut, mine, pay, payment, rulesFor, unicornOf } from '../support/mempool.js';
+import {
+  type Account,
+  applierOf,
+  chainFor,
+  genesisOut,
+  keepStep,
+  mine,
+  pay,
+  payment,
+  rulesFor,
+  unicornOf,
+} from '../support/mempool.js';
 import { createBed, createSeededRandom, SECRET } from '../support/peers.js';
 import { addMiner, addStorage, alice, bob, cleanups, newFolder, send, setUp, stored } from './running.js';
 
@@ -395,7 +406,13 @@ describe('delivery to storage', () => {
   it('keeps a closed block through restarts until a storage node has it, and goes on then', async () => {
     const folder = await newFolder();
     const first = await setUp({ folder, storage: false });
-    await expect.poll(() => first.mempool.figures().waitsFor).toContain('storage');
+    expect(first.mempool.figures().waitsFor).toContain('storage');
+    const unable = first.bed.node('storage', { role: 'storage', secret: SECRET });
+    keepStep(unable);
+    unable.handle('block.deliver', () => ({ type: 'error', body: { code: 'database_failed', detail: 'full' } }));
+    await unable.start();
+    await unable.dial(first.network.address, { timeoutMs: 5_000 });
+    await expect.poll(() => first.mempool.figures().notStored).toContain('block 0');
     await first.close();
     const second = await setUp({ folder });
     await stored(second.mempool, 0);
@@ -408,6 +425,7 @@ describe('delivery to storage', () => {
     const { mempool, bed, network } = await setUp({ folder: await newFolder(), storage: false });
     const storage = bed.node('storage', { role: 'storage', secret: SECRET });
     let refuses = true;
+    keepStep(storage);
     storage.handle('block.deliver', (_link, { body }) =>
       refuses
         ? { type: 'block.refused', body: { block_num: body.block_num, next: 7, reason: 'another block is stored' } }
@@ -429,6 +447,7 @@ describe('delivery to storage', () => {
     const { mempool, bed, network } = await setUp({ folder: await newFolder(), storage: false });
     const answers: (() => void)[] = [];
     const slow = bed.node('slow', { role: 'storage', secret: SECRET });
+    keepStep(slow);
     slow.handle(
       'block.deliver',
       (_link, { body }) => new Promise((resolve) => answers.push(() => resolve({ type: 'block.stored', body }))),
@@ -440,7 +459,6 @@ describe('delivery to storage', () => {
     await stored(mempool, 0);
     await quick.stop();
     await mempool.submit([send(alice, 0, bob)]);
-    await expect.poll(() => mempool.figures().waitsFor + mempool.figures().waitingCount).toBe('0');
     answers[0]?.();
     await expect.poll(() => answers.length).toBe(2);
     answers[1]?.();
@@ -612,6 +630,7 @@ describe('stopping', () => {
     const mempool: Mempool = new Mempool(
       {
         rules: rulesFor([alice]),
+        chain: chainFor(rulesFor([alice])),
         pool: { maxTransactions: 100, maxBytes: 1_000_000 },
         blocks: { instant: true, blockInterval: 0, proofWindow: 0, minMiners: 1, partitionSize: 1 },
         statuses: { lifetime: 3_600 },

@@ -16,7 +16,18 @@ import { Mempool, type MempoolOptions } from '../../src/mempool/mempool.js';
 import { noMetrics } from '../../src/observability/metrics.js';
 import type { Link, PeerNetwork } from '../../src/peers/network.js';
 import { openJournal } from '../support/journal.js';
-import { type Account, account, genesisOut, mine, pay, payment, rulesFor, unicornOf } from '../support/mempool.js';
+import {
+  type Account,
+  account,
+  chainFor,
+  genesisOut,
+  keepStep,
+  mine,
+  pay,
+  payment,
+  rulesFor,
+  unicornOf,
+} from '../support/mempool.js';
 import { type Bed, createBed, createSeededRandom, nextOf, SECRET } from '../support/peers.js';
 
 export const alice = account('alice');
@@ -66,6 +77,7 @@ export async function setUp({ folder, miners = ['m1'], storage = true, ...option
   const mempool = new Mempool(
     {
       rules: rulesFor([alice, bob]),
+      chain: chainFor(rulesFor([alice, bob])),
       pool: { maxTransactions: 100, maxBytes: 1_000_000 },
       blocks: { instant: true, blockInterval: 0, proofWindow: 500, minMiners: 1, partitionSize: 10 },
       statuses: { lifetime: 86_400 },
@@ -102,6 +114,7 @@ export async function setUp({ folder, miners = ['m1'], storage = true, ...option
 
 export async function addStorage(bed: Bed, mempool: PeerNetwork, blocks: FullBlock[]): Promise<PeerNetwork> {
   const storage = bed.node('storage', { role: 'storage', secret: SECRET });
+  keepStep(storage);
   storage.handle('block.deliver', (_link, { body, attachment }) => {
     const block = decodeFullBlock(attachment);
     if (blockHash(block.block.header) !== body.hash) throw new Error('the hash is not that of the block');

@@ -3,7 +3,7 @@
 import { addressOf } from '../../src/chain/address.js';
 import { tokenAsset } from '../../src/chain/assets.js';
 import { assemble, assembleSigned, coinbaseTransaction, txOut, unsignedInput } from '../../src/chain/builders.js';
-import { decodeHeader, encodeTransaction } from '../../src/chain/codec.js';
+import { decodeHeader, decodeTransaction, encodeTransaction } from '../../src/chain/codec.js';
 import { transactionHash, transactionHashOfBytes } from '../../src/chain/hash.js';
 import { proofOfWorkFault } from '../../src/chain/pow.js';
 import { outPointKey } from '../../src/chain/transaction.js';
@@ -14,12 +14,14 @@ import { sha3Bytes } from '../../src/crypto/sha3.js';
 import type { Kv } from '../../src/db/kv.js';
 import type { Journal } from '../../src/journal/journal.js';
 import { systemClock } from '../../src/lib/clock.js';
+import type { ChainSyncOptions } from '../../src/mempool/blocks/chain-sync.js';
 import type { CandidateTx } from '../../src/mempool/state/acceptance.js';
 import { Applier } from '../../src/mempool/state/applier.js';
 import type { IssuedTx } from '../../src/mempool/state/round.js';
 import type { MempoolState, StateRules } from '../../src/mempool/state/state.js';
 import { StateStore } from '../../src/mempool/state/state-store.js';
 import { noMetrics } from '../../src/observability/metrics.js';
+import type { Message, PeerNetwork } from '../../src/peers/network.js';
 
 export interface Account {
   readonly key: KeyPair;
@@ -46,6 +48,23 @@ export function rulesFor(accounts: readonly Account[], rest: Partial<StateRules>
     druidLifetime: 3,
     ...rest,
   };
+}
+
+/** What a mempool with these rules holds the blocks of storage against. */
+export function chainFor({ genesis, asertActivationHeight }: StateRules): ChainSyncOptions {
+  const transactions = new Map(genesis.map(({ hash, bytes }) => [hash, decodeTransaction(bytes)]));
+  return {
+    rules: { genesis: { transactions, issuances: [] }, activationHeight: asertActivationHeight },
+    storageNodes: 0,
+  };
+}
+
+/** A storage node that is always where the mempool is, as far as its tip goes. */
+export function keepStep(storage: PeerNetwork): void {
+  storage.handle('chain.tip.get', async (link) => {
+    const { body } = (await link.request('chain.tip.get', {})) as Message<'chain.tip'>;
+    return { type: 'chain.tip', body };
+  });
 }
 
 export const genesisOut = (n: number): OutPoint => ({ tHash: '000000', n });

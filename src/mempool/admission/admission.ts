@@ -49,6 +49,8 @@ export interface AdmissionModules {
   readonly verifier: Verifier;
   readonly clock: Clock;
   readonly metrics: Metrics;
+  /** Throws while the state is older than the chain: nothing can be judged then. */
+  readonly assertNotBehind: () => void;
   /** Called with each transaction that is refused. */
   readonly onRefused: (rejected: RejectedTx) => void;
 }
@@ -65,6 +67,7 @@ export class Admission {
   readonly #verifier: Verifier;
   readonly #clock: Clock;
   readonly #metrics: Metrics;
+  readonly #assertNotBehind: () => void;
   readonly #onRefused: AdmissionModules['onRefused'];
   readonly #seconds: HistogramHandle;
   readonly #admitted: CounterHandle;
@@ -84,6 +87,7 @@ export class Admission {
     this.#verifier = modules.verifier;
     this.#clock = modules.clock;
     this.#metrics = modules.metrics;
+    this.#assertNotBehind = modules.assertNotBehind;
     this.#onRefused = modules.onRefused;
     this.#seconds = modules.metrics.histogram('tessera_mempool_admission_duration_seconds');
     this.#admitted = modules.metrics.counter('tessera_mempool_admissions_total', 'admitted');
@@ -95,6 +99,7 @@ export class Admission {
   async submit(transactions: readonly Transaction[]): Promise<readonly SubmittedTransaction[]> {
     const stopTimer = startTimer(this.#seconds, this.#clock);
     try {
+      this.#assertNotBehind();
       const candidates = await this.#candidatesOf(transactions);
       const fresh = await this.#check(candidates);
       if (fresh.length > 0) await this.#admit(fresh);

@@ -17,6 +17,7 @@ import type { Link, Message, PeerNetwork, Reply } from '../../peers/network.js';
 import type { Applier } from '../state/applier.js';
 import type { Round } from '../state/round.js';
 import type { MempoolState } from '../state/state.js';
+import type { ChainSync } from './chain-sync.js';
 import { NOT_MINED_NOW, NOT_SELECTED, proofFault } from './proof-check.js';
 import type { Signer } from './signer.js';
 
@@ -35,6 +36,7 @@ export interface BlockMakerOptions {
 export interface BlockMakerModules {
   readonly state: MempoolState;
   readonly applier: Applier;
+  readonly sync: Pick<ChainSync, 'mayCut' | 'changed'>;
   readonly network: PeerNetwork;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -71,6 +73,7 @@ export class BlockMaker {
   readonly #options: BlockMakerOptions;
   readonly #state: MempoolState;
   readonly #applier: Applier;
+  readonly #sync: BlockMakerModules['sync'];
   readonly #network: PeerNetwork;
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -91,6 +94,7 @@ export class BlockMaker {
     this.#options = options;
     this.#state = modules.state;
     this.#applier = modules.applier;
+    this.#sync = modules.sync;
     this.#network = modules.network;
     this.#clock = modules.clock;
     this.#logger = modules.logger;
@@ -111,6 +115,8 @@ export class BlockMaker {
     this.#listeners.push(
       this.#network.linkDown.on(({ link }) => this.#onLinkDown(link)),
       this.#applier.applied.on(() => this.#proceed()),
+      this.#applier.adopted.on(() => this.#giveUp()),
+      this.#sync.changed.on(() => this.#proceed()),
     );
     this.#proceed();
   }
@@ -169,7 +175,7 @@ export class BlockMaker {
   }
 
   #mayCut(): boolean {
-    if (this.#joined.size === 0) return false;
+    if (this.#joined.size === 0 || !this.#sync.mayCut) return false;
     if (this.#state.head.height < 0) return this.#joined.size >= this.#options.minMiners;
     if (this.#options.instant) return this.#state.ready > 0;
     const wait = this.#lastCut + this.#options.blockInterval - this.#clock.monotonic();
@@ -240,6 +246,14 @@ export class BlockMaker {
     };
     this.#waitForProofs(this.#work);
     return this.#work;
+  }
+
+  /** Storage has another block in the place of the one that is being made. */
+  #giveUp(): void {
+    if (this.#work === undefined) return;
+    const { height, sentTo } = this.#work;
+    for (const miner of sentTo) this.#joined.get(miner)?.send('mining.stop', { block_num: height });
+    this.#endWork();
   }
 
   #endWork(): void {

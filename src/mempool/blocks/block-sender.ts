@@ -1,18 +1,22 @@
 /**
  * Hands closed blocks to storage until one storage node has confirmed them, and only then lets the chain go on. The block
  * is part of the state, so after a restart the delivery goes on by itself. Every linked storage node gets the block; the
- * first that has it on disk counts, the others may be catching up.
+ * first that has it on disk counts, the others may be catching up. One that lacks some of the last blocks gets those first.
  */
 
 import type { Clock, Timer } from '../../lib/clock.js';
 import { errorMessage } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
 import { type Metrics, startTimer } from '../../observability/metrics.js';
-import type { Link, Message, PeerNetwork } from '../../peers/network.js';
+import type { Link, Message } from '../../peers/network.js';
 import type { Applier } from '../state/applier.js';
-import { closedBlockBytes, closedHash, type Round } from '../state/round.js';
+import { keys } from '../state/layout.js';
+import { decodeKept } from '../state/records.js';
+import { closedBlockBytes, closedHash } from '../state/round.js';
 import type { MempoolState } from '../state/state.js';
+import type { StateStore } from '../state/state-store.js';
 import type { Signer } from './signer.js';
+import { relationOf, type StorageTips } from './storage-tips.js';
 
 /** Milliseconds until a block that nobody confirmed is sent again. */
 const RETRY_MS = 2_000;
@@ -22,7 +26,8 @@ const ANSWER_MS = 60_000;
 export interface BlockSenderModules {
   readonly state: MempoolState;
   readonly applier: Applier;
-  readonly network: PeerNetwork;
+  readonly store: StateStore;
+  readonly tips: StorageTips;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -30,16 +35,24 @@ export interface BlockSenderModules {
   readonly signer?: Signer | undefined;
 }
 
+interface BlockName {
+  readonly height: number;
+  readonly hash: string;
+}
+
 export class BlockSender {
   readonly #state: MempoolState;
   readonly #applier: Applier;
-  readonly #network: PeerNetwork;
+  readonly #store: StateStore;
+  readonly #tips: StorageTips;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #signer: Signer | undefined;
   readonly #startTimer: () => () => void;
-  /** Links that have been sent the block under way and have not answered yet. */
+  /** Links that were sent a block and have not answered yet. */
   readonly #asked = new Set<Link>();
+  /** Links that did not take a block, until the next attempt. */
+  readonly #resting = new Set<Link>();
   readonly #listeners: (() => void)[] = [];
   /** The closed block that storage shall keep, and the end of its measurement. */
   #sending: { readonly height: number; readonly stopTimer: () => void } | undefined;
@@ -48,10 +61,11 @@ export class BlockSender {
   #confirming = false;
   #running = false;
 
-  constructor({ state, applier, network, clock, logger, metrics, signer }: BlockSenderModules) {
+  constructor({ state, applier, store, tips, clock, logger, metrics, signer }: BlockSenderModules) {
     this.#state = state;
     this.#applier = applier;
-    this.#network = network;
+    this.#store = store;
+    this.#tips = tips;
     this.#clock = clock;
     this.#logger = logger;
     this.#signer = signer;
@@ -69,7 +83,7 @@ export class BlockSender {
     this.#listeners.push(
       this.#applier.applied.on(() => this.#proceed()),
       this.#applier.confirmed.on(({ height }) => this.#onConfirmed(height)),
-      this.#network.linkUp.on(() => this.#proceed()),
+      this.#tips.changed.on(() => this.#proceed()),
     );
     this.#proceed();
   }
@@ -81,49 +95,93 @@ export class BlockSender {
   }
 
   #proceed(): void {
+    if (!this.#running) return;
     const { round } = this.#state;
-    if (!this.#running || round === null || round.winner === null) return;
-    if (this.#sending?.height !== round.height) {
+    if (round !== null && round.winner !== null && this.#sending?.height !== round.height) {
       this.#sending = { height: round.height, stopTimer: this.#startTimer() };
     }
-    if (this.#confirming) return;
-    const links = [...this.#network.links].filter(
-      (link) => link.role === 'storage' && link.trusted && !this.#asked.has(link),
-    );
-    if (links.length === 0) return;
-    const hash = closedHash(round);
-    const bytes = closedBlockBytes(round);
-    for (const link of links) void this.#send(link, round, hash, bytes);
-  }
-
-  async #send(link: Link, round: Round, hash: string, bytes: Uint8Array): Promise<void> {
-    this.#asked.add(link);
-    const certificate = this.#signer?.block({ height: round.height, hash });
-    try {
-      const answer = await link.request(
-        'block.deliver',
-        { block_num: round.height, hash, ...(certificate && { certificate }) },
-        { attachment: bytes, timeoutMs: ANSWER_MS },
-      );
-      if (answer.type === 'block.stored') await this.#confirm(round, hash);
-      else this.#sendAgain(round, link, refusalOf(answer));
-    } catch (error) {
-      this.#sendAgain(round, link, errorMessage(error));
-    } finally {
-      this.#asked.delete(link);
-      // It was left out of the delivery of the next block while it was busy with this one.
-      if (!this.#isCurrent(round)) this.#proceed();
+    for (const [link, tip] of this.#tips.all) {
+      if (this.#asked.has(link) || this.#resting.has(link)) continue;
+      const relation = relationOf(tip, this.#state);
+      if (relation === 'confirming') void this.#confirmTold();
+      else if (relation === 'even') this.#sendClosed(link);
+      else if (relation === 'behind') this.#sendKept(link, tip.next);
     }
   }
 
-  async #confirm(round: Round, hash: string): Promise<void> {
-    if (!this.#isCurrent(round) || this.#confirming) return;
+  /** Storage says by itself that it has the closed block: an answer was lost. */
+  async #confirmTold(): Promise<void> {
+    const { round } = this.#state;
+    if (round === null || this.#confirming) return;
+    const hash = closedHash(round);
+    await this.#confirm(round.height, hash);
+    const tip = { next: round.height + 1, hash };
+    for (const link of this.#tips.all.keys()) link.send('chain.tip', tip);
+  }
+
+  #sendClosed(link: Link): void {
+    const { round } = this.#state;
+    if (round === null || round.winner === null || this.#confirming) return;
+    const { height } = round;
+    const hash = closedHash(round);
+    void this.#send(link, { height, hash }, async () => {
+      const current = this.#state.round;
+      return current?.height === height ? closedBlockBytes(current) : undefined;
+    });
+  }
+
+  #sendKept(link: Link, height: number): void {
+    const hash = this.#state.kept.hashAt(height);
+    if (hash === undefined) return;
+    void this.#send(link, { height, hash }, async () => {
+      const record = await this.#store.get(keys.kept(height));
+      return record === undefined ? undefined : decodeKept(record).bytes;
+    });
+  }
+
+  async #send(link: Link, block: BlockName, read: () => Promise<Uint8Array | undefined>): Promise<void> {
+    const { height, hash } = block;
+    this.#asked.add(link);
+    try {
+      const bytes = await read();
+      if (bytes === undefined) return;
+      const certificate = this.#signer?.block({ height, hash });
+      const body = { block_num: height, hash, ...(certificate && { certificate }) };
+      const answer = await link.request('block.deliver', body, { attachment: bytes, timeoutMs: ANSWER_MS });
+      if (answer.type === 'block.stored') await this.#onStored(link, block);
+      else this.#onRefused(link, height, answer);
+    } catch (error) {
+      this.#sendLater(link, height, errorMessage(error));
+    } finally {
+      this.#asked.delete(link);
+      this.#proceed();
+    }
+  }
+
+  async #onStored(link: Link, { height, hash }: BlockName): Promise<void> {
+    if (this.#isCurrent(height)) await this.#confirm(height, hash);
+    const known = this.#tips.all.get(link);
+    if (known !== undefined && known.next <= height + 1) this.#tips.note(link, { next: height + 1, hash });
+  }
+
+  /** It expects another block than it was said to, or does not take this one. */
+  #onRefused(link: Link, height: number, answer: Message): void {
+    const isRefused = answer.type === 'block.refused';
+    this.#sendLater(
+      link,
+      height,
+      isRefused ? (answer as Message<'block.refused'>).body.reason : `it answered ${answer.type}`,
+    );
+    if (isRefused) this.#tips.ask(link);
+  }
+
+  async #confirm(height: number, hash: string): Promise<void> {
+    if (!this.#isCurrent(height) || this.#confirming) return;
     this.#confirming = true;
     try {
-      await this.#applier.submit<'block-stored'>({ kind: 'block-stored', height: round.height, hash });
+      await this.#applier.submit<'block-stored'>({ kind: 'block-stored', height, hash });
     } finally {
       this.#confirming = false;
-      this.#proceed();
     }
   }
 
@@ -132,21 +190,19 @@ export class BlockSender {
     this.#sending = undefined;
   }
 
-  #sendAgain(round: Round, link: Link, reason: string): void {
-    if (!this.#running || !this.#isCurrent(round)) return;
-    const { height } = round;
+  #sendLater(link: Link, height: number, reason: string): void {
+    if (!this.#running || (height > this.#state.head.height && !this.#isCurrent(height))) return;
     this.#logger.warn({ height, storage: link.address, reason }, `block ${height} is not stored yet`);
     this.#problem = { height, text: `block ${height} is not stored: ${link.address}: ${reason}` };
-    this.#retryTimer?.cancel();
-    this.#retryTimer = this.#clock.after(RETRY_MS, () => this.#proceed());
+    this.#resting.add(link);
+    this.#retryTimer ??= this.#clock.after(RETRY_MS, () => {
+      this.#retryTimer = undefined;
+      this.#resting.clear();
+      this.#proceed();
+    });
   }
 
-  #isCurrent(round: Round): boolean {
-    return this.#state.round !== null && this.#state.round.height === round.height;
+  #isCurrent(height: number): boolean {
+    return this.#state.round?.height === height;
   }
-}
-
-function refusalOf(answer: Message): string {
-  if (answer.type === 'block.refused') return (answer as Message<'block.refused'>).body.reason;
-  return `it answered ${answer.type}`;
 }

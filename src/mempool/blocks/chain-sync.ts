@@ -1,0 +1,275 @@
+/**
+ * Keeps the mempool at the block that storage is at (docs/adr/0011-two-ages-converge.md): says whether the next block may be
+ * cut, fetches and adopts the blocks that storage has and this node lacks, and ends the node when storage is on another
+ * chain. What storage lacks is delivered by `block-sender.ts`.
+ */
+
+import type { ChainRules } from '../../ledger/block/rules.js';
+import type { Timer } from '../../lib/clock.js';
+import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
+import type { Logger } from '../../lib/logger.js';
+import { Failure } from '../../lib/service.js';
+import { SignalSource } from '../../lib/signal.js';
+import type { Metrics } from '../../observability/metrics.js';
+import { splitBlocks } from '../../peers/block-list.js';
+import { MAX_BLOCKS_PER_ANSWER } from '../../peers/messages.js';
+import type { Link, Message, PeerNetwork } from '../../peers/network.js';
+import type { MempoolProgress } from '../progress.js';
+import { type AdoptedBlock, readAdoptedBlock } from '../state/adopted-block.js';
+import type { Applier } from '../state/applier.js';
+import { closedHash } from '../state/round.js';
+import { AdoptionCheck, type AdoptionCheckModules } from './adoption-check.js';
+import { type Relation, relationOf, type StorageTips } from './storage-tips.js';
+
+/** Milliseconds that a storage node has to give blocks. */
+const REQUEST_TIMEOUT_MS = 60_000;
+/** Milliseconds in which a storage node that did not give blocks is left alone. */
+const REST_MS = 2_000;
+/** Milliseconds after the start in which storage nodes that are configured and not linked yet are waited for. */
+const GATHER_MS = 5_000;
+/** Milliseconds in which a storage node of this chain may appear before one of another chain ends the node. */
+const OTHER_CHAIN_MS = 10_000;
+
+export interface ChainSyncOptions {
+  readonly rules: ChainRules;
+  /** Storage nodes that the configuration names. */
+  readonly storageNodes: number;
+}
+
+export interface ChainSyncModules extends AdoptionCheckModules {
+  readonly tips: StorageTips;
+  readonly applier: Applier;
+  readonly network: PeerNetwork;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly progress?: MempoolProgress | undefined;
+}
+
+export class ChainSync {
+  /** What `mayCut` depends on may have changed. */
+  readonly changed = new SignalSource<void>();
+  /** The last block of some that were adopted. */
+  readonly caughtUp = new SignalSource<AdoptedBlock>();
+  readonly #options: ChainSyncOptions;
+  readonly #modules: ChainSyncModules;
+  readonly #check: AdoptionCheck;
+  readonly #failure = new Failure();
+  readonly #stopping = new AbortController();
+  readonly #listeners: (() => void)[] = [];
+  /** Storage nodes whose blocks are not to be asked for, for a while. */
+  readonly #resting = new Map<Link, Timer>();
+  /** Storage nodes whose blocks do not follow the last one of this node; the number of blocks that they had. */
+  readonly #strange = new Map<Link, number>();
+  #running: Promise<void> | undefined;
+  #gathering: Timer | undefined;
+  #suspicion: Timer | undefined;
+
+  constructor(options: ChainSyncOptions, modules: ChainSyncModules) {
+    this.#options = options;
+    this.#modules = modules;
+    this.#check = new AdoptionCheck(options.rules, modules);
+    const behind = modules.metrics.gauge('tessera_mempool_blocks_behind');
+    this.#listeners.push(modules.metrics.beforeScrape(() => behind.set(this.#missing)));
+  }
+
+  /** Rejects with `other_chain` when no storage node is on the chain of this node, and one is on another. */
+  get failed(): Promise<never> {
+    return this.#failure.promise;
+  }
+
+  start(): void {
+    const { clock, tips, network } = this.#modules;
+    this.#listeners.push(
+      tips.changed.on(() => this.#proceed()),
+      network.linkDown.on(({ link }) => this.#forget(link)),
+    );
+    this.#gathering = clock.after(GATHER_MS, () => {
+      this.#gathering = undefined;
+      this.changed.emit();
+    });
+    this.#proceed();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#gathering?.cancel();
+    this.#suspicion?.cancel();
+    for (const timer of this.#resting.values()) timer.cancel();
+    for (const remove of this.#listeners.splice(0)) remove();
+    await this.#running;
+  }
+
+  /** True when a block that is cut now follows the last one that storage has. */
+  get mayCut(): boolean {
+    const { tips } = this.#modules;
+    const isGathering = this.#gathering !== undefined && tips.all.size < this.#options.storageNodes;
+    if (isGathering || tips.isAsking || this.#source() !== undefined) return false;
+    return this.#relations().some(([, relation]) => relation === 'even');
+  }
+
+  /** Why mempool and storage are not at the same block; empty when they are, or no storage node is linked. */
+  get problem(): string {
+    const { state, progress, tips } = this.#modules;
+    const relations = this.#relations();
+    const here = `the mempool node is at block ${state.head.height}`;
+    if (this.#source() !== undefined) {
+      const at = Math.max(...relations.map(([link]) => tips.all.get(link)?.next ?? 0)) - 1;
+      return `${here} and storage at block ${at}: ${progress?.adoptingNow ?? 'the blocks between are fetched'}`;
+    }
+    const isEven = relations.some(([, relation]) => relation === 'even' || relation === 'confirming');
+    const [first] = relations;
+    if (isEven || first === undefined) return '';
+    const [link, relation] = first;
+    const next = tips.all.get(link)?.next ?? 0;
+    if (relation === 'other-chain') return otherChain(link).message;
+    if (relation === 'ahead') return `${here} and ${link.address} at block ${next - 1}, whose blocks cannot be used`;
+    const isKept = state.kept.hashAt(next) !== undefined;
+    const what = isKept ? 'they are being delivered' : 'they must come from another storage node or a backup';
+    return `${here} and ${link.address} lacks blocks ${next} to ${state.head.height}: ${what}`;
+  }
+
+  /** Throws `mempool_unreachable` while blocks are missing here: what is unspent is not known then. */
+  readonly assertNotBehind = (): void => {
+    if (this.#source() === undefined) return;
+    throw new TesseraError('mempool_unreachable', `${this.problem}; try again`);
+  };
+
+  get #missing(): number {
+    const { state, tips } = this.#modules;
+    const source = this.#source();
+    return source === undefined ? 0 : Math.max(0, (tips.all.get(source)?.next ?? 0) - 1 - state.head.height);
+  }
+
+  #relations(): (readonly [Link, Relation])[] {
+    const { state, tips } = this.#modules;
+    return [...tips.all].map(([link, tip]) => {
+      const isStrange = this.#strange.get(link) === tip.next;
+      return [link, isStrange ? 'other-chain' : relationOf(tip, state)] as const;
+    });
+  }
+
+  /** The storage node that has most of the blocks that are missing here. */
+  #source(): Link | undefined {
+    const { tips } = this.#modules;
+    const next = (link: Link): number => tips.all.get(link)?.next ?? 0;
+    const ahead = this.#relations().flatMap(([link, relation]) => (relation === 'ahead' ? [link] : []));
+    return ahead.filter((link) => !this.#resting.has(link)).sort((a, b) => next(b) - next(a))[0];
+  }
+
+  #proceed(): void {
+    if (this.#stopping.signal.aborted) return;
+    if (this.#running === undefined && this.#source() !== undefined) {
+      this.#running = this.#run().finally(() => {
+        this.#running = undefined;
+        this.#proceed();
+      });
+    }
+    this.#suspect();
+    this.changed.emit();
+  }
+
+  async #run(): Promise<void> {
+    const { state, logger, network, progress, tips } = this.#modules;
+    const from = state.head.height;
+    let last: AdoptedBlock | undefined;
+    logger.warn({ height: from, missing: this.#missing }, `${this.problem}`);
+    for (let link = this.#source(); link && !this.#stopping.signal.aborted; link = this.#source()) {
+      try {
+        last = (await this.#adoptFrom(link, from)) ?? last;
+      } catch (error) {
+        this.#passOver(link, error);
+      }
+    }
+    progress?.adopted();
+    if (this.#stopping.signal.aborted) return;
+    const { height, hash } = state.head;
+    logger.info({ height, hash }, `the blocks ${from + 1} to ${height} were fetched from storage`);
+    for (const link of tips.all.keys()) link.send('chain.tip', { next: height + 1, hash });
+    if (network.links.size > 0 && last !== undefined) this.caughtUp.emit(last);
+  }
+
+  async #adoptFrom(link: Link, start: number): Promise<AdoptedBlock | undefined> {
+    const { state, tips, progress } = this.#modules;
+    const from = state.head.height + 1;
+    const options = { timeoutMs: REQUEST_TIMEOUT_MS, signal: this.#stopping.signal };
+    const answer = await link.request('blocks.get', { from, count: MAX_BLOCKS_PER_ANSWER }, options);
+    if (answer.type !== 'blocks') throw new TesseraError('peer_unreachable', `it answered ${answer.type}`);
+    const { body, attachment } = answer as Message<'blocks'>;
+    if (body.from !== from || body.count === 0) {
+      tips.ask(link);
+      throw new TesseraError('peer_unreachable', 'it does not have the blocks after all');
+    }
+    let last: AdoptedBlock | undefined;
+    for (const bytes of splitBlocks(attachment, body.count)) {
+      if (this.#stopping.signal.aborted) return last;
+      last = await this.#adopt(bytes);
+      const target = (tips.all.get(link)?.next ?? 0) - 1;
+      progress?.adopting(state.head.height - start, Math.max(target, state.head.height) - start);
+    }
+    return last;
+  }
+
+  async #adopt(bytes: Uint8Array): Promise<AdoptedBlock> {
+    const { state, applier } = this.#modules;
+    const block = readAdoptedBlock(bytes, null);
+    const { height, hash } = block;
+    const { round } = state;
+    if (round !== null && round.winner !== null && round.height === height && closedHash(round) === hash) {
+      await applier.submit<'block-stored'>({ kind: 'block-stored', height, hash });
+    } else {
+      await this.#check.check(block);
+      await applier.submit<'block-adopted'>({ kind: 'block-adopted', block: bytes, facts: block.facts });
+    }
+    if (state.head.hash !== hash) throw new TesseraError('peer_unreachable', `block ${height} came too late`);
+    return block;
+  }
+
+  #passOver(link: Link, error: unknown): void {
+    const { logger, clock, tips } = this.#modules;
+    if (this.#stopping.signal.aborted) return;
+    const facts = { storage: link.address, reason: errorMessage(error) };
+    if (isTesseraError(error, 'block_refused') && error.details.rule === 'link') {
+      logger.error(facts, 'a storage node is on another chain');
+      this.#strange.set(link, tips.all.get(link)?.next ?? 0);
+      return;
+    }
+    if (isTesseraError(error, 'block_refused'))
+      logger.error(facts, 'a storage node has a block that is not valid here');
+    else logger.warn(facts, 'a storage node does not give its blocks');
+    const timer = clock.after(REST_MS, () => {
+      this.#resting.delete(link);
+      this.#proceed();
+    });
+    this.#resting.set(link, timer);
+  }
+
+  /** Another chain is no reason to stop while a storage node is on this one, or may yet be heard. */
+  #suspect(): void {
+    const { clock, tips } = this.#modules;
+    const relations = this.#relations();
+    const isAlone = relations.length > 0 && relations.every(([, relation]) => relation === 'other-chain');
+    if (!isAlone || tips.isAsking) {
+      this.#suspicion?.cancel();
+      this.#suspicion = undefined;
+      return;
+    }
+    const [link] = relations[0] ?? [];
+    this.#suspicion ??= clock.after(OTHER_CHAIN_MS, () => {
+      if (link !== undefined) this.#failure.report(otherChain(link));
+    });
+  }
+
+  #forget(link: Link): void {
+    this.#resting.get(link)?.cancel();
+    this.#resting.delete(link);
+    this.#strange.delete(link);
+    this.#proceed();
+  }
+}
+
+function otherChain(link: Link): TesseraError {
+  return new TesseraError(
+    'other_chain',
+    `the storage node ${link.address} has other blocks than this mempool node: when storage is right, make this node's state anew from its blocks (tessera rebuild --role mempool); otherwise restore the storage node's folder`,
+  );
+}

@@ -1,0 +1,130 @@
+/**
+ * How far the trusted storage nodes are. Each is asked when its link comes up, says so itself when it has caught up, and
+ * shows it by what it answers to a delivery.
+ */
+
+import type { Clock, Timer } from '../../lib/clock.js';
+import { errorMessage } from '../../lib/errors.js';
+import type { Logger } from '../../lib/logger.js';
+import { SignalSource } from '../../lib/signal.js';
+import type { Link, Message, PeerNetwork } from '../../peers/network.js';
+import { closedHash } from '../state/round.js';
+import type { MempoolState } from '../state/state.js';
+
+/** Milliseconds until a storage node that did not answer is asked again. */
+const RETRY_MS = 2_000;
+
+/** The last block that a storage node has. */
+export interface StorageTip {
+  /** The number of blocks that it has. */
+  readonly next: number;
+  /** Hash of the last one; null when it has none. */
+  readonly hash: string | null;
+}
+
+/**
+ * Where a storage node stands, seen from this mempool. `even`: at the last stored block. `confirming`: it has the closed
+ * block, and this node has yet to note it. `ahead`, `behind`: by some blocks. `other-chain`: it has another block at a height
+ * that this node knows.
+ */
+export type Relation = 'even' | 'confirming' | 'ahead' | 'behind' | 'other-chain';
+
+export function relationOf({ next, hash }: StorageTip, state: Pick<MempoolState, 'head' | 'round' | 'kept'>): Relation {
+  const { head, round } = state;
+  if (next === head.height + 1) return hash === head.hash ? 'even' : 'other-chain';
+  if (next > head.height + 1) {
+    const isClosed = round !== null && round.winner !== null && next === round.height + 1;
+    return isClosed && closedHash(round) === hash ? 'confirming' : 'ahead';
+  }
+  const known = next === 0 ? null : state.kept.hashAt(next - 1);
+  return known === undefined || known === hash ? 'behind' : 'other-chain';
+}
+
+export interface StorageTipsModules {
+  readonly network: PeerNetwork;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export class StorageTips {
+  readonly changed = new SignalSource<void>();
+  readonly #network: PeerNetwork;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #tips = new Map<Link, StorageTip>();
+  readonly #retries = new Map<Link, Timer>();
+  readonly #stopping = new AbortController();
+  readonly #listeners: (() => void)[] = [];
+
+  constructor({ network, clock, logger }: StorageTipsModules) {
+    this.#network = network;
+    this.#clock = clock;
+    this.#logger = logger;
+  }
+
+  start(): void {
+    this.#network.handle('chain.tip', (link, { body }) => {
+      this.note(link, body);
+      return undefined;
+    });
+    this.#listeners.push(
+      this.#network.linkUp.on((link) => this.ask(link)),
+      this.#network.linkDown.on(({ link }) => this.#forget(link)),
+    );
+    for (const link of this.#network.links) this.ask(link);
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+    for (const timer of this.#retries.values()) timer.cancel();
+    for (const remove of this.#listeners.splice(0)) remove();
+  }
+
+  /** What is known, by link. */
+  get all(): ReadonlyMap<Link, StorageTip> {
+    return this.#tips;
+  }
+
+  /** True while a linked storage node has not said yet how far it is. */
+  get isAsking(): boolean {
+    return [...this.#network.links].some((link) => isTrustedStorage(link) && !this.#tips.has(link));
+  }
+
+  /** Takes in what a storage node says or shows. */
+  note(link: Link, { next, hash }: StorageTip): void {
+    if (!isTrustedStorage(link) || !this.#network.links.has(link)) return;
+    this.#tips.set(link, { next, hash });
+    this.changed.emit();
+  }
+
+  ask(link: Link): void {
+    if (!isTrustedStorage(link) || this.#stopping.signal.aborted) return;
+    link
+      .request('chain.tip.get', {}, { signal: this.#stopping.signal })
+      .then((answer) => {
+        if (answer.type === 'chain.tip') this.note(link, (answer as Message<'chain.tip'>).body);
+        else this.#askAgain(link, `it answered ${answer.type}`);
+      })
+      .catch((error: unknown) => this.#askAgain(link, errorMessage(error)));
+  }
+
+  #askAgain(link: Link, reason: string): void {
+    if (this.#stopping.signal.aborted || !this.#network.links.has(link)) return;
+    this.#logger.warn({ storage: link.address, reason }, 'a storage node does not say how far it is');
+    this.#retries.get(link)?.cancel();
+    this.#retries.set(
+      link,
+      this.#clock.after(RETRY_MS, () => this.ask(link)),
+    );
+  }
+
+  #forget(link: Link): void {
+    this.#retries.get(link)?.cancel();
+    this.#retries.delete(link);
+    if (this.#tips.delete(link)) this.changed.emit();
+  }
+}
+
+function isTrustedStorage({ role, trusted }: Link): boolean {
+  return role === 'storage' && trusted;
+}

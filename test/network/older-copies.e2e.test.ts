@@ -1,0 +1,204 @@
+/**
+ * Folders that are lost or put back from an older copy (docs/operations.md#lost-and-older-folders): mempool and storage
+ * find each other's height again by themselves, no block changes, and what a wallet acknowledged arrives once.
+ */
+
+import { cp, rename, rm } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { devAccounts } from '../../src/config/dev-accounts.js';
+import { stringifyExact } from '../../src/lib/json.js';
+import { call, createNetwork, type Network, type NodeProcess, until } from '../support/processes.js';
+
+type Amount = number | bigint;
+type Side = 'mempool' | 'storage';
+interface Output {
+  readonly value: { readonly Token: Amount };
+}
+interface Balance {
+  readonly total: { readonly tokens: Amount };
+  readonly address_list: Readonly<Record<string, readonly Output[]>>;
+}
+
+const RECEIVER = devAccounts().accounts[9]?.address ?? '';
+const FIRST_AMOUNT = 1_000_000;
+
+let network: Network;
+let storage: NodeProcess;
+let mempool: NodeProcess;
+let miner: NodeProcess;
+let user: NodeProcess;
+/** Amounts that the wallet has acknowledged; each is paid once. */
+const acknowledged: number[] = [];
+
+beforeAll(async () => {
+  network = await createNetwork();
+  const links = { 'peers.reconnect_max_ms': 200 };
+  storage = await network.add('storage', 'storage', links);
+  mempool = await network.add('mempool', 'mempool', { ...links, 'peers.storage': storage.peerAddress });
+  const peers = { ...links, 'peers.mempool': mempool.peerAddress };
+  [miner, user] = await Promise.all([
+    network.add('miner', 'miner', { ...peers, 'wallet.genesis_seed_index': 1 }),
+    network.add('user', 'user', { ...peers, 'wallet.genesis_seed_index': 0 }),
+  ]);
+}, 60_000);
+
+afterAll(() => network.stopAll());
+
+async function pay(): Promise<void> {
+  const amount = FIRST_AMOUNT + acknowledged.length;
+  const response = await fetch(`${user.apiUrl}/v1/payments`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: stringifyExact({ kind: 'address', address: RECEIVER, amount, passphrase: '' }),
+  });
+  expect(response.status).toBe(202);
+  acknowledged.push(amount);
+}
+
+async function height(): Promise<number> {
+  const latest = (await call(`${storage.apiUrl}/v1/blocks/latest`)) as {
+    block: { block: { header: { b_num: number } } };
+  };
+  return latest.block.block.header.b_num;
+}
+
+async function balanceOf(addresses: readonly string[]): Promise<Balance> {
+  return ((await call(`${mempool.apiUrl}/v1/balances/query`, { addresses })) as { balance: Balance }).balance;
+}
+
+/** Resolves when every acknowledged payment is at the receiver, in exactly one output. */
+async function allArrivedOnce(): Promise<void> {
+  await until(`${acknowledged.length} payments`, async () => {
+    const outputs = (await balanceOf([RECEIVER])).address_list[RECEIVER] ?? [];
+    const amounts = outputs.map(({ value }) => Number(value.Token)).filter((amount) => amount < 2 * FIRST_AMOUNT);
+    if (amounts.length < acknowledged.length) return undefined;
+    expect(amounts.sort((a, b) => a - b)).toEqual(acknowledged);
+    return true;
+  });
+}
+
+/** So many more blocks, each with a payment. */
+async function grow(blocks: number): Promise<void> {
+  for (const goal = (await height()) + blocks; (await height()) < goal; ) {
+    const before = await height();
+    await pay();
+    await until('the next block', async () => ((await height()) > before ? true : undefined));
+  }
+  await allArrivedOnce();
+}
+
+const readyz = async (node: NodeProcess): Promise<string> => {
+  const response = await fetch(`${node.apiUrl}/readyz`);
+  return response.status === 200 ? '' : await response.text();
+};
+
+function allReady(): Promise<unknown> {
+  return until('all nodes ready', async () => {
+    for (const node of [storage, mempool, miner, user]) {
+      const why = await readyz(node);
+      if (why !== '') throw new Error(`${node.role}: ${why}`);
+    }
+    return true;
+  });
+}
+
+async function blocks(): Promise<string[]> {
+  const all: string[] = [];
+  for (let num = 0; num <= (await height()); num++)
+    all.push(await (await fetch(`${storage.apiUrl}/v1/blocks/${num}`)).text());
+  return all;
+}
+
+/** Everything that exists belongs to somebody. */
+async function supplyIsConserved(): Promise<void> {
+  const wallets = await Promise.all(
+    [user, miner].map(async (node) =>
+      Object.keys(((await call(`${node.apiUrl}/v1/wallet/keypairs`)) as { addresses: object }).addresses),
+    ),
+  );
+  const everyone = [...devAccounts().accounts.map(({ address }) => address), ...wallets.flat()];
+  await until('a moment between two blocks', async () => {
+    const before = (await call(`${mempool.apiUrl}/v1/supply`)) as { issued: Amount };
+    const { total } = await balanceOf(everyone);
+    const after = (await call(`${mempool.apiUrl}/v1/supply`)) as { issued: Amount };
+    if (before.issued !== after.issued) return undefined;
+    expect(BigInt(total.tokens)).toBe(BigInt(after.issued));
+    return true;
+  });
+}
+
+const node = (side: Side): NodeProcess => (side === 'mempool' ? mempool : storage);
+const copyOf = (side: Side, name: string): string => `${node(side).folder}-${name}`;
+
+async function stopBoth(): Promise<void> {
+  await mempool.stop();
+  await storage.stop();
+}
+
+async function startBoth(): Promise<void> {
+  await storage.start();
+  await mempool.start();
+}
+
+/** Copies of both folders as they are now. */
+async function copyBoth(name: string): Promise<void> {
+  await stopBoth();
+  for (const side of ['mempool', 'storage'] as const) {
+    await rm(copyOf(side, name), { recursive: true, force: true });
+    await cp(node(side).folder, copyOf(side, name), { recursive: true });
+  }
+  await startBoth();
+}
+
+/** Puts a copy in the place of a stopped node's folder. */
+async function restore(side: Side, name: string): Promise<void> {
+  await rm(node(side).folder, { recursive: true });
+  await cp(copyOf(side, name), node(side).folder, { recursive: true });
+}
+
+/** The network goes on: payments pass, old ones are there once, and no block has changed. */
+async function goesOn(known: readonly string[]): Promise<void> {
+  await allReady();
+  await pay();
+  await pay();
+  await allArrivedOnce();
+  await allReady();
+  expect((await blocks()).slice(0, known.length)).toEqual(known);
+  await supplyIsConserved();
+}
+
+describe('a network of four processes', () => {
+  it('goes on when the folder of the mempool is lost while payments are under way', async () => {
+    await grow(10);
+    const known = await blocks();
+    await mempool.stop();
+    await rename(mempool.folder, `${mempool.folder}-lost`);
+    await pay();
+    await pay();
+    await mempool.start();
+    await goesOn(known);
+  }, 120_000);
+
+  it('goes on when either folder is put back from an older copy', async () => {
+    await copyBoth('old');
+    await grow(66);
+    await copyBoth('five');
+    await grow(4);
+    await copyBoth('one');
+    await grow(1);
+    for (const [side, name] of [
+      ['mempool', 'one'],
+      ['mempool', 'five'],
+      ['mempool', 'old'],
+      ['storage', 'one'],
+      ['storage', 'five'],
+    ] as const) {
+      const known = await blocks();
+      await node(side).stop();
+      await restore(side, name);
+      await pay();
+      await node(side).start();
+      await goesOn(known);
+    }
+  }, 240_000);
+});
