@@ -185,6 +185,13 @@ export class BincodeReader {
     return this.#view.getBigUint64(this.#take(8), true);
   }
 
+  /** A u64 that is a safe integer. */
+  number64(): number {
+    const value = this.u64();
+    if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw malformed(`${value} is too large a number`);
+    return Number(value);
+  }
+
   i64(): bigint {
     return this.#view.getBigInt64(this.#take(8), true);
   }
@@ -236,6 +243,11 @@ export class BincodeReader {
     const items: T[] = [];
     for (let i = 0; i < count; i++) items.push(read());
     return items;
+  }
+
+  /** All bytes that are left. */
+  rest(): Uint8Array {
+    return this.#copy(this.remaining);
   }
 
   /** Throws unless everything was read. */

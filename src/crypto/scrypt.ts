@@ -28,11 +28,16 @@ export const DEFAULT_SCRYPT_COST: ScryptCost = { n: 2 ** 17, r: 8, p: 1 };
 const MAX_N = 2 ** 20;
 const MAX_R = 16;
 const MAX_P = 16;
+/** Of n and r together, which are the memory: 512 MiB. */
+const MAX_MEMORY_COST = 2 ** 22;
+/** Of all three, which are the time: sixteen times that of a new wallet, some seconds. */
+const MAX_WORK = 2 ** 24;
 
 /** True when the cost is one that scrypt takes and this node is ready to pay. */
 export function isScryptCost({ n, r, p }: ScryptCost): boolean {
   const powerOfTwo = Number.isInteger(n) && n >= 2 && n <= MAX_N && Number.isInteger(Math.log2(n));
-  return powerOfTwo && Number.isInteger(r) && r >= 1 && r <= MAX_R && Number.isInteger(p) && p >= 1 && p <= MAX_P;
+  const blocks = Number.isInteger(r) && r >= 1 && r <= MAX_R && Number.isInteger(p) && p >= 1 && p <= MAX_P;
+  return powerOfTwo && blocks && n * r <= MAX_MEMORY_COST && n * r * p <= MAX_WORK;
 }
 
 /**

@@ -2,9 +2,10 @@
 
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import type { BincodeReader } from '../chain/bincode.js';
+import { decodeRecord } from '../db/decode-record.js';
 import type { Kv } from '../db/kv.js';
 import { fromUtf8, utf8 } from '../lib/bytes.js';
-import { TesseraError } from '../lib/errors.js';
 import { META_KEY } from './layout.js';
 import type { WriteBuffer } from './write-buffer.js';
 
@@ -57,9 +58,11 @@ export class MetaStore {
 export async function readMeta(kv: Kv): Promise<Meta> {
   const bytes = await kv.get(META_KEY);
   if (bytes === undefined) return { block: -1, arrivals: 0, spent: 0, payments: 0, rewardAddress: null, seeded: false };
-  const record: unknown = JSON.parse(fromUtf8(bytes));
-  if (!Value.Check(MetaRecord, record)) {
-    throw new TesseraError('wallet_unreadable', 'the counters of the wallet are damaged; restore it from a backup');
-  }
+  return decodeRecord('record of counters', bytes, readCounters, 'wallet_unreadable');
+}
+
+function readCounters(reader: BincodeReader): Meta {
+  const record: unknown = JSON.parse(fromUtf8(reader.rest()));
+  if (!Value.Check(MetaRecord, record)) throw new RangeError('not as the schema asks');
   return record;
 }

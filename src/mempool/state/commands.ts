@@ -3,7 +3,8 @@
  * and were read from the clock when the command was made, so that applying it needs no clock.
  */
 
-import { BincodeReader, BincodeWriter } from '../../chain/bincode.js';
+import { type BincodeReader, BincodeWriter } from '../../chain/bincode.js';
+import { decodeRecord } from '../../db/decode-record.js';
 import { TesseraError } from '../../lib/errors.js';
 import { type RoundFacts, readFacts, writeFacts } from './round-facts.js';
 
@@ -107,37 +108,30 @@ export function encodeCommand(command: Command): Uint8Array {
 
 /** Throws `data_corrupt`: the journal holds nothing but commands of this program. */
 export function decodeCommand(bytes: Uint8Array): Command {
-  try {
-    const reader = new BincodeReader(bytes);
-    const command = readCommand(reader);
-    reader.end();
-    return command;
-  } catch (cause) {
-    throw new TesseraError('data_corrupt', 'a command of the journal cannot be decoded', { cause });
-  }
+  return decodeRecord('command of the journal', bytes, readCommand);
 }
 
 function readCommand(reader: BincodeReader): Command {
   const kind = TAGS[reader.u8()];
   switch (kind) {
     case 'transactions': {
-      const time = Number(reader.u64());
+      const time = reader.number64();
       return { kind, time, groups: reader.list(8, () => reader.list(8, () => reader.bytes())) };
     }
     case 'cut-block': {
-      const time = Number(reader.u64());
+      const time = reader.number64();
       return { kind, time, miners: reader.list(8, () => reader.string()) };
     }
     case 'proof': {
-      const height = Number(reader.u64());
+      const height = reader.number64();
       const miner = reader.string();
       const nonce = reader.bytes();
       return { kind, height, miner, nonce, coinbase: reader.bytes() };
     }
     case 'close-block':
-      return { kind, height: Number(reader.u64()) };
+      return { kind, height: reader.number64() };
     case 'block-stored': {
-      const height = Number(reader.u64());
+      const height = reader.number64();
       return { kind, height, hash: reader.string() };
     }
     case 'block-adopted': {

@@ -1,6 +1,8 @@
 /** The bytes of the records in the mempool's database; `layout.ts` has their keys. */
 
-import { BincodeReader, BincodeWriter } from '../../chain/bincode.js';
+import { Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { BincodeWriter } from '../../chain/bincode.js';
 import {
   decodeTransaction,
   readHeader,
@@ -12,6 +14,7 @@ import {
 } from '../../chain/codec.js';
 import { transactionSignatureOperations } from '../../chain/signature-operations.js';
 import type { Utxo } from '../../chain/types.js';
+import { decodeRecord, readChoice } from '../../db/decode-record.js';
 import { fromUtf8, utf8 } from '../../lib/bytes.js';
 import type { TxStatus, TxStatusKind } from '../service.js';
 import type { PooledTx } from './pool.js';
@@ -32,14 +35,15 @@ export function encodePooled(tx: PooledTx): Uint8Array {
 }
 
 export function decodePooled(arrival: number, bytes: Uint8Array): PooledTx {
-  const reader = new BincodeReader(bytes);
-  const time = Number(reader.u64());
-  const unit = Number(reader.u64());
-  const height = Number(reader.u64());
-  const hash = reader.string();
-  const transaction = reader.bytes();
-  const operations = transactionSignatureOperations(decodeTransaction(transaction));
-  return { arrival, time, unit, operations, height, hash, bytes: transaction };
+  return decodeRecord('transaction of the pool', bytes, (reader) => {
+    const time = reader.number64();
+    const unit = reader.number64();
+    const height = reader.number64();
+    const hash = reader.string();
+    const transaction = reader.bytes();
+    const operations = transactionSignatureOperations(decodeTransaction(transaction));
+    return { arrival, time, unit, operations, height, hash, bytes: transaction };
+  });
 }
 
 const STATUS_KINDS: readonly TxStatusKind[] = ['Pending', 'Confirmed', 'Rejected'];
@@ -53,10 +57,11 @@ export function encodeStatus(status: TxStatus): Uint8Array {
 }
 
 export function decodeStatus(bytes: Uint8Array): TxStatus {
-  const reader = new BincodeReader(bytes);
-  const status = STATUS_KINDS[reader.u8()] ?? 'Rejected';
-  const timestamp = Number(reader.u64());
-  return { status, timestamp, additionalInfo: reader.string() };
+  return decodeRecord('status', bytes, (reader) => {
+    const status = readChoice(reader, STATUS_KINDS);
+    const timestamp = reader.number64();
+    return { status, timestamp, additionalInfo: reader.string() };
+  });
 }
 
 export function encodeHashes(hashes: readonly string[]): Uint8Array {
@@ -67,9 +72,26 @@ export function encodeHashes(hashes: readonly string[]): Uint8Array {
 }
 
 export function decodeHashes(bytes: Uint8Array): string[] {
-  const reader = new BincodeReader(bytes);
-  return reader.list(8, () => reader.string());
+  return decodeRecord('list of hashes', bytes, (reader) => {
+    return reader.list(8, () => reader.string());
+  });
 }
+
+const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+const HeadJson = Type.Object({
+  seq: Count,
+  arrivals: Count,
+  head: Type.Object({
+    height: Type.Integer({ minimum: -1, maximum: Number.MAX_SAFE_INTEGER }),
+    hash: Type.Union([Type.String(), Type.Null()]),
+    timestamp: Type.Integer(),
+    issued: Type.String({ pattern: '^[0-9]+$' }),
+    asertHashes: Count,
+    participants: Type.Array(Type.String()),
+    proofHashes: Type.Array(Type.String()),
+  }),
+  digest: Type.String(),
+});
 
 /** What `m` holds. */
 export interface HeadRecord {
@@ -85,8 +107,11 @@ export function encodeHead(record: HeadRecord): Uint8Array {
 }
 
 export function decodeHead(bytes: Uint8Array): HeadRecord {
-  const record = JSON.parse(fromUtf8(bytes)) as HeadRecord & { head: { issued: string } };
-  return { ...record, head: { ...record.head, issued: BigInt(record.head.issued) } };
+  return decodeRecord('head of the chain', bytes, (reader) => {
+    const record: unknown = JSON.parse(fromUtf8(reader.rest()));
+    if (!Value.Check(HeadJson, record)) throw new RangeError('not as the schema asks');
+    return { ...record, head: { ...record.head, issued: BigInt(record.head.issued) } };
+  });
 }
 
 export function encodeRound(round: Round): Uint8Array {
@@ -118,37 +143,38 @@ export function encodeRound(round: Round): Uint8Array {
 
 /** `pooled` gives what came through the pool, by arrival number. */
 export function decodeRound(bytes: Uint8Array, pooled: (arrival: number) => PooledTx): Round {
-  const reader = new BincodeReader(bytes);
-  const height = Number(reader.u64());
-  const header = readHeader(reader);
-  const reward = reader.u64();
-  const draw = reader.string();
-  const participants = reader.list(8, () => reader.string());
-  const transactions = reader.list(24, (): RoundTx => {
-    const hash = reader.string();
-    const arrival = Number(reader.u64());
-    const time = Number(reader.u64());
-    return arrival === 0
-      ? { hash, arrival, time, unit: 0, operations: 0, height: 0, bytes: reader.bytes() }
-      : pooled(arrival);
+  return decodeRecord('round', bytes, (reader) => {
+    const height = reader.number64();
+    const header = readHeader(reader);
+    const reward = reader.u64();
+    const draw = reader.string();
+    const participants = reader.list(8, () => reader.string());
+    const transactions = reader.list(24, (): RoundTx => {
+      const hash = reader.string();
+      const arrival = reader.number64();
+      const time = reader.number64();
+      return arrival === 0
+        ? { hash, arrival, time, unit: 0, operations: 0, height: 0, bytes: reader.bytes() }
+        : pooled(arrival);
+    });
+    const proofs = reader.list(32, (): Proof => {
+      const miner = reader.string();
+      const nonce = reader.bytes();
+      const coinbase = reader.bytes();
+      return { miner, nonce, coinbase, hash: reader.string() };
+    });
+    const winner = reader.number64();
+    return {
+      height,
+      header,
+      reward,
+      draw,
+      participants,
+      transactions,
+      proofs,
+      winner: winner === 0 ? null : winner - 1,
+    };
   });
-  const proofs = reader.list(32, (): Proof => {
-    const miner = reader.string();
-    const nonce = reader.bytes();
-    const coinbase = reader.bytes();
-    return { miner, nonce, coinbase, hash: reader.string() };
-  });
-  const winner = Number(reader.u64());
-  return {
-    height,
-    header,
-    reward,
-    draw,
-    participants,
-    transactions,
-    proofs,
-    winner: winner === 0 ? null : winner - 1,
-  };
 }
 
 /** Unspent outputs with their names. */
@@ -163,8 +189,9 @@ export function encodeCoins(coins: readonly Utxo[]): Uint8Array {
 }
 
 export function decodeCoins(bytes: Uint8Array): Utxo[] {
-  const reader = new BincodeReader(bytes);
-  return reader.list(32, (): Utxo => [readOutPoint(reader), readTxOut(reader)]);
+  return decodeRecord('list of outputs', bytes, (reader) => {
+    return reader.list(32, (): Utxo => [readOutPoint(reader), readTxOut(reader)]);
+  });
 }
 
 /** A block that is kept, as `k` holds it. */
@@ -182,9 +209,10 @@ export function encodeKept({ bytes, facts }: KeptRecord): Uint8Array {
 }
 
 export function decodeKept(record: Uint8Array): KeptRecord {
-  const reader = new BincodeReader(record);
-  const facts = readFacts(reader);
-  return { facts, bytes: reader.bytes() };
+  return decodeRecord('block', record, (reader) => {
+    const facts = readFacts(reader);
+    return { facts, bytes: reader.bytes() };
+  });
 }
 
 /** A block that is kept, by its name; what `K` lists. */
@@ -207,10 +235,11 @@ export function encodeKeptNames(names: readonly KeptName[]): Uint8Array {
 }
 
 export function decodeKeptNames(bytes: Uint8Array): KeptName[] {
-  const reader = new BincodeReader(bytes);
-  return reader.list(24, () => {
-    const height = Number(reader.u64());
-    const hash = reader.string();
-    return { height, hash, size: Number(reader.u64()) };
+  return decodeRecord('list of blocks', bytes, (reader) => {
+    return reader.list(24, () => {
+      const height = reader.number64();
+      const hash = reader.string();
+      return { height, hash, size: reader.number64() };
+    });
   });
 }

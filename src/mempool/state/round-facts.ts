@@ -23,5 +23,5 @@ export function writeFacts(writer: BincodeWriter, { participants, proofHashes, a
 export function readFacts(reader: BincodeReader): RoundFacts {
   const participants = reader.list(8, () => reader.string());
   const proofHashes = reader.list(8, () => reader.string());
-  return { participants, proofHashes, asertHashes: Number(reader.u64()) };
+  return { participants, proofHashes, asertHashes: reader.number64() };
 }

@@ -9,6 +9,7 @@ import {
   damaged,
   type ItemRecord,
   readBlockRecord,
+  readHash,
   readItemRecord,
   readLast,
   readTransactionRecord,
@@ -64,12 +65,12 @@ export class ArchiveReader {
 
   /** Hash of a block that must be there. */
   async hashAt(height: number): Promise<string> {
-    return fromUtf8(present(await this.#kv.get(heightKey(height)), `the hash of block ${height}`));
+    return readHash(`block ${height}`, present(await this.#kv.get(heightKey(height)), `the hash of block ${height}`));
   }
 
   async transactionHashAt(height: number, txNum: number): Promise<string | undefined> {
     const hash = await this.#kv.get(indexKey(height, txNum));
-    return hash && fromUtf8(hash);
+    return hash && readHash(`transaction ${txNum} of block ${height}`, hash);
   }
 
   /** A block that must be there, with all its transactions in order, the mining transaction last. */

@@ -94,7 +94,12 @@ export function encodeLast(height: number, hash: string): Uint8Array {
 }
 
 export function readLast(record: Uint8Array): { readonly height: number; readonly hash: string } {
-  return { height: readU64(record, 0), hash: fromUtf8(record.subarray(U64_LENGTH)) };
+  return { height: readU64(record, 0), hash: readHash('the last block', record.subarray(U64_LENGTH)) };
+}
+
+/** The text of a hash that another record names. */
+export function readHash(what: string, bytes: Uint8Array): string {
+  return checked(`hash of ${what}`, () => fromUtf8(bytes));
 }
 
 const ItemJson = Type.Object({

@@ -1,10 +1,11 @@
 /** One outpoint of the wallet, its states, and its record on disk. */
 
 import { withFixedHash } from '../../chain/assets.js';
-import { BincodeReader, BincodeWriter } from '../../chain/bincode.js';
+import { type BincodeReader, BincodeWriter } from '../../chain/bincode.js';
 import { readAsset, readOutPoint, writeAsset, writeOutPoint } from '../../chain/codec.js';
 import { outPointKey } from '../../chain/transaction.js';
 import type { Asset, OutPoint, TxOut } from '../../chain/types.js';
+import { decodeRecord, readChoice } from '../../db/decode-record.js';
 import { compareUtf8 } from '../../lib/bytes.js';
 
 /**
@@ -63,16 +64,19 @@ export function encodeCoin(coin: Coin): Uint8Array {
   return to.toBytes();
 }
 
+/** Throws `wallet_unreadable`. */
 export function decodeCoin(key: string, bytes: Uint8Array): Coin {
-  const from = new BincodeReader(bytes);
-  const state = STATES[from.u8()] ?? 'spent';
+  return decodeRecord('coin', bytes, (from) => readCoin(key, from), 'wallet_unreadable');
+}
+
+function readCoin(key: string, from: BincodeReader): Coin {
+  const state = readChoice(from, STATES);
   const outPoint = readOutPoint(from);
   const value = readAsset(from);
   const address = from.string();
-  const arrival = Number(from.u64());
+  const arrival = from.number64();
   const locktime = from.u64();
   const by = from.optionalString();
-  from.end();
   return {
     key,
     outPoint,

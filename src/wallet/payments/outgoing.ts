@@ -4,9 +4,10 @@
  * once and sent again as they are: a payment never becomes another transaction. Settled ones are on disk only.
  */
 
-import { BincodeReader, BincodeWriter } from '../../chain/bincode.js';
+import { type BincodeReader, BincodeWriter } from '../../chain/bincode.js';
 import { readTransaction, writeTransaction } from '../../chain/codec.js';
 import type { Transaction } from '../../chain/types.js';
+import { decodeRecord, readChoice } from '../../db/decode-record.js';
 import { prefixRange } from '../../db/keys.js';
 import type { Kv } from '../../db/kv.js';
 import { keyNumber, PREFIX, paymentKey } from '../layout.js';
@@ -156,15 +157,17 @@ function isSettled(record: Uint8Array): boolean {
   return state === 'confirmed' || state === 'rejected';
 }
 
+/** Throws `wallet_unreadable`. */
 function decodeEntry(number: number, record: Uint8Array): Entry {
-  const from = new BincodeReader(record);
-  const state = STATES[from.u8()] ?? 'rejected';
-  const kind = KINDS[from.u8()] ?? 'payment';
+  return decodeRecord('payment', record, (from) => readEntry(number, from), 'wallet_unreadable');
+}
+
+function readEntry(number: number, from: BincodeReader): Entry {
+  const state = readChoice(from, STATES);
+  const kind = readChoice(from, KINDS);
   const reason = from.string();
   const peer = from.optionalString();
-  const createdAt = Number(from.u64());
+  const createdAt = from.number64();
   const hash = from.string();
-  const transaction = readTransaction(from);
-  from.end();
-  return { number, state, kind, reason, peer, createdAt, hash, transaction };
+  return { number, state, kind, reason, peer, createdAt, hash, transaction: readTransaction(from) };
 }

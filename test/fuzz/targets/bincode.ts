@@ -12,33 +12,8 @@ import { parseExactJson } from '../../../src/lib/json.js';
 import { joinBlocks, splitBlocks } from '../../../src/peers/block-list.js';
 import { decodeTransactions, decodeUtxos, encodeTransactions, encodeUtxos } from '../../../src/peers/payloads.js';
 import * as arbitraries from '../../support/arbitraries.js';
-import type { Dice } from '../dice.js';
-import { documented, type FuzzTarget, mustBe } from '../target.js';
-
-interface Codec {
-  readonly name: string;
-  sample(dice: Dice): Uint8Array;
-  /** Decodes and encodes again. */
-  again(bytes: Uint8Array): Uint8Array;
-}
-
-function codecOf<T>(
-  name: string,
-  arbitrary: fc.Arbitrary<T>,
-  encode: (value: T) => Uint8Array,
-  decode: (bytes: Uint8Array) => T,
-  check: (value: T) => void = () => undefined,
-): Codec {
-  return {
-    name,
-    sample: (dice) => encode(dice.sample(arbitrary)),
-    again(bytes) {
-      const value = decode(bytes);
-      check(value);
-      return encode(value);
-    },
-  };
-}
+import { type Codec, codecOf, codecTarget, isEqual } from '../codecs.js';
+import { mustBe } from '../target.js';
 
 const list = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T[]> => fc.array(arbitrary, { maxLength: 3 });
 const utxo = fc.tuple(arbitraries.outPoint, arbitraries.txOut);
@@ -46,7 +21,10 @@ const utxo = fc.tuple(arbitraries.outPoint, arbitraries.txOut);
 const CODECS: readonly Codec[] = [
   codecOf('transaction', arbitraries.transaction, codec.encodeTransaction, codec.decodeTransaction, (tx) => {
     const again = parseTransaction(parseExactJson(transactionJson(tx)));
-    mustBe(equal(codec.encodeTransaction(again), codec.encodeTransaction(tx)), 'the JSON form is another transaction');
+    mustBe(
+      isEqual(codec.encodeTransaction(again), codec.encodeTransaction(tx)),
+      'the JSON form is another transaction',
+    );
   }),
   codecOf('block', arbitraries.block, codec.encodeBlock, codec.decodeBlock),
   codecOf('full block', arbitraries.fullBlock, codec.encodeFullBlock, codec.decodeFullBlock),
@@ -59,39 +37,19 @@ const CODECS: readonly Codec[] = [
   ),
   codecOf('script', arbitraries.script, codec.encodeScript, codec.decodeScript, (script) => {
     const again = parseScript(parseExactJson(scriptJson(script)));
-    mustBe(equal(codec.encodeScript(again), codec.encodeScript(script)), 'the JSON form is another script');
+    mustBe(isEqual(codec.encodeScript(again), codec.encodeScript(script)), 'the JSON form is another script');
   }),
   codecOf('DRUID info', arbitraries.druidInfo, codec.encodeDruidInfo, codec.decodeDruidInfo),
   codecOf('transactions', list(arbitraries.transaction), encodeTransactions, decodeTransactions),
   codecOf('utxos', list(utxo), encodeUtxos, decodeUtxos),
   codecOf('blocks', list(fc.uint8Array({ maxLength: 60 })), blocksAttachment, (bytes) =>
-    splitBlocks(bytes.subarray(1), bytes[0] ?? 0),
+    splitBlocks(bytes.subarray(1), bytes[0] ?? 1),
   ),
 ];
 
-/** The count, which is in the body of the message, stands before the attachment. */
+/** The number of blocks, which is in the body of the message, stands before the attachment. */
 function blocksAttachment(blocks: readonly Uint8Array[]): Uint8Array {
   return Buffer.concat([Uint8Array.of(blocks.length), joinBlocks(blocks)]);
 }
 
-const equal = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
-
-export const bincode: FuzzTarget = {
-  name: 'bincode',
-  seed(dice) {
-    const number = dice.below(CODECS.length);
-    return Buffer.concat([Uint8Array.of(number), CODECS[number]?.sample(dice) ?? new Uint8Array()]);
-  },
-  async run(input) {
-    const one = CODECS[(input[0] ?? 0) % CODECS.length];
-    if (one === undefined) throw new Error('no codec');
-    const bytes = input.subarray(1);
-    const result = await documented(() => one.again(bytes), ['malformed_transaction', 'protocol_violation']);
-    if ('code' in result) return `${one.name}: ${result.code}`;
-    mustBe(
-      equal(result.value, bytes.length === 0 ? result.value : bytes),
-      `${one.name}: the same value has two encodings`,
-    );
-    return `${one.name}: read`;
-  },
-};
+export const bincode = codecTarget('bincode', CODECS, ['malformed_transaction', 'protocol_violation']);

@@ -1,0 +1,28 @@
+/** Reading the value of a record. Its checksum was right, so what cannot be read is a mistake or another program's (rule P3). */
+
+import { BincodeReader } from '../chain/bincode.js';
+import { type ErrorCode, TesseraError } from '../lib/errors.js';
+
+/** What `read` makes of all the bytes. Throws `data_corrupt`, or `code`, whatever goes wrong. */
+export function decodeRecord<T>(
+  what: string,
+  bytes: Uint8Array,
+  read: (reader: BincodeReader) => T,
+  code: ErrorCode = 'data_corrupt',
+): T {
+  try {
+    const reader = new BincodeReader(bytes);
+    const value = read(reader);
+    reader.end();
+    return value;
+  } catch (cause) {
+    throw new TesseraError(code, `a stored ${what} cannot be read: restore a backup of the data directory`, { cause });
+  }
+}
+
+/** The item that a byte of the record counts to. */
+export function readChoice<T>(reader: BincodeReader, choices: readonly T[]): T {
+  const choice = choices[reader.u8()];
+  if (choice === undefined) throw new RangeError('no such choice');
+  return choice;
+}
