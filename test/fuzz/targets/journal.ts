@@ -5,7 +5,6 @@
 
 import fc from 'fast-check';
 import { encodeTransaction } from '../../../src/chain/codec.js';
-import { createMemoryKv } from '../../../src/db/memory-kv.js';
 import { keys as journalKeys } from '../../../src/journal/layout.js';
 import { LocalJournal } from '../../../src/journal/local-journal.js';
 import { systemClock } from '../../../src/lib/clock.js';
@@ -16,6 +15,7 @@ import * as records from '../../../src/mempool/state/records.js';
 import type { Round } from '../../../src/mempool/state/round.js';
 import { noMetrics } from '../../../src/observability/metrics.js';
 import * as arbitraries from '../../support/arbitraries.js';
+import { MemoryKv } from '../../support/memory-kv.js';
 import { type Codec, codecOf, codecTarget, textCodecOf } from '../codecs.js';
 
 const count = fc.nat();
@@ -90,7 +90,7 @@ const journal: Codec = {
   name: 'journal',
   sample: () => Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 1),
   async again(base) {
-    const kv = createMemoryKv();
+    const kv = new MemoryKv();
     await kv.write(kv.batch().put(journalKeys.base, base).put(journalKeys.entry(1), base), { sync: true });
     const opened = await LocalJournal.open({}, { kv, clock: systemClock, metrics: noMetrics });
     await opened.close();

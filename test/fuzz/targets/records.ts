@@ -7,10 +7,10 @@
 import fc from 'fast-check';
 import { encodeBlock, encodeTransaction } from '../../../src/chain/codec.js';
 import { blockHash, transactionHash, txsHash } from '../../../src/chain/hash.js';
+import type { Kv } from '../../../src/db/kv.js';
 import { readBatch } from '../../../src/db/level-files/batch.js';
 import { readLog } from '../../../src/db/level-files/log.js';
 import { checkTable, newestOfLastKey } from '../../../src/db/level-files/table.js';
-import { createMemoryKv } from '../../../src/db/memory-kv.js';
 import { decodeMark } from '../../../src/db/seal.js';
 import { utf8 } from '../../../src/lib/bytes.js';
 import * as archive from '../../../src/storage/archive/records.js';
@@ -20,6 +20,7 @@ import { MetaStore } from '../../../src/wallet/meta.js';
 import { Outgoing } from '../../../src/wallet/payments/outgoing.js';
 import { WriteBuffer } from '../../../src/wallet/write-buffer.js';
 import * as arbitraries from '../../support/arbitraries.js';
+import { MemoryKv } from '../../support/memory-kv.js';
 import { type Codec, codecOf, codecTarget, textCodecOf } from '../codecs.js';
 import type { Dice } from '../dice.js';
 
@@ -51,7 +52,7 @@ function openedCodec(
     name,
     sample,
     async again(record) {
-      const kv = createMemoryKv();
+      const kv = new MemoryKv();
       await kv.write(kv.batch().put(key, record), { sync: true });
       await open(kv);
       return record;
@@ -59,13 +60,13 @@ function openedCodec(
   };
 }
 
-async function openOutgoing(kv: ReturnType<typeof createMemoryKv>): Promise<void> {
+async function openOutgoing(kv: Kv): Promise<void> {
   const writes = new WriteBuffer(kv);
   const outgoing = await Outgoing.open(kv, writes, await MetaStore.open(kv, writes));
   await outgoing.history();
 }
 
-async function openMeta(kv: ReturnType<typeof createMemoryKv>): Promise<void> {
+async function openMeta(kv: Kv): Promise<void> {
   await MetaStore.open(kv, new WriteBuffer(kv));
 }
 
