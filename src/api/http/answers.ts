@@ -49,7 +49,7 @@ export const answers = fp<{ readonly clock: Clock }>((app, { clock }, done) => {
   const longAnswers = new LongAnswers({ clock, turns });
   app.decorate('turns', turns);
   app.decorate('longAnswers', longAnswers);
-  app.setReplySerializer((value) => stringifyExact(value));
+  app.setSerializerCompiler(() => stringifyExact);
   app.decorateReply('stored', function stored(this: FastifyReply, bytes: Buffer, options: StoredOptions = {}) {
     return sendStored(this, bytes, options, longAnswers);
   });

@@ -83,13 +83,23 @@ export function routeOf(operation: Operation): Omit<RouteOptions, 'handler'> {
 }
 
 /** Bodies of envelope routes have many forms and are read by `envelope/requests.ts`; theirs is a schema for people. */
-function schemaOf({ family, params, query, body }: Operation): FastifySchema {
-  if (family === 'envelope') return {};
+function schemaOf({ family, params, query, body, success }: Operation): FastifySchema {
+  const response = { response: answersOf(success) };
+  if (family === 'envelope') return response;
   return {
     ...(params && { params }),
     ...(query && { querystring: query }),
     ...(body && { body: body.schema }),
+    ...response,
   };
+}
+
+/** The schemas of answers by status: Fastify makes a serializer for each (`answers.ts`). */
+function answersOf(success: Operation['success']): Readonly<Record<string, TSchema>> {
+  const schemas = Object.entries(success).flatMap(([status, { schema }]) =>
+    schema ? [[status, schema] as const] : [],
+  );
+  return Object.fromEntries(schemas);
 }
 
 type Hook = (request: FastifyRequest, reply: FastifyReply, done: () => void) => void;
