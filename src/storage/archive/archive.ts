@@ -4,6 +4,7 @@
  * process ends. Answers are rendered once and cached by bytes.
  */
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { Certificate } from '../../chain/certificate.js';
 import { encodeBlock } from '../../chain/codec.js';
@@ -18,6 +19,7 @@ import { type Clock, systemClock } from '../../lib/clock.js';
 import { isTesseraError, type TesseraError } from '../../lib/errors.js';
 import { Mutex } from '../../lib/mutex.js';
 import { type Signal, SignalSource } from '../../lib/signal.js';
+import { TimeSlices } from '../../lib/time-slices.js';
 import { type HistogramHandle, type Metrics, noMetrics, startTimer } from '../../observability/metrics.js';
 import { type AuditProgress, type AuditRange, type AuditResult, auditArchive } from '../blocks/audit.js';
 import type { ItemInfo, LatestBlock, StorageService, StoredBlock, StoredEntry, StoredTransaction } from '../service.js';
@@ -85,6 +87,7 @@ export class Archive implements StorageService {
   readonly #verifier: BlockVerifier;
   readonly #cache: EntryCache;
   readonly #hashes = new LRUCache<number, string>({ max: CACHED_HASHES });
+  readonly #slices: TimeSlices;
   readonly #storing = new Mutex();
   readonly #storeSeconds: HistogramHandle;
   readonly #blockStored = new SignalSource<StoredBlockName>();
@@ -100,6 +103,7 @@ export class Archive implements StorageService {
     this.#rules = rules;
     this.#kv = kv;
     this.#clock = clock;
+    this.#slices = new TimeSlices(clock);
     this.#reader = reader;
     this.#unspent = unspent;
     this.#certificates = certificates;
@@ -341,6 +345,7 @@ export class Archive implements StorageService {
     const { hash, height, issued, transactions } = verified;
     const batch = this.#kv.batch();
     for (const [txNum, { hash: txHash, bytes }] of transactions.entries()) {
+      await this.#slices.turn();
       batch.put(transactionKey(txHash), encodeTransactionRecord(height, txNum, bytes));
       batch.put(indexKey(height, txNum), Buffer.from(txHash, 'utf8'));
     }
@@ -350,7 +355,9 @@ export class Archive implements StorageService {
     batch.put(heightKey(height), Buffer.from(hash, 'utf8'));
     batch.put(LAST_KEY, encodeLast(height, hash));
     if (certificate !== undefined) this.#certificates.put(height, certificate, batch);
-    this.#unspent.change(verified, batch);
+    await this.#unspent.change(verified, batch, this.#slices);
+    // To hand over what was gathered takes a turn of its own.
+    await nextTurn();
     await this.#kv.write(batch, { sync: true });
   }
 }

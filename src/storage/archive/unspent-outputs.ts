@@ -10,6 +10,7 @@ import type { OutPoint, TxOut } from '../../chain/types.js';
 import type { Kv, KvBatch } from '../../db/kv.js';
 import { createdBy, type VerifiedBlock } from '../../ledger/block/verified-block.js';
 import { TesseraError } from '../../lib/errors.js';
+import type { TimeSlices } from '../../lib/time-slices.js';
 import { UNSPENT_TIP_KEY, unspentKey } from './layout.js';
 import type { ArchiveReader } from './reader.js';
 import { damaged, encodeLast, readLast } from './records.js';
@@ -60,9 +61,12 @@ export class UnspentOutputs {
   }
 
   /** Puts what the next block changes into its batch. */
-  change({ hash, height, spent, created }: Changed, batch: KvBatch): void {
+  async change({ hash, height, spent, created }: Changed, batch: KvBatch, slices: TimeSlices): Promise<void> {
     for (const outPoint of spent) batch.del(unspentKey(outPoint));
-    for (const { outPoint, txOut } of created) batch.put(unspentKey(outPoint), encodeTxOut(txOut));
+    for (const { outPoint, txOut } of created) {
+      await slices.turn();
+      batch.put(unspentKey(outPoint), encodeTxOut(txOut));
+    }
     batch.put(UNSPENT_TIP_KEY, encodeLast(height, hash));
   }
 
