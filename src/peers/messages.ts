@@ -104,8 +104,18 @@ export const MESSAGES = {
   }),
   /** The block is on disk. */
   'block.stored': define(Type.Object({ block_num: BlockNum, hash: Hash })),
-  /** `next` is the number that the archive expects: larger than delivered = had it, smaller = it must catch up first. */
-  'block.refused': define(Type.Object({ block_num: BlockNum, next: BlockNum, reason: Reason }), {}),
+  /**
+   * `next` is the number that the archive expects: larger than delivered = had it, smaller = it must catch up first. `rule`
+   * names the rule of the chain that the block breaks: no other attempt will be taken either.
+   */
+  'block.refused': define(
+    Type.Object({
+      block_num: BlockNum,
+      next: BlockNum,
+      reason: Reason,
+      rule: Type.Optional(Type.String({ maxLength: 32 })),
+    }),
+  ),
 
   // Storage ↔ storage, and to and from the mempool
   /**

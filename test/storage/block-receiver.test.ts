@@ -1,12 +1,26 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { tokenAsset } from '../../src/chain/assets.js';
+import { coinbaseTransaction, txOut } from '../../src/chain/builders.js';
 import { encodeFullBlock } from '../../src/chain/codec.js';
-import { blockHash } from '../../src/chain/hash.js';
-import type { FullBlock } from '../../src/chain/types.js';
+import { blockHash, transactionHash } from '../../src/chain/hash.js';
+import type { FullBlock, Transaction } from '../../src/chain/types.js';
+import { keyPairFromSeed } from '../../src/crypto/ed25519.js';
 import { splitBlocks } from '../../src/peers/block-list.js';
 import { heightKey } from '../../src/storage/archive/layout.js';
 import { connect, createFakeNode, type FakeNode } from '../support/storage/fake-network.js';
 import { createStorageNode, type StorageNode } from '../support/storage/storage-node.js';
-import { createTestChain, spoil, type TestChain } from '../support/storage/test-chain.js';
+import {
+  ADDRESS,
+  assembleBlock,
+  createTestChain,
+  itemCreation,
+  MINER,
+  type Parts,
+  payment,
+  signed,
+  spoil,
+  type TestChain,
+} from '../support/storage/test-chain.js';
 
 let storage: StorageNode;
 let mempool: FakeNode;
@@ -35,6 +49,45 @@ const refusedAnswer = (num: number, next: number, reason: string) => ({
   type: 'block.refused',
   body: { block_num: num, next, reason: expect.stringContaining(reason) },
 });
+
+const listed = (parts: Parts, transactions: readonly Transaction[]): Parts => ({
+  ...parts,
+  transactions,
+  names: transactions.map(transactionHash),
+});
+const rich = txOut(tokenAsset(10n ** 15n), ADDRESS);
+
+/** What a mempool node that is broken, or is no longer its operator's, could try: blocks with their proof of work. */
+const FORGED: [name: string, rule: string, forge: (parts: Parts) => Parts][] = [
+  ['a payment out of nothing', 'inputs', (parts) => listed(parts, [signed([{ tHash: 'nothing', n: 0 }], [rich])])],
+  [
+    'a payment of more than it spends',
+    'amounts',
+    (parts) => listed(parts, [signed([{ tHash: '000001', n: 1 }], [rich])]),
+  ],
+  [
+    'a payment that its owner has not signed',
+    'scripts',
+    (parts) =>
+      listed(parts, [signed([{ tHash: '000000', n: 0 }], payment(1).outputs, keyPairFromSeed(new Uint8Array(32)))]),
+  ],
+  [
+    'an output that is spent already',
+    'inputs',
+    (parts) => listed(parts, [signed([{ tHash: '000001', n: 256 }], [txOut(tokenAsset(1_000n), ADDRESS)])]),
+  ],
+  [
+    'a reward that inflates the supply',
+    'mining-transaction',
+    (parts) => ({ ...parts, miningTransaction: coinbaseTransaction(2n, 10n ** 15n, MINER) }),
+  ],
+  ['tokens issued by nobody', 'issuance', (parts) => listed(parts, [coinbaseTransaction(2n, 10n ** 15n, ADDRESS)])],
+  [
+    'a million copies of an item that exists',
+    'transactions',
+    (parts) => listed(parts, [itemCreation(1, 1_000_000n, `g${'0'.repeat(31)}`, '')]),
+  ],
+];
 
 describe('block.deliver', () => {
   it('is confirmed once the block is stored', async () => {
@@ -83,6 +136,26 @@ describe('block.deliver', () => {
     expect(await deliver(bad)).toMatchObject(refusedAnswer(2, 2, 'proof of work'));
     expect(await deliver(sound)).toMatchObject(storedAnswer(2));
   });
+
+  it.each(FORGED)(
+    'is refused when a mempool node that has the secret forges it: %s (rule P4)',
+    async (_, rule, forge) => {
+      await storage.fill(chain, 2);
+      const records = async (): Promise<number> => {
+        let count = 0;
+        for await (const _entry of storage.kv.entries({ gte: new Uint8Array(), lt: Uint8Array.of(0xff) })) count++;
+        return count;
+      };
+      const before = await records();
+      const parts = createTestChain().grow(2).parts();
+      expect(await deliver(assembleBlock(forge(parts)))).toMatchObject({
+        type: 'block.refused',
+        body: { rule, next: 2 },
+      });
+      expect([await records(), storage.archive.nextHeight]).toEqual([before, 2]);
+      expect(await deliver(chain.block(2))).toMatchObject(storedAnswer(2));
+    },
+  );
 
   it('is refused when message and block differ, or the block cannot be read', async () => {
     const block = chain.block(0);

@@ -15,8 +15,12 @@ import { UNSPENT_TIP_KEY, unspentKey } from './layout.js';
 import type { ArchiveReader } from './reader.js';
 import { damaged, encodeLast, readLast } from './records.js';
 
-/** Changes that are gathered before they are written while the account is made from blocks. */
-const STEP_CHANGES = 10_000;
+const DEFAULT_STEP_CHANGES = 10_000;
+
+export interface UnspentOutputsOptions {
+  /** Changes that are gathered before they are written while the account is made from blocks. */
+  readonly stepChanges?: number;
+}
 
 export interface UnspentProgress {
   /** Blocks that are accounted for, and blocks stored. */
@@ -29,24 +33,31 @@ type Changed = Pick<VerifiedBlock, 'hash' | 'height' | 'spent' | 'created'>;
 export class UnspentOutputs {
   readonly #kv: Kv;
   readonly #reader: ArchiveReader;
+  readonly #stepChanges: number;
   /** Height of the block that is accounted for next. */
   #next: number;
 
-  private constructor(kv: Kv, reader: ArchiveReader, next: number) {
+  private constructor(kv: Kv, reader: ArchiveReader, next: number, options: UnspentOutputsOptions) {
     this.#kv = kv;
     this.#reader = reader;
     this.#next = next;
+    this.#stepChanges = options.stepChanges ?? DEFAULT_STEP_CHANGES;
   }
 
   /** Throws `data_corrupt` when the account is not about the blocks of this archive, whose number is `stored`. */
-  static async open(kv: Kv, reader: ArchiveReader, stored: number): Promise<UnspentOutputs> {
+  static async open(
+    kv: Kv,
+    reader: ArchiveReader,
+    stored: number,
+    options: UnspentOutputsOptions = {},
+  ): Promise<UnspentOutputs> {
     const record = await kv.get(UNSPENT_TIP_KEY);
-    if (record === undefined) return new UnspentOutputs(kv, reader, 0);
+    if (record === undefined) return new UnspentOutputs(kv, reader, 0, options);
     const { height, hash } = readLast(record);
     if (height >= stored || (await reader.hashAt(height)) !== hash) {
       throw damaged(`its unspent outputs stand behind block ${height}, ${hash}, which is not the one stored`);
     }
-    return new UnspentOutputs(kv, reader, height + 1);
+    return new UnspentOutputs(kv, reader, height + 1, options);
   }
 
   /** Number of blocks that are accounted for. */
@@ -91,7 +102,7 @@ export class UnspentOutputs {
       const { hash, height } = record;
       const spent = height === 0 ? [] : transactions.flatMap(({ transaction }) => spentOutPoints(transaction));
       await step.add({ hash, height, spent, created: createdBy(transactions) });
-      if (step.changes < STEP_CHANGES && height + 1 < target) continue;
+      if (step.changes < this.#stepChanges && height + 1 < target) continue;
       await step.write(height + 1 === target);
       this.#next = height + 1;
       step = new Step(this.#kv);

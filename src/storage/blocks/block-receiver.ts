@@ -115,7 +115,7 @@ export class BlockReceiver {
     } catch (error) {
       // Two deliveries of the same block may overlap: the second is refused for its height and confirmed below.
       if (!isTesseraError(error, 'block_refused')) throw error;
-      if (height >= archive.nextHeight) return this.#refuse(height, error.message);
+      if (height >= archive.nextHeight) return this.#refuseForGood(height, error);
     }
     if (height > archive.nextHeight) {
       onBehind(height);
@@ -127,11 +127,19 @@ export class BlockReceiver {
       : this.#refuse(height, `another block is stored as number ${height}: ${known}`);
   }
 
-  #refuse(height: number, reason: string): Reply {
+  /** The block breaks a rule of the chain: it will be refused however often it is sent. */
+  #refuseForGood(height: number, { message, details }: TesseraError): Reply {
+    const rule = String(details.rule);
+    this.#modules.logger.error({ height, rule, reason: message }, 'a delivered block breaks a rule and is not stored');
+    return this.#refuse(height, message, rule);
+  }
+
+  #refuse(height: number, reason: string, rule?: string): Reply {
     const body = {
       block_num: height,
       next: this.#modules.archive.nextHeight,
       reason: reason.slice(0, MAX_REASON_LENGTH),
+      ...(rule === undefined ? {} : { rule }),
     };
     return { type: 'block.refused', body };
   }
