@@ -40,8 +40,10 @@ export function blackoutRound(ending: 'cut' | 'torn'): Round {
     part: 'power cuts',
     name: `all four: ${ending}`,
     async run(four, chance) {
-      await endAll(four, NODE_ROLES, () => `${CHANGES} * ${ending} skip=${chance.below(4)} times=1`);
-      return 'at once';
+      const ms = chance.below(BROKEN.spread);
+      await sleep(ms);
+      await endAll(four, NODE_ROLES, () => `any * ${ending}`);
+      return `after ${ms} ms`;
     },
   };
 }
@@ -60,9 +62,12 @@ async function endAll(four: FourNodes, roles: readonly NodeRole[], rule: () => s
   for (const role of roles) await four.nodes[role].start();
 }
 
+/** A node that has nothing to write reads its configuration: that is a file call too. */
 async function hasEnded(four: FourNodes, role: NodeRole): Promise<true | undefined> {
   const node = four.nodes[role];
-  return node.isRunning ? undefined : true;
+  if (!node.isRunning) return true;
+  process.kill(node.pid, 'SIGHUP');
+  return undefined;
 }
 
 /** What is wrong with a disk, and the rules that make it so. */
