@@ -30,6 +30,13 @@ const RATE = 25;
 
 type Nodes = Readonly<Record<NodeRole, NodeProcess>>;
 
+export interface FourNodesOptions {
+  /** Given, the nodes are on disks and clocks that can be made to fail (`faulty`), by this seed. */
+  readonly seed?: number | undefined;
+  /** Arguments of Node.js for each node. */
+  readonly nodeArguments?: readonly string[];
+}
+
 export class FourNodes {
   readonly nodes: Nodes;
   /** A second storage node, which is not running: `freshGuest` empties it. The mempool node knows its address. */
@@ -42,6 +49,8 @@ export class FourNodes {
   readonly #network: Network;
   readonly #machines: FaultyMachines | undefined;
   #load: Load | undefined;
+  /** A client alone, whose payments leave the state as large as it is. */
+  #payments: Load | undefined;
 
   private constructor(
     network: Network,
@@ -57,12 +66,11 @@ export class FourNodes {
     this.guestMempool = guests.mempool;
   }
 
-  /** With `seed`, on disks and clocks that can be made to fail (`faulty`). */
-  static async start({ seed }: { readonly seed?: number | undefined } = {}): Promise<FourNodes> {
+  static async start({ seed, nodeArguments = [] }: FourNodesOptions = {}): Promise<FourNodes> {
     const machines = seed === undefined ? undefined : await FaultyMachines.create();
     const environment = (name: string, folder: string): Environment =>
       machines?.environment(name, folder, seed ?? 0) ?? {};
-    const network = await createNetwork({ logLines: 2_000, environment });
+    const network = await createNetwork({ logLines: 2_000, environment, nodeArguments });
     try {
       const storage = await network.add('storage', 'storage', LINKS);
       const guestStorage = await network.add('guest-storage', 'storage', {
@@ -102,7 +110,7 @@ export class FourNodes {
 
   /** Everything ends and is removed. */
   async end(): Promise<void> {
-    await this.#load?.stop();
+    await this.#pause();
     await this.#network.stopAll();
     await this.#machines?.remove();
   }
@@ -131,6 +139,17 @@ export class FourNodes {
     this.#load?.start(RATE);
   }
 
+  /** From now on a client pays, so many times a second, until the judgement. */
+  pay(rate: number): void {
+    this.#payments?.start(rate);
+  }
+
+  /** Of the last stored block. */
+  async height(): Promise<number> {
+    const { block } = await this.client('storage').api.getLatestBlock();
+    return Number(block.block.header.b_num);
+  }
+
   /** A guest with an empty folder; it is not running. */
   async freshGuest(guest: NodeProcess): Promise<NodeProcess> {
     await guest.kill();
@@ -154,7 +173,7 @@ export class FourNodes {
   async judge(): Promise<string[]> {
     const faults: string[] = [];
     try {
-      await this.#load?.stop();
+      await this.#pause();
       await this.#allReady();
       await this.#allConfirmed(faults);
       faults.push(...(await this.#holdings()));
@@ -169,6 +188,11 @@ export class FourNodes {
   /** Every stored block once more. */
   readAll(): Promise<string[]> {
     return readChain(this.record, this.client('storage'), true);
+  }
+
+  async #pause(): Promise<void> {
+    await this.#load?.stop();
+    await this.#payments?.stop();
   }
 
   async #allReady(): Promise<void> {
@@ -240,6 +264,7 @@ export class FourNodes {
     if (faults.length > 0) throw new Error(`the network is not sound before the first fault: ${faults.join('; ')}`);
     const lanes = splits.flatMap(({ owner, split }) => lanesOf(owner, split));
     const client = new SigningWriter(mempool, lanes);
+    this.#payments = new Load(this.effects, [client]);
     this.#load = new Load(this.effects, [
       client,
       new AddressWriter('user', user, { name: 'miner', client: miner }, this.effects),

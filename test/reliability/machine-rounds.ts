@@ -94,13 +94,15 @@ export function diskRound({ fault, role }: { readonly fault: DiskFault; readonly
     name: `${role}: ${fault}`,
     async run(four, chance) {
       await sleep(BROKEN.least);
-      await four.faulty.of(role).disk.set(DISK_FAULTS[fault](chance));
+      const { disk } = four.faulty.of(role);
+      const before = (await disk.hits()).length;
+      await disk.set(DISK_FAULTS[fault](chance));
       await sleep(BROKEN.least + chance.below(BROKEN.spread));
-      const hits = (await four.faulty.of(role).disk.hits()).length;
+      const hits = (await disk.hits()).length - before;
       await four.faulty.mend();
       // A node that stops because of it takes a moment for that.
       await sleep(BROKEN.least);
-      return `${hits} calls failed, ${await startAgain(four, role)}`;
+      return `${hits} calls met it, ${await startAgain(four, role)}`;
     },
   };
 }

@@ -6,7 +6,9 @@
 
 import { parseArgs } from 'node:util';
 import { Campaign } from './campaign.js';
+import { runLife } from './life.js';
 import { outcomeLine, summary, writeReport } from './report.js';
+import type { Outcome } from './round.js';
 
 const HELP = `npm run test:reliability -- [options]
   --scale N      rounds of each random kind of fault (4); every failpoint is visited once, whatever N is
@@ -14,6 +16,8 @@ const HELP = `npm run test:reliability -- [options]
   --parts LIST   separated by commas: kills, suspend, calls, blackouts, disk, clock, failpoints, corruption (all of them)
   --only TEXT    rounds whose name has it
   --cases N      damaged files (1,250 for each step of the scale)
+  --life BLOCKS  instead of all that: a long life compressed, so many blocks as fast as they can be made (100000 is a day)
+  --minutes N    ends the life after so many minutes at the latest (600)
   --out FILE     writes all outcomes as JSON
   --keep FOLDER  where the folders of a network are put when a round has failed`;
 
@@ -25,6 +29,8 @@ const { values } = parseArgs({
     parts: { type: 'string', default: '' },
     only: { type: 'string', default: '' },
     cases: { type: 'string' },
+    life: { type: 'string' },
+    minutes: { type: 'string', default: '600' },
     out: { type: 'string' },
     keep: { type: 'string' },
   },
@@ -35,20 +41,25 @@ async function main(): Promise<void> {
   if (values.help) return say(HELP);
   const facts = { date: new Date().toISOString(), seed: Number(values.seed), scale: Number(values.scale) };
   say(`seed ${facts.seed}, scale ${facts.scale}`);
-  const parts = values.parts === '' ? undefined : values.parts.split(',');
-  const campaign = new Campaign({
-    ...facts,
-    parts,
-    only: values.only,
-    keep: values.keep,
-    ...(values.cases === undefined ? {} : { cases: Number(values.cases) }),
-  });
-  const outcomes = await campaign.run((outcome) => say(outcomeLine(outcome)));
+  const outcomes = values.life === undefined ? await campaign(facts) : await life(Number(values.life));
   if (values.out !== undefined) await writeReport(values.out, facts, outcomes);
   say(`\n${summary(outcomes)}\n`);
   const failed = outcomes.filter(({ result }) => result === 'failed').length;
   say(`${outcomes.length - failed} passed, ${failed} failed`);
   process.exitCode = failed === 0 && outcomes.length > 0 ? 0 : 1;
+}
+
+function campaign(facts: { readonly seed: number; readonly scale: number }): Promise<Outcome[]> {
+  const parts = values.parts === '' ? undefined : values.parts.split(',');
+  const { only, keep, cases } = values;
+  const options = { ...facts, parts, only, keep, ...(cases === undefined ? {} : { cases: Number(cases) }) };
+  return new Campaign(options).run((outcome) => say(outcomeLine(outcome)));
+}
+
+async function life(blocks: number): Promise<Outcome[]> {
+  const outcomes = await runLife({ blocks, minutes: Number(values.minutes), tell: say });
+  for (const outcome of outcomes) say(outcomeLine(outcome));
+  return outcomes;
 }
 
 await main();

@@ -6,6 +6,7 @@
 import { createWriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import { WebSocket } from 'ws';
+import { type NodeProcess, until } from '../support/processes.js';
 
 /** Bytes. */
 export interface V8Memory {
@@ -24,6 +25,14 @@ interface Answer {
   readonly params?: { readonly chunk?: string };
   readonly result?: { readonly result?: { readonly value?: unknown } };
   readonly error?: { readonly message: string };
+}
+
+/** The inspector of a node that was started with `--inspect=127.0.0.1:0`. */
+export async function inspectorOf(node: NodeProcess): Promise<Inspector> {
+  const url = await until(`the inspector of ${node.role}`, async () =>
+    /Debugger listening on (ws:\S+)/.exec(node.log())?.at(1),
+  );
+  return Inspector.connect(url);
 }
 
 export class Inspector {

@@ -12,7 +12,7 @@ import { transactionToCreateJson } from '../../src/chain/create-transaction.js';
 import { NodeClient } from '../../src/client/client.js';
 import { devAccounts } from '../../src/config/dev-accounts.js';
 import { createNetwork, type Network, type NodeProcess, until } from '../support/processes.js';
-import { Inspector } from './inspector.js';
+import { inspectorOf } from './inspector.js';
 import { heldBy, Ledger } from './ledger.js';
 import { MEASURES, Sampler, type SoakedNode, sampleHeader, sampleLine } from './sampler.js';
 import { Load, lanesOf, SigningWriter, splitFor, WalletWriter } from './writers.js';
@@ -98,10 +98,7 @@ async function startNodes(network: Network): Promise<Nodes> {
 }
 
 async function inspect(node: NodeProcess): Promise<SoakedNode> {
-  const url = await until(`the inspector of ${node.role}`, async () =>
-    /Debugger listening on (ws:\S+)/.exec(node.log())?.at(1),
-  );
-  return { process: node, inspector: await Inspector.connect(url) };
+  return { process: node, inspector: await inspectorOf(node) };
 }
 
 const clientOf = ({ apiUrl }: NodeProcess): NodeClient => new NodeClient({ url: apiUrl, timeoutMs: CALL_TIMEOUT_MS });
