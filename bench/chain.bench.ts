@@ -1,8 +1,9 @@
-/** The chain's share of admission: reading, hashing and planning a payment of one input and two outputs. */
+/** The chain's share of admission: reading, hashing and planning a payment of one input and two outputs; and certificates. */
 
 import { addressOf } from '../src/chain/address.js';
 import { tokenAsset } from '../src/chain/assets.js';
 import { assembleSigned, txOut, unsignedInput } from '../src/chain/builders.js';
+import { blockCertificateFault, certifyBlock, chainName } from '../src/chain/certificate.js';
 import { decodeTransaction, encodeTransaction } from '../src/chain/codec.js';
 import { parseCreateTransaction, transactionToCreateJson } from '../src/chain/create-transaction.js';
 import { transactionHash } from '../src/chain/hash.js';
@@ -11,6 +12,7 @@ import { outPointKey } from '../src/chain/transaction.js';
 import type { Transaction, TxOut } from '../src/chain/types.js';
 import { planValidation, runCheck, type ScriptCheck } from '../src/chain/validation.js';
 import { keyPairFromSeed } from '../src/crypto/ed25519.js';
+import { toHex } from '../src/lib/bytes.js';
 import { stringifyExact } from '../src/lib/json.js';
 import { printRow, printSection, ratePerSecond } from './report.js';
 
@@ -59,6 +61,19 @@ export async function chainBench(): Promise<void> {
     ['plan validation', over(transactions, plan)],
     ['run the signature check', over(checks, runCheck)],
   ];
+  const producer = keyPairFromSeed(new Uint8Array(32).fill(7));
+  const producers = { chain: chainName('bench', ''), keys: [toHex(producer.publicKey)] };
+  const places = transactions.map((tx, height) => ({ height, hash: `b${transactionHash(tx)}` }));
+  const certified = places.map((place) => ({ place, certificate: certifyBlock(producer, producers.chain, place) }));
+  const ofBlocks: typeof steps = [
+    ['sign a block', over(places, (place) => certifyBlock(producer, producers.chain, place))],
+    [
+      'verify the certificate of a block',
+      over(certified, (one) => blockCertificateFault(producers, one.place, one.certificate)),
+    ],
+  ];
   printSection(`chain: one input, two outputs, ${encoded[0]?.length ?? 0} bytes`);
   for (const [name, run] of steps) printRow({ name, value: MICROSECONDS / ratePerSecond(run), unit: 'us' });
+  printSection('chain: certificates');
+  for (const [name, run] of ofBlocks) printRow({ name, value: MICROSECONDS / ratePerSecond(run), unit: 'us' });
 }

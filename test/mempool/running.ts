@@ -12,6 +12,7 @@ import type { Kv } from '../../src/db/kv.js';
 import type { Journal } from '../../src/journal/journal.js';
 import { toHex } from '../../src/lib/bytes.js';
 import { silentLogger } from '../../src/lib/logger.js';
+import type { Signer } from '../../src/mempool/blocks/signer.js';
 import { Mempool, type MempoolOptions } from '../../src/mempool/mempool.js';
 import { noMetrics } from '../../src/observability/metrics.js';
 import type { Link, PeerNetwork } from '../../src/peers/network.js';
@@ -50,6 +51,8 @@ export interface SetupOptions {
   readonly miners?: readonly string[];
   /** False: no storage node answers. */
   readonly storage?: boolean;
+  /** Signs the blocks; without one the network names no producers. */
+  readonly signer?: Signer;
   /** In place of the journal's own database. */
   readonly journalKv?: Kv;
   readonly wrapJournal?: (journal: Journal) => Journal;
@@ -93,6 +96,7 @@ export async function setUp({ folder, miners = ['m1'], storage = true, ...option
       logger: silentLogger,
       metrics: noMetrics,
       unicorn: unicornOf,
+      signer: options.signer,
     },
   );
   const blocks: FullBlock[] = [];

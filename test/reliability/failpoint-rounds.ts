@@ -88,11 +88,13 @@ const MESSAGE_WAYS: Partial<Record<MessageType, Partial<Way>>> = {
   // A storage node that is behind asks for the tip and the blocks, and refuses the block that is delivered meanwhile.
   'block.refused': { node: (four) => four.guestStorage, isGuest: true },
   'blocks.get': { node: (four) => four.guestStorage, isGuest: true },
+  'headers.get': { node: (four) => four.guestStorage, isGuest: true },
   'chain.tip.get': { node: (four) => four.guestStorage, isGuest: true },
   blocks: { node: ({ nodes }) => nodes.storage, lead: startGuestStorage },
   'chain.tip': { node: ({ nodes }) => nodes.storage, lead: startGuestStorage },
   'transactions.submit': { node: ({ nodes }) => nodes.user },
   'utxos.get': { node: ({ nodes }) => nodes.user },
+  'producer.get': { node: ({ nodes }) => nodes.user, lead: payWithoutMempool },
   'statuses.get': { node: ({ nodes }) => nodes.user, lead: payWithoutMempool },
   'address.get': { node: ({ nodes }) => nodes.user, lead: payPeer },
   address: { node: ({ nodes }) => nodes.miner, lead: payPeer },
