@@ -42,6 +42,16 @@ const PagePoint = Type.Object({
   n: Type.Integer({ minimum: -0x8000_0000, maximum: 0x7fff_ffff }),
 });
 
+/** What of a round the next one depends on and no block carries. */
+export const RoundFactsBody = Type.Object({
+  participants: Type.Array(Type.String({ pattern: '^[\\x21-\\x7e]{1,128}$' }), { maxItems: 10_000 }),
+  /** Hashes of the mining transactions of all proofs. */
+  proofs: Type.Array(Hash, { maxItems: 10_000 }),
+  /** Winning proofs from the activation height on. */
+  asert_hashes: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+});
+export type RoundFactsBody = Static<typeof RoundFactsBody>;
+
 interface MessageSpec<S extends TSchema> {
   readonly body: S;
   /** Largest attachment in bytes; 0 when there is none. */
@@ -99,9 +109,15 @@ export const MESSAGES = {
 
   // Mempool → storage and back
   /** A closed block. Attachment: FullBlock. Answered by `block.stored` or `block.refused`. */
-  'block.deliver': define(Type.Object({ block_num: BlockNum, hash: Hash, certificate: BlockCertificate }), {
-    maxAttachment: MAX_BLOCK_BYTES,
-  }),
+  'block.deliver': define(
+    Type.Object({
+      block_num: BlockNum,
+      hash: Hash,
+      certificate: BlockCertificate,
+      round: Type.Optional(RoundFactsBody),
+    }),
+    { maxAttachment: MAX_BLOCK_BYTES },
+  ),
   /** The block is on disk. */
   'block.stored': define(Type.Object({ block_num: BlockNum, hash: Hash })),
   /**
@@ -150,6 +166,8 @@ export const MESSAGES = {
     Type.Object({
       from: BlockNum,
       count: Type.Integer({ minimum: 0, maximum: MAX_BLOCKS_PER_ANSWER }),
+      /** Of the last block sent, when it is the last one that the sender has. */
+      round: Type.Optional(RoundFactsBody),
       certificates: Type.Optional(
         Type.Array(Type.Object({ block_num: BlockNum, certificate: Certificate }), { maxItems: MAX_BLOCKS_PER_ANSWER }),
       ),

@@ -46,7 +46,7 @@ export class RunningStorageService implements StorageService, Service {
     const { producers } = options;
     this.#catchUp = new CatchUp({ ...options.catchUp, producers }, modules);
     const onBehind = (): void => this.#catchUp.lookAround();
-    this.#mempoolTips = new MempoolTips({ archive, network, logger, onBehind });
+    this.#mempoolTips = new MempoolTips({ archive, network, clock, logger, onBehind });
     archive.failed.on(this.#failure.report);
     new BlockReceiver({
       archive,
@@ -58,7 +58,11 @@ export class RunningStorageService implements StorageService, Service {
         logger.warn({ height, next: archive.nextHeight }, 'the mempool is ahead of this archive');
         onBehind();
       },
-      onTip: (link, tip) => this.#catchUp.hear(link, tip),
+      onDelivered: (height) => this.#mempoolTips.delivered(height),
+      onTip: (link, tip) => {
+        if (link.role === 'storage') this.#catchUp.hear(link, tip);
+        else void this.#mempoolTips.hear(link, tip);
+      },
     });
   }
 
@@ -69,7 +73,12 @@ export class RunningStorageService implements StorageService, Service {
         // While catching up others know these blocks; they are told once it is done.
         if (this.#catchUp.current === undefined) this.#announce();
       }),
-      this.#catchUp.idle.on(() => this.#announce()),
+      this.#catchUp.idle.on(() => {
+        this.#announce();
+        // What was fetched here a mempool node has not delivered, so it does not know of it.
+        for (const link of this.#network.links)
+          if (link.role === 'mempool' && link.trusted) link.send('chain.tip', tipBody(this.#archive));
+      }),
     );
     this.#catchUp.start();
     this.#mempoolTips.start();

@@ -161,5 +161,10 @@ export const stored = (mempool: Mempool, height: number): Promise<unknown> =>
     ? Promise.resolve()
     : nextOf(mempool.blockConfirmed, (block) => block.height === height);
 
-export const send = (from: Account, n: number, to: Account): Transaction =>
-  payment({ from, inputs: [genesisOut(n)], outputs: [pay(to, 999_999n), pay(from, 1n)] });
+/** A payment of an output of block 0; another `rest`, another transaction. */
+export const send = (from: Account, n: number, to: Account, rest = 1): Transaction =>
+  payment({
+    from,
+    inputs: [genesisOut(n)],
+    outputs: [pay(to, 1_000_000n - BigInt(rest)), pay(from, BigInt(rest))],
+  });

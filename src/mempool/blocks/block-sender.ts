@@ -8,11 +8,13 @@ import type { Clock, Timer } from '../../lib/clock.js';
 import { errorMessage } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
 import { type Metrics, startTimer } from '../../observability/metrics.js';
+import type { RoundFactsBody } from '../../peers/messages.js';
 import type { Link, Message } from '../../peers/network.js';
 import type { Applier } from '../state/applier.js';
 import { keys } from '../state/layout.js';
-import { decodeKept } from '../state/records.js';
+import { decodeKept, type KeptRecord } from '../state/records.js';
 import { closedBlockBytes, closedHash } from '../state/round.js';
+import type { RoundFacts } from '../state/round-facts.js';
 import type { MempoolState } from '../state/state.js';
 import type { StateStore } from '../state/state-store.js';
 import type { Signer } from './signer.js';
@@ -126,7 +128,8 @@ export class BlockSender {
     const hash = closedHash(round);
     void this.#send(link, { height, hash }, async () => {
       const current = this.#state.round;
-      return current?.height === height ? closedBlockBytes(current) : undefined;
+      if (current?.height !== height) return undefined;
+      return { bytes: closedBlockBytes(current), facts: this.#state.factsOf(current) };
     });
   }
 
@@ -135,19 +138,20 @@ export class BlockSender {
     if (hash === undefined) return;
     void this.#send(link, { height, hash }, async () => {
       const record = await this.#store.get(keys.kept(height));
-      return record === undefined ? undefined : decodeKept(record).bytes;
+      return record && decodeKept(record);
     });
   }
 
-  async #send(link: Link, block: BlockName, read: () => Promise<Uint8Array | undefined>): Promise<void> {
+  async #send(link: Link, block: BlockName, read: () => Promise<KeptRecord | undefined>): Promise<void> {
     const { height, hash } = block;
     this.#asked.add(link);
     try {
-      const bytes = await read();
-      if (bytes === undefined) return;
+      const record = await read();
+      if (record === undefined) return;
       const certificate = this.#signer?.block({ height, hash });
-      const body = { block_num: height, hash, ...(certificate && { certificate }) };
-      const answer = await link.request('block.deliver', body, { attachment: bytes, timeoutMs: ANSWER_MS });
+      const round = roundBody(record.facts);
+      const body = { block_num: height, hash, round, ...(certificate && { certificate }) };
+      const answer = await link.request('block.deliver', body, { attachment: record.bytes, timeoutMs: ANSWER_MS });
       if (answer.type === 'block.stored') await this.#onStored(link, block);
       else this.#onRefused(link, height, answer);
     } catch (error) {
@@ -205,4 +209,8 @@ export class BlockSender {
   #isCurrent(height: number): boolean {
     return this.#state.round?.height === height;
   }
+}
+
+function roundBody({ participants, proofHashes, asertHashes }: RoundFacts): RoundFactsBody {
+  return { participants: [...participants], proofs: [...proofHashes], asert_hashes: asertHashes };
 }

@@ -12,12 +12,13 @@ import { Failure } from '../../lib/service.js';
 import { SignalSource } from '../../lib/signal.js';
 import type { Metrics } from '../../observability/metrics.js';
 import { splitBlocks } from '../../peers/block-list.js';
-import { MAX_BLOCKS_PER_ANSWER } from '../../peers/messages.js';
+import { MAX_BLOCKS_PER_ANSWER, type RoundFactsBody } from '../../peers/messages.js';
 import type { Link, Message, PeerNetwork } from '../../peers/network.js';
 import type { MempoolProgress } from '../progress.js';
 import { type AdoptedBlock, readAdoptedBlock } from '../state/adopted-block.js';
 import type { Applier } from '../state/applier.js';
 import { closedHash } from '../state/round.js';
+import type { RoundFacts } from '../state/round-facts.js';
 import { AdoptionCheck, type AdoptionCheckModules } from './adoption-check.js';
 import { type Relation, relationOf, type StorageTips } from './storage-tips.js';
 
@@ -200,18 +201,18 @@ export class ChainSync {
       throw new TesseraError('peer_unreachable', 'it does not have the blocks after all');
     }
     let last: AdoptedBlock | undefined;
-    for (const bytes of splitBlocks(attachment, body.count)) {
+    for (const [i, bytes] of splitBlocks(attachment, body.count).entries()) {
       if (this.#stopping.signal.aborted) return last;
-      last = await this.#adopt(bytes);
+      last = await this.#adopt(bytes, i === body.count - 1 ? body.round : undefined);
       const target = (tips.all.get(link)?.next ?? 0) - 1;
       progress?.adopting(state.head.height - start, Math.max(target, state.head.height) - start);
     }
     return last;
   }
 
-  async #adopt(bytes: Uint8Array): Promise<AdoptedBlock> {
+  async #adopt(bytes: Uint8Array, told: RoundFactsBody | undefined): Promise<AdoptedBlock> {
     const { state, applier } = this.#modules;
-    const block = readAdoptedBlock(bytes, null);
+    const block = readAdoptedBlock(bytes, told === undefined ? null : factsOf(told));
     const { height, hash } = block;
     const { round } = state;
     if (round !== null && round.winner !== null && round.height === height && closedHash(round) === hash) {
@@ -265,6 +266,10 @@ export class ChainSync {
     this.#strange.delete(link);
     this.#proceed();
   }
+}
+
+function factsOf({ participants, proofs, asert_hashes }: RoundFactsBody): RoundFacts {
+  return { participants, proofHashes: proofs, asertHashes: asert_hashes };
 }
 
 function otherChain(link: Link): TesseraError {

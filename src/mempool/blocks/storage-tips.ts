@@ -3,6 +3,7 @@
  * shows it by what it answers to a delivery.
  */
 
+import { setMaxListeners } from 'node:events';
 import type { Clock, Timer } from '../../lib/clock.js';
 import { errorMessage } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
@@ -60,6 +61,8 @@ export class StorageTips {
     this.#network = network;
     this.#clock = clock;
     this.#logger = logger;
+    // Every request under way listens to it.
+    setMaxListeners(0, this.#stopping.signal);
   }
 
   start(): void {

@@ -39,6 +39,7 @@ import {
   type RoundRules,
   type RoundTx,
 } from './round.js';
+import type { RoundFacts } from './round-facts.js';
 
 /** What the rules of a network fix for the mempool; the same on every replica. */
 export interface StateRules extends RoundRules {
@@ -253,11 +254,7 @@ export class MempoolState {
     if (closedHash(done) !== command.hash) return null;
     const timestamp = Number(done.header.timestamp);
     this.#confirm(done, command.hash, timestamp, batch);
-    const facts = {
-      participants: done.participants,
-      proofHashes: done.proofs.map((proof) => proof.hash).sort(),
-      asertHashes: this.#asertHashesAfter(done.height, done.proofs.length),
-    };
+    const facts = this.factsOf(done);
     this.#head = { ...this.#head, height: done.height, hash: command.hash, timestamp, ...facts };
     this.kept.keep(done.height, command.hash, { bytes: closedBlockBytes(done), facts }, batch);
     this.#setRound(null, batch);
@@ -295,6 +292,15 @@ export class MempoolState {
     };
     this.kept.keep(height, hash, { bytes, facts }, batch);
     return true;
+  }
+
+  /** What the round after this one depends on. */
+  factsOf({ height, participants, proofs }: Round): RoundFacts {
+    return {
+      participants,
+      proofHashes: proofs.map((proof) => proof.hash).sort(),
+      asertHashes: this.#asertHashesAfter(height, proofs.length),
+    };
   }
 
   /** Raw units issued up to the last stored block, the block being made left out. */

@@ -21,19 +21,31 @@ import { Mutex } from '../../lib/mutex.js';
 import { type Signal, SignalSource } from '../../lib/signal.js';
 import { TimeSlices } from '../../lib/time-slices.js';
 import { type HistogramHandle, type Metrics, noMetrics, startTimer } from '../../observability/metrics.js';
+import type { RoundFactsBody } from '../../peers/messages.js';
 import { type AuditProgress, type AuditRange, type AuditResult, auditArchive } from '../blocks/audit.js';
 import type { ItemInfo, LatestBlock, StorageService, StoredBlock, StoredEntry, StoredTransaction } from '../service.js';
 import { Certificates } from './certificates.js';
 import { EntryCache } from './entry-cache.js';
 import { itemsAfter } from './items.js';
-import { blockKey, heightKey, indexKey, itemKey, LAST_KEY, parseEntryKey, transactionKey } from './layout.js';
+import {
+  blockKey,
+  heightKey,
+  indexKey,
+  itemKey,
+  LAST_KEY,
+  parseEntryKey,
+  ROUND_KEY,
+  transactionKey,
+} from './layout.js';
 import { ArchiveReader, present } from './reader.js';
 import {
   type BlockRecord,
   encodeBlockRecord,
   encodeItemRecord,
   encodeLast,
+  encodeRoundFacts,
   encodeTransactionRecord,
+  readRoundFacts,
 } from './records.js';
 import { renderBlock, renderLatest, renderTransaction } from './render.js';
 import { UnspentOutputs, type UnspentProgress } from './unspent-outputs.js';
@@ -193,6 +205,14 @@ export class Archive implements StorageService {
     return this.#guard(() => this.#certificates.at(height));
   }
 
+  /** What the mempool has told of the round of the last block. */
+  roundFacts(): Promise<RoundFactsBody | undefined> {
+    return this.#guard(async () => {
+      const record = await this.#kv.get(ROUND_KEY);
+      return record && readRoundFacts(record, this.#tip.next - 1);
+    });
+  }
+
   /** The encoded header; undefined when there is no such block. */
   headerBytes(height: number): Promise<Uint8Array | undefined> {
     return this.#guard(async () => (this.#isStored(height) ? this.#reader.headerBytes(height) : undefined));
@@ -216,8 +236,8 @@ export class Archive implements StorageService {
    * power loss. Whether a block needs a certificate is up to whoever brings it. Throws `block_refused` (`details.rule` says
    * which rule) and changes nothing then. Calls are served one after the other.
    */
-  store(full: FullBlock, certificate?: Certificate): Promise<BlockName> {
-    return this.#storing.run(() => this.#guard(() => this.#store(full, certificate)));
+  store(full: FullBlock, certificate?: Certificate, round?: RoundFactsBody): Promise<BlockName> {
+    return this.#storing.run(() => this.#guard(() => this.#store(full, certificate, round)));
   }
 
   /** Reads a range of blocks again, holding each against every rule and index. Throws `data_corrupt` at the first fault. */
@@ -315,7 +335,7 @@ export class Archive implements StorageService {
     return hash === undefined ? undefined : present(await this.#transaction(hash), `transaction ${hash}`);
   }
 
-  async #store(full: FullBlock, told: Certificate | undefined): Promise<BlockName> {
+  async #store(full: FullBlock, told: Certificate | undefined, round: RoundFactsBody | undefined): Promise<BlockName> {
     const stopTimer = startTimer(this.#storeSeconds, this.#clock);
     await this.#unspent.catchUp(this.#tip.next, () => undefined, undefined);
     const verified = await this.#verifier.verify(full, this.#tip);
@@ -323,7 +343,7 @@ export class Archive implements StorageService {
     const certificate = this.#certificates.keepable({ height, hash }, told);
     const record = { hash, height, issued, bytes: encodeBlock(full.block), block: full.block };
     try {
-      await this.#write(verified, record.bytes, certificate);
+      await this.#write(verified, record.bytes, certificate, round);
     } catch (error) {
       if (isTesseraError(error, 'database_failed')) this.#failed.emit(error);
       throw error;
@@ -341,7 +361,12 @@ export class Archive implements StorageService {
   }
 
   /** Everything that a block adds, in one synced batch. */
-  async #write(verified: VerifiedBlock, blockBytes: Uint8Array, certificate: Certificate | undefined): Promise<void> {
+  async #write(
+    verified: VerifiedBlock,
+    blockBytes: Uint8Array,
+    certificate: Certificate | undefined,
+    round: RoundFactsBody | undefined,
+  ): Promise<void> {
     const { hash, height, issued, transactions } = verified;
     const batch = this.#kv.batch();
     for (const [txNum, { hash: txHash, bytes }] of transactions.entries()) {
@@ -353,6 +378,8 @@ export class Archive implements StorageService {
     for (const [genesisHash, item] of items) batch.put(itemKey(genesisHash), encodeItemRecord(item));
     batch.put(blockKey(hash), encodeBlockRecord(issued, blockBytes));
     batch.put(heightKey(height), Buffer.from(hash, 'utf8'));
+    if (round === undefined) batch.del(ROUND_KEY);
+    else batch.put(ROUND_KEY, encodeRoundFacts(height, round));
     batch.put(LAST_KEY, encodeLast(height, hash));
     if (certificate !== undefined) this.#certificates.put(height, certificate, batch);
     await this.#unspent.change(verified, batch, this.#slices);

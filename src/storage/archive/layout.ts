@@ -9,6 +9,7 @@
  *   l                                      → last block: number (u64 be) ‖ hash
  *   u ‖ transaction hash ‖ index (u32 be)  → an unspent output (TxOut)
  *   c ‖ number (u64 be)                    → certificate of the block: public key (32 bytes) ‖ signature (64 bytes)
+ *   r                                      → of the round of the last block, where it is known: JSON with its number
  *   s                                      → the block that the unspent outputs stand behind: number (u64 be) ‖ hash
  *
  * Block hashes are `b` + 64 hex digits. Transaction hashes are `g` + 31 hex digits, but those of block 0 are any text.
@@ -24,6 +25,7 @@ export const indexKey = (height: number, txNum: number): Uint8Array => u64u32Key
 export const transactionKey = (hash: string): Uint8Array => textKey('t', hash);
 export const itemKey = (genesisHash: string): Uint8Array => textKey('g', genesisHash);
 export const certificateKey = (height: number): Uint8Array => u64Key('c', height);
+export const ROUND_KEY = prefixKey('r');
 export const LAST_KEY = prefixKey('l');
 export const HEIGHTS = prefixRange('h');
 export const CERTIFICATES = prefixRange('c');

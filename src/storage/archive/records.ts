@@ -16,6 +16,7 @@ import type { Block, Transaction } from '../../chain/types.js';
 import { encodeU64, readU64 } from '../../db/keys.js';
 import { asBuffer, concatBytes, fromUtf8, utf8 } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
+import { RoundFactsBody } from '../../peers/messages.js';
 
 const U64_LENGTH = 8;
 const U32_LENGTH = 4;
@@ -134,6 +135,21 @@ export function readItemRecord(genesisHash: string, record: Uint8Array): ItemRec
       creatorAddress: content.creator_address,
     };
   });
+}
+
+const RoundRecord = Type.Object({ height: Type.Integer(), facts: RoundFactsBody });
+
+export function encodeRoundFacts(height: number, facts: RoundFactsBody): Uint8Array {
+  return utf8(JSON.stringify({ height, facts }));
+}
+
+/** What is known of the round of block `height`; undefined when the record is of another block. */
+export function readRoundFacts(record: Uint8Array, height: number): RoundFactsBody | undefined {
+  const read = checked('round of the last block', () => {
+    const content: unknown = JSON.parse(fromUtf8(record));
+    return Value.Check(RoundRecord, content) ? content : undefined;
+  });
+  return read.height === height ? read.facts : undefined;
 }
 
 /** What `read` gives; when that is nothing, or it throws, the record is damaged. */

@@ -34,7 +34,9 @@ export interface BlockReceiverModules {
   readonly logger: Logger;
   /** Called when the mempool is ahead: blocks before `height` are missing here. */
   onBehind(height: number): void;
-  /** Called when a storage node says how many blocks it has. */
+  /** Called when a mempool node has delivered a block that is stored here. */
+  onDelivered(height: number): void;
+  /** Called when a node says how many blocks it has. */
   onTip(link: Link, tip: MessageBody<'chain.tip'>): void;
 }
 
@@ -102,16 +104,20 @@ export class BlockReceiver {
       const named = `the message names block ${height}, ${body.hash}`;
       return this.#refuse(height, `${named}, but brings block ${header.bNum}, ${hash}`);
     }
-    return this.#store({ height, hash }, full, body.certificate);
+    return this.#store({ height, hash }, full, body);
   }
 
-  async #store(place: BlockPlace, full: FullBlock, certificate: Certificate | undefined): Promise<Reply> {
+  async #store(
+    place: BlockPlace,
+    full: FullBlock,
+    { certificate, round }: MessageBody<'block.deliver'>,
+  ): Promise<Reply> {
     const { archive, producers, onBehind } = this.#modules;
     const { height, hash } = place;
     const unsigned = producers === undefined ? null : blockCertificateFault(producers, place, certificate);
     if (unsigned !== null && height >= archive.nextHeight) return this.#refuse(height, unsigned.message);
     try {
-      if (height === archive.nextHeight) await archive.store(full, certificate);
+      if (height === archive.nextHeight) await archive.store(full, certificate, round);
     } catch (error) {
       // Two deliveries of the same block may overlap: the second is refused for its height and confirmed below.
       if (!isTesseraError(error, 'block_refused')) throw error;
@@ -122,6 +128,7 @@ export class BlockReceiver {
       return this.#refuse(height, `block ${archive.nextHeight} must come first`);
     }
     const known = await archive.hashAt(height);
+    if (known === hash) this.#modules.onDelivered(height);
     return known === hash
       ? { type: 'block.stored', body: { block_num: height, hash } }
       : this.#refuse(height, `another block is stored as number ${height}: ${known}`);
@@ -174,7 +181,10 @@ export class BlockReceiver {
       const certificate = await archive.certificateAt(height);
       if (certificate !== undefined) certificates.push({ block_num: height, certificate });
     }
-    return { type: 'blocks', body: { from, count: blocks.length, certificates }, attachment: joinBlocks(blocks) };
+    const isWhole = from + blocks.length === archive.nextHeight;
+    const round = isWhole ? await archive.roundFacts() : undefined;
+    const body = { from, count: blocks.length, certificates, ...(round && { round }) };
+    return { type: 'blocks', body, attachment: joinBlocks(blocks) };
   }
 }
 

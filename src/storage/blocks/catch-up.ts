@@ -17,7 +17,12 @@ import type { Logger } from '../../lib/logger.js';
 import { type Signal, SignalSource } from '../../lib/signal.js';
 import { type Metrics, noMetrics } from '../../observability/metrics.js';
 import { splitBlocks } from '../../peers/block-list.js';
-import { MAX_BLOCKS_PER_ANSWER, type MessageBody, type MessageType } from '../../peers/messages.js';
+import {
+  MAX_BLOCKS_PER_ANSWER,
+  type MessageBody,
+  type MessageType,
+  type RoundFactsBody,
+} from '../../peers/messages.js';
 import type { Link, Message, PeerNetwork } from '../../peers/network.js';
 import type { Archive } from '../archive/archive.js';
 import { PeerDoubts } from './peer-doubts.js';
@@ -47,6 +52,13 @@ export interface CatchUpModules {
 export interface CatchUpProgress {
   readonly height: number;
   readonly target: number;
+}
+
+/** What came with a block. */
+interface FetchedWith {
+  readonly certificate: Certificate | undefined;
+  readonly proof: ProvenHashes | undefined;
+  readonly facts: RoundFactsBody | undefined;
 }
 
 export class CatchUp {
@@ -200,10 +212,13 @@ export class CatchUp {
       throw new TesseraError('protocol_violation', 'the peer sent other blocks than asked for');
     if (reply.body.count === 0) throw new TesseraError('peer_unreachable', 'the peer has no such blocks after all');
     const certificates = certificatesOf(reply.body);
+    const { count, round } = reply.body;
     for (const [i, bytes] of splitBlocks(reply.attachment, reply.body.count).entries()) {
       // What no proof covers yet is asked for again.
       if (this.#isStopping || (proof !== undefined && proof.at(from + i) === undefined)) break;
-      await this.#store(decodeFullBlock(bytes), certificates.get(from + i), proof);
+      // Nothing proves what is told of a round, so only a node of this operator is believed.
+      const facts = link.trusted && i === count - 1 ? round : undefined;
+      await this.#store(decodeFullBlock(bytes), { certificate: certificates.get(from + i), proof, facts });
       this.#doubts.clear(link);
       this.#progress.emit(this.#status());
     }
@@ -224,7 +239,7 @@ export class CatchUp {
   }
 
   /** Stores a block, unless the mempool delivers it before it is its turn: that is no fault of the peer. */
-  async #store(full: FullBlock, certificate: Certificate | undefined, proof: ProvenHashes | undefined): Promise<void> {
+  async #store(full: FullBlock, { certificate, proof, facts }: FetchedWith): Promise<void> {
     const height = Number(full.block.header.bNum);
     const isStored = (): boolean => height < this.#archive.nextHeight;
     if (isStored()) return;
@@ -235,7 +250,7 @@ export class CatchUp {
       );
     }
     try {
-      await this.#archive.store(full, certificate);
+      await this.#archive.store(full, certificate, facts);
     } catch (error) {
       if (!(isTesseraError(error, 'block_refused') && isStored())) throw error;
     }

@@ -1,17 +1,24 @@
 /**
- * What the mempool nodes of this operator know to be stored. A mempool node forgets a block once storage has confirmed it,
- * so its tip is a mark that an archive must reach: one that was restored from an older copy finds out at the first link,
- * not at the next block.
+ * Where the mempool nodes of this operator stand. What one knows to be stored is a mark that an archive must reach: one that
+ * was restored from an older copy finds out at the first link, not at the next block. And a mempool node that is behind
+ * fetches from here what it lacks. Until both stand at the same block, this node is not ready, and says at which they are.
  */
 
+import { setMaxListeners } from 'node:events';
+import type { Clock, Timer } from '../../lib/clock.js';
 import { errorMessage } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
+import type { MessageBody } from '../../peers/messages.js';
 import type { Link, Message, PeerNetwork } from '../../peers/network.js';
 import type { Archive } from '../archive/archive.js';
 
+/** Milliseconds until a mempool node that is at another block is asked again. */
+const RETRY_MS = 2_000;
+
 export interface MempoolTipsModules {
   readonly archive: Pick<Archive, 'nextHeight' | 'hashAt'>;
-  readonly network: Pick<PeerNetwork, 'links' | 'linkUp'>;
+  readonly network: Pick<PeerNetwork, 'links' | 'linkUp' | 'linkDown'>;
+  readonly clock: Clock;
   readonly logger: Logger;
   /** Blocks are missing here: other storage nodes may have them. */
   readonly onBehind: () => void;
@@ -20,41 +27,89 @@ export interface MempoolTipsModules {
 export class MempoolTips {
   readonly #modules: MempoolTipsModules;
   readonly #stopping = new AbortController();
-  #removeListener: (() => void) | undefined;
+  readonly #listeners: (() => void)[] = [];
   /** Number of blocks that a mempool node knows to be stored. */
   #known = 0;
+  /** The same of one that has said that it knows less than is stored here. */
+  #behind: number | undefined;
   #otherChain = '';
+  #retry: Timer | undefined;
 
   constructor(modules: MempoolTipsModules) {
     this.#modules = modules;
+    // Every request under way listens to it.
+    setMaxListeners(0, this.#stopping.signal);
   }
 
-  /** What is wrong with this archive; empty when nothing is. */
+  /** What is wrong with this archive or the mempool node; empty when nothing is. */
   get problem(): string {
     if (this.#otherChain !== '') return this.#otherChain;
     const { nextHeight } = this.#modules.archive;
+    if (this.#behind !== undefined)
+      return `the mempool node is at block ${this.#behind - 1} and this archive at block ${nextHeight - 1}: the mempool node fetches the blocks between`;
     if (nextHeight >= this.#known) return '';
     const missing =
       this.#known - nextHeight === 1 ? `block ${nextHeight} is` : `blocks ${nextHeight} to ${this.#known - 1} are`;
-    return `${missing} missing here, and the mempool node knows that they were stored: link a storage node that has them, or restore a newer backup`;
+    return `${missing} missing here, and the mempool node knows that they were stored: it delivers the last ones that it has kept; others must come from another storage node or a newer backup`;
   }
 
   start(): void {
     const { network } = this.#modules;
-    this.#removeListener = network.linkUp.on((link) => this.#ask(link));
+    this.#listeners.push(
+      network.linkUp.on((link) => this.#ask(link)),
+      network.linkDown.on(({ link }) => {
+        if (isOwnMempool(link)) this.#behind = undefined;
+      }),
+    );
     for (const link of network.links) this.#ask(link);
   }
 
   stop(): void {
     this.#stopping.abort();
-    this.#removeListener?.();
+    this.#retry?.cancel();
+    for (const remove of this.#listeners.splice(0)) remove();
+  }
+
+  /** A mempool node has delivered a block that is stored: it is not behind. */
+  delivered(height: number): void {
+    this.#known = Math.max(this.#known, height + 1);
+    if (height + 1 >= this.#modules.archive.nextHeight) this.#behind = undefined;
+  }
+
+  /** A mempool node says which blocks it knows to be stored. */
+  async hear(link: Link, { next, hash }: Pick<MessageBody<'chain.tip'>, 'next' | 'hash'>): Promise<void> {
+    if (!isOwnMempool(link)) return;
+    const { archive, logger, onBehind } = this.#modules;
+    this.#known = next;
+    const stored = await archive.hashAt(next - 1);
+    this.#otherChain =
+      stored === undefined || stored === hash
+        ? ''
+        : `block ${next - 1} is ${stored} here, and ${hash} at the mempool node: the two are of different chains`;
+    const before = this.problem;
+    this.#behind = next < archive.nextHeight ? next : undefined;
+    const { problem } = this;
+    if (problem === '') return;
+    if (problem !== before || archive.nextHeight < next)
+      logger.warn({ next: archive.nextHeight, stored: next }, problem);
+    if (archive.nextHeight < next) onBehind();
+    this.#askAgain();
+  }
+
+  #askAgain(): void {
+    const { clock, network } = this.#modules;
+    if (this.#stopping.signal.aborted) return;
+    this.#retry?.cancel();
+    this.#retry = clock.after(RETRY_MS, () => {
+      for (const link of network.links) this.#ask(link);
+    });
   }
 
   #ask(link: Link): void {
-    if (link.role !== 'mempool' || !link.trusted) return;
+    if (!isOwnMempool(link)) return;
     link
       .request('chain.tip.get', {}, { signal: this.#stopping.signal })
-      .then((reply) => this.#hear(reply))
+      .then((reply) => (reply.type === 'chain.tip' ? this.hear(link, (reply as Message<'chain.tip'>).body) : undefined))
       .catch((error: unknown) => {
         if (this.#stopping.signal.aborted) return;
         const { logger } = this.#modules;
@@ -64,19 +119,8 @@ export class MempoolTips {
         );
       });
   }
+}
 
-  async #hear(reply: Message): Promise<void> {
-    if (reply.type !== 'chain.tip') return;
-    const { archive, logger, onBehind } = this.#modules;
-    const { next, hash } = (reply as Message<'chain.tip'>).body;
-    this.#known = next;
-    const stored = await archive.hashAt(next - 1);
-    this.#otherChain =
-      stored === undefined || stored === hash
-        ? ''
-        : `block ${next - 1} is ${stored} here, and ${hash} at the mempool node: the two are of different chains`;
-    if (this.problem === '') return;
-    logger.error({ next: archive.nextHeight, stored: next }, this.problem);
-    if (archive.nextHeight < next) onBehind();
-  }
+function isOwnMempool({ role, trusted }: Link): boolean {
+  return role === 'mempool' && trusted;
 }
