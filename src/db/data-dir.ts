@@ -18,6 +18,7 @@ import { TesseraError } from '../lib/errors.js';
 import { failpoint } from '../lib/failpoints.js';
 import { Mutex } from '../lib/mutex.js';
 import { lockFolder } from './folder-lock.js';
+import { keepCopy } from './keep-copy.js';
 import type { Kv } from './kv.js';
 import { openLevelKv } from './level-kv.js';
 import { DATA_FORMAT, type Marker, readMarker, writeMarker } from './marker.js';
@@ -134,13 +135,14 @@ export class DataDir {
     await writeMarker(this.path, this.#marker);
   }
 
-  /** Brings the directory to the format of the program, one step after the other. */
+  /** Brings the directory to the format of the program, one step after the other; what it was before each is kept beside it. */
   async #migrate({ format = DATA_FORMAT, migrations = [] }: DataDirOptions): Promise<void> {
     for (let to = this.#marker.format + 1; to <= format; to++) {
       const migration = migrations.find((candidate) => candidate.to === to);
       if (migration === undefined) {
         throw new TesseraError('data_dir_invalid', `the data directory ${this.path} cannot be brought to format ${to}`);
       }
+      await keepCopy(this.path, to);
       await this.#runMigration(migration);
       await this.#mark({ format: to });
     }

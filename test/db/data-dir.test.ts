@@ -201,6 +201,21 @@ describe('migrations of a data directory', () => {
     await dir.close();
   });
 
+  it('keep the folder as it was, for the program that wrote it', async () => {
+    await writeSome();
+    await writeSome();
+    await (await upTo(3, [appending(2), appending(3)])).close();
+    const read = async (folder: string, format: number) => {
+      const dir = await DataDir.open(folder, { ...STORAGE, format });
+      const value = await (await dir.open('archive')).get(KEY);
+      await dir.close();
+      return Buffer.from(value ?? []).toString();
+    };
+    expect(await read(join(path, 'before-format-2'), 1)).toBe('value');
+    expect(await read(join(path, 'before-format-3'), 2)).toBe('value>2');
+    expect(await read(path, 3)).toBe('value>2>3');
+  });
+
   it('refuse a format that nothing leads to', async () => {
     await writeSome();
     await expect(upTo(3, [appending(3)])).rejects.toMatchObject({ code: 'data_dir_invalid' });
