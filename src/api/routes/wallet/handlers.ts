@@ -6,6 +6,7 @@ import { DISPLAY_UNIT } from '../../../chain/constants.js';
 import { assetView, transactionView } from '../../../chain/json.js';
 import { fromHex, isHex, toHex } from '../../../lib/bytes.js';
 import { TesseraError } from '../../../lib/errors.js';
+import type { UserService } from '../../../user/service.js';
 import type { KeyPairRecord, OwnPayment, WalletInfo } from '../../../wallet/service.js';
 import { LazyList } from '../../http/lazy-list.js';
 import { addRoutes } from '../../http/route.js';
@@ -13,7 +14,7 @@ import { genesisHashSpecOf } from '../mempool/handlers.js';
 import { createItem } from '../mempool/operations.js';
 import { addressListView } from '../views.js';
 import { walletOperations } from './operations.js';
-import type { Keypair } from './schemas.js';
+import type { Keypair, PaymentRequest } from './schemas.js';
 
 const PUBLIC_KEY_BYTES = 32;
 /** Digits behind the point that totals in display units are computed with. */
@@ -55,10 +56,10 @@ export const walletRoutes: FastifyPluginCallback = (app, _options, done) => {
 
     async importKeypairs({ body }) {
       const { wallet } = services;
-      const pairs = new Map(
-        Object.entries(body.addresses).map(([address, pair]) => [address, keyPairOf(address, pair)]),
+      const pairs = Object.entries(body.addresses).map(
+        ([address, pair]) => [address, keyPairOf(address, pair)] as const,
       );
-      return { imported: pairs.size === 0 ? [] : await wallet.importKeyPairs(pairs) };
+      return { imported: pairs.length === 0 ? [] : await wallet.importKeyPairs(new Map(pairs)) };
     },
 
     async changePassphrase({ body }) {
@@ -70,28 +71,16 @@ export const walletRoutes: FastifyPluginCallback = (app, _options, done) => {
       return undefined;
     },
 
-    async refreshRunningTotal({ body }) {
+    async refreshRunningTotal({ body: { all, addresses = [] } }) {
       const { wallet } = services;
-      const addresses = body.addresses ?? [];
-      if (!body.all && addresses.length === 0) {
+      if (!all && addresses.length === 0) {
         throw new TesseraError('no_addresses', 'There are no addresses to refresh: name some, or set all to true.');
       }
-      await wallet.refresh(body.all ? { all: true } : { addresses });
+      await wallet.refresh(all ? { all: true } : { addresses });
       return undefined;
     },
 
-    async createPayment({ body }) {
-      const { user } = services;
-      const { kind, address, passphrase } = body;
-      const payment = { address, amount: BigInt(body.amount), locktime: BigInt(body.locktime ?? 0), passphrase };
-      const amount = { kind: 'token' as const, amount: body.amount };
-      if (kind === 'address') {
-        const { txHash } = await user.payAddress(payment);
-        return { to_address: address, amount, tx_hash: txHash };
-      }
-      await user.payPeer(payment);
-      return { to_address: address, amount, tx_hash: null };
-    },
+    createPayment: async ({ body }) => pay(services.user, body),
 
     async createItem({ body }, reply) {
       await services.user.createItem({
@@ -105,6 +94,14 @@ export const walletRoutes: FastifyPluginCallback = (app, _options, done) => {
   });
   done();
 };
+
+async function pay(user: UserService, { kind, address, amount, locktime, passphrase }: PaymentRequest) {
+  const order = { address, amount: BigInt(amount), locktime: BigInt(locktime ?? 0), passphrase };
+  const paid = { to_address: address, amount: { kind: 'token' as const, amount } };
+  if (kind === 'address') return { ...paid, tx_hash: (await user.payAddress(order)).txHash };
+  await user.payPeer(order);
+  return { ...paid, tx_hash: null };
+}
 
 function walletInfoView({ addresses, available, locked, running, items }: WalletInfo) {
   return {

@@ -214,6 +214,7 @@ export const PaymentRequest = Type.Object(
     examples: [{ kind: 'address', address: EXAMPLE_ADDRESS, amount: 1000, locktime: null, passphrase: '' }],
   },
 );
+export type PaymentRequest = Static<typeof PaymentRequest>;
 
 export const PaymentAcceptedResponse = Type.Object(
   {

@@ -1,0 +1,71 @@
+/** The open event streams of a node: how many there may be, and their end when the node stops. */
+
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../../../lib/clock.js';
+import { createDeferred, type Deferred } from '../../../lib/deferred.js';
+import { TesseraError } from '../../../lib/errors.js';
+import type { EventHub, EventTopic } from './event-hub.js';
+import { EventStream } from './event-stream.js';
+import { StreamPlaces } from './stream-places.js';
+
+const MAX_STREAMS_OF_ADDRESS = 16;
+/** Milliseconds that streams have to end by themselves when the node stops. */
+const GOODBYE_MS = 500;
+
+export interface EventStreamsModules {
+  readonly hub: EventHub;
+  readonly clock: Clock;
+}
+
+export class EventStreams {
+  readonly #modules: EventStreamsModules;
+  readonly #places: StreamPlaces;
+  readonly #streams = new Set<EventStream>();
+  /** Set while the node stops. */
+  #allEnded: Deferred<void> | undefined;
+
+  constructor({ maxStreams }: { readonly maxStreams: number }, modules: EventStreamsModules) {
+    this.#modules = modules;
+    this.#places = new StreamPlaces({ total: maxStreams, perAddress: MAX_STREAMS_OF_ADDRESS });
+  }
+
+  /**
+   * Answers a request with the events behind `place`, and with those to come. Throws `shutting_down`, and what
+   * `StreamPlaces.take` throws.
+   */
+  open(topics: readonly EventTopic[], place: number | undefined, request: FastifyRequest, reply: FastifyReply): void {
+    if (this.#allEnded !== undefined) throw new TesseraError('shutting_down', 'The node is stopping.');
+    const { hub } = this.#modules;
+    const leave = this.#places.take(request.ip);
+    const from = place !== undefined && hub.after(topics, place, 1) === undefined ? undefined : place;
+    writeHead(request, reply);
+    const onEnd = (): void => {
+      leave();
+      this.#streams.delete(stream);
+      if (this.#streams.size === 0) this.#allEnded?.resolve();
+    };
+    const stream = new EventStream(reply.raw, { topics, from }, { ...this.#modules, onEnd });
+    this.#streams.add(stream);
+  }
+
+  /** Ends all streams, by force if they take too long. */
+  async stop(): Promise<void> {
+    this.#allEnded = createDeferred<void>();
+    if (this.#streams.size === 0) return;
+    for (const stream of [...this.#streams]) stream.end();
+    const timer = this.#modules.clock.after(GOODBYE_MS, () => {
+      for (const stream of [...this.#streams]) stream.destroy();
+    });
+    await this.#allEnded.promise;
+    timer.cancel();
+  }
+}
+
+function writeHead(request: FastifyRequest, reply: FastifyReply): void {
+  reply.header('content-type', 'text/event-stream; charset=utf-8').header('cache-control', 'no-store');
+  // Proxies that collect answers would hold events back.
+  reply.header('x-accel-buffering', 'no').header('connection', 'close');
+  reply.hijack();
+  request.raw.socket.setTimeout(0);
+  reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>);
+}
