@@ -73,7 +73,7 @@ async function hasEnded(four: FourNodes, role: NodeRole): Promise<true | undefin
 /** What is wrong with a disk, and the rules that make it so. */
 const DISK_FAULTS = {
   full: () => 'write,create,mkdir * ENOSPC',
-  'full in the middle of a write': (chance: Chance) => `write * room=${chance.below(20_000)}`,
+  'full in the middle of a write': (chance: Chance) => `write * room=${chance.below(4_000)}`,
   'no sync': () => 'sync * EIO',
   'one sync fails': (chance: Chance) => `sync * EIO skip=${chance.below(10)} times=1`,
   'writes fail': () => 'write * EIO',
@@ -97,12 +97,20 @@ export function diskRound({ fault, role }: { readonly fault: DiskFault; readonly
       const { disk } = four.faulty.of(role);
       const before = (await disk.hits()).length;
       await disk.set(DISK_FAULTS[fault](chance));
+      const hits = async (): Promise<number> => (await disk.hits()).length - before;
+      await until('a file call that meets the fault', async () => {
+        if ((await hits()) > 0) return true;
+        // A node that has nothing to write or read reads its configuration then.
+        if (four.nodes[role].isRunning) process.kill(four.nodes[role].pid, 'SIGHUP');
+        await sleep(BROKEN.least);
+        return undefined;
+      });
       await sleep(BROKEN.least + chance.below(BROKEN.spread));
-      const hits = (await disk.hits()).length - before;
+      const met = await hits();
       await four.faulty.mend();
       // A node that stops because of it takes a moment for that.
       await sleep(BROKEN.least);
-      return `${hits} calls met it, ${await startAgain(four, role)}`;
+      return `${met} calls met it, ${await startAgain(four, role)}`;
     },
   };
 }
