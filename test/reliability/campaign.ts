@@ -21,6 +21,7 @@ import {
   diskRound,
   endingRound,
 } from './machine-rounds.js';
+import { ALL_DRILLS, restoreRound } from './restore-rounds.js';
 import { type Outcome, type Round, runRound, sleep } from './round.js';
 import { statesOf } from './stored-data.js';
 
@@ -88,6 +89,7 @@ export class Campaign {
       blackouts: () => (canPreload ? repeat(['cut', 'torn'] as const, blackoutRound) : []),
       disk: () => (canPreload ? repeat(this.#chance.sample(ALL_DISK_FAULTS), diskRound) : []),
       clock: () => (canPreload ? repeat(this.#chance.sample(ALL_JUMPS), clockRound) : []),
+      restore: () => repeat(this.#chance.sample(ALL_DRILLS), restoreRound),
       failpoints: () => this.#chance.sample(FAILPOINTS, failpoints).map(failpointRound),
     };
     return Object.entries(all)
