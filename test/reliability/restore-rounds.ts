@@ -6,7 +6,7 @@
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { NodeProcess } from '../support/processes.js';
+import { type NodeProcess, until } from '../support/processes.js';
 import type { FourNodes } from './four-nodes.js';
 import { type Round, sleep } from './round.js';
 
@@ -43,14 +43,18 @@ export function restoreRound({ role, age, both }: Drill): Round {
         // What is in no block is lost with the folder of a mempool node: the manual says so.
         await settle(four);
         const blocks = (await four.height()) - height;
+        const last = await four.height();
+        if (role === 'storage') await secondStorage(four, last);
         await node.kill();
         if (both) await other.kill();
         await rm(node.folder, { recursive: true });
         if (AGES[age] !== undefined) await cp(folder, node.folder, { recursive: true });
         await node.start();
         if (both) await other.start();
+        if (role === 'storage') await reaches(node.apiUrl, last);
         return AGES[age] === undefined ? 'converged' : `${blocks} blocks older, converged`;
       } finally {
+        await four.freshGuest(four.guestStorage);
         await rm(folder, { recursive: true, force: true });
       }
     },
@@ -66,4 +70,18 @@ async function copyStopped(node: NodeProcess, folder: string): Promise<void> {
   await node.stop();
   await cp(node.folder, folder, { recursive: true });
   await node.start();
+}
+
+/** A storage node that has all blocks: the mempool node keeps the last ones only. */
+async function secondStorage(four: FourNodes, height: number): Promise<void> {
+  const guest = await four.freshGuest(four.guestStorage);
+  await guest.start();
+  await reaches(guest.apiUrl, height);
+}
+
+/** Resolves when the storage node has the block of that number. */
+async function reaches(apiUrl: string, height: number): Promise<void> {
+  await until(`block ${height} at the storage node`, async () =>
+    (await fetch(`${apiUrl}/v1/blocks/${height}`)).status === 200 ? true : undefined,
+  );
 }
