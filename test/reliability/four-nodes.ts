@@ -39,9 +39,11 @@ export interface FourNodesOptions {
 
 export class FourNodes {
   readonly nodes: Nodes;
-  /** A second storage node, which is not running: `freshGuest` empties it. The mempool node knows its address. */
+  /**
+   * A second storage node, which dials the first and the mempool node; a second user node; and a mempool node that knows
+   * nobody. They are not running; `freshGuest` makes them as new.
+   */
   readonly guestStorage: NodeProcess;
-  /** A further user node and a mempool node that knows nobody, as new as `freshGuest` makes them. */
   readonly guestUser: NodeProcess;
   readonly guestMempool: NodeProcess;
   readonly effects = new Effects();
@@ -73,29 +75,16 @@ export class FourNodes {
     const network = await createNetwork({ logLines: 2_000, environment, nodeArguments });
     try {
       const storage = await network.add('storage', 'storage', LINKS);
-      const guestStorage = await network.add('guest-storage', 'storage', {
-        ...LINKS,
-        'peers.storage': storage.peerAddress,
-      });
-      await guestStorage.kill();
-      const mempool = await network.add('mempool', 'mempool', {
-        ...LINKS,
-        'peers.storage': `${storage.peerAddress},${guestStorage.peerAddress}`,
-      });
+      const mempool = await network.add('mempool', 'mempool', { ...LINKS, 'peers.storage': storage.peerAddress });
       const common = { ...LINKS, 'peers.mempool': mempool.peerAddress };
       const [miner, user] = await Promise.all([
         network.add('miner', 'miner', { ...common, 'wallet.genesis_seed_index': 1 }),
         network.add('user', 'user', { ...common, 'wallet.genesis_seed_index': 0 }),
       ]);
-      // A seed that the genesis file does not have: a wallet without funds and with a blank passphrase.
-      const guestUser = network.make('guest-user', 'user', {
-        ...common,
-        'api.auth': 'keys',
-        'wallet.genesis_seed_index': 9,
-      });
       const guests = {
-        storage: guestStorage,
-        user: guestUser,
+        storage: network.make('guest-storage', 'storage', { ...common, 'peers.storage': storage.peerAddress }),
+        // A seed that the genesis file does not have: a wallet without funds and with a blank passphrase.
+        user: network.make('guest-user', 'user', { ...common, 'api.auth': 'keys', 'wallet.genesis_seed_index': 9 }),
         mempool: network.make('guest-mempool', 'mempool', LINKS),
       };
       const four = new FourNodes(network, { storage, mempool, miner, user }, guests, machines);
@@ -250,6 +239,7 @@ export class FourNodes {
 
   /** Gives the wallets and the signing client coins enough. */
   async #prepare(): Promise<void> {
+    await until('block 0', () => this.height());
     const [mempool, miner, user] = [this.client('mempool'), this.client('miner'), this.client('user')];
     const { address: minersAddress } = await miner.api.createWalletAddress();
     const { address: usersAddress } = await user.api.createWalletAddress();
