@@ -5,6 +5,8 @@ import type { Arena } from './arena.js';
 export interface Attack {
   /** As the table shows it. */
   readonly name: string;
+  /** True for one that takes too long for the test suite: `npm run test:hostile` runs it. */
+  readonly byHand?: true;
   /** Does its worst and cleans up; throws when it succeeds. */
   run(arena: Arena): Promise<void>;
 }

@@ -13,7 +13,8 @@ const { values } = parseArgs({
 });
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
-const attacks = ATTACKS.filter(({ name }) => name.includes(values.only));
+const wanted = values.only.split(',');
+const attacks = ATTACKS.filter(({ name }) => wanted.some((text) => name.includes(text)));
 const { network, arena } = await startArena(Number(values.scale));
 try {
   say(tableHead());

@@ -10,7 +10,10 @@ import {
   replayedHandshakes,
 } from './floods.js';
 import { forgedBlocks } from './forged-blocks.js';
+import { idleConnections, silentStreams, slowBodies, slowHeaders } from './http.js';
+import { falseMempools, fullPool, silentMiners, tipLiars } from './liars.js';
 import { halfOpenHandshakes, idleLinks, idleSockets } from './places.js';
+import { conflictingSpends, dearBodies, dearKeys, dearScripts, malleatedTransactions } from './transactions.js';
 
 export const ATTACKS: readonly Attack[] = [
   forgedBlocks,
@@ -23,4 +26,17 @@ export const ATTACKS: readonly Attack[] = [
   expensiveQuestions,
   answersNobodyReads,
   framesWithoutEnd,
+  malleatedTransactions,
+  conflictingSpends,
+  dearScripts,
+  dearKeys,
+  dearBodies,
+  tipLiars,
+  falseMempools,
+  silentMiners,
+  fullPool,
+  slowHeaders,
+  slowBodies,
+  silentStreams,
+  idleConnections,
 ];
