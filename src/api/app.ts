@@ -99,7 +99,7 @@ export async function createApi(options: ApiOptions, modules: ApiModules): Promi
   await app.register(overload, { clock });
   await app.register(bodyBudget);
   addJsonBodyParser(app);
-  await app.register(access, { keys });
+  await app.register(access, { keys, clock });
   await app.register(mountedOperations);
   await app.register(answers, { clock });
   await app.register(services, { modules });

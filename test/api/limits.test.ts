@@ -127,6 +127,36 @@ describe('wrong API keys', () => {
     expect(await guess(API_KEY)).toBe(429);
   });
 
+  const keypairs = (remoteAddress: string, key: string) => ({
+    url: '/v1/wallet/keypairs',
+    remoteAddress,
+    headers: { 'x-api-key': key },
+  });
+
+  it('are counted without api.rate_limit too, by address, and others are not concerned', async () => {
+    const clock = new ManualClock();
+    const app = await openApp('user', { modules: { clock } });
+    const guess = (from: string, key: string) => app.inject(keypairs(from, key));
+    for (let i = 0; i < 20; i++) expect((await guess('10.0.0.1', `wrong-key-number-${i}`)).statusCode).toBe(401);
+    const refused = await guess('10.0.0.1', 'wrong-key-number-20');
+    expect(refused.statusCode).toBe(429);
+    expect(refused.json()).toMatchObject({ code: 'rate_limited' });
+    expect(refused.headers['retry-after']).toBe('60');
+    // The guess after the last may be the right one: it is not looked at.
+    expect((await guess('10.0.0.1', API_KEY)).statusCode).toBe(429);
+    expect((await guess('10.0.0.2', API_KEY)).statusCode).toBe(200);
+    expect((await app.inject({ url: '/v1/wallet', remoteAddress: '10.0.0.1' })).statusCode).toBe(200);
+    clock.advance(60_000);
+    expect((await guess('10.0.0.1', API_KEY)).statusCode).toBe(200);
+  });
+
+  it('behind a proxy do not keep a right one out', async () => {
+    const app = await openApp('user', { modules: { clock: new ManualClock() } });
+    for (let i = 0; i < 20; i++) await app.inject(keypairs('127.0.0.1', `wrong-key-number-${i}`));
+    expect((await app.inject(keypairs('127.0.0.1', 'wrong-key-number-20'))).statusCode).toBe(429);
+    expect((await app.inject(keypairs('127.0.0.1', API_KEY))).statusCode).toBe(200);
+  });
+
   it('the addresses of one IPv6 /64 count together', async () => {
     const app = await openApp('mempool', { api: { rateLimit: { enabled: true, perMinute: 2 } } });
     const from = async (remoteAddress: string) => (await app.inject({ url: '/v1/supply', remoteAddress })).statusCode;

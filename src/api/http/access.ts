@@ -1,9 +1,12 @@
-/** Asks for an API key on routes that need one (decision H3), before anything of the request is read. */
+/** Asks for an API key on routes that need one (decision H3), before anything of the request is read; wrong ones are counted. */
 
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
+import type { Clock } from '../../lib/clock.js';
+import { isTesseraError } from '../../lib/errors.js';
 import type { Operation } from '../operation.js';
 import type { ApiKeys, Caller } from './api-key.js';
+import { KeyGuesses } from './key-guesses.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -12,15 +15,25 @@ declare module 'fastify' {
   }
 }
 
-export const access = fp<{ readonly keys: ApiKeys }>((app, { keys }, done) => {
-  app.decorate('authorize', (operation: Operation, request: FastifyRequest) =>
-    keys.check(operation, callerOf(request)),
-  );
+export const access = fp<{ readonly keys: ApiKeys; readonly clock: Clock }>((app, { keys, clock }, done) => {
+  const guesses = new KeyGuesses(clock);
+  const authorize = (operation: Operation, request: FastifyRequest): void => {
+    const caller = callerOf(request);
+    const { address = '', apiKey } = caller;
+    if (apiKey !== undefined) guesses.assertMayTry(address);
+    try {
+      keys.check(operation, caller);
+    } catch (error) {
+      if (isTesseraError(error, 'invalid_api_key')) guesses.failed(address);
+      throw error;
+    }
+  };
+  app.decorate('authorize', authorize);
   app.addHook('onRequest', (request, reply, next) => {
     const { operation } = request;
     if (operation?.apiKey !== true) return next();
     reply.header('cache-control', 'no-store');
-    keys.check(operation, callerOf(request));
+    authorize(operation, request);
     next();
   });
   done();
