@@ -23,7 +23,7 @@ export const api = group('The HTTP API.', {
   auth: choice(['keys', 'open'], {
     default: 'keys',
     description:
-      'keys: protected routes ask for an x-api-key. open: they are open to everyone, which is allowed on loopback only.',
+      'keys: protected routes need an x-api-key. open: they are open to everyone, which is allowed on loopback only.',
   }),
   keys: list(ApiKey, {
     default: [],
@@ -31,8 +31,8 @@ export const api = group('The HTTP API.', {
     maxItems: 100,
     example: '[{ name = "ops", sha256 = "<64 hex digits>", routes = ["POST /v1/payments"] }]',
     description:
-      'Keys for protected routes: a name, the key or its SHA-256 in hex, and optionally the routes it opens (all without ' +
-      'a list). With none the node writes a random key to <data_dir>/api-key.',
+      'Keys for protected routes: a name, the key or its SHA-256 in hex, and optionally the routes that it opens (all of ' +
+      'them by default). With no keys here, the node writes a random one to <data_dir>/api-key.',
   }),
   cors: Type.Union(
     [
@@ -49,68 +49,71 @@ export const api = group('The HTTP API.', {
   ),
   tooling_everywhere: flag({
     default: false,
-    description: 'Serves transactions:serialize and :deserialize on every role, not on users alone.',
+    description: 'Serves transactions:serialize and :deserialize on every role, not only on users.',
   }),
   open_item_creation: flag({
     default: false,
     description:
-      'On a mempool node POST /v1/items asks for no x-api-key, because the client signs; existing clients send none. The ' +
-      'wallets of miner and user nodes stay closed.',
+      'On a mempool node, POST /v1/items needs no x-api-key: the client signs, and existing clients send no key. The wallets ' +
+      'of miner and user nodes stay protected.',
   }),
-  limits: group('Bounds of a request. What is beyond them is answered with 413, 400 or 408.', {
+  limits: group('Limits on requests. A request that exceeds one is answered with 413, 400 or 408.', {
     body_bytes: integer({
       minimum: KIB,
       maximum: 64 * MIB,
       default: 2 * MIB,
       unit: 'bytes',
-      description: 'Largest body.',
+      description: 'Maximum size of a request body.',
     }),
     batch: integer({
       minimum: 1,
       maximum: 10_000,
       default: 1_000,
       unit: 'entries',
-      description: 'Most entries of a list in a body.',
+      description: 'Maximum number of entries in a list in a body.',
     }),
     query_values: integer({
       minimum: 1,
       maximum: 1_000,
       default: 100,
       unit: 'values',
-      description: 'Most numbers, hashes or addresses in a query string.',
+      description: 'Maximum number of values (block numbers, hashes, addresses) in a query string.',
     }),
     connections_per_address: integer({
       minimum: 1,
       maximum: 65_536,
       default: 64,
       unit: 'connections',
-      description: 'Most open connections from one remote address (loopback is not counted).',
+      description: 'Maximum number of open connections from one remote address (loopback is not limited).',
     }),
     request_timeout_ms: integer({
       minimum: 100,
       maximum: 10 * MINUTE_MS,
       default: 30_000,
       unit: 'ms',
-      description: 'Time in which a request must have arrived in full.',
+      description: 'Time limit for a request to arrive in full.',
     }),
     keep_alive_timeout_ms: integer({
       minimum: 100,
       maximum: 10 * MINUTE_MS,
       default: 72_000,
       unit: 'ms',
-      description: 'How long an idle connection is kept.',
+      description: 'How long an idle connection is kept open.',
     }),
   }),
-  rate_limit: group('Requests counted by remote address; beyond the limit the answer is 429.', {
-    enabled: flag({ default: false, description: 'Turns the limit on.' }),
-    per_minute: integer({
-      minimum: 1,
-      maximum: 10_000_000,
-      default: 600,
-      unit: 'requests/minute',
-      description: 'Requests of one address in a minute.',
-    }),
-  }),
+  rate_limit: group(
+    'Limit on the number of requests from one remote address. Requests beyond it are answered with 429.',
+    {
+      enabled: flag({ default: false, description: 'Turns the limit on.' }),
+      per_minute: integer({
+        minimum: 1,
+        maximum: 10_000_000,
+        default: 600,
+        unit: 'requests/minute',
+        description: 'Maximum number of requests per minute from one address.',
+      }),
+    },
+  ),
   tls: group('HTTPS, when both files are given.', {
     cert_file: file('Certificate chain, PEM.'),
     key_file: file('Private key of the certificate, PEM.'),
@@ -122,25 +125,25 @@ export const envelope = group('The older routes at the root of the API, with the
   require_cache_id: flag({ default: false, description: 'Refuses requests without x-cache-id.' }),
   block_by_num: choice(['blocks', 'pairs'], {
     default: 'blocks',
-    description: 'Form of the answer of block_by_num: {"blocks": [...]}, or a list of [hash, block] pairs.',
+    description: 'What block_by_num answers: {"blocks": [...]}, or a list of [hash, block] pairs.',
   }),
   cache_entries: integer({
     minimum: 1,
     maximum: 1_000_000,
     default: 10_000,
     unit: 'answers',
-    description: 'Answers kept for repeated ids.',
+    description: 'Number of answers kept for requests that repeat their id.',
   }),
   cache_ttl_seconds: integer({
     minimum: 1,
     maximum: 7 * DAY_S,
     default: 3_600,
     unit: 's',
-    description: 'How long an answer is kept.',
+    description: 'How long such an answer is kept.',
   }),
 });
 
-export const metrics = group('Prometheus metrics on a port of their own.', {
+export const metrics = group('Prometheus metrics, on their own port.', {
   enabled: flag({ default: false, description: 'Serves /metrics.' }),
   host: host('Address to listen on.'),
   port: port(METRICS_PORTS, 'Port to listen on.'),

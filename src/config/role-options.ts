@@ -13,14 +13,14 @@ export const mempool = group('The pool of transactions (role mempool).', {
     maximum: 10_000_000,
     default: 200_000,
     unit: 'transactions',
-    description: 'Most transactions waiting for a block; a full pool refuses new ones with mempool_full.',
+    description: 'Maximum number of transactions waiting for a block. A full pool refuses new ones with mempool_full.',
   }),
   pool_max_bytes: integer({
     minimum: KIB,
     maximum: 16 * KIB * MIB,
     default: 256 * MIB,
     unit: 'bytes',
-    description: 'Most bytes of encoded transactions waiting for a block.',
+    description: 'Maximum size of all transactions waiting for a block, encoded.',
   }),
   tx_status_lifetime_hours: integer({
     minimum: 1,
@@ -34,59 +34,59 @@ export const mempool = group('The pool of transactions (role mempool).', {
     maximum: 10_000_000,
     default: 1_000,
     unit: 'blocks',
-    description: 'How long one half of a DRUID trade waits for the others before it is rejected.',
+    description: 'How long one part of a DRUID trade waits for the others before it is rejected.',
   }),
   verify_threads: integer({
     minimum: 0,
     maximum: 64,
     default: 1,
     unit: 'threads',
-    description: 'Threads that check signatures beside the main one; 0 checks on the main thread alone.',
+    description:
+      'Threads for checking signatures, in addition to the main thread. With 0, the main thread checks them.',
   }),
   producer_key: maybeText({
     pattern: '^[0-9a-f]{64}$',
     form: '64 lower-case hex digits',
     secret: true,
     description:
-      'The secret key (seed) that blocks are signed with, its public key being one of network.producer_keys. Without it ' +
-      'the node key of the data folder signs. Better in a file: see mempool.producer_key_file.',
+      'The secret key (seed) for signing blocks; its public key must be one of network.producer_keys. By default the node ' +
+      'key in the data folder signs. Better kept in a file: see mempool.producer_key_file.',
   }),
-  producer_key_file: file('A file that holds mempool.producer_key (spaces and line ends around it are dropped).'),
+  producer_key_file: file('A file that contains mempool.producer_key (surrounding spaces and line ends are ignored).'),
 });
 
-export const mining = group('Making blocks: the first part is read by mempool nodes, the second by miners.', {
+export const mining = group('Making blocks. The first options are for mempool nodes, the last for miners.', {
   block_interval_ms: integer({
     minimum: 0,
     maximum: 24 * HOUR_MS,
     default: 30_000,
     unit: 'ms',
-    description: 'Least time between two block templates (mempool).',
+    description: 'Minimum time between two block templates (mempool).',
   }),
   instant: flag({
     default: false,
-    description:
-      'Cuts a block as soon as there is something to put into it, and none while there is nothing (mempool).',
+    description: 'Makes a block as soon as there is something to put into it, and no empty blocks (mempool).',
   }),
   min_miners: integer({
     minimum: 1,
     maximum: 10_000,
     default: 1,
     unit: 'miners',
-    description: 'Miners that must be there before the first block is made (mempool).',
+    description: 'Number of miners that must have joined before the first block is made (mempool).',
   }),
   partition_size: integer({
     minimum: 1,
     maximum: 10_000,
     default: 10,
     unit: 'miners',
-    description: 'Most miners that take part in one block; among more, a draw decides (mempool).',
+    description: 'Maximum number of miners that take part in one block; if there are more, a draw decides (mempool).',
   }),
   proof_window_ms: integer({
     minimum: 0,
     maximum: HOUR_MS,
     default: 500,
     unit: 'ms',
-    description: 'Time after the first valid proof in which others still count (mempool).',
+    description: 'How long after the first valid proof others still count (mempool).',
   }),
   asert_activation_height: integer({
     minimum: 0,
@@ -100,31 +100,34 @@ export const mining = group('Making blocks: the first part is read by mempool no
     default: [],
     maxItems: 10_000,
     example: '["<64 hex digits>"]',
-    description: 'Node keys of the miners that may join; an empty list lets every miner join (mempool).',
+    description: 'Node keys of the miners that may join; if the list is empty, every miner may (mempool).',
   }),
-  unicorn: group('The draw of participants and winners (mempool). The same on all mempool nodes of a network.', {
-    modulus: text({
-      maxLength: 1_300,
-      pattern: '^[1-9][0-9]*$',
-      form: 'a decimal number',
-      default: UNICORN_MODULUS,
-      description: 'Prime modulus, congruent to 3 modulo 4, in decimal digits. The default is 2^521 - 1.',
-    }),
-    iterations: integer({
-      minimum: 1,
-      maximum: 1_000_000,
-      default: 1_000,
-      unit: 'rounds',
-      description: 'Rounds of the slow function; more make a draw harder to foresee and slower.',
-    }),
-    security: integer({
-      minimum: 1,
-      maximum: 2_048,
-      default: 1,
-      unit: 'bits',
-      description: 'The modulus must be at least 2^(2 x security).',
-    }),
-  }),
+  unicorn: group(
+    'The draw of participants and winners (mempool). Must be the same on all mempool nodes of a network.',
+    {
+      modulus: text({
+        maxLength: 1_300,
+        pattern: '^[1-9][0-9]*$',
+        form: 'a decimal number',
+        default: UNICORN_MODULUS,
+        description: 'Prime modulus, congruent to 3 modulo 4, in decimal digits. The default is 2^521 - 1.',
+      }),
+      iterations: integer({
+        minimum: 1,
+        maximum: 1_000_000,
+        default: 1_000,
+        unit: 'rounds',
+        description: 'Rounds of the slow function. More rounds make a draw slower, and harder to predict.',
+      }),
+      security: integer({
+        minimum: 1,
+        maximum: 2_048,
+        default: 1,
+        unit: 'bits',
+        description: 'The modulus must be at least 2^(2 x security).',
+      }),
+    },
+  ),
   enabled: flag({ default: true, description: 'Searches for proofs of work (miner).' }),
   threads: integer({
     minimum: 1,
@@ -137,27 +140,27 @@ export const mining = group('Making blocks: the first part is read by mempool no
     pattern: '^[0-9a-f]{64}$',
     form: '64 lower-case hex digits',
     description:
-      'Address that rewards are paid to; without it each reward goes to a new address of the wallet (miner).',
+      'Address that rewards are paid to. By default each reward goes to a new address of the wallet (miner).',
   }),
 });
 
 export const wallet = group('The wallet (roles user and miner).', {
-  enabled: flag({ default: true, description: 'Switched off, wallet routes answer no_wallet.' }),
+  enabled: flag({ default: true, description: 'Opens the wallet. If false, wallet routes answer no_wallet.' }),
   passphrase: text({
     maxLength: 1_024,
     secret: true,
     default: '',
-    description: 'Opens the wallet at the start. Better in a file: see wallet.passphrase_file.',
+    description: 'Passphrase that opens the wallet at the start. Better kept in a file: see wallet.passphrase_file.',
   }),
-  passphrase_file: file('A file that holds wallet.passphrase (line ends after it are dropped).'),
+  passphrase_file: file('A file that contains wallet.passphrase (line ends after it are ignored).'),
   aggregate_above: integer({
     minimum: 2,
     maximum: 1_000_000,
     default: 999,
     unit: 'outputs',
     description:
-      'With more spendable token outputs than this, after each block the smallest are merged into one, until about half as ' +
-      'many are left. A transaction has at most 500 inputs.',
+      'When there are more spendable token outputs than this, the smallest are merged into one after each block, until about ' +
+      'half as many are left. A transaction has at most 500 inputs.',
   }),
   genesis_seed_index: Type.Optional(
     integer({
@@ -165,8 +168,8 @@ export const wallet = group('The wallet (roles user and miner).', {
       maximum: 10_000,
       unit: 'index',
       description:
-        'Which list of user_wallet_seeds in the genesis file a new wallet takes its first keys from; none when unset. ' +
-        'For test networks: such keys are known to everyone who has the file.',
+        'The list of user_wallet_seeds in the genesis file from which a new wallet takes its first keys; none by default. ' +
+        'For test networks: everyone who has the file knows these keys.',
     }),
   ),
 });
@@ -177,14 +180,14 @@ export const user = group('Payments between users (roles user and miner).', {
     maximum: Number.MAX_SAFE_INTEGER,
     default: 0,
     unit: 'raw units',
-    description: 'What a peer that asks for a donation is paid; 0 refuses.',
+    description: 'Amount paid to a peer that asks for a donation; 0 refuses.',
   }),
   donations_per_peer_per_day: integer({
     minimum: 1,
     maximum: 10_000,
     default: 1,
     unit: 'donations',
-    description: 'Most donations to one peer in 24 hours.',
+    description: 'Maximum number of donations to one peer in 24 hours.',
   }),
 });
 
@@ -194,13 +197,14 @@ export const storage = group('The archive of blocks (role storage).', {
     maximum: 64 * KIB * MIB,
     default: 64 * MIB,
     unit: 'bytes',
-    description: 'Memory for blocks and transactions that were read lately.',
+    description: 'Memory for blocks and transactions that were read recently.',
   }),
   verify_threads: integer({
     minimum: 0,
     maximum: 64,
     default: 1,
     unit: 'threads',
-    description: 'Threads that check the signatures of blocks beside the main one; 0 checks on the main thread alone.',
+    description:
+      'Threads for checking the signatures of blocks, in addition to the main thread. With 0, the main thread checks them.',
   }),
 });

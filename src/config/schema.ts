@@ -25,7 +25,8 @@ const node = group('The node itself.', {
       miner: '.tessera/miner',
       user: '.tessera/user',
     },
-    description: 'Folder for everything the node keeps. One node to a folder; made at the first start.',
+    description:
+      'Folder for everything that the node keeps. Each node needs a folder of its own; it is created at the first start.',
   }),
   name: text({
     minLength: 1,
@@ -33,28 +34,28 @@ const node = group('The node itself.', {
     pattern: '^[A-Za-z0-9._-]+$',
     form: 'letters, digits, dot, dash, underscore',
     roleDefaults: { mempool: 'mempool', storage: 'storage', miner: 'miner', user: 'user' },
-    description: 'Name of this node in logs and metrics.',
+    description: 'The name of this node in logs and metrics.',
   }),
 });
 
-const network = group('The network that the node belongs to. The same on all of its nodes.', {
+const network = group('The network that the node belongs to. These options must be the same on all of its nodes.', {
   name: text({
     minLength: 1,
     maxLength: 64,
     pattern: '^[A-Za-z0-9._-]+$',
     form: 'letters, digits, dot, dash, underscore',
     default: 'tessera-local',
-    description: 'Nodes of another network are refused in the handshake.',
+    description: 'Name of the network. Nodes of other networks are refused in the handshake.',
   }),
   secret: maybeText({
     minLength: 16,
     maxLength: 1_024,
     secret: true,
     description:
-      'Shared by the mempool and storage nodes of one operator, who prove to each other that they know it. Needed by a ' +
-      'mempool node and the storage nodes that it hands its blocks to. 16 characters or more.',
+      'Secret shared by the mempool and storage nodes of one operator, which prove to each other that they know it. A ' +
+      'mempool node and the storage nodes that keep its blocks need it. 16 characters or more.',
   }),
-  secret_file: file('A file that holds network.secret (spaces and line ends around it are dropped).'),
+  secret_file: file('A file that contains network.secret (surrounding spaces and line ends are ignored).'),
   genesis_file: text({
     minLength: 1,
     path: 'package-config',
@@ -69,8 +70,8 @@ const network = group('The network that the node belongs to. The same on all of 
     maxItems: MAX_PRODUCERS,
     example: '["<64 hex digits>"]',
     description:
-      'Public keys of who makes the blocks: each block must be signed by one of them. With an empty list blocks are ' +
-      'believed for the link that brings them, and storage nodes need network.secret to exchange them.',
+      'Public keys of the mempool nodes that make the blocks: each block must be signed by one of them. If the list is ' +
+      'empty, a block is trusted because of the link it comes from, and storage nodes need network.secret to exchange blocks.',
   }),
 });
 
@@ -82,11 +83,11 @@ const peers = group('Links to the other nodes.', {
     maxLength: 261,
     form: 'host:port',
     example: '"node1.example:12300"',
-    description: 'Where other nodes reach this one, when that is not peers.host and peers.port.',
+    description: 'The address at which other nodes reach this one, if it differs from peers.host and peers.port.',
   }),
   mempool: peerList('Mempool nodes to keep a link to. Miners and users need one.'),
   storage: peerList(
-    'Storage nodes to keep a link to: a mempool node needs one, storage nodes catch up from each other.',
+    'Storage nodes to keep a link to. A mempool node needs one; storage nodes catch up from each other.',
   ),
   miner: peerList('Miners to keep a link to. Rarely needed: miners open the link themselves.'),
   user: peerList('Users to keep a link to. Rarely needed: users open the link themselves.'),
@@ -96,29 +97,30 @@ const peers = group('Links to the other nodes.', {
     default: 256,
     unit: 'links',
     description:
-      'Most links of strangers at a time: nodes that dialed this one and prove neither network.secret nor an allowed key. ' +
-      'When they are all taken, one of the least use makes room for a newcomer.',
+      'Maximum number of links with strangers: nodes that dialed this one and prove neither network.secret nor an allowed ' +
+      'key. When all are taken, the least useful one makes room for a newcomer.',
   }),
   max_links_per_address: integer({
     minimum: 1,
     maximum: 10_000,
     default: 64,
     unit: 'links',
-    description: 'Most of these from one address; an IPv6 /64 counts as one, loopback is not counted.',
+    description:
+      'Maximum number of these from one address. An IPv6 /64 counts as one address; loopback is not limited.',
   }),
   dial_timeout_ms: integer({
     minimum: 100,
     maximum: MINUTE_MS,
     default: 5_000,
     unit: 'ms',
-    description: 'Time in which a connection must be open, and the same again for its handshake.',
+    description: 'Time limit for opening a connection, and again for its handshake.',
   }),
   heartbeat_ms: integer({
     minimum: 100,
     maximum: HOUR_MS,
     default: 10_000,
     unit: 'ms',
-    description: 'Pause between heartbeats; a link that misses three in a row is closed.',
+    description: 'Time between heartbeats. A link that misses three in a row is closed.',
   }),
   reconnect_max_ms: integer({
     minimum: 100,
@@ -126,24 +128,24 @@ const peers = group('Links to the other nodes.', {
     default: 15_000,
     unit: 'ms',
     description:
-      'Longest pause between attempts to open a configured link again; the first is short, each next twice as long.',
+      'Longest wait between attempts to reopen a configured link. The first wait is short; each one after it is twice as long.',
   }),
   tls: group('TLS for links, when both certificate files are given.', {
     cert_file: file('Certificate chain, PEM.'),
     key_file: file('Private key of the certificate, PEM.'),
-    ca_file: file('Certificates that other nodes are checked against, PEM; without it the ones of the system.'),
+    ca_file: file('CA certificates for checking other nodes, PEM; those of the system by default.'),
   }),
 });
 
-const log = group('What the node writes to standard output.', {
+const log = group('The log, which goes to standard output.', {
   level: choice(['debug', 'info', 'warn', 'error', 'silent'], {
     default: 'info',
     live: true,
-    description: 'Least severe level that is written.',
+    description: 'The least severe level to write.',
   }),
   format: choice(['auto', 'json', 'pretty'], {
     default: 'auto',
-    description: 'json: one object a line. pretty: for people. auto: pretty on a terminal, json elsewhere.',
+    description: 'json: one object per line. pretty: for people. auto: pretty on a terminal, json elsewhere.',
   }),
 });
 
