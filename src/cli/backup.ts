@@ -22,18 +22,22 @@ export const command: Command = {
     name: 'backup',
     summary: 'Backs up the data of a node, while it runs or not',
     description: [
-      'Copies the data folder of the node into DIR, a folder of backups that is made when it is not there: databases, ' +
-        'wallet, keys of node and API. The node may run, and need not answer. Everything it has acknowledged before the ' +
+      'Copies the data folder of the node into DIR, a folder of backups that is created if needed: databases, ' +
+        'wallet, and the keys of the node and its API. The node may run, and need not answer. Everything it acknowledged before the ' +
         'command began is in the backup.',
-      'Each backup is complete, and only what is new is copied: the tables of a database do not change once they are ' +
-        'written. At the end all that was written is read again, and each database is held to what a node asks of it at ' +
-        'its start. Nothing is written over; interrupted, the command leaves the earlier backups as they are.',
-      'The backups of a wallet are always encrypted, others with --passphrase-file: AES-256-GCM, under a key that the ' +
-        'passphrase opens. Without a passphrase of its own a wallet’s backups take that of the wallet at the time when DIR ' +
-        'was made; a later change of the wallet’s passphrase does not change it. A passphrase that is lost cannot be found.',
+      'Each backup is complete, but only what is new is copied: the tables of a database do not change once they are ' +
+        'written. At the end everything written is read again, and each database is checked as a node checks it at ' +
+        'its start. Nothing is overwritten; if the command is interrupted, earlier backups stay as they are.',
+      'Backups of a wallet are always encrypted, others only with --passphrase-file: with AES-256-GCM, under a key that the ' +
+        'passphrase opens. Without a passphrase of their own, the backups of a wallet take the one that the wallet had when DIR ' +
+        'was created; a later change of the wallet’s passphrase does not change it. A lost passphrase cannot be recovered.',
     ],
     arguments: [
-      { name: 'DIR', required: true, description: 'The folder of backups: on another disk, best elsewhere.' },
+      {
+        name: 'DIR',
+        required: true,
+        description: 'The folder for the backups: on another disk, or better in another place.',
+      },
     ],
     flags: [
       ...CONFIG_FLAGS,
@@ -41,18 +45,18 @@ export const command: Command = {
       {
         name: 'keep',
         value: 'N',
-        description: 'Removes all backups in DIR but the newest N, once the new one is there.',
+        description: 'Once the new backup is there, removes all others in DIR but the newest N.',
       },
       JSON_FLAG,
     ],
     examples: [
       {
         line: 'tessera backup /backup/user --role user --config /etc/tessera/user.toml',
-        does: 'The wallet, encrypted under its passphrase.',
+        does: 'Backs up the wallet, encrypted under its passphrase.',
       },
       {
         line: 'tessera backup /backup/storage --role storage --data /var/lib/tessera/storage --keep 7',
-        does: 'The archive; the newest seven backups stay.',
+        does: 'Backs up the archive, and keeps the newest seven backups.',
       },
     ],
     exits: { 1: 'no backup was made: the data is damaged, DIR cannot be used, or the command was interrupted' },

@@ -23,11 +23,11 @@ const spec: CommandSpec = {
   name: 'call',
   summary: 'Calls an operation of a node and prints the answer',
   description: [
-    'An operation is named by its id; without one, all are listed. Arguments are key=value: members of the path, the query ' +
-      'and the body, which are told apart by their names. A list is given by repeating its key or as JSON, other values ' +
-      'that are no texts as JSON. key=@FILE takes the content of a file, and key=@- that of standard input: use that for ' +
+    'OPERATION is the id of an operation; without one, all are listed. Arguments are key=value: members of the path, the query ' +
+      'and the body, which their names tell apart. Give a list by repeating its key or as JSON, and other values ' +
+      'that are not text as JSON. key=@FILE takes the content of a file, and key=@- that of standard input: use that for ' +
       'passphrases. body=JSON gives the whole body at once.',
-    'Prints the answer as JSON with exact integers. When the node refuses, its detail goes to standard error and the exit ' +
+    'Prints the answer as JSON with exact integers. If the node refuses, its reason goes to standard error and the exit ' +
       'status is 1.',
   ],
   arguments: [
@@ -64,7 +64,7 @@ const spec: CommandSpec = {
       does: 'A payment; the passphrase is read from standard input.',
     },
   ],
-  exits: { 1: 'the node said no, or cannot be reached' },
+  exits: { 1: 'the node refused, or cannot be reached' },
 };
 
 /** Reads a file, or standard input for `-`. */
@@ -101,7 +101,7 @@ function findOperation(id: string): Operation {
   const found = CALLABLE.find((operation) => operation.id === id);
   if (found !== undefined) return found;
   const ids = CALLABLE.map((operation) => operation.id);
-  throw new UsageError(`${id} is no operation${didYouMean(id, ids)}; tessera call lists them`);
+  throw new UsageError(`${id} is not an operation${didYouMean(id, ids)}; tessera call lists them`);
 }
 
 function urlOf(args: ParsedArgs, { roles }: Operation): string {

@@ -56,7 +56,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'doctor',
-    summary: 'Looks for what is wrong with a node, and says what to do',
+    summary: 'Finds what is wrong with a node, and says what to do',
     load: async () => (await import('./doctor.js')).command,
   },
   {

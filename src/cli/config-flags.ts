@@ -39,9 +39,10 @@ export const CONFIG_FLAGS: readonly FlagSpec[] = [
     name: 'config',
     short: 'c',
     value: 'FILE',
-    description: 'The config file, in TOML. Without it TESSERA_CONFIG, else the file that ships for the role.',
+    description:
+      'The config file, in TOML. By default the one named by TESSERA_CONFIG, else the file that ships for the role.',
   },
-  { name: 'data', short: 'd', value: 'DIR', description: 'Folder for the data of the node (node.data_dir).' },
+  { name: 'data', short: 'd', value: 'DIR', description: 'The data folder of the node (node.data_dir).' },
   { name: 'name', short: 'n', value: 'NAME', description: 'Name of the node in logs and metrics (node.name).' },
   { name: 'api-host', value: 'HOST', description: 'Address of the HTTP API (api.host).' },
   { name: 'api-port', short: 'p', value: 'PORT', description: 'Port of the HTTP API (api.port).' },

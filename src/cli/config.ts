@@ -13,17 +13,17 @@ const spec: CommandSpec = {
   name: 'config',
   summary: 'Shows the configuration in effect, with sources',
   description: [
-    'Loads the configuration as `tessera start` would with the same flags and environment, and prints every option with ' +
-      'its value and source. Secrets are shown as <redacted>. Nothing is started. All mistakes are told at once.',
+    'Loads the configuration as `tessera start` does with the same flags and environment, and prints every option with ' +
+      'its value and source. Secrets are shown as <redacted>. Nothing is started. All mistakes are reported together.',
   ],
   flags: [
     ...CONFIG_FLAGS,
     { name: 'json', description: 'Prints a JSON array of {path, value, source, env, unit, description} instead.' },
-    { name: 'sample', description: 'Prints a config file with every option, its meaning and default, and ends.' },
+    { name: 'sample', description: 'Prints a config file with every option, its meaning and its default.' },
   ],
   examples: [
-    { line: 'tessera config --role miner', does: 'What a miner started like this would use.' },
-    { line: 'tessera config --sample > node.toml', does: 'A file to begin with.' },
+    { line: 'tessera config --role miner', does: 'Shows what a miner started with these flags would use.' },
+    { line: 'tessera config --sample > node.toml', does: 'Writes a file to start from.' },
   ],
 };
 

@@ -25,7 +25,7 @@ const spec: CommandSpec = {
     'Runs a mempool, a storage, a miner and a user node in one process, on their default ports on loopback, open to every ' +
       'client. Two wallets and ten accounts hold funds; their keys are printed and are the same at every start. NOT FOR ' +
       'PRODUCTION.',
-    'A block is made as soon as there is something to put into it, and none while there is nothing. The chain starts new ' +
+    'A block is made as soon as there is something to put into it; no empty blocks are made. The chain is new ' +
       'each time and is removed at the end, unless --data names a folder for it.',
   ],
   flags: [
@@ -33,9 +33,14 @@ const spec: CommandSpec = {
       name: 'interval',
       short: 'i',
       value: 'MS',
-      description: 'Makes a block every so many milliseconds instead, empty ones too.',
+      description: 'Makes a block every MS milliseconds instead, even an empty one.',
     },
-    { name: 'data', short: 'd', value: 'DIR', description: 'Keeps the chain in this folder and goes on with it.' },
+    {
+      name: 'data',
+      short: 'd',
+      value: 'DIR',
+      description: 'Keeps the chain in this folder and continues it at the next start.',
+    },
     {
       name: 'port-offset',
       value: 'N',
@@ -45,8 +50,11 @@ const spec: CommandSpec = {
     SET_FLAG,
   ],
   examples: [
-    { line: 'tessera dev', does: 'A new network; prints URLs, keys and requests to try.' },
-    { line: 'tessera dev --interval 1000 --data ./chain', does: 'A block each second, the chain kept in ./chain.' },
+    { line: 'tessera dev', does: 'Starts a new network and prints URLs, keys and requests to try.' },
+    {
+      line: 'tessera dev --interval 1000 --data ./chain',
+      does: 'Makes a block each second and keeps the chain in ./chain.',
+    },
     { line: 'tessera dev --port-offset 100', does: 'The same on ports 3100 to 3104.' },
   ],
   exits: { 130: 'ended by a second SIGINT', 143: 'ended by a second SIGTERM' },

@@ -16,20 +16,20 @@ const WARNED = 3;
 export const command: Command = {
   spec: {
     name: 'doctor',
-    summary: 'Looks for what is wrong with a node, and says what to do',
+    summary: 'Finds what is wrong with a node, and says what to do',
     description: [
       'Looks at the program, the configuration and what is unsafe in it, the genesis file, certificates, the data folder ' +
         'with its owner, marker, lock and seals, free space, descriptors, ports, the node itself if it runs, and each peer ' +
         'of the configuration: whether it answers, agrees to a link, and has the same time. Changes nothing, and works ' +
         'while the node runs or not.',
-      'Prints a line for each: ok, warn or fail, what was found, and what to do about it.',
+      'Prints a line for each check: ok, warn or fail, what was found, and what to do about it.',
     ],
     flags: [
       ...CONFIG_FLAGS,
       {
         name: 'timeout',
         value: 'SECONDS',
-        description: `Ends after so many seconds; ${DEFAULT_TIMEOUT_S} without it.`,
+        description: `Gives up after so many seconds. Default: ${DEFAULT_TIMEOUT_S}.`,
       },
       JSON_FLAG,
     ],
@@ -40,7 +40,7 @@ export const command: Command = {
       },
       { line: 'tessera doctor --role user --json', does: 'An array of {check, verdict, found, advice} for a program.' },
     ],
-    exits: { 1: 'something is wrong (fail)', [WARNED]: 'nothing is wrong, and something deserves a look (warn)' },
+    exits: { 1: 'something is wrong (fail)', [WARNED]: 'nothing is wrong, but something deserves a look (warn)' },
   },
   async run(args, context) {
     const timeoutMs = (integerFlag(args, 'timeout', 1, MAX_TIMEOUT_S) ?? DEFAULT_TIMEOUT_S) * 1_000;

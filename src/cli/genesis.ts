@@ -20,7 +20,7 @@ export const command: Command = {
     name: 'genesis',
     summary: 'Makes and shows the file that a network begins with',
     description: [
-      'The genesis file says who owns what in block 0, and what is issued later besides the rewards of miners. Every node ' +
+      'The genesis file says who owns what in block 0, and what is issued later in addition to mining rewards. Every node ' +
         'of a network needs the same one, named by network.genesis_file; it cannot be changed once there is a block. ' +
         '`tessera help genesis COMMAND` is the page of a command.',
     ],

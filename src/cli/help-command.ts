@@ -13,7 +13,7 @@ export const helpCommand = ({ entries, find }: HelpModules): Command => ({
   spec: {
     name: 'help',
     summary: 'Explains a command, or the options of the configuration',
-    description: ['Prints the list of commands, the page of one, or the meaning of configuration options.'],
+    description: ['Prints the list of commands, the page of a command, or the meaning of configuration options.'],
     arguments: [
       { name: 'TOPIC', description: 'A command, or "options".' },
       {

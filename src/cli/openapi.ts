@@ -28,7 +28,7 @@ export async function openapiCommand({ folder, check }: OpenApiFlags, stdout: Ou
   }
   stdout.write(
     stale.length === 0
-      ? `${files.length} documents are as they should be\n`
+      ? `${files.length} documents are up to date\n`
       : `${stale.join(', ')} differ from the operations: run tessera openapi\n`,
   );
   return stale.length === 0 ? 0 : 1;
@@ -42,7 +42,9 @@ export const command: Command = {
   spec: {
     name: 'openapi',
     summary: 'Writes the OpenAPI documents of the API',
-    description: ['Makes one document of the whole API and one for each role from the definitions of the operations.'],
+    description: [
+      'Writes one document for the whole API and one for each role, from the definitions of the operations.',
+    ],
     flags: [
       { name: 'out', value: 'FOLDER', description: 'Where the documents are. Default: openapi.' },
       { name: 'check', description: 'Writes nothing; fails when a file differs.' },

@@ -18,24 +18,24 @@ export const command: Command = {
     summary: 'Restores a backup into an empty folder',
     description: [
       'Writes the newest backup in DIR, or the one named by --backup, into the data folder of the node, which must be empty ' +
-        'or not there. Every file is checked as it is read, and every byte of the databases at the end. Interrupted, the ' +
-        'same command goes on where it stopped, and no node starts on the folder until it is done.',
-      'Then start the node. It must be the only one: two nodes with one wallet spend twice, and two with one node key are ' +
-        'one to all others.',
+        'or missing. Every file is checked as it is read, and every byte of the databases at the end. If interrupted, the ' +
+        'same command continues where it stopped; until it is done, no node starts on the folder.',
+      'Then start the node. It must be the only one: two nodes with one wallet would spend the same funds twice, and two with ' +
+        'one node key look like one node to all others.',
     ],
     arguments: [{ name: 'DIR', required: true, description: 'The folder of backups.' }],
     flags: [
       ...CONFIG_FLAGS,
-      { name: 'backup', value: 'NAME', description: 'Which backup; the newest without it.' },
+      { name: 'backup', value: 'NAME', description: 'The backup to restore. Default: the newest.' },
       { name: 'list', description: 'Lists the backups in DIR and restores nothing.' },
       BACKUP_PASSPHRASE_FLAG,
       JSON_FLAG,
     ],
     examples: [
-      { line: 'tessera restore /backup/user --role user --list', does: 'Names, times and sizes.' },
+      { line: 'tessera restore /backup/user --role user --list', does: 'Lists their names, times and sizes.' },
       {
         line: 'tessera restore /backup/user --role user --config /etc/tessera/user.toml',
-        does: 'The newest one, to where the configuration has the data.',
+        does: 'Restores the newest one into the data folder of the configuration.',
       },
     ],
     exits: { 1: 'nothing, or not everything, was restored: the message says why' },

@@ -14,12 +14,12 @@ const spec: CommandSpec = {
   name: 'start',
   summary: 'Runs a node (the command when none is named)',
   description: [
-    'Runs one node of the given role until SIGINT or SIGTERM, which stop it cleanly within five seconds; a second signal ' +
+    'Runs one node of the given role until SIGINT or SIGTERM, which stops it cleanly within five seconds; a second signal ' +
       'ends it at once. SIGHUP reads the configuration again, applies the log level and the API keys, and logs what has changed and what ' +
       'needs a restart.',
     'Without --config the file that ships for the role is read; the four of them make a network on one machine. ' +
       '`tessera help options` explains every option, `tessera config` shows which are in effect and why.',
-    'A user or miner node needs the passphrase of its wallet: wallet.passphrase_file, TESSERA_WALLET__PASSPHRASE, or, on a ' +
+    'A user or miner node needs the passphrase of its wallet: from wallet.passphrase_file or TESSERA_WALLET__PASSPHRASE or, on a ' +
       'terminal and when neither is given, typed when it starts.',
   ],
   flags: CONFIG_FLAGS,
@@ -27,9 +27,9 @@ const spec: CommandSpec = {
     { line: 'tessera --role storage', does: 'A storage node of the network on this machine.' },
     {
       line: 'tessera --role mempool --config /etc/tessera/mempool.toml --data /var/lib/tessera',
-      does: 'A mempool node as the file says, its data in the folder.',
+      does: 'A mempool node configured by the file, with its data in the folder.',
     },
-    { line: 'tessera -r miner -s mining.threads=4 -l debug', does: 'A miner with four threads and a talkative log.' },
+    { line: 'tessera -r miner -s mining.threads=4 -l debug', does: 'A miner with four threads and a detailed log.' },
   ],
   exits: { 130: 'ended by a second SIGINT', 143: 'ended by a second SIGTERM' },
 };

@@ -34,19 +34,19 @@ const spec: CommandSpec = {
   name: 'verify',
   summary: 'Checks the data of a stopped node',
   description: [
-    'Reads every record of the node’s databases and holds it against its checksum. On a storage node it also holds every ' +
-      'block against the rules of the chain and every index against what it names; on a mempool node, the state against ' +
-      'the digest that the last command left. Ends at the first fault with data_corrupt and status 1.',
-    'With --archive, the folder of a storage node of the same network (a restored backup will do), what a mempool node or a ' +
-      'wallet counts as unspent is held against the archive’s own account, output by output.',
-    'The nodes must be stopped: one process for each data folder. Nothing is changed.',
+    'Reads every record of the node’s databases and checks it against its checksum. On a storage node it also checks every ' +
+      'block against the rules of the chain and every index entry against what it names; on a mempool node, the state against ' +
+      'the digest that the last command left. Ends with data_corrupt and status 1 at the first fault.',
+    'With --archive, the folder of a storage node of the same network (a restored backup will do), it checks what a mempool ' +
+      'node or a wallet counts as unspent against the archive, output by output.',
+    'The nodes must be stopped, because only one process can use a data folder. Nothing is changed.',
   ],
   flags: [
     ...CONFIG_FLAGS,
     {
       name: 'archive',
       value: 'DIR',
-      description: 'The data folder of a storage node, to hold a mempool node or a wallet against.',
+      description: 'The data folder of a storage node, to check a mempool node or a wallet against.',
     },
   ],
   examples: [

@@ -20,10 +20,10 @@ const spec: CommandSpec = {
   name: 'watch',
   summary: 'Prints what happens on a node, as it happens',
   description: [
-    'Reads the event stream of a node (GET /v1/events) and prints a line for each event: blocks on every node, transactions ' +
+    'Reads the event stream of a node (GET /v1/events) and prints a line for each event: blocks on any node, transactions ' +
       'on mempool nodes, payments and balance on nodes with a wallet, which needs an API key.',
-    'When the connection breaks it is opened again, and reading goes on behind the last event. A line "reset" says that ' +
-      'some are gone: the node was started again, or has had too many since. Ends at SIGINT.',
+    'If the connection breaks, it is opened again, and continues after the last event. A line "reset" says that some ' +
+      'events are lost: the node was restarted, or had too many since. Ends at SIGINT.',
   ],
   flags: [
     { name: 'url', short: 'u', value: 'URL', description: `Base URL of the node. Default: ${DEFAULT_URL}.` },
@@ -31,7 +31,7 @@ const spec: CommandSpec = {
       name: 'topics',
       short: 't',
       value: 'LIST',
-      description: 'Topics separated by commas: blocks, transactions, wallet. Default: all of the node.',
+      description: 'Topics, separated by commas: blocks, transactions, wallet. Default: all that the node has.',
     },
     { name: 'json', description: 'Prints each event as a JSON object on a line: id, event, data.' },
     {

@@ -50,14 +50,18 @@ export const command: Command = {
         repeatable: true,
         description: `Issues the amount with the block of that height, ${COINBASE_MATURITY} or more.`,
       },
-      { name: 'message', value: 'TEXT', description: 'A text that block 0 keeps for ever; the time when absent.' },
+      {
+        name: 'message',
+        value: 'TEXT',
+        description: 'A text that stays in block 0 for ever. Default: the current time.',
+      },
       { name: 'raw', description: 'AMOUNT is in raw units, 72072000 to a display unit.' },
       JSON_FLAG,
     ],
     examples: [
       {
         line: 'tessera genesis new genesis.json --new-owner 1000000 --keys genesis-keys.json',
-        does: 'One owner, whose key is made.',
+        does: 'Creates a network with one owner, whose key it makes.',
       },
       {
         line: 'tessera genesis new genesis.json --owner ADDRESS=500 --issue ADDRESS=500@10000',
@@ -90,7 +94,8 @@ interface NewOwner {
 }
 
 function checkFiles(file: string, keys: string | undefined, newOwners: number): void {
-  if (newOwners > 0 && keys === undefined) throw new UsageError('--new-owner makes keys: add --keys FILE to keep them');
+  if (newOwners > 0 && keys === undefined)
+    throw new UsageError('--new-owner makes keys: add --keys FILE to keep them in');
   if (newOwners === 0 && keys !== undefined) throw new UsageError('--keys has nothing to hold without --new-owner');
   if (keys !== undefined && resolve(keys) === resolve(file)) throw new UsageError('--keys must be another file');
   for (const one of [file, keys]) if (one !== undefined && existsSync(one)) throw new UsageError(`${one} exists`);
@@ -104,7 +109,7 @@ function contentOf(args: ParsedArgs, newOwners: readonly NewOwner[]): GenesisCon
     amount: parseAmount(amount, isRaw),
   }));
   if (owners.length + made.length === 0) {
-    throw new UsageError('nobody would own anything: name an owner with --owner or --new-owner');
+    throw new UsageError('this network would have no owners: name one with --owner or --new-owner');
   }
   return { outputs: [...owners, ...made], issuances: args.values('issue').map(issue(isRaw)), message: messageOf(args) };
 }

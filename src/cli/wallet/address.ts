@@ -10,7 +10,7 @@ export const command: Command = {
     name: 'wallet address',
     summary: 'Makes a new address to be paid at',
     description: [
-      'Asks the node for a new address and prints it. The address is the wallet’s for good; a new one for each payer keeps ' +
+      'Asks the node for a new address and prints it. The wallet keeps every address for ever; a new one for each payer keeps ' +
         'payments apart.',
     ],
     flags: [...NODE_FLAGS, JSON_FLAG],

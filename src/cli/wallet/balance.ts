@@ -17,13 +17,16 @@ export const command: Command = {
     name: 'wallet balance',
     summary: 'Shows what the wallet holds',
     description: [
-      'Available can be spent now. Locked are mining rewards of the last hundred blocks, outputs with a locktime, and ' +
-        'change that waits for its block. Total is both. Items are counted by their genesis hash.',
+      'Available funds can be spent now. Locked are mining rewards of the last hundred blocks, outputs with a locktime, and ' +
+        'change that waits for its block. The total is both. Items are counted by their genesis hash.',
     ],
     flags: [
       ...NODE_FLAGS,
-      { name: 'addresses', description: 'Shows each address with what it holds, too.' },
-      { name: 'json', description: 'Prints the answer of GET /v1/wallet instead; outputs only with --addresses.' },
+      { name: 'addresses', description: 'Also shows what each address holds.' },
+      {
+        name: 'json',
+        description: 'Prints the answer of GET /v1/wallet instead, with outputs only if --addresses is given.',
+      },
     ],
     examples: [
       { line: 'tessera wallet balance --role miner', does: 'The wallet of the miner on this machine.' },

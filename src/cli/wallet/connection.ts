@@ -16,7 +16,7 @@ const API_KEY_FILE_ENV = 'TESSERA_API_KEY_FILE';
 
 /** Flags of the configuration that say which node is meant. */
 export const ROLE_FLAGS: readonly FlagSpec[] = [
-  { name: 'role', short: 'r', value: 'ROLE', description: 'user (without this flag) or miner: whose wallet it is.' },
+  { name: 'role', short: 'r', value: 'ROLE', description: 'The node whose wallet it is: user (the default) or miner.' },
   ...CONFIG_FLAGS.filter(({ name }) => name === 'config' || name === 'data'),
 ];
 
@@ -26,8 +26,7 @@ export const NODE_FLAGS: readonly FlagSpec[] = [
     name: 'url',
     short: 'u',
     value: 'URL',
-    description:
-      'Where the API of the node is. Without it as its configuration says: http://127.0.0.1:3000 for a user.',
+    description: 'Base URL of the API of the node. By default as configured: http://127.0.0.1:3000 for a user.',
   },
   {
     name: 'api-key-file',
@@ -45,7 +44,7 @@ export const YES_FLAG: FlagSpec = { name: 'yes', short: 'y', description: 'Asks 
 
 /** Exit status → when, of every command that calls a node. */
 export const NODE_EXITS: Readonly<Record<number, string>> = {
-  1: 'failed: the node said no, or cannot be reached',
+  1: 'failed: the node refused, or cannot be reached',
 };
 
 /** The configuration of the node whose wallet is meant; the role is user when nothing says otherwise. */

@@ -24,7 +24,7 @@ export const command: Command = {
         'reads it can spend everything in the wallet. An existing file is not written over. It asks first; without a ' +
         'terminal it needs --yes.',
     ],
-    arguments: [{ name: 'FILE', required: true, description: 'The file to make; - for the standard output.' }],
+    arguments: [{ name: 'FILE', required: true, description: 'The file to create; - for standard output.' }],
     flags: [...NODE_FLAGS, YES_FLAG, JSON_FLAG],
     examples: [{ line: 'tessera wallet export keys.json', does: 'Asks, then writes keys.json.' }],
     exits: {
@@ -36,7 +36,9 @@ export const command: Command = {
   async run(args, context) {
     const [file = STDOUT] = args.positionals;
     if (!args.has('yes') && !isInteractive(context)) {
-      throw new UsageError('this asks before it writes private keys, and there is no terminal: add --yes');
+      throw new UsageError(
+        'this command asks before it writes private keys, and there is no terminal to ask on: add --yes',
+      );
     }
     if (file !== STDOUT && existsSync(file)) throw new UsageError(`${file} exists; name another file`);
     const client = connect(args, context);

@@ -21,15 +21,15 @@ export const command: Command = {
     summary: 'Lists own payments with their states',
     description: [
       'What this wallet has paid, oldest first: payments, donations, created items, and merges of its own small outputs. ' +
-        'A payment is queued until the mempool node has answered, then sent, and confirmed by its block; a rejected one ' +
+        'A payment is queued until the mempool node has answered, then sent, and then confirmed by a block; a rejected one ' +
         'is followed by the reason, and its funds are back in the wallet.',
     ],
     flags: [
       ...NODE_FLAGS,
-      { name: 'limit', short: 'n', value: 'N', description: `Shows the last N only. Default ${DEFAULT_LIMIT}.` },
+      { name: 'limit', short: 'n', value: 'N', description: `Shows only the last N. Default: ${DEFAULT_LIMIT}.` },
       JSON_FLAG,
     ],
-    examples: [{ line: 'tessera wallet history --limit 5', does: 'The last five payments.' }],
+    examples: [{ line: 'tessera wallet history --limit 5', does: 'Lists the last five payments.' }],
     exits: NODE_EXITS,
   },
   async run(args, context) {

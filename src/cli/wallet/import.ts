@@ -30,11 +30,9 @@ export const command: Command = {
         'hex. All pairs are checked before the first is sent: a wrong one is named, and nothing is imported. Then the node ' +
         'asks the mempool what the addresses hold; `tessera wallet balance` shows it a moment later.',
       `More than ${DEFAULT_BATCH} pairs are sent in several requests. Importing a pair again changes nothing, so after a ` +
-        'failure the same command goes on.',
+        'failure the same command continues.',
     ],
-    arguments: [
-      { name: 'FILE', required: true, description: 'The file with the key pairs; - for the standard input.' },
-    ],
+    arguments: [{ name: 'FILE', required: true, description: 'The file with the key pairs; - for standard input.' }],
     flags: [...NODE_FLAGS, JSON_FLAG],
     examples: [
       { line: 'tessera wallet import keys.json --role miner', does: 'Adds the keys to the wallet of the miner.' },

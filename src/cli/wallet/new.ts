@@ -22,13 +22,13 @@ export const command: Command = {
     name: 'wallet new',
     summary: 'Makes the wallet of a node before its first start',
     description: [
-      'Makes the data folder of a user or miner node if it is not there, and the wallet in it: the file keystore.json ' +
+      'Creates the data folder of a user or miner node if needed, and the wallet in it: the file keystore.json ' +
         'with the master key, sealed under a passphrase that you choose, and a first address, which is printed. Needs no ' +
-        'network. A folder that has a wallet is left alone (status 1).',
-      'A node that starts without a wallet makes one by itself, with the passphrase of its configuration; this command ' +
-        'is for choosing the passphrase, and having an address to be paid at, beforehand. The node then needs the same ' +
-        'passphrase at each start: wallet.passphrase_file, TESSERA_WALLET__PASSPHRASE, or typed on a terminal.',
-      'Whoever has keystore.json, the folder db/wallet and the passphrase has the funds; without one of the three they ' +
+        'network. A folder that already has a wallet is left as it is (status 1).',
+      'A node that starts without a wallet creates one itself, with the passphrase of its configuration; this command ' +
+        'lets you choose the passphrase, and gives you an address for payments, beforehand. The node then needs the same ' +
+        'passphrase at each start: from wallet.passphrase_file or TESSERA_WALLET__PASSPHRASE, or typed on a terminal.',
+      'Whoever has keystore.json, the folder db/wallet and the passphrase has the funds; without any one of the three they ' +
         'are lost. Keep copies.',
     ],
     flags: [...ROLE_FLAGS, secretFlag(PASSPHRASE, 'the passphrase to seal the wallet with'), JSON_FLAG],
@@ -46,12 +46,12 @@ export const command: Command = {
     const { config } = loaded;
     const keystore = join(config.node.dataDir, KEYSTORE_FILE);
     if (existsSync(keystore))
-      throw new TesseraError('invalid_request', `${keystore} exists: the wallet is made already`);
+      throw new TesseraError('invalid_request', `${keystore} exists: this folder has a wallet already`);
     const configured = needsPassphrase(loaded) ? undefined : config.wallet.passphrase;
     const passphrase = await choose(args, context, configured);
     const made = makeWallet({ ...config, wallet: { ...config.wallet, passphrase } });
     const address = await whileWaiting('making the wallet', made, context, systemClock);
-    context.stderr.write(`${keystore} is made. The first address of the wallet:\n`);
+    context.stderr.write(`Created ${keystore}. The first address of the wallet:\n`);
     context.stdout.write(args.has('json') ? `${stringifyExact({ address, keystore })}\n` : `${address}\n`);
     return 0;
   },

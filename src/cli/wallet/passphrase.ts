@@ -17,21 +17,21 @@ export const command: Command = {
     name: 'wallet passphrase',
     summary: 'Changes the passphrase',
     description: [
-      'From then on only the new passphrase opens the wallet; keys and funds are not touched. A node that ends in the ' +
-        'middle is left with exactly one valid passphrase.',
-      'The node reads its passphrase when it starts: put the new one where it finds it (wallet.passphrase_file, or ' +
+      'From then on only the new passphrase opens the wallet; keys and funds do not change. If the node ends in the ' +
+        'middle, exactly one of the two passphrases is valid.',
+      'The node reads its passphrase when it starts: put the new one where it looks for it (wallet.passphrase_file or ' +
         'TESSERA_WALLET__PASSPHRASE), or type it when the node starts on a terminal.',
     ],
     flags: [
       ...NODE_FLAGS,
-      secretFlag(PASSPHRASE, 'the passphrase until now'),
-      secretFlag(NEW_PASSPHRASE, 'the passphrase from now on'),
+      secretFlag(PASSPHRASE, 'the current passphrase'),
+      secretFlag(NEW_PASSPHRASE, 'the new passphrase'),
       JSON_FLAG,
     ],
     examples: [{ line: 'tessera wallet passphrase', does: 'Asks for the old one, then twice for the new one.' }],
     exits: {
       ...NODE_EXITS,
-      [UNKNOWN]: 'no answer came: either passphrase may be the valid one',
+      [UNKNOWN]: 'no answer came: either of the two passphrases may be valid',
       [INTERRUPTED]: 'interrupted at a question',
     },
   },
@@ -39,16 +39,18 @@ export const command: Command = {
     const [givenOld, givenNew] = [givenSecret(PASSPHRASE, args, context), givenSecret(NEW_PASSPHRASE, args, context)];
     if (givenNew?.trim() === '') throw new UsageError('the new passphrase is blank: choose another');
     const client = connect(args, context);
-    const old_passphrase = givenOld ?? (await askSecret('Passphrase until now: ', context));
+    const old_passphrase = givenOld ?? (await askSecret('Current passphrase: ', context));
     const new_passphrase = givenNew ?? (await askNewPassphrase(NEW_PASSPHRASE.question, context));
     const change = client.call(changePassphrase, { body: { old_passphrase, new_passphrase } });
     try {
       await whileWaiting('sealing the wallet', change, context, systemClock);
     } catch (error) {
       if (!(error instanceof NoAnswer) || !error.sent) throw error;
-      throw new ExitError(UNKNOWN, error.code, `${error.message}; either passphrase may be the valid one now`);
+      throw new ExitError(UNKNOWN, error.code, `${error.message}; either of the two passphrases may be valid now`);
     }
-    context.stderr.write('Changed. Give the node the new passphrase for its next start (wallet.passphrase_file).\n');
+    context.stderr.write(
+      'The passphrase is changed. Give the node the new one for its next start (wallet.passphrase_file).\n',
+    );
     if (args.has('json')) context.stdout.write('{"changed":true}\n');
     return 0;
   },

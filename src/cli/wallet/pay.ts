@@ -37,13 +37,13 @@ export const command: Command = {
     name: 'wallet pay',
     summary: 'Pays an address or another node',
     description: [
-      'Pays AMOUNT to TO and prints the hash of the payment. What is accepted is durable: the node sends it until the ' +
-        'mempool node has answered, also after a restart. TO is an address, or the HOST:PORT of a node, which is then ' +
+      'Pays AMOUNT to TO and prints the hash of the payment. An accepted payment is durable: the node keeps sending it until the ' +
+        'mempool node has answered, even after a restart. TO is an address, or the HOST:PORT of a node, which is then ' +
         'asked for an address.',
       'AMOUNT is in display units and must be a whole number of raw units (72072000 to a display unit); with --raw it is ' +
         'in raw units.',
-      'Before it pays it shows amount, receiver and funds and asks; without a terminal it needs --yes. When no answer ' +
-        'comes it does not try again, because the payment may have been made: see `tessera wallet history`.',
+      'Before paying, it shows the amount, the receiver and the funds, and asks; without a terminal it needs --yes. If no answer ' +
+        'comes, it does not try again, because the payment may have been made: see `tessera wallet history`.',
     ],
     arguments: [
       { name: 'TO', required: true, description: 'Address, or HOST:PORT of a user or miner node.' },
@@ -63,7 +63,7 @@ export const command: Command = {
       { line: 'tessera wallet pay 10.0.0.7:12360 1000 --raw', does: 'Pays the node there 1000 raw units.' },
       {
         line: 'tessera wallet pay ADDRESS 1 --yes --wait --passphrase-file /run/secrets/wallet',
-        does: 'For a script: no question, status 0 when it is confirmed.',
+        does: 'For a script: asks nothing, and ends with status 0 when the payment is confirmed.',
       },
     ],
     exits: {
@@ -77,7 +77,7 @@ export const command: Command = {
     const order = readOrder(args);
     if (args.has('wait') && order.kind === 'ip') throw new UsageError('--wait needs an address, not HOST:PORT');
     if (!args.has('yes') && !isInteractive(context)) {
-      throw new UsageError('this asks before it pays, and there is no terminal: add --yes');
+      throw new UsageError('this command asks before it pays, and there is no terminal to ask on: add --yes');
     }
     const given = givenSecret(PASSPHRASE, args, context);
     const client = connect(args, context);
@@ -96,7 +96,10 @@ export const command: Command = {
       context.stdout.write(`${stringifyExact({ ...answer, state: entry.state, reason: entry.reason })}\n`);
     else context.stdout.write(`${hash} ${entry.state}\n`);
     if (entry.state === 'confirmed') return 0;
-    throw new TesseraError('transaction_rejected', `the payment was rejected: ${entry.reason}; its funds are back`);
+    throw new TesseraError(
+      'transaction_rejected',
+      `the payment was rejected: ${entry.reason}; its funds are back in the wallet`,
+    );
   },
 };
 
@@ -109,7 +112,7 @@ function readOrder(args: ParsedArgs): Order {
 function kindOf(to: string): Order['kind'] {
   if (!to.includes(':')) {
     if (hasValidAddressLength(to) && /^[0-9a-zA-Z]+$/.test(to)) return 'address';
-    throw new UsageError(`TO must be an address of 64 (or, the short form, 32) characters or HOST:PORT, not "${to}"`);
+    throw new UsageError(`TO must be an address of 64 characters (32 in the short form) or HOST:PORT, not "${to}"`);
   }
   try {
     parseAddress(to);
@@ -121,7 +124,7 @@ function kindOf(to: string): Order['kind'] {
 
 async function question({ address, amount, kind, locktime }: Order, client: NodeClient): Promise<string> {
   const info = await client.call(getWallet, { query: { page: 0 } });
-  const later = locktime === null ? '' : `, which can be spent from block ${locktime} on`;
+  const later = locktime === null ? '' : `, spendable from block ${locktime} on`;
   return [
     `Wallet of ${client.url}`,
     `  available  ${showAmount(BigInt(info.available_total_tokens))}`,

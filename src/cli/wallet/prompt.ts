@@ -31,7 +31,8 @@ export function isInteractive({ stdin }: Pick<CliContext, 'stdin'>): boolean {
  * otherwise, and `UsageError` when nobody can be asked.
  */
 export async function confirm(question: string, context: Prompting): Promise<void> {
-  if (!isInteractive(context)) throw new UsageError('this asks before it acts, and there is no terminal: add --yes');
+  if (!isInteractive(context))
+    throw new UsageError('this command asks before it acts, and there is no terminal to ask on: add --yes');
   const answer = await readLine(`${question} [y/N] `, context, false);
   if (/^y(es)?$/i.test(answer.trim())) return;
   throw new ExitError(DECLINED, 'aborted', 'the answer was not yes: nothing was done');

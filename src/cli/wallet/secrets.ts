@@ -35,8 +35,8 @@ export function secretFlag({ flag, env }: SecretSource, what: string): FlagSpec 
     name: flag,
     value: 'FILE',
     description:
-      `File with ${what}; line ends after it are dropped. Without it the variable ${env}, ` +
-      'else a question on the terminal.',
+      `File with ${what}; line ends after it are ignored. By default the variable ${env}, ` +
+      'or else a question on the terminal.',
   };
 }
 
@@ -69,7 +69,7 @@ export async function askNewPassphrase(question: string, context: CliContext): P
     const first = await askSecret(question, context);
     if (first.trim() === '') context.stderr.write('A blank passphrase protects nothing.\n');
     else if (first === (await askSecret('The same again: ', context))) return first;
-    else context.stderr.write('The two are different.\n');
+    else context.stderr.write('The two passphrases differ.\n');
   }
   throw new UsageError('no passphrase was chosen');
 }
