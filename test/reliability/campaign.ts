@@ -43,17 +43,21 @@ export interface CampaignOptions {
   readonly cases?: number;
   /** Folder for what is left of a network after a failure. */
   readonly keep?: string | undefined;
+  /** Hears of progress on what takes long. */
+  readonly say?: (line: string) => void;
 }
 
 export class Campaign {
   readonly #options: CampaignOptions;
   readonly #chance: Chance;
+  readonly #say: (line: string) => void;
   #four: FourNodes | undefined;
   #failures = 0;
 
   constructor(options: CampaignOptions) {
     this.#options = options;
     this.#chance = new Chance(options.seed);
+    this.#say = options.say ?? (() => undefined);
   }
 
   /** Runs all rounds; `tell` hears of each when it is over. */
@@ -128,7 +132,8 @@ export class Campaign {
       const [older, newer] = copies;
       if (older === undefined || newer === undefined) throw new Error('there are not two ages');
       const { cases = CASES_OF_SCALE * this.#options.scale } = this.#options;
-      for (const outcome of await corruptionOutcomes({ older, newer }, cases, this.#chance)) add(outcome);
+      const progress = (done: number, count: number): void => this.#say(`${done} of ${count} damaged files`);
+      for (const outcome of await corruptionOutcomes({ older, newer }, cases, this.#chance, progress)) add(outcome);
     } finally {
       await rm(folder, { recursive: true, force: true });
     }

@@ -6,13 +6,21 @@ import { type Ages, Corruption, type Verdict } from './corruption.js';
 import type { Outcome } from './round.js';
 
 const PART = 'corruption';
+const PROGRESS_EVERY = 250;
 
-export async function corruptionOutcomes(ages: Ages, count: number, chance: Chance): Promise<Outcome[]> {
+/** `progress` is told now and then how many cases are done. */
+export async function corruptionOutcomes(
+  ages: Ages,
+  count: number,
+  chance: Chance,
+  progress: (done: number, count: number) => void,
+): Promise<Outcome[]> {
   const corruption = await Corruption.prepare(ages);
   try {
     const begun = performance.now();
     const verdicts: Verdict[] = [];
-    for (const one of corruption.cases(count, chance)) {
+    for (const [done, one] of corruption.cases(count, chance).entries()) {
+      if (done > 0 && done % PROGRESS_EVERY === 0) progress(done, count);
       const verdict = await corruption.run(one, chance);
       if (verdict !== undefined) verdicts.push(verdict);
     }

@@ -52,7 +52,7 @@ async function main(): Promise<void> {
 function campaign(facts: { readonly seed: number; readonly scale: number }): Promise<Outcome[]> {
   const parts = values.parts === '' ? undefined : values.parts.split(',');
   const { only, keep, cases } = values;
-  const options = { ...facts, parts, only, keep, ...(cases === undefined ? {} : { cases: Number(cases) }) };
+  const options = { ...facts, parts, only, keep, say, ...(cases === undefined ? {} : { cases: Number(cases) }) };
   return new Campaign(options).run((outcome) => say(outcomeLine(outcome)));
 }
 
