@@ -36,9 +36,9 @@ export interface CampaignOptions {
   /** All of them when absent. */
   readonly parts?: readonly string[] | undefined;
   /** A part of the names of the rounds. */
-  readonly only?: string;
-  /** Failpoints that are visited, chosen by the seed; all when absent. */
-  readonly failpoints?: number;
+  readonly only?: string | undefined;
+  /** Rounds of each part at most, chosen by the seed; all when absent. */
+  readonly most?: number;
   /** Damaged files; by the scale when absent. */
   readonly cases?: number;
   /** Folder for what is left of a network after a failure. */
@@ -53,6 +53,7 @@ export class Campaign {
   readonly #say: (line: string) => void;
   #four: FourNodes | undefined;
   #failures = 0;
+  #isStopped = false;
 
   constructor(options: CampaignOptions) {
     this.#options = options;
@@ -69,44 +70,62 @@ export class Campaign {
     };
     try {
       for (const round of this.#rounds()) {
-        this.#four = await this.#nodesFor(round);
+        if (this.#isStopped) break;
+        if (this.#four?.canFail !== (round.needsFaulty ?? false)) await this.#leave(add);
+        this.#four ??= await FourNodes.start({ seed: round.needsFaulty ? this.#options.seed : undefined });
         const outcome = await runRound(round, this.#four, this.#chance);
         add(outcome);
         if (outcome.result === 'failed') await this.#renew(outcome);
       }
-      if (this.#four !== undefined) for (const outcome of await this.#readAll(this.#four)) add(outcome);
-      if (this.#has('corruption')) await this.#corrupt(add);
+      if (this.#has('corruption') && this.#options.only === undefined && !this.#isStopped) await this.#corrupt(add);
+      await this.#leave(add);
     } finally {
       await this.#four?.end();
     }
     return outcomes;
   }
 
-  #rounds(): Round[] {
-    const { scale, failpoints, only = '' } = this.#options;
-    const repeat = <T>(list: readonly T[], make: (one: T) => Round): Round[] =>
-      Array.from({ length: scale }, () => list.map(make)).flat();
-    const all = {
-      kills: () => repeat(this.#chance.sample(KILLS), killRound),
-      suspend: () => repeat(NODE_ROLES, holdRound),
-      calls: () => (canPreload ? repeat(this.#chance.sample(ALL_ENDINGS), endingRound) : []),
-      blackouts: () => (canPreload ? repeat(['cut', 'torn'] as const, blackoutRound) : []),
-      disk: () => (canPreload ? repeat(this.#chance.sample(ALL_DISK_FAULTS), diskRound) : []),
-      clock: () => (canPreload ? repeat(this.#chance.sample(ALL_JUMPS), clockRound) : []),
-      restore: () => repeat(this.#chance.sample(ALL_DRILLS), restoreRound),
-      failpoints: () => this.#chance.sample(FAILPOINTS, failpoints).map(failpointRound),
-    };
-    return Object.entries(all)
-      .filter(([name]) => this.#has(name))
-      .flatMap(([, make]) => make())
-      .filter(({ name }) => name.includes(only));
+  /** Ends after the round under way. */
+  stop(): void {
+    this.#isStopped = true;
   }
 
-  /** The network under way, or another one when the round needs other machines. */
-  async #nodesFor({ needsFaulty = false }: Round): Promise<FourNodes> {
-    if (this.#four?.canFail === needsFaulty) return this.#four;
-    await this.#four?.end();
-    return FourNodes.start({ seed: needsFaulty ? this.#options.seed : undefined });
+  #rounds(): Round[] {
+    const { most, only = '' } = this.#options;
+    const machines = <T>(list: readonly T[]): readonly T[] => (canPreload ? list : []);
+    const all = {
+      kills: this.#repeat(KILLS, killRound),
+      suspend: this.#repeat(NODE_ROLES, holdRound),
+      calls: this.#repeat(machines(ALL_ENDINGS), endingRound),
+      blackouts: this.#repeat(machines(['cut', 'torn'] as const), blackoutRound),
+      disk: this.#repeat(machines(ALL_DISK_FAULTS), diskRound),
+      clock: this.#repeat(machines(ALL_JUMPS), clockRound),
+      restore: this.#repeat(ALL_DRILLS, restoreRound),
+      failpoints: this.#chance.sample(FAILPOINTS).map(failpointRound),
+    };
+    if (!canPreload) {
+      this.#say(
+        'left out: calls, blackouts, disk and clock need Linux and a C compiler (apt-get install gcc libc6-dev)',
+      );
+    }
+    // Those on the same machines beside each other.
+    const rounds = Object.entries(all).flatMap(([part, list]) => (this.#has(part) ? list.slice(0, most) : []));
+    const fitting = rounds.filter(({ name }) => name.includes(only));
+    return [...fitting.filter(({ needsFaulty }) => !needsFaulty), ...fitting.filter(({ needsFaulty }) => needsFaulty)];
+  }
+
+  /** Each of the list as often as the scale says, in random orders. */
+  #repeat<T>(list: readonly T[], make: (one: T) => Round): Round[] {
+    return Array.from({ length: this.#options.scale }, () => this.#chance.sample(list).map(make)).flat();
+  }
+
+  /** The last checks on a network that is not needed any more. */
+  async #leave(add: (outcome: Outcome) => void): Promise<void> {
+    const four = this.#four;
+    if (four === undefined) return;
+    for (const outcome of await this.#readAll(four)) add(outcome);
+    this.#four = undefined;
+    await four.end();
   }
 
   #has(part: string): boolean {
@@ -127,8 +146,7 @@ export class Campaign {
         await sleep(BETWEEN_AGES_MS);
         copies.push(await this.#four.copyKilled(join(folder, age)));
       }
-      await this.#four.end();
-      this.#four = undefined;
+      await this.#leave(add);
       const [older, newer] = copies;
       if (older === undefined || newer === undefined) throw new Error('there are not two ages');
       const { cases = CASES_OF_SCALE * this.#options.scale } = this.#options;

@@ -27,7 +27,7 @@ const { values } = parseArgs({
     scale: { type: 'string', default: '4' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     parts: { type: 'string', default: '' },
-    only: { type: 'string', default: '' },
+    only: { type: 'string' },
     cases: { type: 'string' },
     life: { type: 'string' },
     minutes: { type: 'string', default: '600' },
@@ -53,7 +53,9 @@ function campaign(facts: { readonly seed: number; readonly scale: number }): Pro
   const parts = values.parts === '' ? undefined : values.parts.split(',');
   const { only, keep, cases } = values;
   const options = { ...facts, parts, only, keep, say, ...(cases === undefined ? {} : { cases: Number(cases) }) };
-  return new Campaign(options).run((outcome) => say(outcomeLine(outcome)));
+  const made = new Campaign(options);
+  process.once('SIGINT', () => made.stop());
+  return made.run((outcome) => say(outcomeLine(outcome)));
 }
 
 async function life(blocks: number): Promise<Outcome[]> {
