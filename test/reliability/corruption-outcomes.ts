@@ -2,7 +2,7 @@
 
 import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
 import type { Chance } from './chance.js';
-import { type Ages, Corruption, type Verdict } from './corruption.js';
+import { type Ages, type Case, Corruption, type Verdict } from './corruption.js';
 import type { Outcome } from './round.js';
 
 const PART = 'corruption';
@@ -19,10 +19,17 @@ export async function corruptionOutcomes(
   try {
     const begun = performance.now();
     const verdicts: Verdict[] = [];
-    for (const [done, one] of corruption.cases(count, chance).entries()) {
-      if (done > 0 && done % PROGRESS_EVERY === 0) progress(done, count);
+    let left: Case[] = [];
+    while (verdicts.length < count) {
+      const one = left.pop();
+      if (one === undefined) {
+        left = corruption.cases(chance);
+        continue;
+      }
       const verdict = await corruption.run(one, chance);
-      if (verdict !== undefined) verdicts.push(verdict);
+      if (verdict === undefined) continue;
+      verdicts.push(verdict);
+      if (verdicts.length % PROGRESS_EVERY === 0) progress(verdicts.length, count);
     }
     const seconds = (performance.now() - begun) / 1_000;
     const wrong = verdicts.filter(({ ending }) => ending === undefined);

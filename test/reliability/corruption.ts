@@ -117,16 +117,14 @@ export class Corruption {
     await rm(this.#root, { recursive: true, force: true });
   }
 
-  /** Every file and damage, again and again in a random order, until there are `count`. */
-  cases(count: number, chance: Chance): Case[] {
+  /** Every file and every damage once, in a random order. */
+  cases(chance: Chance): Case[] {
     const all = NODE_ROLES.flatMap((role) =>
       (this.#files.get(role) ?? []).flatMap((file) =>
         Object.keys(DAMAGES).map((damage): Case => ({ role, file, damage })),
       ),
     );
-    const cases: Case[] = [];
-    while (cases.length < count) cases.push(...chance.sample(all, count - cases.length));
-    return cases;
+    return chance.sample(all);
   }
 
   /** Undefined when there was nothing to damage. */
