@@ -8,7 +8,8 @@ import { DISPLAY_UNIT, TOTAL_TOKENS } from '../../src/chain/constants.js';
 import { parseGenesis } from '../../src/chain/genesis.js';
 import { runCli } from '../../src/cli/run.js';
 import { devAccounts } from '../../src/config/dev-accounts.js';
-import { fromHex } from '../../src/lib/bytes.js';
+import { keyPairFromSeed } from '../../src/crypto/ed25519.js';
+import { fromHex, toHex } from '../../src/lib/bytes.js';
 import { parseExactJson } from '../../src/lib/json.js';
 import { checkPair } from '../../src/wallet/keys/key-ring.js';
 import { createContext } from '../support/cli-context.js';
@@ -64,6 +65,15 @@ describe('genesis new', () => {
     expect(transaction?.inputs[0]?.script).toEqual([{ kind: 'bytes', text: 'hello' }]);
     expect(genesis.issuances).toEqual([{ address: OWNER, amount: 3n, bNum: 100n }]);
     expect(genesis.initialIssuance).toBe(5n);
+  });
+
+  it('makes the key that blocks are signed with, and prints its public half', async () => {
+    const producer = join(folder, 'producer-key');
+    const { status, out } = await run('new', file, '--owner', `${OWNER}=5`, '--producer-key', producer);
+    expect(status).toBe(0);
+    const seed = fromHex(readFileSync(producer, 'utf8').trim());
+    expect(out).toContain(`producer_keys = ["${toHex(keyPairFromSeed(seed).publicKey)}"]`);
+    expect(statSync(producer).mode & 0o777).toBe(0o600);
   });
 
   it('writes amounts beyond 2^53 exactly', async () => {

@@ -51,6 +51,13 @@ export const command: Command = {
         description: `Issues the amount with the block of that height, ${COINBASE_MATURITY} or more.`,
       },
       {
+        name: 'producer-key',
+        value: 'KEY',
+        description:
+          'Makes the key that a mempool node signs its blocks with (mempool.producer_key_file), in a file of mode 0600, and ' +
+          'prints its public key for network.producer_keys.',
+      },
+      {
         name: 'message',
         value: 'TEXT',
         description: 'A text that stays in block 0 for ever. Default: the current time.',
@@ -73,14 +80,18 @@ export const command: Command = {
     const [file = ''] = args.positionals;
     const newOwners = args.values('new-owner').map((amount) => ({ pair: generateKeyPair(systemRandom), amount }));
     const keysFile = args.value('keys');
-    checkFiles(file, keysFile, newOwners.length);
+    const producerFile = args.value('producer-key');
+    checkKeys(keysFile, newOwners.length);
+    checkNew([file, keysFile, producerFile].filter((one) => one !== undefined));
     const text = genesisText(contentOf(args, newOwners));
     const genesis = checkGenesisText(text);
     // The keys first: a genesis file whose keys were lost is worse than none.
     if (keysFile !== undefined) await writeNewFile(keysFile, keysText(newOwners.map(({ pair }) => pair)), KEYS_MODE);
+    const producer = producerFile === undefined ? undefined : await makeProducer(producerFile);
     await writeNewFile(file, text, GENESIS_MODE);
-    const keys = keysFile ?? null;
-    context.stdout.write(args.has('json') ? factsJson(file, genesis, { keys }) : factsText(file, genesis));
+    const more = { keys: keysFile ?? null, producer_key: producer ?? null };
+    context.stdout.write(args.has('json') ? factsJson(file, genesis, more) : factsText(file, genesis));
+    if (producer !== undefined && !args.has('json')) context.stdout.write(`producer_keys = ["${producer}"]\n`);
     if (keysFile !== undefined) {
       context.stderr.write(`${keysFile} holds private keys, unencrypted: tessera wallet import takes them.\n`);
     }
@@ -93,12 +104,24 @@ interface NewOwner {
   readonly amount: string;
 }
 
-function checkFiles(file: string, keys: string | undefined, newOwners: number): void {
+/** Writes a new secret key; the public one, in hex. */
+async function makeProducer(file: string): Promise<string> {
+  const { seed, publicKey } = generateKeyPair(systemRandom);
+  await writeNewFile(file, `${toHex(seed)}\n`, KEYS_MODE);
+  return toHex(publicKey);
+}
+
+function checkKeys(keys: string | undefined, newOwners: number): void {
   if (newOwners > 0 && keys === undefined)
     throw new UsageError('--new-owner makes keys: add --keys FILE to keep them in');
   if (newOwners === 0 && keys !== undefined) throw new UsageError('--keys has nothing to hold without --new-owner');
-  if (keys !== undefined && resolve(keys) === resolve(file)) throw new UsageError('--keys must be another file');
-  for (const one of [file, keys]) if (one !== undefined && existsSync(one)) throw new UsageError(`${one} exists`);
+}
+
+/** Nothing is written over, and no file stands for two things. */
+function checkNew(files: readonly string[]): void {
+  const exists = files.find((file) => existsSync(file));
+  if (exists !== undefined) throw new UsageError(`${exists} exists`);
+  if (new Set(files.map((file) => resolve(file))).size < files.length) throw new UsageError('two files have one name');
 }
 
 function contentOf(args: ParsedArgs, newOwners: readonly NewOwner[]): GenesisContent {

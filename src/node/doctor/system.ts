@@ -48,8 +48,14 @@ export function configExamination({ config, file, warnings, values, sources }: L
   };
 }
 
-const SECRETS = ['network.secret', 'wallet.passphrase'];
-const SECRET_FILES = ['network.secret_file', 'wallet.passphrase_file', 'api.tls.key_file', 'peers.tls.key_file'];
+const SECRETS = ['network.secret', 'mempool.producer_key', 'wallet.passphrase'];
+const SECRET_FILES = [
+  'network.secret_file',
+  'mempool.producer_key_file',
+  'wallet.passphrase_file',
+  'api.tls.key_file',
+  'peers.tls.key_file',
+];
 
 function secretFiles(
   values: LoadedConfig['values'],
