@@ -106,7 +106,7 @@ export class MempoolRole implements Role {
   }
 }
 
-function mempoolOptions({ config, genesis }: RoleContext): MempoolOptions {
+function mempoolOptions({ config, genesis, producers }: RoleContext): MempoolOptions {
   const { mempool: pool, mining } = config;
   return {
     rules: stateRules(genesis, config),
@@ -119,7 +119,7 @@ function mempoolOptions({ config, genesis }: RoleContext): MempoolOptions {
       partitionSize: mining.partitionSize,
     },
     chain: {
-      rules: { genesis, activationHeight: mining.asertActivationHeight },
+      rules: { genesis, producers, activationHeight: mining.asertActivationHeight },
       storageNodes: config.peers.storage.length,
     },
     statuses: { lifetime: pool.txStatusLifetimeHours * SECONDS_PER_HOUR },

@@ -47,8 +47,8 @@ export const PERMISSIONS = {
   // Between archives: a copy from anybody is as good as the original, where a certificate proves it
   'chain.tip': [...may(OPERATORS, OPERATORS, 'trusted'), ...mayCertified(['storage'], ['storage'])],
   'chain.tip.get': [...may(OPERATORS, OPERATORS, 'trusted'), ...may(['storage'], ['storage'], 'stranger')],
-  'headers.get': may(['storage'], ['storage'], 'stranger'),
-  headers: mayCertified(['storage'], ['storage']),
+  'headers.get': [...may(OPERATORS, ['storage'], 'trusted'), ...may(['storage'], ['storage'], 'stranger')],
+  headers: [...may(['storage'], OPERATORS, 'trusted'), ...mayCertified(['storage'], ['storage'])],
   'blocks.get': [...may(OPERATORS, ['storage'], 'trusted'), ...may(['storage'], ['storage'], 'stranger')],
   blocks: [...may(['storage'], OPERATORS, 'trusted'), ...mayCertified(['storage'], ['storage'])],
   // Wallets: any may ask a mempool, and believes the mempool that it dialed

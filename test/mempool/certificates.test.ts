@@ -2,27 +2,31 @@
 
 import { chmod, cp } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   blockCertificateFault,
   type Certificate,
+  certifyBlock,
   chainName,
   nodeCertificateFault,
   type Producers,
 } from '../../src/chain/certificate.js';
-import { decodeHeader } from '../../src/chain/codec.js';
+import { decodeFullBlock, decodeHeader, encodeHeader } from '../../src/chain/codec.js';
 import { keyPairFromSeed } from '../../src/crypto/ed25519.js';
 import { sha3Bytes } from '../../src/crypto/sha3.js';
 import { toHex } from '../../src/lib/bytes.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 import { Signer } from '../../src/mempool/blocks/signer.js';
+import { joinBlocks } from '../../src/peers/block-list.js';
 import type { MessageBody } from '../../src/peers/messages.js';
 import type { Link } from '../../src/peers/network.js';
-import { account, rulesFor } from '../support/mempool.js';
+import { settle } from '../support/manual-clock.js';
+import { account, chainFor, keepStep, rulesFor } from '../support/mempool.js';
 import { SECRET } from '../support/peers.js';
 import { alice, bob, newFolder, type Setup, send, setUp, stored } from './running.js';
 
 const producer = keyPairFromSeed(sha3Bytes('the producer of these tests'));
+const forger = keyPairFromSeed(sha3Bytes('a forger'));
 const CHAIN = chainName('test', 'the genesis of these tests');
 const signer = new Signer(producer, CHAIN);
 const producers: Producers = { chain: CHAIN, keys: [toHex(producer.publicKey)] };
@@ -31,6 +35,7 @@ const producers: Producers = { chain: CHAIN, keys: [toHex(producer.publicKey)] }
 async function storageOf({ bed, network }: Setup): Promise<Map<number, Certificate | undefined>> {
   const delivered = new Map<number, Certificate | undefined>();
   const storage = bed.node('storage', { role: 'storage', secret: SECRET });
+  keepStep(storage);
   storage.handle('block.deliver', (_link, { body: { block_num, hash, certificate } }) => {
     expect(blockCertificateFault(producers, { height: block_num, hash }, certificate)).toBeNull();
     delivered.set(block_num, certificate);
@@ -118,4 +123,97 @@ it('goes on from the folder of a version that signed nothing, and signs the same
     signer: new Signer(producer, CHAIN),
   });
   expect(await headOf(second)).toEqual(head);
+});
+
+describe('a mempool node that has lost its folder', () => {
+  interface Made {
+    readonly height: number;
+    readonly hash: string;
+    readonly bytes: Uint8Array;
+  }
+
+  /** Three blocks of another node, as storage got them. */
+  async function makeBlocks(): Promise<readonly Made[]> {
+    const running = await setUp({ folder: await newFolder(), storage: false });
+    const made: Made[] = [];
+    const storage = running.bed.node('storage', { role: 'storage', secret: SECRET });
+    keepStep(storage);
+    storage.handle('block.deliver', (_link, { body: { block_num, hash }, attachment }) => {
+      made.push({ height: block_num, hash, bytes: Uint8Array.from(attachment) });
+      return { type: 'block.stored', body: { block_num, hash } };
+    });
+    await storage.start();
+    await storage.dial(running.network.address, { timeoutMs: 5_000 });
+    await stored(running.mempool, 0);
+    for (const n of [0, 1]) {
+      await running.mempool.submit([send(n === 0 ? alice : bob, n, bob)]);
+      await stored(running.mempool, n + 1);
+    }
+    await running.close();
+    return made;
+  }
+
+  /** A storage node with the operator's secret and these blocks, and what it signs them with. */
+  async function startStorage(
+    { bed, network }: Setup,
+    blocks: readonly Made[],
+    sign: (block: Made) => Certificate | undefined,
+  ): Promise<{ readonly asked: Promise<unknown> }> {
+    const storage = bed.node('storage', { role: 'storage', secret: SECRET });
+    const asked = createDeferred<void>();
+    const last = blocks.at(-1);
+    const certificateOf = (block: Made | undefined) => {
+      const certificate = block && sign(block);
+      return certificate === undefined ? {} : { certificate };
+    };
+    storage.handle('chain.tip', () => undefined);
+    storage.handle('chain.tip.get', () => ({
+      type: 'chain.tip',
+      body: { next: blocks.length, hash: last?.hash ?? null, ...certificateOf(last) },
+    }));
+    storage.handle('headers.get', (_link, { body: { from } }) => {
+      asked.resolve();
+      const some = blocks.slice(from);
+      const headers = some.map(({ bytes }) => encodeHeader(decodeFullBlock(bytes).block.header));
+      const body = { from, count: some.length, ...certificateOf(some.at(-1)) };
+      return { type: 'headers', body, attachment: joinBlocks(headers) };
+    });
+    storage.handle('blocks.get', (_link, { body: { from } }) => {
+      const some = blocks.slice(from);
+      return {
+        type: 'blocks',
+        body: { from, count: some.length },
+        attachment: joinBlocks(some.map(({ bytes }) => bytes)),
+      };
+    });
+    await storage.start();
+    await storage.dial(network.address, { timeoutMs: 5_000 });
+    return { asked: asked.promise };
+  }
+
+  const lost = async (): Promise<Setup> => {
+    const chain = chainFor(rulesFor([alice, bob]));
+    const signed = { chain: { ...chain, rules: { ...chain.rules, producers } } };
+    return setUp({ folder: await newFolder(), storage: false, miners: [], mempool: signed, signer });
+  };
+
+  it('adopts what a producer has signed, of which old blocks need not be', async () => {
+    const blocks = await makeBlocks();
+    const running = await lost();
+    await startStorage(running, blocks, (block) => (block.height === 2 ? signer.block(block) : undefined));
+    await stored(running.mempool, 2);
+    expect(running.mempool.figures().height).toBe(2);
+  });
+
+  it.each([
+    ['that nobody has signed', () => undefined],
+    ['that somebody else has signed', (block: Made) => certifyBlock(forger, CHAIN, block)],
+  ])('adopts no block %s, though the storage node knows the secret', async (_, sign) => {
+    const blocks = await makeBlocks();
+    const running = await lost();
+    const { asked } = await startStorage(running, blocks, sign);
+    await asked;
+    await settle();
+    expect(running.mempool.figures()).toMatchObject({ height: -1 });
+  });
 });

@@ -14,6 +14,7 @@ import type { Metrics } from '../../observability/metrics.js';
 import { splitBlocks } from '../../peers/block-list.js';
 import { MAX_BLOCKS_PER_ANSWER, type RoundFactsBody } from '../../peers/messages.js';
 import type { Link, Message, PeerNetwork } from '../../peers/network.js';
+import { type HeaderQuestion, ProvenHashes } from '../../peers/proven-hashes.js';
 import type { MempoolProgress } from '../progress.js';
 import { type AdoptedBlock, readAdoptedBlock } from '../state/adopted-block.js';
 import type { Applier } from '../state/applier.js';
@@ -32,6 +33,7 @@ const GATHER_MS = 5_000;
 const OTHER_CHAIN_MS = 10_000;
 
 export interface ChainSyncOptions {
+  /** With the producers who must have signed the blocks that are fetched; without any they are taken as they are. */
   readonly rules: ChainRules;
   /** Storage nodes that the configuration names. */
   readonly storageNodes: number;
@@ -61,6 +63,8 @@ export class ChainSync {
   readonly #resting = new Map<Link, Timer>();
   /** Storage nodes whose blocks do not follow the last one of this node; the number of blocks that they had. */
   readonly #strange = new Map<Link, number>();
+  /** The hashes of the next blocks, where a certificate proves them. */
+  #proven: ProvenHashes | undefined;
   #running: Promise<void> | undefined;
   #gathering: Timer | undefined;
   #suspicion: Timer | undefined;
@@ -193,6 +197,7 @@ export class ChainSync {
     const { state, tips, progress } = this.#modules;
     const from = state.head.height + 1;
     const options = { timeoutMs: REQUEST_TIMEOUT_MS, signal: this.#stopping.signal };
+    const proof = await this.#prove(link, from, options);
     const answer = await link.request('blocks.get', { from, count: MAX_BLOCKS_PER_ANSWER }, options);
     if (answer.type !== 'blocks') throw new TesseraError('peer_unreachable', `it answered ${answer.type}`);
     const { body, attachment } = answer as Message<'blocks'>;
@@ -202,18 +207,44 @@ export class ChainSync {
     }
     let last: AdoptedBlock | undefined;
     for (const [i, bytes] of splitBlocks(attachment, body.count).entries()) {
-      if (this.#stopping.signal.aborted) return last;
-      last = await this.#adopt(bytes, i === body.count - 1 ? body.round : undefined);
+      const isUnproven = proof !== undefined && proof.at(from + i) === undefined;
+      if (this.#stopping.signal.aborted || isUnproven) return last;
+      last = await this.#adopt(bytes, i === body.count - 1 ? body.round : undefined, proof);
       const target = (tips.all.get(link)?.next ?? 0) - 1;
       progress?.adopting(state.head.height - start, Math.max(target, state.head.height) - start);
     }
     return last;
   }
 
-  async #adopt(bytes: Uint8Array, told: RoundFactsBody | undefined): Promise<AdoptedBlock> {
+  /**
+   * What proves the next blocks; undefined in a network without producers. The secret alone does not make a chain: who knows
+   * it and no producer key cannot have a block adopted.
+   */
+  async #prove(link: Link, from: number, question: HeaderQuestion): Promise<ProvenHashes | undefined> {
+    const { producers } = this.#options.rules;
+    if (producers === undefined) return undefined;
+    if (this.#proven?.at(from) !== undefined) return this.#proven;
+    const { state, tips } = this.#modules;
+    const range = { from, to: tips.all.get(link)?.next ?? from, previousHash: state.head.hash };
+    this.#proven = await ProvenHashes.ask(link, producers, range, question);
+    if (this.#proven !== undefined) return this.#proven;
+    throw new TesseraError(
+      'peer_unreachable',
+      `no producer has signed its blocks from ${from} on; if they are from before blocks were signed, start this node once without network.producer_keys`,
+    );
+  }
+
+  async #adopt(
+    bytes: Uint8Array,
+    told: RoundFactsBody | undefined,
+    proof: ProvenHashes | undefined,
+  ): Promise<AdoptedBlock> {
     const { state, applier } = this.#modules;
     const block = readAdoptedBlock(bytes, told === undefined ? null : factsOf(told));
     const { height, hash } = block;
+    if (proof !== undefined && proof.at(height) !== hash) {
+      throw new TesseraError('block_refused', `block ${height} is another one than the one that is certified`);
+    }
     const { round } = state;
     if (round !== null && round.winner !== null && round.height === height && closedHash(round) === hash) {
       await applier.submit<'block-stored'>({ kind: 'block-stored', height, hash });
@@ -229,7 +260,7 @@ export class ChainSync {
     const { logger, clock, tips } = this.#modules;
     if (this.#stopping.signal.aborted) return;
     const facts = { storage: link.address, reason: errorMessage(error) };
-    if (isTesseraError(error, 'block_refused') && error.details.rule === 'link') {
+    if (isTesseraError(error) && error.details.rule === 'link') {
       logger.error(facts, 'a storage node is on another chain');
       this.#strange.set(link, tips.all.get(link)?.next ?? 0);
       return;

@@ -24,9 +24,9 @@ import {
   type RoundFactsBody,
 } from '../../peers/messages.js';
 import type { Link, Message, PeerNetwork } from '../../peers/network.js';
+import { certificatesOf, ProvenHashes } from '../../peers/proven-hashes.js';
 import type { Archive } from '../archive/archive.js';
 import { PeerDoubts } from './peer-doubts.js';
-import { certificatesOf, ProvenHashes } from './proven-hashes.js';
 
 const DEFAULT_REQUEST_TIMEOUT_MS = 10_000;
 const DEFAULT_RETRY_MS = 5_000;

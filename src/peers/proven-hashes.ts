@@ -3,16 +3,16 @@
  * hash of the one before, up to one that is certified. Blocks with these hashes may come from anybody.
  */
 
-import { blockCertificateFault, type Certificate, isNamed, type Producers } from '../../chain/certificate.js';
-import { decodeHeader } from '../../chain/codec.js';
-import { blockHash } from '../../chain/hash.js';
-import { proofOfWorkFault } from '../../chain/pow.js';
-import { fromHex, toHex } from '../../lib/bytes.js';
-import { TesseraError } from '../../lib/errors.js';
-import { assertSound } from '../../lib/fault.js';
-import { splitBlocks } from '../../peers/block-list.js';
-import { MAX_HEADERS_PER_ANSWER } from '../../peers/messages.js';
-import type { Link, Message } from '../../peers/network.js';
+import { blockCertificateFault, type Certificate, isNamed, type Producers } from '../chain/certificate.js';
+import { decodeHeader } from '../chain/codec.js';
+import { blockHash } from '../chain/hash.js';
+import { proofOfWorkFault } from '../chain/pow.js';
+import { fromHex, toHex } from '../lib/bytes.js';
+import { TesseraError } from '../lib/errors.js';
+import { assertSound } from '../lib/fault.js';
+import { splitBlocks } from './block-list.js';
+import { MAX_HEADERS_PER_ANSWER } from './messages.js';
+import type { Link, Message } from './network.js';
 
 /** Headers of blocks from before a network had producers that are taken on the way to the first certified one: 64 MiB of hashes. */
 const MAX_UNCERTIFIED = 2_097_152;
