@@ -74,7 +74,7 @@ struct verdict {
 
 enum ending { KILLED = 1, CUT, TORN };
 
-/* rules.c */
+/* rules.c. calls.c and streams.c have the calls themselves. */
 struct verdict judge(enum operation operation, const char *path, const char *other_path, size_t length);
 /* Ends the process, if the verdict says so. */
 void finish(struct verdict verdict);

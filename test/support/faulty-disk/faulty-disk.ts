@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { canPreload, preloadLibrary } from '../preload-library.js';
 
-const FILES = ['faulty-disk.h', 'rules.c', 'undo.c', 'calls.c'];
+const FILES = ['faulty-disk.h', 'rules.c', 'undo.c', 'calls.c', 'streams.c'];
 
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
