@@ -10,6 +10,7 @@ import type { DruidInfo, OutPoint, Script, StackEntry, Transaction, TxOut } from
 import { createUnicorn, DEFAULT_MODULUS } from '../src/chain/unicorn.js';
 import { type KeyPair, keyPairFromSeed, sign } from '../src/crypto/ed25519.js';
 import { sha3Bytes } from '../src/crypto/sha3.js';
+import { endlessRoom } from '../src/db/disk-room.js';
 import { LocalJournal } from '../src/journal/local-journal.js';
 import { Verifier } from '../src/ledger/verifier/verifier.js';
 import { systemClock } from '../src/lib/clock.js';
@@ -123,8 +124,8 @@ async function createBed() {
     asertActivationHeight: 1_000,
     druidLifetime: 1_000,
   });
-  const store = new StateStore(new MemoryKv());
-  const modules = { state, store, clock: systemClock, metrics: noMetrics, logger: silentLogger };
+  const store = new StateStore(new MemoryKv(), systemClock);
+  const modules = { state, store, clock: systemClock, metrics: noMetrics, logger: silentLogger, room: endlessRoom };
   const journal = await LocalJournal.open({}, { ...modules, kv: new MemoryKv() });
   const unicorn = (seed: bigint) => createUnicorn(seed, { modulus: DEFAULT_MODULUS, iterations: 2 });
   const applier = new Applier({ ...modules, journal, unicorn });

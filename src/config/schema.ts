@@ -6,7 +6,7 @@
 
 import { NODE_ROLES } from '../lib/roles.js';
 import { api, envelope, metrics } from './http-options.js';
-import { file, HOST_PORT, HOUR_MS, hex, host, MINUTE_MS, peerList, port } from './option-kinds.js';
+import { file, HOST_PORT, HOUR_MS, hex, host, MIB, MINUTE_MS, peerList, port } from './option-kinds.js';
 import { choice, group, integer, type Loaded, list, maybeText, text } from './options.js';
 import { PEER_PORTS } from './ports.js';
 import { mempool, mining, storage, user, wallet } from './role-options.js';
@@ -27,6 +27,15 @@ const node = group('The node itself.', {
     },
     description:
       'Folder for everything that the node keeps. Each node needs a folder of its own; it is created at the first start.',
+  }),
+  min_free_bytes: integer({
+    minimum: 0,
+    maximum: 1_024 * 1_024 * MIB,
+    default: 256 * MIB,
+    unit: 'bytes',
+    description:
+      'With less room on the disk of data_dir the node takes nothing new, until there is a quarter more; reads go on. 0 for ' +
+      'no mark.',
   }),
   name: text({
     minLength: 1,

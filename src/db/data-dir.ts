@@ -20,7 +20,7 @@ import { Mutex } from '../lib/mutex.js';
 import { lockFolder } from './folder-lock.js';
 import { keepCopy } from './keep-copy.js';
 import type { Kv } from './kv.js';
-import { openLevelKv } from './level-kv.js';
+import { type LevelKv, openLevelKv } from './level-kv.js';
 import { DATA_FORMAT, type Marker, readMarker, writeMarker } from './marker.js';
 import { ObservedKv, type WriteMeasures } from './observed-kv.js';
 import { makeFolder, makePrivate } from './private-folder.js';
@@ -60,7 +60,7 @@ export interface DataDirOptions {
 export class DataDir {
   readonly path: string;
   readonly #unlock: () => Promise<void>;
-  readonly #opened = new Map<string, Kv>();
+  readonly #opened = new Map<string, LevelKv>();
   readonly #mutex = new Mutex();
   readonly #measures: WriteMeasures | undefined;
   #marker: Marker;
@@ -99,6 +99,16 @@ export class DataDir {
   async open(name: string): Promise<Kv> {
     const kv = await this.#mutex.run(() => this.#open(name));
     return this.#measures === undefined ? kv : new ObservedKv(kv, this.#measures);
+  }
+
+  /** Why databases cannot be written now; empty when they can. */
+  get problems(): readonly string[] {
+    return [...this.#opened.values()].map(({ problem }) => problem).filter((problem) => problem !== '');
+  }
+
+  /** Tries again the databases that could not be written. */
+  async recover(): Promise<void> {
+    for (const kv of this.#opened.values()) await kv.recover();
   }
 
   /** Closes the databases that are still open and releases the lock. */

@@ -10,6 +10,7 @@
 import { randomBytes } from 'node:crypto';
 import { basename } from 'node:path';
 import { Level } from 'level';
+import { errorMessage } from '../lib/errors.js';
 import { failpoint } from '../lib/failpoints.js';
 import { Mutex } from '../lib/mutex.js';
 import type { Kv, KvBatch, KvEntry, KvRange } from './kv.js';
@@ -42,11 +43,11 @@ export interface LevelKvOptions {
  * were acknowledged, or files, are missing, `data_corrupt` when it is damaged, `database_failed` when the system refuses
  * (permissions, full disk, too many files).
  */
-export function openLevelKv(path: string, options: LevelKvOptions): Promise<Kv> {
+export function openLevelKv(path: string, options: LevelKvOptions): Promise<LevelKv> {
   return LevelKv.open(path, options);
 }
 
-class LevelKv implements Kv {
+export class LevelKv implements Kv {
   readonly #path: string;
   readonly #name: string;
   readonly #options: LevelKvOptions;
@@ -62,6 +63,8 @@ class LevelKv implements Kv {
   #sealed: Mark | undefined;
   /** A write has failed on the open LevelDB: it takes no other. */
   #isSpoiled = false;
+  /** Why the last write failed; empty when it did not. */
+  #problem = '';
   #isClosed = false;
 
   private constructor(path: string, options: LevelKvOptions) {
@@ -73,7 +76,7 @@ class LevelKv implements Kv {
     this.#reader = new LevelReader(this.#name, this.#use);
   }
 
-  static async open(path: string, options: LevelKvOptions): Promise<Kv> {
+  static async open(path: string, options: LevelKvOptions): Promise<LevelKv> {
     const kv = new LevelKv(path, options);
     try {
       kv.#sealed = await readSeal(sealPath(path));
@@ -109,24 +112,23 @@ class LevelKv implements Kv {
   }
 
   /** One write at a time: none may be behind one that fails. */
-  write(batch: KvBatch, { sync }: { readonly sync: boolean }): Promise<void> {
+  write(batch: KvBatch, options: { readonly sync: boolean }): Promise<void> {
     return this.#writing.run(async () => {
       if (this.#isClosed) throw closedError(this.#path);
-      const writes = writesOf(batch);
-      const mark = nextMark(this.#last, recordChecksums(writes), sync);
-      const operations = operationsOf(writes);
-      operations.push({ type: 'put', key: MARK_KEY, value: sealRecord(MARK_KEY, encodeMark(mark)) });
-      const level = await this.#writable();
-      failpoint('db.write.before', this.#name);
-      try {
-        await level.batch(operations, { ...BINARY, sync });
-      } catch (error) {
-        await this.#spoil();
-        throw writeError(this.#path, this.#wayBack, error);
-      }
-      failpoint('db.write.after', this.#name);
-      this.#last = mark;
-      if (sync) await this.#nameInSeal(mark);
+      await this.#watched(() => this.#write(batch, options));
+    });
+  }
+
+  /** Why it takes no writes; empty while the last one has succeeded. */
+  get problem(): string {
+    return this.#problem;
+  }
+
+  /** After a write that failed: opens the database anew, if the disk takes it. */
+  async recover(): Promise<void> {
+    await this.#writing.run(async () => {
+      if (this.#isClosed || this.#problem === '') return;
+      await this.#watched(() => this.#writable()).catch(() => undefined);
     });
   }
 
@@ -143,6 +145,34 @@ class LevelKv implements Kv {
       await this.#seal?.close();
       failpoint('db.close.sealed', this.#name);
     });
+  }
+
+  async #watched(work: () => Promise<unknown>): Promise<void> {
+    try {
+      await work();
+      this.#problem = '';
+    } catch (error) {
+      this.#problem = errorMessage(error);
+      throw error;
+    }
+  }
+
+  async #write(batch: KvBatch, { sync }: { readonly sync: boolean }): Promise<void> {
+    const writes = writesOf(batch);
+    const mark = nextMark(this.#last, recordChecksums(writes), sync);
+    const operations = operationsOf(writes);
+    operations.push({ type: 'put', key: MARK_KEY, value: sealRecord(MARK_KEY, encodeMark(mark)) });
+    const level = await this.#writable();
+    failpoint('db.write.before', this.#name);
+    try {
+      await level.batch(operations, { ...BINARY, sync });
+    } catch (error) {
+      await this.#spoil();
+      throw writeError(this.#path, this.#wayBack, error);
+    }
+    failpoint('db.write.after', this.#name);
+    this.#last = mark;
+    if (sync) await this.#nameInSeal(mark);
   }
 
   readonly #use: UseLevel = async (work) => {

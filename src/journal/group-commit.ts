@@ -40,6 +40,7 @@ export class GroupCommit {
   #waiting: Waiting[] = [];
   #waitingBytes = 0;
   #committing: Promise<void> | undefined;
+  /** The database is damaged: nothing is appended any more. */
   #failure: TesseraError | undefined;
   #closed = false;
 
@@ -105,9 +106,7 @@ export class GroupCommit {
       for (const { seq, payload } of group) batch.put(keys.entry(seq), payload);
       await this.#kv.write(batch, { sync: true });
     } catch (error) {
-      // Whether a failed write is on disk is not known: to append after it could leave a gap or a duplicate.
-      this.#failure ??= databaseError('the journal', error);
-      for (const { durable } of group) durable.reject(this.#failure);
+      this.#giveUp(group, databaseError('the journal', error));
       return;
     }
     this.#head += group.length;
@@ -117,5 +116,14 @@ export class GroupCommit {
       durable.resolve();
     }
     this.#committed(group.map(({ seq, payload }) => ({ seq, payload })));
+  }
+
+  /** Nothing of the group is on disk, nor may be what came after it: their numbers are given again. */
+  #giveUp(group: readonly Waiting[], failure: TesseraError): void {
+    if (failure.code !== 'database_failed') this.#failure ??= failure;
+    const lost = [...group, ...this.#waiting.splice(0)];
+    this.#waitingBytes = 0;
+    this.#next = this.#head + 1;
+    for (const { durable } of lost) durable.reject(failure);
   }
 }

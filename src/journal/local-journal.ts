@@ -175,10 +175,7 @@ export class LocalJournal implements Journal {
   async #forgetBelow(seq: number): Promise<void> {
     const wanted = [...this.#subscribers].map(({ next }) => next);
     const to = Math.min(seq, this.head + 1, ...wanted);
-    if (to > this.#base) {
-      this.#base = to;
-      await this.#kv.write(this.#kv.batch().put(keys.base, encodeU64(to)), { sync: true });
-    }
+    if (to > this.#base) await this.#setBase(to);
     while (this.#first < this.#base) {
       const end = Math.min(this.#base, this.#first + COMPACT_CHUNK);
       const batch = this.#kv.batch();
@@ -186,6 +183,18 @@ export class LocalJournal implements Journal {
       // Synced, as all of the journal: a power failure may take its very end then, never something before it.
       await this.#kv.write(batch, { sync: true });
       this.#first = end;
+    }
+  }
+
+  /** Nobody asks for what is below it while it is being written. */
+  async #setBase(to: number): Promise<void> {
+    const before = this.#base;
+    this.#base = to;
+    try {
+      await this.#kv.write(this.#kv.batch().put(keys.base, encodeU64(to)), { sync: true });
+    } catch (error) {
+      this.#base = before;
+      throw error;
     }
   }
 }

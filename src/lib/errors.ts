@@ -50,6 +50,7 @@ export const ERROR_CODES = {
   refresh_failed: 'The refresh could not be requested.',
   not_mining: 'This node does not mine.',
   cannot_pay: 'This node cannot make payments.',
+  write_failed: 'The node cannot write to its disk now; nothing was taken.',
   overloaded: 'The node has more work than it can take; try again.',
   shutting_down: 'The node is stopping.',
   internal_error: 'Something broke inside the node.',

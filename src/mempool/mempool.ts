@@ -8,6 +8,7 @@ import { TOTAL_TOKENS } from '../chain/constants.js';
 import { transactionHash } from '../chain/hash.js';
 import type { Transaction } from '../chain/types.js';
 import type { Unicorn } from '../chain/unicorn.js';
+import { endlessRoom, type Room } from '../db/disk-room.js';
 import type { Kv } from '../db/kv.js';
 import type { Journal } from '../journal/journal.js';
 import { HASH_KEY_BYTES } from '../ledger/utxo/keyed-hash.js';
@@ -60,6 +61,8 @@ export interface MempoolModules {
   readonly progress?: MempoolProgress | undefined;
   /** Signs the blocks; undefined in a network that names no producers. */
   readonly signer?: Signer | undefined;
+  /** Of the disk; endless when it is left out. */
+  readonly room?: Room;
 }
 
 /** A block that storage has confirmed. */
@@ -222,15 +225,15 @@ export class Mempool implements MempoolService, Service {
   }
 
   async #build(): Promise<Parts> {
-    const { kv, random, progress, logger } = this.#modules;
+    const { kv, random, progress, logger, room = endlessRoom } = this.#modules;
     const hashKey = random.bytes(HASH_KEY_BYTES);
     const onProgress = (outputs: number): void => {
       this.#assertRunning();
       progress?.loading(outputs);
     };
     const state = await loadMempoolState(kv, this.#options.rules, { hashKey, onProgress });
-    const store = new StateStore(kv);
-    const modules = { ...this.#modules, logger, state, store };
+    const store = new StateStore(kv, this.#modules.clock);
+    const modules = { ...this.#modules, logger, state, store, room };
     const applier = new Applier(modules);
     this.#applier = applier;
     this.#failure.follow(applier);

@@ -9,6 +9,7 @@ import type { Genesis } from '../chain/genesis.js';
 import type { Config } from '../config/schema.js';
 import type { KeyPair } from '../crypto/ed25519.js';
 import { DataDir } from '../db/data-dir.js';
+import { DiskRoom } from '../db/disk-room.js';
 import { type Clock, systemClock } from '../lib/clock.js';
 import { ClosingStack } from '../lib/closing-stack.js';
 import { errorMessage, TesseraError } from '../lib/errors.js';
@@ -57,6 +58,7 @@ export class Node implements Service {
   #isUp = false;
   #context: RoleContext | undefined;
   #role: Role | undefined;
+  #room: DiskRoom | undefined;
   #keys: ApiKeys | undefined;
   #metrics: NodeMetrics | undefined;
   #apiUrl = '';
@@ -124,7 +126,8 @@ export class Node implements Service {
     if (this.#descriptors.warning !== undefined) this.#logger.warn({}, this.#descriptors.warning);
     const nodeKey = await loadOrCreateNodeKey(join(dataDir.path, NODE_KEY_FILE), this.#random);
     const network = await this.#createLinks(nodeKey);
-    const context = this.#createContext(dataDir, nodeKey, network);
+    const room = await this.#watchDisk(dataDir);
+    const context = this.#createContext(dataDir, nodeKey, network, room);
     const role = await this.#openRole(context);
     await this.#startMetrics(context);
     this.#opened.add(() => network.stop());
@@ -171,7 +174,26 @@ export class Node implements Service {
     });
   }
 
-  #createContext(dataDir: DataDir, nodeKey: KeyPair, network: PeerNetwork): RoleContext {
+  async #watchDisk(dataDir: DataDir): Promise<DiskRoom> {
+    const { path } = dataDir;
+    const { minFreeBytes } = this.#config.node;
+    const room = new DiskRoom(
+      { path, minFreeBytes },
+      { clock: this.#clock, logger: this.#logger.child('disk'), databases: dataDir },
+    );
+    this.#room = room;
+    this.#opened.add(() => room.stop());
+    const metrics = this.#registry ?? noMetrics;
+    metrics.gauge('tessera_disk_min_free_bytes').set(minFreeBytes);
+    metrics.beforeScrape(() => {
+      if (Number.isFinite(room.freeBytes)) metrics.gauge('tessera_disk_free_bytes').set(room.freeBytes);
+      metrics.gauge('tessera_db_unwritable').set(dataDir.problems.length);
+    });
+    await room.start();
+    return room;
+  }
+
+  #createContext(dataDir: DataDir, nodeKey: KeyPair, network: PeerNetwork, room: DiskRoom): RoleContext {
     this.#context = {
       config: this.#config,
       genesis: this.#genesis,
@@ -179,6 +201,7 @@ export class Node implements Service {
       dataDir,
       nodeKey,
       network,
+      room,
       clock: this.#clock,
       random: this.#random,
       stopping: this.#abort.signal,
@@ -234,7 +257,7 @@ export class Node implements Service {
 
   /** Why the node cannot do its work now; empty when it can. */
   #readiness(): readonly string[] {
-    const reasons = this.#role?.readiness() ?? [];
+    const reasons = [...(this.#room?.problems ?? []), ...(this.#role?.readiness() ?? [])];
     return this.#isUp ? reasons : ['the node is starting', ...reasons];
   }
 }

@@ -7,7 +7,7 @@ import { Wallet } from '../wallet/wallet.js';
 import type { RoleContext } from './role.js';
 
 export type WalletContext = Pick<RoleContext, 'config' | 'genesis' | 'dataDir' | 'clock' | 'random' | 'logger'> &
-  Partial<Pick<RoleContext, 'metrics' | 'producers'>>;
+  Partial<Pick<RoleContext, 'metrics' | 'producers' | 'room'>>;
 
 /** Opens the wallet, or makes it. Throws as `Wallet.open`; an error about the passphrase says how to give it. */
 export async function openWallet(context: WalletContext): Promise<Wallet> {

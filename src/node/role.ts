@@ -6,6 +6,7 @@ import type { Genesis } from '../chain/genesis.js';
 import type { Config } from '../config/schema.js';
 import type { KeyPair } from '../crypto/ed25519.js';
 import type { DataDir } from '../db/data-dir.js';
+import type { Room } from '../db/disk-room.js';
 import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../lib/logger.js';
 import type { Random } from '../lib/random.js';
@@ -29,6 +30,7 @@ export interface RoleContext {
   readonly producers: Producers | undefined;
   /** Not started yet. */
   readonly network: PeerNetwork;
+  readonly room: Room;
   readonly clock: Clock;
   readonly random: Random;
   /** Aborts when the node is told to stop: what `load` has under way ends then. */

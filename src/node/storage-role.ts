@@ -26,7 +26,7 @@ export class StorageRole implements Role {
     try {
       const archive = await Archive.open(
         { rules, cacheBytes: config.storage.cacheBytes },
-        { kv, scripts, metrics: context.metrics, clock: context.clock },
+        { kv, scripts, metrics: context.metrics, clock: context.clock, room: context.room },
       );
       return new StorageRole(context, archive, scripts);
     } catch (error) {

@@ -34,6 +34,9 @@ export const METRICS = {
   tessera_event_loop_utilization: gauge('Share of the time since the last scrape in which the event loop was busy.'),
   tessera_log_lines_total: counter('Log lines by level.', 'level'),
 
+  tessera_disk_free_bytes: gauge('What the disk under the data directory has left.'),
+  tessera_disk_min_free_bytes: gauge('The mark below which nothing new is taken (node.min_free_bytes).'),
+
   // HTTP
   tessera_http_request_duration_seconds: histogram(
     'From the first byte of a request to the last of its answer; result is ok, refused (the caller asked for what cannot be) ' +
@@ -105,6 +108,7 @@ export const METRICS = {
   tessera_journal_append_duration_seconds: histogram('From append to durable.', FAST),
   tessera_journal_group_entries: histogram('Entries that shared one sync.', GROUP_SIZES),
   tessera_db_write_duration_seconds: histogram('Writing a batch to LevelDB.', FAST, 'sync'),
+  tessera_db_unwritable: gauge('Databases whose last write failed.'),
   tessera_db_size_bytes: gauge('Bytes of the data directory.'),
 
   // Wallet

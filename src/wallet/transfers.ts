@@ -30,14 +30,14 @@ export class Transfers {
 
   /** Throws `payment_refused`, `insufficient_funds`, `overloaded` or `wallet_write_failed`. */
   async pay(order: PaymentOrder): Promise<OwnTransaction> {
-    this.#modules.writes.checkOpen();
+    this.#modules.writes.checkRoom();
     return this.#announce(await this.#modules.payments.pay(order));
   }
 
   /** As `pay`, counted as a donation to the peer; undefined when a limit is reached. */
   async donate(order: PaymentOrder, nodeKey: string, limits: DonationLimits): Promise<OwnTransaction | undefined> {
     const { donations, payments, writes } = this.#modules;
-    writes.checkOpen();
+    writes.checkRoom();
     if (!donations.take(nodeKey, limits)) return undefined;
     try {
       return this.#announce(await payments.pay({ ...order, kind: 'donation' }));
@@ -48,7 +48,7 @@ export class Transfers {
   }
 
   async createItem(order: ItemOrder): Promise<OwnTransaction> {
-    this.#modules.writes.checkOpen();
+    this.#modules.writes.checkRoom();
     return this.#announce(await this.#modules.payments.createItem(order));
   }
 

@@ -11,6 +11,7 @@ import type { Producers } from '../chain/certificate.js';
 import type { WalletSeed } from '../chain/genesis.js';
 import type { Transaction } from '../chain/types.js';
 import type { ScryptCost } from '../crypto/scrypt.js';
+import type { Room } from '../db/disk-room.js';
 import type { Kv } from '../db/kv.js';
 import type { Clock } from '../lib/clock.js';
 import { errorMessage, TesseraError } from '../lib/errors.js';
@@ -74,6 +75,8 @@ export interface WalletModules {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics?: Metrics;
+  /** Of the disk; endless when it is left out. */
+  readonly room?: Room;
   /** How the folder of the keystore is synced; tests make it fail. */
   readonly syncFolder?: (folder: string) => Promise<void>;
 }
@@ -119,7 +122,7 @@ export class Wallet implements WalletService {
 
   async newAddress(): Promise<string> {
     const { keys, writes } = this.#parts;
-    writes.checkOpen();
+    writes.checkRoom();
     const address = keys.create();
     writes.onFailure(() => keys.discard([address]));
     await writes.flush();
@@ -133,7 +136,7 @@ export class Wallet implements WalletService {
 
   async importKeyPairs(pairs: ReadonlyMap<string, KeyPairRecord>): Promise<readonly string[]> {
     const { keys, writes } = this.#parts;
-    writes.checkOpen();
+    writes.checkRoom();
     const added = [...pairs.keys()].filter((address) => !this.owns(address));
     const imported = keys.importPairs(pairs);
     writes.onFailure(() => keys.discard(added));
@@ -287,7 +290,7 @@ async function loadSeeds(parts: Parts, { seeds = [], seedKeyPairs = new Map() }:
 
 async function openParts(options: WalletOptions, modules: WalletModules): Promise<Parts> {
   const { kv, clock, random, logger, metrics = noMetrics } = modules;
-  const writes = new WriteBuffer(kv);
+  const writes = new WriteBuffer(kv, modules.room);
   const limiter = new PassphraseLimiter(clock);
   const keystore = await Keystore.open(
     {

@@ -4,9 +4,10 @@
  * the memory went through, every change is there in full or not at all, and parallel payments share one sync.
  */
 
+import { endlessRoom, type Room } from '../db/disk-room.js';
 import type { Kv } from '../db/kv.js';
 import { toHex } from '../lib/bytes.js';
-import { TesseraError } from '../lib/errors.js';
+import { errorMessage, TesseraError } from '../lib/errors.js';
 
 interface StagedRecord {
   readonly key: Uint8Array;
@@ -16,14 +17,16 @@ interface StagedRecord {
 
 export class WriteBuffer {
   readonly #kv: Kv;
+  readonly #room: Room;
   #staged = new Map<string, StagedRecord>();
   #undos: (() => void)[] = [];
   #writing: Promise<void> | undefined;
   #next: Promise<void> | undefined;
   #isClosed = false;
 
-  constructor(kv: Kv) {
+  constructor(kv: Kv, room: Room = endlessRoom) {
     this.#kv = kv;
+    this.#room = room;
   }
 
   /** The wallet is being closed: calls that would change it are refused. */
@@ -39,6 +42,19 @@ export class WriteBuffer {
   /** Throws `shutting_down` once the wallet is being closed. */
   checkOpen(): void {
     if (this.#isClosed) throw new TesseraError('shutting_down', 'the wallet is closed');
+  }
+
+  /**
+   * For what somebody asks for; what the chain says is taken in as long as the disk takes it. Throws `shutting_down`, and
+   * `wallet_write_failed` while the disk has too little room.
+   */
+  checkRoom(): void {
+    this.checkOpen();
+    try {
+      this.#room.check();
+    } catch (cause) {
+      throw new TesseraError('wallet_write_failed', `the wallet takes nothing now: ${errorMessage(cause)}`, { cause });
+    }
   }
 
   put(key: Uint8Array, value: Uint8Array): void {

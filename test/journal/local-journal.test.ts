@@ -9,6 +9,7 @@ import type { Kv } from '../../src/db/kv.js';
 import { openLevelKv } from '../../src/db/level-kv.js';
 import type { JournalEntry } from '../../src/journal/journal.js';
 import { createDeferred } from '../../src/lib/deferred.js';
+import { TesseraError } from '../../src/lib/errors.js';
 import { appendTo, openJournal } from '../support/journal.js';
 import { withWrite } from '../support/kv.js';
 import { MemoryKv } from '../support/memory-kv.js';
@@ -75,16 +76,47 @@ describe('group commit', () => {
     ]);
   });
 
-  it('acknowledges nothing after a failed write, for what is on disk is not known', async () => {
+  it('gives the numbers of a failed write again, and leaves no gap (rules P1, P7)', async () => {
     const store = watched(new MemoryKv());
     const journal = await openJournal(store.kv);
     await appendTo(journal, Buffer.from('a'));
-    store.beforeWrite(() => Promise.reject(Object.assign(new Error('disk full'), { code: 'ENOSPC' })));
+    const gate = createDeferred<void>();
+    store.beforeWrite(() => gate.promise);
     const failed = { code: 'database_failed', message: expect.stringContaining('disk full') };
-    await expect(appendTo(journal, Buffer.from('b'))).rejects.toMatchObject(failed);
-    store.beforeWrite(async () => undefined);
-    await expect(appendTo(journal, Buffer.from('c'))).rejects.toMatchObject(failed);
+    const first = expect(appendTo(journal, Buffer.from('b'))).rejects.toMatchObject(failed);
+    await Promise.resolve();
+    // It waits for the next write, which would leave a gap without the one before.
+    const second = expect(appendTo(journal, Buffer.from('c'))).rejects.toMatchObject(failed);
+    gate.reject(Object.assign(new Error('disk full'), { code: 'ENOSPC' }));
+    await Promise.all([first, second]);
     expect(journal.head).toBe(1);
+    store.beforeWrite(async () => undefined);
+    expect(await appendTo(journal, Buffer.from('d'))).toBe(2);
+    const got: JournalEntry[] = [];
+    const subscription = journal.subscribe(
+      1,
+      async (group) => {
+        got.push(...group);
+      },
+      () => undefined,
+    );
+    await expect
+      .poll(() => got.map(({ seq, payload }) => [seq, Buffer.from(payload).toString()]))
+      .toEqual([
+        [1, 'a'],
+        [2, 'd'],
+      ]);
+    await subscription.stop();
+    await journal.close();
+  });
+
+  it('takes nothing more when its database is damaged (rule P3)', async () => {
+    const store = watched(new MemoryKv());
+    const journal = await openJournal(store.kv);
+    store.beforeWrite(() => Promise.reject(new TesseraError('data_corrupt', 'damaged')));
+    await expect(appendTo(journal, Buffer.from('a'))).rejects.toMatchObject({ code: 'data_corrupt' });
+    store.beforeWrite(async () => undefined);
+    await expect(appendTo(journal, Buffer.from('b'))).rejects.toMatchObject({ code: 'data_corrupt' });
     await journal.close();
   });
 

@@ -13,6 +13,7 @@ const QUIET = new Set([
   'tessera_storage_blocks_behind',
   'tessera_peers_dial_failures_total',
   'tessera_peers_violations_total',
+  'tessera_db_unwritable',
   'tessera_wallet_queue',
   'tessera_event_loop_delay_seconds',
   // Metrics have a port of their own.

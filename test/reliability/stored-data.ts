@@ -128,7 +128,7 @@ async function stateAfterJournal(config: Config, kv: Kv, journalKv: Kv): Promise
   const journal = await LocalJournal.open({}, { kv: journalKv, ...modules });
   const { unicorn } = config.mining;
   const source = createUnicornSource({ modulus: BigInt(unicorn.modulus), iterations: unicorn.iterations });
-  const applier = new Applier({ journal, store: new StateStore(kv), state, unicorn: source, ...modules });
+  const applier = new Applier({ journal, store: new StateStore(kv, systemClock), state, unicorn: source, ...modules });
   applier.failed.catch(() => undefined);
   try {
     await applier.start();

@@ -7,6 +7,7 @@ import { transactionHash } from '../../src/chain/hash.js';
 import type { Kv } from '../../src/db/kv.js';
 import { openLevelKv } from '../../src/db/level-kv.js';
 import { TesseraError } from '../../src/lib/errors.js';
+import { SignalSource } from '../../src/lib/signal.js';
 import { Archive, type ArchiveOptions } from '../../src/storage/archive/archive.js';
 import { withWrite } from '../support/kv.js';
 import {
@@ -51,19 +52,42 @@ const json = (bytes: Uint8Array | undefined): string => Buffer.from(bytes ?? [])
 const entryJson = async (key: string): Promise<string> => json((await archive.entry(key))?.json);
 
 describe('the archive, on a disk that fails', () => {
-  it('says that the node must stop, and has not stored the block', async () => {
-    const failing = withWrite(kv, async () => {
-      throw new TesseraError('database_failed', 'the disk is full');
+  it('has not stored the block, and stores it when the disk takes it again (rules P1, P7)', async () => {
+    let isFull = true;
+    const failing = withWrite(kv, async (batch, options) => {
+      if (isFull) throw new TesseraError('database_failed', 'the disk is full');
+      await kv.write(batch, options);
     });
-    const broken = await Archive.open({ rules: RULES }, { kv: failing });
+    const full = await Archive.open({ rules: RULES }, { kv: failing });
     const reported: TesseraError[] = [];
-    broken.failed.on((error) => reported.push(error));
+    full.failed.on((error) => reported.push(error));
+    chain.grow(2);
+    const [first, second] = chain.blocks;
+    if (first === undefined || second === undefined) throw new Error('no blocks');
+    await expect(full.store(first)).rejects.toMatchObject({ code: 'database_failed' });
+    expect(full.nextHeight).toBe(0);
+    isFull = false;
+    await full.store(first);
+    await full.store(second);
+    expect(full.nextHeight).toBe(2);
+    await full.verify();
+    expect(reported).toEqual([]);
+  });
+
+  it('takes no block while there is too little room', async () => {
+    const room = {
+      isLow: true,
+      check: () => {
+        throw new TesseraError('write_failed', 'too little room');
+      },
+      isBack: new SignalSource<void>(),
+    };
+    const low = await Archive.open({ rules: RULES }, { kv, room });
     chain.grow(1);
     const [block] = chain.blocks;
     if (block === undefined) throw new Error('no block');
-    await expect(broken.store(block)).rejects.toMatchObject({ code: 'database_failed' });
-    expect(reported).toMatchObject([{ code: 'database_failed' }]);
-    expect(broken.nextHeight).toBe(0);
+    await expect(low.store(block)).rejects.toMatchObject({ code: 'write_failed' });
+    expect(low.nextHeight).toBe(0);
   });
 });
 

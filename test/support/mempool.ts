@@ -99,7 +99,7 @@ export function unicornOf(seed: bigint): Unicorn {
 
 /** An applier without anything around it. */
 export function applierOf(journal: Journal, kv: Kv, state: MempoolState): Applier {
-  const store = new StateStore(kv);
+  const store = new StateStore(kv, systemClock);
   return new Applier({ journal, store, state, unicorn: unicornOf, clock: systemClock, metrics: noMetrics });
 }
 

@@ -50,6 +50,7 @@ const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
   refresh_failed: 500,
   not_mining: 500,
   cannot_pay: 500,
+  write_failed: 503,
   overloaded: 503,
   shutting_down: 503,
   internal_error: 500,
@@ -154,6 +155,7 @@ export function problemHeaders(error: TesseraError): Readonly<Record<string, str
     case 'invalid_api_key':
       return { 'www-authenticate': 'ApiKey header="x-api-key"' };
     case 'mempool_full':
+    case 'write_failed':
     case 'overloaded':
     case 'shutting_down':
       return { 'retry-after': '1' };

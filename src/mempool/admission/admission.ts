@@ -16,6 +16,7 @@ import {
   type UtxoLookup,
   type ValidationPlan,
 } from '../../chain/validation.js';
+import type { Room } from '../../db/disk-room.js';
 import type { Verifier } from '../../ledger/verifier/verifier.js';
 import { type Clock, unixSeconds } from '../../lib/clock.js';
 import { createDeferred, type Deferred } from '../../lib/deferred.js';
@@ -53,6 +54,7 @@ export interface AdmissionModules {
   readonly assertNotBehind: () => void;
   /** Called with each transaction that is refused. */
   readonly onRefused: (rejected: RejectedTx) => void;
+  readonly room: Room;
 }
 
 interface Group {
@@ -69,6 +71,7 @@ export class Admission {
   readonly #metrics: Metrics;
   readonly #assertNotBehind: () => void;
   readonly #onRefused: AdmissionModules['onRefused'];
+  readonly #room: Room;
   readonly #seconds: HistogramHandle;
   readonly #admitted: CounterHandle;
   readonly #known: CounterHandle;
@@ -89,6 +92,7 @@ export class Admission {
     this.#metrics = modules.metrics;
     this.#assertNotBehind = modules.assertNotBehind;
     this.#onRefused = modules.onRefused;
+    this.#room = modules.room;
     this.#seconds = modules.metrics.histogram('tessera_mempool_admission_duration_seconds');
     this.#admitted = modules.metrics.counter('tessera_mempool_admissions_total', 'admitted');
     this.#known = modules.metrics.counter('tessera_mempool_admissions_total', 'known');
@@ -100,6 +104,7 @@ export class Admission {
     const stopTimer = startTimer(this.#seconds, this.#clock);
     try {
       this.#assertNotBehind();
+      this.#room.check();
       const candidates = await this.#candidatesOf(transactions);
       const fresh = await this.#check(candidates);
       if (fresh.length > 0) await this.#admit(fresh);

@@ -6,6 +6,7 @@
 
 import { encodeHeader } from '../../chain/codec.js';
 import { drawSelection, USAGE_PARTICIPANTS } from '../../chain/unicorn.js';
+import type { Room } from '../../db/disk-room.js';
 import { fromHex } from '../../lib/bytes.js';
 import { type Clock, type Timer, unixSeconds } from '../../lib/clock.js';
 import { errorMessage } from '../../lib/errors.js';
@@ -43,6 +44,7 @@ export interface BlockMakerModules {
   readonly metrics: Metrics;
   /** Undefined in a network that names no producers. */
   readonly signer?: Signer | undefined;
+  readonly room: Room;
 }
 
 const MS_PER_SECOND = 1_000;
@@ -78,6 +80,7 @@ export class BlockMaker {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #signer: Signer | undefined;
+  readonly #room: Room;
   readonly #metrics: ReturnType<typeof makerMetrics>;
   /** Linked miners that asked to take part, by node key, in the order of joining. */
   readonly #joined = new Map<string, Link>();
@@ -99,6 +102,7 @@ export class BlockMaker {
     this.#clock = modules.clock;
     this.#logger = modules.logger;
     this.#signer = modules.signer;
+    this.#room = modules.room;
     this.#metrics = makerMetrics(modules.metrics);
   }
 
@@ -117,6 +121,7 @@ export class BlockMaker {
       this.#applier.applied.on(() => this.#proceed()),
       this.#applier.adopted.on(() => this.#giveUp()),
       this.#sync.changed.on(() => this.#proceed()),
+      this.#room.isBack.on(() => this.#proceed()),
     );
     this.#proceed();
   }
@@ -175,7 +180,8 @@ export class BlockMaker {
   }
 
   #mayCut(): boolean {
-    if (this.#joined.size === 0 || !this.#sync.mayCut) return false;
+    // A round that has begun goes to its end: its block needs room in storage only.
+    if (this.#joined.size === 0 || !this.#sync.mayCut || this.#room.isLow) return false;
     if (this.#state.head.height < 0) return this.#joined.size >= this.#options.minMiners;
     if (this.#options.instant) return this.#state.ready > 0;
     const wait = this.#lastCut + this.#options.blockInterval - this.#clock.monotonic();

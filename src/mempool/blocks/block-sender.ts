@@ -171,11 +171,7 @@ export class BlockSender {
   /** It expects another block than it was said to, or does not take this one. */
   #onRefused(link: Link, height: number, answer: Message): void {
     const isRefused = answer.type === 'block.refused';
-    this.#sendLater(
-      link,
-      height,
-      isRefused ? (answer as Message<'block.refused'>).body.reason : `it answered ${answer.type}`,
-    );
+    this.#sendLater(link, height, refusalOf(answer));
     if (isRefused) this.#tips.ask(link);
   }
 
@@ -213,4 +209,10 @@ export class BlockSender {
 
 function roundBody({ participants, proofHashes, asertHashes }: RoundFacts): RoundFactsBody {
   return { participants: [...participants], proofs: [...proofHashes], asert_hashes: asertHashes };
+}
+
+function refusalOf(answer: Message): string {
+  if (answer.type === 'block.refused') return (answer as Message<'block.refused'>).body.reason;
+  if (answer.type === 'error') return (answer as Message<'error'>).body.detail;
+  return `it answered ${answer.type}`;
 }

@@ -64,6 +64,12 @@ interface Submitted {
 
 type Groups = readonly (readonly CandidateTx[])[];
 
+interface WriteOptions {
+  /** Commands whose changes are in the batch, with their outcomes. */
+  readonly settled: readonly (readonly [seq: number, outcome: unknown])[];
+  readonly sync?: boolean;
+}
+
 /** From the command that the state stood at when it was read, to the journal's head at that time. */
 interface Replay {
   readonly from: number;
@@ -109,7 +115,7 @@ export class Applier implements Service {
     this.#failure.follow(store);
   }
 
-  /** Rejects when the state can no longer be trusted, or the journal not be written: the node must stop. */
+  /** Rejects when the state or the journal can no longer be trusted: the node must stop. */
   get failed(): Promise<never> {
     return this.#failure.promise;
   }
@@ -136,6 +142,7 @@ export class Applier implements Service {
   }
 
   async stop(): Promise<void> {
+    this.#store.stop();
     await this.#subscription?.stop();
     this.#end(new TesseraError('shutting_down', 'the node is stopping'));
   }
@@ -146,21 +153,26 @@ export class Applier implements Service {
     groups?: Groups,
   ): Promise<CommandOutcome<K>> {
     if (this.#ended !== undefined) throw this.#ended;
+    if (this.#store.problem !== '') throw new TesseraError('write_failed', this.#store.problem);
     const { seq, durable } = this.#append(encodeCommand(command));
     const outcome = createDeferred<unknown>();
     // When the write fails nobody waits for the outcome.
     outcome.promise.catch(() => undefined);
-    this.#submitted.set(seq, { outcome, groups });
+    const submitted = { outcome, groups };
+    this.#submitted.set(seq, submitted);
     try {
       await durable;
     } catch (error) {
+      // The number may be that of another command already.
+      if (this.#submitted.get(seq) === submitted) this.#submitted.delete(seq);
+      if (isTesseraError(error, 'database_failed')) throw notWritten(error);
       this.#fail(error);
       throw error;
     }
     return (await outcome.promise) as CommandOutcome<K>;
   }
 
-  /** A journal that cannot write will never write again: without it nothing can be promised, so the node must stop. */
+  /** A journal that is damaged takes nothing any more: without it nothing can be promised, so the node must stop. */
   #append(payload: Uint8Array): Appended {
     try {
       return this.#journal.append(payload);
@@ -182,12 +194,12 @@ export class Applier implements Service {
       outcomes.push([entry.seq, outcome]);
       if (command.kind !== 'block-stored' && command.kind !== 'block-adopted') continue;
       // What is looked up on disk while applying must be there before the next command.
-      await this.#write(batch, entry.seq);
+      await this.#write(batch, entry.seq, { settled: outcomes });
       batch = this.#store.batch();
       if (command.kind === 'block-stored' && outcome !== null) stored.push(outcome as Round);
     }
     const last = entries.at(-1)?.seq ?? state.seq;
-    if (batch.size > 0 || state.seq !== last) await this.#write(batch, last);
+    if (batch.size > 0 || state.seq !== last) await this.#write(batch, last, { settled: outcomes });
     for (const [seq, outcome] of outcomes) this.#settle(seq, outcome);
     this.#emitChanges(stored, adopted);
     this.#reportReplay(last);
@@ -240,17 +252,30 @@ export class Applier implements Service {
     return (hash) => hashes.has(hash);
   }
 
-  async #write(batch: KvBatch, seq: number, sync = false): Promise<void> {
+  /**
+   * Writes the changes of commands, which are settled at once when that takes until the disk has room: they are in the
+   * journal, and in force.
+   */
+  async #write(batch: KvBatch, seq: number, { settled, sync = false }: WriteOptions): Promise<void> {
     this.#state.seal(seq, batch);
-    await this.#store.write(batch, { sync });
+    const onDelay = (): void => {
+      for (const [of, outcome] of settled) this.#settle(of, outcome);
+    };
+    await this.#store.write(batch, { sync, onDelay });
     this.#state.written();
   }
 
   /** Makes the state durable by itself and lets the journal forget what is far behind it. */
   async #compact(keep: number): Promise<void> {
     const { seq } = this.#state;
-    await this.#write(this.#store.batch(), seq, true);
-    if (seq > keep) await this.#journal.compact(seq - keep);
+    await this.#write(this.#store.batch(), seq, { settled: [], sync: true });
+    if (seq <= keep) return;
+    try {
+      await this.#journal.compact(seq - keep);
+    } catch (error) {
+      // What it could not forget now it forgets the next time.
+      if (!isTesseraError(error, 'database_failed')) throw error;
+    }
   }
 
   #settle(seq: number, outcome: unknown): void {
@@ -293,6 +318,16 @@ export class Applier implements Service {
     this.#end(error);
     this.#failure.report(error);
   }
+}
+
+function notWritten(cause: TesseraError): TesseraError {
+  return new TesseraError(
+    'write_failed',
+    `the node cannot write to its disk, and nothing was taken: ${cause.message}`,
+    {
+      cause,
+    },
+  );
 }
 
 function toCandidate(bytes: Uint8Array): CandidateTx {

@@ -9,6 +9,7 @@ import { LRUCache } from 'lru-cache';
 import type { Certificate } from '../../chain/certificate.js';
 import { encodeBlock } from '../../chain/codec.js';
 import type { FullBlock } from '../../chain/types.js';
+import { endlessRoom, type Room } from '../../db/disk-room.js';
 import type { Kv } from '../../db/kv.js';
 import type { ChainRules, ChainTip } from '../../ledger/block/rules.js';
 import type { LedgerView, ScriptVerifier } from '../../ledger/block/spending.js';
@@ -68,6 +69,8 @@ export interface ArchiveModules {
   readonly scripts?: ScriptVerifier;
   readonly metrics?: Metrics;
   readonly clock?: Clock;
+  /** Of the disk; endless when it is left out. */
+  readonly room?: Room;
 }
 
 export interface BlockName {
@@ -92,6 +95,7 @@ export class Archive implements StorageService {
   readonly #rules: ChainRules;
   readonly #kv: Kv;
   readonly #clock: Clock;
+  readonly #room: Room;
   readonly #reader: ArchiveReader;
   readonly #unspent: UnspentOutputs;
   readonly #certificates: Certificates;
@@ -109,13 +113,20 @@ export class Archive implements StorageService {
 
   private constructor(
     { rules, cacheBytes = DEFAULT_CACHE_BYTES }: ArchiveOptions,
-    { kv, metrics = noMetrics, clock = systemClock, scripts = new Verifier({ threads: 0 }) }: ArchiveModules,
+    {
+      kv,
+      metrics = noMetrics,
+      clock = systemClock,
+      scripts = new Verifier({ threads: 0 }),
+      room = endlessRoom,
+    }: ArchiveModules,
     { reader, last, unspent, certificates }: OpenParts,
   ) {
     this.#rules = rules;
     this.#kv = kv;
     this.#clock = clock;
     this.#slices = new TimeSlices(clock);
+    this.#room = room;
     this.#reader = reader;
     this.#unspent = unspent;
     this.#certificates = certificates;
@@ -158,10 +169,7 @@ export class Archive implements StorageService {
     return this.#blockStored;
   }
 
-  /**
-   * Every `data_corrupt` that a call met, and a block that could not be written: the node must stop (rule P3). After a failed
-   * write the database takes no others, and what is on disk of it is known only when it is opened again.
-   */
+  /** Every `data_corrupt` that a call met: the node must stop (rule P3). */
   get failed(): Signal<TesseraError> {
     return this.#failed;
   }
@@ -234,7 +242,8 @@ export class Archive implements StorageService {
   /**
    * Verifies the block and writes it, with its certificate if that is by a producer of this network; resolves when it survives
    * power loss. Whether a block needs a certificate is up to whoever brings it. Throws `block_refused` (`details.rule` says
-   * which rule) and changes nothing then. Calls are served one after the other.
+   * which rule) and changes nothing then, `write_failed` or `database_failed` when the disk does not take it. Calls are
+   * served one after the other.
    */
   store(full: FullBlock, certificate?: Certificate, round?: RoundFactsBody): Promise<BlockName> {
     return this.#storing.run(() => this.#guard(() => this.#store(full, certificate, round)));
@@ -336,18 +345,14 @@ export class Archive implements StorageService {
   }
 
   async #store(full: FullBlock, told: Certificate | undefined, round: RoundFactsBody | undefined): Promise<BlockName> {
+    this.#room.check();
     const stopTimer = startTimer(this.#storeSeconds, this.#clock);
     await this.#unspent.catchUp(this.#tip.next, () => undefined, undefined);
     const verified = await this.#verifier.verify(full, this.#tip);
     const { hash, height, issued } = verified;
     const certificate = this.#certificates.keepable({ height, hash }, told);
     const record = { hash, height, issued, bytes: encodeBlock(full.block), block: full.block };
-    try {
-      await this.#write(verified, record.bytes, certificate, round);
-    } catch (error) {
-      if (isTesseraError(error, 'database_failed')) this.#failed.emit(error);
-      throw error;
-    }
+    await this.#write(verified, record.bytes, certificate, round);
     this.#unspent.changed();
     this.#certificates.stored(certificate);
     this.#tip = { next: height + 1, hash, issued };

@@ -11,7 +11,7 @@ import { decodeFullBlock } from '../../chain/codec.js';
 import { blockHash } from '../../chain/hash.js';
 import type { FullBlock } from '../../chain/types.js';
 import type { Clock, Timer } from '../../lib/clock.js';
-import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
+import { type ErrorCode, errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import { assertSound } from '../../lib/fault.js';
 import type { Logger } from '../../lib/logger.js';
 import { type Signal, SignalSource } from '../../lib/signal.js';
@@ -29,6 +29,8 @@ import type { Archive } from '../archive/archive.js';
 import { PeerDoubts } from './peer-doubts.js';
 
 const DEFAULT_REQUEST_TIMEOUT_MS = 10_000;
+/** What no peer is to blame for, and none can help with. */
+const OWN_FAULTS: ReadonlySet<ErrorCode> = new Set(['data_corrupt', 'database_failed', 'write_failed']);
 const DEFAULT_RETRY_MS = 5_000;
 export interface CatchUpOptions {
   /** Who signs blocks; undefined in a network that names none. */
@@ -266,7 +268,7 @@ export class CatchUp {
       this.#logger.warn(facts, 'a storage node does not give its blocks');
       return;
     }
-    if (isTesseraError(error, 'data_corrupt') || isTesseraError(error, 'database_failed')) {
+    if (isTesseraError(error) && OWN_FAULTS.has(error.code)) {
       // Not the peer's fault, and no peer can help: wait for the retry or for the node to stop.
       this.#logger.error(facts, 'a fetched block cannot be stored');
       this.#tips.clear();

@@ -83,6 +83,7 @@ export const createTransactions = defineOperation({
     'unknown_input',
     'invalid_signature',
     'mempool_full',
+    'write_failed',
     'mempool_unreachable',
   ],
 });
@@ -139,6 +140,7 @@ export const createItem = defineOperation({
     'double_spend',
     'invalid_signature',
     'mempool_full',
+    'write_failed',
     'mempool_unreachable',
     'no_wallet',
     'wallet_unreadable',

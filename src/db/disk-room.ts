@@ -1,0 +1,143 @@
+/**
+ * How much room the disk under the data directory has. Below a mark the node takes nothing new, while there is still room for
+ * what it has begun: a disk that is full in earnest refuses in the middle of things. And databases that could not be
+ * written are tried again here, so that a node nobody writes to finds out that its disk is well again (rule P7).
+ */
+
+import { statfs } from 'node:fs/promises';
+import type { Clock, Timer } from '../lib/clock.js';
+import { errorMessage, TesseraError } from '../lib/errors.js';
+import type { Logger } from '../lib/logger.js';
+import { Failure, type Service } from '../lib/service.js';
+import { type Signal, SignalSource } from '../lib/signal.js';
+
+/** Milliseconds between two looks: time for some 100 MB on a fast disk, which the mark must be larger than. */
+const LOOK_EVERY_MS = 1_000;
+/** It counts as enough again only so far above the mark, so that the node does not change its mind every second. */
+const ENOUGH_AGAIN = 1.25;
+const MIB = 1024 * 1024;
+
+/** What services see of it. */
+export interface Room {
+  /** Nothing new is to be written. */
+  readonly isLow: boolean;
+  /** Throws `write_failed` while nothing new is to be written. */
+  check(): void;
+  /** There is enough again. */
+  readonly isBack: Signal<void>;
+}
+
+/** For those that write to no disk. */
+export const endlessRoom: Room = { isLow: false, check: () => undefined, isBack: new SignalSource<void>() };
+
+export interface DiskRoomOptions {
+  /** A folder on the disk. */
+  readonly path: string;
+  /** Bytes that shall stay free; 0 for no mark. */
+  readonly minFreeBytes: number;
+}
+
+export interface DiskRoomModules {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Those that cannot be written now, and trying them again. */
+  readonly databases: { readonly problems: readonly string[]; recover(): Promise<void> };
+}
+
+export class DiskRoom implements Room, Service {
+  readonly #options: DiskRoomOptions;
+  readonly #modules: DiskRoomModules;
+  readonly #isBack = new SignalSource<void>();
+  readonly failed = new Failure().promise;
+  #freeBytes = Number.POSITIVE_INFINITY;
+  #isLow = false;
+  #timer: Timer | undefined;
+  #looking: Promise<void> | undefined;
+  #isStopped = false;
+
+  constructor(options: DiskRoomOptions, modules: DiskRoomModules) {
+    this.#options = options;
+    this.#modules = modules;
+  }
+
+  /** Bytes that the node may use; infinite where the system does not say. */
+  get freeBytes(): number {
+    return this.#freeBytes;
+  }
+
+  get isLow(): boolean {
+    return this.#isLow;
+  }
+
+  get isBack(): Signal<void> {
+    return this.#isBack;
+  }
+
+  /** Why nothing new is written, for people; empty when all is well. */
+  get problems(): readonly string[] {
+    return [...(this.#isLow ? [this.#sentence()] : []), ...this.#modules.databases.problems];
+  }
+
+  check(): void {
+    if (this.#isLow) throw new TesseraError('write_failed', `${this.#sentence()}; nothing new is taken`);
+  }
+
+  async start(): Promise<void> {
+    await this.#look();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#timer?.cancel();
+    await this.#looking;
+  }
+
+  #sentence(): string {
+    const { path, minFreeBytes } = this.#options;
+    return `the disk of ${path} has ${mib(this.#freeBytes)} MiB left, and node.min_free_bytes is ${mib(minFreeBytes)} MiB`;
+  }
+
+  async #look(): Promise<void> {
+    this.#looking = this.#measure().then(() => this.#recover());
+    await this.#looking;
+    if (this.#isStopped) return;
+    this.#timer = this.#modules.clock.after(LOOK_EVERY_MS, () => void this.#look());
+  }
+
+  async #measure(): Promise<void> {
+    try {
+      const { bavail, bsize } = await statfs(this.#options.path);
+      this.#take(bavail * bsize);
+    } catch (error) {
+      // A system that does not say is no reason to stand still: a write that fails says so itself.
+      this.#modules.logger.debug({ error: errorMessage(error) }, 'the free room of the disk is not known');
+    }
+  }
+
+  #take(freeBytes: number): void {
+    const { logger } = this.#modules;
+    const { minFreeBytes } = this.#options;
+    const wasLow = this.#isLow;
+    this.#freeBytes = freeBytes;
+    this.#isLow = freeBytes < minFreeBytes * (wasLow ? ENOUGH_AGAIN : 1);
+    if (this.#isLow === wasLow) return;
+    if (this.#isLow) logger.error({ free: freeBytes, mark: minFreeBytes }, this.#sentence());
+    else {
+      logger.info({ free: freeBytes }, 'the disk has room again');
+      this.#isBack.emit();
+    }
+  }
+
+  async #recover(): Promise<void> {
+    const { databases, logger } = this.#modules;
+    if (databases.problems.length === 0) return;
+    await databases.recover();
+    if (databases.problems.length > 0) return;
+    logger.info({}, 'all databases can be written again');
+    this.#isBack.emit();
+  }
+}
+
+function mib(bytes: number): number {
+  return Math.floor(bytes / MIB);
+}
