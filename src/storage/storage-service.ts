@@ -34,6 +34,7 @@ export interface StorageServiceModules {
 export class RunningStorageService implements StorageService, Service {
   readonly #archive: Archive;
   readonly #network: StorageServiceModules['network'];
+  readonly #logger: Logger;
   readonly #catchUp: CatchUp;
   readonly #mempoolTips: MempoolTips;
   readonly #failure = new Failure();
@@ -43,6 +44,7 @@ export class RunningStorageService implements StorageService, Service {
     const { archive, network, clock, logger } = modules;
     this.#archive = archive;
     this.#network = network;
+    this.#logger = logger;
     const { producers } = options;
     this.#catchUp = new CatchUp({ ...options.catchUp, producers }, modules);
     const onBehind = (): void => this.#catchUp.lookAround();
@@ -69,9 +71,11 @@ export class RunningStorageService implements StorageService, Service {
   /** Begins to catch up with linked storage nodes and to tell them of blocks. */
   async start(): Promise<void> {
     this.#subscriptions.push(
-      this.#archive.blockStored.on(() => {
-        // While catching up others know these blocks; they are told once it is done.
-        if (this.#catchUp.current === undefined) this.#announce();
+      this.#archive.blockStored.on(({ height, hash, transactions }) => {
+        // While catching up others know these blocks, and the log has its progress; they are told once it is done.
+        if (this.#catchUp.current !== undefined) return;
+        this.#logger.info({ height, hash, transactions }, `block ${height} stored`);
+        this.#announce();
       }),
       this.#catchUp.idle.on(() => {
         this.#announce();

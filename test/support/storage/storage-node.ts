@@ -1,7 +1,7 @@
 /** A storage node on a fake network, with its archive in memory. */
 
 import type { ChainRules } from '../../../src/ledger/block/rules.js';
-import { silentLogger } from '../../../src/lib/logger.js';
+import { type Logger, silentLogger } from '../../../src/lib/logger.js';
 import type { Signal } from '../../../src/lib/signal.js';
 import { Archive } from '../../../src/storage/archive/archive.js';
 import { RunningStorageService } from '../../../src/storage/storage-service.js';
@@ -17,6 +17,7 @@ export async function createStorageNode(
   name: string,
   clock: ManualClock = new ManualClock(),
   rules: ChainRules = RULES,
+  logger: Logger = silentLogger,
 ) {
   const node = createFakeNode(name, 'storage');
   const hooks = { beforeWrite: async (): Promise<void> => undefined };
@@ -28,7 +29,7 @@ export async function createStorageNode(
   const archive = await Archive.open({ rules }, { kv });
   const service = new RunningStorageService(
     { catchUp: CATCH_UP, producers: rules.producers },
-    { archive, network: node.network, clock, logger: silentLogger },
+    { archive, network: node.network, clock, logger },
   );
   return {
     ...node,

@@ -1,0 +1,45 @@
+/** What a storage node tells its operator of each block. */
+
+import { expect, it } from 'vitest';
+import { silentLogger } from '../../src/lib/logger.js';
+import { ManualClock } from '../support/manual-clock.js';
+import { connect } from '../support/storage/fake-network.js';
+import { createStorageNode, settle } from '../support/storage/storage-node.js';
+import { createTestChain, RULES } from '../support/storage/test-chain.js';
+
+function collector() {
+  const lines: [fields: object, message: string][] = [];
+  const info = (fields: object, message: string): void => void lines.push([fields, message]);
+  return { lines, logger: { ...silentLogger, info } };
+}
+
+it('a block that is stored is a line with its height and the number of its transactions', async () => {
+  const { lines, logger } = collector();
+  const node = await createStorageNode('storage', new ManualClock(), RULES, logger);
+  const chain = createTestChain().grow(2);
+  await node.service.start();
+  await node.fill(chain, 2);
+  const stored = lines.filter(([, message]) => message.startsWith('block '));
+  expect(stored).toEqual(
+    [0, 1].map((height) => [
+      { height, hash: chain.hash(height), transactions: chain.block(height).block.transactions.length },
+      `block ${height} stored`,
+    ]),
+  );
+  await node.service.stop();
+});
+
+it('blocks that are fetched while catching up are not: their progress is', async () => {
+  const clock = new ManualClock();
+  const { lines, logger } = collector();
+  const node = await createStorageNode('storage', clock, RULES, logger);
+  await node.service.start();
+  const other = await createStorageNode('other', clock);
+  await other.fill(createTestChain(), 6);
+  connect(node.node, other.node, clock);
+  await node.until(6);
+  await settle();
+  expect(lines.filter(([, message]) => message.startsWith('block '))).toEqual([]);
+  expect(lines.map(([, message]) => message)).toContain('catching up with other storage nodes');
+  await node.service.stop();
+});
