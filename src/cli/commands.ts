@@ -60,6 +60,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./doctor.js')).command,
   },
   {
+    name: 'rebuild',
+    summary: 'Makes the state of a mempool node or a wallet anew from the chain',
+    load: async () => (await import('./rebuild.js')).command,
+  },
+  {
     name: 'openapi',
     summary: 'Writes the OpenAPI documents of the API',
     load: async () => (await import('./openapi.js')).command,

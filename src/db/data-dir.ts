@@ -34,7 +34,7 @@ const DATABASE_NAME = /^[a-z][a-z0-9-]{0,31}$/;
 const WAY_BACK: Readonly<Record<string, string>> = {
   storage:
     'restore the data directory from a backup, or move it away and let the node fetch the blocks from other storage nodes',
-  mempool: 'restore the data directory from a backup',
+  mempool: 'run tessera rebuild, or restore the data directory from a backup',
 };
 const WAY_BACK_OF_WALLETS =
   "restore the data directory from a backup, and keep what is there: it may hold the only copy of the wallet's keys";

@@ -238,6 +238,6 @@ async function readGroup(kv: Kv, from: number, to: number): Promise<JournalEntry
 function lost(seq: number): TesseraError {
   return new TesseraError(
     'data_corrupt',
-    `entry ${seq} of the journal is missing: restore the data directory from a backup`,
+    `entry ${seq} of the journal is missing: run tessera rebuild, or restore the data directory from a backup`,
   );
 }

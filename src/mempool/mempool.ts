@@ -28,6 +28,7 @@ import { BlockSender } from './blocks/block-sender.js';
 import { ChainSync, type ChainSyncOptions } from './blocks/chain-sync.js';
 import type { Signer } from './blocks/signer.js';
 import { StorageTips } from './blocks/storage-tips.js';
+import { CarriedOver } from './carried-over.js';
 import { Gateway } from './gateway.js';
 import type { MempoolProgress } from './progress.js';
 import type { Balances, CreatedItem, ItemCreation, MempoolService, SubmittedTransaction, TxStatus } from './service.js';
@@ -105,6 +106,7 @@ interface Parts {
   readonly sender: BlockSender;
   readonly tips: StorageTips;
   readonly sync: ChainSync;
+  readonly carried: CarriedOver;
   readonly gateway: Gateway;
 }
 
@@ -144,6 +146,7 @@ export class Mempool implements MempoolService, Service {
     parts.sync.start();
     parts.sender.start();
     parts.maker.start();
+    parts.carried.start();
     this.#parts = parts;
   }
 
@@ -156,6 +159,7 @@ export class Mempool implements MempoolService, Service {
     const parts = await this.#starting?.catch(() => undefined);
     this.#starting = undefined;
     if (parts === undefined) return;
+    await parts.carried.stop();
     parts.maker.stop();
     parts.sender.stop();
     parts.tips.stop();
@@ -255,8 +259,9 @@ export class Mempool implements MempoolService, Service {
     });
     const maker = new BlockMaker(this.#options.blocks, { ...modules, applier, sync });
     const sender = new BlockSender({ ...modules, applier, tips });
+    const carried = new CarriedOver({ store, admission, sync, logger });
     const gateway = new Gateway({ ...modules, applier, sync, statuses, admission });
-    return { state, applier, statuses, verifier, admission, maker, sender, tips, sync, gateway };
+    return { state, applier, statuses, verifier, admission, maker, sender, tips, sync, carried, gateway };
   }
 
   #assertRunning(): void {

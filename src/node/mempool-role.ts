@@ -148,6 +148,7 @@ function issued(hash: string, tx: Transaction): IssuedTx {
   return { hash, bytes: encodeTransaction(tx), amount: tx.outputs.reduce((sum, { value }) => sum + value.amount, 0n) };
 }
 
-function unicornSource({ mining: { unicorn } }: Config) {
+/** Computes the unicorns of the network. */
+export function unicornSource({ mining: { unicorn } }: Config) {
   return createUnicornSource({ modulus: BigInt(unicorn.modulus), iterations: unicorn.iterations });
 }

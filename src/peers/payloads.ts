@@ -10,6 +10,7 @@ import {
   writeTxOut,
 } from '../chain/codec.js';
 import type { Transaction, Utxo } from '../chain/types.js';
+import { concatBytes } from '../lib/bytes.js';
 
 /** Bytes of the shortest transaction: three empty lists, a version, no DRUID info. */
 const MIN_TRANSACTION = 33;
@@ -21,6 +22,13 @@ export function encodeTransactions(transactions: readonly Transaction[]): Uint8A
   writer.length64(transactions.length);
   for (const tx of transactions) writeTransaction(writer, tx);
   return writer.toBytes();
+}
+
+/** The same of transactions that are encoded already. */
+export function joinTransactions(transactions: readonly Uint8Array[]): Uint8Array {
+  const count = new BincodeWriter();
+  count.length64(transactions.length);
+  return concatBytes(count.toBytes(), ...transactions);
 }
 
 /** Throws `malformed_transaction`. */

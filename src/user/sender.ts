@@ -7,6 +7,7 @@
  */
 
 import { setMaxListeners } from 'node:events';
+import { spentOutPoints } from '../chain/transaction.js';
 import type { Clock, Timer } from '../lib/clock.js';
 import { errorMessage, isTesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
@@ -74,7 +75,7 @@ export class Sender {
   start(): void {
     const { wallet } = this.#modules;
     const offQueued = wallet.settlement.queued.on(() => this.#pump());
-    const offSettled = wallet.settlement.settled.on(({ hash }) => this.#forget(hash));
+    const offSettled = wallet.settlement.settled.on((payment) => this.#onSettled(payment));
     this.#unsubscribe = () => {
       offQueued();
       offSettled();
@@ -171,6 +172,20 @@ export class Sender {
       this.#pump();
     });
     this.#retries.set(hash, retry);
+  }
+
+  /** What spends an output of it, and was refused for want of that, can be sent now. */
+  #onSettled({ hash, state }: OwnTransaction): void {
+    this.#forget(hash);
+    if (state !== 'confirmed') return;
+    const { transfers } = this.#modules.wallet;
+    for (const [waiting, { timer }] of [...this.#retries]) {
+      const entry = timer && transfers.inFlightByHash(waiting);
+      if (entry === undefined || !spentOutPoints(entry.transaction).some(({ tHash }) => tHash === hash)) continue;
+      this.#forget(waiting);
+      transfers.putBack(waiting);
+    }
+    this.#pump();
   }
 
   #forget(hash: string): void {

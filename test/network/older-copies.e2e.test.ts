@@ -3,10 +3,23 @@
  * find each other's height again by themselves, no block changes, and what a wallet acknowledged arrives once.
  */
 
+import { execFile } from 'node:child_process';
 import { cp, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { devAccounts } from '../../src/config/dev-accounts.js';
+import { tokenAsset } from '../../src/chain/assets.js';
+import { assembleSigned, txOut, unsignedInput } from '../../src/chain/builders.js';
+import { transactionToCreateJson } from '../../src/chain/create-transaction.js';
+import { outPointKey } from '../../src/chain/transaction.js';
+import { DEV_GENESIS_TX, type DevAccount, devAccounts } from '../../src/config/dev-accounts.js';
+import { loadConfig } from '../../src/config/load.js';
+import { DataDir } from '../../src/db/data-dir.js';
 import { stringifyExact } from '../../src/lib/json.js';
+import { loadMempoolState } from '../../src/mempool/state/load.js';
+import { readGenesis } from '../../src/node/genesis-file.js';
+import { stateRules } from '../../src/node/mempool-role.js';
 import { call, createNetwork, type Network, type NodeProcess, until } from '../support/processes.js';
 
 type Amount = number | bigint;
@@ -19,6 +32,7 @@ interface Balance {
   readonly address_list: Readonly<Record<string, readonly Output[]>>;
 }
 
+const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const RECEIVER = devAccounts().accounts[9]?.address ?? '';
 const FIRST_AMOUNT = 1_000_000;
 
@@ -29,6 +43,8 @@ let miner: NodeProcess;
 let user: NodeProcess;
 /** Amounts that the wallet has acknowledged; each is paid once. */
 const acknowledged: number[] = [];
+/** Number of the last block one block after the youngest copy was made. */
+let copiedAt = 0;
 
 beforeAll(async () => {
   network = await createNetwork();
@@ -168,9 +184,62 @@ async function goesOn(known: readonly string[]): Promise<void> {
   await supplyIsConserved();
 }
 
+/** `tessera rebuild` on a stopped node; what it says. */
+async function rebuild(of: NodeProcess, ...more: readonly string[]): Promise<string> {
+  const flags = ['--role', of.role, '--config', 'config/dev.toml', '--data', of.folder, ...more];
+  const { stdout } = await promisify(execFile)(process.execPath, [MAIN, 'rebuild', ...flags]);
+  return stdout;
+}
+
+/** The digest of the state in the folder of a stopped mempool node. */
+async function digestOf(folder: string): Promise<string> {
+  const { config } = loadConfig({ role: 'mempool', file: 'config/dev.toml', env: {}, flags: [] });
+  const directory = await DataDir.open(folder, { role: 'mempool', networkName: config.network.name });
+  try {
+    const rules = stateRules(await readGenesis(config.network.genesisFile), config);
+    const state = await loadMempoolState(await directory.open('mempool'), rules, { hashKey: new Uint8Array(8) });
+    return state.digest();
+  } finally {
+    await directory.close();
+  }
+}
+
+/** A payment of an account that nobody sends again. */
+async function payFromAccount(): Promise<void> {
+  const account = devAccounts().accounts[0] as DevAccount;
+  const input = { tHash: DEV_GENESIS_TX, n: account.outputs[0] ?? 0 };
+  const amount = FIRST_AMOUNT + acknowledged.length;
+  const outputs = [
+    txOut(tokenAsset(BigInt(amount)), RECEIVER),
+    txOut(tokenAsset(account.outputAmount - BigInt(amount)), account.address),
+  ];
+  const keys = new Map([[outPointKey(input), account.keyPair]]);
+  const transaction = assembleSigned({ inputs: [unsignedInput(input)], outputs }, keys);
+  await call(`${mempool.apiUrl}/v1/transactions`, { transactions: [transactionToCreateJson(transaction)] });
+  acknowledged.push(amount);
+}
+
 describe('a network of four processes', () => {
-  it('goes on when the folder of the mempool is lost while payments are under way', async () => {
+  it('has the same mempool again after tessera rebuild, with what no block has yet (rule P2)', async () => {
     await until('block 0', async () => ((await height()) >= 0 ? true : undefined));
+    await grow(4);
+    const known = await blocks();
+    await stopBoth();
+    const digest = await digestOf(mempool.folder);
+    expect(await rebuild(mempool, '--archive', storage.folder)).toContain(`the blocks up to ${known.length - 1} and 0`);
+    expect(await digestOf(mempool.folder)).toBe(digest);
+
+    await miner.stop();
+    await startBoth();
+    await payFromAccount();
+    await mempool.stop();
+    await rm(join(mempool.folder, 'db', 'mempool', 'CURRENT'));
+    expect(await rebuild(mempool)).toContain('no blocks yet');
+    await Promise.all([mempool.start(), miner.start()]);
+    await goesOn(known);
+  }, 120_000);
+
+  it('goes on when the folder of the mempool is lost while payments are under way', async () => {
     await grow(10);
     const known = await blocks();
     await mempool.stop();
@@ -188,6 +257,7 @@ describe('a network of four processes', () => {
     await grow(4);
     await copyBoth('one');
     await grow(1);
+    copiedAt = await height();
     for (const [side, name] of [
       ['mempool', 'one'],
       ['mempool', 'five'],
@@ -203,4 +273,28 @@ describe('a network of four processes', () => {
       await goesOn(known);
     }
   }, 240_000);
+
+  for (const [ofMempool, ofStorage] of [
+    ['one', 'one'],
+    ['one', 'five'],
+    ['five', 'one'],
+    ['five', 'five'],
+  ] as const) {
+    it(`goes on when both are put back: the mempool of ${ofMempool}, storage of ${ofStorage}`, async () => {
+      const known = await blocks();
+      await pay();
+      await stopBoth();
+      await restore('mempool', ofMempool);
+      await restore('storage', ofStorage);
+      // The wallets have seen blocks that nobody has any more.
+      for (const wallet of [miner, user]) {
+        await wallet.stop();
+        expect(await rebuild(wallet)).toContain('starts over');
+      }
+      await startBoth();
+      await Promise.all([miner.start(), user.start()]);
+      const kept = ofMempool === 'five' && ofStorage === 'five' ? 5 : 1;
+      await goesOn(known.slice(0, copiedAt - kept + 1));
+    }, 120_000);
+  }
 });

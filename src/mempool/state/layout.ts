@@ -7,6 +7,7 @@
  *   x                         the outputs that the block being made spends, to give them back should it be given up
  *   k ‖ height u64            a block of the last ones, for a storage node that lacks it
  *   K                         the names of those blocks
+ *   q ‖ number u64            transactions of an older folder, to be submitted again (`tessera rebuild`)
  *   u ‖ n u32 ‖ t_hash        an unspent output (TxOut)
  *   p ‖ arrival u64           a transaction of the pool, until the block that takes it is stored
  *   d ‖ arrival u64           a transaction that waits for the others of its DRUID
@@ -29,6 +30,7 @@ export const keys = {
   spent: prefixKey('x'),
   kept: (height: number): Uint8Array => u64Key('k', height),
   keptNames: prefixKey('K'),
+  carried: (number: number): Uint8Array => u64Key('q', number),
   utxo(outPoint: OutPoint): Uint8Array {
     const key = Buffer.allocUnsafe(5 + Buffer.byteLength(outPoint.tHash));
     key[0] = 0x75;
@@ -47,6 +49,7 @@ export const ranges = {
   utxos: prefixRange('u'),
   pooled: prefixRange('p'),
   waiting: prefixRange('d'),
+  carried: prefixRange('q'),
   expiryBefore: (time: number) => ({ gte: prefixKey('t'), lt: u64Key('t', time) }),
 };
 

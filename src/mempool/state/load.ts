@@ -86,6 +86,6 @@ async function loadTransactions(kv: Kv, range: typeof ranges.pooled): Promise<Ma
 function corrupt(why: string): TesseraError {
   return new TesseraError(
     'data_corrupt',
-    `the mempool's database is damaged: ${why}; restore a backup of the data directory, or let the node rebuild it from the journal`,
+    `the mempool's database is damaged: ${why}; run tessera rebuild, or restore the data directory from a backup`,
   );
 }

@@ -152,6 +152,17 @@ function encodeEntry(entry: Entry): Uint8Array {
   return to.toBytes();
 }
 
+/** A stored payment as one that is queued again; undefined unless it was confirmed. Throws `wallet_unreadable`. */
+export function reopenPayment(
+  number: number,
+  record: Uint8Array,
+): { readonly payment: OwnTransaction; readonly record: Uint8Array } | undefined {
+  const entry = decodeEntry(number, record);
+  if (entry.state !== 'confirmed') return undefined;
+  const payment: Entry = { ...entry, state: 'queued', reason: '' };
+  return { payment, record: encodeEntry(payment) };
+}
+
 function isSettled(record: Uint8Array): boolean {
   const state = STATES[record[0] ?? 0];
   return state === 'confirmed' || state === 'rejected';

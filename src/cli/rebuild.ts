@@ -1,0 +1,90 @@
+/** `tessera rebuild`: makes the state of a stopped node anew from what the chain and its own folder still hold. */
+
+import { loadConfig } from '../config/load.js';
+import type { Config } from '../config/schema.js';
+import { systemClock } from '../lib/clock.js';
+import { type CliContext, type Command, type ParsedArgs, UsageError } from './command.js';
+import { CONFIG_FLAGS, configInput } from './config-flags.js';
+import { startProgress } from './progress.js';
+
+export const command: Command = {
+  spec: {
+    name: 'rebuild',
+    summary: 'Makes the state of a mempool node or a wallet anew from the chain',
+    description: [
+      'Makes the unspent outputs of a mempool node anew, from the genesis file and the blocks of an archive, each checked by ' +
+        'every rule. Transactions that the old journal and pool still hold and no block has are submitted again when the node ' +
+        'has started. The old databases are kept in a folder beside the new ones; remove it when all is well.',
+      'Without --archive nothing is read but the old folder: the node fetches the blocks from a linked storage node when it ' +
+        'starts. Interrupted, the same command goes on. The node must be stopped, and so must that of the archive.',
+      'On a miner or user node the wallet forgets what the chain has told it: its keys stay, its coins are asked for again, and ' +
+        'its payments of the last twelve hours are looked up, and sent again where the chain does not have them. This is for a ' +
+        'chain that has lost blocks which the wallet has seen.',
+      'A storage node needs no such command: with another storage node in peers.storage, start it on an empty folder.',
+    ],
+    flags: [
+      ...CONFIG_FLAGS,
+      {
+        name: 'archive',
+        value: 'DIR',
+        description: 'The data folder of a storage node of this network; a restored backup will do.',
+      },
+    ],
+    examples: [
+      {
+        line: 'tessera rebuild --role mempool --config mempool.toml --archive /var/lib/tessera/storage',
+        does: 'From the archive on this machine.',
+      },
+      { line: 'tessera rebuild --role mempool --config mempool.toml', does: 'From storage, with the next start.' },
+      { line: 'tessera rebuild --role user --config user.toml', does: 'A wallet that has seen blocks which are lost.' },
+    ],
+    exits: { 1: 'nothing was changed, or it was interrupted: the message says which' },
+  },
+  async run(args, context) {
+    const { config } = loadConfig(configInput(args, context));
+    switch (config.node.role) {
+      case 'mempool':
+        return rebuildState(args, context, config);
+      case 'miner':
+      case 'user':
+        return forget(context, config);
+      case 'storage':
+        throw new UsageError(
+          'a storage node is not rebuilt: start it on an empty folder, with another one in peers.storage',
+        );
+    }
+  },
+};
+
+async function rebuildState(args: ParsedArgs, context: CliContext, config: Config): Promise<number> {
+  const { readGenesis } = await import('../node/genesis-file.js');
+  const { rebuildMempool } = await import('../node/rebuild/rebuild-mempool.js');
+  const abort = new AbortController();
+  const removers = (['SIGINT', 'SIGTERM'] as const).map((name) => context.onSignal(name, () => abort.abort()));
+  const progress = startProgress('rebuild', 'blocks', context, systemClock);
+  try {
+    const { height, carried, problems, aside } = await rebuildMempool({
+      config,
+      genesis: await readGenesis(config.network.genesisFile),
+      archive: args.value('archive'),
+      signal: abort.signal,
+      onProgress: (done, total) => progress.update(done, total),
+    });
+    for (const problem of problems) context.stderr.write(`${problem}\n`);
+    const blocks = height < 0 ? 'no blocks yet' : `the blocks up to ${height}`;
+    const kept = aside === undefined ? '' : `; the old databases are in ${aside}`;
+    context.stdout.write(`rebuilt with ${blocks} and ${carried} groups of transactions to be submitted again${kept}\n`);
+    return 0;
+  } finally {
+    progress.end();
+    for (const remove of removers) remove();
+  }
+}
+
+async function forget({ stdout }: CliContext, config: Config): Promise<number> {
+  const { rebuildWallet } = await import('../node/rebuild/rebuild-wallet.js');
+  const { coins, payments, height, aside } = await rebuildWallet(config);
+  const what = `it had seen block ${height}; ${coins} coins are asked for again and ${payments} payments looked up`;
+  stdout.write(`the wallet starts over: ${what} when the node starts; its store as it was is in ${aside}\n`);
+  return 0;
+}

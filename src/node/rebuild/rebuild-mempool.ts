@@ -1,0 +1,268 @@
+/**
+ * A mempool node's state made anew: from the blocks of an archive, and with the transactions that the old journal and pool
+ * still hold. It is built beside the old databases and takes their place at the end; they are kept. Interrupted at any point,
+ * the next call goes on.
+ */
+
+import { existsSync } from 'node:fs';
+import { copyFile, mkdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Genesis } from '../../chain/genesis.js';
+import { transactionHashOfBytes } from '../../chain/hash.js';
+import type { Config } from '../../config/schema.js';
+import { DataDir } from '../../db/data-dir.js';
+import { lockFolder } from '../../db/folder-lock.js';
+import type { Kv } from '../../db/kv.js';
+import { openLevelKv } from '../../db/level-kv.js';
+import { MARKER_FILE, readMarker, writeMarker } from '../../db/marker.js';
+import { syncFolder } from '../../db/write-file-durable.js';
+import * as journalLayout from '../../journal/layout.js';
+import { LocalJournal } from '../../journal/local-journal.js';
+import { HASH_KEY_BYTES } from '../../ledger/utxo/keyed-hash.js';
+import { Verifier } from '../../ledger/verifier/verifier.js';
+import { systemClock } from '../../lib/clock.js';
+import { errorMessage, TesseraError } from '../../lib/errors.js';
+import { systemRandom } from '../../lib/random.js';
+import { AdoptionCheck } from '../../mempool/blocks/adoption-check.js';
+import { readAdoptedBlock } from '../../mempool/state/adopted-block.js';
+import { Applier } from '../../mempool/state/applier.js';
+import { decodeCommand } from '../../mempool/state/commands.js';
+import { arrivalOfKey, keys, ranges } from '../../mempool/state/layout.js';
+import { loadMempoolState } from '../../mempool/state/load.js';
+import { decodePooled } from '../../mempool/state/records.js';
+import { StateStore } from '../../mempool/state/state-store.js';
+import { noMetrics } from '../../observability/metrics.js';
+import { joinTransactions } from '../../peers/payloads.js';
+import { Archive } from '../../storage/archive/archive.js';
+import { stateRules, unicornSource } from '../mempool-role.js';
+
+/** In the data folder, while it is being made. */
+const BUILD_FOLDER = 'rebuild';
+const DATABASE_FOLDER = 'db';
+/** Groups of transactions in one write. */
+const GROUPS_PER_WRITE = 500;
+
+export interface RebuildOptions {
+  readonly config: Config;
+  readonly genesis: Genesis;
+  /** Data folder of a storage node that does not run; without it the node fetches the blocks when it starts. */
+  readonly archive: string | undefined;
+  readonly signal: AbortSignal;
+  /** Blocks done, blocks in the archive. */
+  readonly onProgress: (done: number, total: number) => void;
+}
+
+export interface RebuildResult {
+  /** Number of the last block in the new state; -1 for none. */
+  readonly height: number;
+  /** Groups of transactions that are submitted again when the node has started. */
+  readonly carried: number;
+  /** What of the old databases could not be read, in words. */
+  readonly problems: readonly string[];
+  /** Where the old databases are now; undefined when there were none. */
+  readonly aside: string | undefined;
+}
+
+/** Throws `data_dir_locked` while the node runs, `aborted` by the signal, and what is wrong with the archive. */
+export async function rebuildMempool(options: RebuildOptions): Promise<RebuildResult> {
+  const { node, network } = options.config;
+  await mkdir(node.dataDir, { recursive: true, mode: 0o700 });
+  const unlock = await lockFolder(node.dataDir);
+  try {
+    const folder = join(node.dataDir, BUILD_FOLDER);
+    // What a call has left that ended between its last two steps.
+    if (!existsSync(join(folder, DATABASE_FOLDER))) await rm(folder, { recursive: true, force: true });
+    const building = await DataDir.open(folder, { role: 'mempool', networkName: network.name });
+    const built = await build(building, options).finally(() => building.close());
+    return { ...built, aside: await takeOver(node.dataDir) };
+  } finally {
+    await unlock();
+  }
+}
+
+async function build(building: DataDir, options: RebuildOptions): Promise<Omit<RebuildResult, 'aside'>> {
+  const kv = await building.open('mempool');
+  const journalKv = await building.open('journal');
+  const journal = await LocalJournal.open({}, { kv: journalKv, clock: systemClock, metrics: noMetrics });
+  try {
+    const height = await adoptAll(kv, journal, options);
+    const old = new OldTransactions(join(options.config.node.dataDir, DATABASE_FOLDER), kv);
+    const carried = await old.carryOver();
+    return { height, carried, problems: old.problems };
+  } finally {
+    await journal.close();
+  }
+}
+
+/** Takes in the blocks that the new state lacks; gives the number of the last one. */
+async function adoptAll(kv: Kv, journal: LocalJournal, options: RebuildOptions): Promise<number> {
+  const { config, genesis, signal, onProgress } = options;
+  const state = await loadMempoolState(kv, stateRules(genesis, config), {
+    hashKey: systemRandom.bytes(HASH_KEY_BYTES),
+  });
+  const store = new StateStore(kv);
+  const modules = { journal, store, state, clock: systemClock, metrics: noMetrics, unicorn: unicornSource(config) };
+  const applier = new Applier(modules);
+  await applier.start();
+  const verifier = new Verifier({ threads: config.mempool.verifyThreads });
+  const source = options.archive === undefined ? undefined : await ArchiveSource.open(options.archive, options);
+  try {
+    const rules = { genesis, activationHeight: config.mining.asertActivationHeight };
+    const check = new AdoptionCheck(rules, { state, store, verifier, clock: systemClock });
+    const target = source?.archive.nextHeight ?? 0;
+    while (source !== undefined && state.head.height + 1 < target) {
+      if (signal.aborted) throw new TesseraError('aborted', 'interrupted; the same command goes on from here');
+      const block = await source.block(state.head.height + 1);
+      await check.check(block);
+      await applier.submit<'block-adopted'>({ kind: 'block-adopted', block: block.bytes, facts: block.facts });
+      onProgress(state.head.height + 1, target);
+    }
+    return state.head.height;
+  } finally {
+    await applier.stop();
+    await verifier.close();
+    await source?.close();
+  }
+}
+
+/** The archive that the blocks come from. */
+class ArchiveSource {
+  readonly archive: Archive;
+  readonly #directory: DataDir;
+
+  private constructor(archive: Archive, directory: DataDir) {
+    this.archive = archive;
+    this.#directory = directory;
+  }
+
+  static async open(path: string, { config, genesis }: RebuildOptions): Promise<ArchiveSource> {
+    if (!existsSync(path)) throw new TesseraError('data_dir_invalid', `${path} does not exist: there is no archive`);
+    const directory = await DataDir.open(path, { role: 'storage', networkName: config.network.name });
+    try {
+      const rules = { genesis, activationHeight: config.mining.asertActivationHeight };
+      const archive = await Archive.open({ rules, cacheBytes: 0 }, { kv: await directory.open('archive') });
+      return new ArchiveSource(archive, directory);
+    } catch (error) {
+      await directory.close();
+      throw error;
+    }
+  }
+
+  async block(height: number) {
+    const bytes = await this.archive.fullBlockBytes(height);
+    if (bytes === undefined) throw new TesseraError('data_corrupt', `the archive has no block ${height}`);
+    const told = height === this.archive.nextHeight - 1 ? await this.archive.roundFacts() : undefined;
+    const facts =
+      told === undefined
+        ? null
+        : { participants: told.participants, proofHashes: told.proofs, asertHashes: told.asert_hashes };
+    return readAdoptedBlock(bytes, facts);
+  }
+
+  close(): Promise<void> {
+    return this.#directory.close();
+  }
+}
+
+/** What the old journal and the old pool hold and no adopted block has. */
+class OldTransactions {
+  readonly problems: string[] = [];
+  readonly #folder: string;
+  readonly #kv: Kv;
+  readonly #seen = new Set<string>();
+  #groups: Uint8Array[][] = [];
+  #count = 0;
+
+  /** `folder` holds the old databases, `kv` is the new state. */
+  constructor(folder: string, kv: Kv) {
+    this.#folder = folder;
+    this.#kv = kv;
+  }
+
+  /** Writes them into the new state; gives their number. */
+  async carryOver(): Promise<number> {
+    await this.#clear();
+    await this.#read('journal', (kv) => this.#readJournal(kv));
+    await this.#read('mempool', (kv) => this.#readPool(kv));
+    await this.#flush();
+    return this.#count;
+  }
+
+  async #clear(): Promise<void> {
+    const batch = this.#kv.batch();
+    for await (const [key] of this.#kv.entries(ranges.carried)) batch.del(key);
+    await this.#kv.write(batch, { sync: true });
+  }
+
+  /** A database that is not there holds nothing; of one that is damaged what can be read counts. */
+  async #read(name: string, read: (kv: Kv) => Promise<void>): Promise<void> {
+    const path = join(this.#folder, name);
+    if (!existsSync(path)) return;
+    try {
+      const kv = await openLevelKv(path, { createIfMissing: false, wayBack: 'it is left as it is' });
+      try {
+        await read(kv);
+      } finally {
+        await kv.close();
+      }
+    } catch (error) {
+      this.problems.push(`the old database ${name} cannot be read to its end: ${errorMessage(error)}`);
+    }
+  }
+
+  async #readJournal(kv: Kv): Promise<void> {
+    for await (const [, payload] of kv.entries(journalLayout.ranges.entries)) {
+      const command = decodeCommand(payload);
+      if (command.kind === 'transactions') for (const group of command.groups) await this.#add(group);
+    }
+  }
+
+  async #readPool(kv: Kv): Promise<void> {
+    for (const range of [ranges.pooled, ranges.waiting]) {
+      for await (const [key, value] of kv.entries(range))
+        await this.#add([decodePooled(arrivalOfKey(key), value).bytes]);
+    }
+  }
+
+  async #add(group: readonly Uint8Array[]): Promise<void> {
+    const fresh: Uint8Array[] = [];
+    const hashes = group.map(transactionHashOfBytes);
+    const confirmed = await this.#kv.getMany(hashes.map(keys.status));
+    for (const [i, hash] of hashes.entries()) {
+      const bytes = group[i];
+      if (bytes === undefined || confirmed[i] !== undefined || this.#seen.has(hash)) continue;
+      this.#seen.add(hash);
+      fresh.push(bytes);
+    }
+    if (fresh.length === 0) return;
+    this.#groups.push(fresh);
+    if (this.#groups.length === GROUPS_PER_WRITE) await this.#flush();
+  }
+
+  async #flush(): Promise<void> {
+    const batch = this.#kv.batch();
+    for (const group of this.#groups) batch.put(keys.carried(this.#count++), joinTransactions(group));
+    this.#groups = [];
+    await this.#kv.write(batch, { sync: true });
+  }
+}
+
+/** The new databases take the place of the old ones, which are kept; each step can be the last before a crash. */
+async function takeOver(path: string): Promise<string | undefined> {
+  const old = join(path, DATABASE_FOLDER);
+  const built = join(path, BUILD_FOLDER, DATABASE_FOLDER);
+  let aside: string | undefined;
+  if (existsSync(old)) {
+    aside = join(path, `before-rebuild-${new Date(systemClock.now()).toISOString().replaceAll(':', '')}`);
+    await mkdir(aside, { mode: 0o700 });
+    await rename(old, join(aside, DATABASE_FOLDER));
+    if (existsSync(join(path, MARKER_FILE))) await copyFile(join(path, MARKER_FILE), join(aside, MARKER_FILE));
+    await syncFolder(aside);
+  }
+  const marker = await readMarker(join(path, BUILD_FOLDER));
+  if (marker !== undefined) await writeMarker(path, marker);
+  await rename(built, old);
+  await syncFolder(path);
+  await rm(join(path, BUILD_FOLDER), { recursive: true });
+  return aside;
+}

@@ -1,0 +1,66 @@
+/**
+ * A wallet that forgets what the chain has told it, for a chain that has lost blocks which the wallet has seen: its keys stay,
+ * its coins are fetched again, and its payments of the last hours are queued again. What of those is in the chain is found to
+ * be there; what is not is sent, as the same transaction.
+ */
+
+import { outPointKey, spentOutPoints } from '../chain/transaction.js';
+import { prefixRange } from '../db/keys.js';
+import type { Kv } from '../db/kv.js';
+import { utf8 } from '../lib/bytes.js';
+import { decodeCoin, encodeCoin } from './coins/coin.js';
+import { keyNumber, keyText, META_KEY, outpointRecordKey, PREFIX } from './layout.js';
+import { readMeta } from './meta.js';
+import { reopenPayment } from './payments/outgoing.js';
+
+/** Milliseconds: mempool nodes remember for a day what they have confirmed. */
+const REOPENED_AGE_MS = 12 * 3_600_000;
+const MAX_REOPENED = 1_000;
+
+export interface StartedOver {
+  /** Coins that are asked for again. */
+  readonly coins: number;
+  /** Payments that are queued again. */
+  readonly payments: number;
+  /** The block that the wallet had seen. */
+  readonly height: number;
+}
+
+/** Changes the store of a wallet that is not open, in one synced write. Throws `wallet_unreadable`. */
+export async function startOver(kv: Kv, now: number): Promise<StartedOver> {
+  const batch = kv.batch();
+  const takenBy = new Map<string, string>();
+  let payments = 0;
+  for await (const [key, record] of kv.entries({
+    ...prefixRange(PREFIX.payment),
+    reverse: true,
+    limit: MAX_REOPENED,
+  })) {
+    const reopened = reopenPayment(keyNumber(key), record);
+    if (reopened === undefined || now - reopened.payment.createdAt > REOPENED_AGE_MS) continue;
+    batch.put(key, reopened.record);
+    payments++;
+    for (const outPoint of spentOutPoints(reopened.payment.transaction)) {
+      takenBy.set(outPointKey(outPoint), reopened.payment.hash);
+    }
+  }
+  let coins = 0;
+  for await (const [key, record] of kv.entries(prefixRange(PREFIX.outpoint))) {
+    if (decodeCoin(keyText(key), record).state !== 'unspent') continue;
+    batch.del(key);
+    coins++;
+  }
+  // The inputs of a payment that is sent again are nobody else's.
+  for await (const [key, record] of kv.entries(prefixRange(PREFIX.spent))) {
+    const spent = decodeCoin('', record);
+    const name = outPointKey(spent.outPoint);
+    const by = takenBy.get(name);
+    if (by === undefined) continue;
+    batch.del(key);
+    batch.put(outpointRecordKey(name), encodeCoin({ ...spent, key: name, state: 'pending', by }));
+  }
+  const { blockHash: _hash, certified: _certified, ...meta } = await readMeta(kv);
+  batch.put(META_KEY, utf8(JSON.stringify({ ...meta, block: -1 })));
+  await kv.write(batch, { sync: true });
+  return { coins, payments, height: meta.block };
+}
