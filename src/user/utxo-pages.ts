@@ -76,7 +76,10 @@ async function refreshPart(link: Link, addresses: readonly string[], modules: Ut
     await refresh.finish();
     return point;
   }
-  throw new TesseraError('mempool_unreachable', `the mempool node is behind block ${wallet.height} of this wallet`);
+  throw new TesseraError(
+    'mempool_unreachable',
+    `the mempool node is behind block ${wallet.height} of this wallet: it fetches what it lacks, or blocks are lost for good (tessera rebuild)`,
+  );
 }
 
 interface PageOf {
