@@ -100,7 +100,7 @@ async function adoptAll(kv: Kv, journal: LocalJournal, options: RebuildOptions):
   const state = await loadMempoolState(kv, stateRules(genesis, config), {
     hashKey: systemRandom.bytes(HASH_KEY_BYTES),
   });
-  const store = new StateStore(kv);
+  const store = new StateStore(kv, systemClock);
   const modules = { journal, store, state, clock: systemClock, metrics: noMetrics, unicorn: unicornSource(config) };
   const applier = new Applier(modules);
   await applier.start();
