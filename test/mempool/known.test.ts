@@ -6,7 +6,7 @@
 import { describe, expect, it } from 'vitest';
 import { transactionHash } from '../../src/chain/hash.js';
 import type { Kv } from '../../src/db/kv.js';
-import { writesOf } from '../../src/db/record.js';
+import { unsealRecord, writesOf } from '../../src/db/record.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 import { keys } from '../../src/mempool/state/layout.js';
 import { decodeStatus } from '../../src/mempool/state/records.js';
@@ -24,7 +24,8 @@ function holdStatus(hash: string, kind: 'Confirmed' | 'Rejected') {
   let held = false;
   const isIt = (batch: Parameters<Kv['write']>[0]): boolean =>
     writesOf(batch).some(
-      (write) => key.equals(write.key) && write.record !== undefined && decodeStatus(write.record).status === kind,
+      ({ key: written, record }) =>
+        key.equals(written) && record !== undefined && decodeStatus(unsealRecord(written, record)).status === kind,
     );
   const wrap = (kv: Kv): Kv =>
     withWrite(kv, async (batch, options) => {
