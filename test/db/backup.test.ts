@@ -237,6 +237,27 @@ describe('an interrupted backup', () => {
   });
 });
 
+describe('a backup that is killed', () => {
+  it('leaves the earlier ones, and the next one needs no help (rule P7)', async () => {
+    await makeFolder(3);
+    const first = await take();
+    await addRecords(3, 3);
+    for (const [i, share] of [0.2, 0.5, 0.8].entries()) {
+      const child = fork(new URL('./backup-until-killed.ts', import.meta.url), [data, backups, String(NOW + i)], {
+        execArgv: ['--import', 'tsx'],
+      });
+      children.push(child);
+      child.on('message', (done: number) => done >= share && child.kill('SIGKILL'));
+      await once(child, 'exit');
+    }
+    const { name } = await take({ now: NOW + 9 });
+    await restore(join(root, 'first'), first.name);
+    expect(await recordsIn(join(root, 'first'))).toBe(3 * PER_ROUND);
+    await restore(join(root, 'last'), name);
+    expect(await recordsIn(join(root, 'last'))).toBe(6 * PER_ROUND);
+  });
+});
+
 describe('a backup is refused', () => {
   it('of damaged data, and names the file (rule P3)', async () => {
     await makeFolder();
