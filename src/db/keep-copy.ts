@@ -14,7 +14,7 @@ const TABLE = /\.(ldb|sst)$/;
 const LEFT_OUT = /^lock\.pid$|\.tmp$|^LOCK$/;
 
 /** The folder of the copy: `before-format-2`. */
-export function copyName(format: number): string {
+function copyName(format: number): string {
   return `before-format-${format}`;
 }
 
