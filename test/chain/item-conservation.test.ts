@@ -11,25 +11,17 @@ import {
   txOut,
   unsignedInput,
 } from '../../src/chain/builders.js';
-import { decodeFullBlock, encodeTransaction } from '../../src/chain/codec.js';
 import { DEFAULT_GENESIS_HASH, U64_MAX } from '../../src/chain/constants.js';
 import { parseGenesis } from '../../src/chain/genesis.js';
-import { merkleRoot, transactionHash, txsHash } from '../../src/chain/hash.js';
-import { proofOfWorkFault } from '../../src/chain/pow.js';
+import { transactionHash } from '../../src/chain/hash.js';
 import { createAssetScript } from '../../src/chain/script/builders.js';
 import { assetSignable } from '../../src/chain/signable.js';
 import { createdOutPoints, isCreate, outPointKey } from '../../src/chain/transaction.js';
-import type { Asset, FullBlock, OutPoint, Transaction, TxOut } from '../../src/chain/types.js';
+import type { Asset, OutPoint, Transaction, TxOut } from '../../src/chain/types.js';
 import { sign } from '../../src/crypto/ed25519.js';
-import { toHex } from '../../src/lib/bytes.js';
-import { silentLogger } from '../../src/lib/logger.js';
-import { Mempool } from '../../src/mempool/mempool.js';
-import { noMetrics } from '../../src/observability/metrics.js';
-import { Archive } from '../../src/storage/archive/archive.js';
-import { openJournal } from '../support/journal.js';
-import { MemoryKv } from '../support/memory-kv.js';
-import { account, chainFor, genesisOut, keepStep, mine, pay, rulesFor, unicornOf } from '../support/mempool.js';
-import { createBed, createSeededRandom, nextOf, SECRET } from '../support/peers.js';
+import { account, genesisOut, pay } from '../support/mempool.js';
+import { createPair, type Pair } from '../support/mempool-and-archive.js';
+import { nextOf } from '../support/peers.js';
 
 const alice = account('alice');
 const GENESIS = parseGenesis({ mempool_seed_utxo: { '000000': [{ address: alice.address, amount: 1_000 }] } });
@@ -39,85 +31,14 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-/** A mempool and an archive behind a storage node: every block that the one makes, the other verifies and keeps. */
-interface Network {
-  readonly mempool: Mempool;
-  readonly archive: Archive;
-  readonly blocks: FullBlock[];
-  /** What the archive has refused, which must be nothing. */
-  readonly refusals: unknown[];
-  close(): Promise<void>;
-}
-
-async function createNetwork(): Promise<Network> {
-  const bed = createBed('memory');
-  const network = bed.node('mempool', { role: 'mempool', secret: SECRET });
-  const genesis = [...GENESIS.transactions].map(([hash, tx]) => ({
-    hash,
-    bytes: encodeTransaction(tx),
-    amount: GENESIS.initialIssuance,
-  }));
-  const mempool = new Mempool(
-    {
-      rules: rulesFor([], { genesis }),
-      chain: chainFor(rulesFor([], { genesis })),
-      pool: { maxTransactions: 1_000, maxBytes: 10_000_000 },
-      blocks: { instant: true, blockInterval: 0, proofWindow: 500, minMiners: 1, partitionSize: 10 },
-      statuses: { lifetime: 86_400 },
-      verifyThreads: 0,
-    },
-    {
-      kv: new MemoryKv(),
-      journal: await openJournal(new MemoryKv()),
-      network,
-      clock: bed.clock,
-      random: createSeededRandom('mempool'),
-      logger: silentLogger,
-      metrics: noMetrics,
-      unicorn: unicornOf,
-    },
-  );
-  const archive = await Archive.open({ rules: { genesis: GENESIS, activationHeight: 3 } }, { kv: new MemoryKv() });
-  const blocks: FullBlock[] = [];
-  const refusals: unknown[] = [];
-  await mempool.start();
-  await network.start();
-  const storage = bed.node('storage', { role: 'storage', secret: SECRET });
-  keepStep(storage);
-  storage.handle('block.deliver', async (_link, { body, attachment }) => {
-    const block = decodeFullBlock(attachment);
-    try {
-      await archive.store(block);
-    } catch (error) {
-      refusals.push(error);
-    }
-    blocks.push(block);
-    return { type: 'block.stored', body };
-  });
-  await storage.start();
-  await storage.dial(network.address, { timeoutMs: 5_000 });
-  const miner = bed.node('miner', { role: 'miner' });
-  miner.handle('mining.template', (link, { body, attachment }) => {
-    const { nonce, coinbase } = mine(attachment, BigInt(body.reward), alice);
-    const proof = { block_num: body.block_num, nonce: toHex(nonce) };
-    void link.request('mining.proof', proof, { attachment: encodeTransaction(coinbase) }).catch(() => undefined);
-    return undefined;
-  });
-  for (const message of ['mining.stop', 'block.mined'] as const) miner.handle(message, () => undefined);
-  await miner.start();
-  const link = await miner.dial(network.address, { timeoutMs: 5_000 });
-  await link.request('mining.join', {});
-  if (mempool.figures().height < 0) await nextOf(mempool.blockConfirmed);
-  const close = async (): Promise<void> => {
-    await bed.stop();
-    await mempool.stop();
-  };
-  cleanups.push(close);
-  return { mempool, archive, blocks, refusals, close };
+async function createNetwork(): Promise<Pair> {
+  const pair = await createPair({ genesis: GENESIS, miner: alice });
+  cleanups.push(pair.close);
+  return pair;
 }
 
 /** Submits, and waits for the block when the mempool admits it. */
-async function submit({ mempool }: Network, tx: Transaction): Promise<boolean> {
+async function submit({ mempool }: Pair, tx: Transaction): Promise<boolean> {
   const next = nextOf(mempool.blockConfirmed);
   try {
     await mempool.submit([tx]);
@@ -128,30 +49,9 @@ async function submit({ mempool }: Network, tx: Transaction): Promise<boolean> {
   return true;
 }
 
-/** The verdict of an archive that holds the same blocks, on a block with this transaction. */
-async function storageTakes({ archive, blocks }: Network, tx: Transaction): Promise<boolean> {
-  const copy = await Archive.open({ rules: { genesis: GENESIS, activationHeight: 3 } }, { kv: new MemoryKv() });
-  for (const block of blocks) await copy.store(block);
-  const last = blocks.at(-1);
-  if (last === undefined) throw new Error('no block yet');
-  const names = [transactionHash(tx)];
-  const bNum = BigInt(archive.tip.next);
-  const { header } = last.block;
-  const template = { ...header, bNum, previousHash: archive.tip.hash, txsHash: txsHash(names) };
-  const reward = ((360_360_000_000_000_000n - archive.tip.issued) >> 27n) + 576_576_000n;
-  const mined = mine({ ...template, merkleRoot: merkleRoot(names) }, reward, alice);
-  const miningTxHash = transactionHash(mined.coinbase);
-  const block = {
-    header: { ...template, merkleRoot: merkleRoot(names), nonce: mined.nonce, miningTxHash },
-    transactions: names,
-  };
-  expect(proofOfWorkFault(block.header)).toBeNull();
-  try {
-    await copy.store({ block, transactions: [tx], miningTransaction: mined.coinbase });
-    return true;
-  } catch {
-    return false;
-  }
+/** The verdict of storage on a block with this transaction. */
+async function storageTakes({ blockOf, storageVerdict }: Pair, tx: Transaction): Promise<boolean> {
+  return (await storageVerdict(blockOf([tx]))) === null;
 }
 
 /** A creation of anything, signed as its author likes. */

@@ -11,11 +11,11 @@
 import { encodeTransaction } from '../../chain/codec.js';
 import { blockHash, transactionHashOfBytes } from '../../chain/hash.js';
 import { blockSignatureBudgetFault } from '../../chain/signature-operations.js';
-import { isCoinbase, isCreate } from '../../chain/transaction.js';
+import { isCoinbase } from '../../chain/transaction.js';
 import type { FullBlock, OutPoint, Transaction } from '../../chain/types.js';
-import { formFault, planCreateValidation } from '../../chain/validation.js';
 import type { Clock } from '../../lib/clock.js';
 import { TimeSlices } from '../../lib/time-slices.js';
+import { submittedFormFault } from './form.js';
 import { checkGenesis, checkSupply } from './issuance.js';
 import { type ChainRules, type ChainTip, checkLists, checkPlace, checkWork, refused } from './rules.js';
 import { checkSpending, type LedgerView, notValid, type ScriptVerifier, spentBy } from './spending.js';
@@ -117,7 +117,7 @@ export class BlockVerifier {
 /** What can be told without knowing what is spent, by the mempool's own rules (decision B6). Issuances are judged elsewhere. */
 function checkForm({ hash, transaction }: VerifiedTransaction): void {
   if (isCoinbase(transaction)) return;
-  const fault = isCreate(transaction) ? planCreateValidation(transaction).fault : formFault(transaction);
+  const fault = submittedFormFault(transaction);
   if (fault !== null) throw notValid(hash, fault);
 }
 

@@ -11,6 +11,7 @@ import { hasDuplicateInputs, isCreate } from '../../chain/transaction.js';
 import type { Transaction } from '../../chain/types.js';
 import { DUPLICATE_INPUTS, UNKNOWN_UTXO } from '../../chain/validation.js';
 import type { KvBatch } from '../../db/kv.js';
+import { submittedFormFault } from '../../ledger/block/form.js';
 import type { UtxoTable } from '../../ledger/utxo/utxo-table.js';
 import { type Fault, fault, type Verdict } from '../../lib/fault.js';
 import type { TxStatus } from '../service.js';
@@ -280,12 +281,22 @@ export class Acceptance {
 
   #pooled({ hash, bytes, tx }: CandidateTx, time: number, unit: number): PooledTx {
     const operations = transactionSignatureOperations(tx);
-    return { hash, bytes, arrival: this.#chain.nextArrival(), time, unit, operations, height: this.#chain.height };
+    const fault = submittedFormFault(tx);
+    return {
+      hash,
+      bytes,
+      arrival: this.#chain.nextArrival(),
+      time,
+      unit,
+      operations,
+      fault,
+      height: this.#chain.height,
+    };
   }
 }
 
 /** The fault of a set for one of its members; for all but the culprit it names the culprit. */
-function faultFor(hash: string, { fault: wrong, culprit }: SetFault): Fault {
+export function faultFor(hash: string, { fault: wrong, culprit }: SetFault): Fault {
   if (culprit === undefined || culprit === hash) return wrong;
   return fault(wrong.code, `${wrong.message} (in transaction ${culprit} of the DRUID set)`);
 }

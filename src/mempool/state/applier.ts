@@ -220,6 +220,7 @@ export class Applier implements Service {
         return outcomes;
       }
       case 'cut-block': {
+        if (!command.keepsAll) state.dropUnlawful(command.time, batch);
         const plan = state.planCut();
         if (plan === null) return null;
         return state.cutBlock(command, plan, await this.#unicorn(plan.seed), batch);

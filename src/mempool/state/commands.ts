@@ -20,6 +20,8 @@ export interface CutBlockCommand {
   readonly kind: 'cut-block';
   readonly time: number;
   readonly miners: readonly string[];
+  /** Of a version that cut whatever was in the pool: applied again, it must give the same block. */
+  readonly keepsAll?: true;
 }
 
 /** A nonce that meets the target, with the coinbase that it commits to; both were checked. */
@@ -61,15 +63,24 @@ export type Command =
   | BlockStoredCommand
   | BlockAdoptedCommand;
 
-/** Records hold the index: new ones go to the end. */
-const TAGS = ['transactions', 'cut-block', 'proof', 'close-block', 'block-stored', 'block-adopted'] as const;
+/** Records hold the index: new ones go to the end. The first `cut-block` is the one that keeps all. */
+const TAGS = [
+  'transactions',
+  'cut-block',
+  'proof',
+  'close-block',
+  'block-stored',
+  'block-adopted',
+  'cut-block',
+] as const;
 
 /** Every command is written here and copied out. */
 const scratch = new BincodeWriter();
 
 export function encodeCommand(command: Command): Uint8Array {
   const writer = scratch.reset();
-  writer.u8(TAGS.indexOf(command.kind));
+  const { kind } = command;
+  writer.u8(kind === 'cut-block' && command.keepsAll ? TAGS.indexOf(kind) : TAGS.lastIndexOf(kind));
   switch (command.kind) {
     case 'transactions':
       writer.length64(command.time);
@@ -112,7 +123,8 @@ export function decodeCommand(bytes: Uint8Array): Command {
 }
 
 function readCommand(reader: BincodeReader): Command {
-  const kind = TAGS[reader.u8()];
+  const tag = reader.u8();
+  const kind = TAGS[tag];
   switch (kind) {
     case 'transactions': {
       const time = reader.number64();
@@ -120,7 +132,8 @@ function readCommand(reader: BincodeReader): Command {
     }
     case 'cut-block': {
       const time = reader.number64();
-      return { kind, time, miners: reader.list(8, () => reader.string()) };
+      const miners = reader.list(8, () => reader.string());
+      return tag === TAGS.indexOf(kind) ? { kind, time, miners, keepsAll: true } : { kind, time, miners };
     }
     case 'proof': {
       const height = reader.number64();

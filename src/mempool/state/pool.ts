@@ -4,6 +4,7 @@
  * encoded bytes, not decoded objects: they are smaller, and nothing for the garbage collector to walk through.
  */
 
+import type { Fault, Verdict } from '../../lib/fault.js';
 import { type SetDigest, SetSum } from '../../lib/set-digest.js';
 
 export interface PooledTx {
@@ -17,8 +18,17 @@ export interface PooledTx {
   readonly unit: number;
   /** Signature operations that it can ask for: its share of a block's budget. */
   readonly operations: number;
+  /** Why no block may hold it: an earlier version admitted it, by other rules. */
+  readonly fault: Verdict;
   /** Number of the block after which it arrived; what the life of a waiting DRUID member is counted from. */
   readonly height: number;
+}
+
+export interface UnlawfulUnit {
+  readonly unit: readonly PooledTx[];
+  /** Hash of the member that is to blame. */
+  readonly culprit: string;
+  readonly fault: Fault;
 }
 
 /** Transactions that are ready for a block. */
@@ -26,6 +36,8 @@ export class Pool {
   readonly #all = new Map<string, PooledTx>();
   readonly #singles = new Map<string, PooledTx>();
   readonly #units = new Map<number, PooledTx[]>();
+  /** Those with a fault: none, but after an upgrade. */
+  readonly #unlawful = new Map<string, PooledTx>();
   readonly #sum = new SetSum();
   #bytes = 0;
 
@@ -56,10 +68,21 @@ export class Pool {
     return this.#singles.values();
   }
 
+  /** What no block may hold: single transactions, and whole DRUID sets with the member that is to blame. */
+  *unlawful(): Generator<UnlawfulUnit> {
+    for (const [culprit, { fault }] of [...this.#unlawful]) {
+      const tx = this.#all.get(culprit);
+      // Its set may have been taken out for another member.
+      if (tx === undefined || fault === null) continue;
+      yield { unit: [...(this.#units.get(tx.unit) ?? [tx])], culprit, fault };
+    }
+  }
+
   add(tx: PooledTx): void {
     this.#all.set(tx.hash, tx);
     this.#bytes += tx.bytes.length;
     this.#sum.changeText(tx.hash, 1);
+    if (tx.fault !== null) this.#unlawful.set(tx.hash, tx);
     if (tx.unit === 0) {
       this.#singles.set(tx.hash, tx);
       return;
@@ -74,6 +97,7 @@ export class Pool {
     if (tx === undefined) return;
     this.#all.delete(hash);
     this.#singles.delete(hash);
+    this.#unlawful.delete(hash);
     this.#bytes -= tx.bytes.length;
     this.#sum.changeText(hash, -1);
     const unit = this.#units.get(tx.unit);

@@ -15,6 +15,7 @@ import {
 import { transactionSignatureOperations } from '../../chain/signature-operations.js';
 import type { Utxo } from '../../chain/types.js';
 import { decodeRecord, readChoice } from '../../db/decode-record.js';
+import { submittedFormFault } from '../../ledger/block/form.js';
 import { fromUtf8, utf8 } from '../../lib/bytes.js';
 import type { TxStatus, TxStatusKind } from '../service.js';
 import type { PooledTx } from './pool.js';
@@ -41,8 +42,10 @@ export function decodePooled(arrival: number, bytes: Uint8Array): PooledTx {
     const height = reader.number64();
     const hash = reader.string();
     const transaction = reader.bytes();
-    const operations = transactionSignatureOperations(decodeTransaction(transaction));
-    return { arrival, time, unit, operations, height, hash, bytes: transaction };
+    const tx = decodeTransaction(transaction);
+    const operations = transactionSignatureOperations(tx);
+    const fault = submittedFormFault(tx);
+    return { arrival, time, unit, operations, fault, height, hash, bytes: transaction };
   });
 }
 
@@ -154,7 +157,7 @@ export function decodeRound(bytes: Uint8Array, pooled: (arrival: number) => Pool
       const arrival = reader.number64();
       const time = reader.number64();
       return arrival === 0
-        ? { hash, arrival, time, unit: 0, operations: 0, height: 0, bytes: reader.bytes() }
+        ? { hash, arrival, time, unit: 0, operations: 0, fault: null, height: 0, bytes: reader.bytes() }
         : pooled(arrival);
     });
     const proofs = reader.list(32, (): Proof => {

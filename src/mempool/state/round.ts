@@ -115,7 +115,7 @@ export function issuedAt({ genesis, issuances }: RoundRules, height: number): bi
 }
 
 function toRoundTx({ hash, bytes }: IssuedTx): RoundTx {
-  return { hash, bytes, arrival: 0, time: 0, unit: 0, operations: 0, height: 0 };
+  return { hash, bytes, arrival: 0, time: 0, unit: 0, operations: 0, fault: null, height: 0 };
 }
 
 /** At most 2,000 single transactions and as many whole sets as the budgets of a block hold, oldest first. */

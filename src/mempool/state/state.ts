@@ -40,6 +40,7 @@ import {
   type RoundTx,
 } from './round.js';
 import type { RoundFacts } from './round-facts.js';
+import { dropUnlawful } from './unlawful.js';
 
 /** What the rules of a network fix for the mempool; the same on every replica. */
 export interface StateRules extends RoundRules {
@@ -102,6 +103,9 @@ export class MempoolState {
   /** What the round spends, to give it back should it be given up. */
   #spent: readonly Utxo[] | null;
   #rejected: RejectedTx[] = [];
+  readonly #noteRejected = (hash: string, rule: string): void => {
+    this.#rejected.push({ hash, rule });
+  };
 
   /** A state with the given contents; without any, the state before the first command. */
   constructor(rules: StateRules, contents?: StateContents) {
@@ -201,6 +205,13 @@ export class MempoolState {
     batch: KvBatch,
   ): GroupOutcome[] {
     return groups.map((group) => this.#acceptance.accept(group, { time, isKnownCreate, batch }));
+  }
+
+  /** Takes out of the pool what no block may hold: an earlier version admitted it. `time` is in unix seconds. */
+  dropUnlawful(time: number, batch: KvBatch): void {
+    if (this.#round !== null) return;
+    const modules = { pool: this.#pool, utxos: this.utxos, statuses: this.#statuses, noteRejected: this.#noteRejected };
+    dropUnlawful(modules, time, batch);
   }
 
   /** What a cut would put into the next block now; null when a round is under way. */
@@ -353,7 +364,7 @@ export class MempoolState {
         },
         isPending: (hash) => this.#isPending(hash),
         nextArrival: () => ++this.#arrivals,
-        noteRejected: (hash, rule) => this.#rejected.push({ hash, rule }),
+        noteRejected: this.#noteRejected,
       },
       utxos: this.utxos,
       pool: this.#pool,
@@ -371,7 +382,7 @@ export class MempoolState {
       noteArrival: () => {
         this.#arrivals++;
       },
-      noteRejected: (hash, rule) => this.#rejected.push({ hash, rule }),
+      noteRejected: this.#noteRejected,
     });
   }
 

@@ -26,6 +26,7 @@ const list = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T[]> => fc.array(arbi
 const command: fc.Arbitrary<Command> = fc.oneof(
   fc.record({ kind: fc.constant('transactions' as const), time: count, groups: list(list(bytes)) }),
   fc.record({ kind: fc.constant('cut-block' as const), time: count, miners: list(text) }),
+  fc.record({ kind: fc.constant('cut-block' as const), time: count, miners: list(text), keepsAll: fc.constant(true) }),
   fc.record({ kind: fc.constant('proof' as const), height: count, miner: text, nonce: bytes, coinbase: bytes }),
   fc.record({ kind: fc.constant('close-block' as const), height: count }),
   fc.record({ kind: fc.constant('block-stored' as const), height: count, hash: text }),
@@ -38,6 +39,7 @@ const pooled: fc.Arbitrary<PooledTx> = fc.record({
   time: count,
   unit: count,
   operations: fc.constant(0),
+  fault: fc.constant(null),
   height: count,
 });
 
@@ -76,6 +78,7 @@ const round: fc.Arbitrary<Round> = fc.record({
       time: count,
       unit: fc.constant(0),
       operations: fc.constant(0),
+      fault: fc.constant(null),
       height: fc.constant(0),
     }),
   ),
@@ -106,6 +109,7 @@ const inPool = (arrival: number): PooledTx => ({
   time: 0,
   unit: 0,
   operations: 0,
+  fault: null,
   height: 0,
 });
 

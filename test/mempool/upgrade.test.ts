@@ -1,0 +1,156 @@
+/** What an earlier version admitted by laxer rules must not stop the chain: it is dropped when a block is cut. */
+
+import { afterEach, describe, expect, it } from 'vitest';
+import { itemAsset } from '../../src/chain/assets.js';
+import { assemble, createItemTransaction, txOut } from '../../src/chain/builders.js';
+import { encodeTransaction } from '../../src/chain/codec.js';
+import { parseGenesis } from '../../src/chain/genesis.js';
+import { transactionHash } from '../../src/chain/hash.js';
+import { createAssetScript } from '../../src/chain/script/builders.js';
+import { assetSignable } from '../../src/chain/signable.js';
+import type { DruidInfo, Transaction } from '../../src/chain/types.js';
+import { sign } from '../../src/crypto/ed25519.js';
+import type { Journal } from '../../src/journal/journal.js';
+import { type Command, decodeCommand, encodeCommand } from '../../src/mempool/state/commands.js';
+import { MempoolState } from '../../src/mempool/state/state.js';
+import { openJournal } from '../support/journal.js';
+import { MemoryKv } from '../support/memory-kv.js';
+import { account, applierOf, genesisOut, mine, pay, payment } from '../support/mempool.js';
+import { createPair, type Pair, stateRulesOf } from '../support/mempool-and-archive.js';
+import { nextOf } from '../support/peers.js';
+
+const alice = account('alice');
+const bob = account('bob');
+const OUTPUTS = 6;
+const GENESIS = parseGenesis({
+  mempool_seed_utxo: { '000000': Array.from({ length: OUTPUTS }, () => ({ address: alice.address, amount: 1_000 })) },
+});
+
+const cleanups: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+/** A million copies of an item that somebody else has created. */
+function counterfeit(): Transaction {
+  const asset = itemAsset(1_000_000n, `g${'0'.repeat(31)}`);
+  const signable = assetSignable(asset);
+  const script = createAssetScript(0n, signable, sign(alice.key.seed, signable), alice.key.publicKey);
+  return assemble({ inputs: [{ previousOut: null, script }], outputs: [txOut(asset, alice.address)] });
+}
+
+const honest = (n: number, druidInfo?: DruidInfo): Transaction =>
+  payment({
+    from: alice,
+    inputs: [genesisOut(n)],
+    outputs: [pay(bob, 1_000n)],
+    ...(druidInfo === undefined ? {} : { druidInfo }),
+  });
+
+/** Makes items beside what it spends, which the reference does not count. */
+const minting = (n: number, druidInfo?: DruidInfo): Transaction => ({
+  ...honest(n, druidInfo),
+  fees: [txOut(itemAsset(5n, null), alice.address)],
+});
+
+const half: DruidInfo = { druid: 'trade', participants: 2n, expectations: [], genesisHash: null };
+
+const commandOf = (groups: readonly (readonly Transaction[])[]): Command => ({
+  kind: 'transactions',
+  time: 1,
+  groups: groups.map((group) => group.map(encodeTransaction)),
+});
+
+/** A journal with block 0, and then transactions that a version without today's rules has let in. */
+async function journalWith(
+  groups: readonly (readonly Transaction[])[],
+  more: readonly Command[] = [],
+): Promise<Journal> {
+  const journal = await openJournal(new MemoryKv());
+  const state = new MempoolState(stateRulesOf(GENESIS));
+  const applier = applierOf(journal, new MemoryKv(), state);
+  await applier.start();
+  const round = await applier.submit<'cut-block'>({ kind: 'cut-block', time: 1, miners: ['m'] });
+  if (round === null) throw new Error('no round');
+  const { nonce, coinbase } = mine(round.header, round.reward, alice);
+  await applier.submit<'proof'>({ kind: 'proof', height: 0, miner: 'm', nonce, coinbase: encodeTransaction(coinbase) });
+  await applier.submit<'close-block'>({ kind: 'close-block', height: 0 });
+  await applier.stop();
+  for (const command of [commandOf(groups), ...more]) await journal.append(encodeCommand(command)).durable;
+  return journal;
+}
+
+async function upgraded(groups: readonly (readonly Transaction[])[]): Promise<{ pair: Pair; rejected: string[] }> {
+  const rejected: string[] = [];
+  const journal = await journalWith(groups);
+  const onRejected = (hash: string): unknown => rejected.push(hash);
+  const pair = await createPair({ genesis: GENESIS, miner: alice, onDemand: true, journal, onRejected });
+  cleanups.push(pair.close);
+  // The first cut comes at once.
+  while (pair.mempool.figures().height < 1) await nextOf(pair.mempool.blockConfirmed);
+  return { pair, rejected };
+}
+
+describe('a pool of an earlier version', () => {
+  it('loses a counterfeit creation when a block is cut, by name, and the chain goes on (rule P4)', async () => {
+    const made = createItemTransaction({ bNum: 0n, amount: 1n, spec: 'Create', metadata: null }, alice.key);
+    const { pair, rejected } = await upgraded([[counterfeit()], [honest(1)], [made]]);
+    expect(pair.refusals).toEqual([]);
+    expect(pair.blocks[1]?.block.transactions).toEqual([honest(1), made].map(transactionHash));
+    const hash = transactionHash(counterfeit());
+    expect(rejected).toEqual([hash]);
+    const status = (await pair.mempool.statuses([hash])).get(hash);
+    expect(status).toMatchObject({ status: 'Rejected', additionalInfo: expect.stringContaining('genesis hash') });
+    expect(pair.mempool.balances([alice.address]).items).toEqual(new Map([[transactionHash(made), 1n]]));
+    await pair.cut();
+    expect(pair.archive.nextHeight).toBe(3);
+  });
+
+  it('frees what a dropped transaction would have spent', async () => {
+    const { pair } = await upgraded([[minting(2)]]);
+    await pair.mempool.submit([honest(2)]);
+    await pair.cut();
+    expect(pair.refusals).toEqual([]);
+    expect(pair.blocks.at(-1)?.transactions).toHaveLength(1);
+  });
+
+  it('loses a DRUID set as a whole, each member with the member that is to blame', async () => {
+    const [good, bad] = [honest(3, half), minting(4, half)];
+    const { pair, rejected } = await upgraded([[good, bad]]);
+    expect(pair.refusals).toEqual([]);
+    expect(pair.blocks[1]?.transactions).toEqual([]);
+    const hashes = [good, bad].map(transactionHash);
+    expect(rejected.sort()).toEqual([...hashes].sort());
+    const statuses = await pair.mempool.statuses(hashes);
+    expect(statuses.get(hashes[0] ?? '')?.additionalInfo).toContain(`in transaction ${hashes[1]}`);
+    expect(statuses.get(hashes[1] ?? '')?.status).toBe('Rejected');
+  });
+
+  it('is cut as it was when the journal of that version is applied again (rule P2)', async () => {
+    const cut: Command = { kind: 'cut-block', time: 2, miners: ['m'], keepsAll: true };
+    expect(decodeCommand(encodeCommand(cut))).toEqual(cut);
+    const stored = await blockStored(await journalWith([]));
+    const journal = await journalWith([[counterfeit()]], [stored, cut]);
+    const states = [];
+    for (let i = 0; i < 2; i++) {
+      const state = new MempoolState(stateRulesOf(GENESIS));
+      const applier = applierOf(journal, new MemoryKv(), state);
+      await applier.start();
+      await applier.stop();
+      states.push(state);
+    }
+    expect(states[0]?.digest()).toBe(states[1]?.digest());
+    expect(states[0]?.round?.transactions.map(({ hash }) => hash)).toEqual([transactionHash(counterfeit())]);
+    expect(encodeCommand(cut)[0]).toBe(1);
+    expect(encodeCommand({ kind: 'cut-block', time: 2, miners: ['m'] })[0]).toBe(6);
+  });
+});
+
+/** The command that block 0 of such a journal is stored. */
+async function blockStored(journal: Journal): Promise<Command> {
+  const pair = await createPair({ genesis: GENESIS, miner: alice, onDemand: true, journal });
+  if (pair.mempool.figures().height < 0) await nextOf(pair.mempool.blockConfirmed);
+  const { hash } = pair.archive.tip;
+  await pair.close();
+  return { kind: 'block-stored', height: 0, hash: hash ?? '' };
+}
