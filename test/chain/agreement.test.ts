@@ -196,7 +196,7 @@ function* mutations(full: FullBlock): Generator<[name: string, block: FullBlock]
 }
 
 describe('mempool and storage', () => {
-  test.prop([steps], { numRuns: 15 })(
+  test.prop([steps], { numRuns: 10 })(
     'agree about every transaction and every block',
     async (plan) => {
       const model = new Model();

@@ -444,6 +444,30 @@ describe('delivery to storage', () => {
     expect(mempool.figures().notStored).toBe('');
   });
 
+  it('stands still with a name when a block breaks a rule of storage, asks seldom, and a new link at once', async () => {
+    const { mempool, bed, network } = await setUp({ folder: await newFolder(), storage: false });
+    let asked = 0;
+    const strict = bed.node('strict', { role: 'storage', secret: SECRET });
+    keepStep(strict);
+    strict.handle('block.deliver', (_link, { body }) => {
+      asked++;
+      const refusal = { block_num: body.block_num, next: 0, reason: 'it spends nothing', rule: 'inputs' };
+      return { type: 'block.refused', body: refusal };
+    });
+    await strict.start();
+    await strict.dial(network.address, { timeoutMs: 5_000 });
+    await expect
+      .poll(() => mempool.figures().notStored)
+      .toMatch(/^block 0 is refused by storage node .* for the rule inputs: it spends nothing; no block is made/);
+    await bed.clock.advance(30_000);
+    expect(asked).toBe(1);
+    await bed.clock.advance(30_000);
+    await expect.poll(() => asked).toBe(2);
+    await addStorage(bed, network, []);
+    await stored(mempool, 0);
+    expect(mempool.figures().notStored).toBe('');
+  });
+
   it('asks a storage node that was busy with the last block for the next one', async () => {
     const { mempool, bed, network } = await setUp({ folder: await newFolder(), storage: false });
     const answers: (() => void)[] = [];

@@ -22,6 +22,8 @@ import { relationOf, type StorageTips } from './storage-tips.js';
 
 /** Milliseconds until a block that nobody confirmed is sent again. */
 const RETRY_MS = 2_000;
+/** Milliseconds until a block that breaks a rule of storage is sent again: the answer changes when somebody acts. */
+const REFUSED_MS = 60_000;
 /** Milliseconds that a storage node has for its answer: a full block may take seconds to check on a slow disk. */
 const ANSWER_MS = 60_000;
 
@@ -55,11 +57,14 @@ export class BlockSender {
   readonly #asked = new Set<Link>();
   /** Links that did not take a block, until the next attempt. */
   readonly #resting = new Set<Link>();
+  /** Links of storage nodes that hold the closed block for against a rule, until the next attempt. */
+  readonly #refusing = new Set<Link>();
   readonly #listeners: (() => void)[] = [];
   /** The closed block that storage shall keep, and the end of its measurement. */
   #sending: { readonly height: number; readonly stopTimer: () => void } | undefined;
   #problem: { readonly height: number; readonly text: string } | undefined;
   #retryTimer: Timer | undefined;
+  #refusedTimer: Timer | undefined;
   #confirming = false;
   #running = false;
 
@@ -93,6 +98,7 @@ export class BlockSender {
   stop(): void {
     this.#running = false;
     this.#retryTimer?.cancel();
+    this.#refusedTimer?.cancel();
     for (const remove of this.#listeners.splice(0)) remove();
   }
 
@@ -106,7 +112,7 @@ export class BlockSender {
       if (this.#asked.has(link) || this.#resting.has(link)) continue;
       const relation = relationOf(tip, this.#state);
       if (relation === 'confirming') void this.#confirmTold();
-      else if (relation === 'even') this.#sendClosed(link);
+      else if (relation === 'even' && !this.#refusing.has(link)) this.#sendClosed(link);
       else if (relation === 'behind') this.#sendKept(link, tip.next);
     }
   }
@@ -171,7 +177,9 @@ export class BlockSender {
   /** It expects another block than it was said to, or does not take this one. */
   #onRefused(link: Link, height: number, answer: Message): void {
     const isRefused = answer.type === 'block.refused';
-    this.#sendLater(link, height, refusalOf(answer));
+    const rule = isRefused ? (answer as Message<'block.refused'>).body.rule : undefined;
+    if (rule !== undefined && this.#isCurrent(height)) this.#standStill(link, height, rule, refusalOf(answer));
+    else this.#sendLater(link, height, refusalOf(answer));
     if (isRefused) this.#tips.ask(link);
   }
 
@@ -188,6 +196,21 @@ export class BlockSender {
   #onConfirmed(height: number): void {
     if (this.#sending?.height === height) this.#sending.stopTimer();
     this.#sending = undefined;
+    this.#refusing.clear();
+  }
+
+  /** Sending it again does not help: the operator must see it. A storage node that links anew is asked at once. */
+  #standStill(link: Link, height: number, rule: string, reason: string): void {
+    if (!this.#running) return;
+    this.#logger.error({ height, storage: link.address, rule, reason }, `storage refuses block ${height}`);
+    const text = `block ${height} is refused by storage node ${link.address} for the rule ${rule}: ${reason}; no block is made until that is mended`;
+    this.#problem = { height, text };
+    this.#refusing.add(link);
+    this.#refusedTimer ??= this.#clock.after(REFUSED_MS, () => {
+      this.#refusedTimer = undefined;
+      this.#refusing.clear();
+      this.#proceed();
+    });
   }
 
   #sendLater(link: Link, height: number, reason: string): void {
