@@ -1,11 +1,14 @@
 /** The rounds of a campaign, in order: chosen by scale and seed, run on one network, which is made anew after a failure. */
 
+import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { promisify } from 'node:util';
 import { errorMessage } from '../../src/lib/errors.js';
 import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
 import { canPreload } from '../support/preload-library.js';
+import { MAIN } from '../support/processes.js';
 import { Chance } from './chance.js';
 import { corruptionOutcomes } from './corruption-outcomes.js';
 import { FAILPOINTS } from './failpoint-names.js';
@@ -123,7 +126,7 @@ export class Campaign {
   async #leave(add: (outcome: Outcome) => void): Promise<void> {
     const four = this.#four;
     if (four === undefined) return;
-    for (const outcome of await this.#readAll(four)) add(outcome);
+    for (const outcome of await this.#lastChecks(four)) add(outcome);
     this.#four = undefined;
     await four.end();
   }
@@ -157,22 +160,24 @@ export class Campaign {
     }
   }
 
-  /** At the end: every block again, and the state once more from the journal alone. */
-  async #readAll(four: FourNodes): Promise<Outcome[]> {
+  /** At the end, of nodes that are not needed any more: every block again, the state from the journal, and `tessera verify`. */
+  async #lastChecks(four: FourNodes): Promise<Outcome[]> {
     const read = async (): Promise<string> => {
       throwIfAny(await four.readAll());
       const { effects, record } = four;
       return `${effects.count} transactions acknowledged, ${effects.refused} attempts not, ${record.next} blocks`;
     };
     const replay = async (): Promise<string> => {
-      const { mempool } = four.nodes;
-      await mempool.kill();
-      const { stored, replayed } = await statesOf(mempool.folder);
-      await mempool.start();
+      const { stored, replayed } = await statesOf(four.nodes.mempool.folder);
+      if (replayed === undefined) return `${stored}; the journal does not go back to the first command`;
       if (stored !== replayed) throw new Error(`the state is ${stored}, and the journal gives ${replayed}`);
       return stored;
     };
-    return [await judged('every block read again', read), await judged('the state from the journal alone', replay)];
+    const outcomes = [await judged('every block read again', read)];
+    await Promise.all(NODE_ROLES.map((role) => four.nodes[role].stop()));
+    outcomes.push(await judged('the state from the journal alone', replay));
+    for (const role of NODE_ROLES) outcomes.push(await judged(`tessera verify, ${role}`, () => verified(four, role)));
+    return outcomes;
   }
 
   /** What failed may not spoil the rounds after it. */
@@ -193,6 +198,14 @@ export class Campaign {
     }
     await four.end();
   }
+}
+
+/** Every record by its checksum and its rules; what a mempool node or a wallet counts as unspent, against the archive. */
+async function verified({ nodes }: FourNodes, role: NodeRole): Promise<string> {
+  const archive = role === 'storage' ? [] : ['--archive', nodes.storage.folder];
+  const program = ['verify', '--role', role, '--config', 'config/dev.toml', '--data', nodes[role].folder, ...archive];
+  const { stdout } = await promisify(execFile)(process.execPath, [MAIN, ...program]);
+  return stdout.trim().replaceAll('\n', '; ');
 }
 
 /** A check at the end as an outcome. */

@@ -10,6 +10,7 @@ import { PACKAGE_CONFIG_DIR } from '../../src/config/option-table.js';
 import type { Config } from '../../src/config/schema.js';
 import { DataDir } from '../../src/db/data-dir.js';
 import type { Kv } from '../../src/db/kv.js';
+import { keys as journalKeys } from '../../src/journal/layout.js';
 import { LocalJournal } from '../../src/journal/local-journal.js';
 import { HASH_KEY_BYTES } from '../../src/ledger/utxo/keyed-hash.js';
 import { toHex } from '../../src/lib/bytes.js';
@@ -78,16 +79,20 @@ export async function sealProbe(path: string): Promise<Uint8Array> {
   }
 }
 
-/** The state of a mempool node twice, as its folder gives it and as the whole journal does from nothing; they must be equal. */
-export async function statesOf(path: string): Promise<{ readonly stored: string; readonly replayed: string }> {
+/**
+ * The state of a mempool node twice, as its folder gives it and as the whole journal does from nothing; they must be equal.
+ * `replayed` is undefined when the journal begins later: the node was made anew from blocks, or has forgotten old commands.
+ */
+export async function statesOf(
+  path: string,
+): Promise<{ readonly stored: string; readonly replayed: string | undefined }> {
   const config = devConfigOf('mempool');
   const directory = await DataDir.open(path, { role: 'mempool', networkName: config.network.name });
   try {
     const [mempool, journal] = [await directory.open('mempool'), await directory.open('journal')];
-    return {
-      stored: await stateAfterJournal(config, mempool, journal),
-      replayed: await stateAfterJournal(config, new MemoryKv(), journal),
-    };
+    const stored = await stateAfterJournal(config, mempool, journal);
+    const isWhole = (await journal.get(journalKeys.entry(1))) !== undefined;
+    return { stored, replayed: isWhole ? await stateAfterJournal(config, new MemoryKv(), journal) : undefined };
   } finally {
     await directory.close();
   }

@@ -13,7 +13,8 @@ import { fileURLToPath } from 'node:url';
 import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
 import type { NodeRole } from '../../src/lib/roles.js';
 
-const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+/** The built program. */
+export const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 /** Milliseconds between two looks at something that another process must reach. */
 const LOOK_EVERY = 25;
 /** Milliseconds until a test gives up waiting; generous, because machines are slow and shared. */
