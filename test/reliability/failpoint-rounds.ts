@@ -3,6 +3,7 @@
 import type { NodeRole } from '../../src/lib/roles.js';
 import { type MessageType, PERMISSIONS, type Permission } from '../../src/peers/permissions.js';
 import { messageFrame, openRawLink } from '../hostile/raw-link.js';
+import { createPeer, OPERATOR_SECRET } from '../hostile/stranger.js';
 import { type NodeProcess, until } from '../support/processes.js';
 import type { Chance } from './chance.js';
 import type { FailpointName } from './failpoint-names.js';
@@ -80,16 +81,29 @@ const askNonsense: Lead = async ({ nodes }) => {
   connection.close();
 };
 
+/** A mempool node of the same operator delivers what is no block. */
+const deliverNonsense: Lead = async ({ nodes }) => {
+  const peer = await createPeer('mempool', OPERATOR_SECRET);
+  try {
+    const link = await peer.dial(nodes.storage.peerAddress, { timeoutMs: PATIENCE_MS });
+    const body = { block_num: 1, hash: `b${'0'.repeat(64)}` };
+    await link.request('block.deliver', body, { attachment: Uint8Array.of(0), timeoutMs: AGAIN_MS });
+  } finally {
+    await peer.stop();
+  }
+};
+
 const stopIt: Lead = async (_four, armed) => {
   await armed.stop();
 };
 
 const MESSAGE_WAYS: Partial<Record<MessageType, Partial<Way>>> = {
-  // A storage node that is behind asks for the tip and the blocks, and refuses the block that is delivered meanwhile.
-  'block.refused': { node: (four) => four.guestStorage, isGuest: true },
+  // A storage node that is behind asks for the tip, the headers and the blocks.
+  'block.refused': { node: ({ nodes }) => nodes.storage, lead: deliverNonsense },
   'blocks.get': { node: (four) => four.guestStorage, isGuest: true },
-  'headers.get': { node: (four) => four.guestStorage, isGuest: true },
   'chain.tip.get': { node: (four) => four.guestStorage, isGuest: true },
+  'headers.get': { node: (four) => four.guestStorage, isGuest: true },
+  headers: { node: ({ nodes }) => nodes.storage, lead: startGuestStorage },
   blocks: { node: ({ nodes }) => nodes.storage, lead: startGuestStorage },
   'chain.tip': { node: ({ nodes }) => nodes.storage, lead: startGuestStorage },
   'transactions.submit': { node: ({ nodes }) => nodes.user },
