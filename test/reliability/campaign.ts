@@ -38,7 +38,7 @@ export interface CampaignOptions {
   readonly seed: number;
   /** All of them when absent. */
   readonly parts?: readonly string[] | undefined;
-  /** A part of the names of the rounds. */
+  /** A part of the names of the rounds, or several, separated by `|`. */
   readonly only?: string | undefined;
   /** Rounds of each part at most, chosen by the seed; all when absent. */
   readonly most?: number;
@@ -113,7 +113,8 @@ export class Campaign {
     }
     // Those on the same machines beside each other.
     const rounds = Object.entries(all).flatMap(([part, list]) => (this.#has(part) ? list.slice(0, most) : []));
-    const fitting = rounds.filter(({ name }) => name.includes(only));
+    const texts = only.split('|');
+    const fitting = rounds.filter(({ name }) => texts.some((text) => name.includes(text)));
     return [...fitting.filter(({ needsFaulty }) => !needsFaulty), ...fitting.filter(({ needsFaulty }) => needsFaulty)];
   }
 
