@@ -371,7 +371,7 @@ describe('a restore', () => {
       const sound = readFileSync(file);
       chmodSync(file, 0o600);
       damages[i % damages.length]?.(file);
-      await expect(restore(join(root, `damaged ${i}`), name)).rejects.toMatchObject({
+      await expect(restore(join(root, `damaged ${i}`), name), file).rejects.toMatchObject({
         code: expect.stringMatching(/^(data_corrupt|data_lost|backup_invalid)$/),
       });
       writeFileSync(file, sound);
