@@ -33,6 +33,8 @@ let nodes: Nodes;
 let ledger: Ledger;
 let client: Writer;
 let wallet: Writer;
+/** Payments that the user node has acknowledged. */
+const paid = new Set<string>();
 
 beforeAll(async () => {
   if (!canMakeFaultyDisks) return;
@@ -86,7 +88,9 @@ async function prepare(): Promise<void> {
 /** Tries once; resolves with the code of the refusal, or '' when it was acknowledged. */
 async function attempt(writer: Writer): Promise<string> {
   try {
-    ledger.acknowledge({ hash: await writer.send(), by: writer.name, at: 0 });
+    const hash = await writer.send();
+    ledger.acknowledge({ hash, by: writer.name, at: 0 });
+    if (writer === wallet) paid.add(hash);
     return '';
   } catch (error) {
     return isTesseraError(error) ? error.code : errorMessage(error);
@@ -226,11 +230,14 @@ describe.runIf(canMakeFaultyDisks)('a disk with less room than node.min_free_byt
 });
 
 describe.runIf(canMakeFaultyDisks)('after all of that, and kill -9 of every node', () => {
-  it('everything that was acknowledged is there once', async () => {
+  it('everything that was acknowledged is there once, and no payment that was refused', async () => {
     const all = Object.values(nodes) as NodeProcess[];
     await Promise.all(all.map((node) => node.kill()));
     for (const node of all) await node.start();
     await expectKept();
+    const { transactions } = await clientOf(nodes.user).api.getWalletHistory({ query: {} });
+    const own = transactions.filter(({ kind }) => kind === 'payment');
+    expect(new Set(own.map((one) => one.tx_hash))).toEqual(paid);
     await accepted(client);
     await expectKept();
   });

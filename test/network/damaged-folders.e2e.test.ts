@@ -1,0 +1,118 @@
+/**
+ * Each role's node on a folder whose store was damaged while it was off: it does not start, says what is wrong by its code and
+ * what to do, and starts again with what the backup has (rules P3, P7).
+ */
+
+import { cp, readdir, rm, stat, truncate } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { NodeClient } from '../../src/client/client.js';
+import { devAccounts } from '../../src/config/dev-accounts.js';
+import { createNetwork, type Network, type NodeProcess, until } from '../support/processes.js';
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 180_000 });
+
+let network: Network;
+const nodes = new Map<string, NodeProcess>();
+
+/** Nodes that have made blocks and paid, were stopped, and were started once more: their stores have tables and logs. */
+beforeAll(async () => {
+  network = await createNetwork();
+  const add = async (...args: Parameters<Network['add']>): Promise<NodeProcess> => {
+    const node = await network.add(...args);
+    nodes.set(node.role, node);
+    return node;
+  };
+  const storage = await add('storage', 'storage');
+  const mempool = await add('mempool', 'mempool', { 'peers.storage': storage.peerAddress, 'mining.instant': true });
+  const peers = { 'peers.mempool': mempool.peerAddress };
+  const miner = await add('miner', 'miner', { ...peers, 'wallet.genesis_seed_index': 1 });
+  const user = await add('user', 'user', { ...peers, 'wallet.genesis_seed_index': 0 });
+  const all = [storage, mempool, miner, user];
+  await payOnce(user, storage);
+  for (const node of [...all].reverse()) await node.stop();
+  for (const node of all) await node.start();
+  await payOnce(user, storage);
+  for (const node of [...all].reverse()) await node.stop();
+});
+
+afterAll(() => network?.stopAll());
+
+/** A payment, and the block that has it, in storage. */
+async function payOnce(user: NodeProcess, storage: NodeProcess): Promise<void> {
+  const address = devAccounts().accounts[0]?.address ?? '';
+  const api = new NodeClient({ url: user.apiUrl }).api;
+  const hash = await until('a payment', async () => {
+    const paid = await api.createPayment({ body: { kind: 'address', address, amount: 1_000n, passphrase: '' } });
+    return paid.tx_hash ?? undefined;
+  });
+  const key = { body: { keys: [hash] } };
+  await until('its block', async () =>
+    (await new NodeClient({ url: storage.apiUrl }).api.queryBlockchainEntries(key)).length > 0 ? true : undefined,
+  );
+}
+
+/** The largest file of a database with that ending. */
+async function largest(database: string, ending: string): Promise<string> {
+  const names = (await readdir(database)).filter((name) => name.endsWith(ending));
+  const sized = await Promise.all(
+    names.map(async (name) => ({ file: join(database, name), size: (await stat(join(database, name))).size })),
+  );
+  const [first] = sized.sort((a, b) => b.size - a.size);
+  if (first === undefined || first.size === 0) throw new Error(`no ${ending} file with anything in it`);
+  return first.file;
+}
+
+type Damage = (database: string) => Promise<void>;
+
+const cutLog: Damage = async (database) => {
+  const file = await largest(database, '.log');
+  await truncate(file, Math.floor((await stat(file)).size / 2));
+};
+const deleteLog: Damage = async (database) => rm(await largest(database, '.log'));
+const emptyTable: Damage = async (database) => truncate(await largest(database, '.ldb'), 0);
+
+const LOST = /tessera: data_lost: /;
+const CORRUPT = /tessera: data_corrupt: /;
+const WAYS_BACK: Readonly<Record<string, RegExp>> = {
+  storage: /restore the data directory from a backup, or .*other storage nodes/s,
+  mempool: /restore the data directory from a backup/,
+  miner: /restore the data directory from a backup, and keep what is there/,
+  user: /restore the data directory from a backup, and keep what is there/,
+};
+
+describe.each([
+  ['storage', 'archive'],
+  ['mempool', 'journal'],
+  ['miner', 'wallet'],
+  ['user', 'wallet'],
+])('a %s node whose %s', (role, database) => {
+  it.each<[what: string, damage: Damage, said: RegExp]>([
+    ['has a log that was cut', cutLog, LOST],
+    ['lost its log', deleteLog, LOST],
+    ['has a table that was emptied', emptyTable, CORRUPT],
+  ])('%s: ends with status 1, the error by its name, and the way back, which works', async (_what, damage, said) => {
+    const node = nodes.get(role);
+    if (node === undefined) throw new Error(`no ${role} node`);
+    const backup = `${node.folder}.backup`;
+    await cp(node.folder, backup, { recursive: true });
+    await damage(join(node.folder, 'db', database));
+    const error = await node.start().then(
+      () => new Error('it has started'),
+      (thrown: unknown) => thrown as Error,
+    );
+    expect(error.message).toContain(`${role} ended with 1`);
+    expect(error.message).toMatch(said);
+    expect(error.message).toMatch(WAYS_BACK[role] ?? /^$/);
+    const restore = async (): Promise<void> => {
+      await rm(node.folder, { recursive: true });
+      await cp(backup, node.folder, { recursive: true });
+    };
+    await restore();
+    await node.start();
+    expect(await node.stop()).toBe(0);
+    // The start has moved what was in the log into tables; the next damage needs the log.
+    await restore();
+    await rm(backup, { recursive: true });
+  });
+});
