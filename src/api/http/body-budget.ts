@@ -30,7 +30,7 @@ interface Waiting {
   readonly start: () => void;
 }
 
-export class BodyBudget {
+class BodyBudget {
   #atWork = 0;
   #waitingBytes = 0;
   /** In the order in which they came. */
