@@ -57,7 +57,9 @@ export interface WalletService {
   /** Throws `blank_passphrase` or `wrong_passphrase`. */
   changePassphrase(oldPassphrase: string, newPassphrase: string): Promise<void>;
   /** Own payments, oldest first. */
-  outgoing(): Promise<readonly (readonly [hash: string, transaction: Transaction])[]>;
+  outgoing(options?: {
+    readonly limit?: number;
+  }): Promise<readonly (readonly [hash: string, transaction: Transaction])[]>;
   /** Own payments with their states, oldest first; the most recent 10,000, or `limit`. */
   payments(options?: { readonly limit?: number }): Promise<readonly OwnPayment[]>;
   /** Resolves when the refresh has been requested. Throws `no_addresses` or `refresh_failed`. */

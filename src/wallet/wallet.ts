@@ -150,8 +150,12 @@ export class Wallet implements WalletService {
   }
 
   /** Own transactions by hash, oldest first; the API's name for them. */
-  async outgoing(): Promise<readonly (readonly [hash: string, transaction: Transaction])[]> {
-    return (await this.transfers.history()).map(({ hash, transaction }) => [hash, transaction] as const);
+  async outgoing({
+    limit,
+  }: {
+    readonly limit?: number;
+  } = {}): Promise<readonly (readonly [hash: string, transaction: Transaction])[]> {
+    return (await this.transfers.history(limit)).map(({ hash, transaction }) => [hash, transaction] as const);
   }
 
   async payments({ limit }: { readonly limit?: number } = {}): Promise<readonly OwnPayment[]> {

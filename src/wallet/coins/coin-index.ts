@@ -32,7 +32,8 @@ export class CoinIndex {
   readonly #running = new Map<string, bigint>();
   readonly #available = new Map<string, bigint>();
   readonly #expected = new Map<string, bigint>();
-  #ordered: readonly Coin[] | undefined;
+  /** What is listed, in page order. */
+  readonly #listed = new SortedCoins(compareCoins);
   #height: number;
 
   /** `height`: last block, -1 before the first. */
@@ -75,8 +76,8 @@ export class CoinIndex {
 
   /** In page order: everything unspent, or one page of it (decision V12); a page past the end is empty. */
   unspent(page?: number): readonly Coin[] {
-    this.#ordered ??= [...this.#coins.values()].filter(isListed).sort(compareCoins);
-    return page === undefined ? this.#ordered : this.#ordered.slice(page * PAGE_SIZE, (page + 1) * PAGE_SIZE);
+    const listed = this.#listed.sorted();
+    return page === undefined ? listed.slice() : listed.slice(page * PAGE_SIZE, (page + 1) * PAGE_SIZE);
   }
 
   /** Ascending by amount; valid until the next change. */
@@ -124,7 +125,7 @@ export class CoinIndex {
 
   #countIn(coin: Coin): void {
     if (!isListed(coin)) return;
-    this.#ordered = undefined;
+    this.#listed.add(coin);
     add(this.#running, coin.assetId, coin.amount);
     if (coin.state === 'expected') {
       add(this.#expected, coin.assetId, coin.amount);
@@ -139,7 +140,7 @@ export class CoinIndex {
 
   #countOut(coin: Coin): void {
     if (!isListed(coin)) return;
-    this.#ordered = undefined;
+    this.#listed.remove(coin);
     add(this.#running, coin.assetId, -coin.amount);
     if (coin.state === 'expected') {
       add(this.#expected, coin.assetId, -coin.amount);
@@ -151,11 +152,15 @@ export class CoinIndex {
 
   #makeSpendable(coin: Coin): void {
     const known = this.#spendable.get(coin.assetId);
-    const coins = known ?? new SortedCoins();
+    const coins = known ?? new SortedCoins(compareAmounts);
     if (known === undefined) this.#spendable.set(coin.assetId, coins);
     coins.add(coin);
     add(this.#available, coin.assetId, coin.amount);
   }
+}
+
+function compareAmounts(a: Coin, b: Coin): number {
+  return a.amount < b.amount ? -1 : Number(a.amount > b.amount);
 }
 
 function add(sums: Map<string, bigint>, assetId: string, change: bigint): void {

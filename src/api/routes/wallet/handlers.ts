@@ -27,8 +27,8 @@ export const walletRoutes: FastifyPluginCallback = (app, _options, done) => {
   const { services } = app;
 
   addRoutes(app, operations, {
-    async getOutgoingTransactions() {
-      const outgoing = await services.wallet.outgoing();
+    async getOutgoingTransactions({ query: { limit } }) {
+      const outgoing = await services.wallet.outgoing(limit === undefined ? {} : { limit: Number(limit) });
       return { transactions: LazyList.of(outgoing, ([hash, tx]) => [hash, transactionView(tx)] as const) };
     },
 

@@ -159,6 +159,17 @@ export const OutgoingTxsResponse = Type.Object(
 /** Own payments that one answer holds at most. */
 export const MAX_HISTORY = 10_000;
 
+export const OutgoingQuery = Type.Object({
+  limit: Type.Optional(
+    Int64({
+      minimum: 1,
+      maximum: MAX_HISTORY,
+      description: 'Beyond the contract: the most recent ones only; 10,000 without it.',
+      examples: [20],
+    }),
+  ),
+});
+
 export const PaymentHistoryQuery = Type.Object({
   limit: Type.Optional(
     Int64({ minimum: 1, maximum: MAX_HISTORY, description: 'The most recent ones only.', examples: [20] }),
