@@ -4,6 +4,7 @@ import { admissionBench } from './admission.bench.js';
 import { apiBench } from './api.bench.js';
 import { blockBench } from './block.bench.js';
 import { chainBench } from './chain.bench.js';
+import { messagesBench } from './messages.bench.js';
 import { nonceBench } from './nonce.bench.js';
 import { requestsBench } from './requests.bench.js';
 import { submissionBench } from './submission.bench.js';
@@ -14,6 +15,7 @@ const BENCHES: Readonly<Record<string, () => Promise<void>>> = {
   admission: admissionBench,
   api: apiBench,
   requests: requestsBench,
+  messages: messagesBench,
   block: blockBench,
   submission: submissionBench,
   utxo: utxoBench,

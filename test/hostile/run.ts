@@ -1,6 +1,6 @@
 /**
- * `npm run test:hostile -- --scale N`: every attack of `attacks/` against four real processes that make blocks meanwhile. The
- * columns are the worst of all nodes: how late /livez came, growth of memory, open files, looks at /readyz that failed.
+ * `npm run test:hostile -- --scale N`: every attack of `attacks/` against four real processes that make blocks meanwhile. `--only A,B` takes those whose
+ * names have one of the texts, `--short` those of the test suite. The columns are the worst of all nodes: how late /livez came, growth of memory, open files, looks at /readyz that failed.
  */
 
 import { parseArgs } from 'node:util';
@@ -9,12 +9,18 @@ import { ATTACKS } from './attacks/index.js';
 import { battle, tableHead, tableLine } from './battle.js';
 
 const { values } = parseArgs({
-  options: { scale: { type: 'string', default: '4' }, only: { type: 'string', default: '' } },
+  options: {
+    scale: { type: 'string', default: '4' },
+    only: { type: 'string', default: '' },
+    short: { type: 'boolean', default: false },
+  },
 });
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 const wanted = values.only.split(',');
-const attacks = ATTACKS.filter(({ name }) => wanted.some((text) => name.includes(text)));
+const attacks = ATTACKS.filter(
+  ({ name, byHand }) => !(values.short && byHand === true) && wanted.some((text) => name.includes(text)),
+);
 const { network, arena } = await startArena(Number(values.scale));
 try {
   say(tableHead());

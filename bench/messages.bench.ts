@@ -1,0 +1,166 @@
+/**
+ * The dearest legal message of every kind: how many milliseconds of the event loop its reading takes in one piece, frame and
+ * attachment, and how many it is booked with before anything is done for a sender without the secret (`messages.ts`). What is
+ * done with it then is in pieces of its own: `requests`, `submission` and `block` measure that.
+ */
+
+import {
+  decodeFullBlock,
+  decodeHeader,
+  decodeTransaction,
+  encodeFullBlock,
+  encodeTransaction,
+} from '../src/chain/codec.js';
+import type { Transaction } from '../src/chain/types.js';
+import { fromHex } from '../src/lib/bytes.js';
+import { isTesseraError } from '../src/lib/errors.js';
+import { splitBlocks } from '../src/peers/block-list.js';
+import { decodeMessage, readingCost, workCost } from '../src/peers/link/frames.js';
+import { MAX_LIST, MAX_PAGE_OUTPUTS, MESSAGES, type MessageType } from '../src/peers/messages.js';
+import { decodeTransactions, decodeUtxos, encodeTransactions, encodeUtxos } from '../src/peers/payloads.js';
+import { PERMISSIONS, type Permission } from '../src/peers/permissions.js';
+import { benchPayments } from './payments.js';
+import { printSection } from './report.js';
+
+/** Milliseconds of a unit of cost. */
+const MS_PER_UNIT = 0.1;
+const RUNS = 3;
+const KIB = 1024;
+/** Bytes of the smallest transaction, which is the dearest to read for its size. */
+const EMPTY: Transaction = { inputs: [], outputs: [], version: 6n, fees: [], druidInfo: null };
+const EMPTY_BYTES = 33;
+const HASH = `b${'f'.repeat(64)}`;
+/** Bytes of an envelope that is as large as one who asks may send, with what no schema names in it. */
+const PADDING = 'x'.repeat(200 * KIB);
+
+interface Dearest {
+  readonly body: object;
+  readonly attachment?: Uint8Array;
+  /** What is made of the attachment before anything else is done. */
+  readonly read?: (attachment: Uint8Array) => unknown;
+}
+
+const many = <T>(of: (i: number) => T): T[] => Array.from({ length: MAX_LIST }, (_, i) => of(i));
+
+function dearest(): Partial<Record<MessageType, Dearest>> {
+  const submission = encodeTransactions(
+    Array.from({ length: Math.floor((4 * KIB * KIB - 8) / EMPTY_BYTES) }, () => EMPTY),
+  );
+  const block = largestBlock();
+  const utxos = encodeUtxos(
+    Array.from({ length: MAX_PAGE_OUTPUTS }, (_, n) => [
+      { tHash: HASH.slice(0, 32), n },
+      {
+        value: { kind: 'item', amount: 1n, genesisHash: HASH.slice(0, 32), metadata: 'm'.repeat(800) },
+        locktime: 0n,
+        scriptPublicKey: 'a'.repeat(64),
+      },
+    ]),
+  );
+  const blockBody = { block_num: 1, hash: HASH, certificate: null };
+  return {
+    'mining.join': { body: { PADDING } },
+    'mining.template': {
+      body: { block_num: 1, reward: '1', previous: null },
+      attachment: new Uint8Array(64 * KIB),
+      read: decodeHeader,
+    },
+    'mining.proof': {
+      body: { block_num: 1, nonce: 'ab'.repeat(32) },
+      attachment: encodeTransaction({ ...EMPTY, outputs: [], fees: [] }),
+      read: decodeTransaction,
+    },
+    'block.deliver': { body: blockBody, attachment: block, read: decodeFullBlock },
+    'block.mined': { body: blockBody, attachment: block, read: decodeFullBlock },
+    blocks: {
+      body: { from: 0, count: 1 },
+      attachment: framed(block),
+      read: (bytes) => splitBlocks(bytes, 1),
+    },
+    'transactions.submit': { body: { PADDING }, attachment: submission, read: decodeTransactions },
+    'payment.sent': { body: { PADDING }, attachment: encodeTransaction(largestTransaction()), read: decodeTransaction },
+    'utxos.get': { body: { addresses: many((i) => String(i).padStart(64, '0')) } },
+    utxos: { body: { block_num: 1, hash: null }, attachment: utxos, read: decodeUtxos },
+    'statuses.get': { body: { hashes: many((i) => String(i).padStart(128, '0')) } },
+    statuses: { body: { statuses: many((i) => ({ hash: `g${i}`, status: 'Pending', info: 'i'.repeat(1_000) })) } },
+  };
+}
+
+/** 512 KiB of inputs and outputs, as the mempool admits it. */
+function largestTransaction(): Transaction {
+  const [one] = benchPayments(0, 1);
+  if (one === undefined) throw new Error('no payment');
+  const copies = Math.floor((512 * KIB) / encodeTransaction(one).length);
+  return { ...one, inputs: Array.from({ length: copies }, () => one.inputs).flat() };
+}
+
+/** 2,000 transactions of 16 KiB: as many bytes as a block may take. */
+function largestBlock(): Uint8Array {
+  const large = largestTransaction();
+  const each = { ...large, inputs: large.inputs.slice(0, Math.floor(large.inputs.length / 32)) };
+  const transactions = Array.from({ length: 2_000 }, () => each);
+  const header = {
+    version: 6,
+    bits: 0n,
+    nonce: fromHex('00'),
+    miningTxHash: HASH.slice(0, 32),
+    bNum: 1n,
+    timestamp: 0n,
+    difficulty: new Uint8Array(),
+    seedValue: new Uint8Array(),
+    previousHash: HASH,
+    merkleRoot: HASH,
+    txsHash: HASH,
+  };
+  const names = transactions.map(() => HASH.slice(0, 32));
+  return encodeFullBlock({ block: { header, transactions: names }, transactions, miningTransaction: EMPTY });
+}
+
+function framed(block: Uint8Array): Uint8Array {
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(block.length);
+  return Buffer.concat([length, block]);
+}
+
+function frameOf(type: MessageType, { body, attachment = new Uint8Array() }: Dearest): Uint8Array {
+  const json = Buffer.from(JSON.stringify({ t: type, id: 1, b: body }));
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(json.length);
+  return Buffer.concat([length, json, attachment]);
+}
+
+/** Least milliseconds of some runs. */
+function msOf(work: () => unknown): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < RUNS; i++) {
+    const begun = performance.now();
+    try {
+      work();
+    } catch (error) {
+      if (!isTesseraError(error)) throw error;
+    }
+    least = Math.min(least, performance.now() - begun);
+  }
+  return least;
+}
+
+export async function messagesBench(): Promise<void> {
+  printSection('the dearest message of every kind: milliseconds of event loop in one piece');
+  const kinds = dearest();
+  for (const type of Object.keys(MESSAGES) as MessageType[]) {
+    const [permission]: readonly Permission[] = PERMISSIONS[type];
+    const one = kinds[type];
+    if (permission === undefined || one === undefined) continue;
+    const [from, to] = [permission.from[0], permission.to[0]];
+    if (from === undefined || to === undefined) continue;
+    const frame = frameOf(type, one);
+    const { message } = decodeMessage(frame, { from, to, standing: 'trusted' });
+    const frameMs = msOf(() => decodeMessage(frame, { from, to, standing: 'trusted' }));
+    const attachmentMs = one.read === undefined ? 0 : msOf(() => one.read?.(message.attachment));
+    const booked = MS_PER_UNIT * (readingCost(message, frame.length) + workCost(message));
+    const who =
+      permission.standing === 'stranger' ? `booked ${booked.toFixed(1)} ms` : `from ${permission.standing} nodes only`;
+    const figures = `${frameMs.toFixed(1).padStart(9)} ms frame${attachmentMs.toFixed(1).padStart(9)} ms attachment`;
+    console.log(`  ${type.padEnd(22)}${String(Math.ceil(frame.length / KIB)).padStart(8)} KiB${figures}  (${who})`);
+  }
+}
