@@ -8,9 +8,14 @@ import type { Transaction, TxOut } from './types.js';
 
 const ZERO_AMOUNT: Fault = fault('transaction_rejected', 'An output or fee has an amount of zero');
 
-/** An output of nothing costs every node its keeping and is worth nothing to anybody. */
-export function policyFault({ outputs, fees }: Transaction): Verdict {
-  return outputs.some(isZero) || fees.some(isZero) ? ZERO_AMOUNT : null;
+/** An output costs every node its keeping, whatever it is worth: `minOutputAmount` raw units of tokens at least (decision B18). */
+export function policyFault({ outputs, fees }: Transaction, minOutputAmount: bigint): Verdict {
+  if (outputs.some(isZero) || fees.some(isZero)) return ZERO_AMOUNT;
+  const isSmall = ({ value }: TxOut): boolean => value.kind === 'token' && value.amount < minOutputAmount;
+  const small = outputs.find(isSmall) ?? fees.find(isSmall);
+  if (small === undefined) return null;
+  const message = `An output or fee has ${small.value.amount} raw units; at least ${minOutputAmount} are asked for in this network`;
+  return fault('transaction_rejected', message);
 }
 
 function isZero({ value }: TxOut): boolean {

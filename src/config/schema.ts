@@ -74,6 +74,15 @@ const network = group('The network that the node belongs to. These options must 
       'The first outputs and issuances of the chain. The default is the file that ships with the program in its config ' +
       'folder.',
   }),
+  min_output_amount: integer({
+    minimum: 1,
+    maximum: Number.MAX_SAFE_INTEGER,
+    default: 1,
+    unit: 'raw units',
+    description:
+      'Least tokens in one output or fee: mempool nodes admit no transaction with less, and wallets make none. Items are not ' +
+      'concerned, nor blocks that exist.',
+  }),
   producer_keys: list(hex(32), {
     default: [],
     maxItems: MAX_PRODUCERS,

@@ -110,7 +110,11 @@ function mempoolOptions({ config, genesis, producers }: RoleContext): MempoolOpt
   const { mempool: pool, mining } = config;
   return {
     rules: stateRules(genesis, config),
-    pool: { maxTransactions: pool.poolMaxTransactions, maxBytes: pool.poolMaxBytes },
+    pool: {
+      maxTransactions: pool.poolMaxTransactions,
+      maxBytes: pool.poolMaxBytes,
+      minOutputAmount: BigInt(config.network.minOutputAmount),
+    },
     blocks: {
       instant: mining.instant,
       blockInterval: mining.blockIntervalMs,

@@ -22,6 +22,7 @@ export function networkRules(config: Config, genesis: Genesis): NetworkRules {
   const everybody = {
     'chain.constants': hashOf(constants()),
     'network.genesis_file': genesisFingerprint(genesis),
+    'network.min_output_amount': String(config.network.minOutputAmount),
     ...producerRule(config),
   };
   if (role === 'miner' || role === 'user') return everybody;

@@ -23,6 +23,7 @@ export async function openWallet(context: WalletContext): Promise<Wallet> {
         aggregateAbove: config.wallet.aggregateAbove,
         activationHeight: config.mining.asertActivationHeight,
         producers: context.producers,
+        minOutputAmount: BigInt(config.network.minOutputAmount),
         ...(seedIndex === undefined ? {} : { seeds: genesis.walletSeeds[seedIndex] ?? [] }),
       },
       { ...context, kv: await dataDir.open('wallet'), logger: context.logger('wallet') },

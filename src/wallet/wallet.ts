@@ -61,6 +61,8 @@ export interface WalletOptions {
   readonly maxInputs?: number;
   /** Raw units. */
   readonly dust?: bigint;
+  /** Raw units that a token output has at least in this network; 1 by default (decision B18). */
+  readonly minOutputAmount?: bigint;
   /** Funds and keys that a new wallet starts with (development and test networks). */
   readonly seeds?: readonly WalletSeed[];
   readonly seedKeyPairs?: ReadonlyMap<string, KeyPairRecord>;
@@ -314,7 +316,7 @@ async function openParts(options: WalletOptions, modules: WalletModules): Promis
   const slices = new TimeSlices(clock);
   const limits = { maxInputs: options.maxInputs ?? DEFAULT_MAX_INPUTS, dust: options.dust ?? DEFAULT_DUST };
   const payments = new Payments(
-    { limits, aggregateAbove: options.aggregateAbove },
+    { limits, aggregateAbove: options.aggregateAbove, minOutputAmount: options.minOutputAmount ?? 1n },
     { coins, keys, outgoing, writes, meta, clock, slices },
   );
   const settlement = new Settlement({ coins, outgoing, writes, metrics, logger });

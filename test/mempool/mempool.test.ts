@@ -118,6 +118,24 @@ describe('submitting', () => {
     await expect(mempool.submit([build()])).rejects.toMatchObject({ code });
   });
 
+  it('refuses tokens below the least amount of the network in outputs and fees, and takes items and all else (decision B18)', async () => {
+    const pool = { maxTransactions: 100, maxBytes: 1_000_000, minOutputAmount: 500n };
+    const { mempool } = await setUp({ folder: await newFolder(), mempool: { pool } });
+    await stored(mempool, 0);
+    const split = (small: bigint) =>
+      payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(bob, 1_000_000n - small), pay(bob, small)] });
+    await expect(mempool.submit([split(499n)])).rejects.toMatchObject({
+      code: 'transaction_rejected',
+      message: expect.stringContaining('at least 500'),
+    });
+    const honest = payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(bob, 999_999n)] });
+    await expect(mempool.submit([{ ...honest, fees: [pay(bob, 1n)] }])).rejects.toMatchObject({
+      code: 'transaction_rejected',
+    });
+    const item = createItemTransaction({ bNum: 0n, amount: 1n, spec: 'Create', metadata: null }, alice.key);
+    await expect(mempool.submit([split(500n), item])).resolves.toHaveLength(2);
+  });
+
   it('refuses an output that is locked beyond the last stored block', async () => {
     const { mempool } = await setUp({ folder: await newFolder() });
     await stored(mempool, 0);

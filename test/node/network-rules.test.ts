@@ -25,6 +25,7 @@ it.each([
   ['mempool', 'mempool', 'mining.block_interval_ms', 5_000],
   ['mempool', 'mempool', 'mempool.druid_lifetime_blocks', 7],
   ['mempool', 'mempool', 'mining.unicorn.iterations', 2],
+  ['mempool', 'user', 'network.min_output_amount', 9],
   ['mempool', 'storage', 'mining.asert_activation_height', 9],
 ] as const)('differ between a %s and a %s node in %s', async (one, other, name, value) => {
   const found = rulesFault(await rulesOf(one, { [name]: value }), await rulesOf(other));

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { addressOf } from '../../src/chain/address.js';
 import { coinbaseTransaction } from '../../src/chain/builders.js';
 import { transactionHash } from '../../src/chain/hash.js';
@@ -97,6 +97,19 @@ describe('payments (decision V14)', () => {
     await wallet.applyBlock({ full, hash });
     const { transaction } = await pay(10n);
     expect(transactionFault(transaction, 1n, () => tokens(address, 10n))).toBeNull();
+  });
+
+  it('makes no output below the least amount of its network, and says how to pay all the same (decision B18)', async () => {
+    const other = await newWallet({ minOutputAmount: 10n });
+    onTestFinished(() => other.close());
+    await fund(other.wallet, [100n]);
+    const order = (amount: bigint) => other.wallet.transfers.pay({ address: NOBODY, amount, locktime: 0n });
+    await expect(order(9n)).rejects.toMatchObject({ code: 'payment_refused' });
+    await expect(order(91n)).rejects.toMatchObject({
+      code: 'insufficient_funds',
+      message: expect.stringContaining('pay 9 more, or less'),
+    });
+    await expect(order(90n)).resolves.toMatchObject({ state: 'queued' });
   });
 
   it('refuses with the shortfall', async () => {

@@ -41,7 +41,10 @@ const TURN_WEIGHT = 512;
 /** Verdicts on scripts that are remembered, so that posting a transaction again costs no second verification. */
 const REMEMBERED_VERDICTS = 20_000;
 
-export type AdmissionOptions = PoolBoundsOptions;
+export interface AdmissionOptions extends PoolBoundsOptions {
+  /** Raw units that a token output has at least; 1 by default (decision B18). */
+  readonly minOutputAmount?: bigint;
+}
 
 export interface AdmissionModules {
   readonly state: MempoolState;
@@ -76,6 +79,7 @@ export class Admission {
   readonly #admitted: CounterHandle;
   readonly #known: CounterHandle;
   readonly #pool: PoolBounds;
+  readonly #minOutputAmount: bigint;
   readonly #verifications = new VerificationBounds();
   readonly #turns = new TurnBudget(TURN_WEIGHT);
   /** Whether the scripts of a transaction hold, by its hash, which covers all that they depend on. */
@@ -97,6 +101,7 @@ export class Admission {
     this.#admitted = modules.metrics.counter('tessera_mempool_admissions_total', 'admitted');
     this.#known = modules.metrics.counter('tessera_mempool_admissions_total', 'known');
     this.#pool = new PoolBounds(options, modules.state);
+    this.#minOutputAmount = options.minOutputAmount ?? 1n;
   }
 
   /** See `MempoolService.submit`. */
@@ -136,7 +141,7 @@ export class Admission {
   async #check(candidates: readonly CandidateTx[]): Promise<readonly CandidateTx[]> {
     const unknown = candidates.filter(({ hash }) => !this.#statuses.isAdmittedInMemory(hash));
     for (const candidate of unknown) {
-      const wrong = candidateFault(candidate);
+      const wrong = candidateFault(candidate, this.#minOutputAmount);
       if (wrong !== null) this.#refuse({ hash: candidate.hash, fault: wrong });
     }
     const release = this.#verifications.reserve(unknown);

@@ -26,13 +26,13 @@ const EXPECTATIONS = fault(
 );
 
 /** The rules of form, in their order. */
-export function candidateFault({ bytes, tx }: CandidateTx): Verdict {
+export function candidateFault({ bytes, tx }: CandidateTx, minOutputAmount: bigint): Verdict {
   const maxBytes = tx.druidInfo === null ? MAX_TRANSACTION_BYTES : druidShare(tx.druidInfo);
   if (bytes.length > maxBytes) {
     return fault('transaction_rejected', `It has ${bytes.length} bytes; at most ${maxBytes} are allowed`);
   }
   if (isCoinbase(tx)) return COINBASE;
-  const unwanted = policyFault(tx);
+  const unwanted = policyFault(tx, minOutputAmount);
   if (unwanted !== null) return unwanted;
   const { participants, expectations } = tx.druidInfo ?? { participants: 1n, expectations: [] };
   if (participants < 1n || participants > MAX_DRUID_PARTICIPANTS) return PARTICIPANTS;

@@ -41,6 +41,8 @@ export interface PaymentOptions {
   readonly limits: SelectionLimits;
   /** Merge when more spendable token outputs than this are held; null never does. */
   readonly aggregateAbove: number | null;
+  /** Raw units that a token output has at least: the payment, and its change. */
+  readonly minOutputAmount: bigint;
 }
 
 export interface PaymentModules {
@@ -152,10 +154,20 @@ export class Payments {
   }
 
   #choose(assetId: string, amount: bigint): Chosen {
-    const { limits } = this.#options;
-    const dust = assetId === TOKENS ? limits.dust : ITEM_DUST;
+    const { limits, minOutputAmount } = this.#options;
+    const least = assetId === TOKENS ? minOutputAmount : 1n;
+    if (amount < least) {
+      throw new TesseraError('payment_refused', `an output of this network has at least ${least} raw units`);
+    }
+    const dust = assetId === TOKENS ? maxOf(limits.dust, least) : ITEM_DUST;
     const selection = selectCoins(this.#modules.coins.spendable(assetId), amount, { ...limits, dust });
-    if (selection.kind === 'found') return selection;
+    if (selection.kind === 'found') {
+      if (selection.change === 0n || selection.change >= least) return selection;
+      throw new TesseraError(
+        'insufficient_funds',
+        `the change would be ${selection.change} raw units, and an output of this network has at least ${least}: pay ${selection.change} more, or less`,
+      );
+    }
     if (selection.kind === 'short') throw this.#shortfall(assetId, amount);
     throw new TesseraError(
       'insufficient_funds',
@@ -247,4 +259,8 @@ export class Payments {
       change: null,
     }));
   }
+}
+
+function maxOf(a: bigint, b: bigint): bigint {
+  return a > b ? a : b;
 }
