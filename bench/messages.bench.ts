@@ -57,11 +57,11 @@ function dearest(): Partial<Record<MessageType, Dearest>> {
       },
     ]),
   );
-  const blockBody = { block_num: 1, hash: HASH, certificate: null };
+  const blockBody = { block_num: 1, hash: HASH };
   return {
     'mining.join': { body: { PADDING } },
     'mining.template': {
-      body: { block_num: 1, reward: '1', previous: null },
+      body: { block_num: 1, reward: '1' },
       attachment: new Uint8Array(64 * KIB),
       read: decodeHeader,
     },

@@ -49,6 +49,19 @@ describe.each([0, 1, 2])('the verifier with %i threads', (threads) => {
     expect(verdicts).toEqual(Array.from({ length: 300 }, (_, i) => i % 7 !== 0));
   });
 
+  it('runs a script once, whatever transactions it is in', async () => {
+    verifier = new Verifier({ threads });
+    const current = verifier;
+    expect(await current.verify([BURN])).toBe(false);
+    expect(await current.verify([TRUE])).toBe(true);
+    const { worker } = current.ran;
+    const again = await Promise.all(Array.from({ length: 50 }, (_, i) => current.verify([i % 2 === 0 ? BURN : TRUE])));
+    expect(again).toEqual(Array.from({ length: 50 }, (_, i) => i % 2 === 1));
+    expect(current.ran.worker).toBe(worker);
+    expect(await current.verify([signatureCheck('a'), BURN])).toBe(false);
+    expect(await current.verify([signatureCheck('a'), TRUE])).toBe(true);
+  });
+
   it('holds for no checks, and refuses work once it is closed', async () => {
     verifier = new Verifier({ threads });
     expect(await verifier.verify([])).toBe(true);

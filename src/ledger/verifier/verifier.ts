@@ -2,10 +2,13 @@
  * Verifies signatures and runs scripts beside the event loop. Checks that arrive in one turn of the loop travel together:
  * a worker fed with batches is four times as fast as one fed one by one. The main thread takes its share of the
  * signatures, a few in each turn, so that a machine with few cores is used in full; scripts, which can cost many
- * signatures each, are left to the workers.
+ * signatures each, are left to the workers. What a script gives depends on nothing but the script, so it runs once: whoever has
+ * it refused cannot have it run again in another transaction.
  */
 
 import { Worker } from 'node:worker_threads';
+import { LRUCache } from 'lru-cache';
+import { p2shAddress } from '../../chain/address.js';
 import { runCheck, type ScriptCheck } from '../../chain/validation.js';
 import { createDeferred, type Deferred } from '../../lib/deferred.js';
 import { TesseraError } from '../../lib/errors.js';
@@ -25,6 +28,9 @@ const MAX_BATCHES = 2;
 /** Signatures that the main thread verifies in one turn of the loop: well under a millisecond. */
 const MAIN_THREAD_SHARE = 4;
 
+/** Verdicts of scripts that are remembered. */
+const REMEMBERED_SCRIPTS = 20_000;
+
 /** The checks of one caller. */
 interface Job {
   /** Checks without a verdict. */
@@ -36,6 +42,8 @@ interface Job {
 interface Task {
   readonly check: ScriptCheck;
   readonly job: Job;
+  /** The address of a script, which is the hash of all of it; '' for a signature. */
+  readonly address: string;
 }
 
 interface Lane {
@@ -53,6 +61,8 @@ export interface VerifierOptions {
 export class Verifier {
   readonly #lanes: Lane[] = [];
   readonly #ran = { worker: 0, main: 0 };
+  /** By their addresses. */
+  readonly #verdicts = new LRUCache<string, boolean>({ max: REMEMBERED_SCRIPTS });
   #signatures: Task[] = [];
   #scripts: Task[] = [];
   #scheduled = false;
@@ -76,7 +86,11 @@ export class Verifier {
     if (this.#closed) throw closedError();
     if (checks.length === 0) return true;
     const job: Job = { left: checks.length, done: createDeferred<boolean>(), settled: false };
-    for (const check of checks) (check.kind === 'script' ? this.#scripts : this.#signatures).push({ check, job });
+    for (const check of checks) {
+      if (check.kind === 'script') {
+        this.#scripts.push(...this.#unknown([{ check, job, address: p2shAddress(check.script) }]));
+      } else this.#signatures.push({ check, job, address: '' });
+    }
     this.#schedule();
     return job.done.promise;
   }
@@ -97,12 +111,24 @@ export class Verifier {
     worker.unref();
     worker.on('message', ({ id, outcomes }: { id: number; outcomes: Uint8Array }) => {
       this.#ran.worker += outcomes.length;
-      for (const [i, task] of (lane.batches.get(id) ?? []).entries()) settle(task.job, outcomes[i] === 1);
+      for (const [i, { job, address }] of (lane.batches.get(id) ?? []).entries()) {
+        if (address !== '') this.#verdicts.set(address, outcomes[i] === 1);
+        settle(job, outcomes[i] === 1);
+      }
       lane.batches.delete(id);
       this.#schedule();
     });
     worker.on('error', (cause) => this.#replace(lane, cause));
     this.#lanes.push(lane);
+  }
+
+  /** Settles the scripts that have run before; gives the others. */
+  #unknown(tasks: readonly Task[]): Task[] {
+    return tasks.filter(({ job, address }) => {
+      const verdict = this.#verdicts.get(address);
+      if (verdict !== undefined && !job.settled) settle(job, verdict);
+      return verdict === undefined;
+    });
   }
 
   #replace(lane: Lane, cause: unknown): void {
@@ -138,12 +164,20 @@ export class Verifier {
     const hasSignatures = this.#signatures.length >= enough;
     if (this.#scripts.length > 0 && !(lane.ranScripts && hasSignatures)) {
       lane.ranScripts = true;
-      return open(this.#scripts.splice(0, MAX_SCRIPTS));
+      return this.#takeScripts();
     }
     if (!hasSignatures) return [];
     lane.ranScripts = false;
     // Half goes to the worker, half stays for the main thread, which would wait for the answers anyway.
     return open(this.#signatures.splice(0, Math.min(MAX_SIGNATURES, Math.ceil(this.#signatures.length / 2))));
+  }
+
+  #takeScripts(): readonly Task[] {
+    while (this.#scripts.length > 0) {
+      const tasks = this.#unknown(open(this.#scripts.splice(0, MAX_SCRIPTS)));
+      if (tasks.length > 0) return tasks;
+    }
+    return [];
   }
 
   #post(lane: Lane, tasks: readonly Task[]): void {
