@@ -16,12 +16,12 @@ const UNUSED_X = 'A'.repeat(43);
 
 const publicKeys = new LRUCache<string, KeyObject>({ max: KEY_CACHE_SIZE });
 
-/** False for a key that is none; never throws. */
+/** False for a malformed key; never throws. */
 export function verifyBytes(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   try {
     return verify(null, message, importPublicKey(publicKey), signature);
   } catch {
-    // OpenSSL throws on what it cannot parse; a key that is no key has signed nothing.
+    // OpenSSL throws on a key that it cannot parse. Such a key has signed nothing.
     return false;
   }
 }

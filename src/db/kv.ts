@@ -35,8 +35,8 @@ export interface Kv {
    */
   write(batch: KvBatch, options: { readonly sync: boolean }): Promise<void>;
   /**
-   * Entries in key order, read in chunks; those that were there when it began, unless a failed write made the store open its
-   * database anew meanwhile.
+   * Entries in key order, read in chunks; those that were there when it began, unless a failed write made the store reopen its
+   * database meanwhile.
    */
   entries(range: KvRange): AsyncIterable<KvEntry>;
   close(): Promise<void>;

@@ -2,9 +2,9 @@
  * The key-value store on disk: LevelDB with a checksum around every value, its files checked before opening, a seal that
  * says what it must hold, and its errors turned into ours. LevelDB hides damage; here it becomes visible (rule P3).
  *
- * After a write that failed, LevelDB would write on behind a torn record, and the next start would find a damaged log. So
- * the store takes no write on that LevelDB again: what was not acknowledged is cut off its log, reads go on, and the next
- * write opens the database anew once the disk has room for that.
+ * After a failed write, LevelDB would keep writing after a torn record, and the next start would find a damaged log. So the
+ * store never writes to that LevelDB again: what was not acknowledged is cut off its log, reads continue, and the next write
+ * reopens the database once the disk has room.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -54,14 +54,14 @@ export class LevelKv implements Kv {
   readonly #wayBack: string;
   readonly #reader: LevelReader;
   readonly #writing = new Mutex();
-  /** Undefined while the database is being opened anew, or could not be. */
+  /** Undefined while the database is being reopened, or when that failed. */
   #level: BinaryLevel | undefined;
   #opening: Promise<BinaryLevel> | undefined;
   #seal: Seal | undefined;
   /** Of the last batch that was acknowledged, and of the last one that was synced. */
   #last: Mark;
   #sealed: Mark | undefined;
-  /** A write has failed on the open LevelDB: it takes no other. */
+  /** A write has failed on the open LevelDB: it gets no other. */
   #isSpoiled = false;
   /** Why the last write failed; empty when it did not. */
   #problem = '';
@@ -111,7 +111,7 @@ export class LevelKv implements Kv {
     return new PendingBatch();
   }
 
-  /** One write at a time: none may be behind one that fails. */
+  /** One write at a time, so that no write follows one that fails. */
   write(batch: KvBatch, options: { readonly sync: boolean }): Promise<void> {
     return this.#writing.run(async () => {
       if (this.#isClosed) throw closedError(this.#path);
@@ -194,7 +194,7 @@ export class LevelKv implements Kv {
     return this.#level ?? this.#openAgain();
   }
 
-  /** The database as it takes writes: opened anew after a write that failed. Throws `database_failed` while there is no room. */
+  /** The database, ready for writes: reopened after a failed write. Throws `database_failed` while there is no room. */
   async #writable(): Promise<BinaryLevel> {
     if (!this.#isSpoiled) return this.#open();
     try {
@@ -228,10 +228,10 @@ export class LevelKv implements Kv {
     }
   }
 
-  /** After a failed write: what nobody was told is stored must not be there after kill -9 either. */
+  /** After a failed write: what was not acknowledged must not be there after kill -9 either. */
   async #spoil(): Promise<void> {
     this.#isSpoiled = true;
-    // A disk that refuses this too leaves a torn record, which the next opening cuts off.
+    // If the disk refuses this too, a torn record stays, which the next opening cuts off.
     await this.#check().catch(() => undefined);
   }
 
@@ -245,7 +245,7 @@ export class LevelKv implements Kv {
     });
   }
 
-  /** The batch is durable whatever happens here; a seal that cannot be written is merely behind. */
+  /** The batch is durable whatever happens here; a seal that cannot be written is only out of date. */
   async #nameInSeal(mark: Mark): Promise<void> {
     this.#sealed = mark;
     await this.#seal?.write(mark).catch(() => undefined);

@@ -1,4 +1,4 @@
-/** Reading from LevelDB, or from what looks like it: each record is checked, and errors are the caller's to name. */
+/** Reads from a database of the abstract-level family: each record is checked, and the caller names errors. */
 
 import type { KvEntry, KvRange } from './kv.js';
 import { openRecord, type PendingWrite } from './record.js';

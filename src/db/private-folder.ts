@@ -1,4 +1,4 @@
-/** Folders that are their owner's alone: keys are in them. */
+/** Folders that only their owner can read: they contain keys. */
 
 import { chmod, mkdir, readdir, stat } from 'node:fs/promises';
 import { userInfo } from 'node:os';
@@ -25,7 +25,7 @@ export async function makeFolder(path: string): Promise<void> {
 }
 
 /**
- * Takes the rights of others away, which a copy, a restore or an older version may have left: keys are in the folder. Throws
+ * Removes the permissions of others, which a copy, a restore or an older version may have left. Throws
  * `data_dir_invalid` when the folder belongs to another user.
  */
 export async function makePrivate(path: string): Promise<void> {

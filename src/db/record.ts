@@ -1,6 +1,6 @@
 /**
  * What a value looks like inside a store: the value and the CRC-32 of key and value. A record that was moved to another
- * key, cut or changed by one bit does not check. Also the list of pending writes that both stores take.
+ * key, cut or changed by one bit does not check. Also the batch of pending writes.
  */
 
 import { crc32 } from 'node:zlib';
@@ -79,7 +79,7 @@ export interface PendingWrite {
   readonly record: Uint8Array | undefined;
 }
 
-/** The batch of both stores. A value may be changed after `put`; a key must not until the batch is written. */
+/** The batch of our stores. A value may be changed after `put`; a key must not until the batch is written. */
 export class PendingBatch implements KvBatch {
   readonly writes: PendingWrite[] = [];
 

@@ -1,4 +1,4 @@
-/** Runs asynchronous tasks one after the other, in the order they were given. */
+/** Runs asynchronous tasks one after the other, in the order in which they were given. */
 
 export class Mutex {
   #tail: Promise<unknown> = Promise.resolve();

@@ -1,5 +1,5 @@
 /**
- * What the chain says to the wallet: blocks, refreshes of addresses, and where the next mining reward goes. A block is checked
+ * What the chain tells the wallet: blocks, refreshes of addresses, and where the next mining reward goes. A block is checked
  * before it is taken in (`block-check.ts`).
  */
 

@@ -158,7 +158,7 @@ class FileCheck {
     return fault && { log: name, at, why: fault.kind, later: marksOf(fault.later), files: [] };
   }
 
-  /** Cuts off what no one was told is stored; throws when anyone was. */
+  /** Cuts off batches that were never acknowledged; throws when one was. */
   async #judge({ log, at, why, later, files }: Stop, chain: BatchChain): Promise<void> {
     if (why !== 'refused') {
       const { sealed } = this.#options;
@@ -212,7 +212,7 @@ class FileCheck {
   }
 }
 
-/** Where the batches of the logs stop making sense. */
+/** The place from which the batches of the logs cannot be used. */
 interface Stop {
   readonly log: string;
   readonly at: number;

@@ -14,7 +14,7 @@ const FULL = 1;
 const FIRST = 2;
 /** Type 3 is a middle fragment. */
 const LAST = 4;
-/** Zero bytes at the end of a file that say: these were never written. The smallest unit of a disk. */
+/** So many zero bytes at the end of a file mean that its end was never written: the smallest unit of a disk. */
 const UNWRITTEN = 512;
 
 export interface LogRecord {
@@ -25,12 +25,12 @@ export interface LogRecord {
 }
 
 /**
- * Where a log stops making sense. `cut`: the file ends inside a record, as after a crash. `unwritten`: it ends in zeros, as
+ * Where the usable part of a log ends. `cut`: the file ends inside a record, as after a crash. `unwritten`: it ends in zeros, as
  * after a power loss. `damaged`: bytes are there, and wrong.
  */
 export interface LogFault {
   readonly kind: 'cut' | 'unwritten' | 'damaged';
-  /** Byte from which on nothing is believed. */
+  /** The first byte that is not trusted. */
   readonly at: number;
   /** Whole records that were found behind it. */
   readonly later: readonly LogRecord[];

@@ -4,7 +4,7 @@ import { uncompressSync } from 'snappy';
 import { asBuffer } from '../../lib/bytes.js';
 import { VarintReader } from './varints.js';
 
-/** Largest block that is believed. */
+/** Largest block that is accepted. */
 const MAX_LENGTH = 64 * 1024 * 1024;
 
 /** A `RangeError` says that the data is damaged. */

@@ -1,4 +1,4 @@
-/** Reads the numbers and byte strings that LevelDB's formats are made of. A `RangeError` says that there are none. */
+/** Reads the numbers and byte strings of LevelDB's formats. Throws a `RangeError` where there are none. */
 export class VarintReader {
   readonly #bytes: Uint8Array;
   at: number;

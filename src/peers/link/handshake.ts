@@ -2,8 +2,8 @@
  * The handshake that opens a link. Both sides say who they are (hello), prove it over both hellos (proof), and accept each
  * other (ready). Each hello brings the rules of the network that its node goes by: a difference ends the handshake and is
  * named. The signature proves the node key, the MAC proves `network.secret`; both cover everything either side said,
- * with fresh nonces of both, so neither can be replayed, reflected or moved to another connection. What this does not give
- * is secrecy or protection against somebody on the wire after the handshake: that is TLS.
+ * with fresh nonces of both, so neither can be replayed, reflected or moved to another connection. It does not give
+ * secrecy, or protection against somebody on the wire after the handshake: TLS does.
  *
  *   dialer                       listener
  *   hello  ───────────────────▶

@@ -6,12 +6,12 @@
 import type { Clock } from '../../lib/clock.js';
 import type { Link } from '../../peers/network.js';
 
-/** Longest time for which a peer's word does not count. */
+/** Longest time for which a peer is not believed. */
 const MAX_DOUBT_MS = 600_000;
 
 interface Doubt {
   readonly failures: number;
-  /** `clock.monotonic()` until which its word does not count. */
+  /** `clock.monotonic()` until which it is not believed. */
   readonly until: number;
 }
 
@@ -28,12 +28,12 @@ export class PeerDoubts {
     this.#firstMs = firstMs;
   }
 
-  /** It broke its word, now or a while ago, and has not made it good. */
+  /** It broke its word and has given no valid block since. */
   has({ nodeKey }: Peer): boolean {
     return this.#doubts.has(nodeKey);
   }
 
-  /** Its word does not count now. */
+  /** It is not believed now. */
   isActive({ nodeKey }: Peer): boolean {
     return this.#clock.monotonic() < (this.#doubts.get(nodeKey)?.until ?? 0);
   }

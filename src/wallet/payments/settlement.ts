@@ -106,7 +106,7 @@ export class Settlement {
     await this.commit(this.#end(hash, 'confirmed'));
   }
 
-  /** Takes in a block, without making it durable; resolves nothing that the block does not prove. */
+  /** Takes in a block, without making it durable; settles only what the block proves. */
   takeBlock(block: FullBlock): { readonly outcome: BlockOutcome; readonly done: readonly OwnTransaction[] } {
     const displaced = this.#coins.displacedBy(block);
     const outcome = this.#coins.applyBlock(block);
