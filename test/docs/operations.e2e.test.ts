@@ -201,7 +201,7 @@ const pay = (amount: number) =>
     ),
   );
 
-describe('docs/operations.md, run as it stands', { timeout: 120_000 }, () => {
+describe('docs/operations.md, run as it stands', { timeout: 240_000 }, () => {
   it('four machines: genesis, secrets, files, start', async () => {
     const made = await runBlock('genesis');
     expect(made.match(/fingerprint +[0-9a-f]{32}/g)).toHaveLength(2);
@@ -289,6 +289,17 @@ describe('docs/operations.md, run as it stands', { timeout: 120_000 }, () => {
     await runBlock('leaked-network-secret');
     for (const name of ['storage', 'storage2', 'mempool'] as const) await ready(name);
     await goesOn();
+  });
+
+  it('a mempool node that is rebuilt, and at the end everything agrees with the archive', async () => {
+    await runBlock('rebuild');
+    await ready('mempool');
+    await goesOn();
+    await ready('user');
+    const checked = await runBlock('verify');
+    expect(checked).toMatch(/archive: \d+ blocks with \d+ transactions, all by the rules/);
+    expect(checked).toMatch(/mempool: \d+ unspent outputs are the same in the archive/);
+    expect(checked).toMatch(/wallet: [1-9]\d* unspent outputs are the same in the archive/);
   });
 
   it('has no named block that was not run', () => {
