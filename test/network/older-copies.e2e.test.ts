@@ -20,6 +20,7 @@ import { stringifyExact } from '../../src/lib/json.js';
 import { loadMempoolState } from '../../src/mempool/state/load.js';
 import { readGenesis } from '../../src/node/genesis-file.js';
 import { stateRules } from '../../src/node/mempool-role.js';
+import { rebuildMempool } from '../../src/node/rebuild/rebuild-mempool.js';
 import { call, createNetwork, type Network, type NodeProcess, until } from '../support/processes.js';
 
 type Amount = number | bigint;
@@ -191,6 +192,22 @@ async function rebuild(of: NodeProcess, ...more: readonly string[]): Promise<str
   return stdout;
 }
 
+/** The same in this process, which gives up after so many blocks. */
+async function interruptedRebuild(blocksDone: number): Promise<unknown> {
+  const flags = [{ option: 'node.data_dir', value: mempool.folder, flag: '--data' }];
+  const { config } = loadConfig({ role: 'mempool', file: 'config/dev.toml', env: {}, flags });
+  const interrupt = new AbortController();
+  return rebuildMempool({
+    config,
+    genesis: await readGenesis(config.network.genesisFile),
+    archive: storage.folder,
+    signal: interrupt.signal,
+    onProgress: (done) => {
+      if (done === blocksDone) interrupt.abort();
+    },
+  });
+}
+
 /** The digest of the state in the folder of a stopped mempool node. */
 async function digestOf(folder: string): Promise<string> {
   const { config } = loadConfig({ role: 'mempool', file: 'config/dev.toml', env: {}, flags: [] });
@@ -226,6 +243,8 @@ describe('a network of four processes', () => {
     const known = await blocks();
     await stopBoth();
     const digest = await digestOf(mempool.folder);
+    await expect(interruptedRebuild(2)).rejects.toMatchObject({ code: 'aborted' });
+    expect(await digestOf(mempool.folder)).toBe(digest);
     expect(await rebuild(mempool, '--archive', storage.folder)).toContain(`the blocks up to ${known.length - 1} and 0`);
     expect(await digestOf(mempool.folder)).toBe(digest);
 

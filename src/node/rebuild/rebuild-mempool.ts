@@ -7,6 +7,7 @@
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { blockCertificateFault, type Producers } from '../../chain/certificate.js';
 import type { Genesis } from '../../chain/genesis.js';
 import { transactionHashOfBytes } from '../../chain/hash.js';
 import type { Config } from '../../config/schema.js';
@@ -35,6 +36,7 @@ import { noMetrics } from '../../observability/metrics.js';
 import { joinTransactions } from '../../peers/payloads.js';
 import { Archive } from '../../storage/archive/archive.js';
 import { stateRules, unicornSource } from '../mempool-role.js';
+import { producersOf } from '../producers.js';
 
 /** In the data folder, while it is being made. */
 const BUILD_FOLDER = 'rebuild';
@@ -139,8 +141,10 @@ class ArchiveSource {
     if (!existsSync(path)) throw new TesseraError('data_dir_invalid', `${path} does not exist: there is no archive`);
     const directory = await DataDir.open(path, { role: 'storage', networkName: config.network.name });
     try {
-      const rules = { genesis, activationHeight: config.mining.asertActivationHeight };
+      const producers = producersOf(config, genesis);
+      const rules = { genesis, producers, activationHeight: config.mining.asertActivationHeight };
       const archive = await Archive.open({ rules, cacheBytes: 0 }, { kv: await directory.open('archive') });
+      if (producers !== undefined) assertSigned(archive, producers);
       return new ArchiveSource(archive, directory);
     } catch (error) {
       await directory.close();
@@ -162,6 +166,17 @@ class ArchiveSource {
   close(): Promise<void> {
     return this.#directory.close();
   }
+}
+
+/** The certificate of the last block is that of all before it. */
+function assertSigned({ tip, tipCertificate }: Archive, producers: Producers): void {
+  if (tip.hash === null) return;
+  const unsigned = blockCertificateFault(producers, { height: tip.next - 1, hash: tip.hash }, tipCertificate);
+  if (unsigned === null) return;
+  throw new TesseraError(
+    unsigned.code,
+    `the last block of the archive is not one of this network: ${unsigned.message}`,
+  );
 }
 
 /** What the old journal and the old pool hold and no adopted block has. */
