@@ -22,6 +22,7 @@ describe('an address with 200,000 outputs of nothing', () => {
     const stub = {
       state: { utxos, head: { height: 0, hash: null } },
       applier: { confirmed: new SignalSource() },
+      sync: { caughtUp: new SignalSource() },
       admission: { submit: async () => [] },
       statuses: { get: async () => new Map() },
       logger: silentLogger,
