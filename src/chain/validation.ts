@@ -5,7 +5,7 @@
  * state is held by storage too, with the same functions: neither takes what the other refuses.
  */
 
-import { verifySignature, verifySignatureAsync } from '../crypto/ed25519.js';
+import { verifySignature } from '../crypto/ed25519.js';
 import { utf8Length } from '../lib/bytes.js';
 import { type Fault, fault, type Verdict } from '../lib/fault.js';
 import { addressOf, hasValidAddressLength, p2shAddress } from './address.js';
@@ -126,11 +126,6 @@ export function formFault(tx: Transaction): Verdict {
 export function runCheck(check: ScriptCheck): boolean {
   if (check.kind === 'script') return interpret(check.script);
   return verifySignature(check.publicKey, check.message, check.signature);
-}
-
-/** As `runCheck` for a signature, on libuv's thread pool. */
-export function runSignatureCheck({ publicKey, message, signature }: SignatureCheck): Promise<boolean> {
-  return verifySignatureAsync(publicKey, message, signature);
 }
 
 /** The amounts and addresses of outputs and fees against what the inputs bring (docs/chain.md#conservation). */

@@ -13,10 +13,6 @@ export function verifyBytes(publicKey: Uint8Array, message: Uint8Array, signatur
   }
 }
 
-export function verifyBytesAsync(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): Promise<boolean> {
-  return Promise.resolve(verifyBytes(publicKey, message, signature));
-}
-
 export function signBytes(seed: Uint8Array, message: Uint8Array): Uint8Array {
   return ed25519.sign(message, seed);
 }

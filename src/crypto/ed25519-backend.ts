@@ -26,18 +26,6 @@ export function verifyBytes(publicKey: Uint8Array, message: Uint8Array, signatur
   }
 }
 
-/** As `verifyBytes`, on libuv's thread pool: the event loop stays free, and several run at once. */
-export function verifyBytesAsync(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): Promise<boolean> {
-  return new Promise((resolve) => {
-    try {
-      const key = importPublicKey(publicKey);
-      verify(null, message, key, signature, (error, valid) => resolve(error === null && valid));
-    } catch {
-      resolve(false);
-    }
-  });
-}
-
 /** The 64-byte signature of a 32-byte seed. */
 export function signBytes(seed: Uint8Array, message: Uint8Array): Uint8Array {
   return new Uint8Array(sign(null, message, importSeed(seed)));

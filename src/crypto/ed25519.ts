@@ -6,7 +6,7 @@
 import { concatBytes, equalBytes, fromHex, utf8 } from '../lib/bytes.js';
 import { TesseraError } from '../lib/errors.js';
 import type { Random } from '../lib/random.js';
-import { publicKeyOf, signBytes, verifyBytes, verifyBytesAsync } from './ed25519-backend.js';
+import { publicKeyOf, signBytes, verifyBytes } from './ed25519-backend.js';
 import { isUnusualKey, verifyByEquation } from './unusual-keys.js';
 
 export const PUBLIC_KEY_LENGTH = 32;
@@ -35,19 +35,6 @@ export function verifySignature(publicKey: Uint8Array, message: Uint8Array | str
   return isUnusualKey(publicKey)
     ? verifyByEquation(publicKey, bytes, signature)
     : verifyBytes(publicKey, bytes, signature);
-}
-
-/** As `verifySignature`, beside the event loop. */
-export async function verifySignatureAsync(
-  publicKey: Uint8Array,
-  message: Uint8Array | string,
-  signature: Uint8Array,
-): Promise<boolean> {
-  if (!haveLengths(publicKey, signature)) return false;
-  const bytes = messageBytes(message);
-  return isUnusualKey(publicKey)
-    ? verifyByEquation(publicKey, bytes, signature)
-    : verifyBytesAsync(publicKey, bytes, signature);
 }
 
 /** The 64-byte signature of `message` by the secret `seed`; a text is signed as its UTF-8 bytes. Throws `malformed_key_pair`. */

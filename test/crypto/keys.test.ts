@@ -52,17 +52,8 @@ describe('Ed25519 (docs/chain.md#signatures)', () => {
       `c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a${ZERO_S}`,
       false,
     ],
-  ])('decides as the network on %s', async (_, key, signature, verdict) => {
+  ])('decides as the network on %s', (_, key, signature, verdict) => {
     expect(keys.verifySignature(hex(key), 'lineage-test-message', hex(signature))).toBe(verdict);
-    expect(await keys.verifySignatureAsync(hex(key), 'lineage-test-message', hex(signature))).toBe(verdict);
-  });
-
-  it('verifies on the thread pool as inline', async () => {
-    const pair = keys.keyPairFromSeed(new Uint8Array(32));
-    const signature = keys.sign(pair.seed, 'text');
-    expect(await keys.verifySignatureAsync(pair.publicKey, 'text', signature)).toBe(true);
-    expect(await keys.verifySignatureAsync(pair.publicKey, 'other', signature)).toBe(false);
-    expect(await keys.verifySignatureAsync(pair.publicKey, 'text', signature.subarray(1))).toBe(false);
   });
 
   it('generates from the randomness it is given', () => {

@@ -15,7 +15,7 @@ import { type KeyPair, keyPairFromSeed, sign } from '../../../src/crypto/ed25519
 import type { ChainRules } from '../../../src/ledger/block/rules.js';
 
 /** Whoever owns, pays and creates everything. */
-export const OWNER = keyPairFromSeed(new Uint8Array(32).fill(3));
+const OWNER = keyPairFromSeed(new Uint8Array(32).fill(3));
 export const ADDRESS = addressOf(OWNER.publicKey);
 export const MINER = 'm'.repeat(64);
 const ACTIVATION_HEIGHT = 3;
