@@ -1,5 +1,6 @@
 /** A block of 2,000 payments: cutting and applying it in the mempool, writing it in the archive, reading it back over HTTP. */
 
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,6 +19,8 @@ import { keyPairFromSeed } from '../src/crypto/ed25519.js';
 import { sha3Bytes } from '../src/crypto/sha3.js';
 import { DataDir } from '../src/db/data-dir.js';
 import type { Kv } from '../src/db/kv.js';
+import type { ChainRules } from '../src/ledger/block/rules.js';
+import { Verifier } from '../src/ledger/verifier/verifier.js';
 import { systemClock } from '../src/lib/clock.js';
 import { parseExactJson } from '../src/lib/json.js';
 import { silentLogger } from '../src/lib/logger.js';
@@ -27,6 +30,7 @@ import { MempoolState } from '../src/mempool/state/state.js';
 import { stateRules } from '../src/node/mempool-role.js';
 import { noMetrics } from '../src/observability/metrics.js';
 import { Archive } from '../src/storage/archive/archive.js';
+import { UNSPENT, UNSPENT_TIP_KEY } from '../src/storage/archive/layout.js';
 import { load, repeat, requestBytes } from './load.js';
 import { benchGenesis, benchPayments } from './payments.js';
 import { printRow, printSection } from './report.js';
@@ -110,23 +114,76 @@ export async function blockBench(): Promise<void> {
     printRow({ name: 'mempool: apply "stored"', value: store, unit: 'ms' });
 
     const genesis = parseGenesis(parseExactJson(benchGenesis(TRANSACTIONS * ROUNDS)));
-    const archive = await Archive.open(
-      { rules: { genesis, activationHeight: 3 } },
-      { kv: await dataDir.open('archive') },
-    );
-    const times: number[] = [];
-    for (const round of rounds) {
-      const bytes = closedBlockBytes(round);
-      const start = performance.now();
-      await archive.store(decodeFullBlock(bytes));
-      if (round.height > 0) times.push(performance.now() - start);
-    }
-    printRow({ name: 'archive: check and write, synced', value: median(times), unit: 'ms' });
+    const kv = await dataDir.open('archive');
+    const scripts = new Verifier({ threads: 1 });
+    const rules = { genesis, activationHeight: 3 };
+    const archive = await Archive.open({ rules }, { kv, scripts });
+    await storeBench(archive, rounds);
+    await countBench(rules, kv, rounds.length);
+    await scripts.close();
     await readBench(archive);
   } finally {
     await dataDir.close();
     await rm(dir, { recursive: true, force: true });
   }
+}
+
+/** All checks and the write, with one thread for signatures. */
+async function storeBench(archive: Archive, rounds: readonly Round[]): Promise<void> {
+  const times: number[] = [];
+  const processor: number[] = [];
+  let longest = 0;
+  for (const round of rounds) {
+    const bytes = closedBlockBytes(round);
+    const stopTurns = measureTurns();
+    const used = process.cpuUsage();
+    const start = performance.now();
+    await archive.store(decodeFullBlock(bytes));
+    const elapsed = performance.now() - start;
+    const { user, system } = process.cpuUsage(used);
+    const turn = stopTurns();
+    if (round.height === 0) continue;
+    times.push(elapsed);
+    processor.push((user + system) / 1_000);
+    longest = Math.max(longest, turn);
+  }
+  printRow({ name: 'archive: check and write, synced', value: median(times), unit: 'ms' });
+  printRow({ name: 'archive: the same, processor time of all threads', value: median(processor), unit: 'ms' });
+  if (longest > 0)
+    printRow({ name: 'archive: longest turn of the event loop, processor time', value: longest, unit: 'ms' });
+}
+
+/** What an archive of a version without unspent outputs does at its first start. */
+async function countBench(rules: ChainRules, kv: Kv, blocks: number): Promise<void> {
+  const batch = kv.batch().del(UNSPENT_TIP_KEY);
+  for await (const [key] of kv.entries(UNSPENT)) batch.del(key);
+  await kv.write(batch, { sync: true });
+  const archive = await Archive.open({ rules }, { kv });
+  const start = performance.now();
+  await archive.countUnspent();
+  const rate = (TRANSACTIONS * (blocks - 1)) / ((performance.now() - start) / 1_000);
+  printRow({ name: 'archive: counting unspent outputs anew', value: rate, unit: 'tx/s' });
+}
+
+/** Processor time of the longest turn of the loop until the result is called; 0 where the system does not tell. */
+function measureTurns(): () => number {
+  const file = `/proc/self/task/${process.pid}/schedstat`;
+  if (!existsSync(file)) return () => 0;
+  const used = (): number => Number(readFileSync(file, 'latin1').split(' ')[0]) / 1e6;
+  let running = true;
+  let longest = 0;
+  let last = used();
+  const turn = (): void => {
+    const now = used();
+    longest = Math.max(longest, now - last);
+    last = now;
+    if (running) setImmediate(turn);
+  };
+  setImmediate(turn);
+  return () => {
+    running = false;
+    return longest;
+  };
 }
 
 /** Hot reads over HTTP beside a bare route that sends the same bytes. */
