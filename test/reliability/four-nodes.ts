@@ -20,6 +20,8 @@ import { AddressWriter, ItemWriter } from './writers.js';
 
 /** Links notice a dead peer and are opened again quickly, so that a fault is over quickly. */
 const LINKS = { 'peers.heartbeat_ms': 500, 'peers.reconnect_max_ms': 200 };
+/** So small that it is soon full: what it takes does not look like growth, and blocks are read from disk. */
+const CACHE_BYTES = 2 * 1024 * 1024;
 const CALL_TIMEOUT_MS = 10_000;
 /** Milliseconds between two looks. */
 const LOOK_EVERY = 50;
@@ -74,7 +76,7 @@ export class FourNodes {
       machines?.environment(name, folder, seed ?? 0) ?? {};
     const network = await createNetwork({ logLines: 2_000, environment, nodeArguments });
     try {
-      const storage = await network.add('storage', 'storage', LINKS);
+      const storage = await network.add('storage', 'storage', { ...LINKS, 'storage.cache_bytes': CACHE_BYTES });
       const mempool = await network.add('mempool', 'mempool', { ...LINKS, 'peers.storage': storage.peerAddress });
       const common = { ...LINKS, 'peers.mempool': mempool.peerAddress };
       const [miner, user] = await Promise.all([
