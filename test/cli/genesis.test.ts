@@ -87,7 +87,7 @@ describe('genesis new', () => {
     [['--owner', OWNER], 2, 'AMOUNT must be a number'],
     [['--owner', `${OWNER}=5`, '--issue', `${OWNER}=5@99`], 2, 'a height of 100 or more'],
     [['--new-owner', '5'], 2, 'add --keys FILE'],
-    [[], 2, 'nobody would own anything'],
+    [[], 2, 'this network would have no owners'],
     [['--owner', `${OWNER}=5000000001`], 1, 'issues more than'],
   ])('refuses %j and makes nothing', async (flags, expected, message) => {
     const { status, err } = await run('new', file, ...flags);
