@@ -21,7 +21,7 @@ const V0_KEY_PREFIX = fromHex('2000000000000000');
 
 /**
  * What somebody can hold the key or script of. The chain takes any text of 32 or 64 bytes as an address
- * (docs/chain.md#addresses), so a slip of the pen would burn the money: what makes payments is stricter than the chain.
+ * (docs/chain.md#addresses), so a typing error would burn the money: what makes payments is stricter than the chain.
  */
 const PAYABLE_ADDRESS = /^(?:[0-9a-f]{64}|[0-9a-f]{32}|H[0-9a-f]{63})$/;
 

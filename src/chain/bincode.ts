@@ -1,7 +1,7 @@
 /**
  * The binary encoding of the chain: bincode 1.x with its default settings (docs/chain.md#encoding). Little-endian
  * fixed-width integers, lengths as u64, one tag byte per option, enum variants as u32. The reader trusts nothing: every
- * length is held against the bytes that are left before anything is allocated.
+ * length is checked against the bytes that are left before anything is allocated.
  */
 
 import { readable, readUtf8, writeUtf8 } from '../lib/bytes.js';
@@ -62,28 +62,28 @@ export class BincodeWriter {
 
   u32(value: number): void {
     if (!Number.isInteger(value) || value < 0 || value > U32_MAX) throw malformed(`${value} is not a u32`);
-    // The place first: taking it may move everything to a larger buffer.
+    // Reserve the place first: that may move everything to a larger buffer.
     const at = this.#take(4);
     this.#view.setUint32(at, value, true);
   }
 
   i32(value: number): void {
     if ((value | 0) !== value) throw malformed(`${value} is not an i32`);
-    // The place first: taking it may move everything to a larger buffer.
+    // Reserve the place first: that may move everything to a larger buffer.
     const at = this.#take(4);
     this.#view.setInt32(at, value, true);
   }
 
   u64(value: bigint): void {
     if (value < 0n || value > U64_MAX) throw malformed(`${value} is not a u64`);
-    // The place first: taking it may move everything to a larger buffer.
+    // Reserve the place first: that may move everything to a larger buffer.
     const at = this.#take(8);
     this.#view.setBigUint64(at, value, true);
   }
 
   i64(value: bigint): void {
     if (value < I64_MIN || value > I64_MAX) throw malformed(`${value} is not an i64`);
-    // The place first: taking it may move everything to a larger buffer.
+    // Reserve the place first: that may move everything to a larger buffer.
     const at = this.#take(8);
     this.#view.setBigInt64(at, value, true);
   }

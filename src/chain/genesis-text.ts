@@ -23,7 +23,7 @@ interface GenesisSeed {
 
 export interface GenesisContent {
   readonly outputs: readonly GenesisOutput[];
-  /** A text that block 0 keeps for ever. */
+  /** A text that block 0 keeps forever. */
   readonly message: string;
   readonly issuances?: readonly { readonly address: string; readonly amount: bigint; readonly block_height: number }[];
   readonly walletSeeds?: readonly (readonly GenesisSeed[])[];
@@ -38,7 +38,7 @@ export function genesisText({ outputs, message, issuances = [], walletSeeds = []
     user_wallet_seeds: walletSeeds,
     initial_issuances: issuances,
   };
-  // JSON.stringify knows no bigint: they pass as texts behind a mark that no other text has, and both are taken off then.
+  // JSON.stringify cannot write bigints: they pass as marked strings; the mark and the quotes are removed afterwards.
   const text = JSON.stringify(file, (_, value) => (typeof value === 'bigint' ? `\u0000${value}` : value), 2);
   return `${text.replaceAll(/"\\u0000(\d+)"/g, '$1')}\n`;
 }

@@ -8,7 +8,7 @@ import type { Transaction, TxOut } from './types.js';
 
 const ZERO_AMOUNT: Fault = fault('transaction_rejected', 'An output or fee has an amount of zero');
 
-/** An output costs every node its keeping, whatever it is worth: `minOutputAmount` raw units of tokens at least (decision B18). */
+/** Every node must store an output, whatever it is worth: `minOutputAmount` raw units of tokens at least (decision B18). */
 export function policyFault({ outputs, fees }: Transaction, minOutputAmount: bigint): Verdict {
   if (outputs.some(isZero) || fees.some(isZero)) return ZERO_AMOUNT;
   const isSmall = ({ value }: TxOut): boolean => value.kind === 'token' && value.amount < minOutputAmount;

@@ -1,6 +1,6 @@
 /**
  * Proof of work (docs/chain.md#proof-of-work): the header's hash, read as a big-endian number, must not be above the target
- * in `difficulty`, a compact form of 4 big-endian bytes. Without one the hash must begin with a zero byte.
+ * in `difficulty`, a compact form of 4 big-endian bytes. Without a target the hash must begin with a zero byte.
  */
 
 import { compareBytes, fromHex } from '../lib/bytes.js';
@@ -26,7 +26,7 @@ const MANTISSA_BYTES = 3;
 /** `MAX_COMPACT_TARGET` as a number. */
 export const MAX_TARGET: bigint = expandCompact(MAX_COMPACT_TARGET);
 
-/** The number that a compact target means: the low 23 bits, shifted to as many bytes as the top byte says. */
+/** The number that a compact target stands for: the low 23 bits, shifted to as many bytes as the top byte says. */
 export function expandCompact(compact: number): bigint {
   const exponent = compact >>> 24;
   const mantissa = BigInt(compact & MANTISSA_MASK);

@@ -43,10 +43,10 @@ const FOREIGN_GENESIS_HASH = rejected(
 );
 export const METADATA_TOO_LONG = rejected(`Metadata of created items has more than ${MAX_METADATA_BYTES} bytes`);
 
-/** The unspent output of an outpoint; undefined when there is none, or when it shall not be seen. */
+/** The unspent output of an outpoint; undefined when there is none, or when it must not be seen. */
 export type UtxoLookup = (outPoint: OutPoint) => TxOut | undefined;
 
-/** A signature to verify that no state can change. */
+/** A signature to verify; no state can change the result. */
 export interface SignatureCheck {
   readonly kind: 'signature';
   /** The signed text; ASCII wherever the check comes from an input that can be valid. */
@@ -55,7 +55,7 @@ export interface SignatureCheck {
   readonly publicKey: Uint8Array;
 }
 
-/** One thing to verify that no state can change. */
+/** One thing to verify; no state can change the result. */
 export type ScriptCheck = SignatureCheck | { readonly kind: 'script'; readonly script: Script };
 
 /**
