@@ -59,7 +59,7 @@ export interface Operation {
   readonly success: Readonly<Record<number, Success>>;
   /** The answer is a stream of these events, by name, and ends when one side goes. */
   readonly events?: Readonly<Record<string, TSchema>>;
-  /** Codes that this operation may answer beside the general ones; `problem.ts` knows their statuses. */
+  /** Codes that this operation may answer besides the general ones; `problem.ts` knows their statuses. */
   readonly errors: readonly ErrorCode[];
 }
 

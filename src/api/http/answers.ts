@@ -1,4 +1,4 @@
-/** How answers are sent beside plain objects: stored bytes as they are, and long answers in slices. */
+/** How answers other than plain objects are sent: stored bytes as they are, and long answers in slices. */
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';

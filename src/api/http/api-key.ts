@@ -63,7 +63,7 @@ export class ApiKeys {
   #keys: readonly Key[];
 
   /**
-   * Throws `invalid_config` for `auth: 'open'` anywhere but on loopback, for a key that has not its form, and for routes that
+   * Throws `invalid_config` for `auth: 'open'` anywhere but on loopback, for a key that is malformed, and for routes that
    * no key can open.
    */
   constructor({ auth, host, keys, open = [] }: ApiKeysOptions, operations: readonly Operation[]) {
@@ -79,7 +79,7 @@ export class ApiKeys {
     this.#keys = this.#read(keys);
   }
 
-  /** Puts other keys in the place of those there are. Throws `invalid_config` and changes nothing when one is wrong. */
+  /** Replaces the present keys with others. Throws `invalid_config` and changes nothing when one is wrong. */
   replace(keys: readonly ApiKeyOptions[]): void {
     this.#keys = this.#read(keys);
   }

@@ -1,4 +1,4 @@
-/** Bounds on connections: how many one address may hold, and the answer to what is no HTTP at all. */
+/** Bounds on connections: how many one address may hold, and the answer to what is not HTTP at all. */
 
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -38,7 +38,7 @@ export function limitConnections(server: Server, limit: number): void {
 }
 
 function refuseConnection(server: Server, socket: Socket): void {
-  // Before the handshake of TLS nothing can be said.
+  // Before the TLS handshake no answer can be sent.
   if (server instanceof TlsServer) socket.destroy();
   else socket.end(rawAnswer(503, 'Service Unavailable', TOO_MANY_CONNECTIONS), () => socket.destroy());
 }
@@ -62,7 +62,7 @@ export function drainBody({ raw }: FastifyRequest, reply: FastifyReply, clock: C
 }
 
 /**
- * When the app closes: connections that have asked for nothing (browsers keep some in store) are closed at once, which
+ * When the app closes: connections that have asked for nothing (browsers keep some in reserve) are closed at once, which
  * Node's own way of closing would wait for; answers under way get a moment.
  */
 export function closeInTime(app: FastifyInstance, clock: Clock): void {

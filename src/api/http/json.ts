@@ -46,7 +46,7 @@ function isBlank(bytes: Buffer): boolean {
   return bytes.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d);
 }
 
-/** Throws `unsupported_media_type` for a body that is compressed, or in other characters than UTF-8. */
+/** Throws `unsupported_media_type` for a body that is compressed, or in a charset other than UTF-8. */
 function checkCoding(headers: FastifyRequest['headers']): void {
   const encoding = headers['content-encoding'] ?? '';
   if (!/^(identity)?$/i.test(encoding.trim())) {

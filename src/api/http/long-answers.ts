@@ -1,7 +1,7 @@
 /**
  * Writes answers that may be long. A short one is a text at once. A long one is written in slices, each in a turn of the
  * event loop of its own, so that no answer holds the loop; and there is a bound on how many are being made, and on the bytes
- * that slow readers have not taken yet. Beyond them requests for long answers are refused with 503, others are not.
+ * that slow readers have not taken yet. Beyond them requests for long answers are refused with 503; others are not.
  */
 
 import type { FastifyReply } from 'fastify';

@@ -1,5 +1,5 @@
 /**
- * Refuses requests at once while the event loop is behind, instead of letting them wait without end (rule P6).
+ * Refuses requests at once while the event loop is behind, instead of letting them wait indefinitely (rule P6).
  *
  * Why not `@fastify/under-pressure` 9.2, tried with a limit of 500 ms: after one turn of more than a second (a process that was
  * suspended and goes on) it refuses everything for another second, though the loop is free again; after a real overload too it
@@ -12,9 +12,9 @@ import { TesseraError } from '../../lib/errors.js';
 
 /** How often the lag is measured, in ms. */
 const INTERVAL_MS = 100;
-/** A turn of the loop this much late, in ms, counts as late. */
+/** A turn of the loop that is late by this many ms counts as late. */
 const LATE_MS = 500;
-/** Late turns in a row from which on requests are refused: one alone may be a garbage collection. */
+/** Requests are refused after this many late turns in a row: one alone may be a garbage collection. */
 const LATE_TURNS = 3;
 
 /** Measures how late the event loop is. */
@@ -50,7 +50,7 @@ export class OverloadGuard {
 export const overload = fp<{ readonly clock: Clock }>((app, { clock }, done) => {
   const guard = new OverloadGuard(clock);
   app.addHook('onRequest', (request, _reply, next) => {
-    // Health must answer most of all when there is too much work.
+    // Health must answer above all when there is too much work.
     const { operation } = request;
     if (operation !== null && operation.family !== 'node') guard.check();
     next();

@@ -10,7 +10,7 @@ import type { ApiProblem } from '../schemas/problem.js';
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 
-/** The codes that may leave the node. What has none happened inside and is for the log: clients get `internal_error`. */
+/** The codes that may leave the node. An error without one is internal and is for the log: clients get `internal_error`. */
 const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
   invalid_request: 400,
   malformed_json: 400,

@@ -48,7 +48,7 @@ export type Handler<O extends Operation> = (
   reply: FastifyReply,
 ) => Answer<O> | Promise<Answer<O>>;
 
-/** A handler for each operation of a group: one that is missing, or too many, is a type error. */
+/** A handler for each operation of a group: a missing one, or one too many, is a type error. */
 export type Handlers<Group extends readonly Operation[]> = {
   readonly [Id in Group[number]['id']]: Handler<Extract<Group[number], { readonly id: Id }>>;
 };
@@ -75,7 +75,7 @@ export function routeOf(operation: Operation): Omit<RouteOptions, 'handler'> {
     url: fastifyPath(path),
     config: { operation },
     schema: schemaOf(operation),
-    // A stream has nothing to say about itself beforehand.
+    // Nothing about a stream is known beforehand.
     ...(events === undefined ? {} : { exposeHeadRoute: false }),
     ...(body?.optional ? { preValidation: emptyBodyIsObject } : {}),
     ...(status === '200' ? {} : { preHandler: answersWith(Number(status)) }),

@@ -1,6 +1,6 @@
 /**
  * Checks requests against the schemas of their operation. Two Ajv instances: values of paths and queries are texts, so one
- * may be made a list or a boolean; bodies are never coerced. Integers of 64 bits are a keyword of ours, because Ajv knows
+ * may be turned into a list or a boolean; bodies are never coerced. Integers of 64 bits are a keyword of ours, because Ajv knows
  * no bigints. The published schemas stay plain: what the validators need differently is rewritten here.
  */
 
@@ -45,7 +45,7 @@ export function createValidatorCompiler(limits: Pick<ApiLimits, 'batch' | 'query
   };
   return ({ schema, httpPart }: { readonly schema: unknown; readonly httpPart?: string }): Validate => {
     const part = PARTS[httpPart ?? 'body'] ?? 'body';
-    // Compiled when the first request asks for it: all at once are a good part of the time that a node takes to start.
+    // Compiled when the first request asks for it: compiling all at once takes a good part of a node's start-up time.
     let check: ValidateFunction | undefined;
     return (value) => {
       check ??= ajvOf(part).compile(forValidation(schema as TSchema, limits));

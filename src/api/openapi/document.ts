@@ -177,7 +177,7 @@ function jsonContent(schema: TSchema, schemas: SchemaSet, media = 'application/j
   return { [media]: { schema: schemas.use(schema), ...(example === undefined ? {} : { example }) } };
 }
 
-/** Marks for our own validators, which are no words of JSON Schema. */
+/** Marks for our own validators, which are not keywords of JSON Schema. */
 const OWN_WORDS = new Set(['$id', 'x-limit', 'x-range', 'x-fault']);
 
 /** The schemas of the document: each named one stands in it once. */
