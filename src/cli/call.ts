@@ -168,7 +168,7 @@ async function readPair(pair: string, read: ReadSource): Promise<readonly [strin
   if (at < 1) throw new UsageError(`"${pair}" is not key=value`);
   const [name, text] = [pair.slice(0, at), pair.slice(at + 1)];
   if (!text.startsWith('@')) return [name, text];
-  // The line end that an editor or echo puts behind the last line is not meant.
+  // The line end that an editor or echo puts after the last line is not part of the value.
   return [name, (await read(text.slice(1))).replace(/\r?\n$/, '')];
 }
 

@@ -59,7 +59,7 @@ export const command: Command = {
   },
 };
 
-/** A configuration that is wrong is a finding like others; the node would not start with it. */
+/** A wrong configuration is a finding like any other; the node would not start with it. */
 function load(read: () => LoadedConfig, show: (finding: Finding) => void): LoadedConfig | undefined {
   try {
     return read();

@@ -6,7 +6,7 @@ import type { CliContext } from './command.js';
 import { runCli } from './run.js';
 
 const context: CliContext = {
-  // Opened when it is asked for: a node has no use for it.
+  // Opened only when asked for: a node has no use for it.
   get stdin() {
     return process.stdin;
   },

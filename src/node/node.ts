@@ -277,7 +277,7 @@ function openRole(context: RoleContext): Promise<Role> {
 /** How the API's server and the links say that a port is taken. */
 const PORT_TAKEN: ReadonlySet<string> = new Set(['EADDRINUSE', 'port_in_use']);
 
-/** Starts to listen; a port that is taken is the commonest slip of a newcomer, and is named. */
+/** Starts to listen; a port that is taken is a newcomer's most common mistake, and is named. */
 async function listening<T>(option: string, listen: () => Promise<T>): Promise<T> {
   try {
     return await listen();

@@ -90,7 +90,7 @@ function markerFinding(marker: Marker, role: string, network: string): Finding {
   return ok('marker', `${marker.role} of the network "${marker.network}", format ${marker.format}`);
 }
 
-/** A wallet without its master key is closed for ever. */
+/** A wallet without its master key is closed forever. */
 function keystore(path: string, { databases: names }: Marker): readonly Finding[] {
   if (!names.includes('wallet')) return [];
   if (statSync(join(path, KEYSTORE_FILE), { throwIfNoEntry: false }) === undefined) {

@@ -72,7 +72,7 @@ export async function rebuildMempool(options: RebuildOptions): Promise<RebuildRe
   const unlock = await lockFolder(node.dataDir);
   try {
     const folder = join(node.dataDir, BUILD_FOLDER);
-    // What a call has left that ended between its last two steps.
+    // What is left of a call that ended between its last two steps.
     if (!existsSync(join(folder, DATABASE_FOLDER))) await rm(folder, { recursive: true, force: true });
     const building = await DataDir.open(folder, { role: 'mempool', networkName: network.name });
     const built = await build(building, options).finally(() => building.close());
