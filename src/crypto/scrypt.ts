@@ -28,9 +28,9 @@ export const DEFAULT_SCRYPT_COST: ScryptCost = { n: 2 ** 17, r: 8, p: 1 };
 const MAX_N = 2 ** 20;
 const MAX_R = 16;
 const MAX_P = 16;
-/** Of n and r together, which are the memory: 512 MiB. */
+/** Limit for n and r together, which determine the memory: 512 MiB. */
 const MAX_MEMORY_COST = 2 ** 22;
-/** Of all three, which are the time: sixteen times that of a new wallet, some seconds. */
+/** Limit for all three, which determine the time: sixteen times that of a new wallet, some seconds. */
 const MAX_WORK = 2 ** 24;
 
 /** True when the cost is one that scrypt takes and this node is ready to pay. */

@@ -15,7 +15,7 @@ const TAG_LENGTH = 16;
 
 /** Bytes of a sealing key. */
 export const BOX_KEY_LENGTH = 32;
-/** Bytes that a box has more than its content. */
+/** Bytes that a box adds to its content. */
 export const BOX_OVERHEAD = VERSION_LENGTH + NONCE_LENGTH + TAG_LENGTH;
 
 /**
@@ -43,7 +43,7 @@ export function open(key: Uint8Array, box: Uint8Array, context: string): Buffer 
     decipher.final();
     return content;
   } catch {
-    // What does not authenticate must not be looked at.
+    // Content that does not authenticate must not be used.
     content.fill(0);
     return undefined;
   }

@@ -15,7 +15,7 @@ export function sha3Hex(data: Uint8Array | string): string {
   return hasOneShot ? crypto.hash(ALGORITHM, data, 'hex') : crypto.createHash(ALGORITHM).update(data).digest('hex');
 }
 
-/** Lower-case hex of the SHA3-256 of `prefix` and what the result is called with; the prefix is hashed once. */
+/** Lower-case hex of the SHA3-256 of `prefix` followed by the argument of the returned function; the prefix is hashed once. */
 export function sha3HexAfter(prefix: string): (rest: string) => string {
   const begun = crypto.createHash(ALGORITHM).update(prefix);
   return (rest) => begun.copy().update(rest).digest('hex');

@@ -7,7 +7,7 @@
  *   db/<name>/      one LevelDB per store
  *   db/<name>.seal  what that store must hold (`seal.ts`)
  *
- * A database that the marker lists is opened with `createIfMissing: false`: without that, LevelDB answers to a lost CURRENT
+ * A database that the marker lists is opened with `createIfMissing: false`: without that, LevelDB answers a lost CURRENT
  * file with an empty database.
  */
 
@@ -39,7 +39,7 @@ const WAY_BACK: Readonly<Record<string, string>> = {
 const WAY_BACK_OF_WALLETS =
   "restore the data directory from a backup, and keep what is there: it may hold the only copy of the wallet's keys";
 
-/** One step from the format before `to` to `to`. It runs again after a crash in the middle, so it must bear that. */
+/** One step from the format before `to` to `to`. It runs again after a crash in the middle, so it must tolerate that. */
 export interface Migration {
   readonly to: number;
   run(directory: Pick<DataDir, 'path' | 'open'>): Promise<void>;
@@ -173,7 +173,7 @@ export class DataDir {
   }
 }
 
-/** Reads the marker and holds it against what the node is, or writes the first one. */
+/** Reads the marker and checks that it fits this node, or writes the first one. */
 async function claim(path: string, options: DataDirOptions): Promise<Marker> {
   const { role, networkName, clock = systemClock, format = DATA_FORMAT } = options;
   await refuseHalfRestored(path);
@@ -192,7 +192,7 @@ async function claim(path: string, options: DataDirOptions): Promise<Marker> {
   return found;
 }
 
-/** Databases without a marker: whose they are and whether all are there cannot be known. */
+/** Databases without a marker: nobody can know whose they are and whether all are there. */
 async function refuseUnmarked(path: string): Promise<void> {
   const databases = await readdir(join(path, DATABASE_FOLDER)).catch(() => []);
   if (databases.length === 0) return;

@@ -1,4 +1,7 @@
-/** Reading the value of a record. Its checksum was right, so what cannot be read is a mistake or another program's (rule P3). */
+/**
+ * Reading the value of a record. Its checksum was right, so a value that cannot be read is a bug or was written by another
+ * program (rule P3).
+ */
 
 import { BincodeReader } from '../chain/bincode.js';
 import { type ErrorCode, TesseraError } from '../lib/errors.js';
@@ -20,7 +23,7 @@ export function decodeRecord<T>(
   }
 }
 
-/** The item that a byte of the record counts to. */
+/** The item of a list whose index a byte of the record gives. */
 export function readChoice<T>(reader: BincodeReader, choices: readonly T[]): T {
   const choice = choices[reader.u8()];
   if (choice === undefined) throw new RangeError('no such choice');

@@ -1,7 +1,7 @@
 /**
- * How much room the disk under the data directory has. Below a mark the node takes nothing new, while there is still room for
- * what it has begun: a disk that is full in earnest refuses in the middle of things. And databases that could not be
- * written are tried again here, so that a node nobody writes to finds out that its disk is well again (rule P7).
+ * How much room the disk under the data directory has. Below a mark the node takes nothing new, while there is still room
+ * for what it has begun: a disk that is really full refuses in the middle of things. And databases that could not be written
+ * are tried again here, so that a node nobody writes to finds out that its disk is well again (rule P7).
  */
 
 import { statfs } from 'node:fs/promises';
@@ -13,11 +13,14 @@ import { type Signal, SignalSource } from '../lib/signal.js';
 
 /** Milliseconds between two looks: time for some 100 MB on a fast disk, which the mark must be larger than. */
 const LOOK_EVERY_MS = 1_000;
-/** It counts as enough again only so far above the mark, so that the node does not change its mind every second. */
+/**
+ * Room counts as enough again only when it is this far above the mark, so that the node does not change its mind every
+ * second.
+ */
 const ENOUGH_AGAIN = 1.25;
 const MIB = 1024 * 1024;
 
-/** What services see of it. */
+/** The part that services see. */
 export interface Room {
   /** Nothing new is to be written. */
   readonly isLow: boolean;
@@ -33,7 +36,7 @@ export const endlessRoom: Room = { isLow: false, check: () => undefined, isBack:
 export interface DiskRoomOptions {
   /** A folder on the disk. */
   readonly path: string;
-  /** Bytes that shall stay free; 0 for no mark. */
+  /** Bytes that must stay free; 0 for no mark. */
   readonly minFreeBytes: number;
 }
 
@@ -109,7 +112,7 @@ export class DiskRoom implements Room, Service {
       const { bavail, bsize } = await statfs(this.#options.path);
       this.#take(bavail * bsize);
     } catch (error) {
-      // A system that does not say is no reason to stand still: a write that fails says so itself.
+      // A system that does not report free room is no reason to stop: a write that fails shows itself.
       this.#modules.logger.debug({ error: errorMessage(error) }, 'the free room of the disk is not known');
     }
   }

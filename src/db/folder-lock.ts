@@ -23,7 +23,7 @@ export async function lockFolder(path: string): Promise<() => Promise<void>> {
   };
 }
 
-/** The process that has the lock, as its note says; undefined when there is none that lives. */
+/** The process that has the lock, as its note says; undefined when no such process is alive. */
 export async function lockHolder(path: string): Promise<number | undefined> {
   const text = await readFile(join(path, PID_FILE), 'utf8').catch(() => '');
   const pid = Number(text.trim());
@@ -35,7 +35,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // A process of somebody else lives, too.
+    // A process of another user counts as alive, too.
     return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }
@@ -52,7 +52,7 @@ async function openLock(path: string): Promise<Level> {
   } catch (error) {
     await throwIfLocked(path, error);
   }
-  // The lock holds no data: what a crash or a full disk did to it must not keep the node from starting (rule P7).
+  // The lock holds no data: whatever a crash or a full disk did to it must not keep the node from starting (rule P7).
   await rm(location, { recursive: true, force: true });
   try {
     return await attempt();

@@ -6,7 +6,7 @@ import { checkFiles } from './level-files/check-files.js';
 import { FolderFiles } from './level-files/database-files.js';
 import { readSeal, sealPath } from './seal.js';
 
-/** Looks that are taken: files of a running database come and go. */
+/** How many looks are taken: files of a running database come and go. */
 const ATTEMPTS = 5;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * A copy of a data folder inside it, made before its format is changed: what an older program needs to go on from there. The
- * tables of its databases are linked, not copied: LevelDB never changes one.
+ * A copy of a data folder inside it, made before its format is changed: what an older program needs to continue from there.
+ * The tables of its databases are linked, not copied: LevelDB never changes one.
  */
 
 import { copyFile, link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { syncFolder } from './write-file-durable.js';
 const FOLDER_MODE = 0o700;
 const DATABASES = 'db';
 const TABLE = /\.(ldb|sst)$/;
-/** What is in use or half written while the folder is open. */
+/** Files that are in use or half written while the folder is open. */
 const LEFT_OUT = /^lock\.pid$|\.tmp$|^LOCK$/;
 
 /** The folder of the copy: `before-format-2`. */
@@ -46,7 +46,7 @@ async function copyFiles(from: string, to: string): Promise<void> {
   await syncFolder(to);
 }
 
-/** The files of a folder, those in folders below it left out. */
+/** The files of a folder, without those in subfolders. */
 async function copyInto(from: string, to: string): Promise<void> {
   for (const entry of await readdir(from, { withFileTypes: true })) {
     if (!entry.isFile() || LEFT_OUT.test(entry.name)) continue;

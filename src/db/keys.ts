@@ -39,7 +39,7 @@ export function u64u32Key(prefix: string, first: number, second: number): Uint8A
   return key;
 }
 
-/** The number at `offset` of a key. Throws `data_corrupt` when it is cut or no safe integer. */
+/** The number at `offset` of a key. Throws `data_corrupt` when it is cut off or not a safe integer. */
 export function readU64(key: Uint8Array, offset: number): number {
   const buffer = asBuffer(key);
   if (buffer.length < offset + U64_LENGTH) throw new TesseraError('data_corrupt', 'a number in the database is cut');

@@ -3,10 +3,10 @@
 import { basename } from 'node:path';
 import { errorMessage, TesseraError } from '../lib/errors.js';
 
-/** The system could not do it now: nothing says that data is damaged. */
+/** The system could not do it now: that does not mean that data is damaged. */
 const OF_THE_SYSTEM = /Too many open files|Cannot allocate memory|No space left|File too large|Disk quota|Read-only/i;
 
-/** What LevelDB says lies in the cause of abstract-level's error. */
+/** LevelDB's own message is in the cause of abstract-level's error. */
 function levelCode(error: unknown): { readonly code: string; readonly message: string } {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';

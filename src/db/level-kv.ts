@@ -34,7 +34,7 @@ export interface LevelKvOptions {
   readonly cacheBytes?: number;
   /** Bytes of tables whose checksums are read before opening, the newest first; 256 MiB by default. */
   readonly checkBytes?: number;
-  /** What the reader of an error about damage can do: the end of its sentence. */
+  /** What somebody who reads an error about damage can do: the end of its sentence. */
   readonly wayBack?: string;
 }
 
@@ -61,7 +61,7 @@ export class LevelKv implements Kv {
   /** Of the last batch that was acknowledged, and of the last one that was synced. */
   #last: Mark;
   #sealed: Mark | undefined;
-  /** A write has failed on the open LevelDB: it gets no other. */
+  /** A write has failed on the open LevelDB: it gets no further writes. */
   #isSpoiled = false;
   /** Why the last write failed; empty when it did not. */
   #problem = '';
@@ -119,12 +119,12 @@ export class LevelKv implements Kv {
     });
   }
 
-  /** Why it takes no writes; empty while the last one has succeeded. */
+  /** Why it takes no writes; empty when the last one succeeded. */
   get problem(): string {
     return this.#problem;
   }
 
-  /** After a write that failed: opens the database anew, if the disk takes it. */
+  /** After a failed write: reopens the database, if the disk allows it. */
   async recover(): Promise<void> {
     await this.#writing.run(async () => {
       if (this.#isClosed || this.#problem === '') return;
@@ -187,7 +187,7 @@ export class LevelKv implements Kv {
     }
   };
 
-  /** The open database; opens it when that failed before. */
+  /** The open database; opens it again when an earlier attempt failed. */
   async #open(): Promise<BinaryLevel> {
     if (this.#isClosed) throw closedError(this.#path);
     if (this.#opening !== undefined) return this.#opening;
@@ -198,7 +198,7 @@ export class LevelKv implements Kv {
   async #writable(): Promise<BinaryLevel> {
     if (!this.#isSpoiled) return this.#open();
     try {
-      // Opening fails without room, and then nothing could be read either.
+      // Without room, opening would fail, and then nothing could be read either.
       await checkRoom(this.#path);
     } catch (error) {
       throw writeError(this.#path, this.#wayBack, error);

@@ -22,7 +22,7 @@ export function operationsOf(writes: readonly PendingWrite[]): Operation[] {
   );
 }
 
-/** What is used of a database of the abstract-level family. */
+/** The part of an abstract-level database that is used here. */
 export interface BinaryLevel {
   get(key: Uint8Array, options: typeof BINARY): Promise<Uint8Array | undefined>;
   getMany(keys: Uint8Array[], options: typeof BINARY): Promise<(Uint8Array | undefined)[]>;
@@ -36,7 +36,7 @@ interface LevelIterator {
   close(): Promise<void>;
 }
 
-/** Runs a read on the open database. It may run it a second time, when the database was opened anew meanwhile. */
+/** Runs a read on the open database. It may run a second time, when the database was reopened meanwhile. */
 export type UseLevel = <T>(work: (level: BinaryLevel) => Promise<T>) => Promise<T>;
 
 export class LevelReader {
@@ -102,7 +102,7 @@ class Cursor {
     this.#iterator = undefined;
   }
 
-  /** What is left of the range, should it have to be opened again. */
+  /** What is left of the range, in case it must be opened again. */
   #advance(chunk: readonly Entry[]): void {
     const last = chunk.at(-1)?.[0];
     if (last === undefined) return;

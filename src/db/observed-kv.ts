@@ -1,4 +1,4 @@
-/** A store that measures how long its writes take. Everything else is the store's own. */
+/** A store that measures how long its writes take. Everything else is passed through to the store. */
 
 import type { Clock } from '../lib/clock.js';
 import type { Kv, KvBatch, KvEntry, KvRange } from './kv.js';

@@ -8,7 +8,7 @@ import { syncFolder } from './write-file-durable.js';
 
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
-/** What the group and everybody may do. */
+/** The permission bits of group and others. */
 const OTHERS = 0o077;
 
 /** Makes the folder and those above it; each survives power loss. */

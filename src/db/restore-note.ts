@@ -6,7 +6,7 @@ import { TesseraError } from '../lib/errors.js';
 
 export const RESTORE_NOTE = 'restoring';
 
-/** Throws `data_dir_invalid` while the restore of the folder is not finished: a node would take a part for the whole. */
+/** Throws `data_dir_invalid` while the restore of the folder is not finished: a node would mistake a part for the whole. */
 export async function refuseHalfRestored(path: string): Promise<void> {
   const note = await readFile(join(path, RESTORE_NOTE), 'utf8').catch(() => undefined);
   if (note === undefined) return;

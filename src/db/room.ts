@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 const PROBE_FILE = 'room.tmp';
 const CHUNK = Buffer.alloc(1024 * 1024);
-/** Bytes that opening takes beside what is in the logs: a new MANIFEST, a new log. */
+/** Bytes that opening takes besides what is in the logs: a new MANIFEST, a new log. */
 const MARGIN = 256 * 1024;
 
 /**

@@ -55,7 +55,7 @@ export function encodeMark({ id, number, digest, isSynced }: Mark): Uint8Array {
   return bytes;
 }
 
-/** A `RangeError` says that the bytes are no mark. */
+/** A `RangeError` says that the bytes are not a mark. */
 export function decodeMark(bytes: Uint8Array): Mark {
   if (bytes.length !== MARK_LENGTH) throw new RangeError('a mark has another length');
   const buffer = asBuffer(bytes);
@@ -151,14 +151,17 @@ export class Seal {
     return seal;
   }
 
-  /** Names the batch; the caller has synced it. The room was taken when the file was made, so a full disk is no hindrance. */
+  /**
+   * Names the batch; the caller has synced it. The room was taken when the file was made, so a full disk does not prevent
+   * it.
+   */
   async write(mark: Mark): Promise<void> {
     await this.#file.write(encodeSlot(mark), 0, SLOT_LENGTH, this.#slot * SLOT_DISTANCE);
     this.#slot = 1 - this.#slot;
     this.#unsynced += 1;
     if (this.#unsynced < SYNC_EVERY) return;
     this.#unsynced = 0;
-    // Nobody waits for it: a seal that is behind after a power loss is no fault.
+    // Nobody waits for this: it is no fault if the seal is behind after a power loss.
     this.#file.datasync().catch(() => undefined);
   }
 

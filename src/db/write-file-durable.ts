@@ -30,7 +30,7 @@ export async function writeFileDurable(
   const name = basename(path);
   const temporary = `${path}.${process.pid}-${counter}.tmp`;
   try {
-    // What a killed process with the same id left behind may have other permissions.
+    // A file left behind by a killed process with the same id may have other permissions.
     await rm(temporary, { force: true });
     failpoint('file.create.before', name);
     const file = await open(temporary, 'wx', mode);

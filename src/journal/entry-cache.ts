@@ -2,7 +2,7 @@
 
 import type { JournalEntry } from './journal.js';
 
-/** Dropped entries stay in the array until they are this many and half of it: moving the rest is not free. */
+/** Dropped entries stay in the array until there are this many and they are half of it: moving the rest is not free. */
 const MIN_SHIFT = 1_024;
 
 export class EntryCache {

@@ -118,7 +118,7 @@ export class GroupCommit {
     this.#committed(group.map(({ seq, payload }) => ({ seq, payload })));
   }
 
-  /** Nothing of the group is on disk, nor may be what came after it: their numbers are given again. */
+  /** Nothing of the group is on disk, and nothing that came after it may be: their numbers are assigned again. */
   #giveUp(group: readonly Waiting[], failure: TesseraError): void {
     if (failure.code !== 'database_failed') this.#failure ??= failure;
     const lost = [...group, ...this.#waiting.splice(0)];

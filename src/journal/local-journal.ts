@@ -38,7 +38,7 @@ export interface LocalJournalModules {
 type Deliver = (entries: readonly JournalEntry[]) => Promise<void>;
 
 interface Subscriber {
-  /** Sequence number of the entry that it gets next. */
+  /** Sequence number of the next entry it receives. */
   next: number;
   stopped: boolean;
   /** Ends its waiting for new entries. */
@@ -186,7 +186,7 @@ export class LocalJournal implements Journal {
     }
   }
 
-  /** Nobody asks for what is below it while it is being written. */
+  /** Set before it is written, so that nobody asks for what is below it meanwhile. */
   async #setBase(to: number): Promise<void> {
     const before = this.#base;
     this.#base = to;

@@ -14,7 +14,7 @@ import type { StateStore } from './state/state-store.js';
 
 /** Groups that are read at once. */
 const CHUNK = 100;
-/** What is no verdict about the transaction: the next change of the chain is waited for. */
+/** Errors that are no verdict on the transaction: it is tried again after the next change of the chain. */
 const NOT_NOW: ReadonlySet<string> = new Set(['mempool_full', 'mempool_unreachable', 'overloaded', 'shutting_down']);
 
 export interface CarriedOverModules {
@@ -66,7 +66,7 @@ export class CarriedOver {
           await store.update(async (batch) => void batch.del(key));
         }
       }
-      // Nothing carries anything over while the node runs.
+      // Nothing is added to be carried over while the node runs.
       this.#removeListener?.();
     } catch (error) {
       if (!isTesseraError(error)) throw error;
@@ -77,7 +77,7 @@ export class CarriedOver {
     }
   }
 
-  /** True when it is admitted or in a block, false when a rule refuses it; throws when it cannot be told now. */
+  /** True when it is admitted or in a block, false when a rule refuses it; throws when that cannot be decided now. */
   async #submit(group: Uint8Array): Promise<boolean> {
     try {
       await this.#modules.admission.submit(decodeTransactions(group));

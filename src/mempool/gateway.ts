@@ -71,7 +71,7 @@ export class Gateway {
       this.#applier.confirmed.on((round) => {
         this.#announce(round.height, closedHash(round), () => closedBlockBytes(round));
       }),
-      // Of those that were fetched a wallet needs the last: it asks for what it has missed.
+      // Of the blocks that were fetched, a wallet needs only the last: it asks for what it has missed.
       this.#sync.caughtUp.on(({ height, hash, bytes }) => this.#announce(height, hash, () => bytes)),
     );
   }
@@ -91,7 +91,7 @@ export class Gateway {
     }
   }
 
-  /** One page: a wallet with any number of outputs is answered, in pieces that hold nobody up. */
+  /** One page: however many outputs a wallet has, it is answered in pieces that hold nobody up. */
   #onUtxosGet({ body }: Message<'utxos.get'>): Reply {
     const { utxos, next } = this.#pageOf(body);
     const { height, hash } = this.#state.head;
@@ -123,7 +123,7 @@ export class Gateway {
       for (const slot of utxos.slotsOf(address, from)) {
         const last = found.at(-1);
         if (last !== undefined && found.length === MAX_PAGE_OUTPUTS) {
-          // The last output may be the one of the address before; then this one has not begun.
+          // The last output found may belong to the previous address; then nothing of this address is on the page yet.
           const begun = last[1].scriptPublicKey === address;
           const { tHash, n } = last[0];
           return { utxos: found, next: begun ? { address, after: { t_hash: tHash, n } } : { address } };

@@ -62,7 +62,7 @@ export interface MempoolModules {
   readonly progress?: MempoolProgress | undefined;
   /** Signs the blocks; undefined in a network that names no producers. */
   readonly signer?: Signer | undefined;
-  /** Of the disk; endless when it is left out. */
+  /** Room on the disk; unlimited when left out. */
   readonly room?: Room;
 }
 
@@ -121,7 +121,7 @@ export class Mempool implements MempoolService, Service {
   readonly #failure = new Failure();
   readonly #stopMetrics: () => void;
   #starting: Promise<Parts> | undefined;
-  /** There before the other parts: a stop need not wait for the replay. */
+  /** Made before the other parts, so that a stop need not wait for the replay. */
   #applier: Applier | undefined;
   #parts: Parts | undefined;
   #stopped = false;
@@ -299,7 +299,7 @@ export class Mempool implements MempoolService, Service {
     return linked ? '' : 'a storage node';
   }
 
-  /** What is read rather than counted is set before each scrape. */
+  /** Values that are read rather than counted are set before each scrape. */
   #serveMetrics(metrics: Metrics): () => void {
     const gauges = {
       transactions: metrics.gauge('tessera_mempool_transactions'),

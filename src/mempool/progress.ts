@@ -7,8 +7,8 @@ export interface MempoolProgress {
   replaying(done: number, total: number): void;
   /** Taking in blocks that storage has and this node lacks: blocks done, blocks to do. */
   adopting(done: number, total: number): void;
-  /** That is over. */
+  /** That phase is over. */
   adopted(): void;
-  /** How far that is, in words; undefined while there is nothing of it. */
+  /** How far the current phase is, in words; undefined while there is none. */
   readonly adoptingNow: string | undefined;
 }

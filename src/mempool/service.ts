@@ -24,7 +24,7 @@ export interface Balances {
   readonly tokens: bigint;
   /** Genesis hash → amount. */
   readonly items: ReadonlyMap<string, bigint>;
-  /** In the order asked, addresses without outputs left out (decision V5). */
+  /** In the order asked for, without addresses that have no outputs (decision V5). */
   readonly addresses: ReadonlyMap<string, Holdings>;
 }
 
@@ -64,7 +64,7 @@ export interface MempoolService {
    * `MAX_LISTED_OUTPUTS`.
    */
   balances(addresses: readonly string[]): Balances;
-  /** How many unspent outputs the named addresses have together, counted to `limit` at most: little work, unlike `balances`. */
+  /** How many unspent outputs the named addresses have together, counted up to `limit`. Cheap, unlike `balances`. */
   countOutputs(addresses: readonly string[], limit: number): number;
   /** Raw units. */
   supply(): { readonly total: bigint; readonly issued: bigint };

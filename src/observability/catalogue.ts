@@ -4,7 +4,7 @@ import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
 
 /** Seconds: from a cache hit to a slow disk. */
 const FAST = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 2.5];
-/** Seconds: what waits for other nodes or for work to be found. */
+/** Seconds: for what waits for other nodes or for a proof of work. */
 const SLOW = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 /** Entries that share one disk sync. */
 const GROUP_SIZES = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000];
@@ -121,7 +121,7 @@ export const METRICS = {
 
 type Catalogue = typeof METRICS;
 
-/** What only some roles have to tell, by the beginning of the name; everything else is told by every node. */
+/** Metrics that only some roles serve, by the beginning of the name; every node serves all others. */
 const ROLES_BY_PREFIX: Readonly<Record<string, readonly NodeRole[]>> = {
   tessera_mempool_: ['mempool'],
   tessera_journal_: ['mempool'],

@@ -48,7 +48,7 @@ interface Shared {
 
 type LineCounts = Record<LineLevel, number>;
 
-/** The logger of a node; services get its children. Lines are written at once: none is lost when the process ends. */
+/** The logger of a node; services get child loggers. Lines are written at once: none is lost when the process ends. */
 export class NodeLogger implements Logger {
   readonly #shared: Shared;
   readonly #pino: Pino;
@@ -56,7 +56,7 @@ export class NodeLogger implements Logger {
   readonly #lines: LineCounts = { debug: 0, info: 0, warn: 0, error: 0 };
   /** Its own counts and those of the loggers that it was made of. */
   readonly #counts: readonly LineCounts[];
-  /** For who makes many lines and puts them together; undefined where lines are made readable for people. */
+  /** For callers that make many lines and write them together; undefined where lines are made readable for people. */
   readonly infoLines: InfoLines | undefined;
 
   static create(options: LoggerOptions, modules: LoggerModules = {}): NodeLogger {

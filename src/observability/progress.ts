@@ -1,6 +1,6 @@
 /**
- * How far a long task is: a bar with rate and time left on a terminal, a line every few seconds elsewhere, and the same
- * as words and as a share for health and metrics. Updating costs a look at the clock.
+ * How far a long task is: a bar with rate and time left on a terminal, a line every few seconds elsewhere, and the same as
+ * words and as a share for health and metrics. Updating it costs no more than reading the clock.
  */
 
 import type { Clock } from '../lib/clock.js';
@@ -24,7 +24,7 @@ export interface ProgressModules {
   /** A terminal to draw on; without one, lines go to `line`. */
   readonly terminal?: { write(text: string): unknown } | undefined;
   readonly line?: ((text: string) => void) | undefined;
-  /** Told the share that is done, 0 to 1, where the total is known. */
+  /** Called with the share that is done, 0 to 1, where the total is known. */
   readonly share?: ((share: number) => void) | undefined;
 }
 

@@ -44,7 +44,7 @@ export interface PeerNetworkOptions {
   readonly peers: readonly string[];
   /** The operator's `network.secret`, at least 16 characters; without it no link is `trusted`. */
   readonly secret?: string;
-  /** The rules of the network that this node goes by. */
+  /** The rules of the network that this node follows. */
   readonly rules: NetworkRules;
   /** Node keys (hex) that may link in a role; a role that is not named is open to all. */
   readonly allowedKeys?: Partial<Readonly<Record<NodeRole, readonly string[]>>>;
@@ -140,7 +140,7 @@ export class LinkNetwork implements PeerNetwork {
     return this.#failure.promise;
   }
 
-  /** Bytes that wait to be sent to strangers and that only their links keep. */
+  /** Bytes waiting to be sent to strangers that only their links keep in memory. */
   get queuedBytes(): number {
     return this.#strangers.queuedBytes;
   }
@@ -168,7 +168,7 @@ export class LinkNetwork implements PeerNetwork {
 
   handle<T extends MessageType>(type: T, handler: MessageHandler<T>): void {
     if (this.#handlers.has(type)) throw new TesseraError('internal_error', `${type} has a handler already`);
-    // A message of another type never reaches it: the table is asked with the type of the message.
+    // A message of another type never reaches it: the handler is looked up by the message's type.
     this.#handlers.set(type, handler as unknown as MessageHandler<MessageType>);
   }
 

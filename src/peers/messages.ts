@@ -33,7 +33,7 @@ const U64 = Type.String({ pattern: '^[0-9]{1,20}$' });
 const hexOf = (bytes: number) => Type.String({ pattern: `^[0-9a-f]{${bytes * 2}}$` });
 /** A producer's signature (chain/certificate.ts). */
 const Certificate = Type.Object({ key: hexOf(32), signature: hexOf(64) });
-/** That of a block; absent where no producer has signed it, as in a network that names none. */
+/** The certificate of a block; absent where no producer has signed it, as in a network that names none. */
 const BlockCertificate = Type.Optional(Certificate);
 
 /** An output after which the next page begins. Names of genesis transactions are free texts. */
@@ -42,7 +42,7 @@ const PagePoint = Type.Object({
   n: Type.Integer({ minimum: -0x8000_0000, maximum: 0x7fff_ffff }),
 });
 
-/** What of a round the next one depends on and no block carries. */
+/** What the next round depends on but no block carries. */
 export const RoundFactsBody = Type.Object({
   participants: Type.Array(Type.String({ pattern: '^[\\x21-\\x7e]{1,128}$' }), { maxItems: 10_000 }),
   /** Hashes of the mining transactions of all proofs. */
@@ -122,7 +122,7 @@ export const MESSAGES = {
   'block.stored': define(Type.Object({ block_num: BlockNum, hash: Hash })),
   /**
    * `next` is the number that the archive expects: larger than delivered = had it, smaller = it must catch up first. `rule`
-   * names the rule of the chain that the block breaks: no other attempt will be taken either.
+   * names the rule of the chain that the block breaks: sending it again will not help.
    */
   'block.refused': define(
     Type.Object({
@@ -135,8 +135,8 @@ export const MESSAGES = {
 
   // Storage ↔ storage, and to and from the mempool
   /**
-   * Asked, or told after each block stored. `next` is the number of blocks stored; a mempool node knows that from storage.
-   * `hash` and `certificate` are of the last one.
+   * Sent as an answer, or unasked after each block stored. `next` is the number of blocks stored; a mempool node knows it
+   * from storage. `hash` and `certificate` are of the last one.
    */
   'chain.tip': define(
     Type.Object({ next: BlockNum, hash: Type.Union([Hash, Type.Null()]), certificate: BlockCertificate }),

@@ -21,7 +21,7 @@ export async function loadOrCreateNodeKey(path: string, random: Random): Promise
   const known = await readFileOfKey(path);
   const pair = known?.pair ?? generateKeyPair(random);
   if (known?.isComplete !== true) await writeKey(path, pair);
-  // A copy or a restore may have opened the file to others.
+  // A copy or a restore may have made the file readable for others.
   else await chmod(path, OWNER_ONLY);
   return pair;
 }

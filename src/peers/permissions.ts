@@ -1,6 +1,6 @@
 /**
- * Who may tell whom what: the one table of it. A message that is not in it, from this role to that one, by a peer of this
- * standing, ends the link; two roles that have nothing to say to each other without the secret have no link without it.
+ * Who may tell whom what: the one table that says so. A message that is not in it, from this role to that one, by a peer of
+ * this standing, ends the link; two roles that have nothing to say to each other without the secret have no link without it.
  * SECURITY.md shows the same table, and a test compares the two.
  */
 
@@ -67,7 +67,7 @@ export const PERMISSIONS = {
   'payment.sent': may(WALLETS, WALLETS, 'stranger'),
   'donation.request': may(WALLETS, WALLETS, 'stranger'),
   'donation.reply': may(WALLETS, WALLETS, 'stranger'),
-  // An answer: whoever was asked may say that it cannot
+  // An answer: a node that was asked may say that it cannot
   error: may(NODE_ROLES, NODE_ROLES, 'stranger'),
 } as const satisfies Readonly<Record<string, readonly Permission[]>>;
 

@@ -49,8 +49,8 @@ export class ProvenHashes {
 
   /**
    * Asks a storage node for headers up to a certified one. Undefined when it has no certificate for what it offers. Throws
-   * `protocol_violation` when they do not hang together (`details.rule` is `link` when they only do not follow our last
-   * block) or a certificate is forged.
+   * `protocol_violation` when they are not a chain (`details.rule` is `link` when they merely do not follow our last block)
+   * or a certificate is forged.
    */
   static async ask(
     link: Link,
@@ -84,7 +84,7 @@ export class ProvenHashes {
   }
 }
 
-/** Headers that hang together, as their hashes. */
+/** Headers that form a chain, kept as their hashes. */
 class HeaderChain {
   readonly #from: number;
   #buffer = Buffer.alloc(MAX_HEADERS_PER_ANSWER * HASH_BYTES);

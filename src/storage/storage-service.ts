@@ -1,6 +1,6 @@
 /**
- * A storage node's business put together: the archive, what it answers to other nodes, catching up, and telling other
- * storage nodes of each block.
+ * Everything a storage node does, put together: the archive, its answers to other nodes, catching up, and telling other
+ * storage nodes about each block.
  */
 
 import type { Producers } from '../chain/certificate.js';
@@ -79,7 +79,7 @@ export class RunningStorageService implements StorageService, Service {
       }),
       this.#catchUp.idle.on(() => {
         this.#announce();
-        // What was fetched here a mempool node has not delivered, so it does not know of it.
+        // A block that was fetched was not delivered by a mempool node, so the mempool does not know that it is stored.
         for (const link of this.#network.links)
           if (link.role === 'mempool' && link.trusted) link.send('chain.tip', tipBody(this.#archive));
       }),
@@ -118,7 +118,7 @@ export class RunningStorageService implements StorageService, Service {
     return this.#catchUp.progress;
   }
 
-  /** Nothing more is to be fetched for now. */
+  /** There is nothing more to fetch for now. */
   get caughtUp(): Signal<CatchUpProgress> {
     return this.#catchUp.idle;
   }
@@ -150,7 +150,7 @@ export class RunningStorageService implements StorageService, Service {
 
   #announce(): void {
     for (const link of this.#network.links) {
-      // Others than nodes of this operator have no use for a tip that nothing proves.
+      // Only nodes of this operator can use a tip that nothing proves.
       const isOfUse = link.trusted || this.#archive.tipCertificate !== undefined;
       if (link.role === 'storage' && isOfUse) link.send('chain.tip', tipBody(this.#archive));
     }

@@ -1,7 +1,7 @@
 /**
  * What a wallet can prove of a block that a mempool node tells of: that a producer of the network has signed it, that it
- * carries its proof of work, follows the block before, and holds the transactions that concern the wallet. What it cannot:
- * that the transactions of others are valid, and that the target is the one that the chain demands.
+ * carries its proof of work, follows the block before, and holds the transactions that concern the wallet. What it cannot
+ * prove: that the transactions of others are valid, and that the target is the one that the chain demands.
  */
 
 import { blockCertificateFault, type Certificate, type Producers } from '../chain/certificate.js';

@@ -17,7 +17,7 @@ import type { Settlement } from './payments/settlement.js';
 import type { Transfers } from './transfers.js';
 import type { WriteBuffer } from './write-buffer.js';
 
-/** A block by its place, as a mempool node names its last stored one. */
+/** A block by its height and hash, as a mempool node names its last stored one. */
 export interface ChainPoint {
   /** -1 before the first block. */
   readonly height: number;
@@ -93,8 +93,8 @@ export class BlockIntake {
   }
 
   /**
-   * Begins to take in the chain's word on these addresses, as of a block. Undefined when the wallet is ahead of it. Throws
-   * `protocol_violation` when no producer has signed that block, or the wallet knows another one of this height.
+   * Begins to take in what the chain says about these addresses, as of a block. Undefined when the wallet is ahead of it.
+   * Throws `protocol_violation` when no producer has signed that block, or the wallet knows another one of this height.
    */
   beginRefresh(addresses: readonly string[], point: ChainPoint): AddressRefresh | undefined {
     const { keys, writes } = this.#modules;
@@ -139,7 +139,10 @@ export class BlockIntake {
     return address;
   }
 
-  /** The last block is one that no producer is known to have signed: it was taken in by an earlier version, or nobody signed then. */
+  /**
+   * True when no producer is known to have signed the last block: an earlier version took it in, or nobody signed blocks
+   * then.
+   */
   get #isTipOpen(): boolean {
     return this.#producers !== undefined && this.#modules.meta.current.certified !== true;
   }
@@ -150,7 +153,7 @@ export class BlockIntake {
     assertSound(blockCertificateFault(this.#producers, { height, hash }, certificate));
   }
 
-  /** A certified block takes the place of a tip that nothing proves, also when that was higher. */
+  /** A certified block replaces a tip that nothing proves, even a higher one. */
   #goBackTo({ height, hash }: ChainPoint): void {
     const { coins, meta } = this.#modules;
     coins.goBackTo(height);

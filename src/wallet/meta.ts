@@ -26,7 +26,7 @@ const MetaRecord = Type.Object({
 });
 
 export type Meta = Static<typeof MetaRecord>;
-/** Members to change; an undefined one is taken out. */
+/** Members to change; an undefined one is removed. */
 type MetaChange = { readonly [K in keyof Meta]?: Meta[K] | undefined };
 
 export class MetaStore {
@@ -38,7 +38,7 @@ export class MetaStore {
     this.#writes = writes;
   }
 
-  /** Throws `wallet_unreadable` when the record is not one. */
+  /** Throws `wallet_unreadable` when the record is damaged. */
   static async open(kv: Kv, writes: WriteBuffer): Promise<MetaStore> {
     return new MetaStore(await readMeta(kv), writes);
   }

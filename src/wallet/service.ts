@@ -25,7 +25,7 @@ export type PaymentState = (typeof PAYMENT_STATES)[number];
 export const PAYMENT_KINDS = ['payment', 'donation', 'item', 'merge'] as const;
 export type PaymentKind = (typeof PAYMENT_KINDS)[number];
 
-/** An own transaction and what became of it. */
+/** A transaction of this wallet and what became of it. */
 export interface OwnPayment {
   readonly hash: string;
   readonly kind: PaymentKind;

@@ -1,7 +1,7 @@
 /**
- * A wallet that forgets what the chain has told it, for a chain that has lost blocks which the wallet has seen: its keys stay,
- * its coins are fetched again, and its payments of the last hours are queued again. What of those is in the chain is found to
- * be there; what is not is sent, as the same transaction.
+ * A wallet that forgets what the chain has told it, for a chain that has lost blocks which the wallet has seen: its keys
+ * stay, its coins are fetched again, and its payments of the last hours are queued again. Payments that are in the chain are
+ * found there; the others are sent again, as the same transactions.
  */
 
 import { outPointKey, spentOutPoints } from '../chain/transaction.js';
@@ -18,7 +18,7 @@ const REOPENED_AGE_MS = 12 * 3_600_000;
 const MAX_REOPENED = 1_000;
 
 export interface StartedOver {
-  /** Coins that are asked for again. */
+  /** Coins that will be fetched again. */
   readonly coins: number;
   /** Payments that are queued again. */
   readonly payments: number;
@@ -50,7 +50,7 @@ export async function startOver(kv: Kv, now: number): Promise<StartedOver> {
     batch.del(key);
     coins++;
   }
-  // The inputs of a payment that is sent again are nobody else's.
+  // The inputs of a payment that is sent again must stay reserved for it.
   for await (const [key, record] of kv.entries(prefixRange(PREFIX.spent))) {
     const spent = decodeCoin('', record);
     const name = outPointKey(spent.outPoint);

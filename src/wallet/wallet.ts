@@ -48,7 +48,7 @@ export type Refresher = (addresses: readonly string[]) => Promise<void>;
 export interface WalletOptions {
   /** Path of the keystore file. */
   readonly keystoreFile: string;
-  /** Opens the wallet, or becomes its passphrase when it is new. */
+  /** Opens the wallet; for a new wallet, becomes its passphrase. */
   readonly passphrase: string;
   /** A new wallet may have a blank passphrase: development networks only (decision V25). */
   readonly allowBlankPassphrase: boolean;
@@ -77,7 +77,7 @@ export interface WalletModules {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics?: Metrics;
-  /** Of the disk; endless when it is left out. */
+  /** Room on the disk; unlimited when left out. */
   readonly room?: Room;
   /** How the folder of the keystore is synced; tests make it fail. */
   readonly syncFolder?: (folder: string) => Promise<void>;
@@ -174,7 +174,7 @@ export class Wallet implements WalletService {
   async refresh(target: { readonly all: true } | { readonly addresses: readonly string[] }): Promise<void> {
     this.#parts.writes.checkOpen();
     const wanted = 'all' in target ? this.addresses() : target.addresses;
-    // Addresses of others are nothing to this wallet; asking for them would only tell the mempool node about them.
+    // Other people's addresses are of no use to this wallet; asking for them would only reveal them to the mempool node.
     const own = [...new Set(wanted)].filter((address) => this.owns(address));
     if ('addresses' in target && own.length === 0) {
       throw new TesseraError('no_addresses', 'addresses must name at least one address of this wallet');

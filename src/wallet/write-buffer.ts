@@ -45,8 +45,8 @@ export class WriteBuffer {
   }
 
   /**
-   * For what somebody asks for; what the chain says is taken in as long as the disk takes it. Throws `shutting_down`, and
-   * `wallet_write_failed` while the disk has too little room.
+   * For changes that a caller requests; what the chain says is taken in as long as the disk accepts it. Throws
+   * `shutting_down`, and `wallet_write_failed` while the disk has too little room.
    */
   checkRoom(): void {
     this.checkOpen();
@@ -75,7 +75,7 @@ export class WriteBuffer {
 
   /**
    * Resolves when everything staged before the call is durable. Throws `wallet_write_failed`; what was staged and has no
-   * `undo` stays so, for it says what has happened already.
+   * `undo` stays staged, for it records what has already happened.
    */
   flush(): Promise<void> {
     if (this.#writing === undefined) return this.#begin();

@@ -162,7 +162,7 @@ export class BackupStore {
     return decodeListing(await this.read(await this.#listingName(backup)), `the backup ${backup}`);
   }
 
-  /** From now on the backup is there, also after a power loss. */
+  /** From now on the backup exists, even after a power loss. */
   async add(backup: string, listing: Uint8Array): Promise<void> {
     const { name } = await this.put(listing);
     for (const folder of this.#unsynced) await syncFolder(folder);
@@ -182,7 +182,7 @@ export class BackupStore {
     return old;
   }
 
-  /** Removes contents that no backup needs. Throws before it removes anything when a backup cannot be read. */
+  /** Removes contents that no backup needs. Throws, before anything is removed, when a backup cannot be read. */
   async removeUnused(): Promise<void> {
     const used = new Set<string>();
     for (const backup of await this.names()) {
@@ -233,7 +233,7 @@ function pointerTo(listing: string): string {
   return `${listing}\n`;
 }
 
-/** Throws `backup_invalid` when the folder holds what is no backup: nothing of others is touched. */
+/** Throws `backup_invalid` when the folder holds anything but backups: files of others are never touched. */
 async function refuseOthers(path: string): Promise<void> {
   const entries = (await readdir(path).catch(ifMissing)) ?? [];
   const others = entries.filter((name) => name !== 'lock' && name !== 'lock.pid' && name !== 'lost+found');

@@ -53,6 +53,6 @@ class BackedUpFiles implements DatabaseFiles {
     return this.#files.get(name)?.bytes;
   }
 
-  /** What a writer had begun when its log was copied goes when the node opens the restored database. */
+  /** A write that was unfinished when its log was copied is dropped when the node opens the restored database. */
   async cut(): Promise<void> {}
 }

@@ -19,7 +19,7 @@ import type { BackupStore } from './backup-store.js';
 import type { BackedUpFile } from './listing.js';
 
 const DATABASES = 'db';
-/** States of a database that are tried until all files of one are there. Each takes what the one before it has missed. */
+/** How many states of a database are tried until all files of one are there. Each try copies what the one before missed. */
 const MAX_PASSES = 100;
 
 export interface DatabaseCopyModules {
@@ -29,7 +29,7 @@ export interface DatabaseCopyModules {
   readonly signal: AbortSignal;
   /** Names of contents that were written. */
   readonly written: Set<string>;
-  /** Told the size of each file that is done. */
+  /** Called with the size of each file that is done. */
   readonly onFile: (bytes: number) => void;
 }
 
@@ -78,13 +78,13 @@ export class DatabaseCopy {
     try {
       return await readManifest(new FolderFiles(this.#folder));
     } catch (error) {
-      // The node has begun a new MANIFEST in this moment; `finish` tells that from damage.
+      // The node has begun a new MANIFEST at this moment; `finish` tells that from damage.
       if (error instanceof RangeError) return undefined;
       throw error;
     }
   }
 
-  /** The files of the database as it is now; undefined when one has gone meanwhile. */
+  /** The files of the database as it is now; undefined when one has disappeared meanwhile. */
   async #capture(): Promise<readonly BackedUpFile[] | undefined> {
     const small: SmallFile[] = [];
     const seal = await readFile(sealPath(this.#folder)).catch(ifGone);

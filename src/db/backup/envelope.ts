@@ -32,7 +32,7 @@ export interface Envelope {
   /** 64 hex digits that follow from the content. */
   nameOf(content: Uint8Array): string;
   wrap(name: string, content: Uint8Array): Uint8Array;
-  /** What was wrapped; undefined when the bytes are damaged or of another folder. */
+  /** What was wrapped; undefined when the bytes are damaged or belong to another folder. */
   unwrap(name: string, stored: Buffer): Buffer | undefined;
   /** Bytes that are stored beside the content. */
   readonly overhead: number;

@@ -8,7 +8,7 @@ import { TesseraError } from '../../lib/errors.js';
 /** The format of a folder of backups that this program writes, and the highest that it reads. */
 export const BACKUP_FORMAT = 1;
 
-/** Names below a data folder; nothing that leads out of it. */
+/** Paths inside a data folder; nothing that leads out of it. */
 const PATH = '^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*){0,2}$';
 export const CONTENT_NAME = '^[0-9a-f]{64}$';
 

@@ -35,7 +35,7 @@ export interface TakenBackup {
   readonly name: string;
   readonly files: number;
   readonly bytes: number;
-  /** What the backups before did not hold. */
+  /** What earlier backups did not hold. */
   readonly newFiles: number;
   readonly newBytes: number;
 }
@@ -87,7 +87,9 @@ class Taking {
     this.#known = new Map(before?.files.map((file) => [file.path, file]));
   }
 
-  /** First most of each, which takes time, then the rest of all of them, in no time: their moments are close together. */
+  /**
+   * First most of each, which takes time, then quickly the rest of all of them: so the moments they show are close together.
+   */
   async databases(names: readonly string[]): Promise<readonly BackedUpFile[]> {
     const { dataDir, lastDatabase, signal } = this.#options;
     const ordered = [...names].sort((a, b) => Number(a === lastDatabase) - Number(b === lastDatabase));
@@ -123,7 +125,7 @@ class Taking {
     return files;
   }
 
-  /** Reads back what was written, and holds each database to what a node asks of it. */
+  /** Reads back what was written, and makes the checks on each database that a node makes. */
   async check({ databases, files }: Listing): Promise<void> {
     for (const content of this.written) await this.#store.read(content);
     for (const name of databases) await checkBackedUp(name, files, this.#store);
@@ -140,7 +142,7 @@ async function newestListing(store: BackupStore): Promise<Listing | undefined> {
   return newest === undefined ? undefined : store.listing(newest);
 }
 
-/** The time as a name; later than that of every backup that is there, whatever the clock says. */
+/** The time as a name; later than that of every existing backup, whatever the clock says. */
 async function nextName(store: BackupStore, now: number): Promise<string> {
   const newest = (await store.names()).at(-1);
   const name = nameOf(now);

@@ -13,7 +13,7 @@ export interface BatchWrite {
   readonly value: Uint8Array | undefined;
 }
 
-/** The writes of a batch in their order. A `RangeError` says that it is none. */
+/** The writes of a batch in their order. A `RangeError` says that the bytes are not a batch. */
 export function readBatch(record: Uint8Array): BatchWrite[] {
   if (record.length < HEADER_LENGTH) throw new RangeError('cut');
   const count = Buffer.from(record.buffer, record.byteOffset, record.byteLength).readUInt32LE(COUNT_OFFSET);

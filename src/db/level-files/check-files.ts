@@ -121,7 +121,7 @@ class FileCheck {
     for (const name of names) {
       const bytes = await this.#read(name);
       if (stop !== null) {
-        // Nothing behind a fault may be applied: it would leave a gap.
+        // Nothing after a fault may be applied: that would leave a gap.
         stop.later.push(...marksOf(readLog(bytes).records));
         stop.files.push({ file: name, length: 0, size: bytes.length });
         continue;

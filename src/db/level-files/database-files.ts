@@ -10,7 +10,7 @@ export interface DatabaseFiles {
   read(name: string): Promise<Buffer | undefined>;
   /** Bytes of a file; undefined when it is not there. */
   size(name: string): Promise<number | undefined>;
-  /** Cuts off what is behind the first `length` bytes. */
+  /** Cuts off what follows the first `length` bytes. */
   cut(name: string, length: number): Promise<void>;
 }
 

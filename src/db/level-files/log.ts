@@ -14,7 +14,7 @@ const FULL = 1;
 const FIRST = 2;
 /** Type 3 is a middle fragment. */
 const LAST = 4;
-/** So many zero bytes at the end of a file mean that its end was never written: the smallest unit of a disk. */
+/** This many zero bytes at the end of a file mean that its end was never written: the smallest unit of a disk. */
 const UNWRITTEN = 512;
 
 export interface LogRecord {
@@ -32,7 +32,7 @@ export interface LogFault {
   readonly kind: 'cut' | 'unwritten' | 'damaged';
   /** The first byte that is not trusted. */
   readonly at: number;
-  /** Whole records that were found behind it. */
+  /** Whole records that were found after it. */
   readonly later: readonly LogRecord[];
 }
 
@@ -41,7 +41,7 @@ export interface LogContent {
   readonly fault: LogFault | null;
 }
 
-/** All records of a log up to the first fault, and what is behind it. */
+/** All records of a log up to the first fault, and what follows it. */
 export function readLog(file: Buffer): LogContent {
   const scan = new LogScan(file);
   const records: LogRecord[] = [];
@@ -61,7 +61,7 @@ class LogScan {
   readonly #file: Buffer;
   /** Where the next fragment is looked for. */
   at = 0;
-  /** A fragment did not check, or did not follow from the one before it. */
+  /** A fragment failed its check, or did not follow the one before it. */
   isBroken = false;
 
   constructor(file: Buffer) {
@@ -90,7 +90,7 @@ class LogScan {
     }
   }
 
-  /** Behind a fault: goes to the next place where a record may begin; false at the end of the file. */
+  /** After a fault: goes to the next place where a record may begin; false at the end of the file. */
   resync(): boolean {
     if (!this.isBroken) return false;
     this.isBroken = false;

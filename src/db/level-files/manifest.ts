@@ -48,7 +48,7 @@ export async function readManifest(files: DatabaseFiles): Promise<Manifest | und
   const file = await files.read(name);
   if (file === undefined) throw new MissingFile(`${name} is missing`);
   const { records, fault } = readLog(file);
-  // An edit that a crash cut was not in effect yet: nothing was deleted on the strength of it.
+  // An edit that a crash cut short was not in effect yet: nothing was deleted because of it.
   if (fault?.kind === 'damaged') throw new RangeError(`${name} is damaged at byte ${fault.at}`);
   if (records.length === 0) throw new RangeError(`${name} is empty`);
   const edits = new Edits();

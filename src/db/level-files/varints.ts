@@ -36,7 +36,7 @@ export class VarintReader {
     return bytes;
   }
 
-  /** A length and so many bytes. */
+  /** A length and that many bytes. */
   slice(): Uint8Array {
     return this.take(this.varint());
   }

@@ -1,4 +1,4 @@
-/** What can be told of a transaction in a block without knowing what it spends; one function for mempool and storage. */
+/** What can be said about a transaction in a block without knowing what it spends; one function for mempool and storage. */
 
 import { isCoinbase, isCreate } from '../../chain/transaction.js';
 import type { Transaction } from '../../chain/types.js';
@@ -7,7 +7,7 @@ import { fault, type Verdict } from '../../lib/fault.js';
 
 const ISSUES = fault('transaction_rejected', 'Only a miner can make a coinbase transaction');
 
-/** What is wrong with a transaction that somebody has submitted, its scripts left aside (decision B6). */
+/** What is wrong with a transaction that somebody has submitted, apart from its scripts (decision B6). */
 export function submittedFormFault(tx: Transaction): Verdict {
   if (isCoinbase(tx)) return ISSUES;
   return isCreate(tx) ? planCreateValidation(tx).fault : formFault(tx);

@@ -1,4 +1,4 @@
-/** What a block may bring into being: the transactions of the genesis file, the reward, issuances that fall due. */
+/** What a block may create out of nothing: the transactions of the genesis file, the reward, issuances that fall due. */
 
 import { encodeTransaction } from '../../chain/codec.js';
 import { coinbaseFault } from '../../chain/coinbase.js';
@@ -11,7 +11,7 @@ import type { FullBlock, Transaction } from '../../chain/types.js';
 import { equalBytes } from '../../lib/bytes.js';
 import { type ChainRules, type ChainTip, refused } from './rules.js';
 
-/** The transactions of block 0 have the names and contents of the configuration. Gives them by name. */
+/** The transactions of block 0 have the names and contents that the configuration says. Returns them by name. */
 export function checkGenesis({ block, transactions }: FullBlock, { genesis }: ChainRules): [string, Transaction][] {
   const names = [...genesis.transactions.keys()];
   if (names.length !== block.transactions.length || names.some((name, i) => block.transactions[i] !== name)) {
@@ -41,7 +41,7 @@ export function checkSupply(full: FullBlock, tip: ChainTip, rules: ChainRules): 
   return issued;
 }
 
-/** The issuances that fall due at this block, and no others, end the list. Gives what they issue. */
+/** The issuances that fall due at this block, and no others, end the list. Returns what they issue. */
 function checkIssuances({ block, transactions }: FullBlock, { genesis }: ChainRules): bigint {
   const due = issuanceTransactions(genesis, block.header.bNum);
   const ordinary = transactions.length - due.length;

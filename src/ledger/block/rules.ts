@@ -1,4 +1,4 @@
-/** The rules of a block by name, what they are held against, and those that need nothing but its header and lists. */
+/** The rules of a block by name, what they are checked against, and those that need nothing but its header and lists. */
 
 import type { Producers } from '../../chain/certificate.js';
 import type { Genesis } from '../../chain/genesis.js';
@@ -52,7 +52,7 @@ export function refused(rule: BlockRule, message: string): TesseraError {
   return new TesseraError('block_refused', message, { details: { rule } });
 }
 
-/** The block is the next one and hangs on the last one. */
+/** The block is the next one and follows the last one. */
 export function checkPlace(header: BlockHeader, hash: string, tip: ChainTip, rules: ChainRules): void {
   if (header.bNum !== BigInt(tip.next)) {
     throw refused('number', `block ${header.bNum} is not the next one, which is ${tip.next}`);

@@ -80,7 +80,7 @@ export async function checkSpending(
     const verdict = scripts.verify(plan.checks).then((holds) => {
       if (!holds) throw notValid(hash, INVALID_SCRIPT);
     });
-    // The block may be refused before somebody waits for this one.
+    // The block may be refused before anybody waits for this promise.
     verdict.catch(() => undefined);
     verdicts.push(verdict);
   }

@@ -1,4 +1,4 @@
-/** A block that was held against every rule, with what it changes. */
+/** A block that has passed every rule, with what it changes. */
 
 import { createdOutPoints, isUnspendable, type PlacedTxOut } from '../../chain/transaction.js';
 import type { OutPoint, Transaction } from '../../chain/types.js';
@@ -16,9 +16,9 @@ export interface VerifiedBlock {
   readonly transactions: readonly VerifiedTransaction[];
   /** Raw units issued with this block. */
   readonly issued: bigint;
-  /** What leaves the unspent outputs with this block. */
+  /** What this block removes from the unspent outputs. */
   readonly spent: readonly OutPoint[];
-  /** What enters them, after that. */
+  /** What it adds to them, after that. */
   readonly created: readonly PlacedTxOut[];
 }
 

@@ -1,6 +1,6 @@
 /**
  * The rules that a block must meet before it is stored or adopted (docs/chain.md#blocks), whoever brings it: it is the next
- * one, it hangs on the last one, its header binds its list of transactions, the proof of work is there, every transaction is
+ * one, it follows the last one, its header binds its list of transactions, the proof of work is there, every transaction is
  * present, hashes to its name and is valid, what they spend is unspent, and tokens and items come into being only as the
  * chain provides. What the chain holds so far is asked of a `LedgerView`.
  *
@@ -100,7 +100,7 @@ export class BlockVerifier {
     if (known !== undefined) throw refused('duplicate', `transaction ${known} is in an earlier block`);
   }
 
-  /** Issuances are those of the genesis file by now, and spend nothing. */
+  /** Issuances are those that the genesis file sets for this block, and spend nothing. */
   async #checkSpent(listed: readonly VerifiedTransaction[], height: number): Promise<OutPoint[]> {
     const spending = listed.filter(({ transaction }) => !isCoinbase(transaction));
     checkTrades(spending);

@@ -54,7 +54,7 @@ for (let i = 0; i < 6; i++) NIBBLE[97 + i] = 10 + i;
 
 const NO_ITEM: ItemRest = { genesisHash: null, metadata: null };
 
-/** Reads `count` words of hex digits from `start` on; false when one is not a lower-case digit. */
+/** Reads `count` words of hex digits from `start` on; false when a character is not a lower-case hex digit. */
 function readHexWords(text: string, start: number, digits: number, into: Uint32Array): boolean {
   let word = 0;
   let at = 0;

@@ -1,9 +1,9 @@
 /**
- * Verifies signatures and runs scripts beside the event loop. Checks that arrive in one turn of the loop travel together:
- * a worker fed with batches is four times as fast as one fed one by one. The main thread takes its share of the
- * signatures, a few in each turn, so that a machine with few cores is used in full; scripts, which can cost many
- * signatures each, are left to the workers. What a script gives depends on nothing but the script, so it runs once: whoever has
- * it refused cannot have it run again in another transaction.
+ * Verifies signatures and runs scripts beside the event loop. Checks that arrive in one turn of the loop travel together: a
+ * worker fed with batches is four times as fast as one fed one by one. The main thread takes its share of the signatures, a
+ * few in each turn, so that a machine with few cores is used in full; scripts, which can cost many signatures each, are left
+ * to the workers. The outcome of a script depends on nothing but the script, so it runs once: a script that was refused
+ * cannot be made to run again in another transaction.
  */
 
 import { Worker } from 'node:worker_threads';
@@ -19,7 +19,7 @@ import { encodeChecks } from './verify-batch.js';
 const MAX_SIGNATURES = 64;
 /** Scripts of one batch. */
 const MAX_SCRIPTS = 4;
-/** Signatures that make it worth while to send an idle worker a message. */
+/** Signatures that make it worthwhile to send an idle worker a message. */
 const WORTH_A_MESSAGE = 4;
 /** Signatures that are sent after a batch which a worker is still busy with, so that it never waits for the main thread. */
 const WORTH_QUEUEING = 16;
@@ -79,8 +79,8 @@ export class Verifier {
   }
 
   /**
-   * True when every check of the list holds; an empty list holds. After one that fails the others are not run any more.
-   * Throws `shutting_down` once closed.
+   * True when every check of the list holds; an empty list holds. After one fails, the others are no longer run. Throws
+   * `shutting_down` once closed.
    */
   async verify(checks: readonly ScriptCheck[]): Promise<boolean> {
     if (this.#closed) throw closedError();
@@ -122,7 +122,7 @@ export class Verifier {
     this.#lanes.push(lane);
   }
 
-  /** Settles the scripts that have run before; gives the others. */
+  /** Settles the scripts that have run before; returns the others. */
   #unknown(tasks: readonly Task[]): Task[] {
     return tasks.filter(({ job, address }) => {
       const verdict = this.#verdicts.get(address);
@@ -200,7 +200,7 @@ export class Verifier {
   }
 }
 
-/** Without the checks of callers that have their verdict. */
+/** Drops the checks of callers that already have their verdict. */
 function open(tasks: readonly Task[]): readonly Task[] {
   return tasks.filter(({ job }) => !job.settled);
 }

@@ -1,7 +1,7 @@
 /**
- * The way of a transaction into the pool: what no state can change is checked here, before the journal; conflicts are
- * decided when the command is applied, and that verdict is what the client gets. A list is admitted together or not at
- * all (decision V3). What a check costs is counted before it is spent, and what waits to be checked is bounded.
+ * How a transaction gets into the pool: what does not depend on the state is checked here, before the journal; conflicts are
+ * decided when the command is applied, and the client gets that verdict. A list is admitted as a whole or not at all
+ * (decision V3). What a check costs is counted before it is spent, and what waits to be checked is bounded.
  */
 
 import { LRUCache } from 'lru-cache';
@@ -34,15 +34,15 @@ import { PoolBounds, type PoolBoundsOptions } from './pool-bounds.js';
 import { TurnBudget } from './turn-budget.js';
 import { VerificationBounds } from './verification-bounds.js';
 
-/** Inputs and transactions that are looked at together. */
+/** Inputs and transactions that are examined together. */
 const CHUNK_WEIGHT = 128;
-/** Inputs and transactions that are looked at in one turn of the event loop, over all submissions: a few milliseconds. */
+/** Inputs and transactions that are examined in one turn of the event loop, over all submissions: a few milliseconds. */
 const TURN_WEIGHT = 512;
 /** Verdicts on scripts that are remembered, so that posting a transaction again costs no second verification. */
 const REMEMBERED_VERDICTS = 20_000;
 
 export interface AdmissionOptions extends PoolBoundsOptions {
-  /** Raw units that a token output has at least; 1 by default (decision B18). */
+  /** The least raw units of a token output; 1 by default (decision B18). */
   readonly minOutputAmount?: bigint;
 }
 
@@ -53,7 +53,7 @@ export interface AdmissionModules {
   readonly verifier: Verifier;
   readonly clock: Clock;
   readonly metrics: Metrics;
-  /** Throws while the state is older than the chain: nothing can be judged then. */
+  /** Throws while the state is behind the chain: nothing can be judged then. */
   readonly assertNotBehind: () => void;
   /** Called with each transaction that is refused. */
   readonly onRefused: (rejected: RejectedTx) => void;
@@ -172,7 +172,8 @@ export class Admission {
 
   /** The verdict of the rules that need no journal; the scripts last, off the event loop. */
   async #verdict({ hash, tx }: CandidateTx): Promise<Verdict | 'known'> {
-    // It may have been admitted while the chunks before it were checked; a creation that is in a block has no inputs to tell.
+    // It may have been admitted while the chunks before it were checked; a creation that is in a block has no inputs that
+    // would show it.
     if (this.#statuses.isAdmittedInMemory(hash)) return 'known';
     if (isCreate(tx) && (await this.#statuses.isAdmitted(hash))) return 'known';
     if (tx.druidInfo === null && this.#spendsClaimed(tx)) return SPENT;
@@ -187,7 +188,7 @@ export class Admission {
     const remembered = this.#scripts.get(hash);
     if (remembered !== undefined) return remembered;
     const hold = await this.#verifier.verify(checks);
-    // Of a plan that ended early not all scripts have been looked at.
+    // When a plan ended early, not all scripts have been looked at.
     if (!hold || fault === null) this.#scripts.set(hash, hold);
     return hold;
   }
@@ -264,7 +265,7 @@ export class Admission {
   }
 }
 
-/** What a look at a transaction costs, roughly. */
+/** Roughly what examining a transaction costs. */
 function weightOf({ inputs }: Transaction): number {
   return 1 + inputs.length;
 }

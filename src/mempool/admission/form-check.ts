@@ -1,4 +1,4 @@
-/** What the mempool asks of a transaction whatever the state is: cheap rules, which come before anything is verified. */
+/** What the mempool demands of a transaction whatever the state is: cheap rules, checked before any signature is verified. */
 
 import { policyFault } from '../../chain/policy.js';
 import { signatureBudgetFault } from '../../chain/signature-operations.js';
@@ -41,7 +41,7 @@ export function candidateFault({ bytes, tx }: CandidateTx, minOutputAmount: bigi
   return signatureBudgetFault(tx);
 }
 
-/** A set is looked at as a whole when it is complete, so its members share what one look may cost. */
+/** A set is examined as a whole when it is complete, so its members share what one examination may cost. */
 function druidShare({ participants }: DruidInfo): number {
   if (participants < 1n || participants > MAX_DRUID_PARTICIPANTS) return MAX_TRANSACTION_BYTES;
   return Math.min(MAX_TRANSACTION_BYTES, Math.floor(MAX_DRUID_SET_BYTES / Number(participants)));

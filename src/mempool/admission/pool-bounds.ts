@@ -61,7 +61,7 @@ export class PoolBounds {
     this.#reservedDruids = sum(this.#reservedDruids, druids, sign);
   }
 
-  /** Those that will wait for others: a set that is complete with them does not. */
+  /** Those that will wait for others; a set that they complete does not wait. */
   #incomplete(candidates: readonly CandidateTx[]): readonly CandidateTx[] {
     const brought = new Map<string, number>();
     for (const { tx } of candidates) {

@@ -1,6 +1,6 @@
 /**
- * Shares the turns of the event loop: so many units of work in each, whoever asks for them. What arrives at once then holds
- * the loop no longer than what arrives one by one.
+ * Shares out the turns of the event loop: a fixed number of units of work in each, whoever asks for them. Work that arrives
+ * all at once then holds the loop no longer than work that arrives piece by piece.
  */
 
 export class TurnBudget {

@@ -15,8 +15,8 @@ export class VerificationBounds {
   #bytes = 0;
 
   /**
-   * Counts a submission; the result ends that. Throws `overloaded` when too much is being checked already. One submission
-   * alone may be anything that the rules for its transactions allow, up to the bound itself.
+   * Counts a submission until the returned function is called. Throws `overloaded` when too much is being checked already.
+   * One submission alone may be anything that the rules for its transactions allow, up to the bound itself.
    */
   reserve(candidates: readonly CandidateTx[]): () => void {
     const operations = candidates.reduce((sum, { tx }) => sum + transactionSignatureOperations(tx), 0);

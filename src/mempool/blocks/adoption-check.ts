@@ -1,6 +1,6 @@
 /**
  * Whether a block of storage may be adopted: the rules that storage goes by, against the outputs behind the last stored
- * block. Storage is of the same operator, and may be damaged or of another chain all the same.
+ * block. Storage belongs to the same operator, but may still be damaged or on another chain.
  */
 
 import type { ChainRules } from '../../ledger/block/rules.js';
@@ -36,7 +36,10 @@ export class AdoptionCheck {
   }
 }
 
-/** What spends can be in the chain once, because its inputs can; of the hashes only those of creations need a memory. */
+/**
+ * A transaction that spends can be in the chain only once, because its inputs can be spent only once; so only the hashes of
+ * creations must be remembered.
+ */
 function viewOf(state: MempoolState, store: StateStore): LedgerView {
   return {
     async knownHashes(hashes) {

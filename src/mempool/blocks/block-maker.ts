@@ -1,6 +1,6 @@
 /**
  * Drives the rounds of block making: when to cut, which miners work, which proofs count, when to close. It decides nothing
- * about the state itself; it appends commands and reacts to their outcomes, so after a restart it goes on from whatever
+ * about the state itself; it appends commands and reacts to their outcomes, so after a restart it continues from whatever
  * round the state holds.
  */
 
@@ -27,7 +27,7 @@ export interface BlockMakerOptions {
   readonly instant: boolean;
   /** Milliseconds between two cuts when not instant. */
   readonly blockInterval: number;
-  /** Milliseconds after the first proof in which others still count. */
+  /** Milliseconds after the first proof during which further proofs still count. */
   readonly proofWindow: number;
   /** Miners that must be linked before block 0 is cut. */
   readonly minMiners: number;
@@ -48,12 +48,15 @@ export interface BlockMakerModules {
 }
 
 const MS_PER_SECOND = 1_000;
-/** Milliseconds until what failed is tried again: a command, or a template that a full send queue did not take. */
+/** Milliseconds before a failure is retried: of a command, or of a template that a full send queue did not take. */
 const RETRY_MS = 2_000;
-/** Milliseconds that the drawn miners have for a first proof; then everybody gets the template, and every time again. */
+/**
+ * Milliseconds the drawn miners have for a first proof; after that, and again after each such time, everybody gets the
+ * template.
+ */
 const PATIENCE_MS = 60_000;
 
-/** What the maker knows of the round under way beside the state. */
+/** What the maker knows about the current round besides the state. */
 interface RoundWork {
   readonly height: number;
   /** When its template was first sent, in milliseconds of the monotonic clock. */
@@ -89,7 +92,7 @@ export class BlockMaker {
   #lastCut = Number.NEGATIVE_INFINITY;
   #intervalTimer: Timer | undefined;
   #retryTimer: Timer | undefined;
-  /** A command of the maker is under way: the next decision needs its outcome. */
+  /** A command of the maker is in progress: the next decision needs its outcome. */
   #busy = false;
   #running = false;
 
@@ -180,7 +183,7 @@ export class BlockMaker {
   }
 
   #mayCut(): boolean {
-    // A round that has begun goes to its end: its block needs room in storage only.
+    // A round that has begun is carried to its end: only storage needs room for its block.
     if (this.#joined.size === 0 || !this.#sync.mayCut || this.#room.isLow) return false;
     if (this.#state.head.height < 0) return this.#joined.size >= this.#options.minMiners;
     if (this.#options.instant) return this.#state.ready > 0;
@@ -254,7 +257,7 @@ export class BlockMaker {
     return this.#work;
   }
 
-  /** Storage has another block in the place of the one that is being made. */
+  /** Storage has another block at the height of the one being made. */
   #giveUp(): void {
     if (this.#work === undefined) return;
     const { height, sentTo } = this.#work;
@@ -324,7 +327,7 @@ export class BlockMaker {
     return { type: 'mining.verdict', body: { accepted: refusal === null, reason } };
   }
 
-  /** Counts a proof, or says why not. A miner has one proof for each round: further ones never reach the journal. */
+  /** Counts a proof, or says why not. A miner may send one proof per round: further ones never reach the journal. */
   async #takeProof(miner: string, height: number, nonce: Uint8Array, coinbase: Uint8Array): Promise<Verdict> {
     const { round } = this.#state;
     if (round === null || round.winner !== null || round.height !== height) return NOT_MINED_NOW;

@@ -1,7 +1,8 @@
 /**
- * Hands closed blocks to storage until one storage node has confirmed them, and only then lets the chain go on. The block
- * is part of the state, so after a restart the delivery goes on by itself. Every linked storage node gets the block; the
- * first that has it on disk counts, the others may be catching up. One that lacks some of the last blocks gets those first.
+ * Hands closed blocks to storage until one storage node has confirmed them, and only then lets the chain continue. The block
+ * is part of the state, so delivery resumes by itself after a restart. Every linked storage node gets the block; the first
+ * to have it on disk counts, since the others may be catching up. A node that lacks some of the latest blocks gets those
+ * first.
  */
 
 import type { Clock, Timer } from '../../lib/clock.js';
@@ -24,7 +25,7 @@ import { relationOf, type StorageTips } from './storage-tips.js';
 const RETRY_MS = 2_000;
 /** Milliseconds until a block that breaks a rule of storage is sent again: the answer changes when somebody acts. */
 const REFUSED_MS = 60_000;
-/** Milliseconds that a storage node has for its answer: a full block may take seconds to check on a slow disk. */
+/** Milliseconds a storage node has to answer: checking a full block may take seconds on a slow disk. */
 const ANSWER_MS = 60_000;
 
 export interface BlockSenderModules {
@@ -57,10 +58,10 @@ export class BlockSender {
   readonly #asked = new Set<Link>();
   /** Links that did not take a block, until the next attempt. */
   readonly #resting = new Set<Link>();
-  /** Links of storage nodes that hold the closed block for against a rule, until the next attempt. */
+  /** Links of storage nodes that say the closed block breaks a rule, until the next attempt. */
   readonly #refusing = new Set<Link>();
   readonly #listeners: (() => void)[] = [];
-  /** The closed block that storage shall keep, and the end of its measurement. */
+  /** The closed block that storage must keep, and the function that ends the measurement of its delivery. */
   #sending: { readonly height: number; readonly stopTimer: () => void } | undefined;
   #problem: { readonly height: number; readonly text: string } | undefined;
   #retryTimer: Timer | undefined;
@@ -80,7 +81,7 @@ export class BlockSender {
     this.#startTimer = () => startTimer(seconds, clock);
   }
 
-  /** Why the closed block is not stored though a storage node was asked; empty while there is nothing to say. */
+  /** Why the closed block is not stored although a storage node was asked; empty while there is nothing to report. */
   get problem(): string {
     return this.#problem !== undefined && this.#problem.height === this.#state.round?.height ? this.#problem.text : '';
   }
@@ -174,7 +175,7 @@ export class BlockSender {
     if (known !== undefined && known.next <= height + 1) this.#tips.note(link, { next: height + 1, hash });
   }
 
-  /** It expects another block than it was said to, or does not take this one. */
+  /** It expects a different block than this node assumed, or does not accept this one. */
   #onRefused(link: Link, height: number, answer: Message): void {
     const isRefused = answer.type === 'block.refused';
     const rule = isRefused ? (answer as Message<'block.refused'>).body.rule : undefined;
@@ -199,7 +200,7 @@ export class BlockSender {
     this.#refusing.clear();
   }
 
-  /** Sending it again does not help: the operator must see it. A storage node that links anew is asked at once. */
+  /** Sending it again does not help: the operator must be told. A storage node that links again is asked at once. */
   #standStill(link: Link, height: number, rule: string, reason: string): void {
     if (!this.#running) return;
     this.#logger.error({ height, storage: link.address, rule, reason }, `storage refuses block ${height}`);

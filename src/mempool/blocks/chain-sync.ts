@@ -23,13 +23,13 @@ import type { RoundFacts } from '../state/round-facts.js';
 import { AdoptionCheck, type AdoptionCheckModules } from './adoption-check.js';
 import { type Relation, relationOf, type StorageTips } from './storage-tips.js';
 
-/** Milliseconds that a storage node has to give blocks. */
+/** Milliseconds a storage node has to send blocks. */
 const REQUEST_TIMEOUT_MS = 60_000;
-/** Milliseconds in which a storage node that did not give blocks is left alone. */
+/** Milliseconds for which a storage node that did not send blocks is left alone. */
 const REST_MS = 2_000;
-/** Milliseconds after the start in which storage nodes that are configured and not linked yet are waited for. */
+/** Milliseconds after the start for which storage nodes that are configured but not yet linked are waited for. */
 const GATHER_MS = 5_000;
-/** Milliseconds in which a storage node of this chain may appear before one of another chain ends the node. */
+/** Milliseconds to wait for a storage node on this chain before one on another chain ends the node. */
 const OTHER_CHAIN_MS = 10_000;
 
 export interface ChainSyncOptions {
@@ -51,7 +51,7 @@ export interface ChainSyncModules extends AdoptionCheckModules {
 export class ChainSync {
   /** What `mayCut` depends on may have changed. */
   readonly changed = new SignalSource<void>();
-  /** The last block of some that were adopted. */
+  /** The last of the blocks just adopted. */
   readonly caughtUp = new SignalSource<AdoptedBlock>();
   readonly #options: ChainSyncOptions;
   readonly #modules: ChainSyncModules;
@@ -217,8 +217,8 @@ export class ChainSync {
   }
 
   /**
-   * What proves the next blocks; undefined in a network without producers. The secret alone does not make a chain: who knows
-   * it and no producer key cannot have a block adopted.
+   * What proves the next blocks; undefined in a network without producers. The secret alone does not make a chain: somebody
+   * who knows it but has no producer key cannot get a block adopted.
    */
   async #prove(link: Link, from: number, question: HeaderQuestion): Promise<ProvenHashes | undefined> {
     const { producers } = this.#options.rules;
@@ -275,7 +275,7 @@ export class ChainSync {
     this.#resting.set(link, timer);
   }
 
-  /** Another chain is no reason to stop while a storage node is on this one, or may yet be heard. */
+  /** Another chain is no reason to stop while a storage node is on this one, or may still be heard from. */
   #suspect(): void {
     const { clock, tips } = this.#modules;
     const relations = this.#relations();

@@ -1,10 +1,10 @@
-/** Signs what this mempool node produces, for those who get it from others (docs/chain.md#certificates). */
+/** Signs what this mempool node produces, so that those who get it from others can check it (docs/chain.md#certificates). */
 
 import { LRUCache } from 'lru-cache';
 import { type BlockPlace, type Certificate, certifyBlock, certifyNode } from '../../chain/certificate.js';
 import type { KeyPair } from '../../crypto/ed25519.js';
 
-/** Certificates kept in memory: the last blocks are asked for by every wallet. */
+/** Certificates kept in memory: every wallet asks for those of the latest blocks. */
 const KEPT = 16;
 
 export class Signer {
@@ -18,7 +18,7 @@ export class Signer {
     this.#chain = chain;
   }
 
-  /** The certificate of a block, the same at every call: none needs to be stored. */
+  /** The certificate of a block. It is the same at every call, so none needs to be stored. */
   block(place: BlockPlace): Certificate {
     const known = this.#blocks.get(place.hash);
     if (known !== undefined) return known;

@@ -1,6 +1,6 @@
 /**
- * How far the trusted storage nodes are. Each is asked when its link comes up, says so itself when it has caught up, and
- * shows it by what it answers to a delivery.
+ * How far the trusted storage nodes are. Each is asked when its link comes up, reports when it has caught up, and shows it
+ * in its answer to a delivery.
  */
 
 import { setMaxListeners } from 'node:events';
@@ -25,8 +25,8 @@ export interface StorageTip {
 
 /**
  * Where a storage node stands, seen from this mempool. `even`: at the last stored block. `confirming`: it has the closed
- * block, and this node has yet to note it. `ahead`, `behind`: by some blocks. `other-chain`: it has another block at a height
- * that this node knows.
+ * block, and this node has not noted that yet. `ahead`, `behind`: by some blocks. `other-chain`: it has another block at a
+ * height that this node knows.
  */
 export type Relation = 'even' | 'confirming' | 'ahead' | 'behind' | 'other-chain';
 
@@ -88,7 +88,7 @@ export class StorageTips {
     return this.#tips;
   }
 
-  /** True while a linked storage node has not said yet how far it is. */
+  /** True while a linked storage node has not yet said how far it is. */
   get isAsking(): boolean {
     return [...this.#network.links].some((link) => isTrustedStorage(link) && !this.#tips.has(link));
   }

@@ -1,6 +1,6 @@
 /**
  * Which transactions enter the pool when a command is applied: conflicts between them are decided here, deterministically,
- * by what is unspent and not claimed yet. A group is accepted as a whole or not at all; a transaction with a DRUID waits for
+ * by what is unspent and not yet claimed. A group is accepted as a whole or not at all; a transaction with a DRUID waits for
  * the others of its set, and the complete set enters as one unit (docs/chain.md#druid-sets).
  */
 
@@ -74,7 +74,7 @@ export interface AcceptanceContext {
   readonly batch: KvBatch;
 }
 
-/** A DRUID set as a group would leave it. */
+/** A DRUID set as it would be after a group. */
 interface DruidPlan {
   readonly druid: string;
   readonly participants: bigint;
@@ -88,7 +88,7 @@ interface CompleteSet {
   readonly members: readonly CandidateTx[];
 }
 
-/** What is wrong with a set, and with which of its members when it is one. */
+/** What is wrong with a set, and which member is to blame when it is one. */
 interface SetFault {
   readonly fault: Fault;
   readonly culprit?: string;
@@ -126,7 +126,7 @@ export class Acceptance {
     return null;
   }
 
-  /** Takes a waiting set out, its members being Rejected with the rule (decisions B13, B15). */
+  /** Removes a waiting set; its members are Rejected with the rule (decisions B13, B15). */
   rejectSet(set: DruidSet, rule: Fault, time: number, batch: KvBatch): void {
     this.#statuses.decide(this.#takeOut(set, { fault: rule }, batch), time, batch);
   }
@@ -238,13 +238,13 @@ export class Acceptance {
     for (const [i, { hash }] of plan.candidates.entries()) {
       const { message } = faultFor(hash, wrong);
       rejected.set(hash, { status: 'Rejected', timestamp: time, additionalInfo: message });
-      // The first one is refused by name: its event comes from there.
+      // The first one is the one refused to the caller, so its event comes from there.
       if (i > 0) this.#chain.noteRejected(hash, message);
     }
     this.#statuses.decide(rejected, time, batch);
   }
 
-  /** Takes a waiting set out of the pool; the statuses of its members. */
+  /** Removes a waiting set from the pool; returns the statuses of its members. */
   #takeOut(set: DruidSet, wrong: SetFault, batch: KvBatch): ReadonlyMap<string, TxStatus> {
     this.#druids.remove(set.druid);
     const rejected = new Map<string, TxStatus>();

@@ -12,7 +12,7 @@ export interface AdoptedBlock {
   readonly full: FullBlock;
   /** The FullBlock. */
   readonly bytes: Uint8Array;
-  /** Under the names that the block gives them. */
+  /** By the names that the block gives them. */
   readonly transactions: readonly CandidateTx[];
   readonly facts: RoundFacts | null;
 }

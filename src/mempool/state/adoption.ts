@@ -1,6 +1,6 @@
 /**
- * Taking in a block of storage in place of making one: what the block spends and creates, and what becomes of the
- * transactions that wait. The block was checked against the state; nothing is judged here but the pool.
+ * Adopting a block from storage instead of making one: what the block spends and creates, and what becomes of the waiting
+ * transactions. The block was already checked against the state; only the pool is judged here.
  */
 
 import { decodeTransaction } from '../../chain/codec.js';
@@ -40,8 +40,8 @@ export class Adoption {
   }
 
   /**
-   * Undoes a cut: its outputs leave, what it spent comes back. Gives its transactions that came through the pool; they are
-   * in no pool then.
+   * Undoes a cut: its outputs are removed, what it spent comes back. Returns those of its transactions that came through the
+   * pool; they are then in no pool.
    */
   giveUp(round: Round, spent: readonly Utxo[], batch: KvBatch): readonly PooledTx[] {
     const { utxos } = this.#modules;
@@ -73,7 +73,7 @@ export class Adoption {
       for (const { hash } of block.transactions)
         decided.set(hash, { status: 'Confirmed', timestamp: seen.get(hash) ?? timestamp, additionalInfo });
     }
-    // What waits may spend outputs of a round that was given up.
+    // Waiting transactions may spend outputs of a round that was given up.
     let isContested = returned !== null;
     for (const { hash, tx } of block.transactions) {
       for (const outPoint of spentOutPoints(tx)) {
@@ -90,8 +90,8 @@ export class Adoption {
   }
 
   /**
-   * What is in the block waits no longer; gives the unix seconds of the first sight of what did. What waited with it for
-   * others of its set has missed it.
+   * What is in the block no longer waits; returns the unix seconds at which each such transaction was first seen. What
+   * waited with it for others of its set has missed its block.
    */
   #takeOut(
     { height, transactions }: AdoptedBlock,
@@ -129,7 +129,7 @@ export class Adoption {
     }
   }
 
-  /** Puts the pool together anew, in the order of arrival; what can no longer be is Rejected, a set as a whole. */
+  /** Rebuilds the pool in the order of arrival; what is no longer possible is Rejected, a set as a whole. */
   #settlePool(returned: readonly PooledTx[], decided: Map<string, TxStatus>, batch: KvBatch): void {
     const { pool } = this.#modules;
     const all = [...returned, ...[...pool.units()].flat(), ...pool.singles()].sort((a, b) => a.arrival - b.arrival);

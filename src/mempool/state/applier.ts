@@ -29,7 +29,7 @@ import type { StateStore } from './state-store.js';
 const COMPACT_EVERY = 64;
 /** Commands that the journal keeps behind the state when it is compacted. */
 const KEEP_COMMANDS = 10_000;
-/** The same while blocks are adopted: each is as large as all that it holds, and storage has it. */
+/** The same while blocks are adopted: each such command is as large as its block, and storage has the block. */
 const KEEP_ADOPTED = 64;
 
 interface Outcomes {
@@ -38,7 +38,7 @@ interface Outcomes {
   readonly proof: boolean;
   readonly 'close-block': Round | null;
   readonly 'block-stored': Round | null;
-  /** False when it was not the next block any more. */
+  /** False when it was no longer the next block. */
   readonly 'block-adopted': boolean;
 }
 
@@ -70,7 +70,7 @@ interface WriteOptions {
   readonly sync?: boolean;
 }
 
-/** From the command that the state stood at when it was read, to the journal's head at that time. */
+/** From the last command in the state as it was read, to the journal's head at that time. */
 interface Replay {
   readonly from: number;
   readonly to: number;
@@ -82,7 +82,7 @@ export class Applier implements Service {
   readonly applied = new SignalSource<void>();
   /** Hashes of transactions that entered the pool. */
   readonly admitted = new SignalSource<readonly string[]>();
-  /** A transaction that waited for others and was taken out by a rule. */
+  /** A transaction that waited for others and was removed because of a rule. */
   readonly rejected = new SignalSource<RejectedTx>();
   /** Each block that storage has confirmed, in order. */
   readonly confirmed = new SignalSource<Round>();
@@ -163,7 +163,7 @@ export class Applier implements Service {
     try {
       await durable;
     } catch (error) {
-      // The number may be that of another command already.
+      // The number may already belong to another command.
       if (this.#submitted.get(seq) === submitted) this.#submitted.delete(seq);
       if (isTesseraError(error, 'database_failed')) throw notWritten(error);
       this.#fail(error);
@@ -172,7 +172,7 @@ export class Applier implements Service {
     return (await outcome.promise) as CommandOutcome<K>;
   }
 
-  /** A journal that is damaged takes nothing any more: without it nothing can be promised, so the node must stop. */
+  /** A damaged journal takes nothing more: without it nothing can be promised, so the node must stop. */
   #append(payload: Uint8Array): Appended {
     try {
       return this.#journal.append(payload);
@@ -193,7 +193,7 @@ export class Applier implements Service {
       const outcome = await this.#apply(command, entry.seq, batch, adopted);
       outcomes.push([entry.seq, outcome]);
       if (command.kind !== 'block-stored' && command.kind !== 'block-adopted') continue;
-      // What is looked up on disk while applying must be there before the next command.
+      // What commands look up on disk must be there before the next one is applied.
       await this.#write(batch, entry.seq, { settled: outcomes });
       batch = this.#store.batch();
       if (command.kind === 'block-stored' && outcome !== null) stored.push(outcome as Round);
@@ -254,8 +254,8 @@ export class Applier implements Service {
   }
 
   /**
-   * Writes the changes of commands, which are settled at once when that takes until the disk has room: they are in the
-   * journal, and in force.
+   * Writes the changes of commands. When the write must wait for room on the disk, the commands are settled at once all the
+   * same: they are in the journal, and in force.
    */
   async #write(batch: KvBatch, seq: number, { settled, sync = false }: WriteOptions): Promise<void> {
     this.#state.seal(seq, batch);
@@ -274,7 +274,7 @@ export class Applier implements Service {
     try {
       await this.#journal.compact(seq - keep);
     } catch (error) {
-      // What it could not forget now it forgets the next time.
+      // What it could not drop now, it drops the next time.
       if (!isTesseraError(error, 'database_failed')) throw error;
     }
   }
@@ -284,7 +284,7 @@ export class Applier implements Service {
     this.#submitted.delete(seq);
   }
 
-  /** Emits which transactions the last commands let in and took out, and the blocks that are stored now. */
+  /** Emits which transactions the last commands admitted and removed, and the blocks that are now stored. */
   #emitChanges(stored: readonly Round[], adopted: readonly AdoptedBlock[]): void {
     if (this.#entered.size > 0) {
       this.admitted.emit([...this.#entered]);

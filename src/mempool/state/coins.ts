@@ -11,7 +11,7 @@ export function insertCoin(utxos: UtxoTable, outPoint: OutPoint, txOut: TxOut, b
   batch.put(keys.utxo(outPoint), encodeTxOut(txOut));
 }
 
-/** Takes out an output that must be there; gives it. */
+/** Removes an output that must be there, and returns it. */
 export function spendCoin(utxos: UtxoTable, outPoint: OutPoint, batch: KvBatch): TxOut {
   const slot = utxos.find(outPoint);
   if (slot === 0) throw new Error(`broken invariant: ${outPoint.tHash}:${outPoint.n} is spent but not unspent`);

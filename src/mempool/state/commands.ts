@@ -20,7 +20,7 @@ export interface CutBlockCommand {
   readonly kind: 'cut-block';
   readonly time: number;
   readonly miners: readonly string[];
-  /** Of a version that cut whatever was in the pool: applied again, it must give the same block. */
+  /** From a version that cut whatever was in the pool: applied again, it must give the same block. */
   readonly keepsAll?: true;
 }
 
@@ -46,7 +46,7 @@ export interface BlockStoredCommand {
   readonly hash: string;
 }
 
-/** The next block as storage has it, which this node has not made or has lost; it was checked against the state. */
+/** The next block as storage has it, which this node did not make or has lost; it was checked against the state. */
 export interface BlockAdoptedCommand {
   readonly kind: 'block-adopted';
   /** The FullBlock. */

@@ -8,7 +8,7 @@ import type { TxStatus } from '../service.js';
 import { FIRST_REFUSAL_NUMBER, keys } from './layout.js';
 import { encodeHashes, encodeStatus } from './records.js';
 
-/** Groups of statuses that one command can decide: their numbers stay apart. */
+/** How many groups of statuses one command can decide: keeps their numbers apart. */
 const MAX_GROUPS = 64;
 
 export class FinalStatuses {
@@ -21,7 +21,7 @@ export class FinalStatuses {
     this.#seq = seq;
   }
 
-  /** A status that is decided and may not be on disk yet. */
+  /** A status that is decided but perhaps not yet on disk. */
   unwritten(hash: string): TxStatus | undefined {
     return this.#unwritten.get(hash);
   }
@@ -29,7 +29,7 @@ export class FinalStatuses {
   /** Puts statuses into a batch, to be forgotten together; `time` is that of the decision in unix seconds. */
   decide(statuses: ReadonlyMap<string, TxStatus>, time: number, batch: KvBatch): void {
     if (statuses.size === 0) return;
-    // Never before a first sight, however the clock was set: what expires is then older than its record.
+    // Never earlier than a first sight, whatever the clock says, so that nothing expires before its time.
     let latest = time;
     for (const [hash, status] of statuses) {
       this.#unwritten.set(hash, status);

@@ -1,6 +1,6 @@
 /**
- * The last blocks that storage has confirmed, kept for a storage node that has lost them: one that was put back from an
- * older copy is given what it lacks (docs/adr/0011-two-ages-converge.md). Bounded by number and by bytes.
+ * The last blocks that storage has confirmed, kept for a storage node that has lost them: one restored from an older copy is
+ * given what it lacks (docs/adr/0011-two-ages-converge.md). Bounded by number and by bytes.
  */
 
 import type { KvBatch } from '../../db/kv.js';
@@ -24,7 +24,7 @@ export class KeptBlocks {
     return this.#names.find((name) => name.height === height)?.hash;
   }
 
-  /** Adds a block to the batch and takes out those that are too old. */
+  /** Adds a block to the batch and removes those that are too old. */
   keep(height: number, hash: string, record: KeptRecord, batch: KvBatch): void {
     const bytes = encodeKept(record);
     batch.put(keys.kept(height), bytes);

@@ -1,4 +1,4 @@
-/** Reads the state of the mempool from its database and holds it against the digest that the last batch wrote (rule P3). */
+/** Reads the state of the mempool from its database and checks it against the digest that the last batch wrote (rule P3). */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { decodeTxOut } from '../../chain/codec.js';

@@ -1,7 +1,7 @@
 /**
  * The transactions that wait: those ready for a block (single ones, and DRUID sets that are complete and travel as one
  * unit), and members of DRUID sets that wait for the others. Order of arrival is the order of service. The pool keeps
- * encoded bytes, not decoded objects: they are smaller, and nothing for the garbage collector to walk through.
+ * encoded bytes, not decoded objects: they are smaller, and the garbage collector need not walk through them.
  */
 
 import type { Fault, Verdict } from '../../lib/fault.js';
@@ -10,15 +10,15 @@ import { type SetDigest, SetSum } from '../../lib/set-digest.js';
 export interface PooledTx {
   readonly hash: string;
   readonly bytes: Uint8Array;
-  /** Counts everything that was ever accepted; the database key. */
+  /** Numbers everything that was ever accepted; the database key. */
   readonly arrival: number;
   /** Unix seconds of the first sight. */
   readonly time: number;
   /** Number shared by the members of a complete DRUID set; 0 for a single transaction. */
   readonly unit: number;
-  /** Signature operations that it can ask for: its share of a block's budget. */
+  /** Signature operations that it may need: its share of a block's budget. */
   readonly operations: number;
-  /** Why no block may hold it: an earlier version admitted it, by other rules. */
+  /** Why no block may hold it: an earlier version admitted it under other rules. */
   readonly fault: Verdict;
   /** Number of the block after which it arrived; what the life of a waiting DRUID member is counted from. */
   readonly height: number;
@@ -36,7 +36,7 @@ export class Pool {
   readonly #all = new Map<string, PooledTx>();
   readonly #singles = new Map<string, PooledTx>();
   readonly #units = new Map<number, PooledTx[]>();
-  /** Those with a fault: none, but after an upgrade. */
+  /** Those with a fault: there are some only after an upgrade. */
   readonly #unlawful = new Map<string, PooledTx>();
   readonly #sum = new SetSum();
   #bytes = 0;

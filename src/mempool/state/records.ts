@@ -130,7 +130,7 @@ export function encodeRound(round: Round): Uint8Array {
     writer.string(tx.hash);
     writer.length64(tx.arrival);
     writer.length64(tx.time);
-    // What came through the pool is stored under its arrival number already.
+    // What came through the pool is already stored under its arrival number.
     if (tx.arrival === 0) writer.bytes(tx.bytes);
   }
   writer.length64(round.proofs.length);

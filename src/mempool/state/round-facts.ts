@@ -1,6 +1,7 @@
 /**
- * What the next round depends on and no block carries: who took part in the last one, and all its proofs, those that lost
- * included. Storage keeps it beside its last block, so that a mempool node that has lost its folder goes on as if it had not.
+ * What the next round depends on but no block carries: who took part in the last round, and all its proofs, including those
+ * that lost. Storage keeps this with its last block, so that a mempool node that has lost its folder continues as if it had
+ * not.
  */
 
 import type { BincodeReader, BincodeWriter } from '../../chain/bincode.js';

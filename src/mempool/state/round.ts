@@ -58,7 +58,7 @@ export interface ChainHead {
   readonly proofHashes: readonly string[];
 }
 
-/** As the pool had it, or a genesis or issuance transaction, which has the arrival number 0. */
+/** As the pool held it; or a genesis or issuance transaction, whose arrival number is 0. */
 export type RoundTx = PooledTx;
 
 export interface Proof {
@@ -84,7 +84,7 @@ export interface Round {
   readonly winner: number | null;
 }
 
-/** What goes into the next block, before the unicorn has spoken. */
+/** What goes into the next block, before the unicorn is computed. */
 export interface RoundPlan {
   readonly height: number;
   readonly transactions: readonly RoundTx[];
@@ -157,7 +157,7 @@ export function openRound(
     nonce: new Uint8Array(),
     miningTxHash: '',
     bNum: BigInt(height),
-    // Block 0 has no time; later ones never go back.
+    // Block 0 has no time; the times of later blocks never go back.
     timestamp: height === 0 ? 0n : BigInt(Math.max(command.time, head.timestamp)),
     difficulty: difficultyFor({
       bNum: BigInt(height),
@@ -172,7 +172,7 @@ export function openRound(
   return {
     height,
     header,
-    // What a block unlocks counts from the next block on.
+    // What a block unlocks counts only from the next block on.
     reward: blockReward(height === 0 ? issued : head.issued),
     draw: unicorn.g,
     participants: drawSelection(command.miners, rules.partitionSize, unicorn.g, USAGE_PARTICIPANTS),
@@ -199,7 +199,7 @@ export function closedHash(round: Round): string {
   return blockHash(closedHeader(round));
 }
 
-/** The finished block as `FullBlock` bytes, put together from bytes that are encoded already. */
+/** The finished block as `FullBlock` bytes, assembled from parts that are already encoded. */
 export function closedBlockBytes(round: Round): Uint8Array {
   const header = closedHeader(round);
   const block: Block = { header, transactions: round.transactions.map((tx) => tx.hash) };

@@ -1,7 +1,7 @@
 /**
- * The database of the mempool's state. Writes come one after the other, so that nobody writes on the strength of what was
- * read before somebody else's write. What the disk refuses is written again until it takes it: the state in memory is ahead
- * meanwhile, and the journal has all of it. Damage ends the mempool, by its name.
+ * The database of the mempool's state. Writes run one after the other, so that nobody writes based on what was read before
+ * somebody else's write. What the disk refuses is retried until it succeeds: meanwhile the state in memory is ahead, and the
+ * journal has all of it. Damage ends the mempool with an error that names it.
  */
 
 import { databaseError } from '../../db/database-error.js';
@@ -16,7 +16,7 @@ const RETRY_MS = 1_000;
 
 export interface StateWriteOptions {
   readonly sync: boolean;
-  /** Called once when the disk refuses it for now. */
+  /** Called once when the disk refuses a write for now. */
   readonly onDelay?: () => void;
 }
 
@@ -57,7 +57,7 @@ export class StateStore {
     return keys.length === 0 ? Promise.resolve([]) : this.#guard(() => this.#kv.getMany(keys));
   }
 
-  /** All entries of a range; for ranges with a limit. */
+  /** All entries of a range; only for ranges of bounded size. */
   list(range: KvRange): Promise<KvEntry[]> {
     return this.#guard(async () => {
       const entries: KvEntry[] = [];

@@ -100,7 +100,7 @@ export class MempoolState {
   #seq: number;
   #round: Round | null;
   #roundTxs: ReadonlyMap<string, RoundTx>;
-  /** What the round spends, to give it back should it be given up. */
+  /** What the round spends, so that it can be given back if the round is abandoned. */
   #spent: readonly Utxo[] | null;
   #rejected: RejectedTx[] = [];
   readonly #noteRejected = (hash: string, rule: string): void => {
@@ -160,7 +160,7 @@ export class MempoolState {
     return set && { members: set.members.length, participants: set.participants };
   }
 
-  /** The pool's or the round's knowledge of a transaction that is not stored yet. */
+  /** What the pool or the round knows about a transaction that is not stored yet. */
   pending(hash: string): PendingTx | undefined {
     const pooled = this.#pool.get(hash);
     if (pooled !== undefined) return { time: pooled.time, info: 'Waits for a block' };
@@ -207,7 +207,7 @@ export class MempoolState {
     return groups.map((group) => this.#acceptance.accept(group, { time, isKnownCreate, batch }));
   }
 
-  /** Takes out of the pool what no block may hold: an earlier version admitted it. `time` is in unix seconds. */
+  /** Removes from the pool what no block may hold: an earlier version admitted it. `time` is in unix seconds. */
   dropUnlawful(time: number, batch: KvBatch): void {
     if (this.#round !== null) return;
     const modules = { pool: this.#pool, utxos: this.utxos, statuses: this.#statuses, noteRejected: this.#noteRejected };
@@ -258,7 +258,7 @@ export class MempoolState {
     return closed;
   }
 
-  /** The round that is finished by it, or null when it is not about the closed block. */
+  /** The round that this finishes, or null when it does not concern the closed block. */
   blockStored(command: BlockStoredCommand, batch: KvBatch): Round | null {
     const done = this.#round;
     if (done === null || done.winner === null || done.height !== command.height) return null;

@@ -1,8 +1,7 @@
 /**
  * What became of transactions (decision V1). Pending is known from the pool and the block being made; the final states are
- * read from disk, where the batch that decided them put them. Refusals at admission never reach the journal: they are
- * noted here, within a bound, and never in place of another status. Old statuses are forgotten by the node for itself; no
- * rule depends on them.
+ * read from disk, where the batch that decided them put them. Refusals at admission never reach the journal: they are noted
+ * here, up to a limit, and never replace another status. Each node forgets old statuses on its own; no rule depends on them.
  */
 
 import type { KvBatch } from '../../db/kv.js';
@@ -16,7 +15,7 @@ import { decodeHashes, decodeStatus, encodeHashes, encodeStatus } from './record
 import type { MempoolState } from './state.js';
 import type { StateStore } from './state-store.js';
 
-/** Refusals noted in one hour; further ones are not remembered, so that a flood of bad transactions fills no disk. */
+/** Refusals noted in one hour; further ones are not remembered, so that a flood of bad transactions cannot fill the disk. */
 const MAX_REFUSALS_PER_HOUR = 100_000;
 /** Refusals that wait to be written; further ones are not remembered. */
 const MAX_WAITING_REFUSALS = 10_000;
@@ -69,7 +68,7 @@ export class Statuses {
   async get(hashes: readonly string[]): Promise<ReadonlyMap<string, TxStatus>> {
     const wanted = [...new Set(hashes)];
     const inMemory = wanted.map((hash) => this.#inMemory(hash));
-    // Taken before the disk is read: what is written meanwhile is no longer here afterwards.
+    // Taken before the disk is read: what is written in the meantime is gone from here afterwards.
     const refusals = wanted.map((hash) => this.#refusals.get(hash));
     const unread = wanted.filter((_, i) => inMemory[i] === undefined);
     const records = await this.#store.getMany(unread.map(keys.status));
@@ -83,7 +82,7 @@ export class Statuses {
     return found;
   }
 
-  /** True when the transaction waits for its block, or is in one that was stored this moment (decision V4). */
+  /** True when the transaction waits for its block, or is in one that was stored just now (decision V4). */
   isAdmittedInMemory(hash: string): boolean {
     const status = this.#inMemory(hash);
     return status !== undefined && status.status !== 'Rejected';
@@ -96,7 +95,10 @@ export class Statuses {
     return record !== undefined && decodeStatus(record).status === 'Confirmed';
   }
 
-  /** Notes that a rule refuses a transaction, unless it has a status already. It is read from now on, and written soon. */
+  /**
+   * Notes that a rule refuses a transaction, unless it has a status already. It can be read from now on, and is written
+   * soon.
+   */
   refuse(hash: string, rule: string): void {
     if (this.#clock.monotonic() - this.#hourStart > HOUR_MS) {
       this.#hourStart = this.#clock.monotonic();
@@ -126,7 +128,7 @@ export class Statuses {
     return forgotten;
   }
 
-  /** Notes and forgets nothing more; resolves when what waits is written. */
+  /** Stops noting and forgetting; resolves when what is waiting is written. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.cancel();
@@ -147,7 +149,7 @@ export class Statuses {
         for (const [hash] of group) this.#refusals.delete(hash);
       }
     } catch (error) {
-      // A database that failed has ended the mempool already.
+      // A failed database has already ended the mempool.
       if (!isTesseraError(error)) throw error;
       this.#refusals.clear();
     } finally {
@@ -155,7 +157,7 @@ export class Statuses {
     }
   }
 
-  /** What was admitted meanwhile, and what has another status already, keeps it. */
+  /** What was admitted in the meantime, or already has another status, keeps that. */
   async #putRefusals(group: readonly (readonly [string, TxStatus])[], batch: KvBatch): Promise<void> {
     const records = await this.#store.getMany(group.map(([hash]) => keys.status(hash)));
     const noted = group.filter(([hash], i) => records[i] === undefined && this.#inMemory(hash) === undefined);

@@ -1,6 +1,6 @@
 /**
- * Taking transactions out of the pool that no block may hold. The mempool admits none, but a pool may hold some that an
- * earlier version admitted under laxer rules; a block with one of them would be refused by storage for ever.
+ * Removing transactions from the pool that no block may hold. The mempool admits none, but a pool may hold some that an
+ * earlier version admitted under laxer rules; storage would refuse a block with one of them forever.
  */
 
 import { decodeTransaction } from '../../chain/codec.js';

@@ -1,5 +1,5 @@
 /**
- * Dialing: one attempt at a time for each address, shared by everybody who wants that link, and the loops that keep the
+ * Dialing: one attempt at a time for each address, shared by all callers that want that link, and the loops that keep the
  * configured peers linked, with exponential backoff and jitter so that a restarted node is not dialed by all at once.
  */
 
@@ -55,7 +55,7 @@ export class Dialer {
     this.#modules = modules;
   }
 
-  /** Joins the attempt that runs for this address or starts one; it is given up when the last caller has left it. */
+  /** Joins the running attempt for this address or starts one; it is abandoned when the last caller has left it. */
   async dial(address: string, { timeoutMs, signal }: DialOptions): Promise<Link> {
     if (this.#stopped) throw new TesseraError('shutting_down', 'the node is stopping');
     if (signal?.aborted) throw givenUp(address);
@@ -136,11 +136,11 @@ export class Dialer {
       // Once to connect, once for the handshake.
       peer.link = await this.dial(peer.address, { timeoutMs: 2 * this.#options.limits.dialTimeoutMs });
       peer.since = clock.monotonic();
-      // It may be down again already; `linkDown` was then called before `peer.link` was set.
+      // It may already be down again; `linkDown` was then called before `peer.link` was set.
       if (!this.#options.isUp(peer.link)) this.linkDown(peer.link);
     } catch (error) {
       if (this.#stopped) return;
-      // The first failure is news; that it goes on is not.
+      // The first failure is news; that it continues is not.
       const level = peer.failures === 0 ? 'warn' : 'debug';
       const facts = { peer: peer.address, failures: peer.failures + 1 };
       logger[level](facts, `no link to a configured peer: ${errorMessage(error)}`);

@@ -36,7 +36,7 @@ const MAX_REASON_LENGTH = 500;
 const LENGTH_BYTES = 4;
 /** Bytes of an envelope that cost one unit to read. */
 const ENVELOPE_BYTES_PER_UNIT = 4 * 1024;
-/** Texts of more characters are looked at before they are parsed; shorter ones cost little, whatever is in them. */
+/** Longer texts (in characters) are checked before they are parsed; shorter ones cost little, whatever is in them. */
 const SCANNED_FROM = 4_096;
 /** Levels and different member names of a record or an envelope; every schema here is well below. */
 const SHAPE: JsonShapeLimits = { depth: 16, names: 256 };
@@ -114,7 +114,7 @@ const BODIES = Object.fromEntries(
   Object.entries(MESSAGES).map(([type, spec]) => [type, TypeCompiler.Compile(spec.body as TSchema)]),
 ) as Readonly<Record<MessageType, TypeCheck<TSchema>>>;
 
-/** The way of a message, as far as it decides who may send it. */
+/** The direction of a message, as far as it decides who may send it. */
 export interface Route {
   readonly from: NodeRole;
   readonly to: NodeRole;
@@ -165,7 +165,7 @@ export function readingCost({ attachment }: Message, frameBytes: number): number
   return 1 + (frameBytes - attachment.length) / ENVELOPE_BYTES_PER_UNIT;
 }
 
-/** What it costs to work on it then. */
+/** What it then costs to handle it. */
 export function workCost({ type, body, attachment }: Message): number {
   const { cost } = MESSAGES[type] as { readonly cost: (body: never, attachmentBytes: number) => number };
   return cost(body as never, attachment.length);
@@ -244,7 +244,7 @@ export function decodeMessage(frame: Uint8Array, route: Route): Envelope {
   const type = knownType(envelope.t);
   assertSound(permissionFault(type, route));
   checkBounds(type, envelope.b, attachment.length);
-  // The schema of the type has just been held against the body.
+  // The body has just been checked against the schema of its type.
   const message = { type, body: withPrintableTexts(envelope.b), attachment } as Message;
   return { message, id: envelope.id, re: envelope.re };
 }

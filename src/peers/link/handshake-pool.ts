@@ -1,8 +1,7 @@
 /**
  * The accepted connections that are in their handshake. There is always room for one more: the oldest unfinished one goes,
- * of the same address when that has its share, else of the address that has most; one that has proven its key goes last.
- * Connections that showed a valid pass
- * have places of their own, which strangers cannot take.
+ * from the same address when that has used up its share, else from the address that has most; one that has proven its key
+ * goes last. Connections that showed a valid pass have places of their own, which strangers cannot take.
  */
 
 export interface PendingHandshake {
@@ -25,7 +24,7 @@ const REASON = 'newer connections took the place of this unfinished handshake: t
 
 export class HandshakePool {
   readonly #options: HandshakePoolOptions;
-  /** Both in the order of their coming. */
+  /** Both in order of arrival. */
   readonly #strangers = new Set<PendingHandshake>();
   readonly #withPass = new Set<PendingHandshake>();
 
@@ -66,7 +65,7 @@ export class HandshakePool {
     }
   }
 
-  /** One that has proven nothing, if there is such a one. */
+  /** One that has proven nothing, if there is one. */
   #oldestOf(fits: (handshake: PendingHandshake) => boolean): PendingHandshake | undefined {
     const fitting = [...this.#strangers].filter(fits);
     return fitting.find(({ hasProven }) => !hasProven) ?? fitting[0];
@@ -80,7 +79,7 @@ export class HandshakePool {
   }
 }
 
-/** How many items there are of each key. */
+/** How many items there are for each key. */
 export function countBy<T>(items: Iterable<T>, keyOf: (item: T) => string): Map<string, number> {
   const counts = new Map<string, number>();
   for (const item of items) counts.set(keyOf(item), (counts.get(keyOf(item)) ?? 0) + 1);

@@ -1,9 +1,9 @@
 /**
  * The handshake that opens a link. Both sides say who they are (hello), prove it over both hellos (proof), and accept each
- * other (ready). Each hello brings the rules of the network that its node goes by: a difference ends the handshake and is
- * named. The signature proves the node key, the MAC proves `network.secret`; both cover everything either side said,
- * with fresh nonces of both, so neither can be replayed, reflected or moved to another connection. It does not give
- * secrecy, or protection against somebody on the wire after the handshake: TLS does.
+ * other (ready). Each hello carries the network rules that its node follows: a difference ends the handshake and is named.
+ * The signature proves the node key, the MAC proves `network.secret`; both cover everything either side said, with fresh
+ * nonces of both, so neither can be replayed, reflected or moved to another connection. It does not give secrecy, or
+ * protection against somebody on the wire after the handshake: TLS does.
  *
  *   dialer                       listener
  *   hello  ───────────────────▶
@@ -42,14 +42,14 @@ export interface Identity {
   readonly nodeKey: KeyPair;
   /** The operator's `network.secret`, if it has one. */
   readonly secret: string | undefined;
-  /** The rules of the network that it goes by. */
+  /** The rules of the network that it follows. */
   readonly rules: NetworkRules;
 }
 
 /** Who the other side is. */
 export interface PeerIdentity {
   readonly role: NodeRole;
-  /** As it says; proves nothing. */
+  /** As it claims; proves nothing. */
   readonly address: string;
   /** Hex; proven. */
   readonly nodeKey: string;
@@ -71,7 +71,7 @@ export interface HandshakeOptions {
   readonly identity: Identity;
   readonly side: Side;
   readonly random: Random;
-  /** Asked when the peer has proven who it is; a fault is told to it. */
+  /** Called when the peer has proven who it is; a returned fault is told to the peer. */
   admit(peer: PeerIdentity): Verdict;
 }
 
@@ -88,7 +88,7 @@ export function createHello(identity: Identity, random: Random): Hello {
   };
 }
 
-/** What one side's proof says, over the hellos of both. */
+/** What one side's proof covers: the hellos of both. */
 export function createProof(identity: Identity, side: Side, hellos: Hellos): Proof {
   const transcript = hashHellos(hellos);
   const signature = toHex(sign(identity.nodeKey.seed, signedBytes(side, transcript)));
@@ -140,7 +140,7 @@ export class Handshake {
     this.#own = createHello(options.identity, options.random);
   }
 
-  /** Says hello. Frames may be waiting, and then the handshake can be over before this returns. */
+  /** Says hello. Frames may already be waiting, so the handshake can be over before this returns. */
   start(): void {
     this.#connection.onClose((reason) =>
       this.#fail(
@@ -247,7 +247,7 @@ function proofFault(proof: Proof, side: Side, hellos: Hellos): Verdict {
   return fault('link_refused', 'the signature does not prove the node key: the handshake was altered or is not yours');
 }
 
-/** Of a peer that did not prove the secret: which it must, between some roles. */
+/** For a peer that did not prove the secret: between some roles it must. */
 function secretFault(identity: Identity, role: NodeRole, proof: Proof): Verdict {
   if (!needsSecret(identity.role, role)) return null;
   const same = 'set the same network.secret on both nodes';

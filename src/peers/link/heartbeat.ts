@@ -12,7 +12,7 @@ export interface HeartbeatModules {
   readonly clock: Clock;
   readonly connection: Pick<Connection, 'bytesReceived'>;
   readonly queue: Pick<SendQueue, 'bytes' | 'flushed'>;
-  /** True while this node does not read: silence is its own doing then. */
+  /** True while this node does not read: the silence is then its own doing. */
   isPaused(): boolean;
   ping(): void;
   /** The peer has not answered as many pings as it may miss. */

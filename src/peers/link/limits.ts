@@ -24,7 +24,7 @@ export interface LinkBounds {
   readonly maxHandshakes: number;
   /** Of those without a pass, how many from one address. */
   readonly maxHandshakesPerAddress: number;
-  /** Milliseconds for which the link of a stranger is safe from making room for another. */
+  /** Milliseconds for which the link of a stranger need not make room for another. */
   readonly tenureMs: number;
   /** Pings in a row without a sign of life, or beats with a queue that hardly moves, after which a link is closed. */
   readonly missedHeartbeats: number;
@@ -34,9 +34,9 @@ export interface LinkBounds {
   readonly requestTimeoutMs: number;
   /** Requests of this node that wait for an answer, on one link. */
   readonly maxPendingRequests: number;
-  /** Messages of a peer that handlers are busy with, on one link. */
+  /** Messages of a peer being handled at once, on one link. */
   readonly maxRunningHandlers: number;
-  /** Bytes of attachments that handlers are busy with, on one link. */
+  /** Bytes of attachments being handled at once, on one link. */
   readonly maxRunningBytes: number;
   /** Bytes that wait to be sent on one link. Larger than the largest message. */
   readonly maxQueuedBytes: number;

@@ -1,4 +1,4 @@
-/** What is counted of links, over the catalogue of metrics. */
+/** What is counted about links, on top of the catalogue of metrics. */
 
 import type { CounterHandle, Metrics } from '../../observability/metrics.js';
 import type { MessageType } from '../messages.js';
@@ -24,7 +24,7 @@ export class LinkMetrics {
       in: metrics.counter('tessera_peers_bytes_total', 'in'),
       out: metrics.counter('tessera_peers_bytes_total', 'out'),
     };
-    // A counter that nothing has happened to yet is 0, and there.
+    // A counter of something that has not happened yet must exist, at 0.
     const counted = (handle: CounterHandle): (() => void) => {
       handle.inc(0);
       return () => handle.inc();

@@ -18,7 +18,7 @@ import type { PeerLimits } from './limits.js';
 import type { Admission, LinkRegister } from './link-register.js';
 import { createPass, isValidPass } from './pass.js';
 
-/** A connection on which there is no link yet. */
+/** A connection that has no link yet. */
 export interface Opening {
   readonly connection: Connection;
   readonly side: Side;
@@ -138,7 +138,7 @@ export class LinkOpener {
     const { clock, random, register } = this.#modules;
     const { dialTimeoutMs } = this.#options.limits;
     const result = createDeferred<Link>();
-    // Nobody waits for the links that others dial.
+    // No caller waits for the links that other nodes dial.
     result.promise.catch(() => undefined);
     let admission: Admission | undefined;
     this.#track(connection);

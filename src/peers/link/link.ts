@@ -43,7 +43,7 @@ export interface LinkOptions {
   readonly id: string;
   readonly ownRole: NodeRole;
   readonly peer: PeerIdentity;
-  /** Of the peer at this node, and of this node at the peer, as far as this node can know. */
+  /** The standing of the peer at this node, and of this node at the peer as far as this node can know. */
   readonly standing: Standing;
   readonly ownStanding: Standing;
   readonly connection: Connection;
@@ -51,7 +51,7 @@ export interface LinkOptions {
   readonly limits: PeerLimits;
   /** Set for a link of a stranger, which shares it with all others. */
   readonly strangers: StrangerBudget | undefined;
-  /** Called when the peer asked for something that it got. */
+  /** Called when the peer got something it asked for. */
   onUseful(): void;
   /** Called once when the link is down, before `close` returns. */
   onDown(reason: string): void;
@@ -132,7 +132,7 @@ export class PeerLink implements Link, BudgetedLink {
 
   /** Begins the heartbeat and lets messages in: frames may be waiting, and their handlers are given the link. */
   open(): void {
-    // Whoever was told of the link may have closed it already.
+    // Somebody who was told of the link may already have closed it.
     if (this.#down) return;
     this.#options.strangers?.add(this);
     this.#connection.onClose((reason) => this.#goDown(reason));
@@ -181,7 +181,7 @@ export class PeerLink implements Link, BudgetedLink {
     return encodeMessage(type, body, attachment, marks);
   }
 
-  /** What this node must not send is a mistake of its own, found before the peer closes the link over it. */
+  /** A message that this node must not send is its own mistake, found before the peer closes the link over it. */
   #assertMaySend(type: MessageType): void {
     const wrong = permissionFault(type, this.#outgoing);
     if (wrong !== null) throw new TesseraError('internal_error', `this node must not send this: ${wrong.message}`);

@@ -1,7 +1,7 @@
 /**
  * A pass: shown on opening a connection by a node that knows `network.secret`, so that its handshake has a place that
  * strangers cannot take. It proves nothing more: the handshake itself proves the secret, over fresh nonces. Somebody on the
- * wire can show a pass again while it is fresh, and gains a place in the queue for it.
+ * wire can replay a pass while it is fresh, but gains only a place in the queue.
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
@@ -9,7 +9,7 @@ import { fromHex, isHex, toHex } from '../../lib/bytes.js';
 import { type Clock, unixSeconds } from '../../lib/clock.js';
 import type { Random } from '../../lib/random.js';
 
-/** Seconds that a pass is taken for, into the past and, because clocks differ, into the future. */
+/** Seconds for which a pass is accepted, into the past and, because clocks differ, into the future. */
 const FRESH_SECONDS = 300;
 const NONCE_BYTES = 16;
 const MAC_BYTES = 32;

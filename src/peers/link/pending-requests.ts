@@ -6,7 +6,10 @@ import { type ErrorCode, TesseraError } from '../../lib/errors.js';
 import type { MessageBody, MessageType } from '../messages.js';
 import type { Message } from '../network.js';
 
-/** Codes that a peer's answer may carry to the caller. Any other speaks of the peer itself: it only means that it cannot help. */
+/**
+ * Codes that a peer's answer may carry to the caller. Any other is about the peer itself, and only means that it cannot
+ * help.
+ */
 const PEER_CODES: ReadonlySet<string> = new Set<ErrorCode>([
   'invalid_request',
   'malformed_transaction',

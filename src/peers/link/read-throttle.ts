@@ -9,7 +9,7 @@ import type { StrangerBudget } from './stranger-budget.js';
 export interface ReadThrottleModules {
   readonly clock: Clock;
   readonly connection: Pick<Connection, 'pause' | 'resume'>;
-  /** Set for a stranger, which also pays from what all strangers share. */
+  /** Set for a stranger, which also draws on what all strangers share. */
   readonly strangers: Pick<StrangerBudget, 'charge'> | undefined;
 }
 

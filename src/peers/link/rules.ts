@@ -1,7 +1,7 @@
 /**
  * The rules of the network that two nodes must share, as the handshake compares them: each by its name, so that a difference
- * can be named. A node brings the rules that its role goes by; those that both ends bring must be equal, or of lists have a
- * member in common.
+ * can be named. A node brings the rules that its role follows; those that both ends bring must be equal or, if they are
+ * lists, have a member in common.
  */
 
 import { type Static, Type } from '@sinclair/typebox';
@@ -19,12 +19,12 @@ export const NetworkRules = Type.Record(
 export type NetworkRules = Static<typeof NetworkRules>;
 
 /**
- * Rules that are lists of words: two nodes need one word in common. So a network can change its producer keys while it runs:
- * the new one is added on all nodes, then used, then the old one is taken out.
+ * Rules that are lists of words: two nodes need one word in common. In this way a network can change its producer keys while
+ * it runs: the new one is added on all nodes, then used, then the old one is taken out.
  */
 const LISTS: ReadonlySet<string> = new Set(['network.producer_keys']);
 
-/** Names the first rule that differs; null when all that both have are compatible. */
+/** Names the first rule that differs; null when all rules that both have are compatible. */
 export function rulesFault(own: NetworkRules, theirs: NetworkRules): Verdict {
   for (const [name, value] of Object.entries(own).sort(byName)) {
     const other = Object.hasOwn(theirs, name) ? theirs[name] : undefined;

@@ -3,7 +3,7 @@
 import type { Connection, Frame } from '../transport/transport.js';
 
 interface Waiting {
-  /** Bytes sent on the connection when this frame is out. */
+  /** Total bytes sent on the connection once this frame is out. */
   readonly end: number;
   readonly bytes: number;
 }

@@ -1,7 +1,7 @@
 /**
- * The places for links of strangers: who knows neither the secret nor a key that this node was told of. When they are taken,
- * one that was longest of no use makes room, of the address that has most; the links that have been up longest are
- * spared, and so is every link for a moment, so that a flood of newcomers turns nobody out at once.
+ * The places for links of strangers: peers that neither know the secret nor have a key that this node was told of. When all
+ * are taken, the link that has been useless longest makes room, of the address that has most; the links that have been up
+ * longest are spared, and so is every link for a moment, so that a flood of newcomers turns nobody out at once.
  */
 
 import type { Clock } from '../../lib/clock.js';
@@ -29,7 +29,7 @@ export interface StrangerPlacesOptions {
   onEvicted(): void;
 }
 
-/** Of this many links one is spared for its age. */
+/** One in this many links is spared for its age. */
 const SPARED_OF = 4;
 
 export class StrangerPlaces {
@@ -42,7 +42,7 @@ export class StrangerPlaces {
     this.#clock = clock;
   }
 
-  /** A place, or why there is none. Given back with `release`. */
+  /** A place, or why there is none. Return it with `release`. */
   take(host: string, group: string): Stranger | Fault {
     const { maxLinks, maxLinksPerAddress } = this.#options;
     const ofGroup = [...this.#strangers].filter((one) => one.group === group);

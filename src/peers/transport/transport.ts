@@ -14,7 +14,7 @@ export const MAX_FRAME_BYTES = 72 * 1024 * 1024;
 /** Bytes that a connection may receive in all before it is given another guard: a handshake, with room. */
 export const GUARD_BYTES = 64 * 1024;
 
-/** Why a connection ends that received more than that. */
+/** The reason given when a connection that received more than that is ended. */
 export const GUARD_REASON = `more than ${GUARD_BYTES} bytes before the handshake was done`;
 
 /**
@@ -39,14 +39,17 @@ export interface Connection {
   send(frame: Frame): void;
   /** Sets the listener for frames, in place of the one before. Frames that came earlier are delivered to the first one. */
   onMessage(listener: (frame: Frame) => void): void;
-  /** Adds a listener for the end of the connection; each is called once, with a reason for the log, also when it is late. */
+  /**
+   * Adds a listener for the end of the connection; each is called once, with a reason for the log, even if it is added after
+   * the end.
+   */
   onClose(listener: (reason: string) => void): void;
   /** Until this is called, more than `GUARD_BYTES` received end the connection: a stranger gets no large buffers. */
   guard(guard: Guard): void;
   /** Reads no more until `resume`: the other end has to wait. What was read already still arrives. */
   pause(): void;
   resume(): void;
-  /** Sends what is queued and closes; cuts off when that takes longer than a second. */
+  /** Sends what is queued and closes; cuts the connection when that takes longer than a second. */
   close(): void;
   /** Cuts off at once; what is queued is lost. */
   cut(reason: string): void;

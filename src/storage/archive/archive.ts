@@ -69,7 +69,7 @@ export interface ArchiveModules {
   readonly scripts?: ScriptVerifier;
   readonly metrics?: Metrics;
   readonly clock?: Clock;
-  /** Of the disk; endless when it is left out. */
+  /** Room on the disk; unlimited when left out. */
   readonly room?: Room;
 }
 
@@ -142,7 +142,7 @@ export class Archive implements StorageService {
     metrics.beforeScrape(() => height.set(this.#tip.next - 1));
   }
 
-  /** Opens the archive in `kv`. Throws `data_corrupt` when its end does not hold together. */
+  /** Opens the archive in `kv`. Throws `data_corrupt` when its last records are inconsistent. */
   static async open(options: ArchiveOptions, modules: ArchiveModules): Promise<Archive> {
     const reader = new ArchiveReader(modules.kv);
     const last = await reader.last();
@@ -213,7 +213,7 @@ export class Archive implements StorageService {
     return this.#guard(() => this.#certificates.at(height));
   }
 
-  /** What the mempool has told of the round of the last block. */
+  /** What the mempool has said about the round of the last block. */
   roundFacts(): Promise<RoundFactsBody | undefined> {
     return this.#guard(async () => {
       const record = await this.#kv.get(ROUND_KEY);
@@ -249,7 +249,7 @@ export class Archive implements StorageService {
     return this.#storing.run(() => this.#guard(() => this.#store(full, certificate, round)));
   }
 
-  /** Reads a range of blocks again, holding each against every rule and index. Throws `data_corrupt` at the first fault. */
+  /** Reads a range of blocks again, checking each against every rule and index. Throws `data_corrupt` at the first fault. */
   verify(
     range?: AuditRange,
     onProgress?: (progress: AuditProgress) => void,
@@ -275,7 +275,7 @@ export class Archive implements StorageService {
     };
   }
 
-  /** Reports `data_corrupt` beyond the caller, who may be a client's request. */
+  /** Reports `data_corrupt` beyond the caller, which may only be a client's request. */
   async #guard<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
@@ -285,7 +285,7 @@ export class Archive implements StorageService {
     }
   }
 
-  /** Heights from outside may be no integers at all. */
+  /** Heights from outside may not be integers at all. */
   #isStored(height: number): boolean {
     return Number.isInteger(height) && height >= 0 && height < this.#tip.next;
   }
@@ -388,7 +388,7 @@ export class Archive implements StorageService {
     batch.put(LAST_KEY, encodeLast(height, hash));
     if (certificate !== undefined) this.#certificates.put(height, certificate, batch);
     await this.#unspent.change(verified, batch, this.#slices);
-    // To hand over what was gathered takes a turn of its own.
+    // Handing over what was gathered takes a turn of its own.
     await nextTurn();
     await this.#kv.write(batch, { sync: true });
   }

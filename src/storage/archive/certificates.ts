@@ -1,5 +1,5 @@
 /**
- * The certificates of stored blocks, kept beside them for those who are handed the blocks. Blocks of before a network had
+ * The certificates of stored blocks, kept beside them for those who are handed the blocks. Blocks from before a network had
  * producers have none, and need none: the certificate of a later block proves them.
  */
 
@@ -61,8 +61,8 @@ export class Certificates {
   }
 
   /**
-   * What is worth keeping of a certificate that came with a block: one by a producer of this network. Throws
-   * `block_refused` when it is signed in a producer's name and is not his.
+   * What is worth keeping of a certificate that came with a block: one by a producer of this network. Throws `block_refused`
+   * when it bears a producer's name but not that producer's signature.
    */
   keepable(place: BlockPlace, certificate: Certificate | undefined): Certificate | undefined {
     if (this.#producers === undefined || !isNamed(this.#producers, certificate)) return undefined;

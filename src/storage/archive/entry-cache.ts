@@ -1,4 +1,7 @@
-/** What clients read, rendered once and kept in memory up to a number of bytes; counts where reads were answered from. */
+/**
+ * What clients read, rendered once and kept in memory up to a number of bytes; counts whether reads were answered from
+ * memory or from disk.
+ */
 
 import { LRUCache } from 'lru-cache';
 import type { CounterHandle, Metrics } from '../../observability/metrics.js';

@@ -152,7 +152,7 @@ export function readRoundFacts(record: Uint8Array, height: number): RoundFactsBo
   return read.height === height ? read.facts : undefined;
 }
 
-/** What `read` gives; when that is nothing, or it throws, the record is damaged. */
+/** What `read` returns; when it returns undefined or throws, the record is damaged. */
 function checked<T>(what: string, read: () => T | undefined): T {
   let cause: unknown;
   try {
@@ -164,7 +164,7 @@ function checked<T>(what: string, read: () => T | undefined): T {
   throw damaged(`the stored ${what} is not what its name says`, cause);
 }
 
-/** The error that ends the node: the archive does not hold together. */
+/** The error that ends the node: the archive is inconsistent. */
 export function damaged(what: string, cause?: unknown): TesseraError {
   return new TesseraError(
     'data_corrupt',

@@ -6,7 +6,7 @@ import { keptUtf8 } from '../../lib/bytes.js';
 import type { LatestBlock, StoredBlock, StoredTransaction } from '../service.js';
 import type { BlockRecord, TransactionRecord } from './records.js';
 
-/** Bytes that an entry takes beside its JSON and its canonical bytes; what the cache reckons with. */
+/** Bytes that an entry takes besides its JSON and its canonical bytes; the cache counts them in. */
 const ENTRY_OVERHEAD = 512;
 
 export interface Rendered<T> {

@@ -1,7 +1,7 @@
 /**
- * What is unspent behind the last block, by storage's own account: kept in the archive's database and changed in the batch
- * that stores the block, so that the two never disagree. Nothing of it is held in memory. An archive of a version that had no
- * such account gets one from its blocks, in steps that a kill does not undo.
+ * What is unspent after the last block, by storage's own account: kept in the archive's database and changed in the batch
+ * that stores the block, so that the two never disagree. Nothing of it is held in memory. An archive of a version that had
+ * no such account gets one from its blocks, in steps that a kill does not undo.
  */
 
 import { decodeTxOut, encodeTxOut } from '../../chain/codec.js';
@@ -18,7 +18,7 @@ import { damaged, encodeLast, readLast } from './records.js';
 const DEFAULT_STEP_CHANGES = 10_000;
 
 export interface UnspentOutputsOptions {
-  /** Changes that are gathered before they are written while the account is made from blocks. */
+  /** How many changes are gathered before a write while the account is built from blocks. */
   readonly stepChanges?: number;
 }
 
@@ -44,7 +44,7 @@ export class UnspentOutputs {
     this.#stepChanges = options.stepChanges ?? DEFAULT_STEP_CHANGES;
   }
 
-  /** Throws `data_corrupt` when the account is not about the blocks of this archive, whose number is `stored`. */
+  /** Throws `data_corrupt` when the account is not about the blocks of this archive; `stored` is how many it has. */
   static async open(
     kv: Kv,
     reader: ArchiveReader,

@@ -1,6 +1,6 @@
 /**
- * Checking the archive again from disk, past every cache: each block by the rules that it was stored by, each index by what
- * it names. A fault is `data_corrupt`.
+ * Checking the archive again from disk, past every cache: each block by the rules under which it was stored, each index by
+ * what it names. A fault is `data_corrupt`.
  */
 
 import type { FullBlock } from '../../chain/types.js';

@@ -29,7 +29,7 @@ import type { Archive } from '../archive/archive.js';
 import { PeerDoubts } from './peer-doubts.js';
 
 const DEFAULT_REQUEST_TIMEOUT_MS = 10_000;
-/** What no peer is to blame for, and none can help with. */
+/** Errors that no peer is to blame for and none can help with. */
 const OWN_FAULTS: ReadonlySet<ErrorCode> = new Set(['data_corrupt', 'database_failed', 'write_failed']);
 const DEFAULT_RETRY_MS = 5_000;
 export interface CatchUpOptions {
@@ -37,7 +37,7 @@ export interface CatchUpOptions {
   readonly producers?: Producers | undefined;
   /** How long a peer may take to answer. */
   readonly requestTimeoutMs?: number;
-  /** After a failure peers are asked again for their tips in this time. */
+  /** After a failure, peers are asked for their tips again after this time. */
   readonly retryMs?: number;
   readonly blocksPerRequest?: number;
 }
@@ -104,9 +104,9 @@ export class CatchUp {
     );
   }
 
-  /** Where it is while blocks are being fetched; undefined when nothing is to be done. */
+  /** How far it is while blocks are being fetched; undefined when there is nothing to do. */
   get current(): CatchUpProgress | undefined {
-    // A peer that has broken its word before does not make this node wait: it is asked all the same.
+    // A peer that has broken its word before is still asked, but this node does not wait for it.
     const counts = this.#asked === undefined || !this.#doubts.has(this.#asked);
     return this.#running && counts ? this.#status() : undefined;
   }
@@ -115,7 +115,7 @@ export class CatchUp {
     return this.#progress;
   }
 
-  /** Nothing more is to be fetched for now. */
+  /** There is nothing more to fetch for now. */
   get idle(): Signal<CatchUpProgress> {
     return this.#idle;
   }
@@ -145,7 +145,7 @@ export class CatchUp {
     if (this.#producers !== undefined && hash !== null && isNamed(this.#producers, certificate)) {
       const place = { height: next - 1, hash };
       assertSound(blockCertificateFault(this.#producers, place, certificate));
-      // One block behind: its own certificate is proof enough.
+      // Only one block is missing: its own certificate is proof enough.
       if (place.height === this.#archive.nextHeight) this.#proven = ProvenHashes.single(place.height, hash);
     } else if (!link.trusted) return;
     this.#tips.set(link, next);
@@ -216,20 +216,20 @@ export class CatchUp {
     const certificates = certificatesOf(reply.body);
     const { count, round } = reply.body;
     for (const [i, bytes] of splitBlocks(reply.attachment, reply.body.count).entries()) {
-      // What no proof covers yet is asked for again.
+      // Blocks that no proof covers yet are asked for again.
       if (this.#isStopping || (proof !== undefined && proof.at(from + i) === undefined)) break;
-      // Nothing proves what is told of a round, so only a node of this operator is believed.
+      // Nothing proves what a peer says about a round, so only a node of this operator is believed.
       const facts = link.trusted && i === count - 1 ? round : undefined;
       await this.#store(decodeFullBlock(bytes), { certificate: certificates.get(from + i), proof, facts });
       this.#doubts.clear(link);
       this.#progress.emit(this.#status());
     }
-    // A range that was stored in the meantime is progress too; otherwise the peer would be asked for ever.
+    // A range that was stored in the meantime is progress too; otherwise the peer would be asked forever.
     if (this.#archive.nextHeight === from)
       throw new TesseraError('protocol_violation', 'the peer sent blocks of other numbers');
   }
 
-  /** What proves the next blocks; undefined where they need no proof. Throws what the peer did wrong. */
+  /** What proves the next blocks; undefined where they need no proof. Throws an error that says what the peer did wrong. */
   async #prove(link: Link, from: number): Promise<ProvenHashes | undefined> {
     if (this.#producers === undefined) return undefined;
     if (this.#proven?.at(from) !== undefined) return this.#proven;
@@ -240,7 +240,7 @@ export class CatchUp {
     throw new TesseraError('peer_unreachable', 'the peer has no certificate for its blocks');
   }
 
-  /** Stores a block, unless the mempool delivers it before it is its turn: that is no fault of the peer. */
+  /** Stores a block, unless the mempool delivers it first: that is not the peer's fault. */
   async #store(full: FullBlock, { certificate, proof, facts }: FetchedWith): Promise<void> {
     const height = Number(full.block.header.bNum);
     const isStored = (): boolean => height < this.#archive.nextHeight;
@@ -258,7 +258,7 @@ export class CatchUp {
     }
   }
 
-  /** Not to be asked again before it speaks again, or never. */
+  /** Excludes a peer until it speaks again, or forever. */
   #passOver(link: Link, error: unknown): void {
     this.#tips.delete(link);
     this.#scheduleRetry();
@@ -276,7 +276,8 @@ export class CatchUp {
     }
     this.#doubts.addWrongBlock(link);
     this.#logger.warn(facts, 'a storage node sent a block that is not valid here');
-    // A block that only does not fit to our last one may be right, and we on the wrong chain: no reason to cut it off.
+    // A block that merely does not follow our last one may be right, and this node on the wrong chain: no reason to cut the
+    // peer off.
     if (!(isTesseraError(error) && error.details.rule === 'link')) link.close(`invalid block: ${errorMessage(error)}`);
   }
 

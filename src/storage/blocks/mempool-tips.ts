@@ -1,6 +1,6 @@
 /**
  * Where the mempool nodes of this operator stand. What one knows to be stored is a mark that an archive must reach: one that
- * was restored from an older copy finds out at the first link, not at the next block. And a mempool node that is behind
+ * was restored from an older copy learns this at the first link, not at the next block. And a mempool node that is behind
  * fetches from here what it lacks. Until both stand at the same block, this node is not ready, and says at which they are.
  */
 
@@ -30,7 +30,7 @@ export class MempoolTips {
   readonly #listeners: (() => void)[] = [];
   /** Number of blocks that a mempool node knows to be stored. */
   #known = 0;
-  /** The same of one that has said that it knows less than is stored here. */
+  /** The same for one that says it knows fewer blocks than are stored here. */
   #behind: number | undefined;
   #otherChain = '';
   #retry: Timer | undefined;

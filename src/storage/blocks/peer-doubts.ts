@@ -28,12 +28,12 @@ export class PeerDoubts {
     this.#firstMs = firstMs;
   }
 
-  /** It broke its word and has given no valid block since. */
+  /** True when it broke its word and has given no valid block since. */
   has({ nodeKey }: Peer): boolean {
     return this.#doubts.has(nodeKey);
   }
 
-  /** It is not believed now. */
+  /** True while it is not believed. */
   isActive({ nodeKey }: Peer): boolean {
     return this.#clock.monotonic() < (this.#doubts.get(nodeKey)?.until ?? 0);
   }

@@ -48,7 +48,7 @@ export class AddressRefresh {
 
   /** All pages have come: coins that were in none of them are spent. */
   async finish(): Promise<void> {
-    // Before block 0 the chain holds nothing, so nothing that is missing in it has been spent.
+    // Before block 0 the chain holds nothing, so a coin that is missing there has not been spent.
     if (this.#height < 0) return;
     const { coins, writes, slices } = this.#modules;
     await slices.turn();

@@ -45,7 +45,7 @@ export class CoinIndex {
     return this.#coins.get(outPointKey(outPoint));
   }
 
-  /** True while the coin is the one of its outpoint. */
+  /** True while the coin is the current one for its outpoint. */
   holds(coin: Coin): boolean {
     return this.#coins.get(coin.key) === coin;
   }
@@ -118,7 +118,7 @@ export class CoinIndex {
     }
   }
 
-  /** Locktimes count from block 0 on, also before the first block is known. */
+  /** Locktimes count from block 0 on, even before the first block is known. */
   #isLocked(locktime: bigint): boolean {
     return locktime > BigInt(Math.max(this.#height, 0));
   }

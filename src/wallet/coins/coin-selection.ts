@@ -64,11 +64,11 @@ function sum(coins: readonly Selectable[]): bigint {
   return coins.reduce((total, { amount }) => total + amount, 0n);
 }
 
-/** Coins that sum up to the target, or undefined when the search did not find any. */
+/** Coins that add up to the target, or undefined when the search found none. */
 function exactSum<T extends Selectable>(coins: readonly T[], target: bigint, maxInputs: number): T[] | undefined {
   const end = lowerBound(coins, target + 1n);
   const window = coins.slice(Math.max(0, end - WINDOW), end).reverse();
-  // rest[i]: everything from i on; a branch that cannot reach the target any more is cut.
+  // rest[i]: everything from i on; a branch that can no longer reach the target is cut.
   const rest = new Array<bigint>(window.length + 1).fill(0n);
   for (let i = window.length - 1; i >= 0; i--) rest[i] = (rest[i + 1] ?? 0n) + (window[i]?.amount ?? 0n);
   const chosen: T[] = [];
@@ -123,13 +123,13 @@ function takeLargest<T extends Selectable>(
   return { chosen, total };
 }
 
-/** The smallest coin of at least `amount` that is not chosen; chosen are the largest ones. */
+/** The smallest coin of at least `amount` that is not chosen; the chosen ones are the largest. */
 function freeCoin<T extends Selectable>(coins: readonly T[], chosen: readonly T[], amount: bigint): T | undefined {
   const at = lowerBound(coins, amount);
   return at < coins.length - chosen.length ? coins[at] : undefined;
 }
 
-/** The last coin gives way to the smallest that still does: large coins stay free for other payments. */
+/** Replaces the last coin by the smallest that still suffices: large coins stay free for other payments. */
 function shrinkLast<T extends Selectable>(
   coins: readonly T[],
   chosen: readonly T[],

@@ -81,7 +81,7 @@ export class CoinStore {
     return this.#index.unspent(page);
   }
 
-  /** In page order, those that own unconfirmed transactions spend included. */
+  /** In page order, including those that unconfirmed own transactions spend. */
   async spent(): Promise<readonly Coin[]> {
     const spent = new Map<string, Coin>();
     const range = { ...prefixRange(PREFIX.spent), reverse: true, limit: SPENT_SHOWN };
@@ -144,7 +144,7 @@ export class CoinStore {
   }
 
   /**
-   * An own transaction will never be in a block: its inputs come back (decision V13), its outputs vanish. Gives the
+   * An own transaction will never be in a block: its inputs come back (decision V13), its outputs vanish. Returns the
    * addresses of the inputs.
    */
   release(hash: string, transaction: Transaction): readonly string[] {
@@ -158,7 +158,7 @@ export class CoinStore {
     return [...addresses];
   }
 
-  /** The outputs that an own transaction was to bring will never be: it is in the chain under another hash. */
+  /** The outputs expected from an own transaction will never exist: it is in the chain under another hash. */
   dropExpected(hash: string, transaction: Transaction): void {
     for (const coin of this.#expectedOf(hash, transaction)) this.#drop(coin);
   }
@@ -179,7 +179,7 @@ export class CoinStore {
 
   // The chain
 
-  /** Puts an outpoint in by hand: a seed of a development network. */
+  /** Adds an outpoint by hand: a seed of a development network. */
   add(outPoint: OutPoint, txOut: TxOut): void {
     this.#arrive(outPoint, txOut, this.#arrival());
   }
@@ -213,7 +213,7 @@ export class CoinStore {
     return 'applied';
   }
 
-  /** All addresses are right as of this block. */
+  /** All addresses are up to date as of this block. */
   advanceTo(height: number): void {
     if (height <= this.height) return;
     this.#meta.update({ block: height });
@@ -228,7 +228,10 @@ export class CoinStore {
     for (const coin of coins) this.#index.put(coin);
   }
 
-  /** Takes in unspent outputs of some addresses, in one batch with those of the same `arrival`; others are not looked at. */
+  /**
+   * Takes in unspent outputs of some addresses, in one batch with those of the same `arrival`; other addresses are left
+   * alone.
+   */
   takeUnspent(utxos: readonly Utxo[], addresses: ReadonlySet<string>, arrival: Arrival): void {
     for (const [outPoint, txOut] of utxos) {
       const address = txOut.scriptPublicKey;
@@ -250,7 +253,7 @@ export class CoinStore {
     return coins;
   }
 
-  /** The chain has not got these any more. Those that a payment has taken meanwhile are left alone (decision V13). */
+  /** The chain no longer has these. Those that a payment has taken in the meantime are left alone (decision V13). */
   takeMissing(coins: readonly Coin[]): void {
     for (const coin of coins) if (this.#index.holds(coin) && coin.state === 'unspent') this.#spendForGood(coin);
   }

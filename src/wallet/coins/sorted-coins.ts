@@ -47,7 +47,7 @@ export class SortedCoins {
   #merge(): void {
     const added = [...this.#added].sort(this.#compare);
     this.#order = [...this.#order.filter((coin) => !this.#removed.has(coin)), ...added];
-    // Two rows in order: the built-in sort merges them without comparing all with all.
+    // Two sorted runs: the built-in sort merges them without comparing everything with everything.
     this.#order.sort(this.#compare);
   }
 
@@ -56,7 +56,7 @@ export class SortedCoins {
     if (at >= 0) this.#order.splice(at, 1);
   }
 
-  /** Of the first coin that does not come before it. */
+  /** Index of the first coin that does not come before it. */
   #placeOf(coin: Coin): number {
     let [from, to] = [0, this.#order.length];
     while (from < to) {

@@ -88,7 +88,7 @@ export class KeyRing {
     return checked.map(({ address }) => address);
   }
 
-  /** Takes fresh addresses out again whose records could not be written. Nobody may know them yet. */
+  /** Removes fresh addresses again whose records could not be written. Nobody may have been told of them yet. */
   discard(addresses: Iterable<string>): void {
     for (const address of addresses) {
       this.#addresses.delete(address);

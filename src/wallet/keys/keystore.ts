@@ -32,7 +32,7 @@ export const KEYSTORE_FILE = 'keystore.json';
 
 /** Version of the file. */
 const FILE_FORMAT = 1;
-/** Only the owner reads it. */
+/** Only the owner may read it. */
 const FILE_MODE = 0o600;
 /** Bytes. The file has about 400. */
 const MAX_FILE_LENGTH = 16 * 1024;
@@ -57,7 +57,7 @@ export interface KeystoreOptions {
   /** Path of `keystore.json`. */
   readonly file: string;
   readonly passphrase: string;
-  /** False when the store has keys already: a missing file is `wallet_unreadable` then. */
+  /** False when the store already has keys: a missing file is then `wallet_unreadable`. */
   readonly createIfMissing: boolean;
   /** A new wallet may have a blank passphrase: development networks only (decision V25). */
   readonly allowBlankPassphrase: boolean;
@@ -138,7 +138,7 @@ export class Keystore {
         if (!(cause instanceof NotSyncedError)) {
           throw writeFailed(`the passphrase was not changed: ${errorMessage(cause)}`, cause);
         }
-        // The file is the new one: this wallet goes by what is there.
+        // The new file is in place: this wallet follows it.
         this.#verifier = this.#verifierOf(newPassphrase);
         throw writeFailed(
           `the passphrase was changed, but a power cut may bring back the old one: keep both (${errorMessage(cause)})`,
@@ -155,7 +155,7 @@ export class Keystore {
     return seal(this.#masterKey, content, context, this.#modules.random);
   }
 
-  /** The content, which the caller wipes; undefined when it does not belong to this wallet and context. */
+  /** The content, which the caller must wipe; undefined when it does not belong to this wallet and context. */
   open(box: Uint8Array, context: string): Buffer | undefined {
     this.#checkOpen();
     return open(this.#masterKey, box, context);
@@ -246,7 +246,7 @@ function checksumOf(file: KeystoreFile): string {
   return sha3Hex(`${contextOf(file)}:${file.master_key}`);
 }
 
-/** What a process that was killed while writing left beside the file; it holds a sealed key that nobody needs. */
+/** Files left behind by a process that was killed while writing; they hold a sealed key that nobody needs. */
 async function removeLeftovers(path: string): Promise<void> {
   const folder = dirname(path);
   const names = await readdir(folder).catch(() => []);

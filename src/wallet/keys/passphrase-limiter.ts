@@ -1,8 +1,8 @@
 /**
- * Slows the guessing of a passphrase. After a wrong one every further attempt, right or wrong, waits before it is looked
- * at: 250 ms, doubled with each failure, at most 30 s. The wait comes before the look, and attempts wait in line, so
- * nothing is won by asking many times at once or by giving up early. Failures are forgotten after 15 quiet minutes, not by
- * a success: a busy wallet would otherwise wipe them for the guesser.
+ * Slows the guessing of a passphrase. After a wrong one every further attempt, right or wrong, waits before it is checked:
+ * 250 ms, doubled with each failure, at most 30 s. The wait comes before the check, and attempts queue up, so nothing is won
+ * by asking many times at once or by giving up early. Failures are forgotten after 15 quiet minutes, not by a success: a
+ * busy wallet would otherwise wipe them for the guesser.
  */
 
 import type { Clock } from '../../lib/clock.js';
@@ -44,7 +44,7 @@ export class PassphraseLimiter {
     }
   }
 
-  /** Lets everything that waits fail with `shutting_down`. */
+  /** Makes everything that waits fail with `shutting_down`. */
   close(): void {
     this.#closed = true;
     this.#wake?.();

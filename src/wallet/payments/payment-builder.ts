@@ -1,7 +1,7 @@
 /**
  * From chosen coins to signed transactions: payments of tokens or items, merges, item creations and the halves of two-way
- * trades. Each input is signed with the address version of its own key, so that coins of every kind of address can be
- * spent (decision V14). The functions decide nothing: which coins are spent and where change goes is given.
+ * trades. Each input is signed with the address version of its own key, so that coins of every kind of address can be spent
+ * (decision V14). The functions decide nothing: the caller says which coins are spent and where change goes.
  */
 
 import { isPayableAddress } from '../../chain/address.js';
@@ -52,7 +52,7 @@ export interface PaymentPlan {
   readonly to: string;
   readonly asset: Asset;
   readonly locktime: bigint;
-  /** Left out when the inputs are exactly the amount. */
+  /** Left out when the inputs equal the amount exactly. */
   readonly change: { readonly amount: bigint; readonly address: string } | null;
 }
 
@@ -127,7 +127,10 @@ export function buildItemCreation(
   return createItemTransaction({ ...request, bNum }, key);
 }
 
-/** True when one is the other under another hash: the signatures of inputs cover the outputs, but not version and fees. */
+/**
+ * True when both are the same payment under different hashes: the signatures of inputs cover the outputs, but not version
+ * and fees.
+ */
 export function isSamePayment(a: Transaction, b: Transaction): boolean {
   return outputsPreimage(a.outputs) === outputsPreimage(b.outputs);
 }

@@ -41,7 +41,7 @@ export interface PaymentOptions {
   readonly limits: SelectionLimits;
   /** Merge when more spendable token outputs than this are held; null never does. */
   readonly aggregateAbove: number | null;
-  /** Raw units that a token output has at least: the payment, and its change. */
+  /** The least raw units of a token output: the payment, and its change. */
   readonly minOutputAmount: bigint;
 }
 
@@ -188,7 +188,7 @@ export class Payments {
     );
   }
 
-  /** Signs reserved coins away and makes the transaction own; the coins come back if anything fails. */
+  /** Signs reserved coins away and records the transaction as the wallet's own; the coins come back if anything fails. */
   async #spend(
     coins: readonly Coin[],
     kind: OutgoingKind,
@@ -233,7 +233,7 @@ export class Payments {
     return count;
   }
 
-  /** Token coins that are worth an input, ascending: what has no value stays where it is. */
+  /** Token coins worth spending as an input, ascending: coins without value stay where they are. */
   #mergeable(): readonly Coin[] {
     const coins = this.#modules.coins.spendable(TOKENS);
     const first = lowerBound(coins, 1n);
@@ -247,7 +247,7 @@ export class Payments {
     // The largest coins stay, so that the wallet can pay while the merge is on its way.
     const count = Math.min(this.#options.limits.maxInputs, mergeable.length - Math.floor(threshold / 2));
     const coins = mergeable.slice(0, Math.max(count, 0));
-    // Payments may have taken them meanwhile.
+    // Payments may have taken them in the meantime.
     if (coins.length < 2) return undefined;
     const amount = coins.reduce((sum, coin) => sum + coin.amount, 0n);
     store.reserve(coins);

@@ -1,6 +1,6 @@
 /**
  * What becomes of own transactions: sent, to be sent again, confirmed or rejected, with what that means for their coins.
- * Every method resolves when its change is durable, and then tells of it.
+ * Every method resolves when its change is durable, and then announces it.
  */
 
 import type { FullBlock } from '../../chain/types.js';
@@ -39,7 +39,7 @@ export class Settlement {
       confirmed: metrics.counter('tessera_wallet_payments_total', 'confirmed'),
       rejected: metrics.counter('tessera_wallet_payments_total', 'rejected'),
     };
-    // A counter that nothing has happened to yet is 0, and there.
+    // A counter of something that has not happened yet must exist, at 0.
     for (const outcome of Object.values(this.#outcomes)) outcome.inc(0);
     metrics.beforeScrape(() => metrics.gauge('tessera_wallet_queue').set([...outgoing.inFlight()].length));
     const onError = (error: unknown): void => {
