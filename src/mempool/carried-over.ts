@@ -66,7 +66,7 @@ export class CarriedOver {
           await store.update(async (batch) => void batch.del(key));
         }
       }
-      // Nothing is added to be carried over while the node runs.
+      // While the node runs, nothing new is added to what is carried over.
       this.#removeListener?.();
     } catch (error) {
       if (!isTesseraError(error)) throw error;
