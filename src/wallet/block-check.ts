@@ -8,8 +8,7 @@ import { blockCertificateFault, type Certificate, type Producers } from '../chai
 import { blockHash, transactionHash, txsHash } from '../chain/hash.js';
 import { difficultyFault, proofOfWorkFault } from '../chain/pow.js';
 import type { BlockHeader, FullBlock, Transaction } from '../chain/types.js';
-import { TesseraError } from '../lib/errors.js';
-import { assertSound, type Fault, fault, type Verdict } from '../lib/fault.js';
+import { type Fault, fault, type Verdict } from '../lib/fault.js';
 
 export interface BlockRules {
   /** Blocks after this one carry a difficulty target. */
@@ -28,28 +27,26 @@ export interface ToldBlock {
 }
 
 /**
- * Throws `protocol_violation` unless a producer has signed the block, the header has the hash and the proof of work, the list is the one that the header
- * binds, and every transaction that concerns the wallet has the hash under which it stands. Names of genesis transactions
- * are free texts.
+ * A producer has signed the block, its header has the hash and the proof of work, its list is the one that the header
+ * binds, and every transaction that concerns the wallet has the hash under which it stands. The names of genesis
+ * transactions are free texts.
  */
-export function checkBlock({ full, hash, certificate }: ToldBlock, rules: BlockRules): void {
-  const { activationHeight, producers, concerns } = rules;
-  const { block, transactions, miningTransaction } = full;
+export function contentFault({ full, hash, certificate }: ToldBlock, rules: BlockRules): Verdict {
+  const { activationHeight, producers } = rules;
+  const { block, transactions } = full;
   const { header } = block;
-  if (blockHash(header) !== hash) throw wrong(hash, 'its header has another hash');
+  if (blockHash(header) !== hash) return faultOf(hash, 'its header has another hash');
   if (producers !== undefined) {
-    assertSound(blockCertificateFault(producers, { height: Number(header.bNum), hash }, certificate));
+    const unsigned = blockCertificateFault(producers, { height: Number(header.bNum), hash }, certificate);
+    if (unsigned !== null) return unsigned;
   }
   const weak = difficultyFault(header, activationHeight) ?? proofOfWorkFault(header);
-  if (weak !== null) throw wrong(hash, weak.message);
-  if (transactions.length !== block.transactions.length)
-    throw wrong(hash, 'its transactions are not the ones it lists');
-  if (txsHash(block.transactions) !== header.txsHash) throw wrong(hash, 'its list is not the one of its header');
-  if (header.bNum === 0n) return;
-  transactions.forEach((transaction, i) => {
-    checkName(hash, block.transactions[i] ?? '', transaction, concerns);
-  });
-  checkName(hash, header.miningTxHash, miningTransaction, concerns);
+  if (weak !== null) return faultOf(hash, weak.message);
+  if (transactions.length !== block.transactions.length) {
+    return faultOf(hash, 'its transactions are not the ones it lists');
+  }
+  if (txsHash(block.transactions) !== header.txsHash) return faultOf(hash, 'its list is not the one of its header');
+  return header.bNum === 0n ? null : namesFault(hash, full, rules);
 }
 
 /** Whether the block can stand where it says, by what the wallet knows of the last block. */
@@ -67,19 +64,14 @@ export function placeFault(
   return null;
 }
 
-function checkName(
-  hash: string,
-  name: string,
-  transaction: Transaction,
-  concerns: (transaction: Transaction) => boolean,
-): void {
-  if (concerns(transaction) && transactionHash(transaction) !== name)
-    throw wrong(hash, `${name} is another transaction`);
-}
-
-function wrong(hash: string, why: string): TesseraError {
-  const { code, message } = faultOf(hash, why);
-  return new TesseraError(code, message);
+function namesFault(hash: string, { block, transactions, miningTransaction }: FullBlock, rules: BlockRules): Verdict {
+  const names = [...block.transactions, block.header.miningTxHash];
+  for (const [i, transaction] of [...transactions, miningTransaction].entries()) {
+    if (rules.concerns(transaction) && transactionHash(transaction) !== names[i]) {
+      return faultOf(hash, `${names[i]} is another transaction`);
+    }
+  }
+  return null;
 }
 
 function faultOf(hash: string, why: string): Fault {

@@ -8,7 +8,7 @@ import type { Transaction } from '../chain/types.js';
 import { TesseraError } from '../lib/errors.js';
 import { assertSound } from '../lib/fault.js';
 import type { TimeSlices } from '../lib/time-slices.js';
-import { checkBlock, placeFault, type ToldBlock } from './block-check.js';
+import { contentFault, placeFault, type ToldBlock } from './block-check.js';
 import { AddressRefresh } from './coins/address-refresh.js';
 import type { BlockOutcome, CoinStore } from './coins/coin-store.js';
 import type { KeyRing } from './keys/key-ring.js';
@@ -66,11 +66,12 @@ export class BlockIntake {
 
   /** Throws `protocol_violation` for a block that no producer has signed, is not what it says, or has no proof of work. */
   check(told: ToldBlock): void {
-    checkBlock(told, {
+    const rules = {
       activationHeight: this.#activationHeight,
       producers: this.#producers,
-      concerns: (tx) => this.#concerns(tx),
-    });
+      concerns: (tx: Transaction) => this.#concerns(tx),
+    };
+    assertSound(contentFault(told, rules));
   }
 
   /** Throws `protocol_violation` as `check` does, and for a block that does not follow the last one. */

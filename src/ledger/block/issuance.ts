@@ -1,4 +1,4 @@
-/** What a block may create out of nothing: the transactions of the genesis file, the reward, issuances that fall due. */
+/** What a block may bring into being: the transactions of the genesis file, the reward, issuances that fall due. */
 
 import { encodeTransaction } from '../../chain/codec.js';
 import { coinbaseFault } from '../../chain/coinbase.js';
@@ -9,54 +9,59 @@ import { blockReward } from '../../chain/reward.js';
 import { isCoinbase } from '../../chain/transaction.js';
 import type { FullBlock, Transaction } from '../../chain/types.js';
 import { equalBytes } from '../../lib/bytes.js';
-import { type ChainRules, type ChainTip, refused } from './rules.js';
+import { type BlockFault, blockFault, type ChainRules, type ChainTip } from './rules.js';
 
-/** The transactions of block 0 have the names and contents that the configuration says. Returns them by name. */
-export function checkGenesis({ block, transactions }: FullBlock, { genesis }: ChainRules): [string, Transaction][] {
-  const names = [...genesis.transactions.keys()];
-  if (names.length !== block.transactions.length || names.some((name, i) => block.transactions[i] !== name)) {
-    throw refused('genesis', 'block 0 does not list the transactions of the genesis file');
+/** The transactions of block 0 have the names and contents of the genesis file. */
+export function genesisFault({ block, transactions }: FullBlock, { genesis }: ChainRules): BlockFault | null {
+  const expected = [...genesis.transactions];
+  const isListed = expected.length === block.transactions.length;
+  if (!isListed || expected.some(([name], i) => block.transactions[i] !== name)) {
+    return blockFault('genesis', 'block 0 does not list the transactions of the genesis file');
   }
-  return names.map((hash, i) => {
-    const transaction = transactions[i];
-    const expected = genesis.transactions.get(hash);
-    if (transaction === undefined || expected === undefined) {
-      throw refused('genesis', `genesis transaction ${hash} is missing`);
+  for (const [i, [name, transaction]] of expected.entries()) {
+    const brought = transactions[i];
+    if (brought === undefined) return blockFault('genesis', `genesis transaction ${name} is missing`);
+    if (!equalBytes(encodeTransaction(brought), encodeTransaction(transaction))) {
+      return blockFault('genesis', `genesis transaction ${name} is not the one of the genesis file`);
     }
-    if (!equalBytes(encodeTransaction(transaction), encodeTransaction(expected))) {
-      throw refused('genesis', `genesis transaction ${hash} is not the one of the genesis file`);
-    }
-    return [hash, transaction];
-  });
+  }
+  return null;
 }
 
-/** Raw units issued with the block; the mining transaction pays exactly the reward. */
-export function checkSupply(full: FullBlock, tip: ChainTip, rules: ChainRules): bigint {
-  const before = tip.next === 0 ? issuedBy(full.transactions) : tip.issued;
-  const reward = blockReward(before);
+/** Raw units issued up to this block and with it, if it meets the rules. */
+export function issuedAfter(full: FullBlock, tip: ChainTip, { genesis }: ChainRules): bigint {
+  const before = issuedBefore(full, tip);
+  const due = tip.next === 0 ? [] : issuanceTransactions(genesis, full.block.header.bNum);
+  return before + blockReward(before) + issuedBy(due);
+}
+
+/** The mining transaction pays exactly the reward, and nothing is issued but what the genesis file provides. */
+export function supplyFault(full: FullBlock, tip: ChainTip, rules: ChainRules): BlockFault | null {
+  const reward = blockReward(issuedBefore(full, tip));
   const wrong = coinbaseFault(full.miningTransaction, BigInt(tip.next), reward);
-  if (wrong !== null) throw refused('mining-transaction', wrong.message);
-  const issued = before + reward + (tip.next === 0 ? 0n : checkIssuances(full, rules));
-  if (issued > U64_MAX) throw refused('issuance', 'more is issued than amounts can hold');
-  return issued;
+  if (wrong !== null) return blockFault('mining-transaction', wrong.message);
+  const unfounded = tip.next === 0 ? null : issuancesFault(full, rules);
+  if (unfounded !== null) return unfounded;
+  const isTooMuch = issuedAfter(full, tip, rules) > U64_MAX;
+  return isTooMuch ? blockFault('issuance', 'more is issued than amounts can hold') : null;
 }
 
-/** The issuances that fall due at this block, and no others, end the list. Returns what they issue. */
-function checkIssuances({ block, transactions }: FullBlock, { genesis }: ChainRules): bigint {
+/** The issuances that fall due at this block, and no others, end the list. */
+function issuancesFault({ block, transactions }: FullBlock, { genesis }: ChainRules): BlockFault | null {
   const due = issuanceTransactions(genesis, block.header.bNum);
   const ordinary = transactions.length - due.length;
   const last = block.transactions.slice(Math.max(ordinary, 0));
   if (ordinary < 0 || due.some((tx, i) => transactionHash(tx) !== last[i])) {
-    throw refused('issuance', `the block does not end in the ${due.length} issuances that fall due`);
+    return blockFault('issuance', `the block does not end in the ${due.length} issuances that fall due`);
   }
   const stranger = transactions.slice(0, ordinary).findIndex(isCoinbase);
-  if (stranger >= 0) {
-    throw refused(
-      'issuance',
-      `transaction ${block.transactions[stranger]} issues tokens that the genesis file does not provide`,
-    );
-  }
-  return issuedBy(due);
+  if (stranger < 0) return null;
+  const name = block.transactions[stranger];
+  return blockFault('issuance', `transaction ${name} issues tokens that the genesis file does not provide`);
+}
+
+function issuedBefore({ transactions }: FullBlock, tip: ChainTip): bigint {
+  return tip.next === 0 ? issuedBy(transactions) : tip.issued;
 }
 
 function issuedBy(transactions: readonly Transaction[]): bigint {

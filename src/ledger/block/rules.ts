@@ -1,4 +1,4 @@
-/** The rules of a block by name, what they are checked against, and those that need nothing but its header and lists. */
+/** The rules of a block by name, what they are held against, and those that need nothing but its header and lists. */
 
 import type { Producers } from '../../chain/certificate.js';
 import type { Genesis } from '../../chain/genesis.js';
@@ -6,6 +6,7 @@ import { merkleRoot, txsHash } from '../../chain/hash.js';
 import { difficultyFault, proofOfWorkFault } from '../../chain/pow.js';
 import type { BlockHeader, FullBlock } from '../../chain/types.js';
 import { TesseraError } from '../../lib/errors.js';
+import { type Fault, fault } from '../../lib/fault.js';
 
 /** What the network's configuration says about its chain. */
 export interface ChainRules {
@@ -47,38 +48,51 @@ export type BlockRule =
   | 'amounts'
   | 'scripts';
 
-/** The error that refuses a block. */
-export function refused(rule: BlockRule, message: string): TesseraError {
-  return new TesseraError('block_refused', message, { details: { rule } });
+/** What is wrong with a block, and by which rule. */
+export interface BlockFault extends Fault {
+  readonly rule: BlockRule;
+}
+
+export function blockFault(rule: BlockRule, message: string): BlockFault {
+  return { ...fault('block_refused', message), rule };
+}
+
+/** Throws `block_refused` with the rule that is broken; does nothing when there is none. */
+export function assertRule(broken: BlockFault | null): void {
+  if (broken === null) return;
+  throw new TesseraError(broken.code, broken.message, { details: { rule: broken.rule } });
 }
 
 /** The block is the next one and follows the last one. */
-export function checkPlace(header: BlockHeader, hash: string, tip: ChainTip, rules: ChainRules): void {
+export function placeFault(header: BlockHeader, hash: string, tip: ChainTip, rules: ChainRules): BlockFault | null {
   if (header.bNum !== BigInt(tip.next)) {
-    throw refused('number', `block ${header.bNum} is not the next one, which is ${tip.next}`);
+    return blockFault('number', `block ${header.bNum} is not the next one, which is ${tip.next}`);
   }
   if (header.previousHash !== tip.hash) {
-    throw refused('link', `block ${tip.next} follows ${header.previousHash}, but the last block stored is ${tip.hash}`);
+    const last = `the last block stored is ${tip.hash}`;
+    return blockFault('link', `block ${tip.next} follows ${header.previousHash}, but ${last}`);
   }
   if (tip.next === 0 && rules.genesisHash !== undefined && hash !== rules.genesisHash) {
-    throw refused('genesis', `block 0 is ${hash}, but this network begins with ${rules.genesisHash}`);
+    return blockFault('genesis', `block 0 is ${hash}, but this network begins with ${rules.genesisHash}`);
   }
+  return null;
 }
 
 /** The header binds the list, and the list names what is there. */
-export function checkLists({ block: { header, transactions: names }, transactions }: FullBlock): void {
-  if (txsHash(names) !== header.txsHash)
-    throw refused('list', "the hash of the list of transactions is not the header's");
-  if (merkleRoot(names) !== header.merkleRoot) throw refused('merkle', "the Merkle root is not the header's");
-  if (names.length !== transactions.length) {
-    throw refused('transactions', `the block names ${names.length} transactions and brings ${transactions.length}`);
+export function listsFault({ block: { header, transactions: names }, transactions }: FullBlock): BlockFault | null {
+  if (txsHash(names) !== header.txsHash) {
+    return blockFault('list', "the hash of the list of transactions is not the header's");
   }
+  if (merkleRoot(names) !== header.merkleRoot) return blockFault('merkle', "the Merkle root is not the header's");
+  if (names.length === transactions.length) return null;
+  const message = `the block names ${names.length} transactions and brings ${transactions.length}`;
+  return blockFault('transactions', message);
 }
 
 /** The target has its form and the proof of work meets it. */
-export function checkWork(header: BlockHeader, { activationHeight }: ChainRules): void {
+export function workFault(header: BlockHeader, { activationHeight }: ChainRules): BlockFault | null {
   const malformed = difficultyFault(header, activationHeight);
-  if (malformed !== null) throw refused('difficulty', malformed.message);
+  if (malformed !== null) return blockFault('difficulty', malformed.message);
   const weak = proofOfWorkFault(header);
-  if (weak !== null) throw refused('proof', weak.message);
+  return weak === null ? null : blockFault('proof', weak.message);
 }

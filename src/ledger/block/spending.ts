@@ -4,7 +4,7 @@
  * cheap part runs on the main thread in slices; the scripts run beside it while the next transactions are planned.
  */
 
-import { isCreate, outPointKey } from '../../chain/transaction.js';
+import { isCreate, outPointKey, spentOutPoints } from '../../chain/transaction.js';
 import type { OutPoint, TxOut } from '../../chain/types.js';
 import {
   AMOUNTS_DIFFER,
@@ -19,7 +19,7 @@ import {
 } from '../../chain/validation.js';
 import type { Fault } from '../../lib/fault.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
-import { type BlockRule, refused } from './rules.js';
+import { type BlockFault, type BlockRule, blockFault } from './rules.js';
 import type { VerifiedTransaction } from './verified-block.js';
 
 /** Outputs that are asked for at a time. */
@@ -44,47 +44,48 @@ export interface SpendingModules {
   readonly slices: TimeSlices;
 }
 
-/** The outputs that a block spends, in order. Throws `block_refused` when two of its inputs spend the same. */
+/** The outputs that a block spends, in order. */
 export function spentBy(transactions: readonly VerifiedTransaction[]): OutPoint[] {
-  const seen = new Set<string>();
-  const spent: OutPoint[] = [];
-  for (const { hash, transaction } of transactions) {
-    for (const { previousOut } of transaction.inputs) {
-      if (previousOut === null) continue;
-      const key = outPointKey(previousOut);
-      if (seen.has(key)) throw refused('inputs', `transaction ${hash} spends ${key}, which another one spends too`);
-      seen.add(key);
-      spent.push(previousOut);
-    }
-  }
-  return spent;
+  return transactions.flatMap(({ transaction }) => spentOutPoints(transaction));
 }
 
-/** Throws `block_refused` for the first transaction that may not spend what it spends. */
-export async function checkSpending(
+/** No output is spent twice. */
+export function doubleSpendFault(transactions: readonly VerifiedTransaction[]): BlockFault | null {
+  const seen = new Set<string>();
+  for (const { hash, transaction } of transactions) {
+    for (const outPoint of spentOutPoints(transaction)) {
+      const key = outPointKey(outPoint);
+      if (seen.has(key)) return blockFault('inputs', `transaction ${hash} spends ${key}, which another one spends too`);
+      seen.add(key);
+    }
+  }
+  return null;
+}
+
+/** What is wrong with a transaction that may not spend what it spends; null when all may. */
+export async function spendingFault(
   transactions: readonly VerifiedTransaction[],
   height: number,
   spent: readonly OutPoint[],
   { ledger, scripts, slices }: SpendingModules,
-): Promise<void> {
+): Promise<BlockFault | null> {
   const lookup = await lookUp(spent, ledger);
   // What the mempool compares locktimes with when it admits what can be in this block.
   const currentBlock = BigInt(Math.max(0, height - 1));
-  const verdicts: Promise<void>[] = [];
+  const verdicts: Promise<BlockFault | null>[] = [];
   for (const { hash, transaction } of transactions) {
     await slices.turn();
     const plan = isCreate(transaction)
       ? planCreateValidation(transaction)
       : planValidation(transaction, currentBlock, lookup);
-    if (plan.fault !== null) throw notValid(hash, plan.fault);
-    const verdict = scripts.verify(plan.checks).then((holds) => {
-      if (!holds) throw notValid(hash, INVALID_SCRIPT);
-    });
-    // The block may be refused before anybody waits for this promise.
+    if (plan.fault !== null) return invalid(hash, plan.fault);
+    const verdict = scripts.verify(plan.checks).then((holds) => (holds ? null : invalid(hash, INVALID_SCRIPT)));
+    // The block may be refused before anybody waits for this one.
     verdict.catch(() => undefined);
     verdicts.push(verdict);
   }
-  await Promise.all(verdicts);
+  const found = await Promise.all(verdicts);
+  return found.find((verdict) => verdict !== null) ?? null;
 }
 
 async function lookUp(outPoints: readonly OutPoint[], ledger: LedgerView): Promise<UtxoLookup> {
@@ -108,7 +109,7 @@ const RULES = new Map<Fault, BlockRule>([
   [INVALID_SCRIPT, 'scripts'],
 ]);
 
-/** The refusal of a block for a fault of one of its transactions. */
-export function notValid(hash: string, fault: Fault): Error {
-  return refused(RULES.get(fault) ?? 'transactions', `transaction ${hash} is not valid: ${fault.message}`);
+/** The fault of a block for one of its transactions. */
+export function invalid(hash: string, wrong: Fault): BlockFault {
+  return blockFault(RULES.get(wrong) ?? 'transactions', `transaction ${hash} is not valid: ${wrong.message}`);
 }
