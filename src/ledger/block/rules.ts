@@ -1,4 +1,4 @@
-/** The rules of a block by name, what they are held against, and those that need nothing but its header and lists. */
+/** The rules of a block by name, what they are checked against, and those that need nothing but its header and lists. */
 
 import type { Producers } from '../../chain/certificate.js';
 import type { Genesis } from '../../chain/genesis.js';

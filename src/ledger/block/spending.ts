@@ -80,7 +80,7 @@ export async function spendingFault(
       : planValidation(transaction, currentBlock, lookup);
     if (plan.fault !== null) return invalid(hash, plan.fault);
     const verdict = scripts.verify(plan.checks).then((holds) => (holds ? null : invalid(hash, INVALID_SCRIPT)));
-    // The block may be refused before anybody waits for this one.
+    // The block may be refused before anybody waits for this promise.
     verdict.catch(() => undefined);
     verdicts.push(verdict);
   }

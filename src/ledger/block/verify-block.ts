@@ -1,6 +1,6 @@
 /**
  * The rules that a block must meet before it is stored or adopted (docs/chain.md#blocks), whoever brings it: it is the next
- * one, it hangs on the last one, its header binds its list of transactions, the proof of work is there, every transaction is
+ * one, it follows the last one, its header binds its list of transactions, the proof of work is there, every transaction is
  * present, hashes to its name and is valid, what they spend is unspent, and tokens and items come into being only as the
  * chain provides. What the chain holds so far is asked of a `LedgerView`.
  *
@@ -99,7 +99,7 @@ export class BlockVerifier {
     return known === undefined ? null : blockFault('duplicate', `transaction ${known} is in an earlier block`);
   }
 
-  /** What the block spends. Issuances are those of the genesis file by now, and spend nothing. */
+  /** What the block spends. Issuances are those that the genesis file sets for this block, and spend nothing. */
   async #spent(listed: readonly VerifiedTransaction[], height: number): Promise<OutPoint[]> {
     const spending = listed.filter(({ transaction }) => !isCoinbase(transaction));
     assertRule(tradesFault(spending) ?? doubleSpendFault(spending));
