@@ -1,9 +1,6 @@
 /**
  * Folders that are lost or put back from an older copy (docs/operations.md#lost-and-older-folders): mempool and storage
  * find each other's height again by themselves, no block changes, and what a wallet acknowledged arrives once.
- *
- * LONG_TESTS=1 adds the drills in which both folders are put back and the wallets are rebuilt by hand. They are left out of
- * the gate because one run in four under load ended with a payment that did not arrive; the cause is not found yet.
  */
 
 import { execFile } from 'node:child_process';
@@ -302,25 +299,21 @@ describe('a network of four processes', () => {
     ['five', 'one'],
     ['five', 'five'],
   ] as const) {
-    it.runIf(process.env.LONG_TESTS !== undefined)(
-      `goes on when both are put back: the mempool of ${ofMempool}, storage of ${ofStorage}`,
-      async () => {
-        const known = await blocks();
-        await pay();
-        await stopBoth();
-        await restore('mempool', ofMempool);
-        await restore('storage', ofStorage);
-        // The wallets have seen blocks that nobody has any more.
-        for (const wallet of [miner, user]) {
-          await wallet.stop();
-          expect(await rebuild(wallet)).toContain('starts over');
-        }
-        await startBoth();
-        await Promise.all([miner.start(), user.start()]);
-        const kept = ofMempool === 'five' && ofStorage === 'five' ? 5 : 1;
-        await goesOn(known.slice(0, copiedAt - kept + 1));
-      },
-      120_000,
-    );
+    it(`goes on when both are put back: the mempool of ${ofMempool}, storage of ${ofStorage}`, async () => {
+      const known = await blocks();
+      await pay();
+      await stopBoth();
+      await restore('mempool', ofMempool);
+      await restore('storage', ofStorage);
+      // The wallets have seen blocks that nobody has any more.
+      for (const wallet of [miner, user]) {
+        await wallet.stop();
+        expect(await rebuild(wallet)).toContain('starts over');
+      }
+      await startBoth();
+      await Promise.all([miner.start(), user.start()]);
+      const kept = ofMempool === 'five' && ofStorage === 'five' ? 5 : 1;
+      await goesOn(known.slice(0, copiedAt - kept + 1));
+    }, 120_000);
   }
 });

@@ -64,6 +64,18 @@ describe('a wallet that starts over', () => {
     await close();
   });
 
+  it('queues again what was admitted: that its inputs are gone proves nothing on a chain that has lost blocks', async () => {
+    const { wallet, folder, close } = await newWallet();
+    await fund(wallet, [70n]);
+    const { hash } = await wallet.transfers.pay({ address: NOBODY, amount: 70n, locktime: 0n });
+    await wallet.settlement.markSent(hash);
+    await close();
+    expect(await forget(folder)).toMatchObject({ payments: 1 });
+    const again = await openWallet(folder);
+    expect(again.wallet.transfers.takeQueued()).toMatchObject({ hash, state: 'queued' });
+    await again.close();
+  });
+
   it('leaves payments alone that are older than a mempool node remembers', async () => {
     const { folder } = await seenWallet();
     expect(await forget(folder, systemClock.now() + 13 * 3_600_000)).toMatchObject({ payments: 0 });

@@ -152,13 +152,17 @@ function encodeEntry(entry: Entry): Uint8Array {
   return to.toBytes();
 }
 
-/** A stored payment as one that is queued again; undefined unless it was confirmed. Throws `wallet_unreadable`. */
+/**
+ * A stored payment as one that is queued again; undefined when it is queued already, or rejected. One that was admitted
+ * counts as confirmed once its inputs are gone, which is not so on a chain that has lost the blocks of those inputs. Throws
+ * `wallet_unreadable`.
+ */
 export function reopenPayment(
   number: number,
   record: Uint8Array,
 ): { readonly payment: OwnTransaction; readonly record: Uint8Array } | undefined {
   const entry = decodeEntry(number, record);
-  if (entry.state !== 'confirmed') return undefined;
+  if (entry.state !== 'confirmed' && entry.state !== 'sent') return undefined;
   const payment: Entry = { ...entry, state: 'queued', reason: '' };
   return { payment, record: encodeEntry(payment) };
 }
