@@ -5,9 +5,12 @@
  */
 
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir, rename, rm } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type Static, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
 import { blockCertificateFault, type Producers } from '../../chain/certificate.js';
+import { encodeTransaction } from '../../chain/codec.js';
 import type { Genesis } from '../../chain/genesis.js';
 import { transactionHashOfBytes } from '../../chain/hash.js';
 import type { Config } from '../../config/schema.js';
@@ -16,11 +19,12 @@ import { lockFolder } from '../../db/folder-lock.js';
 import type { Kv } from '../../db/kv.js';
 import { openLevelKv } from '../../db/level-kv.js';
 import { MARKER_FILE, readMarker, writeMarker } from '../../db/marker.js';
-import { syncFolder } from '../../db/write-file-durable.js';
+import { syncFolder, writeFileDurable } from '../../db/write-file-durable.js';
 import * as journalLayout from '../../journal/layout.js';
 import { LocalJournal } from '../../journal/local-journal.js';
 import { HASH_KEY_BYTES } from '../../ledger/utxo/keyed-hash.js';
 import { Verifier } from '../../ledger/verifier/verifier.js';
+import { utf8 } from '../../lib/bytes.js';
 import { systemClock } from '../../lib/clock.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { systemRandom } from '../../lib/random.js';
@@ -33,7 +37,7 @@ import { loadMempoolState } from '../../mempool/state/load.js';
 import { decodePooled } from '../../mempool/state/records.js';
 import { StateStore } from '../../mempool/state/state-store.js';
 import { noMetrics } from '../../observability/metrics.js';
-import { joinTransactions } from '../../peers/payloads.js';
+import { decodeTransactions, joinTransactions } from '../../peers/payloads.js';
 import { Archive } from '../../storage/archive/archive.js';
 import { stateRules, unicornSource } from '../mempool-role.js';
 import { producersOf } from '../producers.js';
@@ -41,6 +45,8 @@ import { producersOf } from '../producers.js';
 /** In the data folder, while it is being made. */
 const BUILD_FOLDER = 'rebuild';
 const DATABASE_FOLDER = 'db';
+/** In the folder that is being made: the result, once there is nothing left to do but to take the place of the old databases. */
+const DONE_FILE = 'done.json';
 /** Groups of transactions in one write. */
 const GROUPS_PER_WRITE = 500;
 
@@ -54,16 +60,17 @@ export interface RebuildOptions {
   readonly onProgress: (done: number, total: number) => void;
 }
 
-export interface RebuildResult {
+const RebuildResult = Type.Object({
   /** Number of the last block in the new state; -1 for none. */
-  readonly height: number;
+  height: Type.Integer({ minimum: -1 }),
   /** Groups of transactions that are submitted again when the node has started. */
-  readonly carried: number;
+  carried: Type.Integer({ minimum: 0 }),
   /** What of the old databases could not be read, in words. */
-  readonly problems: readonly string[];
-  /** Where the old databases are now; undefined when there were none. */
-  readonly aside: string | undefined;
-}
+  problems: Type.Array(Type.String()),
+  /** Where the old databases are now; absent when there were none. */
+  aside: Type.Optional(Type.String()),
+});
+export type RebuildResult = Static<typeof RebuildResult>;
 
 /** Throws `data_dir_locked` while the node runs, `aborted` by the signal, and what is wrong with the archive. */
 export async function rebuildMempool(options: RebuildOptions): Promise<RebuildResult> {
@@ -74,15 +81,39 @@ export async function rebuildMempool(options: RebuildOptions): Promise<RebuildRe
     const folder = join(node.dataDir, BUILD_FOLDER);
     // What is left of a call that ended between its last two steps.
     if (!existsSync(join(folder, DATABASE_FOLDER))) await rm(folder, { recursive: true, force: true });
-    const building = await DataDir.open(folder, { role: 'mempool', networkName: network.name });
-    const built = await build(building, options).finally(() => building.close());
-    return { ...built, aside: await takeOver(node.dataDir) };
+    const old = join(node.dataDir, DATABASE_FOLDER);
+    // A node may have run since on databases that are still in their place: what was built before does not know of that.
+    const done = existsSync(old) ? undefined : await readDone(folder);
+    const result = done ?? (await build(folder, network.name, options));
+    await takeOver(node.dataDir, result);
+    return result;
   } finally {
     await unlock();
   }
 }
 
-async function build(building: DataDir, options: RebuildOptions): Promise<Omit<RebuildResult, 'aside'>> {
+/** The result of a call that ended after the old databases were put aside. */
+async function readDone(folder: string): Promise<RebuildResult | undefined> {
+  const path = join(folder, DONE_FILE);
+  if (!existsSync(path)) return undefined;
+  const value: unknown = JSON.parse(await readFile(path, 'utf8'));
+  if (Value.Check(RebuildResult, value)) return value;
+  const wayBack = 'move db of the newest before-rebuild- folder back to its place, and run tessera rebuild again';
+  throw new TesseraError('data_corrupt', `${path} is damaged: ${wayBack}`);
+}
+
+async function build(folder: string, networkName: string, options: RebuildOptions): Promise<RebuildResult> {
+  const { dataDir } = options.config.node;
+  await rm(join(folder, DONE_FILE), { force: true });
+  const building = await DataDir.open(folder, { role: 'mempool', networkName });
+  const built = await fill(building, options).finally(() => building.close());
+  const name = `before-rebuild-${new Date(systemClock.now()).toISOString().replaceAll(':', '')}`;
+  const result = existsSync(join(dataDir, DATABASE_FOLDER)) ? { ...built, aside: join(dataDir, name) } : built;
+  await writeFileDurable(join(folder, DONE_FILE), utf8(JSON.stringify(result)), 0o600);
+  return result;
+}
+
+async function fill(building: DataDir, options: RebuildOptions): Promise<Omit<RebuildResult, 'aside'>> {
   const kv = await building.open('mempool');
   const journalKv = await building.open('journal');
   const journal = await LocalJournal.open({}, { kv: journalKv, clock: systemClock, metrics: noMetrics });
@@ -179,7 +210,7 @@ function assertSigned({ tip, tipCertificate }: Archive, producers: Producers): v
   );
 }
 
-/** What the old journal and the old pool hold and no adopted block has. */
+/** What the old journal and the old state hold and no adopted block has; with what an earlier rebuild has carried over. */
 class OldTransactions {
   readonly problems: string[] = [];
   readonly #folder: string;
@@ -197,6 +228,7 @@ class OldTransactions {
   /** Writes them into the new state; gives their number. */
   async carryOver(): Promise<number> {
     await this.#clear();
+    await this.#read('mempool', (kv) => this.#readCarried(kv));
     await this.#read('journal', (kv) => this.#readJournal(kv));
     await this.#read('mempool', (kv) => this.#readPool(kv));
     await this.#flush();
@@ -222,6 +254,12 @@ class OldTransactions {
       }
     } catch (error) {
       this.problems.push(`the old database ${name} cannot be read to its end: ${errorMessage(error)}`);
+    }
+  }
+
+  async #readCarried(kv: Kv): Promise<void> {
+    for await (const [, value] of kv.entries(ranges.carried)) {
+      await this.#add(decodeTransactions(value).map(encodeTransaction));
     }
   }
 
@@ -262,16 +300,17 @@ class OldTransactions {
   }
 }
 
-/** The new databases take the place of the old ones, which are kept; each step can be the last before a crash. */
-async function takeOver(path: string): Promise<string | undefined> {
+/**
+ * The new databases take the place of the old ones, which are kept. Each step can be the last before a crash: once the old
+ * ones are put aside, the next call does the steps that are left.
+ */
+async function takeOver(path: string, { aside }: RebuildResult): Promise<void> {
   const old = join(path, DATABASE_FOLDER);
   const built = join(path, BUILD_FOLDER, DATABASE_FOLDER);
-  let aside: string | undefined;
-  if (existsSync(old)) {
-    aside = join(path, `before-rebuild-${new Date(systemClock.now()).toISOString().replaceAll(':', '')}`);
+  if (aside !== undefined && existsSync(old)) {
     await mkdir(aside, { mode: 0o700 });
-    await rename(old, join(aside, DATABASE_FOLDER));
     if (existsSync(join(path, MARKER_FILE))) await copyFile(join(path, MARKER_FILE), join(aside, MARKER_FILE));
+    await rename(old, join(aside, DATABASE_FOLDER));
     await syncFolder(aside);
   }
   const marker = await readMarker(join(path, BUILD_FOLDER));
@@ -279,5 +318,4 @@ async function takeOver(path: string): Promise<string | undefined> {
   await rename(built, old);
   await syncFolder(path);
   await rm(join(path, BUILD_FOLDER), { recursive: true });
-  return aside;
 }
