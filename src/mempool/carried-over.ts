@@ -4,6 +4,7 @@
  * is refused with the rule.
  */
 
+import type { Room } from '../db/disk-room.js';
 import { isTesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
 import { decodeTransactions } from '../peers/payloads.js';
@@ -14,19 +15,26 @@ import type { StateStore } from './state/state-store.js';
 
 /** Groups that are read at once. */
 const CHUNK = 100;
-/** Errors that are no verdict on the transaction: it is tried again after the next change of the chain. */
-const NOT_NOW: ReadonlySet<string> = new Set(['mempool_full', 'mempool_unreachable', 'overloaded', 'shutting_down']);
+/** Verdicts on the transactions themselves. After any other error they are kept and tried again: they were acknowledged. */
+const VERDICTS: ReadonlySet<string> = new Set([
+  'transaction_rejected',
+  'invalid_signature',
+  'malformed_transaction',
+  'unknown_input',
+  'double_spend',
+]);
 
 export interface CarriedOverModules {
   readonly store: StateStore;
   readonly admission: Admission;
   readonly sync: Pick<ChainSync, 'mayCut' | 'changed'>;
+  readonly room: Pick<Room, 'isBack'>;
   readonly logger: Logger;
 }
 
 export class CarriedOver {
   readonly #modules: CarriedOverModules;
-  #removeListener: (() => void) | undefined;
+  readonly #listeners: (() => void)[] = [];
   #running: Promise<void> | undefined;
   #stopped = false;
 
@@ -35,14 +43,20 @@ export class CarriedOver {
   }
 
   start(): void {
-    this.#removeListener = this.#modules.sync.changed.on(() => this.#proceed());
-    this.#proceed();
+    const { sync, room } = this.#modules;
+    const proceed = (): void => this.#proceed();
+    this.#listeners.push(sync.changed.on(proceed), room.isBack.on(proceed));
+    proceed();
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#removeListener?.();
+    this.#removeListeners();
     await this.#running;
+  }
+
+  #removeListeners(): void {
+    for (const remove of this.#listeners.splice(0)) remove();
   }
 
   #proceed(): void {
@@ -67,7 +81,7 @@ export class CarriedOver {
         }
       }
       // While the node runs, nothing new is added to what is carried over.
-      this.#removeListener?.();
+      this.#removeListeners();
     } catch (error) {
       if (!isTesseraError(error)) throw error;
       if (!this.#stopped) logger.warn({ err: error }, 'transactions of the old journal are submitted again later');
@@ -83,8 +97,8 @@ export class CarriedOver {
       await this.#modules.admission.submit(decodeTransactions(group));
       return true;
     } catch (error) {
-      if (!isTesseraError(error) || NOT_NOW.has(error.code) || error.code === 'database_failed') throw error;
-      return false;
+      if (isTesseraError(error) && VERDICTS.has(error.code)) return false;
+      throw error;
     }
   }
 }

@@ -8,6 +8,7 @@ import { decodeFullBlock, decodeHeader, encodeTransaction } from '../../src/chai
 import { blockHash } from '../../src/chain/hash.js';
 import type { BlockHeader, FullBlock, Transaction } from '../../src/chain/types.js';
 import { DataDir } from '../../src/db/data-dir.js';
+import type { Room } from '../../src/db/disk-room.js';
 import type { Kv } from '../../src/db/kv.js';
 import type { Journal } from '../../src/journal/journal.js';
 import { toHex } from '../../src/lib/bytes.js';
@@ -56,6 +57,8 @@ export interface SetupOptions {
   /** In place of the journal's own database. */
   readonly journalKv?: Kv;
   readonly wrapJournal?: (journal: Journal) => Journal;
+  /** The disk; endless by default. */
+  readonly room?: Room;
   /** Stands between the mempool and its database. */
   readonly wrapKv?: (kv: Kv) => Kv;
 }
@@ -97,6 +100,7 @@ export async function setUp({ folder, miners = ['m1'], storage = true, ...option
       metrics: noMetrics,
       unicorn: unicornOf,
       signer: options.signer,
+      ...(options.room && { room: options.room }),
     },
   );
   const blocks: FullBlock[] = [];
