@@ -1,9 +1,9 @@
 /** Exact JSON: integers beyond 2^53 both ways, and what is refused on the fast path and on the careful one alike. */
 
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect, it } from 'vitest';
 import { isTesseraError } from '../../src/lib/errors.js';
 import { MAX_JSON_DEPTH, parseExactJson, stringifyExact } from '../../src/lib/json.js';
+import { fc, test } from '../support/property.js';
 
 /** A literal that sends a text down the careful path. */
 const LARGE = '360360000000000000';

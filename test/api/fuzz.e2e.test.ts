@@ -1,8 +1,8 @@
 /** The contract fuzz at its usual size; `npm run fuzz -- --runs N` runs any number. */
 
-import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createFuzzTarget, type FuzzTarget, requestArbitrary } from '../support/api/fuzz.js';
+import { fc } from '../support/property.js';
 
 const RUNS = 12_000;
 

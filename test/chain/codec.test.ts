@@ -1,10 +1,10 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect, it } from 'vitest';
 import * as codec from '../../src/chain/codec.js';
 import { transactionHash, transactionHashOfBytes } from '../../src/chain/hash.js';
 import type { Transaction } from '../../src/chain/types.js';
 import { isTesseraError } from '../../src/lib/errors.js';
 import * as arb from '../support/arbitraries.js';
+import { fc, test } from '../support/property.js';
 
 const DECODERS = {
   outPoint: codec.decodeOutPoint,

@@ -1,4 +1,3 @@
-import { test } from '@fast-check/vitest';
 import { describe, expect, it } from 'vitest';
 import { addressOf } from '../../src/chain/address.js';
 import { parseCreateTransaction, transactionToCreateJson } from '../../src/chain/create-transaction.js';
@@ -6,6 +5,7 @@ import { pay2pkhScript } from '../../src/chain/script/builders.js';
 import type { Transaction } from '../../src/chain/types.js';
 import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
 import * as arb from '../support/arbitraries.js';
+import { test } from '../support/property.js';
 
 const SIGNATURE = 'ab'.repeat(64);
 const PUBLIC_KEY = '5371832122a8e804fa3520ec6861c3fa554a7f6fb617e6f0768452090207e07c';

@@ -1,6 +1,5 @@
 /** Items are conserved by what the mempool admits and what storage keeps, tested on both at once (rule P4, decision B6). */
 
-import { fc, test } from '@fast-check/vitest';
 import { afterEach, describe, expect, it } from 'vitest';
 import { itemAsset, tokenAsset, withFixedHash } from '../../src/chain/assets.js';
 import {
@@ -22,6 +21,7 @@ import { sign } from '../../src/crypto/ed25519.js';
 import { account, genesisOut, pay } from '../support/mempool.js';
 import { createPair, type Pair } from '../support/mempool-and-archive.js';
 import { nextOf } from '../support/peers.js';
+import { fc, test } from '../support/property.js';
 
 const alice = account('alice');
 const GENESIS = parseGenesis({ mempool_seed_utxo: { '000000': [{ address: alice.address, amount: 1_000 }] } });

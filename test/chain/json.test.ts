@@ -1,9 +1,9 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect, it } from 'vitest';
 import * as json from '../../src/chain/json.js';
 import * as read from '../../src/chain/json-read.js';
 import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
 import * as arb from '../support/arbitraries.js';
+import { fc, test } from '../support/property.js';
 
 describe('JSON gives every structure back (docs/chain.md#json)', () => {
   test.prop([arb.transaction])('transactions, and the view says the same as the text', (tx) => {

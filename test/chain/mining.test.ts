@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect, it } from 'vitest';
 import { asertTarget, difficultyFor } from '../../src/chain/asert.js';
 import { DEFAULT_GENESIS_AMOUNT, TOTAL_TOKENS } from '../../src/chain/constants.js';
@@ -8,6 +7,7 @@ import { blockReward } from '../../src/chain/reward.js';
 import type { BlockHeader } from '../../src/chain/types.js';
 import * as unicorn from '../../src/chain/unicorn.js';
 import { toHex } from '../../src/lib/bytes.js';
+import { fc, test } from '../support/property.js';
 import { isUnicornWitness, parseSeedValue } from '../vectors/reference-library.js';
 
 const nothing = new Uint8Array(0);

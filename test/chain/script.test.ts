@@ -1,4 +1,3 @@
-import { test } from '@fast-check/vitest';
 import { describe, expect, it } from 'vitest';
 import * as builders from '../../src/chain/script/builders.js';
 import { executeOp, interpret } from '../../src/chain/script/interpreter.js';
@@ -8,6 +7,7 @@ import { OPERATIONS } from '../../src/chain/script/operations.js';
 import type { Script, StackEntry } from '../../src/chain/types.js';
 import { keyPairFromSeed, sign } from '../../src/crypto/ed25519.js';
 import * as arb from '../support/arbitraries.js';
+import { test } from '../support/property.js';
 import { memberMultisigScript, multisigValidationScript } from '../vectors/reference-library.js';
 
 /** `OP_ADD`, numbers, and texts in quotes. */

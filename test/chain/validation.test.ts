@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect, it } from 'vitest';
 import { addressOf, p2shAddress } from '../../src/chain/address.js';
 import { itemAsset, tokenAsset } from '../../src/chain/assets.js';
@@ -17,6 +16,7 @@ import type { AddressVersion, Asset, Script, Transaction, TxOut } from '../../sr
 import * as validation from '../../src/chain/validation.js';
 import { keyPairFromSeed, sign } from '../../src/crypto/ed25519.js';
 import { utf8 } from '../../src/lib/bytes.js';
+import { fc, test } from '../support/property.js';
 import { createFault, transactionFault } from '../support/validate.js';
 
 const KEY: SigningKey = keyPairFromSeed(new Uint8Array(32).fill(7));

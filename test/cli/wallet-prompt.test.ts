@@ -6,7 +6,6 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { DISPLAY_UNIT } from '../../src/chain/constants.js';
 import { parseCommandLine } from '../../src/cli/command.js';
@@ -20,6 +19,7 @@ import type { Config } from '../../src/config/schema.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 import { createContext } from '../support/cli-context.js';
 import { ManualClock } from '../support/manual-clock.js';
+import { fc, test } from '../support/property.js';
 
 const ADDRESS = 'ab'.repeat(32);
 

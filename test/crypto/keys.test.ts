@@ -1,9 +1,9 @@
-import { fc, test } from '@fast-check/vitest';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { describe, expect, it } from 'vitest';
 import * as keys from '../../src/crypto/ed25519.js';
 import { sha3Bytes, sha3Hex } from '../../src/crypto/sha3.js';
 import { toHex } from '../../src/lib/bytes.js';
+import { fc, test } from '../support/property.js';
 import { openClientKeyPair, openClientMasterKey, sealClientKeyPair } from '../vectors/client-wallet.js';
 import { childKey, deriveKeyPair, masterKeyFromMnemonic } from '../vectors/derivation.js';
 

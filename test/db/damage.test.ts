@@ -6,12 +6,12 @@
 import { copyFile, cp, mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fc, it as property } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { u64Key } from '../../src/db/keys.js';
 import type { Kv } from '../../src/db/kv.js';
 import { openLevelKv } from '../../src/db/level-kv.js';
 import { isTesseraError } from '../../src/lib/errors.js';
+import { fc, it as property } from '../support/property.js';
 
 const REFUSALS = ['data_lost', 'data_corrupt'];
 const RECORDS = 240;

@@ -1,10 +1,10 @@
 /** What every key-value store must do, whatever it is made of. */
 
-import { fc, it as property } from '@fast-check/vitest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { prefixRange, textKey, u64Key } from '../../src/db/keys.js';
 import type { Kv, KvRange } from '../../src/db/kv.js';
 import { compareBytes } from '../../src/lib/bytes.js';
+import { fc, it as property } from '../support/property.js';
 
 const bytes = (text: string): Uint8Array => Buffer.from(text, 'latin1');
 const text = (value: Uint8Array | undefined): string | undefined => value && Buffer.from(value).toString('latin1');

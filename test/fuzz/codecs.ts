@@ -1,6 +1,6 @@
 /** A target made of codecs: an input is the number of one and bytes for it. */
 
-import type fc from 'fast-check';
+import type { fc } from '../support/property.js';
 import type { Dice } from './dice.js';
 import { documented, type FuzzTarget, mustBe } from './target.js';
 

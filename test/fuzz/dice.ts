@@ -1,6 +1,6 @@
 /** Seeded chance: the same seed gives the same rolls. */
 
-import fc from 'fast-check';
+import { fc } from '../support/property.js';
 
 const TWO_32 = 2 ** 32;
 

@@ -1,7 +1,7 @@
 /** The contract fuzz of the HTTP API with any number of requests, and what came back. */
 
-import fc from 'fast-check';
 import { createFuzzTarget, requestArbitrary } from '../support/api/fuzz.js';
+import { fc } from '../support/property.js';
 
 /** Answers by operation and status → how many. Throws when one is not as documented. */
 export async function fuzzHttp(runs: number, seed: number): Promise<ReadonlyMap<string, number>> {

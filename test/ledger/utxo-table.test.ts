@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect, it } from 'vitest';
 import { withFixedHash } from '../../src/chain/assets.js';
 import type { OutPoint, TxOut } from '../../src/chain/types.js';
@@ -6,6 +5,7 @@ import { KeyedHash } from '../../src/ledger/utxo/keyed-hash.js';
 import { UtxoTable } from '../../src/ledger/utxo/utxo-table.js';
 import { balancesOf } from '../../src/mempool/balances.js';
 import { MAX_LISTED_OUTPUTS } from '../../src/mempool/service.js';
+import { fc, test } from '../support/property.js';
 
 const HEX = '0123456789abcdef';
 const hex = (length: number): fc.Arbitrary<string> =>

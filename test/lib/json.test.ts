@@ -1,7 +1,7 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect, it, vi } from 'vitest';
 import { MAX_JSON_DEPTH, parseExactJson, stringifyExact } from '../../src/lib/json.js';
 import { shapeFault } from '../../src/lib/json-scan.js';
+import { fc, test } from '../support/property.js';
 
 describe('exact integers', () => {
   test.prop([fc.json()])('agrees with JSON.parse where no integer is large', (text) => {

@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect, it } from 'vitest';
 import { itemAsset, tokenAsset } from '../../src/chain/assets.js';
 import { createItemTransaction, txOut } from '../../src/chain/builders.js';
@@ -28,6 +27,7 @@ import {
   rulesFor,
   unicornOf,
 } from '../support/mempool.js';
+import { fc, test } from '../support/property.js';
 
 const alice = account('alice');
 const bob = account('bob');

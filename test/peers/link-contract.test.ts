@@ -1,4 +1,3 @@
-import { fc } from '@fast-check/vitest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createDeferred } from '../../src/lib/deferred.js';
 import { TesseraError } from '../../src/lib/errors.js';
@@ -16,6 +15,7 @@ import {
   shakeHandsRaw,
   type TransportKind,
 } from '../support/peers.js';
+import { fc } from '../support/property.js';
 
 const ADDRESS = { type: 'address', body: { address: 'somewhere' } } as const;
 

@@ -1,6 +1,5 @@
 /** Generators of the chain's values for property tests. Texts are any well-formed Unicode, numbers reach both ends. */
 
-import { fc } from '@fast-check/vitest';
 import { U64_MAX } from '../../src/chain/constants.js';
 import { OPCODE_COUNT } from '../../src/chain/script/opcodes.js';
 import type {
@@ -16,6 +15,7 @@ import type {
   TxIn,
   TxOut,
 } from '../../src/chain/types.js';
+import { fc } from './property.js';
 
 const u64 = fc.oneof(
   fc.bigInt({ min: 0n, max: U64_MAX }),

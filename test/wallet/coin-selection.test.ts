@@ -1,6 +1,6 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect, it } from 'vitest';
 import { type Selectable, selectCoins } from '../../src/wallet/coins/coin-selection.js';
+import { fc, test } from '../support/property.js';
 
 const coinsOf = (...amounts: bigint[]): Selectable[] =>
   amounts.sort((a, b) => (a < b ? -1 : Number(a > b))).map((amount) => ({ amount }));

@@ -1,9 +1,9 @@
-import { fc, test } from '@fast-check/vitest';
 import { afterAll, describe, expect, it } from 'vitest';
 import { transactionHash } from '../../src/chain/hash.js';
 import { createdOutPoints, outPointKey, spentOutPoints } from '../../src/chain/transaction.js';
 import type { OutPoint, Transaction, TxOut } from '../../src/chain/types.js';
 import { isTesseraError } from '../../src/lib/errors.js';
+import { fc, test } from '../support/property.js';
 import {
   block,
   NOBODY,

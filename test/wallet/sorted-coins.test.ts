@@ -1,9 +1,9 @@
 /** The order of a wallet's coins, kept while they come and go: always that of a full sort, and never at the cost of one. */
 
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect, it } from 'vitest';
 import { type Coin, compareCoins } from '../../src/wallet/coins/coin.js';
 import { SortedCoins } from '../../src/wallet/coins/sorted-coins.js';
+import { fc, test } from '../support/property.js';
 
 const coin = (arrival: number, n: number): Coin => ({
   key: `g${arrival}:${n}`,

@@ -4,7 +4,6 @@
  * case the JSON form leads back to the same value too.
  */
 
-import fc from 'fast-check';
 import * as codec from '../../../src/chain/codec.js';
 import { scriptJson, transactionJson } from '../../../src/chain/json.js';
 import { parseScript, parseTransaction } from '../../../src/chain/json-read.js';
@@ -12,6 +11,7 @@ import { parseExactJson } from '../../../src/lib/json.js';
 import { joinBlocks, splitBlocks } from '../../../src/peers/block-list.js';
 import { decodeTransactions, decodeUtxos, encodeTransactions, encodeUtxos } from '../../../src/peers/payloads.js';
 import * as arbitraries from '../../support/arbitraries.js';
+import { fc } from '../../support/property.js';
 import { type Codec, codecOf, codecTarget, isEqual } from '../codecs.js';
 import { mustBe } from '../target.js';
 

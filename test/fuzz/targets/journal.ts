@@ -3,7 +3,6 @@
  * what does is of another program, another version, or of a mistake. It is `data_corrupt` or it is what was written.
  */
 
-import fc from 'fast-check';
 import { encodeTransaction } from '../../../src/chain/codec.js';
 import { keys as journalKeys } from '../../../src/journal/layout.js';
 import { LocalJournal } from '../../../src/journal/local-journal.js';
@@ -16,6 +15,7 @@ import type { Round } from '../../../src/mempool/state/round.js';
 import { noMetrics } from '../../../src/observability/metrics.js';
 import * as arbitraries from '../../support/arbitraries.js';
 import { MemoryKv } from '../../support/memory-kv.js';
+import { fc } from '../../support/property.js';
 import { type Codec, codecOf, codecTarget, textCodecOf } from '../codecs.js';
 
 const count = fc.nat();

@@ -4,7 +4,6 @@
  * `data_corrupt` of), or they are what was written.
  */
 
-import fc from 'fast-check';
 import { encodeBlock, encodeTransaction } from '../../../src/chain/codec.js';
 import { blockHash, transactionHash, txsHash } from '../../../src/chain/hash.js';
 import type { Kv } from '../../../src/db/kv.js';
@@ -21,6 +20,7 @@ import { Outgoing } from '../../../src/wallet/payments/outgoing.js';
 import { WriteBuffer } from '../../../src/wallet/write-buffer.js';
 import * as arbitraries from '../../support/arbitraries.js';
 import { MemoryKv } from '../../support/memory-kv.js';
+import { fc } from '../../support/property.js';
 import { type Codec, codecOf, codecTarget, textCodecOf } from '../codecs.js';
 import type { Dice } from '../dice.js';
 

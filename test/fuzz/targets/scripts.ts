@@ -3,7 +3,6 @@
  * time; it changes nothing of the script, and verifies no more signatures than were counted before it ran.
  */
 
-import fc from 'fast-check';
 import { p2shAddress } from '../../../src/chain/address.js';
 import { decodeScript, encodeScript } from '../../../src/chain/codec.js';
 import { interpret } from '../../../src/chain/script/interpreter.js';
@@ -13,6 +12,7 @@ import type { Script, StackEntry } from '../../../src/chain/types.js';
 import { keyPairFromSeed, sign } from '../../../src/crypto/ed25519.js';
 import { utf8 } from '../../../src/lib/bytes.js';
 import * as arbitraries from '../../support/arbitraries.js';
+import { fc } from '../../support/property.js';
 import { documented, type FuzzTarget, mustBe } from '../target.js';
 import { countVerifications } from '../verifications.js';
 

@@ -3,7 +3,6 @@
  * four roles; and what every answer must be like: documented, of the right media type, of the right shape.
  */
 
-import fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
 import { errorStatusesOf } from '../../../src/api/http/problem.js';
 import { createChecker } from '../../../src/api/http/validator.js';
@@ -15,6 +14,7 @@ import { ApiProblem } from '../../../src/api/schemas/problem.js';
 import { ERROR_CODES, type ErrorCode, TesseraError } from '../../../src/lib/errors.js';
 import { parseExactJson, stringifyExact } from '../../../src/lib/json.js';
 import { NODE_ROLES, type NodeRole } from '../../../src/lib/roles.js';
+import { fc } from '../property.js';
 import { API_KEY, apiModules, buildApp } from './app.js';
 import type { Calls } from './fakes.js';
 import { arbitraryOf, EDGE_INTEGERS } from './schema-arbitrary.js';

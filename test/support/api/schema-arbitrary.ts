@@ -1,7 +1,7 @@
 /** Arbitrary values of a schema: what a correct client may send. */
 
 import type { TSchema } from '@sinclair/typebox';
-import fc from 'fast-check';
+import { fc } from '../property.js';
 import { ADDRESS, BLOCK_HASH, GENESIS_HASH, PASSPHRASE, TX_HASH, transactionBody } from './fakes.js';
 
 type Schema = { readonly [word: string]: unknown };
