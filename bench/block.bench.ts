@@ -1,4 +1,6 @@
-/** A block of 2,000 payments: cutting and applying it in the mempool, writing it in the archive, reading it back over HTTP. */
+/**
+ * A block of 2,000 payments: cutting and applying it in the mempool, writing it in the archive, reading it back over HTTP.
+ */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -1,4 +1,6 @@
-/** The chain's share of admission: reading, hashing and planning a payment of one input and two outputs; and certificates. */
+/**
+ * The chain's share of admission: reading, hashing and planning a payment of one input and two outputs; and certificates.
+ */
 
 import { addressOf } from '../src/chain/address.js';
 import { tokenAsset } from '../src/chain/assets.js';

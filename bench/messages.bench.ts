@@ -1,7 +1,7 @@
 /**
  * The dearest legal message of every kind: how many milliseconds of the event loop its reading takes in one piece, frame and
- * attachment, and how many it is booked with before anything is done for a sender without the secret (`messages.ts`). What is
- * done with it then is in pieces of its own: `requests`, `submission` and `block` measure that.
+ * attachment, and how many it is booked with before anything is done for a sender without the secret (`messages.ts`). What
+ * is done with it then is in pieces of its own: `requests`, `submission` and `block` measure that.
  */
 
 import {

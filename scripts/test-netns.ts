@@ -1,10 +1,10 @@
 /**
- * `npm run test:netns`: four nodes, each in a network namespace of its own, on lines with 100 ms delay each way and 2 % loss;
- * for 30 s in the middle no node reaches any other. Clients pay all the time. At the end every transaction that was
+ * `npm run test:netns`: four nodes, each in a network namespace of its own, on lines with 100 ms delay each way and 2 %
+ * loss; for 30 s in the middle no node reaches any other. Clients pay all the time. At the end every transaction that was
  * acknowledged must be in exactly one stored block, and the coins must add up (rules P1, P4, P7).
  *
- * Needs Linux, root, iproute2, nsenter, python3 and /dev/net/tun; says so and ends with 0 where one is missing. Nothing leaves
- * the namespaces, which have no way out.
+ * Needs Linux, root, iproute2, nsenter, python3 and /dev/net/tun; says so and ends with 0 where one is missing. Nothing
+ * leaves the namespaces, which have no way out.
  */
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';

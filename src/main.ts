@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The entry: tells a Node that is too old what it needs, and loads the program otherwise. Nothing is imported before that, and
- * the syntax is old on purpose, so that an old Node can read this file.
+ * The entry: tells a Node that is too old what it needs, and loads the program otherwise. Nothing is imported before that,
+ * and the syntax is old on purpose, so that an old Node can read this file.
  */
 
 /** The lowest version of Node that runs the program; `engines` in package.json says the same. */

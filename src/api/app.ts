@@ -156,7 +156,9 @@ function createFastify(options: ApiOptions, modules: ApiModules, errors: ErrorAn
   return app as unknown as FastifyInstance;
 }
 
-/** What decides who may use protected routes. Item creation is open on request where the client signs, so never on a wallet. */
+/**
+ * What decides who may use protected routes. Item creation is open on request where the client signs, so never on a wallet.
+ */
 export function apiKeysOptions(role: NodeRole, api: ApiOptions['api']): ApiKeysOptions {
   const isOpen = api.openItemCreation && role === 'mempool';
   return { ...api, open: isOpen ? [createItem.id] : [] };

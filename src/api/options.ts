@@ -1,4 +1,6 @@
-/** What an app is made from: options, which are plain data in the shape of the configuration, and modules, which do the work. */
+/**
+ * What an app is made from: options, which are plain data in the shape of the configuration, and modules, which do the work.
+ */
 
 import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../lib/logger.js';

@@ -1,4 +1,7 @@
-/** The services of a node as its routes use them: what is missing is said with the code that the contract has for it (decisions V18, V24). */
+/**
+ * The services of a node as its routes use them: what is missing is said with the code that the contract has for it
+ * (decisions V18, V24).
+ */
 
 import fp from 'fastify-plugin';
 import { TesseraError } from '../lib/errors.js';

@@ -94,8 +94,8 @@ export function genesisHashOf(spec: GenesisHashSpec): string | null {
 const MAX_SHOWN_TOTAL = 0x7fff_ffff_ffff_ffffn;
 
 /**
- * A total as it is shown. Anyone may create items, in any number and for any address, so a sum of them can be larger than what
- * clients can read: it then stands at 2^63-1. Sums that decide anything are exact.
+ * A total as it is shown. Anyone may create items, in any number and for any address, so a sum of them can be larger than
+ * what clients can read: it then stands at 2^63-1. Sums that decide anything are exact.
  */
 export function shownTotal(sum: bigint): bigint {
   return sum > MAX_SHOWN_TOTAL ? MAX_SHOWN_TOTAL : sum;

@@ -65,7 +65,9 @@ export function nodeCertificateFault(
   return certificateFault(producers, `node ${nodeKey}`, nodeText(producers.chain, nodeKey), certificate);
 }
 
-/** True when the certificate is by one of the producers. One by a key that is not named here proves nothing, and is no lie. */
+/**
+ * True when the certificate is by one of the producers. One by a key that is not named here proves nothing, and is no lie.
+ */
 export function isNamed({ keys }: Producers, certificate: Certificate | undefined): certificate is Certificate {
   return certificate !== undefined && keys.includes(certificate.key);
 }

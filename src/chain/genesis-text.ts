@@ -1,6 +1,6 @@
 /**
- * Writing a genesis file (docs/chain.md#genesis), for `tessera genesis new` and for the network of `tessera dev`. Members stand
- * in the order of the reference; whatever else a network lays down at its beginning is added here and in `genesis.ts`.
+ * Writing a genesis file (docs/chain.md#genesis), for `tessera genesis new` and for the network of `tessera dev`. Members
+ * stand in the order of the reference; whatever else a network lays down at its beginning is added here and in `genesis.ts`.
  */
 
 /** Name of the only genesis transaction; genesis transactions are named by the file, not by their hash. */

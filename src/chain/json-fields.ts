@@ -7,7 +7,9 @@ import { parseHex } from '../lib/bytes.js';
 import { TesseraError } from '../lib/errors.js';
 import { U64_MAX } from './constants.js';
 
-/** A place in a JSON value, as a list from the leaf upwards: cheap to extend, turned into text only when something is wrong. */
+/**
+ * A place in a JSON value, as a list from the leaf upwards: cheap to extend, turned into text only when something is wrong.
+ */
 export interface Place {
   readonly up: Place | null;
   readonly key: string | number;

@@ -70,7 +70,9 @@ export function seedValueOf({ seed, witness }: Unicorn): Uint8Array {
   return utf8(`${seed}-${witness}`);
 }
 
-/** A number from 0 to 2^64-1, fixed by the unicorn and what it is for: the first 8 bytes of SHA3-256(g || usage as u64le). */
+/**
+ * A number from 0 to 2^64-1, fixed by the unicorn and what it is for: the first 8 bytes of SHA3-256(g || usage as u64le).
+ */
 export function drawNumber(g: string, usage: number): bigint {
   const suffix = new DataView(new ArrayBuffer(8));
   suffix.setBigUint64(0, BigInt(usage), true);

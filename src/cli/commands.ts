@@ -79,7 +79,10 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
 ];
 
-/** The command that the words begin with (`wallet`, `pay`), and the words after it. Throws `UsageError` with the nearest name. */
+/**
+ * The command that the words begin with (`wallet`, `pay`), and the words after it. Throws `UsageError` with the nearest
+ * name.
+ */
 export async function findCommand(
   words: readonly string[],
   entries: readonly CommandEntry[] = COMMANDS,

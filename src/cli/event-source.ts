@@ -17,7 +17,9 @@ export interface EventRequest {
   readonly signal: AbortSignal;
 }
 
-/** What a connection gives: an event, or the news that it is alive (`undefined`), which carries the place to read on from. */
+/**
+ * What a connection gives: an event, or the news that it is alive (`undefined`), which carries the place to read on from.
+ */
 export interface EventNews {
   /** The place to read on from. */
   readonly id: string;

@@ -5,7 +5,10 @@ import { dirname } from 'node:path';
 import { syncFolder } from '../db/write-file-durable.js';
 import { errorMessage, TesseraError } from '../lib/errors.js';
 
-/** Makes the file with exactly the permissions `mode`; it then survives power loss. Throws `invalid_request`, also when it exists. */
+/**
+ * Makes the file with exactly the permissions `mode`; it then survives power loss. Throws `invalid_request`, also when it
+ * exists.
+ */
 export async function writeNewFile(file: string, text: string, mode: number): Promise<void> {
   try {
     const handle = await open(file, 'wx', mode);

@@ -17,7 +17,9 @@ export const FILE_VARIANTS = [
 /** Bytes. A secret is a line, not a document. */
 const MAX_SECRET_FILE = 4_096;
 
-/** Puts the content of `*_file` options in place. The later source wins; in one and the same source it is a contradiction. */
+/**
+ * Puts the content of `*_file` options in place. The later source wins; in one and the same source it is a contradiction.
+ */
 export function readSecretFiles(settings: Settings, problems: ConfigProblem[]): void {
   for (const { option: path, file: filePath } of FILE_VARIANTS) {
     const named = settings.get(filePath);

@@ -37,7 +37,9 @@ export function verifySignature(publicKey: Uint8Array, message: Uint8Array | str
     : verifyBytes(publicKey, bytes, signature);
 }
 
-/** The 64-byte signature of `message` by the secret `seed`; a text is signed as its UTF-8 bytes. Throws `malformed_key_pair`. */
+/**
+ * The 64-byte signature of `message` by the secret `seed`; a text is signed as its UTF-8 bytes. Throws `malformed_key_pair`.
+ */
 export function sign(seed: Uint8Array, message: Uint8Array | string): Uint8Array {
   return signBytes(checkedSeed(seed), messageBytes(message));
 }

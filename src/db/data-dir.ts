@@ -145,7 +145,9 @@ export class DataDir {
     await writeMarker(this.path, this.#marker);
   }
 
-  /** Brings the directory to the format of the program, one step after the other; what it was before each is kept beside it. */
+  /**
+   * Brings the directory to the format of the program, one step after the other; what it was before each is kept beside it.
+   */
   async #migrate({ format = DATA_FORMAT, migrations = [] }: DataDirOptions): Promise<void> {
     for (let to = this.#marker.format + 1; to <= format; to++) {
       const migration = migrations.find((candidate) => candidate.to === to);

@@ -1,6 +1,6 @@
 /**
- * The lock of a folder: a LevelDB without content in it, whose own lock the kernel releases when the process ends, however it
- * ends (rules P5 and P7). Beside it stands the id of the process, for the message that others get.
+ * The lock of a folder: a LevelDB without content in it, whose own lock the kernel releases when the process ends, however
+ * it ends (rules P5 and P7). Beside it stands the id of the process, for the message that others get.
  */
 
 import { readFile, rm, writeFile } from 'node:fs/promises';

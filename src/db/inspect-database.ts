@@ -10,8 +10,8 @@ import { readSeal, sealPath } from './seal.js';
 const ATTEMPTS = 5;
 
 /**
- * Writes that the database holds. Of its tables the newest are read, up to `tableBytes`. Throws `data_lost` or `data_corrupt`
- * when the node would not start on it.
+ * Writes that the database holds. Of its tables the newest are read, up to `tableBytes`. Throws `data_lost` or
+ * `data_corrupt` when the node would not start on it.
  */
 export async function inspectDatabase(dataDir: string, name: string, tableBytes: number): Promise<number> {
   const path = join(dataDir, 'db', name);

@@ -19,8 +19,8 @@ function copyName(format: number): string {
 }
 
 /**
- * Copies marker, keys and databases, which are closed, into `before-format-N`. A copy that is whole is left as it is; what an
- * interrupted one left is made again.
+ * Copies marker, keys and databases, which are closed, into `before-format-N`. A copy that is whole is left as it is; what
+ * an interrupted one left is made again.
  */
 export async function keepCopy(path: string, format: number): Promise<void> {
   const target = join(path, copyName(format));

@@ -29,14 +29,14 @@ export interface Kv {
   getMany(keys: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]>;
   batch(): KvBatch;
   /**
-   * One after the other, in the order of the calls. With `sync` the batch survives power loss once the promise resolves; without, it survives kill -9 of the process.
-   * Throws `database_failed` when the system refuses it (a full disk): the batch is not there then, reads go on, and a later
-   * write is taken when there is room again.
+   * One after the other, in the order of the calls. With `sync` the batch survives power loss once the promise resolves;
+   * without, it survives kill -9 of the process. Throws `database_failed` when the system refuses it (a full disk): the
+   * batch is not there then, reads go on, and a later write is taken when there is room again.
    */
   write(batch: KvBatch, options: { readonly sync: boolean }): Promise<void>;
   /**
-   * Entries in key order, read in chunks; those that were there when it began, unless a failed write made the store reopen its
-   * database meanwhile.
+   * Entries in key order, read in chunks; those that were there when it began, unless a failed write made the store reopen
+   * its database meanwhile.
    */
   entries(range: KvRange): AsyncIterable<KvEntry>;
   close(): Promise<void>;

@@ -1,8 +1,8 @@
 /**
- * Named places where a test ends the process, as kill -9 in just that moment would: before and after each write, sync, rename
- * and send. One of them can be armed, once, by whoever starts the program (`cli/program.ts`); nothing that comes over a
- * socket reaches this. docs/reliability.md#failpoints says how. `test/reliability/failpoint-names.ts` lists them all, and a
- * test holds that list against the code.
+ * Named places where a test ends the process, as kill -9 in just that moment would: before and after each write, sync,
+ * rename and send. One of them can be armed, once, by whoever starts the program (`cli/program.ts`); nothing that comes over
+ * a socket reaches this. docs/reliability.md#failpoints says how. `test/reliability/failpoint-names.ts` lists them all, and
+ * a test holds that list against the code.
  */
 
 import { writeSync } from 'node:fs';

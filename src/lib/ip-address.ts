@@ -1,4 +1,6 @@
-/** IP addresses: which are of this machine, and which count as one, since whoever has an IPv6 address has the 2^64 beside it. */
+/**
+ * IP addresses: which are of this machine, and which count as one, since whoever has an IPv6 address has the 2^64 beside it.
+ */
 
 import { isIPv4, isIPv6 } from 'node:net';
 

@@ -28,7 +28,9 @@ const FNV_PRIME = 0x01000193;
 /** Differs from process to process, so that nobody can choose names that share a bit. */
 const SEED = asBuffer(systemRandom.bytes(4)).readInt32LE();
 
-/** What is wrong with the shape of a text, as the end of a sentence; null when nothing is. The text need not be valid JSON. */
+/**
+ * What is wrong with the shape of a text, as the end of a sentence; null when nothing is. The text need not be valid JSON.
+ */
 export function shapeFault(text: string, limits: JsonShapeLimits): string | null {
   const names = limits.names === undefined ? undefined : new NameCounter();
   let depth = 0;

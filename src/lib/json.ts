@@ -20,8 +20,8 @@ const SCANNED_FROM = 4_096;
 
 export interface ParseOptions {
   /**
-   * Takes members called `__proto__` or `constructor` as data: in the answers of a node, names of items are names of members.
-   * A request has no use for them, so they are refused without it.
+   * Takes members called `__proto__` or `constructor` as data: in the answers of a node, names of items are names of
+   * members. A request has no use for them, so they are refused without it.
    */
   readonly anyName?: boolean;
   /** Different member names that a text may have; no bound without it. For texts from strangers. */

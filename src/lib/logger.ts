@@ -1,4 +1,6 @@
-/** Logging as a seam: services take a `Logger`; the node gives them a pino child, tests `silentLogger` or one that collects. */
+/**
+ * Logging as a seam: services take a `Logger`; the node gives them a pino child, tests `silentLogger` or one that collects.
+ */
 
 /** One line at a level: facts for programs in `fields`, a sentence for people in `message`. Never a secret in either. */
 export interface Logger {

@@ -1,4 +1,6 @@
-/** The rules of the network, as the nodes of a role go by them: what the handshake compares with the rules of other nodes. */
+/**
+ * The rules of the network, as the nodes of a role go by them: what the handshake compares with the rules of other nodes.
+ */
 
 import { encodeTransaction } from '../chain/codec.js';
 import * as chainConstants from '../chain/constants.js';
@@ -14,8 +16,8 @@ const HASH_DIGITS = 32;
 const KEY_DIGITS = 16;
 
 /**
- * Every node goes by the genesis, the constants of the chain and its producers; storage also checks difficulties, and a mempool node makes
- * the blocks, by all the rules there are.
+ * Every node goes by the genesis, the constants of the chain and its producers; storage also checks difficulties, and a
+ * mempool node makes the blocks, by all the rules there are.
  */
 export function networkRules(config: Config, genesis: Genesis): NetworkRules {
   const { role } = config.node;

@@ -1,7 +1,8 @@
 /**
- * Every message that nodes exchange over a link: its body's schema, the bound of its binary attachment, and its cost. Who may
- * send it to whom is in `permissions.ts`. A message that is in neither table, breaks its schema or its bound, or comes from a
- * peer that may not send it closes the link with a reason. Attachments are bincode (`chain/codec.ts`); hashes are the chain's texts; block numbers are safe integers.
+ * Every message that nodes exchange over a link: its body's schema, the bound of its binary attachment, and its cost. Who
+ * may send it to whom is in `permissions.ts`. A message that is in neither table, breaks its schema or its bound, or comes
+ * from a peer that may not send it closes the link with a reason. Attachments are bincode (`chain/codec.ts`); hashes are the
+ * chain's texts; block numbers are safe integers.
  */
 
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
@@ -147,7 +148,9 @@ export const MESSAGES = {
     Type.Object({ from: BlockNum, count: Type.Integer({ minimum: 1, maximum: MAX_HEADERS_PER_ANSWER }) }),
     { cost: ({ count }) => count },
   ),
-  /** Attachment: u32le length ‖ BlockHeader, `count` times, consecutive numbers from `from`. `certificate` is of the last. */
+  /**
+   * Attachment: u32le length ‖ BlockHeader, `count` times, consecutive numbers from `from`. `certificate` is of the last.
+   */
   headers: define(
     Type.Object({
       from: BlockNum,
@@ -161,7 +164,10 @@ export const MESSAGES = {
     Type.Object({ from: BlockNum, count: Type.Integer({ minimum: 1, maximum: MAX_BLOCKS_PER_ANSWER }) }),
     { cost: ({ count }) => count * BLOCK_COST },
   ),
-  /** Attachment: u32le length ‖ FullBlock, `count` times, consecutive numbers from `from`. `certificates`: those that there are. */
+  /**
+   * Attachment: u32le length ‖ FullBlock, `count` times, consecutive numbers from `from`. `certificates`: those that there
+   * are.
+   */
   blocks: define(
     Type.Object({
       from: BlockNum,

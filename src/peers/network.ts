@@ -59,7 +59,9 @@ export type MessageHandler<T extends MessageType> = (
   message: Message<T>,
 ) => Promise<Reply | undefined> | Reply | undefined;
 
-/** The links of a node. Started, it listens and dials the configured peers; stopped, it has closed all links and the port. */
+/**
+ * The links of a node. Started, it listens and dials the configured peers; stopped, it has closed all links and the port.
+ */
 export interface PeerNetwork extends Service {
   /** `host:port` that peers can dial. */
   readonly address: string;

@@ -14,8 +14,8 @@ const OWNER_ONLY = 0o600;
 
 /**
  * Reads the node key of a file, or makes one and writes it there (mode 0600, synced) when the file does not exist. The file
- * has two lines: the seed and the public key, in hex; an older one has the seed alone, and is completed. Throws `data_corrupt`
- * when it holds something else: a new key would make the node a stranger to its peers.
+ * has two lines: the seed and the public key, in hex; an older one has the seed alone, and is completed. Throws
+ * `data_corrupt` when it holds something else: a new key would make the node a stranger to its peers.
  */
 export async function loadOrCreateNodeKey(path: string, random: Random): Promise<KeyPair> {
   const known = await readFileOfKey(path);

@@ -14,7 +14,10 @@ import { splitBlocks } from './block-list.js';
 import { MAX_HEADERS_PER_ANSWER } from './messages.js';
 import type { Link, Message } from './network.js';
 
-/** Headers of blocks from before a network had producers that are taken on the way to the first certified one: 64 MiB of hashes. */
+/**
+ * Headers of blocks from before a network had producers that are taken on the way to the first certified one: 64 MiB of
+ * hashes.
+ */
 const MAX_UNCERTIFIED = 2_097_152;
 const HASH_BYTES = 32;
 const HASH_MARK = 'b';

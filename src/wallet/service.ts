@@ -1,4 +1,6 @@
-/** What the wallet offers to the rest of the node. Throws `wallet_unreadable` or `wallet_write_failed` when its store fails. */
+/**
+ * What the wallet offers to the rest of the node. Throws `wallet_unreadable` or `wallet_write_failed` when its store fails.
+ */
 
 import type { AddressVersion, Asset, OutPoint, Transaction } from '../chain/types.js';
 
@@ -52,7 +54,10 @@ export interface WalletService {
   info(options: { readonly page?: number; readonly spent?: boolean }): Promise<WalletInfo>;
   newAddress(): Promise<string>;
   exportKeyPairs(): Promise<ReadonlyMap<string, KeyPairRecord>>;
-  /** All or nothing; throws `malformed_key_pair`. Requests a refresh afterwards; its failure is `refresh_failed`, the keys stay. */
+  /**
+   * All or nothing; throws `malformed_key_pair`. Requests a refresh afterwards; its failure is `refresh_failed`, the keys
+   * stay.
+   */
   importKeyPairs(pairs: ReadonlyMap<string, KeyPairRecord>): Promise<readonly string[]>;
   /** Throws `blank_passphrase` or `wrong_passphrase`. */
   changePassphrase(oldPassphrase: string, newPassphrase: string): Promise<void>;

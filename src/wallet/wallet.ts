@@ -103,7 +103,9 @@ export class Wallet implements WalletService {
     this.#parts = parts;
   }
 
-  /** Opens the wallet, or makes it. Throws `wrong_passphrase`, `wallet_unreadable`, `blank_passphrase`, `malformed_key_pair`. */
+  /**
+   * Opens the wallet, or makes it. Throws `wrong_passphrase`, `wallet_unreadable`, `blank_passphrase`, `malformed_key_pair`.
+   */
   static async open(options: WalletOptions, modules: WalletModules): Promise<Wallet> {
     const parts = await openParts(options, modules);
     const wallet = new Wallet(parts);

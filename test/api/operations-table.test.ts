@@ -1,4 +1,7 @@
-/** The table of operations in docs/routes.md: made from the definitions; `npx vitest run test/api/operations-table -u` writes it. */
+/**
+ * The table of operations in docs/routes.md: made from the definitions; `npx vitest run test/api/operations-table -u` writes
+ * it.
+ */
 
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

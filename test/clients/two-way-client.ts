@@ -137,7 +137,9 @@ export function createTwoWayClient(hosts: Hosts, key: Keypair) {
     };
   }
 
-  /** Inputs in the order of the balance, until they cover the asset; the payment, and what is left back to the own address. */
+  /**
+   * Inputs in the order of the balance, until they cover the asset; the payment, and what is left back to the own address.
+   */
   async function buildHalf(to: string, asset: ClientAsset): Promise<Half> {
     const { address_list } = await fetchBalance();
     const wanted = 'Token' in asset ? asset.Token : asset.Item.amount;

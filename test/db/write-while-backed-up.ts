@@ -1,7 +1,7 @@
 /**
- * Child process of backup.test.ts: a node's folder with two databases under steady writing. Each record goes into the first one
- * synced; the second, which follows it, is not synced. Records of 4 KB are replaced again and again, so that logs and tables
- * come and go. Tells which records were acknowledged, until it is killed.
+ * Child process of backup.test.ts: a node's folder with two databases under steady writing. Each record goes into the first
+ * one synced; the second, which follows it, is not synced. Records of 4 KB are replaced again and again, so that logs and
+ * tables come and go. Tells which records were acknowledged, until it is killed.
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';

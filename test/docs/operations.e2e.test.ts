@@ -1,7 +1,7 @@
 /**
- * docs/operations.md, as it stands there: its blocks that have a name (`sh run=NAME`) are run, in the order of an operator's life,
- * against four nodes and a fifth on this machine. Folders, names of machines and ports are put in their place, `systemctl` is
- * a script that does what the unit does, and `chown` does nothing.
+ * docs/operations.md, as it stands there: its blocks that have a name (`sh run=NAME`) are run, in the order of an operator's
+ * life, against four nodes and a fifth on this machine. Folders, names of machines and ports are put in their place,
+ * `systemctl` is a script that does what the unit does, and `chown` does nothing.
  */
 
 import { execFile } from 'node:child_process';

@@ -1,4 +1,6 @@
-/** The paths in ARCHITECTURE.md: every file that they name is there, and so is every name that they tell to look for in it. */
+/**
+ * The paths in ARCHITECTURE.md: every file that they name is there, and so is every name that they tell to look for in it.
+ */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

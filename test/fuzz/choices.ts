@@ -1,4 +1,7 @@
-/** An input read as a row of decisions: what a sender does next, and what it puts where. At its end every decision is the first. */
+/**
+ * An input read as a row of decisions: what a sender does next, and what it puts where. At its end every decision is the
+ * first.
+ */
 
 import type { TSchema } from '@sinclair/typebox';
 

@@ -1,6 +1,6 @@
 /**
- * Inputs that are kept: those that once broke something, and those that lead into a corner. A file of `corpus/<target>/` is one
- * input in hex; its name says what it does. All are run before anything is made up.
+ * Inputs that are kept: those that once broke something, and those that lead into a corner. A file of `corpus/<target>/` is
+ * one input in hex; its name says what it does. All are run before anything is made up.
  */
 
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * `npm run fuzz -- [target] --runs N [--seed S]`: a target of `targets/`, or the HTTP API (`http`, which is also meant without
- * a name). A finding is kept in `corpus/` and shown; the process ends with 1 then.
+ * `npm run fuzz -- [target] --runs N [--seed S]`: a target of `targets/`, or the HTTP API (`http`, which is also meant
+ * without a name). A finding is kept in `corpus/` and shown; the process ends with 1 then.
  */
 
 import { parseArgs } from 'node:util';

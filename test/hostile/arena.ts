@@ -1,6 +1,6 @@
 /**
- * Four real processes that make blocks all the time, and what is noted of them while they are attacked: how late they answer,
- * their memory, descriptors and readiness, and whether the chain goes on.
+ * Four real processes that make blocks all the time, and what is noted of them while they are attacked: how late they
+ * answer, their memory, descriptors and readiness, and whether the chain goes on.
  */
 
 import { type ProcessFigures, processFigures } from '../soak/process-figures.js';

@@ -1,6 +1,7 @@
 /**
- * `npm run test:hostile -- --scale N`: every attack of `attacks/` against four real processes that make blocks meanwhile. `--only A,B` takes those whose
- * names have one of the texts, `--short` those of the test suite. The columns are the worst of all nodes: how late /livez came, growth of memory, open files, looks at /readyz that failed.
+ * `npm run test:hostile -- --scale N`: every attack of `attacks/` against four real processes that make blocks meanwhile.
+ * `--only A,B` takes those whose names have one of the texts, `--short` those of the test suite. The columns are the worst
+ * of all nodes: how late /livez came, growth of memory, open files, looks at /readyz that failed.
  */
 
 import { parseArgs } from 'node:util';

@@ -32,7 +32,9 @@ export async function publicIdentity(role: NodeRole): Promise<Identity> {
   };
 }
 
-/** A node of the given role with a key of its own; without a secret it is a stranger. Not started; it can dial all the same. */
+/**
+ * A node of the given role with a key of its own; without a secret it is a stranger. Not started; it can dial all the same.
+ */
 export async function createPeer(role: NodeRole, secret?: string): Promise<LinkNetwork> {
   const { network, nodeKey, rules } = await publicIdentity(role);
   return new LinkNetwork(

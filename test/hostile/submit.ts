@@ -1,4 +1,7 @@
-/** Transactions for attacks: signed by the published accounts of the dev network, and put to a mempool node by every way there is. */
+/**
+ * Transactions for attacks: signed by the published accounts of the dev network, and put to a mempool node by every way
+ * there is.
+ */
 
 import { addressOf } from '../../src/chain/address.js';
 import { tokenAsset } from '../../src/chain/assets.js';

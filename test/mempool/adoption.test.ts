@@ -1,4 +1,7 @@
-/** Blocks that storage has and this node lacks: what they leave is what making them left (docs/adr/0011-two-ages-converge.md). */
+/**
+ * Blocks that storage has and this node lacks: what they leave is what making them left
+ * (docs/adr/0011-two-ages-converge.md).
+ */
 
 import { describe, expect, it } from 'vitest';
 import { tokenAsset } from '../../src/chain/assets.js';

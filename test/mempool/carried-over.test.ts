@@ -1,4 +1,7 @@
-/** What tessera rebuild has found in the old journal was acknowledged: it is submitted again, and kept until it has a verdict. */
+/**
+ * What tessera rebuild has found in the old journal was acknowledged: it is submitted again, and kept until it has a
+ * verdict.
+ */
 
 import { expect, it } from 'vitest';
 import { encodeTransaction } from '../../src/chain/codec.js';

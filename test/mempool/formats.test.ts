@@ -1,7 +1,7 @@
 /**
  * Data folders of earlier versions open, and stand where they stood. The folder in the fixtures was written by the first
- * version of format 1: two blocks of two miners, a payment, an item, a refusal, a transaction in the pool, and one that waits
- * for the other of its DRUID.
+ * version of format 1: two blocks of two miners, a payment, an item, a refusal, a transaction in the pool, and one that
+ * waits for the other of its DRUID.
  */
 
 import { chmod, cp, readFile } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 /**
- * What is known stays known (decisions V1, V4): from its admission on, a transaction is Pending or Confirmed at every moment,
- * and its poster always gets the same answer, whatever the disk is doing meanwhile.
+ * What is known stays known (decisions V1, V4): from its admission on, a transaction is Pending or Confirmed at every
+ * moment, and its poster always gets the same answer, whatever the disk is doing meanwhile.
  */
 
 import { describe, expect, it } from 'vitest';

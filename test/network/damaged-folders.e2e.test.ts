@@ -1,6 +1,6 @@
 /**
- * Each role's node on a folder whose store was damaged while it was off: it does not start, says what is wrong by its code and
- * what to do, and starts again with what the backup has (rules P3, P7).
+ * Each role's node on a folder whose store was damaged while it was off: it does not start, says what is wrong by its code
+ * and what to do, and starts again with what the backup has (rules P3, P7).
  */
 
 import { cp, readdir, rm, stat, truncate } from 'node:fs/promises';

@@ -1,4 +1,6 @@
-/** The four data folders of each format that was ever written: checked, opened, and the network goes on from them (rule P7). */
+/**
+ * The four data folders of each format that was ever written: checked, opened, and the network goes on from them (rule P7).
+ */
 
 import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -161,7 +161,9 @@ export class Campaign {
     }
   }
 
-  /** At the end, of nodes that are not needed any more: every block again, the state from the journal, and `tessera verify`. */
+  /**
+   * At the end, of nodes that are not needed any more: every block again, the state from the journal, and `tessera verify`.
+   */
   async #lastChecks(four: FourNodes): Promise<Outcome[]> {
     const read = async (): Promise<string> => {
       throwIfAny(await four.readAll());

@@ -1,6 +1,6 @@
 /**
- * Every file of every role's folder, damaged in every way that disks and people know. A case is healed (the folder answers as
- * before) or refused by a named error; an answer that is wrong or missing is a failure (rule P3).
+ * Every file of every role's folder, damaged in every way that disks and people know. A case is healed (the folder answers
+ * as before) or refused by a named error; an answer that is wrong or missing is a failure (rule P3).
  */
 
 import { cp, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 /**
- * A long life in a short time: blocks as fast as four nodes make them, with memory, open files and disk noted on the way. After
- * the warm-up nothing may grow with the height of the chain but the disk, and that evenly.
+ * A long life in a short time: blocks as fast as four nodes make them, with memory, open files and disk noted on the way.
+ * After the warm-up nothing may grow with the height of the chain but the disk, and that evenly.
  */
 
 import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';

@@ -1,4 +1,6 @@
-/** The short form of `npm run test:reliability`: a sample of its rounds, by a seed of the day's choice or `RELIABILITY_SEED`. */
+/**
+ * The short form of `npm run test:reliability`: a sample of its rounds, by a seed of the day's choice or `RELIABILITY_SEED`.
+ */
 
 import { expect, it } from 'vitest';
 import { Campaign } from './campaign.js';

@@ -1,6 +1,7 @@
 /**
- * Restore drills: the folder of a mempool or storage node is put back to an older age, or lost, while the other node is as it
- * was. Both must converge with everything that was acknowledged and is in a block (docs/operations.md#backup-and-restore).
+ * Restore drills: the folder of a mempool or storage node is put back to an older age, or lost, while the other node is as
+ * it was. Both must converge with everything that was acknowledged and is in a block
+ * (docs/operations.md#backup-and-restore).
  */
 
 import { cp, mkdtemp, rm } from 'node:fs/promises';

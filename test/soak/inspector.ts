@@ -1,6 +1,6 @@
 /**
- * Looks into a running node from outside, through the inspector of Node.js: collects its garbage, asks for its memory, writes
- * heap snapshots. The node needs no code for it, only `--inspect=127.0.0.1:0`.
+ * Looks into a running node from outside, through the inspector of Node.js: collects its garbage, asks for its memory,
+ * writes heap snapshots. The node needs no code for it, only `--inspect=127.0.0.1:0`.
  */
 
 import { createWriteStream } from 'node:fs';

@@ -1,8 +1,8 @@
 /**
- * `npm run test:soak -- --minutes N`: four nodes as four processes on disk, under a steady load, with their memory, open files
- * and disk noted every minute. At the end: how fast each figure grows after the warm-up, whether everything acknowledged is
- * in exactly one block, and whether the coins add up (rules P1, P4). `--suspend` also stops one node after the other for a
- * while, as a machine does that sleeps.
+ * `npm run test:soak -- --minutes N`: four nodes as four processes on disk, under a steady load, with their memory, open
+ * files and disk noted every minute. At the end: how fast each figure grows after the warm-up, whether everything
+ * acknowledged is in exactly one block, and whether the coins add up (rules P1, P4). `--suspend` also stops one node after
+ * the other for a while, as a machine does that sleeps.
  */
 
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -42,7 +42,9 @@ const CALL_TIMEOUT_MS = 20_000;
 /** Coins of the signing client from each account, and coins that each wallet gets from one account. */
 const LANES_PER_ACCOUNT = 100;
 const WALLET_COINS = 100;
-/** MiB a minute after the warm-up. The state itself grows: each payment of a wallet makes an address, each block an entry. */
+/**
+ * MiB a minute after the warm-up. The state itself grows: each payment of a wallet makes an address, each block an entry.
+ */
 const MAX_LIVE_GROWTH = 1;
 const MAX_ANONYMOUS_GROWTH = 2;
 /** Open files a minute; connections come and go with the clients and are left out. */

@@ -1,4 +1,7 @@
-/** Who pays during a run: clients that sign by themselves and post to the mempool node, and wallets of nodes that are asked to. */
+/**
+ * Who pays during a run: clients that sign by themselves and post to the mempool node, and wallets of nodes that are asked
+ * to.
+ */
 
 import { tokenAsset } from '../../src/chain/assets.js';
 import { assembleSigned, txOut, unsignedInput } from '../../src/chain/builders.js';

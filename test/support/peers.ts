@@ -1,4 +1,7 @@
-/** What the tests of links share: seeded randomness, both transports, nodes that are stopped at the end, and a raw peer that can break every rule. */
+/**
+ * What the tests of links share: seeded randomness, both transports, nodes that are stopped at the end, and a raw peer that
+ * can break every rule.
+ */
 
 import { createHash } from 'node:crypto';
 import { type KeyPair, keyPairFromSeed } from '../../src/crypto/ed25519.js';
@@ -190,7 +193,10 @@ export function rawIdentity(name: string, overrides: Partial<Identity> = {}): Id
   };
 }
 
-/** Does a dialer's handshake by hand; `tamper` may change what is sent. Resolves when the listener has accepted, with what was sent. */
+/**
+ * Does a dialer's handshake by hand; `tamper` may change what is sent. Resolves when the listener has accepted, with what
+ * was sent.
+ */
 export async function shakeHandsRaw(
   peer: RawPeer,
   identity: Identity,

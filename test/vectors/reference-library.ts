@@ -1,6 +1,6 @@
 /**
- * What the reference's library and its clients have and no node runs: arithmetic that saturates, texts for display, scripts and
- * builders for tests, the way back through sloth. Golden vectors and tests of the chain's rules use it.
+ * What the reference's library and its clients have and no node runs: arithmetic that saturates, texts for display, scripts
+ * and builders for tests, the way back through sloth. Golden vectors and tests of the chain's rules use it.
  */
 
 import { BURN_ADDRESS, isP2shAddress, p2shAddress } from '../../src/chain/address.js';

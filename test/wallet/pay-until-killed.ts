@@ -1,4 +1,6 @@
-/** Child of the payments test: pays 1 unit again and again, several at once, and prints each hash when it is acknowledged. */
+/**
+ * Child of the payments test: pays 1 unit again and again, several at once, and prints each hash when it is acknowledged.
+ */
 
 import { NOBODY, openWallet } from '../support/wallet-fixtures.js';
 

@@ -1,4 +1,6 @@
-/** Asks for an API key on routes that need one (decision H3), before anything of the request is read; wrong ones are counted. */
+/**
+ * Asks for an API key on routes that need one (decision H3), before anything of the request is read; wrong ones are counted.
+ */
 
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';

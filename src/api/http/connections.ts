@@ -16,7 +16,10 @@ const GRACE_MS = 2_000;
 /** Milliseconds that the rest of a body that is too large may take. */
 const DRAIN_MS = 10_000;
 
-/** Refuses connections of a remote address beyond `limit`. An IPv6 /64 is one address; loopback is not counted: a proxy may stand there. */
+/**
+ * Refuses connections of a remote address beyond `limit`. An IPv6 /64 is one address; loopback is not counted: a proxy may
+ * stand there.
+ */
 export function limitConnections(server: Server, limit: number): void {
   const open = new Map<string, number>();
   server.on('connection', (socket: Socket) => {
@@ -49,8 +52,8 @@ const TOO_MANY_CONNECTIONS = new TesseraError(
 );
 
 /**
- * Reads on and throws away the rest of a body that was answered 413. A connection that is closed while data comes in is reset,
- * and then many clients never see the answer.
+ * Reads on and throws away the rest of a body that was answered 413. A connection that is closed while data comes in is
+ * reset, and then many clients never see the answer.
  */
 export function drainBody({ raw }: FastifyRequest, reply: FastifyReply, clock: Clock): void {
   if (raw.complete) return;

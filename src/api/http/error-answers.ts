@@ -1,4 +1,7 @@
-/** How errors leave the node, for every route: as a problem document or an envelope, and what clients are not told as a log line. */
+/**
+ * How errors leave the node, for every route: as a problem document or an envelope, and what clients are not told as a log
+ * line.
+ */
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../lib/clock.js';

@@ -1,6 +1,7 @@
 /**
  * Slows the guessing of API keys, whether `api.rate_limit` is on or not: an address that showed too many wrong keys is not
- * listened to for a while. Others are not affected. Behind a proxy all come from one address: over loopback a right key is let in.
+ * listened to for a while. Others are not affected. Behind a proxy all come from one address: over loopback a right key is
+ * let in.
  */
 
 import { LRUCache } from 'lru-cache';

@@ -1,9 +1,10 @@
 /**
  * Refuses requests at once while the event loop is behind, instead of letting them wait indefinitely (rule P6).
  *
- * Why not `@fastify/under-pressure` 9.2, tried with a limit of 500 ms: after one turn of more than a second (a process that was
- * suspended and goes on) it refuses everything for another second, though the loop is free again; after a real overload too it
- * goes on for a second, this guard for a tenth of one. And its clock cannot be set, so that a test would have to block a core.
+ * Why not `@fastify/under-pressure` 9.2, tried with a limit of 500 ms: after one turn of more than a second (a process that
+ * was suspended and goes on) it refuses everything for another second, though the loop is free again; after a real overload
+ * too it goes on for a second, this guard for a tenth of one. And its clock cannot be set, so that a test would have to
+ * block a core.
  */
 
 import fp from 'fastify-plugin';

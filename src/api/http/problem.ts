@@ -104,7 +104,9 @@ function statusOf(code: ErrorCode, operationId?: string): number {
   return (operationId === undefined ? undefined : STATUS_ON_OPERATION[operationId]?.[code]) ?? STATUS[code] ?? 500;
 }
 
-/** Anything thrown, as an error that may leave the node. `bodyLimit`, in bytes, is what a body that is too large has passed. */
+/**
+ * Anything thrown, as an error that may leave the node. `bodyLimit`, in bytes, is what a body that is too large has passed.
+ */
 export function publicError(error: unknown, bodyLimit?: number): TesseraError {
   if (error instanceof TesseraError) {
     return STATUS[error.code] === undefined || error.code === 'internal_error' ? hiddenError(error) : error;

@@ -1,4 +1,6 @@
-/** Names of requests: the client's own when it is harmless, else one of ours (decision H7); and what every answer carries. */
+/**
+ * Names of requests: the client's own when it is harmless, else one of ours (decision H7); and what every answer carries.
+ */
 
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';

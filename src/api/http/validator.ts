@@ -1,7 +1,7 @@
 /**
  * Checks requests against the schemas of their operation. Two Ajv instances: values of paths and queries are texts, so one
- * may be turned into a list or a boolean; bodies are never coerced. Integers of 64 bits are a keyword of ours, because Ajv knows
- * no bigints. The published schemas stay plain: what the validators need differently is rewritten here.
+ * may be turned into a list or a boolean; bodies are never coerced. Integers of 64 bits are a keyword of ours, because Ajv
+ * knows no bigints. The published schemas stay plain: what the validators need differently is rewritten here.
  */
 
 import type { TSchema } from '@sinclair/typebox';

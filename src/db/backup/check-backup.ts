@@ -7,8 +7,8 @@ import type { BackupStore } from './backup-store.js';
 import type { BackedUpFile } from './listing.js';
 
 /**
- * Holds a database of a backup against its MANIFEST and its seal. Its tables were read and checked when they were taken in; here
- * their sizes count. Throws `data_corrupt` or `data_lost`.
+ * Holds a database of a backup against its MANIFEST and its seal. Its tables were read and checked when they were taken in;
+ * here their sizes count. Throws `data_corrupt` or `data_lost`.
  */
 export async function checkBackedUp(name: string, files: readonly BackedUpFile[], store: BackupStore): Promise<void> {
   const seal = files.find(({ path }) => path === `db/${name}.seal`);

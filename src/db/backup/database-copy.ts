@@ -1,8 +1,9 @@
 /**
- * A copy of a LevelDB database that may be open in another process, without that process taking part. What it rests on: tables
- * and logs are never changed, only appended to (the newest log), removed (what a compaction has replaced) and added; MANIFEST
- * grows by whole edits; no number is used twice. So the tables and logs that one state of MANIFEST names are, all together, what
- * kill -9 would have left at some moment of the copying. If one of them is gone, a newer state is taken, until all are there.
+ * A copy of a LevelDB database that may be open in another process, without that process taking part. What it rests on:
+ * tables and logs are never changed, only appended to (the newest log), removed (what a compaction has replaced) and added;
+ * MANIFEST grows by whole edits; no number is used twice. So the tables and logs that one state of MANIFEST names are, all
+ * together, what kill -9 would have left at some moment of the copying. If one of them is gone, a newer state is taken,
+ * until all are there.
  *
  * The seal is read before the logs, so that it names no batch that they lack: it is the same check that a node makes when it
  * starts, which every backup must pass.
@@ -62,7 +63,9 @@ export class DatabaseCopy {
     for (const table of (await this.#manifest())?.tables ?? []) await this.#table(table);
   }
 
-  /** Copies what is missing; the files of one moment. Throws `data_corrupt` or `data_lost` when the database is not whole. */
+  /**
+   * Copies what is missing; the files of one moment. Throws `data_corrupt` or `data_lost` when the database is not whole.
+   */
   async finish(): Promise<readonly BackedUpFile[]> {
     for (let pass = 0; pass < MAX_PASSES; pass++) {
       const files = await this.#capture();

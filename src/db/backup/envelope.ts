@@ -1,6 +1,6 @@
 /**
- * How the content of files is kept in a folder of backups: as it is, or sealed under a key that the passphrase opens. Either way
- * a content has a name that follows from its bytes, so that it is kept once and known when it is damaged.
+ * How the content of files is kept in a folder of backups: as it is, or sealed under a key that the passphrase opens. Either
+ * way a content has a name that follows from its bytes, so that it is kept once and known when it is damaged.
  */
 
 import { createHash, createHmac } from 'node:crypto';

@@ -1,7 +1,7 @@
 /**
- * Restoring a backup into an empty folder. A note in the folder says so from the first file to the last check: while it is there
- * no node starts on the folder, and the same restore goes on where it stopped. The marker, without which a node refuses
- * databases, comes last.
+ * Restoring a backup into an empty folder. A note in the folder says so from the first file to the last check: while it is
+ * there no node starts on the folder, and the same restore goes on where it stopped. The marker, without which a node
+ * refuses databases, comes last.
  */
 
 import { open, readdir, readFile, rm } from 'node:fs/promises';

@@ -1,7 +1,7 @@
 /**
- * Taking a backup of a data folder, whether its node runs or not: nothing in the folder is changed or locked, and the node does
- * not notice. What was acknowledged before the backup began is in it. Interrupted at any moment, it leaves all earlier backups as
- * they are, and the next one goes on with what is there.
+ * Taking a backup of a data folder, whether its node runs or not: nothing in the folder is changed or locked, and the node
+ * does not notice. What was acknowledged before the backup began is in it. Interrupted at any moment, it leaves all earlier
+ * backups as they are, and the next one goes on with what is there.
  */
 
 import { readdir, readFile } from 'node:fs/promises';

@@ -1,4 +1,6 @@
-/** A record of a write-ahead log: `sequence (8) ‖ count (4)`, then `1 ‖ key ‖ value` for a put and `0 ‖ key` for a deletion. */
+/**
+ * A record of a write-ahead log: `sequence (8) ‖ count (4)`, then `1 ‖ key ‖ value` for a put and `0 ‖ key` for a deletion.
+ */
 
 import { VarintReader } from './varints.js';
 

@@ -25,8 +25,8 @@ export interface LogRecord {
 }
 
 /**
- * Where the usable part of a log ends. `cut`: the file ends inside a record, as after a crash. `unwritten`: it ends in zeros, as
- * after a power loss. `damaged`: bytes are there, and wrong.
+ * Where the usable part of a log ends. `cut`: the file ends inside a record, as after a crash. `unwritten`: it ends in
+ * zeros, as after a power loss. `damaged`: bytes are there, and wrong.
  */
 export interface LogFault {
   readonly kind: 'cut' | 'unwritten' | 'damaged';

@@ -120,7 +120,9 @@ function nameFault(index: number, name: string | undefined, { hash }: VerifiedTr
   return blockFault('transactions', `transaction ${index} hashes to ${hash}, not to its name ${name}`);
 }
 
-/** What can be told without knowing what is spent, by the mempool's own rules (decision B6). Issuances are judged elsewhere. */
+/**
+ * What can be told without knowing what is spent, by the mempool's own rules (decision B6). Issuances are judged elsewhere.
+ */
 function formFault({ hash, transaction }: VerifiedTransaction): BlockFault | null {
   if (isCoinbase(transaction)) return null;
   const wrong = submittedFormFault(transaction);

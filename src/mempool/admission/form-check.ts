@@ -1,4 +1,6 @@
-/** What the mempool demands of a transaction whatever the state is: cheap rules, checked before any signature is verified. */
+/**
+ * What the mempool demands of a transaction whatever the state is: cheap rules, checked before any signature is verified.
+ */
 
 import { policyFault } from '../../chain/policy.js';
 import { signatureBudgetFault } from '../../chain/signature-operations.js';

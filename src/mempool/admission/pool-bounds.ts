@@ -1,4 +1,6 @@
-/** The bounds of the pool (decision B14): room is reserved before a command is appended, and given back when it is applied. */
+/**
+ * The bounds of the pool (decision B14): room is reserved before a command is appended, and given back when it is applied.
+ */
 
 import { TesseraError } from '../../lib/errors.js';
 import type { CandidateTx } from '../state/acceptance.js';

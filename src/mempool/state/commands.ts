@@ -15,7 +15,9 @@ export interface TransactionsCommand {
   readonly groups: readonly (readonly Uint8Array[])[];
 }
 
-/** Cuts the template of the next block. `miners` are the addresses of the miners that are linked, in the order of joining. */
+/**
+ * Cuts the template of the next block. `miners` are the addresses of the miners that are linked, in the order of joining.
+ */
 export interface CutBlockCommand {
   readonly kind: 'cut-block';
   readonly time: number;

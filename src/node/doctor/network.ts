@@ -1,4 +1,7 @@
-/** The node itself, if it runs, and the peers of its configuration: whether they answer, agree to a link, and have the same time. */
+/**
+ * The node itself, if it runs, and the peers of its configuration: whether they answer, agree to a link, and have the same
+ * time.
+ */
 
 import { get as httpGet } from 'node:http';
 import { get as httpsGet } from 'node:https';
@@ -120,7 +123,10 @@ interface Asked {
   readonly body: string;
 }
 
-/** Asks this machine's own node without looking at its certificate, which is for another name; a peer with the authority given. */
+/**
+ * Asks this machine's own node without looking at its certificate, which is for another name; a peer with the authority
+ * given.
+ */
 function ask(url: string, tls: TlsMaterial | undefined, signal: AbortSignal): Promise<Asked> {
   return new Promise((resolve, reject) => {
     const own = { rejectUnauthorized: tls !== undefined, ...(tls?.ca === undefined ? {} : { ca: tls.ca }) };

@@ -1,7 +1,7 @@
 /**
  * A mempool node's state made anew: from the blocks of an archive, and with the transactions that the old journal and pool
- * still hold. It is built beside the old databases and takes their place at the end; they are kept. Interrupted at any point,
- * the next call goes on.
+ * still hold. It is built beside the old databases and takes their place at the end; they are kept. Interrupted at any
+ * point, the next call goes on.
  */
 
 import { existsSync } from 'node:fs';
@@ -45,7 +45,9 @@ import { producersOf } from '../producers.js';
 /** In the data folder, while it is being made. */
 const BUILD_FOLDER = 'rebuild';
 const DATABASE_FOLDER = 'db';
-/** In the folder that is being made: the result, once there is nothing left to do but to take the place of the old databases. */
+/**
+ * In the folder that is being made: the result, once there is nothing left to do but to take the place of the old databases.
+ */
 const DONE_FILE = 'done.json';
 /** Groups of transactions in one write. */
 const GROUPS_PER_WRITE = 500;

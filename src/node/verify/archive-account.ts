@@ -1,6 +1,6 @@
 /**
- * The archive of a storage node as a witness: its own account of what is unspent, and the blocks behind a height. What a mempool
- * node or a wallet says of the same chain is held against it.
+ * The archive of a storage node as a witness: its own account of what is unspent, and the blocks behind a height. What a
+ * mempool node or a wallet says of the same chain is held against it.
  */
 
 import { decodeTxOut } from '../../chain/codec.js';

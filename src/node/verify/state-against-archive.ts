@@ -1,6 +1,6 @@
 /**
- * The unspent outputs of a mempool node against those of an archive. They may differ by what is known to have happened between
- * the two: the block that is being made, and the blocks that the archive has beyond the mempool node.
+ * The unspent outputs of a mempool node against those of an archive. They may differ by what is known to have happened
+ * between the two: the block that is being made, and the blocks that the archive has beyond the mempool node.
  */
 
 import { decodeTransaction, encodeTxOut } from '../../chain/codec.js';

@@ -1,6 +1,6 @@
 /**
- * The coins of a wallet against an archive, without its passphrase: what it counts as unspent must be unspent, and what is unspent at
- * one of its addresses must be known to it. They may differ by the blocks that the archive has beyond the wallet.
+ * The coins of a wallet against an archive, without its passphrase: what it counts as unspent must be unspent, and what is
+ * unspent at one of its addresses must be known to it. They may differ by the blocks that the archive has beyond the wallet.
  */
 
 import { withFixedHash } from '../../chain/assets.js';

@@ -160,7 +160,10 @@ function maxEnvelopeBytesFrom(role: NodeRole): number {
   return role === 'mempool' || role === 'storage' ? MAX_ENVELOPE_BYTES : MAX_ASKING_ENVELOPE_BYTES;
 }
 
-/** What it costs to take in a message of so many bytes, in the units of `messages.ts`; the envelope is parsed whatever it holds. */
+/**
+ * What it costs to take in a message of so many bytes, in the units of `messages.ts`; the envelope is parsed whatever it
+ * holds.
+ */
 export function readingCost({ attachment }: Message, frameBytes: number): number {
   return 1 + (frameBytes - attachment.length) / ENVELOPE_BYTES_PER_UNIT;
 }

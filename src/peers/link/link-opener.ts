@@ -1,6 +1,6 @@
 /**
- * From a connection to a link: leads each connection, accepted or dialed, through its handshake, asks the register whether the
- * peer may come in, and knows every connection until it is really closed.
+ * From a connection to a link: leads each connection, accepted or dialed, through its handshake, asks the register whether
+ * the peer may come in, and knows every connection until it is really closed.
  */
 
 import type { Clock } from '../../lib/clock.js';

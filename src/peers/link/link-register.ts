@@ -23,7 +23,10 @@ export interface LinkRegisterOptions {
 /** A peer that was let in; to be released when its handshake fails or its link goes down. */
 export interface Admission {
   readonly nodeKey: string;
-  /** Set for a peer that nobody vouches for: it came to this node, and proved no secret and no key that this node was told of. */
+  /**
+   * Set for a peer that nobody vouches for: it came to this node, and proved no secret and no key that this node was told
+   * of.
+   */
   readonly stranger: Stranger | undefined;
 }
 

@@ -1,7 +1,7 @@
 /**
- * An open link: sending and receiving checked messages, and the bounds on what a peer may ask of this node. Any breach of the
- * protocol closes the link with a reason that both ends get to know. A peer that asks for more than its share is read more
- * slowly (`read-throttle.ts`); one that is silent or does not read is cut off (`heartbeat.ts`).
+ * An open link: sending and receiving checked messages, and the bounds on what a peer may ask of this node. Any breach of
+ * the protocol closes the link with a reason that both ends get to know. A peer that asks for more than its share is read
+ * more slowly (`read-throttle.ts`); one that is silent or does not read is cut off (`heartbeat.ts`).
  */
 
 import type { Clock } from '../../lib/clock.js';

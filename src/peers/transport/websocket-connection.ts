@@ -28,8 +28,8 @@ export class WebSocketConnection implements Connection {
     this.pass = pass;
     this.remoteHost = socket.remoteAddress ?? '?';
     this.remote = formatAddress({ host: this.remoteHost, port: socket.remotePort ?? 0 });
-    // Added after the library's own listener: the frames of a chunk are handled, and the guard that they may have changed is in
-    // place, before the chunk is counted.
+    // Added after the library's own listener: the frames of a chunk are handled, and the guard that they may have changed is
+    // in place, before the chunk is counted.
     socket.on('data', this.#count);
     socket.setNoDelay(true);
     webSocket.on('message', (data: RawData, isBinary: boolean) => this.#receive(data, isBinary));

@@ -2,8 +2,8 @@
  * Getting the blocks that were made while this node was away, or all of them, from other storage nodes. Peers are asked in
  * turn for ranges; one that is silent or has nothing is passed over until it speaks again, one that sends a block that
  * fails verification is cut off. Nothing a peer says is believed: every block goes through the archive's own rules, and in a
- * network with producers its hash must be proven by a certificate before it is asked for. Only nodes that know the secret may
- * bring blocks that no certificate proves, and only until the archive has one.
+ * network with producers its hash must be proven by a certificate before it is asked for. Only nodes that know the secret
+ * may bring blocks that no certificate proves, and only until the archive has one.
  */
 
 import { blockCertificateFault, type Certificate, isNamed, type Producers } from '../../chain/certificate.js';

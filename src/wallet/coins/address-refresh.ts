@@ -1,7 +1,7 @@
 /**
- * Brings what the wallet knows about some addresses to the state of the chain, page by page (decision V13): outputs are taken in as their pages
- * come, and when the last has come, what no page had is spent. Every page is durable before the next is asked for, and no
- * page holds the event loop for long, so that an address with any number of outputs can be refreshed.
+ * Brings what the wallet knows about some addresses to the state of the chain, page by page (decision V13): outputs are
+ * taken in as their pages come, and when the last has come, what no page had is spent. Every page is durable before the next
+ * is asked for, and no page holds the event loop for long, so that an address with any number of outputs can be refreshed.
  */
 
 import { outPointKey } from '../../chain/transaction.js';

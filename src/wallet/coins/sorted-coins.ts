@@ -1,6 +1,6 @@
 /**
- * Coins in an order that is kept while they come and go. Changes are collected and merged when the order is next asked for: a
- * block with a thousand coins costs one merge, and no change costs a sort of all.
+ * Coins in an order that is kept while they come and go. Changes are collected and merged when the order is next asked for:
+ * a block with a thousand coins costs one merge, and no change costs a sort of all.
  */
 
 import type { Coin } from './coin.js';

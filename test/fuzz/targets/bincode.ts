@@ -1,7 +1,7 @@
 /**
- * Everything that is read from bytes of others: the structures of the chain and the lists in messages. An input is the number of
- * a codec and its bytes. They are refused as malformed, or they are exactly the encoding of what was read from them, in which
- * case the JSON form leads back to the same value too.
+ * Everything that is read from bytes of others: the structures of the chain and the lists in messages. An input is the
+ * number of a codec and its bytes. They are refused as malformed, or they are exactly the encoding of what was read from
+ * them, in which case the JSON form leads back to the same value too.
  */
 
 import * as codec from '../../../src/chain/codec.js';

@@ -1,6 +1,6 @@
 /**
- * The journal and what the mempool node has made of it. Every record has a checksum, so bytes that nobody wrote never get here:
- * what does is of another program, another version, or of a mistake. It is `data_corrupt` or it is what was written.
+ * The journal and what the mempool node has made of it. Every record has a checksum, so bytes that nobody wrote never get
+ * here: what does is of another program, another version, or of a mistake. It is `data_corrupt` or it is what was written.
  */
 
 import { encodeTransaction } from '../../../src/chain/codec.js';

@@ -1,6 +1,7 @@
 /**
- * The keystore: a file that a backup, another program or an attacker may have changed. An input is the file. It opens with the
- * passphrase that it was made with and gives the key that was in it, or it is refused; what it asks of memory and time is bounded.
+ * The keystore: a file that a backup, another program or an attacker may have changed. An input is the file. It opens with
+ * the passphrase that it was made with and gives the key that was in it, or it is refused; what it asks of memory and time
+ * is bounded.
  */
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';

@@ -1,7 +1,7 @@
 /**
- * Links with a peer that does anything: the handshake from either side, and every message, right, wrong and out of turn. An input
- * is the row of its decisions. Whatever it does, the node ends the link with a reason or answers; nothing breaks inside, nothing
- * of the link is left afterwards, and an honest peer is served.
+ * Links with a peer that does anything: the handshake from either side, and every message, right, wrong and out of turn. An
+ * input is the row of its decisions. Whatever it does, the node ends the link with a reason or answers; nothing breaks
+ * inside, nothing of the link is left afterwards, and an honest peer is served.
  */
 
 import type { TSchema } from '@sinclair/typebox';

@@ -1,7 +1,7 @@
 /**
  * What else comes back from a disk: records of the wallet and the archive, and the files that LevelDB wrote, which are read
- * before LevelDB is. They are refused with the code of their store (the readers of files: a `RangeError`, which their caller makes
- * `data_corrupt` of), or they are what was written.
+ * before LevelDB is. They are refused with the code of their store (the readers of files: a `RangeError`, which their caller
+ * makes `data_corrupt` of), or they are what was written.
  */
 
 import { encodeBlock, encodeTransaction } from '../../../src/chain/codec.js';

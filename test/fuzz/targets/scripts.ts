@@ -1,6 +1,6 @@
 /**
- * Scripts that anybody may have an input run. An input is the bytes of a script. Running it gives true or false, the same each
- * time; it changes nothing of the script, and verifies no more signatures than were counted before it ran.
+ * Scripts that anybody may have an input run. An input is the bytes of a script. Running it gives true or false, the same
+ * each time; it changes nothing of the script, and verifies no more signatures than were counted before it ran.
  */
 
 import { p2shAddress } from '../../../src/chain/address.js';

@@ -1,4 +1,6 @@
-/** Clients of the API with all the time in the world: half requests, streams that nobody reads, connections that say nothing. */
+/**
+ * Clients of the API with all the time in the world: half requests, streams that nobody reads, connections that say nothing.
+ */
 
 import { createConnection, type Socket } from 'node:net';
 import { call, type NodeProcess } from '../../support/processes.js';

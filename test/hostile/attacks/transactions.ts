@@ -156,7 +156,9 @@ const SIGNERS = 10;
 const SPENDS = 9;
 const MESSAGE = 'm';
 
-/** Ten of twenty signatures, each of which is tried on all keys that are left before its own comes; false at its very end. */
+/**
+ * Ten of twenty signatures, each of which is tried on all keys that are left before its own comes; false at its very end.
+ */
 function dearScript(): Script {
   const signers = Array.from({ length: SIGNERS }, () => generateKeyPair(systemRandom));
   const signatures = signers.map(({ seed }): StackEntry => ({ kind: 'signature', bytes: sign(seed, MESSAGE) }));

@@ -1,7 +1,7 @@
 /*
  * A clock that jumps when it is told to: a library for LD_PRELOAD that adds an offset to the time of day of a process
- * (Linux with glibc). FAULTY_CLOCK_FILE names a file of 8 bytes: the offset in milliseconds, a little-endian integer. What is
- * written to it holds at once. Monotonic clocks go on as they do when the time of a machine is set.
+ * (Linux with glibc). FAULTY_CLOCK_FILE names a file of 8 bytes: the offset in milliseconds, a little-endian integer. What
+ * is written to it holds at once. Monotonic clocks go on as they do when the time of a machine is set.
  */
 
 #define _GNU_SOURCE

@@ -22,7 +22,10 @@ const ACTIVATION_HEIGHT = 3;
 
 /** What each output for `payment` holds. */
 const FUND = 1_000n;
-/** Outputs of the genesis transaction `000001` that pay the owner, from index 1 on: the first for `payment`, the rest for `add`. */
+/**
+ * Outputs of the genesis transaction `000001` that pay the owner, from index 1 on: the first for `payment`, the rest for
+ * `add`.
+ */
 const FUNDS = 300;
 const FIRST_OF_CHAIN = 256;
 

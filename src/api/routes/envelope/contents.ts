@@ -1,4 +1,4 @@
-/** Contents of envelope answers: one form that holds what the contract names and what the existing clients read (decision E6). */
+/** Contents of envelope answers: one form with what the contract names and what existing clients read (decision E6). */
 
 import { encodeTransaction } from '../../../chain/codec.js';
 import { assetView } from '../../../chain/json.js';

@@ -1,4 +1,7 @@
-/** Balances of addresses with many outputs take time even to be copied: their answers are planned, and the others made at once. */
+/**
+ * Balances of addresses with many outputs take time even to be copied: their answers are planned, and the others made at
+ * once.
+ */
 
 import type { Balances, MempoolService } from '../../../mempool/service.js';
 import { PlannedAnswer } from '../../http/long-answers.js';
