@@ -5,39 +5,34 @@
  */
 
 import { decodeTransaction } from '../../chain/codec.js';
-import { transactionHashOfBytes } from '../../chain/hash.js';
-import { createdOutPoints, isCreate, isUnspendable, outPointKey } from '../../chain/transaction.js';
-import type { Utxo } from '../../chain/types.js';
 import type { Unicorn } from '../../chain/unicorn.js';
 import type { UtxoLookup } from '../../chain/validation.js';
 import { sha3Hex } from '../../crypto/sha3.js';
 import type { KvBatch } from '../../db/kv.js';
 import { UtxoTable } from '../../ledger/utxo/utxo-table.js';
-import { TesseraError } from '../../lib/errors.js';
 import { setDigestText } from '../../lib/set-digest.js';
 import type { TxStatus } from '../service.js';
 import { Acceptance, type CandidateTx, type GroupOutcome, SET_EXPIRED } from './acceptance.js';
 import type { AdoptedBlock } from './adopted-block.js';
 import { Adoption } from './adoption.js';
-import { insertCoin, spendCoin } from './coins.js';
+import { EMPTY_HEAD, factsAfter, headAfterAdopted, issuedBefore } from './chain-head.js';
 import type { BlockStoredCommand, CloseBlockCommand, CutBlockCommand, ProofCommand } from './commands.js';
+import { CurrentRound, type RoundContents } from './current-round.js';
 import { FinalStatuses } from './final-statuses.js';
 import { KeptBlocks } from './kept-blocks.js';
 import { keys } from './layout.js';
+import { isPending, type PendingPlaces, type PendingTx, pendingTx } from './pending.js';
 import { DruidPool, Pool, type PooledTx } from './pool.js';
-import { encodeCoins, encodeHead, encodeRound, type HeadRecord, type KeptName } from './records.js';
+import { encodeHead, type HeadRecord, type KeptName } from './records.js';
 import {
   type ChainHead,
   closedBlockBytes,
   closedHash,
-  drawWinner,
-  issuedAt,
   openRound,
   planRound,
   type Round,
   type RoundPlan,
   type RoundRules,
-  type RoundTx,
 } from './round.js';
 import type { RoundFacts } from './round-facts.js';
 import { dropUnlawful } from './unlawful.js';
@@ -48,14 +43,6 @@ export interface StateRules extends RoundRules {
   readonly druidLifetime: number;
 }
 
-/** A transaction that is not stored yet. */
-export interface PendingTx {
-  /** Unix seconds of the first sight. */
-  readonly time: number;
-  /** What it waits for. */
-  readonly info: string;
-}
-
 /** A transaction that a rule has taken out. */
 export interface RejectedTx {
   readonly hash: string;
@@ -63,27 +50,14 @@ export interface RejectedTx {
 }
 
 /** What a state is made of when it is read from disk; `load.ts` fills it. */
-export interface StateContents {
+export interface StateContents extends RoundContents {
   readonly utxos: UtxoTable;
   readonly record: HeadRecord | null;
   readonly pooled: readonly PooledTx[];
   /** Members of DRUID sets that wait for others. */
   readonly waiting: readonly PooledTx[];
-  readonly round: Round | null;
-  /** What the round spends; null when that is not known (a folder of an earlier version). */
-  readonly spent: readonly Utxo[] | null;
   readonly kept: readonly KeptName[];
 }
-
-const EMPTY_HEAD: ChainHead = {
-  height: -1,
-  hash: null,
-  timestamp: 0,
-  issued: 0n,
-  asertHashes: 0,
-  participants: [],
-  proofHashes: [],
-};
 
 export class MempoolState {
   readonly utxos: UtxoTable;
@@ -92,16 +66,14 @@ export class MempoolState {
   readonly #rules: StateRules;
   readonly #pool = new Pool();
   readonly #druids = new DruidPool();
+  readonly #round: CurrentRound;
+  readonly #places: PendingPlaces;
   readonly #statuses: FinalStatuses;
   readonly #acceptance: Acceptance;
   readonly #adoption: Adoption;
   #head: ChainHead;
   #arrivals: number;
   #seq: number;
-  #round: Round | null;
-  #roundTxs: ReadonlyMap<string, RoundTx>;
-  /** What the round spends, so that it can be given back if the round is abandoned. */
-  #spent: readonly Utxo[] | null;
   #rejected: RejectedTx[] = [];
   readonly #noteRejected = (hash: string, rule: string): void => {
     this.#rejected.push({ hash, rule });
@@ -114,9 +86,8 @@ export class MempoolState {
     this.#head = contents?.record?.head ?? EMPTY_HEAD;
     this.#arrivals = contents?.record?.arrivals ?? 0;
     this.#seq = contents?.record?.seq ?? 0;
-    this.#round = contents?.round ?? null;
-    this.#roundTxs = byHash(this.#round);
-    this.#spent = contents === undefined ? [] : contents.spent;
+    this.#round = new CurrentRound(this.utxos, contents ?? { round: null, spent: [] });
+    this.#places = { pool: this.#pool, druids: this.#druids, round: this.#round };
     this.kept = new KeptBlocks(contents?.kept);
     this.#statuses = new FinalStatuses(this.#seq);
     this.#acceptance = this.#createAcceptance();
@@ -131,7 +102,7 @@ export class MempoolState {
 
   /** The block being made; null between blocks. */
   get round(): Round | null {
-    return this.#round;
+    return this.#round.value;
   }
 
   /** Number of the last command applied. */
@@ -162,17 +133,7 @@ export class MempoolState {
 
   /** What the pool or the round knows about a transaction that is not stored yet. */
   pending(hash: string): PendingTx | undefined {
-    const pooled = this.#pool.get(hash);
-    if (pooled !== undefined) return { time: pooled.time, info: 'Waits for a block' };
-    const mined = this.#roundTxs.get(hash);
-    if (mined !== undefined && this.#round !== null) {
-      return { time: mined.time, info: `In block ${this.#round.height}, which is being made` };
-    }
-    const set = this.#druids.setOf(hash);
-    const member = set?.members.find((tx) => tx.hash === hash);
-    if (set === undefined || member === undefined) return undefined;
-    const missing = set.participants - BigInt(set.members.length);
-    return { time: member.time, info: `DRUID transaction: waits for ${missing} of ${set.participants}` };
+    return pendingTx(hash, this.#places);
   }
 
   /** A final status that is decided, until the batch that keeps it is on disk. */
@@ -183,7 +144,7 @@ export class MempoolState {
   /** Digest of the whole state, equal on replicas that have applied the same commands. */
   digest(): string {
     const { height, hash, timestamp, issued, asertHashes, participants, proofHashes } = this.#head;
-    const round = this.#round;
+    const { round } = this;
     const parts = [
       `${height} ${hash} ${timestamp} ${issued} ${asertHashes}`,
       participants.join(','),
@@ -209,58 +170,42 @@ export class MempoolState {
 
   /** Removes from the pool what no block may hold: an earlier version admitted it. `time` is in unix seconds. */
   dropUnlawful(time: number, batch: KvBatch): void {
-    if (this.#round !== null) return;
+    if (this.round !== null) return;
     const modules = { pool: this.#pool, utxos: this.utxos, statuses: this.#statuses, noteRejected: this.#noteRejected };
     dropUnlawful(modules, time, batch);
   }
 
   /** What a cut would put into the next block now; null when a round is under way. */
   planCut(): RoundPlan | null {
-    return this.#round === null ? planRound(this.#rules, this.#head, this.#pool) : null;
+    return this.round === null ? planRound(this.#rules, this.#head, this.#pool) : null;
   }
 
   /** The new round, or null when one is under way. Nothing may be applied between the plan and the cut. */
   cutBlock(command: CutBlockCommand, plan: RoundPlan, unicorn: Unicorn, batch: KvBatch): Round | null {
-    if (this.#round !== null) return null;
-    for (const set of this.#druids.olderThan(plan.height - this.#rules.druidLifetime)) {
-      this.#acceptance.rejectSet(set, SET_EXPIRED, command.time, batch);
-    }
+    if (this.round !== null) return null;
+    this.#expireDruids(plan.height, command.time, batch);
     const opened = openRound(this.#rules, this.#head, plan, unicorn, command);
-    this.#moveIntoBlock(opened, batch);
+    for (const { hash } of opened.transactions) this.#pool.remove(hash);
+    this.#round.open(opened, batch);
     this.#head = { ...this.#head, issued: this.#head.issued + plan.issued };
-    this.#setRound(opened, batch);
     return opened;
   }
 
   /** False when the proof comes too late or is a second one of its miner. */
-  addProof({ height, miner, nonce, coinbase }: ProofCommand, batch: KvBatch): boolean {
-    const round = this.#round;
-    if (round === null || round.height !== height || round.winner !== null) return false;
-    if (round.proofs.some((proof) => proof.miner === miner)) return false;
-    const hash = transactionHashOfBytes(coinbase);
-    this.#setRound({ ...round, proofs: [...round.proofs, { miner, nonce, coinbase, hash }] }, batch);
-    return true;
+  addProof(command: ProofCommand, batch: KvBatch): boolean {
+    return this.#round.addProof(command, batch);
   }
 
   /** The closed round, or null when it is not under way or has no proof. */
   closeBlock(command: CloseBlockCommand, batch: KvBatch): Round | null {
-    const round = this.#round;
-    if (round === null || round.height !== command.height || round.winner !== null) return null;
-    const winner = drawWinner(round);
-    const proof = round.proofs[winner];
-    if (proof === undefined) return null;
-    for (const { outPoint, txOut } of createdOutPoints(decodeTransaction(proof.coinbase), proof.hash)) {
-      insertCoin(this.utxos, outPoint, txOut, batch);
-    }
-    this.#head = { ...this.#head, issued: this.#head.issued + round.reward };
-    const closed = { ...round, winner };
-    this.#setRound(closed, batch);
+    const closed = this.#round.close(command.height, batch);
+    if (closed !== null) this.#head = { ...this.#head, issued: this.#head.issued + closed.reward };
     return closed;
   }
 
   /** The round that this finishes, or null when it does not concern the closed block. */
   blockStored(command: BlockStoredCommand, batch: KvBatch): Round | null {
-    const done = this.#round;
+    const done = this.round;
     if (done === null || done.winner === null || done.height !== command.height) return null;
     if (closedHash(done) !== command.hash) return null;
     const timestamp = Number(done.header.timestamp);
@@ -268,7 +213,7 @@ export class MempoolState {
     const facts = this.factsOf(done);
     this.#head = { ...this.#head, height: done.height, hash: command.hash, timestamp, ...facts };
     this.kept.keep(done.height, command.hash, { bytes: closedBlockBytes(done), facts }, batch);
-    this.#setRound(null, batch);
+    this.#round.end(batch);
     return done;
   }
 
@@ -279,60 +224,30 @@ export class MempoolState {
   adoptBlock(block: AdoptedBlock, batch: KvBatch): boolean {
     const { height, hash, full, bytes } = block;
     if (height !== this.#head.height + 1 || full.block.header.previousHash !== this.#head.hash) return false;
-    const round = this.#round;
-    const issued = this.issued;
-    const returned = round === null ? null : this.#adoption.giveUp(round, this.#spentByRound(), batch);
-    this.#setRound(null, batch);
+    const { round, issued } = this;
+    const returned = round === null ? null : this.#adoption.giveUp(round, this.#round.spent, batch);
+    this.#round.end(batch);
     this.#adoption.take(block, returned, batch);
-    const { timestamp, miningTxHash } = full.block.header;
-    for (const set of this.#druids.olderThan(height - this.#rules.druidLifetime)) {
-      this.#acceptance.rejectSet(set, SET_EXPIRED, Number(timestamp), batch);
-    }
-    const facts = block.facts ?? {
-      participants: [],
-      proofHashes: [miningTxHash],
-      asertHashes: this.#asertHashesAfter(height, 1),
-    };
-    const reward = full.miningTransaction.outputs.reduce((sum, { value }) => sum + value.amount, 0n);
-    this.#head = {
-      height,
-      hash,
-      timestamp: Number(timestamp),
-      issued: issued + issuedAt(this.#rules, height) + reward,
-      ...facts,
-    };
-    this.kept.keep(height, hash, { bytes, facts }, batch);
+    this.#expireDruids(height, Number(full.block.header.timestamp), batch);
+    const head = headAfterAdopted(this.#rules, this.#head, block, issued);
+    this.#head = head;
+    this.kept.keep(height, hash, { bytes, facts: head }, batch);
     return true;
   }
 
   /** What the round after this one depends on. */
-  factsOf({ height, participants, proofs }: Round): RoundFacts {
-    return {
-      participants,
-      proofHashes: proofs.map((proof) => proof.hash).sort(),
-      asertHashes: this.#asertHashesAfter(height, proofs.length),
-    };
+  factsOf(round: Round): RoundFacts {
+    return factsAfter(this.#rules, this.#head, round);
   }
 
   /** Raw units issued up to the last stored block, the block being made left out. */
   get issued(): bigint {
-    const { issued } = this.#head;
-    const round = this.#round;
-    if (round === null) return issued;
-    return issued - issuedAt(this.#rules, round.height) - (round.winner === null ? 0n : round.reward);
+    return issuedBefore(this.#rules, this.#head, this.round);
   }
 
   /** The unspent outputs behind the last stored block, as if no block were being made. */
   storedOutputs(): UtxoLookup {
-    const round = this.#round;
-    const spent = new Map(round === null ? [] : this.#spentByRound().map(([at, txOut]) => [outPointKey(at), txOut]));
-    const made = new Set(round?.transactions.map(({ hash }) => hash));
-    for (const { hash } of round?.proofs ?? []) made.add(hash);
-    return (outPoint) => {
-      if (made.has(outPoint.tHash)) return undefined;
-      const slot = this.utxos.find(outPoint);
-      return slot === 0 ? spent.get(outPointKey(outPoint)) : this.utxos.output(slot);
-    };
+    return this.#round.outputsBefore();
   }
 
   /** Transactions that were rejected since the last call, with the rule. */
@@ -362,7 +277,7 @@ export class MempoolState {
         get height() {
           return height();
         },
-        isPending: (hash) => this.#isPending(hash),
+        isPending: (hash) => isPending(hash, this.#places),
         nextArrival: () => ++this.#arrivals,
         noteRejected: this.#noteRejected,
       },
@@ -386,18 +301,6 @@ export class MempoolState {
     });
   }
 
-  #asertHashesAfter(height: number, proofs: number): number {
-    return this.#head.asertHashes + (height >= this.#rules.asertActivationHeight ? proofs : 0);
-  }
-
-  #spentByRound(): readonly Utxo[] {
-    if (this.#spent !== null) return this.#spent;
-    throw new TesseraError(
-      'data_corrupt',
-      'the block being made was cut by an earlier version and cannot be given up for the one that storage has: run tessera rebuild',
-    );
-  }
-
   #restorePooled(tx: PooledTx): void {
     this.#pool.add(tx);
     for (const { previousOut } of decodeTransaction(tx.bytes).inputs) {
@@ -411,28 +314,11 @@ export class MempoolState {
     if (info !== null) this.#druids.add(info.druid, info.participants, tx);
   }
 
-  #isPending(hash: string): boolean {
-    return this.#pool.get(hash) !== undefined || this.#roundTxs.has(hash) || this.#druids.setOf(hash) !== undefined;
-  }
-
-  /** Moves the transactions of a round from the pool into the set of unspent outputs (decision V7). */
-  #moveIntoBlock(opened: Round, batch: KvBatch): void {
-    const decoded = opened.transactions.map(({ hash, bytes }) => ({ hash, tx: decodeTransaction(bytes) }));
-    const spent: Utxo[] = [];
-    for (const { hash, tx } of decoded) {
-      this.#pool.remove(hash);
-      for (const { previousOut } of tx.inputs) {
-        if (previousOut !== null) spent.push([previousOut, spendCoin(this.utxos, previousOut, batch)]);
-      }
-      if (isCreate(tx)) batch.put(keys.create(hash), new Uint8Array());
+  /** Rejects DRUID sets that have waited too long for block `height`; `time` is in unix seconds. */
+  #expireDruids(height: number, time: number, batch: KvBatch): void {
+    for (const set of this.#druids.olderThan(height - this.#rules.druidLifetime)) {
+      this.#acceptance.rejectSet(set, SET_EXPIRED, time, batch);
     }
-    for (const { hash, tx } of decoded) {
-      for (const { outPoint, txOut } of createdOutPoints(tx, hash)) {
-        if (!isUnspendable(txOut)) insertCoin(this.utxos, outPoint, txOut, batch);
-      }
-    }
-    this.#spent = spent;
-    batch.put(keys.spent, encodeCoins(spent));
   }
 
   /** The transactions of a stored block get their final status; those of block 0 have none. */
@@ -445,19 +331,4 @@ export class MempoolState {
     }
     this.#statuses.decide(confirmed, timestamp, batch);
   }
-
-  #setRound(next: Round | null, batch: KvBatch): void {
-    this.#round = next;
-    this.#roundTxs = byHash(next);
-    if (next !== null) {
-      batch.put(keys.round, encodeRound(next));
-      return;
-    }
-    this.#spent = [];
-    batch.del(keys.round).del(keys.spent);
-  }
-}
-
-function byHash(round: Round | null): ReadonlyMap<string, RoundTx> {
-  return new Map(round?.transactions.map((tx) => [tx.hash, tx]));
 }

@@ -1,0 +1,139 @@
+/**
+ * The round that is under way: the block being made, what it took out of the unspent outputs and put in, and its record in
+ * the database. There is none between two blocks.
+ */
+
+import { decodeTransaction } from '../../chain/codec.js';
+import { transactionHashOfBytes } from '../../chain/hash.js';
+import { createdOutPoints, isCreate, isUnspendable, outPointKey } from '../../chain/transaction.js';
+import type { Utxo } from '../../chain/types.js';
+import type { UtxoLookup } from '../../chain/validation.js';
+import type { KvBatch } from '../../db/kv.js';
+import type { UtxoTable } from '../../ledger/utxo/utxo-table.js';
+import { TesseraError } from '../../lib/errors.js';
+import { insertCoin, spendCoin } from './coins.js';
+import type { ProofCommand } from './commands.js';
+import { keys } from './layout.js';
+import { encodeCoins, encodeRound } from './records.js';
+import { drawWinner, type Round, type RoundTx } from './round.js';
+
+/** The round as it is read from disk. */
+export interface RoundContents {
+  readonly round: Round | null;
+  /** What the round spends; null when that is not known (a folder of an earlier version). */
+  readonly spent: readonly Utxo[] | null;
+}
+
+export class CurrentRound {
+  readonly #utxos: UtxoTable;
+  #round: Round | null;
+  #transactions: ReadonlyMap<string, RoundTx>;
+  /** Kept so that it can be given back if the round is abandoned. */
+  #spent: readonly Utxo[] | null;
+
+  constructor(utxos: UtxoTable, { round, spent }: RoundContents) {
+    this.#utxos = utxos;
+    this.#round = round;
+    this.#transactions = byHash(round);
+    this.#spent = spent;
+  }
+
+  /** Null between blocks. */
+  get value(): Round | null {
+    return this.#round;
+  }
+
+  transaction(hash: string): RoundTx | undefined {
+    return this.#transactions.get(hash);
+  }
+
+  /** Begins a round: its transactions change the unspent outputs at once (decision V7). */
+  open(round: Round, batch: KvBatch): void {
+    const decoded = round.transactions.map(({ hash, bytes }) => ({ hash, tx: decodeTransaction(bytes) }));
+    const spent: Utxo[] = [];
+    for (const { hash, tx } of decoded) {
+      for (const { previousOut } of tx.inputs) {
+        if (previousOut !== null) spent.push([previousOut, spendCoin(this.#utxos, previousOut, batch)]);
+      }
+      if (isCreate(tx)) batch.put(keys.create(hash), new Uint8Array());
+    }
+    for (const { hash, tx } of decoded) {
+      for (const { outPoint, txOut } of createdOutPoints(tx, hash)) {
+        if (!isUnspendable(txOut)) insertCoin(this.#utxos, outPoint, txOut, batch);
+      }
+    }
+    this.#spent = spent;
+    batch.put(keys.spent, encodeCoins(spent));
+    this.#set(round, batch);
+  }
+
+  /** False when the proof comes too late or is a second one of its miner. */
+  addProof({ height, miner, nonce, coinbase }: ProofCommand, batch: KvBatch): boolean {
+    const round = this.#openAt(height);
+    if (round === null || round.proofs.some((proof) => proof.miner === miner)) return false;
+    const hash = transactionHashOfBytes(coinbase);
+    this.#set({ ...round, proofs: [...round.proofs, { miner, nonce, coinbase, hash }] }, batch);
+    return true;
+  }
+
+  /** Draws the winner, whose coinbase becomes unspent. Null when the round is not open or has no proof. */
+  close(height: number, batch: KvBatch): Round | null {
+    const round = this.#openAt(height);
+    if (round === null) return null;
+    const winner = drawWinner(round);
+    const proof = round.proofs[winner];
+    if (proof === undefined) return null;
+    for (const { outPoint, txOut } of createdOutPoints(decodeTransaction(proof.coinbase), proof.hash)) {
+      insertCoin(this.#utxos, outPoint, txOut, batch);
+    }
+    const closed = { ...round, winner };
+    this.#set(closed, batch);
+    return closed;
+  }
+
+  /** The block is stored, or given up. */
+  end(batch: KvBatch): void {
+    this.#round = null;
+    this.#transactions = byHash(null);
+    this.#spent = [];
+    batch.del(keys.round).del(keys.spent);
+  }
+
+  /** What the round spends. Throws `data_corrupt` when that is not known. */
+  get spent(): readonly Utxo[] {
+    if (this.#spent !== null) return this.#spent;
+    throw new TesseraError(
+      'data_corrupt',
+      'the block being made was cut by an earlier version and cannot be given up for the one that storage has: run tessera rebuild',
+    );
+  }
+
+  /** The unspent outputs behind the last stored block, as if no block were being made. */
+  outputsBefore(): UtxoLookup {
+    const round = this.#round;
+    const spent = new Map(round === null ? [] : this.spent.map(([at, txOut]) => [outPointKey(at), txOut]));
+    const made = new Set(round?.transactions.map(({ hash }) => hash));
+    for (const { hash } of round?.proofs ?? []) made.add(hash);
+    return (outPoint) => {
+      if (made.has(outPoint.tHash)) return undefined;
+      const slot = this.#utxos.find(outPoint);
+      return slot === 0 ? spent.get(outPointKey(outPoint)) : this.#utxos.output(slot);
+    };
+  }
+
+  /** The round when it makes block `height` and has no winner yet. */
+  #openAt(height: number): Round | null {
+    const round = this.#round;
+    return round !== null && round.height === height && round.winner === null ? round : null;
+  }
+
+  #set(next: Round, batch: KvBatch): void {
+    this.#round = next;
+    this.#transactions = byHash(next);
+    batch.put(keys.round, encodeRound(next));
+  }
+}
+
+function byHash(round: Round | null): ReadonlyMap<string, RoundTx> {
+  return new Map(round?.transactions.map((tx) => [tx.hash, tx]));
+}
