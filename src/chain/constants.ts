@@ -67,5 +67,9 @@ export const MAX_NONCE_LENGTH = 32;
 
 /** Transactions of the pool that one block takes at most. */
 export const BLOCK_SIZE_IN_TX = 2_000;
+/** Bytes that one transaction may have: room for some 1,500 inputs. */
+export const MAX_TRANSACTION_BYTES = 512 * 1024;
+/** Bytes that the transactions of one block may have together, so that a block always fits into one message. */
+export const MAX_BLOCK_TX_BYTES = 32 * 1024 * 1024;
 /** Bytes at which the library calls a block full. The node goes by BLOCK_SIZE_IN_TX. */
 export const MAX_BLOCK_SIZE = 1_000;

@@ -39,14 +39,6 @@ export function signatureBudgetFault(tx: Transaction): Verdict {
   );
 }
 
-/** Transactions of one block within the budget that they share. */
-export function blockSignatureBudgetFault(transactions: readonly Transaction[]): Verdict {
-  const operations = transactions.reduce((sum, tx) => sum + transactionSignatureOperations(tx), 0);
-  if (operations <= MAX_BLOCK_SIGNATURE_OPERATIONS) return null;
-  const message = `the scripts of its transactions ask for up to ${operations} signature operations; at most ${MAX_BLOCK_SIGNATURE_OPERATIONS} are allowed`;
-  return fault('block_refused', message);
-}
-
 /** Each of m signatures is tried on the keys that are left of n: at most n + (n-1) + … + (n-m+1). */
 function multiSignatureCost(script: Script, at: number): number {
   const n = literal(script[at - 1]);

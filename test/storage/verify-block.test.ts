@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { itemAsset, tokenAsset } from '../../src/chain/assets.js';
 import { coinbaseTransaction, txOut } from '../../src/chain/builders.js';
+import { BLOCK_SIZE_IN_TX, MAX_BLOCK_TX_BYTES, MAX_TRANSACTION_BYTES } from '../../src/chain/constants.js';
 import { merkleRoot, transactionHash, txsHash } from '../../src/chain/hash.js';
 import { compactToBytes } from '../../src/chain/pow.js';
+import { OP } from '../../src/chain/script/opcodes.js';
 import { spentOutPoints } from '../../src/chain/transaction.js';
 import type { FullBlock, OutPoint, StackEntry, Transaction, TxOut } from '../../src/chain/types.js';
 import { keyPairFromSeed } from '../../src/crypto/ed25519.js';
@@ -63,6 +65,19 @@ const trade = (druid: string, participants: bigint, seed: number, to?: string): 
   },
 });
 
+/** So many of a transaction, told apart by their versions. */
+const versions = (count: number, tx: Transaction): Transaction[] =>
+  Array.from({ length: count }, (_, i) => ({ ...tx, version: BigInt(i) }));
+const withEntries = (tx: Transaction, entries: readonly StackEntry[]): Transaction => ({
+  ...tx,
+  inputs: tx.inputs.map((input) => ({ ...input, script: entries })),
+});
+/** With a script of at least so many bytes. */
+const withTexts = (tx: Transaction, bytes: number): Transaction =>
+  withEntries(tx, Array(Math.ceil(bytes / 500)).fill({ kind: 'bytes', text: 'x'.repeat(500) }));
+const withOperations = (tx: Transaction, count: number): Transaction =>
+  withEntries(tx, Array(count).fill({ kind: 'op', op: OP.CHECKSIG }));
+
 /** Each case breaks one rule of a block that is fine otherwise, mined again so that the proof of work holds. */
 const BROKEN: [name: string, rule: BlockRule, make: (parts: Parts, chain: TestChain) => FullBlock][] = [
   ['is not the next one', 'number', (parts) => assembleBlock(parts, { bNum: 3n })],
@@ -110,6 +125,22 @@ const BROKEN: [name: string, rule: BlockRule, make: (parts: Parts, chain: TestCh
     'brings another transaction than it names',
     'transactions',
     (parts) => ({ ...assembleBlock(parts), transactions: [payment(50)] }),
+  ],
+  ['has 2,001 single transactions', 'size', (parts) => listed(parts, versions(BLOCK_SIZE_IN_TX + 1, payment(1)))],
+  [
+    'has more than 32 MiB of transactions',
+    'size',
+    (parts) => listed(parts, versions(70, withTexts(payment(1), Math.floor(MAX_BLOCK_TX_BYTES / 69)))),
+  ],
+  [
+    'has scripts with more than 20,000 signature operations',
+    'size',
+    (parts) => listed(parts, versions(11, withOperations(payment(1), 2_000))),
+  ],
+  [
+    'has a transaction of more than 512 KiB',
+    'transactions',
+    (parts) => listed(parts, [withTexts(payment(1), MAX_TRANSACTION_BYTES)]),
   ],
   ['has a transaction twice', 'duplicate', (parts) => listed(parts, [first(parts), first(parts)])],
   [
@@ -305,7 +336,7 @@ const BROKEN: [name: string, rule: BlockRule, make: (parts: Parts, chain: TestCh
 ];
 
 describe('a block is refused and changes nothing when it (docs/chain.md#blocks)', () => {
-  it.each(BROKEN)('%s', async (_, rule, make) => {
+  it.each(BROKEN)('%s', { timeout: 60_000 }, async (_, rule, make) => {
     const { archive, chain } = await twoBlocks();
     const parts = chain.parts();
     const broken = make(parts, chain);

@@ -77,7 +77,7 @@ export async function createPair(options: PairOptions): Promise<Pair> {
     {
       rules: stateRulesOf(genesis),
       chain: chainFor(stateRulesOf(genesis)),
-      pool: { maxTransactions: 1_000, maxBytes: 10_000_000 },
+      pool: { maxTransactions: 3_000, maxBytes: 10_000_000 },
       blocks: { instant: !onDemand, blockInterval: INTERVAL_MS, proofWindow: 500, minMiners: 1, partitionSize: 10 },
       statuses: { lifetime: 86_400 },
       verifyThreads: 0,

@@ -41,6 +41,7 @@ export type BlockRule =
   | 'mining-transaction'
   | 'transactions'
   | 'duplicate'
+  | 'size'
   | 'issuance'
   | 'trade'
   | 'inputs'

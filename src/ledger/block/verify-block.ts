@@ -10,11 +10,11 @@
 
 import { encodeTransaction } from '../../chain/codec.js';
 import { blockHash, transactionHashOfBytes } from '../../chain/hash.js';
-import { blockSignatureBudgetFault } from '../../chain/signature-operations.js';
 import { isCoinbase } from '../../chain/transaction.js';
 import type { BlockHeader, FullBlock, OutPoint, Transaction } from '../../chain/types.js';
 import type { Clock } from '../../lib/clock.js';
 import { TimeSlices } from '../../lib/time-slices.js';
+import { BlockBudget } from './budget.js';
 import { submittedFormFault } from './form.js';
 import { genesisFault, issuedAfter, supplyFault } from './issuance.js';
 import {
@@ -77,14 +77,13 @@ export class BlockVerifier {
   /** Every transaction is there, hashes to its name, and has a form that can be valid. */
   async #formed({ block, transactions }: FullBlock): Promise<VerifiedTransaction[]> {
     const formed: VerifiedTransaction[] = [];
+    const budget = new BlockBudget();
     for (const [i, transaction] of transactions.entries()) {
       await this.#slices.turn();
       const one = encoded(transaction);
-      assertRule(nameFault(i, block.transactions[i], one) ?? formFault(one));
+      assertRule(nameFault(i, block.transactions[i], one) ?? formFault(one) ?? budget.take(one));
       formed.push(one);
     }
-    const costly = blockSignatureBudgetFault(transactions);
-    if (costly !== null) assertRule(blockFault('transactions', costly.message));
     return formed;
   }
 
@@ -123,9 +122,9 @@ function nameFault(index: number, name: string | undefined, { hash }: VerifiedTr
 /**
  * What can be told without knowing what is spent, by the mempool's own rules (decision B6). Issuances are judged elsewhere.
  */
-function formFault({ hash, transaction }: VerifiedTransaction): BlockFault | null {
+function formFault({ hash, bytes, transaction }: VerifiedTransaction): BlockFault | null {
   if (isCoinbase(transaction)) return null;
-  const wrong = submittedFormFault(transaction);
+  const wrong = submittedFormFault(transaction, bytes.length);
   return wrong === null ? null : invalid(hash, wrong);
 }
 

@@ -2,6 +2,7 @@
  * What the mempool demands of a transaction whatever the state is: cheap rules, checked before any signature is verified.
  */
 
+import { MAX_TRANSACTION_BYTES } from '../../chain/constants.js';
 import { policyFault } from '../../chain/policy.js';
 import { signatureBudgetFault } from '../../chain/signature-operations.js';
 import { hasDuplicateInputs, isCoinbase } from '../../chain/transaction.js';
@@ -10,8 +11,6 @@ import { DUPLICATE_INPUTS } from '../../chain/validation.js';
 import { fault, type Verdict } from '../../lib/fault.js';
 import type { CandidateTx } from '../state/acceptance.js';
 
-/** Bytes of one encoded transaction: room for some 1,500 inputs. */
-const MAX_TRANSACTION_BYTES = 512 * 1024;
 /** Members of one DRUID set, so that a set always fits into one block. */
 const MAX_DRUID_PARTICIPANTS = 64n;
 

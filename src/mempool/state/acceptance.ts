@@ -281,7 +281,7 @@ export class Acceptance {
 
   #pooled({ hash, bytes, tx }: CandidateTx, time: number, unit: number): PooledTx {
     const operations = transactionSignatureOperations(tx);
-    const fault = submittedFormFault(tx);
+    const fault = submittedFormFault(tx, bytes.length);
     return {
       hash,
       bytes,

@@ -44,7 +44,7 @@ export function decodePooled(arrival: number, bytes: Uint8Array): PooledTx {
     const transaction = reader.bytes();
     const tx = decodeTransaction(transaction);
     const operations = transactionSignatureOperations(tx);
-    const fault = submittedFormFault(tx);
+    const fault = submittedFormFault(tx, transaction.length);
     return { arrival, time, unit, operations, fault, height, hash, bytes: transaction };
   });
 }

@@ -5,7 +5,12 @@
 
 import { difficultyFor } from '../../chain/asert.js';
 import { encodeBlock, joinFullBlock } from '../../chain/codec.js';
-import { BLOCK_SIZE_IN_TX, MAX_BLOCK_SIGNATURE_OPERATIONS, NETWORK_VERSION } from '../../chain/constants.js';
+import {
+  BLOCK_SIZE_IN_TX,
+  MAX_BLOCK_SIGNATURE_OPERATIONS,
+  MAX_BLOCK_TX_BYTES,
+  NETWORK_VERSION,
+} from '../../chain/constants.js';
 import { blockHash, merkleRoot, txsHash } from '../../chain/hash.js';
 import { blockReward } from '../../chain/reward.js';
 import type { Block, BlockHeader } from '../../chain/types.js';
@@ -20,9 +25,6 @@ import {
 } from '../../chain/unicorn.js';
 import type { CutBlockCommand } from './commands.js';
 import type { Pool, PooledTx } from './pool.js';
-
-/** Bytes of transactions in one block, so that a block always fits into one message. */
-const MAX_BLOCK_TX_BYTES = 32 * 1024 * 1024;
 
 /** A transaction that comes from the configuration of the network, with what it issues in raw units. */
 export interface IssuedTx {
