@@ -6,6 +6,7 @@
 import { withFixedHash } from '../../chain/assets.js';
 import type { Asset, OutPoint } from '../../chain/types.js';
 import { compareUtf8 } from '../../lib/bytes.js';
+import { hexOf } from './hex-words.js';
 import type { Holding, Holdings } from './holdings.js';
 
 /** What an item has beside its amount. */
@@ -27,16 +28,6 @@ const WORDS = 7;
 const N = 4;
 const AMOUNT_LOW = 5;
 const AMOUNT_HIGH = 6;
-
-const hexScratch = Buffer.allocUnsafe(32);
-
-/** The first `digits` hex digits of some words. */
-export function hexOf(words: Uint32Array, base: number, digits: number): string {
-  const count = (digits + 7) >>> 3;
-  for (let i = 0; i < count; i++) hexScratch.writeUInt32BE(words[base + i] as number, i * 4);
-  const text = hexScratch.toString('hex', 0, count * 4);
-  return text.length === digits ? text : text.slice(0, digits);
-}
 
 export class OutputsCopy implements Holdings {
   readonly count: number;

@@ -4,15 +4,17 @@
  * five times the memory and long pauses for garbage collection.
  *
  * Layout. Outputs live in slots of 11 words, slots in chunks; slot 0 means "none". Free slots form a list. An index of slot
- * numbers (linear probing, backward-shift deletion) finds a slot by outpoint, another one finds an address by its text.
- * What does not fit the words (odd hash texts, items, huge locktimes, odd addresses) is kept in maps beside them.
+ * numbers (linear probing, backward-shift deletion) finds a slot by outpoint; addresses have a table of their own. What does
+ * not fit the words (odd hash texts, items, huge locktimes) is kept in maps beside them.
  */
 
 import type { Asset, OutPoint, TxOut } from '../../chain/types.js';
 import { TesseraError } from '../../lib/errors.js';
 import { mix, mixText, type SetDigest, SetSum } from '../../lib/set-digest.js';
+import { AddressTable } from './address-table.js';
+import { hexOf, readHexWords } from './hex-words.js';
 import { HASH_KEY_BYTES, KeyedHash } from './keyed-hash.js';
-import { hexOf, type ItemRest, OutputsCopy } from './outputs-copy.js';
+import { type ItemRest, OutputsCopy } from './outputs-copy.js';
 import { SlotIndex, SlotStore, TextPool } from './slots.js';
 
 // Words of an output slot. A free slot keeps the next free one in NEXT.
@@ -32,62 +34,22 @@ const ADDRESS_MASK = 0x3fff_ffff;
 /** In LOCKTIME: the value is in `#locktimes`. */
 const LARGE_LOCKTIME = 0xffff_ffff;
 
-// Words of an address slot: 8 of text, then the first output with the kind in the upper two bits.
-const ADDR_WORDS = 9;
-const HEAD = 8;
-const HEAD_MASK = 0x3fff_ffff;
-/** 64 hex digits in 8 words. */
-const KIND_HEX64 = 0;
-/** 32 hex digits in 4 words. */
-const KIND_HEX32 = 1;
-/** `H` and 63 hex digits; the last nibble is 0. */
-const KIND_P2SH = 2;
-/** Any other text: word 0 is its number in `#oddAddresses`. */
-const KIND_ODD = 3;
-
 /** A hash text that is not `g` + 31 hex digits has this in the last nibble of its words, which is 0 for the others. */
 const ODD_HASH = 0xf;
 
-const NIBBLE = new Int8Array(128).fill(-1);
-for (let i = 0; i < 10; i++) NIBBLE[48 + i] = i;
-for (let i = 0; i < 6; i++) NIBBLE[97 + i] = 10 + i;
-
 const NO_ITEM: ItemRest = { genesisHash: null, metadata: null };
-
-/** Reads `count` words of hex digits from `start` on; false when a character is not a lower-case hex digit. */
-function readHexWords(text: string, start: number, digits: number, into: Uint32Array): boolean {
-  let word = 0;
-  let at = 0;
-  for (let i = 0; i < digits; i++) {
-    const code = text.charCodeAt(start + i);
-    const nibble = code < 128 ? (NIBBLE[code] as number) : -1;
-    if (nibble < 0) return false;
-    word = (word << 4) | nibble;
-    if ((i & 7) === 7) {
-      into[at++] = word;
-      word = 0;
-    }
-  }
-  const rest = digits & 7;
-  if (rest !== 0) into[at] = word << (4 * (8 - rest));
-  return true;
-}
 
 export class UtxoTable {
   readonly #outs = new SlotStore(OUT_WORDS, NEXT);
-  readonly #addrs = new SlotStore(ADDR_WORDS, 0);
   readonly #outIndex: SlotIndex;
-  readonly #addrIndex: SlotIndex;
+  readonly #addresses: AddressTable;
   readonly #oddHashes = new TextPool();
-  readonly #oddAddresses = new TextPool();
   readonly #items = new Map<number, ItemRest>();
   readonly #locktimes = new Map<number, bigint>();
   readonly #hash: KeyedHash;
-  // The key that is looked for; filled by #readHash and #readAddress, so that a look-up allocates nothing.
+  // The key that is looked for; filled by #readHash, so that a look-up allocates nothing.
   readonly #hashKey = new Uint32Array(4);
   #nKey = 0;
-  readonly #addrKey = new Uint32Array(8);
-  #kindKey = 0;
   readonly #sum = new SetSum();
   readonly #sameOut = (slot: number): boolean => {
     const c = this.#outs.chunk(slot);
@@ -95,23 +57,12 @@ export class UtxoTable {
     const k = this.#hashKey;
     return c[b] === k[0] && c[b + 1] === k[1] && c[b + 2] === k[2] && c[b + 3] === k[3] && c[b + N] === this.#nKey;
   };
-  readonly #sameAddr = (slot: number): boolean => {
-    const c = this.#addrs.chunk(slot);
-    const b = this.#addrs.base(slot);
-    if ((c[b + HEAD] as number) >>> 30 !== this.#kindKey) return false;
-    for (let i = 0; i < 8; i++) if (c[b + i] !== this.#addrKey[i]) return false;
-    return true;
-  };
 
   /** `hashKey` is `HASH_KEY_BYTES` random bytes, so that nobody outside can choose keys that collide. */
   constructor(hashKey: Uint8Array = new Uint8Array(HASH_KEY_BYTES)) {
     this.#hash = new KeyedHash(hashKey);
     this.#outIndex = new SlotIndex((slot) => this.#hashOfOut(slot));
-    this.#addrIndex = new SlotIndex((slot) => {
-      const c = this.#addrs.chunk(slot);
-      const b = this.#addrs.base(slot);
-      return this.#hash.of(c, b, HEAD, (c[b + HEAD] as number) >>> 30);
-    });
+    this.#addresses = new AddressTable(this.#hash);
   }
 
   get size(): number {
@@ -120,12 +71,12 @@ export class UtxoTable {
 
   /** Bytes of the typed arrays. */
   get bytes(): number {
-    return this.#outs.bytes + this.#addrs.bytes + this.#outIndex.bytes + this.#addrIndex.bytes;
+    return this.#outs.bytes + this.#outIndex.bytes + this.#addresses.bytes;
   }
 
   /** The most entries that a look-up passes; counted on demand. */
   get longestRun(): number {
-    return Math.max(this.#outIndex.longestRun, this.#addrIndex.longestRun);
+    return Math.max(this.#outIndex.longestRun, this.#addresses.longestRun);
   }
 
   get digest(): SetDigest {
@@ -170,7 +121,7 @@ export class UtxoTable {
       this.#items.set(slot, { genesisHash: out.value.genesisHash, metadata: out.value.metadata });
     }
     this.#outIndex.add(hash, slot);
-    const address = out.scriptPublicKey === null ? 0 : this.#addressSlot(out.scriptPublicKey);
+    const address = out.scriptPublicKey === null ? 0 : this.#addresses.findOrAdd(out.scriptPublicKey);
     c[b + ADDRESS] = flags | address;
     c[b + PREVIOUS] = 0;
     c[b + NEXT] = 0;
@@ -199,7 +150,7 @@ export class UtxoTable {
     return {
       value: this.#asset(slot, c, b),
       locktime: this.#locktime(slot, c, b),
-      scriptPublicKey: address === 0 ? null : this.#addressText(address),
+      scriptPublicKey: address === 0 ? null : this.#addresses.text(address),
     };
   }
 
@@ -235,10 +186,8 @@ export class UtxoTable {
   }
 
   #firstOf(address: string): number {
-    if (!this.#readAddress(address, false)) return 0;
-    const found = this.#addrIndex.find(this.#addrKeyHash(), this.#sameAddr);
-    if (found === 0) return 0;
-    return (this.#addrs.chunk(found)[this.#addrs.base(found) + HEAD] as number) & HEAD_MASK;
+    const found = this.#addresses.find(address);
+    return found === 0 ? 0 : this.#addresses.firstOutput(found);
   }
 
   #nextOf(address: string, after: OutPoint): number {
@@ -322,23 +271,6 @@ export class UtxoTable {
     return true;
   }
 
-  #readAddress(address: string, add: boolean): boolean {
-    const key = this.#addrKey;
-    key.fill(0);
-    this.#kindKey = KIND_ODD;
-    if (address.length === 64) {
-      if (address.charCodeAt(0) === 72) {
-        if (readHexWords(address, 1, 63, key)) this.#kindKey = KIND_P2SH;
-      } else if (readHexWords(address, 0, 64, key)) this.#kindKey = KIND_HEX64;
-    } else if (address.length === 32 && readHexWords(address, 0, 32, key)) this.#kindKey = KIND_HEX32;
-    if (this.#kindKey !== KIND_ODD) return true;
-    const number = add ? this.#oddAddresses.add(address) : this.#oddAddresses.find(address);
-    if (number === undefined) return false;
-    key.fill(0);
-    key[0] = number;
-    return true;
-  }
-
   #hashOfOut(slot: number): number {
     const c = this.#outs.chunk(slot);
     const b = this.#outs.base(slot);
@@ -349,50 +281,13 @@ export class UtxoTable {
     return this.#hash.of(this.#hashKey, 0, N, this.#nKey);
   }
 
-  #addrKeyHash(): number {
-    return this.#hash.of(this.#addrKey, 0, HEAD, this.#kindKey);
-  }
-
-  // Addresses and their lists of outputs
-
-  /** The slot of an address, made when it is new. */
-  #addressSlot(address: string): number {
-    if (this.#readAddress(address, false)) {
-      const found = this.#addrIndex.find(this.#addrKeyHash(), this.#sameAddr);
-      if (found !== 0) return found;
-    }
-    this.#readAddress(address, true);
-    const slot = this.#addrs.take();
-    const c = this.#addrs.chunk(slot);
-    const b = this.#addrs.base(slot);
-    c.set(this.#addrKey, b);
-    c[b + HEAD] = this.#kindKey << 30;
-    this.#addrIndex.add(this.#addrKeyHash(), slot);
-    return slot;
-  }
-
-  #addressText(slot: number): string {
-    const c = this.#addrs.chunk(slot);
-    const b = this.#addrs.base(slot);
-    switch ((c[b + HEAD] as number) >>> 30) {
-      case KIND_HEX64:
-        return hexOf(c, b, 64);
-      case KIND_HEX32:
-        return hexOf(c, b, 32);
-      case KIND_P2SH:
-        return `H${hexOf(c, b, 63)}`;
-      default:
-        return this.#oddAddresses.text(c[b] as number);
-    }
-  }
+  // Lists of the outputs of an address
 
   #link(slot: number, address: number): void {
-    const ac = this.#addrs.chunk(address);
-    const head = this.#addrs.base(address) + HEAD;
-    const first = (ac[head] as number) & HEAD_MASK;
+    const first = this.#addresses.firstOutput(address);
     this.#outs.chunk(slot)[this.#outs.base(slot) + NEXT] = first;
     if (first !== 0) this.#outs.chunk(first)[this.#outs.base(first) + PREVIOUS] = slot;
-    ac[head] = ((ac[head] as number) & ~HEAD_MASK) | slot;
+    this.#addresses.setFirstOutput(address, slot);
   }
 
   #unlink(slot: number, address: number): void {
@@ -401,19 +296,9 @@ export class UtxoTable {
     const next = c[b + NEXT] as number;
     const previous = c[b + PREVIOUS] as number;
     if (next !== 0) this.#outs.chunk(next)[this.#outs.base(next) + PREVIOUS] = previous;
-    if (previous !== 0) {
-      this.#outs.chunk(previous)[this.#outs.base(previous) + NEXT] = next;
-      return;
-    }
-    const ac = this.#addrs.chunk(address);
-    const ab = this.#addrs.base(address);
-    if (next !== 0) {
-      ac[ab + HEAD] = ((ac[ab + HEAD] as number) & ~HEAD_MASK) | next;
-      return;
-    }
-    this.#addrIndex.remove(this.#hash.of(ac, ab, HEAD, (ac[ab + HEAD] as number) >>> 30), address);
-    if ((ac[ab + HEAD] as number) >>> 30 === KIND_ODD) this.#oddAddresses.release(ac[ab] as number);
-    this.#addrs.giveBack(address);
+    if (previous !== 0) this.#outs.chunk(previous)[this.#outs.base(previous) + NEXT] = next;
+    else if (next !== 0) this.#addresses.setFirstOutput(address, next);
+    else this.#addresses.remove(address);
   }
 
   /** Adds (+1) or takes away (-1) the output of a slot in the set digest. */
@@ -427,14 +312,7 @@ export class UtxoTable {
     for (let i = N; i <= LOCKTIME; i++) x = mix(x, c[b + i] as number);
     if (c[b + LOCKTIME] === LARGE_LOCKTIME) x = mixText(x, String(this.#locktimes.get(slot)));
     const address = flags & ADDRESS_MASK;
-    if (address !== 0) {
-      const ac = this.#addrs.chunk(address);
-      const ab = this.#addrs.base(address);
-      const kind = (ac[ab + HEAD] as number) >>> 30;
-      x = mix(x, kind);
-      if (kind === KIND_ODD) x = mixText(x, this.#oddAddresses.text(ac[ab] as number));
-      else for (let i = 0; i < 8; i++) x = mix(x, ac[ab + i] as number);
-    }
+    if (address !== 0) x = this.#addresses.mixInto(x, address);
     if ((flags & ITEM_FLAG) !== 0) {
       const rest = this.#items.get(slot);
       x = mixText(x, JSON.stringify([rest?.genesisHash, rest?.metadata]));
