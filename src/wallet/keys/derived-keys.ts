@@ -1,0 +1,70 @@
+/**
+ * The keys that the words of a wallet give: `m/44'/COIN'/ACCOUNT'/INDEX'` by SLIP-0010, one account for each use of an
+ * address (docs/wallet.md#the-words-and-their-keys). The paths are for ever: words that somebody has written down must give the
+ * same addresses in every later version.
+ */
+
+import { addressOf } from '../../chain/address.js';
+import { type KeyPair, keyPairFromSeed } from '../../crypto/ed25519.js';
+import { sha3Hex } from '../../crypto/sha3.js';
+import { childKeyOf, type ExtendedKey, keyAtPath, wipeKey } from '../../crypto/slip10.js';
+import { toHex } from '../../lib/bytes.js';
+import { seedOfWords, type WalletWords } from './words.js';
+
+/** Account by number: where others pay to, change and merges, mining rewards, items. */
+export const ACCOUNTS = ['receive', 'change', 'rewards', 'items'] as const;
+export type Account = (typeof ACCOUNTS)[number];
+
+/** BIP44, and the letters "tess" as a number, which SLIP-0044 gives to nobody. */
+const ROOT = [44, 0x7465_7373] as const;
+const FINGERPRINT_LENGTH = 8;
+
+/** Where a key stands in the tree of its words. */
+export interface KeyPlace {
+  readonly account: Account;
+  readonly index: number;
+}
+
+export class DerivedKeys {
+  /** Names the words without telling them: 8 hexadecimal digits. */
+  readonly fingerprint: string;
+  readonly #accounts: ReadonlyMap<Account, ExtendedKey>;
+
+  private constructor(root: ExtendedKey) {
+    const { publicKey } = keyPairFromSeed(root.seed);
+    this.fingerprint = sha3Hex(`tessera-words:${toHex(publicKey)}`).slice(0, FINGERPRINT_LENGTH);
+    this.#accounts = new Map(ACCOUNTS.map((account, number) => [account, childKeyOf(root, number)]));
+  }
+
+  static async of(words: WalletWords): Promise<DerivedKeys> {
+    const seed = await seedOfWords(words);
+    const root = keyAtPath(seed, ROOT);
+    try {
+      return new DerivedKeys(root);
+    } finally {
+      seed.fill(0);
+      wipeKey(root);
+    }
+  }
+
+  address(place: KeyPlace): string {
+    const pair = this.keyPair(place);
+    pair.seed.fill(0);
+    return addressOf(pair.publicKey);
+  }
+
+  /** Wipe its seed. */
+  keyPair({ account, index }: KeyPlace): KeyPair {
+    const parent = this.#accounts.get(account);
+    if (parent === undefined) throw new RangeError(`${account} is no account`);
+    const child = childKeyOf(parent, index);
+    const pair = keyPairFromSeed(child.seed);
+    wipeKey(child);
+    return pair;
+  }
+
+  /** Wipes what the keys are derived from. */
+  close(): void {
+    for (const key of this.#accounts.values()) wipeKey(key);
+  }
+}

@@ -1,0 +1,64 @@
+/**
+ * The words of a wallet (BIP39, English list): 12 or 24 of them, and an optional passphrase word, from which every key of
+ * the wallet is derived. An error names a word by its place, never by itself: messages end up in logs.
+ */
+
+import { entropyToMnemonic, mnemonicToEntropy, mnemonicToSeed } from '@scure/bip39';
+import { wordlist } from '@scure/bip39/wordlists/english.js';
+import { TesseraError } from '../../lib/errors.js';
+import type { Random } from '../../lib/random.js';
+
+/** How many words there may be. */
+export const WORD_COUNTS = [12, 24] as const;
+export type WordCount = (typeof WORD_COUNTS)[number];
+
+/** Bytes of entropy of 12 and 24 words. */
+const ENTROPY_LENGTHS: Readonly<Record<WordCount, number>> = { 12: 16, 24: 32 };
+
+/** Characters of a passphrase word. */
+export const MAX_EXTRA_WORD = 256;
+
+export interface WalletWords {
+  /** 16 or 32 bytes: what the words stand for. */
+  readonly entropy: Uint8Array;
+  /** The passphrase word of BIP39; empty without one. Another one gives another wallet, and nobody can tell which is right. */
+  readonly extraWord: string;
+}
+
+export function newWords(random: Random, count: WordCount, extraWord = ''): WalletWords {
+  return { entropy: Uint8Array.from(random.bytes(ENTROPY_LENGTHS[count])), extraWord };
+}
+
+/** True for the entropy of 12 or 24 words. */
+export function isEntropy(bytes: Uint8Array): boolean {
+  return Object.values(ENTROPY_LENGTHS).includes(bytes.length);
+}
+
+/** The words, with a space between two. */
+export function wordsText({ entropy }: WalletWords): string {
+  return entropyToMnemonic(entropy, wordlist);
+}
+
+/** What somebody has typed or kept in a file; case and spaces do not count. Throws `invalid_request`. */
+export function parseWords(text: string, extraWord = ''): WalletWords {
+  const words = text.normalize('NFKD').toLowerCase().split(/\s+/).filter(Boolean);
+  if (!WORD_COUNTS.some((count) => count === words.length)) {
+    throw invalid(`there are ${WORD_COUNTS.join(' or ')} words, not ${words.length}`);
+  }
+  const wrong = words.findIndex((word) => !wordlist.includes(word));
+  if (wrong !== -1) throw invalid(`word ${wrong + 1} is not in the list of BIP39`);
+  try {
+    return { entropy: mnemonicToEntropy(words.join(' '), wordlist), extraWord };
+  } catch {
+    throw invalid('the words do not belong together: one of them is wrong, or two have changed places');
+  }
+}
+
+/** The 64-byte seed of BIP39. Wipe it. */
+export function seedOfWords(words: WalletWords): Promise<Uint8Array> {
+  return mnemonicToSeed(wordsText(words), words.extraWord);
+}
+
+function invalid(message: string): TesseraError {
+  return new TesseraError('invalid_request', message);
+}
