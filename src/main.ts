@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 /**
- * The entry: tells a Node that is too old what it needs, and loads the program otherwise. Nothing is imported before that,
- * and the syntax is old on purpose, so that an old Node can read this file.
+ * The entry point: checks the version of Node.js, then loads the program. Nothing is imported before the check, and the
+ * syntax is old on purpose, so that an old Node.js can run this file.
  */
 
-/** The lowest version of Node that runs the program; `engines` in package.json says the same. */
+/** The oldest version of Node.js that runs the program; `engines` in package.json says the same. */
 const NEEDED = [20, 19];
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);

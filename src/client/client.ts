@@ -8,7 +8,7 @@ import { type KnownOperation, OPERATIONS } from '../api/operations.js';
 import { ERROR_CODES, type ErrorCode, errorMessage, TesseraError } from '../lib/errors.js';
 import { type JsonValue, parseExactJson, stringifyExact } from '../lib/json.js';
 
-/** Failures in which the request has certainly not reached the node. */
+/** Error codes that mean that the request has not reached the node. */
 const NOT_SENT: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -18,10 +18,10 @@ const NOT_SENT: ReadonlySet<string> = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
-/** How long an answer may take unless the options say otherwise, in ms. */
+/** Default time limit for an answer, in ms. */
 const TIMEOUT_MS = 30_000;
 
-/** No answer came. `sent` is true when the node may have got the request and done what it says. */
+/** No answer came. `sent` is true when the node may have received the request and acted on it. */
 export class NoAnswer extends TesseraError {
   readonly sent: boolean;
 
@@ -33,7 +33,7 @@ export class NoAnswer extends TesseraError {
   }
 }
 
-/** The node said no. `code` and message are the node's; details have the `status` and the `requestId`. */
+/** The node refused. Code and message are the node's; details hold the `status` and the `requestId`. */
 class RefusedCall extends TesseraError {
   readonly status: number;
   readonly requestId: string | null;
@@ -49,13 +49,13 @@ export interface ClientOptions {
   /** Base URL of the node, without a path. */
   readonly url: string;
   readonly apiKey?: string | undefined;
-  /** ms; 0 waits without end. */
+  /** Time limit in ms; 0 for none. */
   readonly timeoutMs?: number;
 }
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
-  /** For envelope routes: makes a repeat harmless. */
+  /** For envelope routes: makes it safe to repeat the request. */
   readonly cacheId?: string;
 }
 
@@ -64,12 +64,12 @@ export type CallArguments<O extends Operation> = {
   readonly [Part in keyof Arguments<O> as Arguments<O>[Part] extends undefined ? never : Part]: Arguments<O>[Part];
 };
 
-/** What a call takes after its operation. */
+/** The parameters of a call after its operation. */
 export type CallParameters<O extends Operation> = keyof CallArguments<O> extends never
   ? [args?: Record<string, never> | undefined, options?: CallOptions]
   : [args: CallArguments<O>, options?: CallOptions];
 
-/** Operations with an answer that is whole and of JSON. */
+/** Operations that answer with one JSON value. */
 export type CallableOperation = Exclude<KnownOperation, { readonly id: 'getDocs' | 'streamEvents' }>;
 
 /** The parts of a request, unchecked: the node checks them. */
@@ -157,13 +157,13 @@ function isProblem({ headers }: Response): boolean {
   return headers.get('content-type')?.startsWith('application/problem+json') ?? false;
 }
 
-/** The error of a problem document or of an error envelope; anything else is no answer of a node. */
+/** The error in a problem document or an error envelope; no node answers anything else. */
 function refusal({ status, headers }: Response, text: string, url: string): TesseraError {
   let answer: JsonValue = null;
   try {
     answer = parseExactJson(text, { anyName: true });
   } catch {
-    // Not a node, or something between it and us.
+    // This is not a node, or a proxy in front of it.
   }
   const requestId = headers.get('x-request-id');
   const { code, detail, title, reason } = memberTexts(answer);
@@ -182,7 +182,7 @@ function memberTexts(value: JsonValue): Readonly<Record<string, string | undefin
   >;
 }
 
-/** Envelopes have no code. */
+/** A code for errors in envelopes, which have none. */
 function codeOf(status: number): ErrorCode {
   return status >= 500 ? 'internal_error' : 'invalid_request';
 }

@@ -1,12 +1,12 @@
-/** The form of a key for protected routes. */
+/** The rules for a configured API key. */
 
 import { fault, type Verdict } from '../lib/fault.js';
 
-/** Characters of a key, at least. */
+/** Minimum length of a key, in characters. */
 const MIN_KEY_LENGTH = 16;
 const SHA256_HEX = /^[0-9a-fA-F]{64}$/;
 
-/** A configured key as it must be. The message is the end of a sentence that begins with the key's name. */
+/** Checks a configured key. The message completes a sentence that begins with the key's name. */
 export function apiKeyFault(configured: {
   readonly key?: string | undefined;
   readonly sha256?: string | undefined;
@@ -14,7 +14,7 @@ export function apiKeyFault(configured: {
   const { key, sha256 } = configured;
   if ((key === undefined) === (sha256 === undefined)) return fault('invalid_config', 'needs either key or sha256');
   if (key !== undefined && key.length < MIN_KEY_LENGTH) {
-    return fault('invalid_config', `has a key of less than ${MIN_KEY_LENGTH} characters`);
+    return fault('invalid_config', `has a key of fewer than ${MIN_KEY_LENGTH} characters`);
   }
   if (sha256 !== undefined && !SHA256_HEX.test(sha256)) {
     return fault('invalid_config', 'has a sha256 that is not 64 hexadecimal digits');

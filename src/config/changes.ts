@@ -1,4 +1,4 @@
-/** What a configuration that was read again changes: which options a running node takes over, and which need a restart. */
+/** What a reloaded configuration changes: the options that a running node applies, and those that need a restart. */
 
 import { isDeepStrictEqual } from 'node:util';
 import type { LoadedConfig } from './load.js';
@@ -11,7 +11,7 @@ export interface ConfigChanges {
   readonly needRestart: readonly string[];
 }
 
-/** The values that a running node works with, by path; changes with each configuration that it takes over. */
+/** The values that a running node works with, by path; updated by each configuration that it takes over. */
 export class EffectiveOptions {
   readonly #values: Map<string, unknown>;
 
@@ -19,7 +19,7 @@ export class EffectiveOptions {
     this.#values = new Map(started.values);
   }
 
-  /** Takes over what can change while the node runs, and names everything that is different. */
+  /** Takes over the options that can change while the node runs, and lists all differences. */
   takeOver(loaded: LoadedConfig): ConfigChanges {
     const changed = OPTIONS.filter(({ path }) => !isDeepStrictEqual(loaded.values.get(path), this.#values.get(path)));
     const live = changed.filter(({ schema }) => schema.live === true).map(({ path }) => path);
@@ -31,8 +31,7 @@ export class EffectiveOptions {
 
 /** The changes as sentences for the log. */
 export function changesText({ applied, needRestart }: ConfigChanges): string {
-  const now =
-    applied.length === 0 ? 'nothing that takes effect now has changed' : `now in effect: ${applied.join(', ')}`;
-  const later = needRestart.length === 0 ? '' : `; changed, and needs a restart: ${needRestart.join(', ')}`;
+  const now = applied.length === 0 ? 'no change takes effect now' : `now in effect: ${applied.join(', ')}`;
+  const later = needRestart.length === 0 ? '' : `; changed, but needs a restart: ${needRestart.join(', ')}`;
   return `configuration read again: ${now}${later}`;
 }

@@ -1,4 +1,4 @@
-/** Rules between options, checked when each option is right by itself. */
+/** Rules between options, checked once every option is valid by itself. */
 
 import { accessSync, constants } from 'node:fs';
 import { modulusFault } from '../chain/unicorn.js';
@@ -26,7 +26,7 @@ export interface CheckResult {
   readonly warnings: readonly string[];
 }
 
-/** Checks the rules between options; reports all that are broken. */
+/** Checks the rules between options and reports every one that is broken. */
 export function checkConfig(config: Config, sourceOf: SourceOf): CheckResult {
   const problems: ConfigProblem[] = [];
   const report: Report = (option, problem) => problems.push({ option, source: sourceOf(option), problem });
@@ -116,10 +116,10 @@ function checkMining({ node, mining }: Config, report: Report): void {
 
 function warningsOf({ node, network, mempool, peers, api }: Config): string[] {
   const warnings: string[] = [];
-  // A mempool node says it by itself, with the line to add.
+  // A mempool node logs this itself, with the line to add.
   if (network.producerKeys.length === 0 && node.role !== 'mempool') {
     warnings.push(
-      'network.producer_keys is empty: blocks carry no proof of who made them, and are believed for the link that brings them',
+      'network.producer_keys is empty: blocks carry no proof of who made them, and are trusted because of the link they come from',
     );
   }
   if (mempool.producerKey === DEV_PRODUCER_SEED && !isLoopback(peers.host)) {

@@ -1,4 +1,4 @@
-/** Showing a configuration: the effective value of each option with its source, secrets left out by their mark. */
+/** Shows a configuration: the effective value of each option and its source, with secrets redacted. */
 
 import type { TSchema } from '@sinclair/typebox';
 import type { LoadedConfig } from './load.js';
@@ -6,10 +6,10 @@ import { OPTIONS } from './option-table.js';
 import { isGroup } from './options.js';
 import { isRecord } from './values.js';
 
-/** What stands in the place of a secret. */
+/** Shown in place of a secret. */
 const REDACTED = '<redacted>';
 
-/** One option as it is in effect. */
+/** One option with its effective value. */
 export interface DescribedOption {
   readonly path: string;
   readonly description: string;
@@ -33,7 +33,7 @@ export function describeConfig(loaded: LoadedConfig): DescribedOption[] {
   }));
 }
 
-/** The value with every secret in it replaced; an empty secret is no secret. */
+/** The value with every secret in it replaced. An empty secret is shown as it is. */
 function redact(schema: TSchema, value: unknown): unknown {
   if (schema.secret === true) return value === undefined || value === '' ? value : REDACTED;
   if (Array.isArray(value) && schema.items !== undefined) return value.map((item) => redact(schema.items, item));

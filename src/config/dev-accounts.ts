@@ -10,7 +10,7 @@ import { encodePkcs8, type KeyPair, keyPairFromSeed } from '../crypto/ed25519.js
 import { sha3Bytes } from '../crypto/sha3.js';
 import { toHex } from '../lib/bytes.js';
 
-/** Accounts beside the two wallets. */
+/** Number of accounts besides the two wallets. */
 const ACCOUNT_COUNT = 10;
 /** A wallet holds its funds in several outputs, so that several payments fit into one block. */
 const WALLET_OUTPUTS = 10;

@@ -10,9 +10,9 @@ import { type FlagValue, IN_CODE } from './sources.js';
 export interface DevConfigOptions {
   /** Each node keeps its data in a folder of its role below this one. */
   readonly dataDir: string;
-  /** Added to the default ports of every role; `any` takes whatever is free (tests). Default 0. */
+  /** Added to the default ports of every role; `any` takes free ports (for tests). Default 0. */
   readonly ports?: number | 'any';
-  /** A block each so many milliseconds; without it blocks are made when there is something to put into them. */
+  /** Milliseconds between blocks; without it, a block is made when there is something to put into it. */
   readonly intervalMs?: number;
   /** Peer addresses of nodes that are up already. */
   readonly peers?: { readonly mempool?: readonly string[]; readonly storage?: readonly string[] };

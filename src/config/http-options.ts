@@ -54,8 +54,8 @@ export const api = group('The HTTP API.', {
   open_item_creation: flag({
     default: false,
     description:
-      'On a mempool node, POST /v1/items needs no x-api-key: the client signs, and existing clients send no key. The wallets ' +
-      'of miner and user nodes stay protected.',
+      'On a mempool node, POST /v1/items needs no x-api-key: the client signs the item, and existing clients send no key. ' +
+      'Miner and user nodes always need one, because there the wallet signs.',
   }),
   limits: group('Limits on requests. A request that exceeds one is answered with 413, 400 or 408.', {
     body_bytes: integer({

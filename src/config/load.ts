@@ -23,7 +23,7 @@ export interface ConfigInput {
   readonly file?: string | null;
   readonly env?: Environment;
   readonly flags?: readonly FlagValue[];
-  /** Where relative paths start; the working directory of the process when absent. */
+  /** Base of relative paths; by default the working directory of the process. */
   readonly cwd?: string;
 }
 
@@ -35,7 +35,7 @@ export interface LoadedConfig {
   readonly values: ReadonlyMap<string, unknown>;
   /** The config file that was read. */
   readonly file: string | undefined;
-  /** What is allowed but unlikely to be meant. */
+  /** Settings that are allowed but probably not intended. */
   readonly warnings: readonly string[];
 }
 

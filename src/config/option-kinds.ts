@@ -1,4 +1,4 @@
-/** Kinds of options that several groups share: addresses, ports, files, hex, and the units of their bounds. */
+/** Kinds of options that several groups share (addresses, ports, files, hex), and units for their bounds. */
 
 import { Type } from '@sinclair/typebox';
 import type { NodeRole } from '../lib/roles.js';

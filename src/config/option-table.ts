@@ -1,4 +1,4 @@
-/** The options by name: one list out of the schema, for the loader, the help, the sample file and the commands. */
+/** The options by name: one list made from the schema, for the loader, the help, the sample file and the commands. */
 
 import { fileURLToPath } from 'node:url';
 import { ENV_PREFIX, listOptions, type OptionSpec } from './options.js';

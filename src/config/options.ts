@@ -7,7 +7,7 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
 import type { NodeRole } from '../lib/roles.js';
 
-/** Where a relative default points: the working directory, or the `config` folder that ships with the program. */
+/** Base of a relative default: the working directory, or the `config` folder that ships with the program. */
 export type PathBase = 'working-directory' | 'package-config';
 
 /** The marks of an option. */
@@ -19,7 +19,7 @@ export interface OptionMarks {
   readonly roleDefaults?: Readonly<Record<NodeRole, unknown>>;
   /** Unit of a number, for people. */
   readonly unit?: string;
-  /** Never printed, and never accepted on the command line, where every user of the machine can read it. */
+  /** Never printed, and never accepted on the command line, which every user of the machine can read. */
   readonly secret?: boolean;
   /** A file or folder: relative paths in a config file start at that file's folder. */
   readonly path?: PathBase;

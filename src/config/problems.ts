@@ -1,4 +1,4 @@
-/** Collecting what is wrong with a configuration, so that all of it is told at once. */
+/** Collects everything that is wrong with a configuration, to report it at once. */
 
 import { TesseraError } from '../lib/errors.js';
 

@@ -9,7 +9,7 @@ import { envName, isGroup, type OptionMarks } from './options.js';
 import { ConfigSchema } from './schema.js';
 import { isRecord } from './values.js';
 
-/** Characters of a line of the sample. */
+/** Line length of the sample, in characters. */
 const WIDTH = 100;
 
 const HEADER = [
@@ -56,7 +56,7 @@ function addOption(lines: string[], key: string, schema: TSchema & Partial<Optio
   lines.push('');
 }
 
-/** What is allowed, as far as the line with the default does not show it. */
+/** The allowed values, unless the line with the default shows them. */
 function boundsOf(schema: TSchema & Partial<OptionMarks>): string {
   if (schema.enum !== undefined) return `One of: ${schema.enum.join(', ')}.`;
   if (schema.type === 'integer')

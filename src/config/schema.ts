@@ -34,8 +34,8 @@ const node = group('The node itself.', {
     default: 256 * MIB,
     unit: 'bytes',
     description:
-      'With less room on the disk of data_dir the node takes nothing new, until there is a quarter more; reads go on. 0 for ' +
-      'no mark.',
+      'With less free space than this on the disk of data_dir, the node accepts nothing new until there is a quarter more; ' +
+      'reads continue. 0 turns the limit off.',
   }),
   name: text({
     minLength: 1,
@@ -80,8 +80,8 @@ const network = group('The network that the node belongs to. These options must 
     default: 1,
     unit: 'raw units',
     description:
-      'Least tokens in one output or fee: mempool nodes admit no transaction with less, and wallets make none. Items are not ' +
-      'concerned, nor blocks that exist.',
+      'Smallest amount of tokens in one output or fee: mempool nodes admit no transaction with less, and wallets make none. ' +
+      'Does not apply to items, or to existing blocks.',
   }),
   producer_keys: list(hex(32), {
     default: [],
@@ -89,7 +89,8 @@ const network = group('The network that the node belongs to. These options must 
     example: '["<64 hex digits>"]',
     description:
       'Public keys of the mempool nodes that make the blocks: each block must be signed by one of them. If the list is ' +
-      'empty, a block is trusted because of the link it comes from, and storage nodes need network.secret to exchange blocks.',
+      'empty, blocks are not signed; nodes trust the link that brings them, and storage nodes need network.secret to ' +
+      'exchange them.',
   }),
 });
 

@@ -1,4 +1,4 @@
-/** Secrets in files of their own, which options name. */
+/** Secrets that options read from a file of their own. */
 
 import { readFileSync } from 'node:fs';
 import { errorMessage } from '../lib/errors.js';
@@ -7,7 +7,7 @@ import type { ConfigProblem } from './problems.js';
 import type { Settings } from './settings.js';
 import { allowed, problemOf } from './values.js';
 
-/** Options whose value may stand in a file that another option names. */
+/** Options whose value may be in a file that another option names. */
 export const FILE_VARIANTS = [
   { option: 'network.secret', file: 'network.secret_file' },
   { option: 'wallet.passphrase', file: 'wallet.passphrase_file' },
@@ -17,9 +17,7 @@ export const FILE_VARIANTS = [
 /** Bytes. A secret is a line, not a document. */
 const MAX_SECRET_FILE = 4_096;
 
-/**
- * Puts the content of `*_file` options in place. The later source wins; in one and the same source it is a contradiction.
- */
+/** Reads the files of `*_file` options. The later source wins; giving both options in one source is an error. */
 export function readSecretFiles(settings: Settings, problems: ConfigProblem[]): void {
   for (const { option: path, file: filePath } of FILE_VARIANTS) {
     const named = settings.get(filePath);
@@ -43,7 +41,7 @@ export function readSecretFiles(settings: Settings, problems: ConfigProblem[]): 
   }
 }
 
-/** Line ends after a secret belong to the editor; spaces around a passphrase may be meant, around a key they are not. */
+/** Line ends after a secret come from the editor. Spaces around a passphrase may be intended; around a key they are not. */
 function readSecret(file: string, trim: boolean): string {
   const text = readFileSync(file, 'utf8');
   if (text.length > MAX_SECRET_FILE) throw new Error(`${file} holds more than ${MAX_SECRET_FILE} characters`);

@@ -1,4 +1,4 @@
-/** Values of options with the places that they came from, before they make a configuration. */
+/** Values of options with their sources, before they become a configuration. */
 
 import { isAbsolute, resolve } from 'node:path';
 import type { OptionSpec } from './options.js';
@@ -15,7 +15,7 @@ export interface Setting {
 /** By the path of the option. */
 export type Settings = Map<string, Setting>;
 
-/** Adds a value that fits its option; reports one that does not. */
+/** Adds a value if it fits its option; otherwise reports a problem. */
 export function addSetting(
   settings: Settings,
   option: OptionSpec,

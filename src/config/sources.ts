@@ -28,7 +28,7 @@ const COMMAND_VARIABLES: ReadonlySet<string> = new Set([
 /** The source of options that a caller of `createConfig` sets. */
 export const IN_CODE = 'code';
 
-/** What Kubernetes puts into the environment for a service named `tessera-…`; not meant for us. */
+/** Variables that Kubernetes sets for a service named `tessera-…`; they are no options. */
 const SERVICE_LINK = /_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP)(_[A-Z]+)?)$/;
 
 /** A value from the command line (a text), or from code (of the option's own type). */
@@ -40,7 +40,7 @@ export interface FlagValue {
   readonly flag?: string;
 }
 
-/** What a process gets from outside. */
+/** The environment variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export function readFileLayer(file: string, problems: ConfigProblem[]): Settings {

@@ -1,4 +1,4 @@
-/** "Did you mean …?" for mistyped names: the nearest of the known ones, when it is near enough. */
+/** "Did you mean …?" for mistyped names: the nearest known one, if it is near enough. */
 
 /** The known name nearest to `name`; undefined when none is close. */
 function nearest(name: string, known: readonly string[]): string | undefined {

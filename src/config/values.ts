@@ -1,13 +1,13 @@
 /**
- * Single values: reading the text of an environment variable or a flag by the option's type, checking a value against its
- * schema, and saying in words what is allowed.
+ * Single values: parsing the text of an environment variable or a flag by the option's type, checking a value against its
+ * schema, and describing what is allowed.
  */
 
 import type { TSchema } from '@sinclair/typebox';
 import { parse as parseToml } from 'smol-toml';
 import { isGroup } from './options.js';
 
-/** Anything longer is cut in an error message. */
+/** Longer values are cut in error messages. */
 const MAX_SHOWN = 80;
 
 /** The value that a text from the environment or the command line stands for; text that does not fit stays text. */
@@ -34,7 +34,7 @@ function listFromText(text: string): unknown {
   }
 }
 
-/** What is wrong with the value, as an end of a sentence that begins with the option; undefined when nothing is. */
+/** What is wrong with the value, to complete a sentence that begins with the option; undefined when nothing is. */
 export function problemOf(schema: TSchema, value: unknown): string | undefined {
   return fits(schema, value) ? undefined : describeMisfit(schema, value);
 }
@@ -91,7 +91,7 @@ function describeMisfit(schema: TSchema, value: unknown): string {
     const problem = firstMemberProblem(schema.properties, schema.required, value);
     if (problem !== undefined) return problem;
   }
-  // A secret that does not fit is still a secret.
+  // An invalid secret is still a secret.
   const shown = holdsSecret(schema) ? 'the value' : show(value);
   return `${shown} is not allowed; it must be ${allowed(schema)}`;
 }

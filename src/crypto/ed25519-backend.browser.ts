@@ -1,6 +1,6 @@
 /**
- * Ed25519 by @noble/curves, for a browser: keys and signatures, which are the same everywhere. Its verification is for
- * display only, since it may disagree with nodes on signatures that nobody makes by accident (decision B3).
+ * Ed25519 by @noble/curves, for browsers: keys and signatures, which are the same everywhere. Its verification is for
+ * display only: it may disagree with nodes about signatures that are crafted on purpose (decision B3).
  */
 
 import { ed25519 } from '@noble/curves/ed25519.js';

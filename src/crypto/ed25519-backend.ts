@@ -1,17 +1,17 @@
 /**
- * Ed25519 by node:crypto. Its verification is the one that decides (decision B3): cofactorless with a byte-wise R, as the
- * network's; other libraries disagree on edge inputs, which would split consensus. Keys are never made with Node's key
- * generation, which can hang the process. Lengths are the caller's to check.
+ * Ed25519 by node:crypto. Its verification is consensus (decision B3): cofactorless, comparing R byte by byte, as in the
+ * reference network. Other libraries disagree on edge cases, which would split the chain. Keys are never made with Node's
+ * key generation, which can hang the process. Callers check the lengths.
  */
 
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { asBuffer } from '../lib/bytes.js';
 
-/** Keys whose imported form is kept; about 1 KB each. */
+/** Number of imported keys that are cached; about 1 KB each. */
 const KEY_CACHE_SIZE = 10_000;
 const PUBLIC_KEY_LENGTH = 32;
-/** A JWK must have a public key; that of a private one is made from `d`. */
+/** A JWK must have a public key `x`; Node.js does not use it for a private key, but derives it from `d`. */
 const UNUSED_X = 'A'.repeat(43);
 
 const publicKeys = new LRUCache<string, KeyObject>({ max: KEY_CACHE_SIZE });
@@ -40,7 +40,7 @@ export function publicKeyOf(seed: Uint8Array): Uint8Array {
 }
 
 function importSeed(seed: Uint8Array): KeyObject {
-  // As a JWK: a DER import takes ten times as long. Signing and the public key are made from `d`; `x` is not looked at.
+  // As a JWK, because a DER import takes ten times as long.
   const d = asBuffer(seed).toString('base64url');
   return createPrivateKey({ key: { kty: 'OKP', crv: 'Ed25519', d, x: UNUSED_X }, format: 'jwk' });
 }

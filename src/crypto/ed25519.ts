@@ -1,6 +1,6 @@
 /**
- * Ed25519 signatures (docs/chain.md#signatures) and the forms in which a secret key is written (docs/chain.md#keys). The
- * arithmetic is that of `ed25519-backend.ts`: node:crypto on nodes, @noble/curves in a browser.
+ * Ed25519 signatures (docs/chain.md#signatures) and the encodings of a secret key (docs/chain.md#keys). The arithmetic is
+ * in `ed25519-backend.ts`: node:crypto on nodes, @noble/curves in browsers.
  */
 
 import { concatBytes, equalBytes, fromHex, utf8 } from '../lib/bytes.js';
@@ -19,7 +19,7 @@ const PKCS8_V2_PREFIX = fromHex('3053020101300506032b657004220420');
 const PKCS8_V2_MIDDLE = fromHex('a123032100');
 const PKCS8_V2_PUBLIC_OFFSET = PKCS8_V2_PREFIX.length + SEED_LENGTH + PKCS8_V2_MIDDLE.length;
 
-/** A key pair: the 32-byte seed is the secret, the public key belongs to it. */
+/** A key pair: the secret 32-byte seed and its public key. */
 export interface KeyPair {
   readonly seed: Uint8Array;
   readonly publicKey: Uint8Array;
@@ -37,9 +37,7 @@ export function verifySignature(publicKey: Uint8Array, message: Uint8Array | str
     : verifyBytes(publicKey, bytes, signature);
 }
 
-/**
- * The 64-byte signature of `message` by the secret `seed`; a text is signed as its UTF-8 bytes. Throws `malformed_key_pair`.
- */
+/** The 64-byte signature of `message` by the secret `seed`; texts are signed as UTF-8. Throws `malformed_key_pair`. */
 export function sign(seed: Uint8Array, message: Uint8Array | string): Uint8Array {
   return signBytes(checkedSeed(seed), messageBytes(message));
 }
@@ -54,24 +52,24 @@ export function keyPairFromSeed(seed: Uint8Array): KeyPair {
   return { seed: Uint8Array.from(seed), publicKey: publicKeyFromSeed(seed) };
 }
 
-/** A new key pair out of 32 random bytes. */
+/** A new key pair, made from 32 random bytes. */
 export function generateKeyPair(random: Random): KeyPair {
   return keyPairFromSeed(random.bytes(SEED_LENGTH));
 }
 
-/** The network's form of a secret key: ring's PKCS#8 v2 document of 85 bytes, seed and public key inside. */
+/** The network's encoding of a secret key: the PKCS#8 v2 document of ring, 85 bytes with seed and public key. */
 export function encodePkcs8(pair: KeyPair): Uint8Array {
   return concatBytes(PKCS8_V2_PREFIX, pair.seed, PKCS8_V2_MIDDLE, pair.publicKey);
 }
 
-/** The 64-byte form of clients: seed, then public key. */
+/** The encoding of clients, 64 bytes: seed, then public key. */
 export function encodeSecretKey64(pair: KeyPair): Uint8Array {
   return concatBytes(pair.seed, pair.publicKey);
 }
 
 /**
- * Reads a secret key in any of its forms: PKCS#8 v2 (85 bytes), seed and public key (64), seed alone (32). Where a public
- * key is inside, it must belong to the seed. Throws `malformed_key_pair`; the message never holds key material.
+ * Reads a secret key in any encoding: PKCS#8 v2 (85 bytes), seed and public key (64), seed alone (32). A public key in it
+ * must belong to the seed. Throws `malformed_key_pair`; the message never holds key material.
  */
 export function parseSecretKey(bytes: Uint8Array): KeyPair {
   if (bytes.length === SEED_LENGTH) return keyPairFromSeed(bytes);

@@ -1,6 +1,6 @@
 /**
- * Passphrase to key: scrypt (RFC 7914), always on libuv's thread pool, because one derivation takes a quarter of a second.
- * The parameters travel with what was sealed under the key, so that new wallets can take larger ones.
+ * Derives keys from passphrases with scrypt (RFC 7914), always on libuv's thread pool, because one derivation takes a
+ * quarter of a second. The parameters are stored with what the key seals, so that new wallets can use larger ones.
  */
 
 import { scrypt } from 'node:crypto';
@@ -24,7 +24,7 @@ export interface ScryptCost {
 /** 128 MiB and about 240 ms of one core. */
 export const DEFAULT_SCRYPT_COST: ScryptCost = { n: 2 ** 17, r: 8, p: 1 };
 
-/** What a stored file may ask for: a damaged or planted one must not take the machine's memory. */
+/** Limits for stored parameters, so that a damaged or planted file cannot exhaust the machine's memory. */
 const MAX_N = 2 ** 20;
 const MAX_R = 16;
 const MAX_P = 16;
@@ -33,7 +33,7 @@ const MAX_MEMORY_COST = 2 ** 22;
 /** Limit for all three, which determine the time: sixteen times that of a new wallet, some seconds. */
 const MAX_WORK = 2 ** 24;
 
-/** True when the cost is one that scrypt takes and this node is ready to pay. */
+/** True when scrypt accepts the cost and it is within this node's limits. */
 export function isScryptCost({ n, r, p }: ScryptCost): boolean {
   const powerOfTwo = Number.isInteger(n) && n >= 2 && n <= MAX_N && Number.isInteger(Math.log2(n));
   const blocks = Number.isInteger(r) && r >= 1 && r <= MAX_R && Number.isInteger(p) && p >= 1 && p <= MAX_P;
@@ -41,13 +41,13 @@ export function isScryptCost({ n, r, p }: ScryptCost): boolean {
 }
 
 /**
- * The 32-byte key of a passphrase. The passphrase is brought to NFKC first: the same characters typed on two systems are
- * the same passphrase. Throws `invalid_request` when the cost is out of bounds.
+ * The 32-byte key of a passphrase, which is normalized to NFKC first, so that the same characters typed on two systems give
+ * the same key. Throws `invalid_request` when the cost is out of bounds.
  */
 export function deriveKey(passphrase: string, salt: Uint8Array, cost: ScryptCost): Promise<Buffer> {
   if (!isScryptCost(cost)) throw new TesseraError('invalid_request', 'the scrypt parameters are out of bounds');
   const { n, r, p } = cost;
-  // Node refuses what needs more than maxmem; the vector, p blocks and some room for OpenSSL's own accounting.
+  // Node refuses to use more than maxmem: the vector, p blocks, and some room for OpenSSL's own accounting.
   const maxmem = 128 * n * r + 128 * r * p + 1024 * 1024;
   return new Promise((resolve, reject) => {
     scrypt(passphraseBytes(passphrase), salt, KEY_LENGTH, { N: n, r, p, maxmem }, (error, key) => {
@@ -57,7 +57,7 @@ export function deriveKey(passphrase: string, salt: Uint8Array, cost: ScryptCost
   });
 }
 
-/** The bytes of a passphrase that count. */
+/** The bytes of the normalized passphrase. */
 export function passphraseBytes(passphrase: string): Uint8Array {
   return utf8(passphrase.normalize('NFKC'));
 }

@@ -1,6 +1,6 @@
 /**
  * Authenticated encryption of small secrets: AES-256-GCM with a random nonce. A box is `version (1) ‖ nonce (12) ‖
- * ciphertext ‖ tag (16)`; the version and the caller's context are authenticated, so a box opens only where it belongs.
+ * ciphertext ‖ tag (16)`; the version and the caller's context are authenticated, so a box opens only in its context.
  */
 
 import { createCipheriv, createDecipheriv } from 'node:crypto';
@@ -19,8 +19,8 @@ export const BOX_KEY_LENGTH = 32;
 export const BOX_OVERHEAD = VERSION_LENGTH + NONCE_LENGTH + TAG_LENGTH;
 
 /**
- * Seals `content` under a 32-byte key for one `context`. Nonces are random: one key is good for 2^32 boxes, far beyond
- * the keys of any wallet.
+ * Seals `content` under a 32-byte key for one `context`. Nonces are random, so one key must seal no more than 2^32 boxes,
+ * far more than any wallet has keys.
  */
 export function seal(key: Uint8Array, content: Uint8Array, context: string, random: Random): Uint8Array {
   const nonce = random.bytes(NONCE_LENGTH);
@@ -43,7 +43,7 @@ export function open(key: Uint8Array, box: Uint8Array, context: string): Buffer 
     decipher.final();
     return content;
   } catch {
-    // Content that does not authenticate must not be used.
+    // Content that fails authentication must not be used.
     content.fill(0);
     return undefined;
   }

@@ -1,8 +1,7 @@
 /**
- * Ed25519 keys that nobody makes by accident: points of small order, and encodings that are not canonical. The network
- * accepts them (decision B3); OpenSSL does so before version 3.5 and not from there on, so that nodes on Node.js 24 would
- * leave the chain. Signatures under these keys are therefore decided here, by the equation itself: cofactorless, with R
- * compared byte by byte.
+ * Ed25519 keys that nobody makes by accident: points of small order, and non-canonical encodings. The network accepts them
+ * (decision B3). OpenSSL does too, but only before version 3.5, so that nodes on Node.js 24 would leave the chain.
+ * Signatures by these keys are therefore verified here, by the equation itself: cofactorless, with R compared byte by byte.
  */
 
 import { ed25519 } from '@noble/curves/ed25519.js';
@@ -21,14 +20,14 @@ const SMALL_ORDER_Y: ReadonlySet<string> = new Set([
   '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
   'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
 ]);
-/** 2^255 - 19, which is the first y that is not below the prime of the field. */
+/** Lowest byte of 2^255 - 19, the first y that is not reduced. */
 const FIRST_TOO_LARGE_BYTE = 0xed;
 
 /** True when the key (32 bytes) is a point of small order, or its y is not reduced. */
 export function isUnusualKey(publicKey: Uint8Array): boolean {
   const [first = 0] = publicKey;
   const last = (publicKey[KEY_LENGTH - 1] ?? 0) & 0x7f;
-  // Nearly every key ends here: of the y in question only a few have such a byte at their end.
+  // Nearly every key ends here.
   if (last !== 0 && last !== 0x7f && last !== 0x05 && last !== 0x7a) return false;
   const y = Uint8Array.from(publicKey);
   y[KEY_LENGTH - 1] = last;
@@ -36,13 +35,13 @@ export function isUnusualKey(publicKey: Uint8Array): boolean {
   return isTooLarge || SMALL_ORDER_Y.has(toHex(y));
 }
 
-/** Whether S·B = R + k·A, with S below the order and R compared as bytes. Lengths are the caller's to check. */
+/** True when S·B = R + k·A, with S below the order and R compared byte by byte. Callers check the lengths. */
 export function verifyByEquation(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   const r = signature.subarray(0, KEY_LENGTH);
   const s = littleEndian(signature.subarray(KEY_LENGTH));
   if (s >= L) return false;
   try {
-    // ZIP 215 takes the encodings in question.
+    // The rules of ZIP 215 accept these encodings.
     const a = ed25519.Point.fromBytes(publicKey, true);
     const k = littleEndian(sha512(concatBytes(r, publicKey, message))) % L;
     const expected = multiply(ed25519.Point.BASE, s).subtract(multiply(a, k));

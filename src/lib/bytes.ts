@@ -1,6 +1,6 @@
 /**
- * Small tools for byte arrays: hex, UTF-8, comparison. Everything here is pure and throws nothing but `TesseraError`. On
- * Node.js they are Buffer's, the fastest there is; in a browser `bytes.browser.ts` takes the place of this file
+ * Small tools for byte arrays: hex, UTF-8, comparison. Everything here is pure and throws nothing but `TesseraError`. They
+ * use Buffer, which is fastest on Node.js; in a browser `bytes.browser.ts` replaces this file
  * (docs/adr/0008-chain-in-a-browser.md).
  */
 
@@ -27,7 +27,7 @@ export function isHex(text: string, byteLength?: number): boolean {
   return (byteLength === undefined || text.length === byteLength * 2) && HEX.test(text);
 }
 
-/** The bytes of a hex text of either case, in memory of their own; undefined for anything else, or another length. */
+/** The bytes of a hex text of either case, in memory of their own; undefined for other texts, or another length. */
 export function parseHex(text: string, byteLength?: number): Uint8Array | undefined {
   // Copied, because a Buffer this small would keep a page of Node's shared pool alive.
   return isHex(text, byteLength) ? new Uint8Array(Buffer.from(text, 'hex')) : undefined;
@@ -53,7 +53,7 @@ export function keptUtf8(text: string): Uint8Array {
   return bytes;
 }
 
-/** A copy to be kept for long, in memory of its own: see `keptUtf8`. */
+/** A copy in memory of its own, for bytes that are kept for long: see `keptUtf8`. */
 export function keptBytes(...parts: readonly Uint8Array[]): Uint8Array {
   const bytes = Buffer.allocUnsafeSlow(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
@@ -73,7 +73,7 @@ export function fromUtf8(bytes: Uint8Array): string {
   }
 }
 
-/** The same memory, in the form in which `readUtf8` is fast. */
+/** The same memory as the type on which `readUtf8` is fast. */
 export function readable(bytes: Uint8Array): Uint8Array {
   return asBuffer(bytes);
 }
@@ -84,7 +84,7 @@ export function readUtf8(bytes: Uint8Array, start: number, end: number): string 
   return isUtf8(slice) ? slice.toString('utf8') : undefined;
 }
 
-/** Writes the UTF-8 bytes of a text, which must have room there, and gives their number. */
+/** Writes the UTF-8 bytes of a text, for which there must be room, and returns their number. */
 export function writeUtf8(text: string, target: Uint8Array, at: number): number {
   return asBuffer(target).write(text, at, 'utf8');
 }

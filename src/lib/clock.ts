@@ -1,4 +1,4 @@
-/** Time as a seam: services take a `Clock`, tests give them one that they move by hand. */
+/** The interface for time: services take a `Clock`, and tests pass one that they move by hand. */
 
 export interface Timer {
   /** Stops the timer; nothing happens when it has fired already. */

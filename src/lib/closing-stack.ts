@@ -1,4 +1,4 @@
-/** What was opened, to be closed in the opposite order. */
+/** A stack of open things, which are closed in the opposite order. */
 
 /** Closes one thing. */
 type Close = () => Promise<void> | void;
@@ -6,12 +6,12 @@ type Close = () => Promise<void> | void;
 export class ClosingStack {
   readonly #closers: Close[] = [];
 
-  /** Will be closed before everything that was added earlier. */
+  /** Adds something to be closed before everything that was added earlier. */
   add(close: Close): void {
     this.#closers.push(close);
   }
 
-  /** Closes everything, last first. One that fails is given to `onError` and does not keep the others from closing. */
+  /** Closes everything, last first. `onError` gets each error; the others are closed all the same. */
   async closeAll(onError: (error: unknown) => void): Promise<void> {
     for (let close = this.#closers.pop(); close !== undefined; close = this.#closers.pop()) {
       try {

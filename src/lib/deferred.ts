@@ -1,4 +1,4 @@
-/** A promise with its two ends in hand. */
+/** A promise together with its `resolve` and `reject`. */
 
 export interface Deferred<T> {
   readonly promise: Promise<T>;

@@ -13,16 +13,16 @@ export const ERROR_CODES = {
   invalid_socket_address: 'The address is not a valid ip:port.',
   blank_passphrase: 'The new passphrase is blank.',
   too_many_outputs: 'The addresses have more unspent outputs than one answer lists.',
-  no_addresses: 'No address to work on was named.',
+  no_addresses: 'No address was given.',
   payload_too_large: 'The body is larger than the node accepts.',
   unsupported_media_type: 'The body is not application/json.',
   idempotency_conflict: 'The x-cache-id was used before with another route or body.',
   // Access
   missing_api_key: 'The route needs an API key and none was sent.',
-  invalid_api_key: 'The API key is not one of this node, or does not cover the route.',
+  invalid_api_key: 'This node does not know the API key, or the key does not cover the route.',
   wrong_passphrase: 'The wallet passphrase is wrong.',
   rate_limited: 'Too many requests from this address.',
-  // Not there
+  // Not found
   not_found: 'The node has no such route.',
   method_not_allowed: 'The route exists, but not with this method.',
   entry_not_found: 'No entry is stored under this key.',
@@ -38,7 +38,7 @@ export const ERROR_CODES = {
   insufficient_funds: 'The wallet cannot pay this amount.',
   payment_refused: 'The payment cannot be constructed.',
   block_refused: 'A block fails verification and is not stored.',
-  // The node cannot do it (now)
+  // The node cannot do it, or not now
   mempool_unreachable: 'The mempool node cannot be reached or is not ready.',
   storage_unreachable: 'The storage node cannot be reached or is not ready.',
   peer_unreachable: 'No link to the peer could be opened.',
@@ -50,7 +50,7 @@ export const ERROR_CODES = {
   refresh_failed: 'The refresh could not be requested.',
   not_mining: 'This node does not mine.',
   cannot_pay: 'This node cannot make payments.',
-  write_failed: 'The node cannot write to its disk now; nothing was taken.',
+  write_failed: 'The node cannot write to its disk now; nothing was accepted.',
   overloaded: 'The node has more work than it can take; try again.',
   shutting_down: 'The node is stopping.',
   internal_error: 'Something broke inside the node.',
@@ -58,7 +58,7 @@ export const ERROR_CODES = {
   invalid_config: 'The configuration is wrong.',
   port_in_use: 'Another program listens on the port.',
   data_dir_locked: 'Another process uses this data directory.',
-  data_dir_invalid: 'The data directory is not one of this node.',
+  data_dir_invalid: 'The data directory does not belong to this node.',
   data_corrupt: 'Stored data fails its own checks; the node must not go on.',
   data_lost: 'Stored data that was acknowledged is missing; the node must not go on.',
   other_chain: 'Storage has other blocks than this mempool node; the node must not go on.',
@@ -67,14 +67,14 @@ export const ERROR_CODES = {
   aborted: 'The operation was cancelled.',
   // Commands
   node_unreachable: 'The API of the node cannot be reached.',
-  backup_invalid: 'The folder holds no backup that can be used.',
+  backup_invalid: 'The folder holds no usable backup.',
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 
 export interface ErrorOptions {
   readonly cause?: unknown;
-  /** Facts for programs and logs; never a secret. */
+  /** Facts for programs and logs. Never holds a secret. */
   readonly details?: Readonly<Record<string, unknown>>;
 }
 

@@ -1,8 +1,8 @@
 /**
- * Named places where a test ends the process, as kill -9 in just that moment would: before and after each write, sync,
- * rename and send. One of them can be armed, once, by whoever starts the program (`cli/program.ts`); nothing that comes over
- * a socket reaches this. docs/reliability.md#failpoints says how. `test/reliability/failpoint-names.ts` lists them all, and
- * a test holds that list against the code.
+ * Failpoints: named places where a test ends the process as kill -9 would, before and after each write, sync, rename and
+ * send. Whoever starts the program (`cli/program.ts`) can arm one of them, as docs/reliability.md#failpoints says; nothing
+ * that comes over a socket can. `test/reliability/failpoint-names.ts` lists them, and a test compares that list with the
+ * code.
  */
 
 import { writeSync } from 'node:fs';
@@ -15,15 +15,15 @@ const STDERR = 2;
 
 interface Armed {
   readonly name: string;
-  /** Times that it is still passed without an effect. */
+  /** How many more times it is passed without effect. */
   left: number;
 }
 
 let armed: Armed | undefined;
 
 /**
- * Arms the failpoint that the environment names. Only under `NODE_ENV=test`, which no node that serves anybody runs with.
- * Returns what to tell the person who started the program; undefined when there is nothing to say.
+ * Arms the failpoint that the environment names, if NODE_ENV is `test`, which it never is in production. Returns a message
+ * for the person who started the program, if there is one.
  */
 export function armFailpoint(env: Readonly<Record<string, string | undefined>>): string | undefined {
   const text = env[FAILPOINT_ENV];

@@ -1,6 +1,6 @@
 /**
- * The verdict of a rule: `null` when it holds, or a `Fault` that names what is wrong. Rules return verdicts and never throw
- * them; whoever cannot go on throws the fault as an error.
+ * The verdict of a rule: `null` when it holds, or a `Fault` that says what is wrong. Rules return verdicts and never throw;
+ * a caller that cannot continue throws the fault as an error.
  */
 
 import { type ErrorCode, TesseraError } from './errors.js';
@@ -19,7 +19,7 @@ export function fault(code: ErrorCode, message: string): Fault {
   return { code, message };
 }
 
-/** True for the fault of a rule that otherwise gives something: a place, an admission. */
+/** Tells a fault from the result of a rule that otherwise returns something, such as an index. */
 export function isFault(value: object): value is Fault {
   return 'code' in value && 'message' in value;
 }

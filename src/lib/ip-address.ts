@@ -1,5 +1,6 @@
 /**
- * IP addresses: which are of this machine, and which count as one, since whoever has an IPv6 address has the 2^64 beside it.
+ * IP addresses: which are loopback, and which count as one address in limits. A host with one IPv6 address usually has the
+ * whole /64.
  */
 
 import { isIPv4, isIPv6 } from 'node:net';
@@ -8,7 +9,7 @@ const IPV4_IN_IPV6 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 /** Parts of 16 bits in a /64. */
 const PREFIX_PARTS = 4;
 
-/** An IPv4 address as it is, the /64 of an IPv6 address. */
+/** What counts as one address: an IPv4 address itself, the /64 of an IPv6 address. */
 export function addressGroup(host: string): string {
   const mapped = IPV4_IN_IPV6.exec(host)?.[1];
   if (mapped !== undefined) return mapped;
@@ -16,7 +17,7 @@ export function addressGroup(host: string): string {
   if (!isIPv6(plain)) return host;
   const [head = '', tail] = plain.split('::');
   const parts = head === '' ? [] : head.split(':');
-  // What `::` stands for is zeros; only those before the fourth part matter, and the parts behind it that reach so far.
+  // `::` stands for zeros. Only the first four parts matter, so parts after it count only where they reach that far.
   if (tail !== undefined) {
     const behind = tail === '' ? [] : tail.split(':');
     while (parts.length < 8 - behind.length) parts.push('0');
@@ -26,7 +27,7 @@ export function addressGroup(host: string): string {
   return `${prefix.join(':')}::/64`;
 }
 
-/** True for what only this machine can reach: `localhost`, 127.0.0.0/8 and ::1, with or without the brackets of a URL. */
+/** True for addresses that only this machine can reach: `localhost`, 127.0.0.0/8 and ::1, also in the brackets of a URL. */
 export function isLoopback(host: string): boolean {
   if (host === 'localhost') return true;
   const bare = host.replace(/^\[|\]$/g, '');

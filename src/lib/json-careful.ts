@@ -1,15 +1,15 @@
 /**
- * RFC 8259 by recursive descent, with everything checked that `JSON.parse` lets pass: names that come twice, names that
- * would change a prototype, integers that no double holds, deep nesting. One look at each character; slower than the
- * built-in parser, and used only where that one cannot be trusted.
+ * A recursive-descent JSON parser (RFC 8259) that refuses what `JSON.parse` lets pass: duplicate names, names that would
+ * change a prototype, deep nesting. Integers stay exact. It is slower than the built-in parser, and used only where that one
+ * is not safe.
  */
 
 import { TesseraError } from './errors.js';
 
-/** What the parsers give. */
+/** What the parsers return. */
 export type JsonValue = null | boolean | number | bigint | string | JsonValue[] | { [key: string]: JsonValue };
 
-/** Levels of arrays and objects that a text may have. */
+/** How deep arrays and objects may be nested. */
 export const MAX_JSON_DEPTH = 64;
 
 export function malformedJson(reason: string): TesseraError {
@@ -22,14 +22,14 @@ export function isForbiddenName(name: string): boolean {
 }
 
 /**
- * The value of a text. Throws `malformed_json` with the reason; the message never holds a part of the text. With `anyName`
- * the forbidden names are data like others.
+ * Parses a JSON text. Throws `malformed_json` with the reason; the message never quotes the text. With `anyName`, the
+ * forbidden names are allowed.
  */
 export function parseCarefully(text: string, anyName: boolean): JsonValue {
   return new CarefulParser(text, anyName).parse();
 }
 
-/** As an assignment, but `__proto__` becomes a member too. */
+/** Like an assignment, but `__proto__` becomes an own member too. */
 function setMember(members: { [key: string]: JsonValue }, name: string, value: JsonValue): void {
   if (name !== '__proto__') members[name] = value;
   else Object.defineProperty(members, name, { value, enumerable: true, configurable: true, writable: true });
@@ -125,7 +125,7 @@ class CarefulParser {
     this.#at++;
   }
 
-  /** True, and past it, when the bracket follows. */
+  /** Consumes the bracket if it follows; true when it does. */
   #closes(bracket: number): boolean {
     this.#skipBlank();
     if (this.#text.charCodeAt(this.#at) !== bracket) return false;
@@ -181,7 +181,7 @@ class CarefulParser {
     if (this.#text.charCodeAt(at) === MINUS) at++;
     const firstDigit = at;
     at = this.#afterDigits(at);
-    // A leading zero ends the integer: what follows it is unexpected.
+    // A leading zero is the whole integer: a digit after it is unexpected.
     if (at > firstDigit && this.#text.charCodeAt(firstDigit) === ZERO) at = firstDigit + 1;
     if (at === firstDigit) throw this.#unexpected('where a value should be');
     const integerEnd = at;
@@ -193,14 +193,14 @@ class CarefulParser {
     return at === integerEnd && !Number.isSafeInteger(value) ? BigInt(literal) : value;
   }
 
-  /** Behind `.` and its digits; where it was when there are none. */
+  /** The position after `.` and its digits; the given one if there are none. */
   #afterFraction(at: number): number {
     if (this.#text.charCodeAt(at) !== POINT) return at;
     const end = this.#afterDigits(at + 1);
     return end === at + 1 ? at : end;
   }
 
-  /** Behind `e`, its sign and its digits; where it was when there are none. */
+  /** The position after `e`, its sign and its digits; the given one if there are none. */
   #afterExponent(at: number): number {
     const mark = this.#text.charCodeAt(at);
     if (mark !== LOWER_E && mark !== UPPER_E) return at;

@@ -1,15 +1,15 @@
 /**
- * One pass over a JSON text before it is parsed. It costs a few nanoseconds a character and allocates nothing, and refuses
- * the texts for which the built-in parser is slow: deep nesting, and very many different member names.
+ * One pass over a JSON text before it is parsed. It takes a few nanoseconds per character, allocates nothing, and refuses
+ * texts on which the built-in parser is slow: deep nesting, and very many different member names.
  */
 
 import { asBuffer } from './bytes.js';
 import { systemRandom } from './random.js';
 
 export interface JsonShapeLimits {
-  /** Levels of arrays and objects. */
+  /** Maximum nesting of arrays and objects. */
   readonly depth: number;
-  /** Different member names in the whole text, counted up to a few hash collisions. Undefined: not counted. */
+  /** Maximum number of different member names in the text; hash collisions count once. Undefined: not counted. */
   readonly names?: number | undefined;
 }
 
@@ -22,15 +22,13 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 const SPACE = 0x20;
 
-/** Bits of the table in which names that have been seen are marked by their hash. */
+/** Size in bits of the table that marks the hashes of seen names. */
 const NAME_BITS = 2 ** 19;
 const FNV_PRIME = 0x01000193;
-/** Differs from process to process, so that nobody can choose names that share a bit. */
+/** Random in each process, so that nobody can choose names that share a bit. */
 const SEED = asBuffer(systemRandom.bytes(4)).readInt32LE();
 
-/**
- * What is wrong with the shape of a text, as the end of a sentence; null when nothing is. The text need not be valid JSON.
- */
+/** What is wrong with the shape of a text, to complete a sentence, or null. The text need not be valid JSON. */
 export function shapeFault(text: string, limits: JsonShapeLimits): string | null {
   const names = limits.names === undefined ? undefined : new NameCounter();
   let depth = 0;
@@ -51,7 +49,7 @@ export function shapeFault(text: string, limits: JsonShapeLimits): string | null
   return null;
 }
 
-/** The place of the closing quote, or the end of the text. Counts the string when a colon makes it a name. */
+/** The position of the closing quote, or the end of the text. Counts the string if a colon makes it a name. */
 function endOfString(text: string, start: number, names: NameCounter | undefined): number {
   let hash = SEED;
   let at = start + 1;
@@ -71,7 +69,7 @@ function isColonNext(text: string, from: number): boolean {
   return text.charCodeAt(at) === COLON;
 }
 
-/** Counts different hashes. */
+/** Counts the different hashes of names. */
 class NameCounter {
   readonly #seen = new Uint8Array(NAME_BITS / 8);
   count = 0;

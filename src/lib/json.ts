@@ -1,8 +1,7 @@
 /**
- * JSON with exact integers. Parsing gives a bigint for an integer beyond 2^53 - 1 and a number otherwise, refuses what
- * clients should never send (duplicate keys, `__proto__` and `constructor` members, nesting beyond 64, bad UTF-8) and
- * takes the built-in parser wherever that is safe. Writing takes bigints, and maps as objects whose members keep the
- * order of the map.
+ * JSON with exact integers. Parsing returns a bigint for an integer beyond 2^53 - 1 and a number otherwise, refuses what
+ * clients should never send (duplicate keys, `__proto__` and `constructor` members, nesting beyond 64, bad UTF-8) and uses
+ * the built-in parser wherever that is safe. Writing accepts bigints, and writes a map as an object in the map's order.
  */
 
 import { isUtf8 } from 'node:buffer';
@@ -13,25 +12,25 @@ import { shapeFault } from './json-scan.js';
 
 export { type JsonValue, MAX_JSON_DEPTH } from './json-careful.js';
 
-/** From here on an integer literal has 16 digits or more and may not fit a double. */
+/** From here on an integer literal has 16 digits or more, and a double may not hold it exactly. */
 const INEXACT_FROM = 1e15;
-/** Texts of up to so many characters are cheap, whatever is in them, and are not scanned first. */
+/** Texts of up to this many characters are cheap whatever they contain, and are not scanned first. */
 const SCANNED_FROM = 4_096;
 
 export interface ParseOptions {
   /**
-   * Takes members called `__proto__` or `constructor` as data: in the answers of a node, names of items are names of
-   * members. A request has no use for them, so they are refused without it.
+   * Allows members called `__proto__` or `constructor`. In the answers of a node, names of items become names of members;
+   * requests have no use for them.
    */
   readonly anyName?: boolean;
-  /** Different member names that a text may have; no bound without it. For texts from strangers. */
+  /** Maximum number of different member names, for texts from strangers. By default there is none. */
   readonly maxNames?: number;
 }
 
 /**
- * The value of a JSON text, given as text or as UTF-8 bytes. Integers beyond ±(2^53 - 1) become bigints. Throws
- * `malformed_json` with the reason; the message never holds a part of the text. Takes time and memory in proportion to the
- * length of the text, whatever is in it.
+ * Parses a JSON text, given as a string or as UTF-8 bytes. Integers beyond ±(2^53 - 1) become bigints. Throws
+ * `malformed_json` with the reason; the message never quotes the text. Time and memory are proportional to the length of
+ * the text, whatever it contains.
  */
 export function parseExactJson(
   input: string | Uint8Array,
@@ -44,13 +43,13 @@ export function parseExactJson(
   try {
     value = JSON.parse(text);
   } catch {
-    // The built-in message quotes the text, which may hold a passphrase: ours says the place only.
+    // The built-in message quotes the text, which may hold a passphrase: ours says only where the error is.
     return parseCarefully(text, anyName);
   }
   if (typeof value !== 'object' || value === null) {
     return typeof value === 'number' && isInexact(value) ? parseCarefully(text, anyName) : value;
   }
-  // Every member has one colon; colons in strings only make the count larger. So equal counts mean no key came twice.
+  // Every member has one colon, and colons in strings only raise the count: if the counts are equal, no key is duplicated.
   const keys = countKeys(value, 1, anyName);
   return keys < 0 || keys !== countColons(text) ? parseCarefully(text, anyName) : value;
 }
@@ -91,7 +90,7 @@ function countColons(text: string): number {
   return count;
 }
 
-/** Printable ASCII without quote and backslash is its own JSON; nearly every text here is. */
+/** Printable ASCII without quote and backslash needs no escaping; nearly every text here is that. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 
 function stringJson(text: string): string {
@@ -99,8 +98,8 @@ function stringJson(text: string): string {
 }
 
 /**
- * Compact JSON. As `JSON.stringify`, but bigints are written as bare digits and a `Map` as an object in the order of the
- * map. Members that are undefined are left out. Throws `internal_error` on what JSON cannot hold.
+ * Compact JSON. Like `JSON.stringify`, but bigints are written as bare digits and a `Map` as an object in the map's order.
+ * Undefined members are left out. Throws `internal_error` for values that JSON cannot represent.
  */
 export function stringifyExact(value: unknown): string {
   switch (typeof value) {
@@ -143,7 +142,7 @@ function withMember(json: string, key: string, member: unknown): string {
   return `${json}${comma}${stringJson(key)}:${stringifyExact(member)}`;
 }
 
-/** As `stringifyExact`, over several lines and indented by two, for people. */
+/** Like `stringifyExact`, but over several lines and indented by two, for people. */
 export function prettyExact(value: unknown, margin = ''): string {
   if (typeof value !== 'object' || value === null) return stringifyExact(value);
   const inner = `${margin}  `;

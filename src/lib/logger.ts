@@ -1,6 +1,4 @@
-/**
- * Logging as a seam: services take a `Logger`; the node gives them a pino child, tests `silentLogger` or one that collects.
- */
+/** The interface for logging: services take a `Logger`. The node passes a pino child, tests a silent or collecting one. */
 
 /** One line at a level: facts for programs in `fields`, a sentence for people in `message`. Never a secret in either. */
 export interface Logger {
@@ -12,5 +10,5 @@ export interface Logger {
 
 const ignore = (): void => undefined;
 
-/** Says nothing. */
+/** Discards every line. */
 export const silentLogger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };

@@ -3,7 +3,7 @@
 export class Mutex {
   #tail: Promise<unknown> = Promise.resolve();
 
-  /** Runs `task` when every task given before it has settled; its outcome is the outcome of the call. */
+  /** Runs `task` once every earlier task has settled, and returns its result or rejects with its error. */
   run<T>(task: () => Promise<T> | T): Promise<T> {
     const result = this.#tail.then(task);
     this.#tail = result.catch(() => undefined);

@@ -1,9 +1,9 @@
-/** Text of others, made safe to show: on a terminal and in a log it can be nothing but text. */
+/** Makes text from others safe to show on a terminal and in a log: no control sequence in it has an effect. */
 
-/** Control characters, those that turn the direction of writing, line separators, and lone surrogates. */
+/** Control characters, characters that change the direction of text, line separators, and lone surrogates. */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
-/** The text with what is not plainly visible as `\u{…}`, cut to `maxLength` characters. */
+/** The text with unsafe characters as `\u{…}`, cut to `maxLength` characters. */
 export function printable(text: string, maxLength = 1_000): string {
   const shown = text
     .slice(0, maxLength)

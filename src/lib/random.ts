@@ -1,4 +1,4 @@
-/** Randomness as a seam: services take a `Random`, tests give them a seeded one. */
+/** The interface for randomness: services take a `Random`, and tests pass a seeded one. */
 
 import { randomBytes } from 'node:crypto';
 

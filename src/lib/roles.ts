@@ -1,4 +1,4 @@
-/** What a node does in the network. Every list of roles is this one. */
+/** The roles of nodes. This is the only list of them. */
 
 export const NODE_ROLES = ['mempool', 'storage', 'miner', 'user'] as const;
 export type NodeRole = (typeof NODE_ROLES)[number];

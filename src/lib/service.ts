@@ -1,13 +1,13 @@
-/** One shape of life for everything that runs: nodes, roles, services and their parts. */
+/** The lifecycle of everything that runs: nodes, roles, services and their parts. */
 
 import { createDeferred, type Deferred } from './deferred.js';
 
 export interface Service {
-  /** Begins the work; resolves when it is under way. Called once. */
+  /** Starts the service; resolves when it is running. Called once. */
   start(): Promise<void>;
-  /** Ends the work and leaves no timer, socket or listener behind. May be called twice, and before `start`. */
+  /** Stops the service and leaves no timer, socket or listener behind. May be called twice, and before `start`. */
   stop(): Promise<void>;
-  /** Never resolves; rejects with a named error when the service must not go on. */
+  /** Never resolves; rejects with a coded error when the service must not continue. */
   readonly failed: Promise<never>;
 }
 
@@ -23,10 +23,10 @@ export class Failure {
     return this.#deferred.promise;
   }
 
-  /** Reports that the service must not go on; only the first report counts. */
+  /** Reports that the service must not continue; only the first report counts. */
   readonly report = (error: unknown): void => this.#deferred.reject(error);
 
-  /** Fails when the part fails. */
+  /** Makes the service fail when the given part fails. */
   follow(part: Pick<Service, 'failed'>): void {
     part.failed.catch(this.report);
   }

@@ -1,6 +1,6 @@
 /**
- * Order-free digests of sets: two sets with the same members have the same digest, in whatever order they came. They find
- * damage and divergence between a restart, a replay and a replica; they are no defence against a forger.
+ * Order-independent digests of sets: two sets with the same members have the same digest. They reveal damage, and
+ * differences between a node's state and a replay of its journal; they are not cryptographic.
  */
 
 export interface SetDigest {
@@ -9,13 +9,13 @@ export interface SetDigest {
   readonly high: number;
 }
 
-/** Stirs a 32-bit word into a 32-bit state. */
+/** Mixes a 32-bit word into a 32-bit state. */
 export function mix(state: number, word: number): number {
   const x = Math.imul(state ^ word, 0x9e37_79b1);
   return x ^ (x >>> 15);
 }
 
-/** Stirs a text into a 32-bit state. */
+/** Mixes a text into a 32-bit state. */
 export function mixText(state: number, text: string): number {
   let x = mix(state, text.length);
   for (let i = 0; i < text.length; i++) x = mix(x, text.charCodeAt(i));

@@ -1,17 +1,17 @@
 /** A typed event: listeners are called in the order they were added; one that throws does not stop the others. */
 
-/** What listeners see of it. */
+/** The listeners' side of an event. */
 export interface Signal<T> {
   /** Adds a listener; the returned function removes it. */
   on(listener: (value: T) => void): () => void;
 }
 
-/** What its owner holds. */
+/** The owner's side of an event. */
 export class SignalSource<T> implements Signal<T> {
   readonly #listeners = new Set<(value: T) => void>();
   readonly #onError: (error: unknown) => void;
 
-  /** `onError` gets what a listener throws; without it the error is rethrown on its own turn of the loop. */
+  /** `onError` gets what a listener throws; by default the error is rethrown in a later turn of the event loop. */
   constructor(onError: (error: unknown) => void = rethrowLater) {
     this.#onError = onError;
   }

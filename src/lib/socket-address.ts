@@ -1,4 +1,4 @@
-/** `ip:port` as the contract has it (docs/clients.md#payments): an address, not a name. */
+/** `ip:port` as the contract defines it (docs/clients.md#payments): an IP address, not a host name. */
 
 import { isIPv4, isIPv6 } from 'node:net';
 import { TesseraError } from './errors.js';

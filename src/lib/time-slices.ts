@@ -1,12 +1,12 @@
 /**
- * Shares the event loop: work that comes in many pieces asks for a turn before each of them, and gets it at once until the
- * slice is used up; then the loop goes round before the next. Turns are given in the order in which they were asked for.
+ * Keeps long work from blocking the event loop: it asks for a turn before each of its pieces, and gets one at once until the
+ * time slice is used up; then the loop runs once before the next. Turns are given in the order of the requests.
  */
 
 import { setImmediate } from 'node:timers/promises';
 import type { Clock } from './clock.js';
 
-/** Milliseconds of work between two rounds of the loop. */
+/** Milliseconds of work between two iterations of the event loop. */
 const SLICE_MS = 8;
 
 export class TimeSlices {
@@ -18,7 +18,7 @@ export class TimeSlices {
     this.#clock = clock;
   }
 
-  /** Resolves when a piece of work may run; the piece is what the caller does before it waits again. */
+  /** Resolves when the caller may run its next piece of work. */
   turn(): Promise<void> {
     this.#tail = this.#tail.then(() => this.#next());
     return this.#tail;

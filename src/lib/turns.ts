@@ -1,9 +1,9 @@
-/** Lets long tasks share the event loop with everything else: each gives way often, and one of them goes on in a turn. */
+/** Lets long tasks share the event loop: each yields often, and in each iteration of the loop one of them continues. */
 
 export class Turns {
   readonly #waiting: (() => void)[] = [];
 
-  /** Resolves in a later turn of the event loop; of all who wait, one in each turn, in order. */
+  /** Resolves in a later iteration of the event loop. Waiting callers continue in order, one in each iteration. */
   next(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);

@@ -1,6 +1,6 @@
 /**
- * Where the compiled file of a worker thread is. Workers run JavaScript: from `dist` the file beside the caller, and from
- * `src` (tests under vitest, tsx) the same file in `dist`, which `npm run build` has made.
+ * Finds the compiled file of a worker thread. Workers run JavaScript: for a caller in `dist`, the file beside it; for one in
+ * `src` (vitest, tsx), the same file in `dist`, which needs `npm run build`.
  */
 
 /** The URL of `./name.js` beside the module whose `import.meta.url` is given. */

@@ -17,7 +17,7 @@ describe('a configuration that is read again', () => {
     );
     expect(changes).toEqual({ applied: ['api.keys', 'log.level'], needRestart: ['api.port'] });
     expect(changesText(changes)).toBe(
-      'configuration read again: now in effect: api.keys, log.level; changed, and needs a restart: api.port',
+      'configuration read again: now in effect: api.keys, log.level; changed, but needs a restart: api.port',
     );
   });
 
@@ -30,8 +30,6 @@ describe('a configuration that is read again', () => {
   });
 
   it('says when nothing has changed', () => {
-    expect(changesText({ applied: [], needRestart: [] })).toBe(
-      'configuration read again: nothing that takes effect now has changed',
-    );
+    expect(changesText({ applied: [], needRestart: [] })).toBe('configuration read again: no change takes effect now');
   });
 });
