@@ -38,6 +38,8 @@ const spec: CommandSpec = {
 export interface StartedNode extends Service {
   readonly apiUrl: string;
   readonly peerAddress: string;
+  /** Undefined or empty when the metrics are off. */
+  readonly metricsUrl?: string;
   /** Applies what can change while the node runs. */
   reload?(config: Config): Promise<void>;
 }
@@ -69,7 +71,7 @@ export async function runNode(
     return await runUntilStopped(node, {
       logger,
       context,
-      onReady: () => logger.info({ api: node.apiUrl, peers: node.peerAddress }, 'ready'),
+      onReady: () => logger.info(addressesOf(node), 'ready'),
     });
   } finally {
     removeReload();
@@ -116,3 +118,8 @@ export const command: Command = {
       return { createNode: Node.create };
     }),
 };
+
+/** Where the node is reached. */
+function addressesOf({ apiUrl, peerAddress, metricsUrl = '' }: StartedNode): object {
+  return { api: apiUrl, peers: peerAddress, ...(metricsUrl === '' ? {} : { metrics: metricsUrl }) };
+}

@@ -30,6 +30,8 @@ export interface NodeProcess {
   readonly folder: string;
   readonly apiUrl: string;
   readonly peerAddress: string;
+  /** Base URL of its metrics; '' when they are off. */
+  readonly metricsUrl: string;
   /** What it wrote, last lines, for messages of failed tests. */
   log(): string;
   /** Ends it as a power cut would and resolves when it is gone. */
@@ -114,6 +116,7 @@ function createNodeProcess(
   let child: ChildProcess | undefined;
   let apiUrl = '';
   let peerAddress = '';
+  let metricsUrl = '';
   const lines: string[] = [];
 
   const portOf = (address: string): number =>
@@ -142,9 +145,10 @@ function createNodeProcess(
       createInterface({ input: started.stdout }).on('line', (line) => {
         note(line);
         if (!line.includes('"msg":"ready"')) return;
-        const facts = JSON.parse(line) as { api: string; peers: string };
+        const facts = JSON.parse(line) as { api: string; peers: string; metrics?: string };
         apiUrl = facts.api;
         peerAddress = facts.peers;
+        metricsUrl = facts.metrics ?? '';
         resolve();
       });
       // 'close' and not 'exit': by then its last lines have been read.
@@ -175,6 +179,9 @@ function createNodeProcess(
     },
     get peerAddress() {
       return peerAddress;
+    },
+    get metricsUrl() {
+      return metricsUrl;
     },
     get isRunning() {
       return child !== undefined && child.exitCode === null && child.signalCode === null;
