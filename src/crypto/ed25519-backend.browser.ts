@@ -20,3 +20,5 @@ export function signBytes(seed: Uint8Array, message: Uint8Array): Uint8Array {
 export function publicKeyOf(seed: Uint8Array): Uint8Array {
   return ed25519.getPublicKey(seed);
 }
+
+export { sha512 } from '@noble/hashes/sha2.js';

@@ -4,7 +4,7 @@
  * key generation, which can hang the process. Callers check the lengths.
  */
 
-import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
+import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { asBuffer } from '../lib/bytes.js';
 
@@ -54,4 +54,9 @@ function importPublicKey(publicKey: Uint8Array): KeyObject {
   const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: bytes.toString('base64url') }, format: 'jwk' });
   publicKeys.set(id, key);
   return key;
+}
+
+/** The hash inside of Ed25519. */
+export function sha512(bytes: Uint8Array): Uint8Array {
+  return createHash('sha512').update(bytes).digest();
 }

@@ -1,10 +1,11 @@
 /** Signatures under keys that libraries disagree about (decision B3): the same verdict on every version of Node. */
 
-import { verify as opensslVerify } from 'node:crypto';
+import { createHash, verify as opensslVerify } from 'node:crypto';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { describe, expect, it } from 'vitest';
 import { keyPairFromSeed, sign, verifySignature } from '../../src/crypto/ed25519.js';
 import { isUnusualKey, verifyByEquation } from '../../src/crypto/unusual-keys.js';
+import { fc } from '../support/property.js';
 
 const { Point } = ed25519;
 const PRIME = Point.Fp.ORDER;
@@ -77,6 +78,22 @@ describe('keys of small order, and encodings that are not reduced', () => {
         expect(verifyByEquation(key, MESSAGE, signature)).toBe(opensslVerify(null, MESSAGE, jwkOf(key), signature));
       }
     }
+  });
+
+  it('sign what the equation says for any S and R, without what is kept of a key', () => {
+    const scalar = fc.bigInt({ min: 0n, max: Point.Fn.ORDER - 1n });
+    const sameVerdict = fc.property(fc.constantFrom(...unusual), scalar, fc.nat(7), (key, s, torsion) => {
+      const r = Point.BASE.multiplyUnsafe(s)
+        .add(TORSION[torsion] ?? Point.ZERO)
+        .toBytes();
+      const signature = Buffer.concat([r, encoding(s, 0)]);
+      const digest = createHash('sha512').update(r).update(key).update(MESSAGE).digest();
+      const k = BigInt(`0x${digest.reverse().toString('hex')}`) % Point.Fn.ORDER;
+      const product = Point.fromBytes(key, true).multiplyUnsafe(k);
+      const isRight = Buffer.from(Point.BASE.multiplyUnsafe(s).subtract(product).toBytes()).equals(r);
+      expect(verifyByEquation(key, MESSAGE, signature)).toBe(isRight);
+    });
+    fc.assert(sameVerdict);
   });
 
   it('are refused an S beyond the order', () => {

@@ -89,9 +89,9 @@ describe('a script within the budget', () => {
 });
 
 describe('what waits for verification', () => {
-  const spender = (operations: number) =>
+  const spender = (operations: number, ...keys: StackEntry[]) =>
     candidate({
-      inputs: [{ previousOut: null, script: Array.from({ length: operations }, () => op(OP.CHECKSIG)) }],
+      inputs: [{ previousOut: null, script: [...keys, ...Array.from({ length: operations }, () => op(OP.CHECKSIG))] }],
       outputs: [],
       version: 6n,
       fees: [],
@@ -105,6 +105,16 @@ describe('what waits for verification', () => {
     bounds.reserve([spender(1)])();
     release();
     bounds.reserve([spender(MAX_WAITING_OPERATIONS)])();
+  });
+
+  it('counts what a key costs: signatures under one of small order several times', () => {
+    const smallOrder: StackEntry = { kind: 'pubkey', bytes: Uint8Array.of(1, ...new Uint8Array(31)) };
+    const dear = spender(MAX_WAITING_OPERATIONS / 5, smallOrder);
+    const bounds = new VerificationBounds();
+    const release = bounds.reserve([dear]);
+    expect(() => bounds.reserve([spender(1)])).toThrow(expect.objectContaining({ code: 'overloaded' }));
+    release();
+    expect(() => bounds.reserve([dear, spender(1)])).toThrow(expect.objectContaining({ code: 'transaction_rejected' }));
   });
 
   it('names a list that is too much by itself, for trying again would not help', () => {

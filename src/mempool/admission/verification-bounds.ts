@@ -1,7 +1,9 @@
 /** What may wait for verification at once: signatures and bytes, counted before any of them is verified (rule P6). */
 
 import { MAX_BLOCK_SIGNATURE_OPERATIONS } from '../../chain/constants.js';
-import { transactionSignatureOperations } from '../../chain/signature-operations.js';
+import { scriptSignatureOperations } from '../../chain/signature-operations.js';
+import type { Script } from '../../chain/types.js';
+import { verificationCost } from '../../crypto/unusual-keys.js';
 import { TesseraError } from '../../lib/errors.js';
 import type { CandidateTx } from '../state/acceptance.js';
 
@@ -19,7 +21,7 @@ export class VerificationBounds {
    * One submission alone may be anything that the rules for its transactions allow, up to the bound itself.
    */
   reserve(candidates: readonly CandidateTx[]): () => void {
-    const operations = candidates.reduce((sum, { tx }) => sum + transactionSignatureOperations(tx), 0);
+    const operations = candidates.reduce((sum, { tx }) => sum + costOf(tx.inputs), 0);
     const bytes = candidates.reduce((sum, one) => sum + one.bytes.length, 0);
     if (operations > MAX_WAITING_OPERATIONS || bytes > MAX_WAITING_BYTES) {
       throw new TesseraError(
@@ -37,4 +39,13 @@ export class VerificationBounds {
       this.#bytes -= bytes;
     };
   }
+}
+
+/** Signature operations of the scripts, those under keys that are dear to verify counted several times. */
+function costOf(inputs: readonly { readonly script: Script }[]): number {
+  return inputs.reduce((sum, { script }) => sum + scriptSignatureOperations(script) * dearestKey(script), 0);
+}
+
+function dearestKey(script: Script): number {
+  return script.reduce((most, one) => (one.kind === 'pubkey' ? Math.max(most, verificationCost(one.bytes)) : most), 1);
 }
