@@ -3,8 +3,8 @@
  * answer, their memory, descriptors and readiness, and whether the chain goes on.
  */
 
-import { type ProcessFigures, processFigures } from '../soak/process-figures.js';
 import { call, createNetwork, type Network, type NodeProcess, until } from '../support/processes.js';
+import { type NodeFigures, NodeWatch } from './node-watch.js';
 
 export interface Arena {
   readonly storage: NodeProcess;
@@ -15,33 +15,25 @@ export interface Arena {
   readonly scale: number;
 }
 
-/** The worst that was seen of all nodes during one attack. */
-export interface Worst {
-  /** Milliseconds that /livez took, or the time until it was given up. */
-  readonly livezMs: number;
-  /** MiB above what the node had before. */
-  readonly memoryGrowth: number;
-  readonly descriptors: number;
-  /** Looks at /readyz that did not find 200. */
-  readonly notReady: number;
+/** What was seen during one attack. */
+export interface Seen {
   /** Blocks stored meanwhile. */
   readonly blocks: number;
+  /** Of storage, mempool, miner and user. */
+  readonly nodes: readonly NodeFigures[];
+  /** Of nodes that the attack has started for itself. */
+  readonly others: readonly NodeFigures[];
 }
 
-/** Milliseconds between two looks at the nodes. */
-const LOOK_EVERY_MS = 250;
-/** Milliseconds after which a node that does not answer is noted as that. */
-const GIVE_UP_MS = 10_000;
-const MIB = 1024 * 1024;
-
-export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+/** Options of every node that is watched. */
+export const WATCHED = { 'metrics.enabled': true, 'metrics.port': 0 };
 
 export async function startArena(scale: number): Promise<{ readonly network: Network; readonly arena: Arena }> {
   const network = await createNetwork();
   try {
-    const storage = await network.add('storage', 'storage');
-    const mempool = await network.add('mempool', 'mempool', { 'peers.storage': storage.peerAddress });
-    const peers = { 'peers.mempool': mempool.peerAddress };
+    const storage = await network.add('storage', 'storage', WATCHED);
+    const mempool = await network.add('mempool', 'mempool', { ...WATCHED, 'peers.storage': storage.peerAddress });
+    const peers = { ...WATCHED, 'peers.mempool': mempool.peerAddress };
     const miner = await network.add('miner', 'miner', { ...peers, 'wallet.genesis_seed_index': 1 });
     const user = await network.add('user', 'user', { ...peers, 'wallet.genesis_seed_index': 0 });
     const arena = { storage, mempool, miner, user, scale };
@@ -71,65 +63,41 @@ export async function payOnce({ user, mempool }: Arena): Promise<void> {
 /** Pays without a pause, so that the chain goes on, and looks at the nodes; ended by `stop`. */
 export class Watch {
   readonly #arena: Arena;
-  readonly #nodes: readonly NodeProcess[];
-  readonly #before = new Map<NodeProcess, ProcessFigures>();
-  readonly #work: Promise<unknown>[] = [];
+  readonly #firstBlock: number;
+  readonly #nodes: readonly NodeWatch[];
+  readonly #others: NodeWatch[] = [];
+  readonly #payments: Promise<void>;
   #isOver = false;
-  #livezMs = 0;
-  #memory = 0;
-  #descriptors = 0;
-  #notReady = 0;
-  #firstBlock = 0;
 
-  private constructor(arena: Arena) {
+  private constructor(arena: Arena, firstBlock: number, nodes: readonly NodeWatch[]) {
     this.#arena = arena;
-    this.#nodes = [arena.storage, arena.mempool, arena.miner, arena.user];
+    this.#firstBlock = firstBlock;
+    this.#nodes = nodes;
+    this.#payments = this.#pay();
   }
 
   static async begin(arena: Arena): Promise<Watch> {
-    const watch = new Watch(arena);
-    for (const node of watch.#nodes) watch.#before.set(node, await processFigures(node.pid));
-    watch.#firstBlock = await lastBlock(arena);
-    watch.#work.push(watch.#pay(), ...watch.#nodes.map((node) => watch.#look(node)));
-    return watch;
+    const nodes = [arena.storage, arena.mempool, arena.miner, arena.user];
+    return new Watch(arena, await lastBlock(arena), await Promise.all(nodes.map(NodeWatch.begin)));
   }
 
-  async stop(): Promise<Worst> {
+  /** Looks at a further node too, which the attack has started for itself. */
+  async alsoAt(node: NodeProcess): Promise<void> {
+    this.#others.push(await NodeWatch.begin(node));
+  }
+
+  async stop(): Promise<Seen> {
     this.#isOver = true;
-    await Promise.all(this.#work);
+    await this.#payments;
     return {
-      livezMs: Math.round(this.#livezMs),
-      memoryGrowth: Math.round(this.#memory),
-      descriptors: this.#descriptors,
-      notReady: this.#notReady,
       blocks: (await lastBlock(this.#arena)) - this.#firstBlock,
+      nodes: await Promise.all(this.#nodes.map((node) => node.stop())),
+      others: await Promise.all(this.#others.map((node) => node.stop())),
     };
   }
 
   async #pay(): Promise<void> {
     while (!this.#isOver) await payOnce(this.#arena);
-  }
-
-  async #look(node: NodeProcess): Promise<void> {
-    while (!this.#isOver) {
-      const begun = performance.now();
-      const alive = await statusOf(`${node.apiUrl}/livez`);
-      this.#livezMs = Math.max(this.#livezMs, performance.now() - begun);
-      if (alive !== 200 || (await statusOf(`${node.apiUrl}/readyz`)) !== 200) this.#notReady += 1;
-      const figures = await processFigures(node.pid);
-      const before = this.#before.get(node)?.rss ?? 0;
-      this.#memory = Math.max(this.#memory, (figures.rss - before) / MIB);
-      this.#descriptors = Math.max(this.#descriptors, figures.descriptors.all);
-      await sleep(LOOK_EVERY_MS);
-    }
-  }
-}
-
-async function statusOf(url: string): Promise<number> {
-  try {
-    return (await fetch(url, { signal: AbortSignal.timeout(GIVE_UP_MS) })).status;
-  } catch {
-    return 0;
   }
 }
 

@@ -1,14 +1,14 @@
 /** What an attack is: it throws when it has got what it must not get. */
 
-import type { Arena } from './arena.js';
+import type { Arena, Watch } from './arena.js';
 
 export interface Attack {
   /** As the table shows it. */
   readonly name: string;
   /** True for one that takes too long for the test suite: `npm run test:hostile` runs it. */
   readonly byHand?: true;
-  /** Does its worst and cleans up; throws when it succeeds. */
-  run(arena: Arena): Promise<void>;
+  /** Does its worst and cleans up; throws when it succeeds. Nodes of its own are watched when it says so. */
+  run(arena: Arena, watch: Watch): Promise<void>;
 }
 
 /** Fails the attack's run: the attack has succeeded. */

@@ -1,18 +1,22 @@
 /** Runs attacks against one arena, one after the other, and judges each: it failed, and the chain goes on. */
 
-import { type Arena, payOnce, Watch, type Worst } from './arena.js';
+import { type Arena, payOnce, type Seen, Watch } from './arena.js';
 import type { Attack } from './attack.js';
+import type { NodeFigures } from './node-watch.js';
 
 export interface Outcome {
   readonly name: string;
   /** Why the attack succeeded; null when it failed, as it must. */
   readonly damage: string | null;
   readonly seconds: number;
-  readonly worst: Worst;
+  /** Processor time of the attackers, and of all who watch and pay meanwhile. */
+  readonly cpuSeconds: number;
+  readonly seen: Seen;
 }
 
 /** MiB that the memory of a node may grow by in one attack. */
 const MAX_MEMORY_GROWTH = 192;
+const MICROSECONDS = 1e6;
 
 export async function battle(
   arena: Arena,
@@ -30,32 +34,68 @@ export async function battle(
 
 async function fight(arena: Arena, attack: Attack): Promise<Outcome> {
   const begun = performance.now();
+  const cpu = process.cpuUsage();
   const watch = await Watch.begin(arena);
   const damages: string[] = [];
   const note = (error: unknown): void => void damages.push(error instanceof Error ? error.message : String(error));
-  await attack.run(arena).catch(note);
-  const worst = await watch.stop();
+  await attack.run(arena, watch).catch(note);
+  const seen = await watch.stop();
+  const { user, system } = process.cpuUsage(cpu);
   await payOnce(arena).catch(note);
-  if (worst.memoryGrowth > MAX_MEMORY_GROWTH) damages.push(`a node grew by ${worst.memoryGrowth} MiB`);
-  if (worst.blocks < 1) damages.push('no block was made meanwhile');
-  const seconds = (performance.now() - begun) / 1_000;
-  return { name: attack.name, damage: damages.length === 0 ? null : damages.join('; '), seconds, worst };
+  for (const { role, memoryGrowth } of [...seen.nodes, ...seen.others])
+    if (memoryGrowth > MAX_MEMORY_GROWTH) damages.push(`the ${role} node grew by ${memoryGrowth} MiB`);
+  if (seen.blocks < 1) damages.push('no block was made meanwhile');
+  return {
+    name: attack.name,
+    damage: damages.length === 0 ? null : damages.join('; '),
+    seconds: (performance.now() - begun) / 1_000,
+    cpuSeconds: (user + system) / MICROSECONDS,
+    seen,
+  };
 }
 
-const COLUMNS: readonly (readonly [title: string, width: number, show: (outcome: Outcome) => string])[] = [
-  ['attack', 54, ({ name }) => name],
-  ['result', 8, ({ damage }) => (damage === null ? 'passed' : 'FAILED')],
-  ['seconds', 9, ({ seconds }) => seconds.toFixed(1)],
-  ['blocks', 8, ({ worst }) => String(worst.blocks)],
-  ['/livez ms', 11, ({ worst }) => String(worst.livezMs)],
-  ['+MiB', 7, ({ worst }) => String(worst.memoryGrowth)],
-  ['files', 7, ({ worst }) => String(worst.descriptors)],
-  ['not ready', 11, ({ worst }) => String(worst.notReady)],
+type Column<T> = readonly [title: string, width: number, show: (of: T) => string];
+
+const OF_ATTACK: readonly Column<Outcome>[] = [
+  ['attack', 58, ({ name }) => name],
+  ['result', 6, ({ damage }) => (damage === null ? 'passed' : 'FAILED')],
+  ['s', 5, ({ seconds }) => seconds.toFixed(1)],
+  ['cpu s', 5, ({ cpuSeconds }) => cpuSeconds.toFixed(1)],
+  ['blocks', 6, ({ seen }) => String(seen.blocks)],
+];
+/** One value for each node, in the order in which they are named above the table. */
+const OF_NODES: readonly Column<NodeFigures>[] = [
+  ['loop delay ms', 21, ({ loopDelayMs }) => String(loopDelayMs)],
+  ['/livez ms', 21, ({ livezMs }) => String(livezMs)],
+  ['peak MiB', 21, ({ peakMemory }) => String(peakMemory)],
+  ['+MiB', 17, ({ memoryGrowth }) => String(memoryGrowth)],
+  ['files', 19, ({ descriptors }) => String(descriptors)],
+  ['not ready s', 17, ({ notReadySeconds }) => String(Math.round(10 * notReadySeconds) / 10)],
+  ['cpu s', 21, ({ cpuSeconds }) => cpuSeconds.toFixed(1)],
 ];
 
-export const tableHead = (): string => COLUMNS.map(([title, width]) => title.padEnd(width)).join('');
+const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+const COLUMNS = [...OF_ATTACK, ...OF_NODES];
 
-export const tableLine = (outcome: Outcome): string => {
-  const line = COLUMNS.map(([, width, show]) => show(outcome).padEnd(width)).join('');
-  return outcome.damage === null ? line : `${line}\n  ${outcome.damage}`;
-};
+/** The head of a table of Markdown. */
+export const tableHead = (): string =>
+  [
+    'Figures of nodes: storage / mempool / miner / user.',
+    '',
+    row(COLUMNS.map(([title, width]) => title.padEnd(width))),
+    row(COLUMNS.map(([, width]) => '-'.repeat(width))),
+  ].join('\n');
+
+/** The line of an attack; a second one for nodes of its own. */
+export function tableLine(outcome: Outcome): string {
+  const { nodes, others } = outcome.seen;
+  const lines = [row([...OF_ATTACK.map(([, width, show]) => show(outcome).padEnd(width)), ...figures(nodes)])];
+  if (others.length > 0) {
+    const name = `… its own: ${others.map(({ role }) => role).join(', ')}`;
+    lines.push(row([...OF_ATTACK.map(([, width], i) => (i === 0 ? name : '').padEnd(width)), ...figures(others)]));
+  }
+  return lines.join('\n');
+}
+
+const figures = (nodes: readonly NodeFigures[]): string[] =>
+  OF_NODES.map(([, width, show]) => nodes.map(show).join(' / ').padEnd(width));

@@ -3,8 +3,9 @@
 import { createConnection, type Socket } from 'node:net';
 import { processFigures } from '../../soak/process-figures.js';
 import { createNetwork, type NodeProcess, until } from '../../support/processes.js';
-import { sleep } from '../arena.js';
+import { type Arena, WATCHED, type Watch } from '../arena.js';
 import { type Attack, mustBe } from '../attack.js';
+import { sleep } from '../node-watch.js';
 
 const OPEN_FILES = 300;
 const SOCKETS = 400;
@@ -33,11 +34,12 @@ async function attack(node: NodeProcess): Promise<void> {
   }
 }
 
-async function run(): Promise<void> {
+async function run(_arena: Arena, watch: Watch): Promise<void> {
   const network = await createNetwork({ openFiles: OPEN_FILES });
   try {
-    const storage = await network.add('storage', 'storage');
-    const mempool = await network.add('mempool', 'mempool', { 'peers.storage': storage.peerAddress });
+    const storage = await network.add('storage', 'storage', WATCHED);
+    const mempool = await network.add('mempool', 'mempool', { ...WATCHED, 'peers.storage': storage.peerAddress });
+    for (const node of [storage, mempool]) await watch.alsoAt(node);
     for (const node of [storage, mempool]) await attack(node);
     mustBe(mempool.log().includes(`may open ${OPEN_FILES} files`), 'the node said nothing of its few descriptors');
     for (const node of [storage, mempool]) {

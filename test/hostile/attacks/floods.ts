@@ -1,7 +1,8 @@
 /** Asks for much, sends much and reads nothing: what costs the node more than the sender. */
 
-import { type Arena, sleep } from '../arena.js';
+import type { Arena } from '../arena.js';
 import { type Attack, mustBe } from '../attack.js';
+import { sleep } from '../node-watch.js';
 import { connect, messageFrame, openRawLink, type RawLink } from '../raw-link.js';
 
 const MIB = 1024 * 1024;

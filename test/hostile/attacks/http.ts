@@ -4,8 +4,9 @@
 
 import { createConnection, type Socket } from 'node:net';
 import { call, type NodeProcess } from '../../support/processes.js';
-import { type Arena, sleep } from '../arena.js';
+import type { Arena } from '../arena.js';
 import { type Attack, mustBe } from '../attack.js';
+import { sleep } from '../node-watch.js';
 
 const SLOW = 150;
 const STREAMS = 200;

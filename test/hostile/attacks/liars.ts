@@ -6,8 +6,9 @@ import { systemRandom } from '../../../src/lib/random.js';
 import type { LinkNetwork } from '../../../src/peers/link-network.js';
 import type { Reply } from '../../../src/peers/network.js';
 import { call, createNetwork, type NodeProcess, until } from '../../support/processes.js';
-import { type Arena, sleep } from '../arena.js';
+import { type Arena, WATCHED, type Watch } from '../arena.js';
 import { type Attack, mustBe } from '../attack.js';
+import { sleep } from '../node-watch.js';
 import { createPeer } from '../stranger.js';
 import { submitByLink } from '../submit.js';
 
@@ -66,13 +67,14 @@ function creations(count: number) {
 }
 
 /** A network of its own, in which several miners take part in a block: most of them only say that they will. */
-async function joinAndSaySilent(): Promise<void> {
+async function joinAndSaySilent(_arena: Arena, watch: Watch): Promise<void> {
   const network = await createNetwork();
   const silent: LinkNetwork[] = [];
   try {
-    const storage = await network.add('storage', 'storage');
-    const options = { 'peers.storage': storage.peerAddress, 'mining.partition_size': SILENT_MINERS + 1 };
+    const storage = await network.add('storage', 'storage', WATCHED);
+    const options = { ...WATCHED, 'peers.storage': storage.peerAddress, 'mining.partition_size': SILENT_MINERS + 1 };
     const mempool = await network.add('mempool', 'mempool', options);
+    for (const node of [storage, mempool]) await watch.alsoAt(node);
     for (let i = 0; i < SILENT_MINERS; i++) {
       const miner = await createPeer('miner');
       silent.push(miner);
@@ -104,14 +106,15 @@ interface LatestBlock {
 }
 
 /** A network of its own without a miner: what is admitted stays. */
-async function fillPool(): Promise<void> {
+async function fillPool(_arena: Arena, watch: Watch): Promise<void> {
   const network = await createNetwork();
   const client = await createPeer('user');
   client.handle('block.mined', () => undefined);
   try {
-    const storage = await network.add('storage', 'storage');
-    const options = { 'peers.storage': storage.peerAddress, 'mempool.pool_max_transactions': POOL };
+    const storage = await network.add('storage', 'storage', WATCHED);
+    const options = { ...WATCHED, 'peers.storage': storage.peerAddress, 'mempool.pool_max_transactions': POOL };
     const mempool = await network.add('mempool', 'mempool', options);
+    for (const node of [storage, mempool]) await watch.alsoAt(node);
     const link = await client.dial(mempool.peerAddress, { timeoutMs: 5_000 });
     const codes: string[] = [];
     for (let i = 0; i < 2 * (POOL / CREATIONS_FULL); i++)

@@ -2,8 +2,9 @@
 
 import { createConnection, type Socket } from 'node:net';
 import { WebSocket } from 'ws';
-import { type Arena, sleep } from '../arena.js';
+import type { Arena } from '../arena.js';
 import { type Attack, mustBe } from '../attack.js';
+import { sleep } from '../node-watch.js';
 import { openRawLink, type RawLink } from '../raw-link.js';
 import { createPeer, OPERATOR_SECRET } from '../stranger.js';
 
