@@ -8,7 +8,7 @@ import type { Utxo } from '../chain/types.js';
 import { isTesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
 import { MAX_PAGE_OUTPUTS, type MessageBody } from '../peers/messages.js';
-import type { Message, PeerNetwork, Reply } from '../peers/network.js';
+import type { Link, Message, PeerNetwork, Reply } from '../peers/network.js';
 import { decodeTransactions, encodeUtxos } from '../peers/payloads.js';
 import type { Admission } from './admission/admission.js';
 import type { ChainSync } from './blocks/chain-sync.js';
@@ -56,7 +56,7 @@ export class Gateway {
   }
 
   start(): void {
-    this.#network.handle('transactions.submit', (_link, message) => this.#onSubmit(message));
+    this.#network.handle('transactions.submit', (link, message) => this.#onSubmit(link, message));
     this.#network.handle('utxos.get', (_link, message) => this.#onUtxosGet(message));
     this.#network.handle('statuses.get', (_link, message) => this.#onStatusesGet(message));
     this.#network.handle('producer.get', () => {
@@ -80,9 +80,9 @@ export class Gateway {
     for (const remove of this.#listeners.splice(0)) remove();
   }
 
-  async #onSubmit({ attachment }: Message<'transactions.submit'>): Promise<Reply> {
+  async #onSubmit({ sender }: Link, { attachment }: Message<'transactions.submit'>): Promise<Reply> {
     try {
-      await this.#admission.submit(decodeTransactions(attachment));
+      await this.#admission.submit(decodeTransactions(attachment), sender);
       return { type: 'transactions.result', body: { accepted: true, code: '', detail: '' } };
     } catch (error) {
       if (!isTesseraError(error)) throw error;

@@ -170,11 +170,11 @@ export class Mempool implements MempoolService, Service {
     await parts.verifier.close();
   }
 
-  async submit(transactions: readonly Transaction[]): Promise<readonly SubmittedTransaction[]> {
-    return this.#up().admission.submit(transactions);
+  async submit(transactions: readonly Transaction[], sender?: string): Promise<readonly SubmittedTransaction[]> {
+    return this.#up().admission.submit(transactions, sender);
   }
 
-  async createItem(request: ItemCreation): Promise<CreatedItem> {
+  async createItem(request: ItemCreation, sender?: string): Promise<CreatedItem> {
     const { admission, state } = this.#up();
     const { amount, spec, metadata, scriptPublicKey, publicKey, signature } = request;
     const tx = createItemFromSignature(
@@ -182,7 +182,7 @@ export class Mempool implements MempoolService, Service {
       { address: scriptPublicKey, publicKey, signature },
     );
     const txHash = transactionHash(tx);
-    await admission.submit([tx]);
+    await admission.submit([tx], sender);
     const value = tx.outputs[0]?.value;
     if (value?.kind !== 'item') throw new Error('broken invariant: an item creation without an item');
     return { asset: { ...value, genesisHash: value.genesisHash ?? txHash }, toAddress: scriptPublicKey, txHash };

@@ -7,6 +7,7 @@ import { type KeyPair, PUBLIC_KEY_LENGTH } from '../crypto/ed25519.js';
 import { isHex, toHex } from '../lib/bytes.js';
 import type { Clock } from '../lib/clock.js';
 import { TesseraError } from '../lib/errors.js';
+import { isLoopback } from '../lib/ip-address.js';
 import type { Logger } from '../lib/logger.js';
 import type { Random } from '../lib/random.js';
 import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
@@ -212,6 +213,8 @@ export class LinkNetwork implements PeerNetwork {
         id,
         ownRole: this.#options.role,
         peer,
+        // On this machine all strangers have one address.
+        sender: stranger === undefined || isLoopback(stranger.host) ? peer.nodeKey : stranger.group,
         standing: peer.trusted ? 'trusted' : stranger === undefined ? 'chosen' : 'stranger',
         // Whoever dialed this node has chosen it.
         ownStanding: peer.trusted ? 'trusted' : side === 'listener' ? 'chosen' : 'stranger',

@@ -31,6 +31,11 @@ export interface Link {
   readonly nodeKey: string;
   /** True when the peer proved knowledge of `network.secret`: it belongs to the same operator. */
   readonly trusted: boolean;
+  /**
+   * Whose share of this node's work the peer takes: that of its address when it is a stranger (an IPv6 /64 is one), else its
+   * own.
+   */
+  readonly sender: string;
   /** False when the link is closed or its send queue is full; nothing was sent then. */
   send<T extends MessageType>(type: T, body: MessageBody<T>, attachment?: Uint8Array): boolean;
   /**

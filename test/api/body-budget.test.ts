@@ -1,86 +1,110 @@
-/** Large bodies that come at the same moment wait for each other, so that their objects do not fill the memory (rule P6). */
+/** Large bodies that come at once: one address does not keep the others out (rule P6). */
 
-import { request as httpRequest } from 'node:http';
+import { EventEmitter } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { createDeferred } from '../../src/lib/deferred.js';
-import { stringifyExact } from '../../src/lib/json.js';
-import type { MempoolService } from '../../src/mempool/service.js';
-import { LIMITS, openApp, send } from '../support/api/app.js';
-import { fakeMempool, transactionBody } from '../support/api/fakes.js';
+import { BodyBudget } from '../../src/api/http/body-budget.js';
 
 const MIB = 1024 * 1024;
-const LIST = stringifyExact(Array.from({ length: 1_000 }, (_, i) => transactionBody(i + 1)));
-/** 2 MiB: four are worked on at once. White space, so that the test itself stays small. */
-const LARGE = `{"transactions":${LIST}${' '.repeat(2 * MIB - LIST.length - 17)}}`;
-const AT_ONCE = 4;
+const FLOOD = '198.51.100.7';
+const HONEST = '203.0.113.9';
 
-/** A mempool that keeps every submission until it is let go, and an app before it. */
-async function heldMempool() {
-  const held = { now: 0, most: 0, let: createDeferred<void>() };
-  const submit: MempoolService['submit'] = async (transactions) => {
-    held.now++;
-    held.most = Math.max(held.most, held.now);
-    await held.let.promise;
-    held.now--;
-    return fakeMempool().submit(transactions);
-  };
-  const app = await openApp('mempool', {
-    api: { limits: { ...LIMITS, bodyBytes: 4 * MIB } },
-    modules: { mempool: { ...fakeMempool(), submit } },
-  });
-  return { app, held };
+/** A body that was brought to the budget. */
+class Body {
+  readonly response = new EventEmitter();
+  state = 'waits';
+
+  constructor(budget: BodyBudget, address: string, bytes = 2 * MIB) {
+    const taken = budget.take(bytes, this.response as unknown as ServerResponse, address);
+    taken.then(
+      () => {
+        this.state = 'at work';
+      },
+      (error: { readonly code: string }) => {
+        this.state = error.code;
+      },
+    );
+  }
+
+  /** The answer is out, or the client gone. */
+  end(): void {
+    this.response.emit('close');
+  }
 }
 
-const post = (payload: string) => ({ method: 'POST', url: '/v1/transactions', payload }) as const;
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const bodies = (count: number, budget: BodyBudget, address: string): Body[] =>
+  Array.from({ length: count }, () => new Body(budget, address));
+const inState = (list: readonly Body[], state: string): Body[] => list.filter((body) => body.state === state);
 
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setImmediate(resolve));
-}
-
-describe('large bodies', () => {
-  it('are worked on a few at a time, and all are answered', async () => {
-    const { app, held } = await heldMempool();
-    const answers = Array.from({ length: 12 }, () => send(app, post(LARGE)));
-    await until(() => held.now === AT_ONCE);
-    // A small body passes the large ones.
-    const small = send(app, post(stringifyExact({ transactions: [transactionBody(1)] })));
-    await until(() => held.now === AT_ONCE + 1);
-    held.let.resolve();
-    for (const { status } of await Promise.all([...answers, small])) expect(status).toBe(201);
-    expect(held.most).toBe(AT_ONCE + 1);
+describe('bodies that are worked on', () => {
+  it('are those of several addresses, however much one of them brings', async () => {
+    const budget = new BodyBudget();
+    const flood = bodies(30, budget, FLOOD);
+    await settled();
+    expect(inState(flood, 'at work')).toHaveLength(2);
+    const honest = new Body(budget, HONEST);
+    await settled();
+    expect(honest.state).toBe('at work');
   });
 
-  it('are refused with 503 when too many wait', async () => {
-    const { app, held } = await heldMempool();
-    const answers = Array.from({ length: AT_ONCE + 32 + 3 }, () => send(app, post(LARGE)));
-    await until(() => held.now === AT_ONCE);
-    const refused = await Promise.race(answers);
-    expect([refused.status, refused.body.code, refused.headers['retry-after']]).toEqual([503, 'overloaded', '1']);
-    held.let.resolve();
-    const statuses = (await Promise.all(answers)).map(({ status }) => status);
-    expect(statuses.filter((status) => status === 503)).toHaveLength(3);
-    expect(statuses.filter((status) => status === 201)).toHaveLength(AT_ONCE + 32);
+  it('may all be of one address that a proxy can stand behind', async () => {
+    const budget = new BodyBudget();
+    const all = bodies(30, budget, '127.0.0.1');
+    await settled();
+    expect(inState(all, 'at work')).toHaveLength(4);
   });
 
-  it('leave their place when their client goes', async () => {
-    const { app, held } = await heldMempool();
-    const url = await app.listen({ host: '127.0.0.1', port: 0 });
-    const open = () => {
-      const sent = httpRequest(`${url}/v1/transactions`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        agent: false,
-      });
-      sent.on('error', () => undefined);
-      sent.end(LARGE);
-      return sent;
-    };
-    const first = Array.from({ length: AT_ONCE }, open);
-    await until(() => held.now === AT_ONCE);
-    for (const sent of first) sent.destroy();
-    const answers = Array.from({ length: 2 }, () => send(app, post(LARGE)));
-    await until(() => held.now === AT_ONCE + 2);
-    held.let.resolve();
-    for (const { status } of await Promise.all(answers)) expect(status).toBe(201);
+  it('are taken in turn from the addresses that wait', async () => {
+    const budget = new BodyBudget();
+    const flood = bodies(20, budget, '::1');
+    const honest = bodies(3, budget, HONEST);
+    await settled();
+    expect(inState(honest, 'waits')).toHaveLength(3);
+    for (const body of inState(flood, 'at work')) body.end();
+    await settled();
+    expect(inState(honest, 'at work')).toHaveLength(2);
+  });
+
+  it('count until their answers are out, and their clients may go before', async () => {
+    const budget = new BodyBudget();
+    const all = bodies(12, budget, FLOOD);
+    await settled();
+    all[11]?.end();
+    await settled();
+    expect(all[11]?.state).toBe('aborted');
+    for (let [body] = inState(all, 'at work'); body !== undefined; [body] = inState(all, 'at work')) {
+      body.state = 'done';
+      body.end();
+      await settled();
+    }
+    expect(inState(all, 'done')).toHaveLength(11);
+  });
+});
+
+describe('bodies that wait', () => {
+  it('are refused from the address that has most of them, and not from others', async () => {
+    const budget = new BodyBudget();
+    const flood = bodies(100, budget, FLOOD);
+    await settled();
+    expect(inState(flood, 'overloaded')).toHaveLength(100 - 2 - 32);
+    // With all of the room for work taken too.
+    const second = bodies(2, budget, '192.0.2.1');
+    const honest = bodies(5, budget, HONEST);
+    await settled();
+    expect(inState(second, 'at work')).toHaveLength(2);
+    expect(inState(honest, 'waits')).toHaveLength(5);
+    expect(inState(flood, 'overloaded')).toHaveLength(100 - 2 - 32 + 5);
+    expect(inState(flood, 'waits').at(-1)).toBe(flood[28]);
+  });
+
+  it('of an IPv6 network are those of one address', async () => {
+    const budget = new BodyBudget();
+    const flood = Array.from({ length: 100 }, (_, i) => new Body(budget, `2001:db8::${i.toString(16)}`));
+    await settled();
+    expect(inState(flood, 'at work')).toHaveLength(2);
+    const honest = new Body(budget, '2001:db8:0:1::1');
+    await settled();
+    expect(honest.state).toBe('at work');
   });
 });

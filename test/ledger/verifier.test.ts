@@ -12,6 +12,7 @@ function signatureCheck(message: string, signed = message): ScriptCheck {
 }
 
 const TRUE: ScriptCheck = { kind: 'script', script: [{ kind: 'num', value: 1n }] };
+const FLOOD = signatureCheck('flood');
 const BURN: ScriptCheck = { kind: 'script', script: [{ kind: 'op', op: OP.BURN }] };
 
 describe('a batch of checks', () => {
@@ -47,6 +48,19 @@ describe.each([0, 1, 2])('the verifier with %i threads', (threads) => {
       }),
     );
     expect(verdicts).toEqual(Array.from({ length: 300 }, (_, i) => i % 7 !== 0));
+  });
+
+  it('lets senders take turns: one check does not wait for a thousand of somebody else', async () => {
+    verifier = new Verifier({ threads });
+    const flood = verifier
+      .verify(
+        Array.from({ length: 1_000 }, () => FLOOD),
+        'flood',
+      )
+      .then(() => 'flood');
+    const honest = verifier.verify([signatureCheck('honest')], 'honest').then(() => 'honest');
+    expect(await Promise.race([flood, honest])).toBe('honest');
+    await flood;
   });
 
   it('runs a script once, whatever transactions it is in', async () => {

@@ -10,7 +10,7 @@ import { OP } from '../../src/chain/script/opcodes.js';
 import { scriptSignatureOperations } from '../../src/chain/signature-operations.js';
 import type { Script, StackEntry, Transaction } from '../../src/chain/types.js';
 import { sign } from '../../src/crypto/ed25519.js';
-import { MAX_WAITING_OPERATIONS, VerificationBounds } from '../../src/mempool/admission/verification-bounds.js';
+import { MAX_SUBMITTED_OPERATIONS, VerificationBounds } from '../../src/mempool/admission/verification-bounds.js';
 import type { Mempool } from '../../src/mempool/mempool.js';
 import { type Account, account, candidate, genesisOut, pay, payment, rulesFor } from '../support/mempool.js';
 import { alice, bob, newFolder, send, setUp, stored } from './running.js';
@@ -98,28 +98,47 @@ describe('what waits for verification', () => {
       druidInfo: null,
     });
 
+  const full = expect.objectContaining({ code: 'overloaded' });
+
   it('is bounded: what comes beyond is refused as overloaded, until something is done', () => {
     const bounds = new VerificationBounds();
-    const release = bounds.reserve([spender(MAX_WAITING_OPERATIONS - 1)]);
-    expect(() => bounds.reserve([spender(2)])).toThrow(expect.objectContaining({ code: 'overloaded' }));
-    bounds.reserve([spender(1)])();
+    const release = bounds.reserve([spender(MAX_SUBMITTED_OPERATIONS)], 'a');
+    bounds.reserve([spender(MAX_SUBMITTED_OPERATIONS)], 'b');
+    expect(() => bounds.reserve([spender(2)], 'c')).toThrow(full);
     release();
-    bounds.reserve([spender(MAX_WAITING_OPERATIONS)])();
+    bounds.reserve([spender(MAX_SUBMITTED_OPERATIONS)], 'c')();
   });
 
   it('counts what a key costs: signatures under one of small order several times', () => {
     const smallOrder: StackEntry = { kind: 'pubkey', bytes: Uint8Array.of(1, ...new Uint8Array(31)) };
-    const dear = spender(MAX_WAITING_OPERATIONS / 5, smallOrder);
+    const dear = spender(MAX_SUBMITTED_OPERATIONS / 5, smallOrder);
     const bounds = new VerificationBounds();
-    const release = bounds.reserve([dear]);
-    expect(() => bounds.reserve([spender(1)])).toThrow(expect.objectContaining({ code: 'overloaded' }));
+    const release = bounds.reserve([dear], 'a');
+    expect(() => bounds.reserve([spender(1)], 'a')).toThrow(full);
     release();
-    expect(() => bounds.reserve([dear, spender(1)])).toThrow(expect.objectContaining({ code: 'transaction_rejected' }));
+    expect(() => bounds.reserve([dear, spender(1)], 'a')).toThrow(
+      expect.objectContaining({ code: 'transaction_rejected' }),
+    );
   });
 
+  it.each([1, MAX_BLOCK_SIGNATURE_OPERATIONS / 10, MAX_BLOCK_SIGNATURE_OPERATIONS])(
+    'has room for others when one sender takes all that it can get, in lists of %i operations',
+    (size) => {
+      const bounds = new VerificationBounds();
+      const list = [spender(size)];
+      const flood = (): void => {
+        for (;;) bounds.reserve(list, 'flood');
+      };
+      expect(flood).toThrow(full);
+      bounds.reserve([spender(MAX_SUBMITTED_OPERATIONS / 2)], 'honest');
+      expect(flood).toThrow(full);
+      bounds.reserve([spender(MAX_SUBMITTED_OPERATIONS / 4)], 'another');
+    },
+  );
+
   it('names a list that is too much by itself, for trying again would not help', () => {
-    const half = spender(MAX_WAITING_OPERATIONS / 2);
-    expect(() => new VerificationBounds().reserve([half, half, half])).toThrow(
+    const half = spender(MAX_SUBMITTED_OPERATIONS / 2);
+    expect(() => new VerificationBounds().reserve([half, half, half], 'a')).toThrow(
       expect.objectContaining({ code: 'transaction_rejected', message: expect.stringContaining('in parts') }),
     );
   });

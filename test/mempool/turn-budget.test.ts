@@ -12,7 +12,7 @@ async function turnsOf(budget: TurnBudget, work: readonly (readonly [name: strin
   // Scheduled before the budget's own turns, so that it counts before they begin.
   setImmediate(count);
   const begun: [name: string, turn: number][] = [];
-  await Promise.all(work.map(([name, units]) => budget.take(units).then(() => begun.push([name, turn]))));
+  await Promise.all(work.map(([name, units]) => budget.take(units, name).then(() => begun.push([name, turn]))));
   counting = false;
   return begun;
 }
@@ -41,9 +41,15 @@ describe('the budget of a turn', () => {
     ]);
   });
 
+  it('is given to the senders in turn: one that brings much keeps nobody waiting', async () => {
+    const flood = Array.from({ length: 100 }, () => ['flood', 8] as const);
+    const begun = await turnsOf(new TurnBudget(8), [...flood, ['honest', 8]]);
+    expect(begun.find(([name]) => name === 'honest')).toEqual(['honest', 2]);
+  });
+
   it('is whole again when nothing was done for a while', async () => {
     const budget = new TurnBudget(8);
-    await budget.take(30);
+    await budget.take(30, 'large');
     for (let turn = 0; turn < 6; turn++) await new Promise((resolve) => setImmediate(resolve));
     expect(
       await turnsOf(budget, [

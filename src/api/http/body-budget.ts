@@ -1,17 +1,21 @@
 /**
  * How much of large request bodies is worked on at once. A list of transactions takes ten times its bytes as objects, so
- * that many which come at the same moment would fill the memory, each of them allowed. Here they wait as bytes, in the
- * order in which they came; when too many wait, the next is refused with 503 (rule P6).
+ * that many which come at the same moment would fill the memory, each of them allowed. Here they wait as bytes, those of one
+ * address in the order in which they came, the addresses in turn. When too many wait, the address that has most of them gives
+ * way: one that floods the node gets 503 (rule P6), and keeps nobody else out.
  */
 
 import type { ServerResponse } from 'node:http';
 import fp from 'fastify-plugin';
 import { TesseraError } from '../../lib/errors.js';
+import { addressGroup, isLoopback } from '../../lib/ip-address.js';
 
 /** A body of fewer bytes is not counted. */
 const SMALL_BYTES = 4 * 1024;
 /** Bytes of the bodies that are worked on, from parsing to the end of the answer. One alone may be larger. */
 const MAX_AT_WORK_BYTES = 8 * 1024 * 1024;
+/** The same of one address. Behind a proxy all come from loopback: there it has all of them. */
+const MAX_AT_WORK_OF_ADDRESS = MAX_AT_WORK_BYTES / 2;
 /** Bytes of the bodies that wait. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 
@@ -25,72 +29,144 @@ declare module 'fastify' {
   }
 }
 
+type Response = Pick<ServerResponse, 'once'>;
+
 interface Waiting {
   readonly bytes: number;
   readonly start: () => void;
+  readonly refuse: (error: TesseraError) => void;
 }
 
-class BodyBudget {
+/** What one address has here. */
+interface Sender {
+  readonly isLimited: boolean;
+  atWork: number;
+  waitingBytes: number;
+  /** In the order in which they came. */
+  readonly waiting: Set<Waiting>;
+}
+
+export class BodyBudget {
   #atWork = 0;
   #waitingBytes = 0;
-  /** In the order in which they came. */
-  readonly #waiting = new Set<Waiting>();
+  /** By address group; the one whose turn it is stands first. */
+  readonly #senders = new Map<string, Sender>();
 
   /**
    * Resolves when a body of so many bytes may be worked on, which it is until its response is closed. Throws `overloaded`
    * when too much waits already, `aborted` when the client goes meanwhile.
    */
-  async take(bytes: number, response: Pick<ServerResponse, 'once'>): Promise<void> {
+  async take(bytes: number, response: Response, address: string): Promise<void> {
     if (bytes < SMALL_BYTES) return;
-    if (this.#waiting.size > 0 || !this.#fits(bytes)) return this.#wait(bytes, response);
-    this.#start(bytes, response);
+    const group = addressGroup(address);
+    const sender = this.#senderOf(group, address);
+    if (this.#waitingBytes > 0 || !this.#fits(bytes, sender)) await this.#wait(bytes, response, group, sender);
+    else this.#start(bytes, response, group, sender);
   }
 
-  #fits(bytes: number): boolean {
+  #senderOf(group: string, address: string): Sender {
+    const known = this.#senders.get(group);
+    if (known !== undefined) return known;
+    const sender = { isLimited: !isLoopback(address), atWork: 0, waitingBytes: 0, waiting: new Set<Waiting>() };
+    this.#senders.set(group, sender);
+    return sender;
+  }
+
+  #hasRoom(bytes: number): boolean {
     return this.#atWork === 0 || this.#atWork + bytes <= MAX_AT_WORK_BYTES;
   }
 
-  #start(bytes: number, response: Pick<ServerResponse, 'once'>): void {
+  #isWithinShare(bytes: number, { isLimited, atWork }: Sender): boolean {
+    return !isLimited || atWork === 0 || atWork + bytes <= MAX_AT_WORK_OF_ADDRESS;
+  }
+
+  #fits(bytes: number, sender: Sender): boolean {
+    return this.#hasRoom(bytes) && this.#isWithinShare(bytes, sender);
+  }
+
+  #start(bytes: number, response: Response, group: string, sender: Sender): void {
     this.#atWork += bytes;
+    sender.atWork += bytes;
     response.once('close', () => {
       this.#atWork -= bytes;
+      sender.atWork -= bytes;
+      this.#forget(group, sender);
       this.#startNext();
     });
   }
 
-  #wait(bytes: number, response: Pick<ServerResponse, 'once'>): Promise<void> {
-    if (this.#waitingBytes + bytes > MAX_WAITING_BYTES) {
-      throw new TesseraError('overloaded', 'Too many large bodies are being worked on; try again in a moment.');
+  #wait(bytes: number, response: Response, group: string, sender: Sender): Promise<void> {
+    if (!this.#makeRoom(bytes, sender)) {
+      this.#forget(group, sender);
+      throw overloaded();
     }
-    return new Promise((resolve, reject) => {
+    return new Promise((resolve, refuse) => {
       const start = (): void => {
-        this.#start(bytes, response);
+        this.#start(bytes, response, group, sender);
         resolve();
       };
-      const waiting = { bytes, start };
-      this.#waiting.add(waiting);
+      const waiting = { bytes, start, refuse };
+      sender.waiting.add(waiting);
+      sender.waitingBytes += bytes;
       this.#waitingBytes += bytes;
       response.once('close', () => {
-        if (!this.#leave(waiting)) return;
-        reject(new TesseraError('aborted', 'The client has gone.'));
+        if (!this.#leave(waiting, sender)) return;
+        refuse(new TesseraError('aborted', 'The client has gone.'));
+        this.#forget(group, sender);
         this.#startNext();
       });
+      // What is before it may wait for its own share only.
+      this.#startNext();
     });
   }
 
+  /** True when so many bytes more may wait. The address that has most gives up what came last, if that is not this one. */
+  #makeRoom(bytes: number, sender: Sender): boolean {
+    while (this.#waitingBytes + bytes > MAX_WAITING_BYTES) {
+      const [most] = [...this.#senders.values()].sort((a, b) => b.waitingBytes - a.waitingBytes);
+      const last = most === undefined ? undefined : [...most.waiting].at(-1);
+      if (most === undefined || last === undefined || most.waitingBytes <= sender.waitingBytes + bytes) return false;
+      this.#leave(last, most);
+      last.refuse(overloaded());
+    }
+    return true;
+  }
+
   #startNext(): void {
-    for (const waiting of this.#waiting) {
-      if (!this.#fits(waiting.bytes)) return;
-      this.#leave(waiting);
+    for (let next = this.#next(); next !== undefined; next = this.#next()) {
+      const [group, sender, waiting] = next;
+      this.#leave(waiting, sender);
+      // The others have their turns before it has another one.
+      this.#senders.delete(group);
+      this.#senders.set(group, sender);
       waiting.start();
     }
   }
 
-  #leave(waiting: Waiting): boolean {
-    if (!this.#waiting.delete(waiting)) return false;
+  /** The first body of the address whose turn it is, if there is room; an address that has its share is passed over. */
+  #next(): readonly [string, Sender, Waiting] | undefined {
+    for (const [group, sender] of this.#senders) {
+      const [waiting] = sender.waiting;
+      if (waiting === undefined || !this.#isWithinShare(waiting.bytes, sender)) continue;
+      return this.#hasRoom(waiting.bytes) ? [group, sender, waiting] : undefined;
+    }
+    return undefined;
+  }
+
+  #leave(waiting: Waiting, sender: Sender): boolean {
+    if (!sender.waiting.delete(waiting)) return false;
+    sender.waitingBytes -= waiting.bytes;
     this.#waitingBytes -= waiting.bytes;
     return true;
   }
+
+  #forget(group: string, { atWork, waiting }: Sender): void {
+    if (atWork === 0 && waiting.size === 0) this.#senders.delete(group);
+  }
+}
+
+function overloaded(): TesseraError {
+  return new TesseraError('overloaded', 'Too many large bodies are being worked on; try again in a moment.');
 }
 
 export const bodyBudget = fp((app, _options, done) => {

@@ -31,7 +31,7 @@ export function addJsonBodyParser(app: FastifyInstance, keepRaw = false): void {
     if (body.length === 0 || request.is404 || (takesNoBody(request) && isBlank(body))) return undefined;
     if (keepRaw) request.rawBody = body;
     checkCoding(request.headers);
-    if (request.response !== null) await app.bodyBudget.take(body.length, request.response);
+    if (request.response !== null) await app.bodyBudget.take(body.length, request.response, request.ip);
     return parseExactJson(body, { maxNames: MAX_NAMES });
   });
 }

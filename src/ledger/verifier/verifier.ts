@@ -12,6 +12,7 @@ import { p2shAddress } from '../../chain/address.js';
 import { runCheck, type ScriptCheck } from '../../chain/validation.js';
 import { createDeferred, type Deferred } from '../../lib/deferred.js';
 import { TesseraError } from '../../lib/errors.js';
+import { FairQueue } from '../../lib/fair-queue.js';
 import { workerUrl } from '../../lib/worker-url.js';
 import { encodeChecks } from './verify-batch.js';
 
@@ -63,8 +64,8 @@ export class Verifier {
   readonly #ran = { worker: 0, main: 0 };
   /** By their addresses. */
   readonly #verdicts = new LRUCache<string, boolean>({ max: REMEMBERED_SCRIPTS });
-  #signatures: Task[] = [];
-  #scripts: Task[] = [];
+  readonly #signatures = new FairQueue<Task>();
+  readonly #scripts = new FairQueue<Task>();
   #scheduled = false;
   #closed = false;
   #nextBatch = 1;
@@ -79,17 +80,18 @@ export class Verifier {
   }
 
   /**
-   * True when every check of the list holds; an empty list holds. After one fails, the others are no longer run. Throws
-   * `shutting_down` once closed.
+   * True when every check of the list holds; an empty list holds. After one fails, the others are no longer run. Checks of
+   * different senders take turns. Throws `shutting_down` once closed.
    */
-  async verify(checks: readonly ScriptCheck[]): Promise<boolean> {
+  async verify(checks: readonly ScriptCheck[], sender = ''): Promise<boolean> {
     if (this.#closed) throw closedError();
     if (checks.length === 0) return true;
     const job: Job = { left: checks.length, done: createDeferred<boolean>(), settled: false };
     for (const check of checks) {
       if (check.kind === 'script') {
-        this.#scripts.push(...this.#unknown([{ check, job, address: p2shAddress(check.script) }]));
-      } else this.#signatures.push({ check, job, address: '' });
+        const unknown = this.#unknown([{ check, job, address: p2shAddress(check.script) }]);
+        for (const task of unknown) this.#scripts.push(sender, task);
+      } else this.#signatures.push(sender, { check, job, address: '' });
     }
     this.#schedule();
     return job.done.promise;
@@ -98,10 +100,8 @@ export class Verifier {
   /** Rejects what is under way with `shutting_down`. */
   async close(): Promise<void> {
     this.#closed = true;
-    const lost = [...this.#signatures, ...this.#scripts, ...this.#lanes.flatMap(tasksOf)];
-    for (const { job } of lost) job.done.reject(closedError());
-    this.#signatures = [];
-    this.#scripts = [];
+    const waiting = [this.#signatures, this.#scripts].flatMap((queue) => queue.take(queue.length));
+    for (const { job } of [...waiting, ...this.#lanes.flatMap(tasksOf)]) job.done.reject(closedError());
     await Promise.all(this.#lanes.map(({ worker }) => worker.terminate()));
   }
 
@@ -169,12 +169,12 @@ export class Verifier {
     if (!hasSignatures) return [];
     lane.ranScripts = false;
     // Half goes to the worker, half stays for the main thread, which would wait for the answers anyway.
-    return open(this.#signatures.splice(0, Math.min(MAX_SIGNATURES, Math.ceil(this.#signatures.length / 2))));
+    return open(this.#signatures.take(Math.min(MAX_SIGNATURES, Math.ceil(this.#signatures.length / 2))));
   }
 
   #takeScripts(): readonly Task[] {
     while (this.#scripts.length > 0) {
-      const tasks = this.#unknown(open(this.#scripts.splice(0, MAX_SCRIPTS)));
+      const tasks = this.#unknown(open(this.#scripts.take(MAX_SCRIPTS)));
       if (tasks.length > 0) return tasks;
     }
     return [];
@@ -190,7 +190,7 @@ export class Verifier {
 
   /** A few signatures on the main thread; the rest waits for the next turn, so that requests are read in between. */
   #takeShare(): void {
-    for (const { check, job } of open(this.#signatures.splice(0, MAIN_THREAD_SHARE))) {
+    for (const { check, job } of open(this.#signatures.take(MAIN_THREAD_SHARE))) {
       if (job.settled) continue;
       this.#ran.main++;
       settle(job, runCheck(check));

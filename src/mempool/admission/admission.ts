@@ -105,13 +105,13 @@ export class Admission {
   }
 
   /** See `MempoolService.submit`. */
-  async submit(transactions: readonly Transaction[]): Promise<readonly SubmittedTransaction[]> {
+  async submit(transactions: readonly Transaction[], sender = ''): Promise<readonly SubmittedTransaction[]> {
     const stopTimer = startTimer(this.#seconds, this.#clock);
     try {
       this.#assertNotBehind();
       this.#room.check();
-      const candidates = await this.#candidatesOf(transactions);
-      const fresh = await this.#check(candidates);
+      const candidates = await this.#candidatesOf(transactions, sender);
+      const fresh = await this.#check(candidates, sender);
       if (fresh.length > 0) await this.#admit(fresh);
       if (fresh.length > 0) this.#admitted.inc(fresh.length);
       if (candidates.length > fresh.length) this.#known.inc(candidates.length - fresh.length);
@@ -125,10 +125,10 @@ export class Admission {
     }
   }
 
-  async #candidatesOf(transactions: readonly Transaction[]): Promise<readonly CandidateTx[]> {
+  async #candidatesOf(transactions: readonly Transaction[], sender: string): Promise<readonly CandidateTx[]> {
     const candidates: CandidateTx[] = [];
     for (const { chunk, weight } of chunksOf(transactions, weightOf)) {
-      await this.#turns.take(weight);
+      await this.#turns.take(weight, sender);
       for (const tx of chunk) {
         const bytes = encodeTransaction(tx);
         candidates.push({ hash: transactionHashOfBytes(bytes), bytes, tx });
@@ -138,18 +138,18 @@ export class Admission {
   }
 
   /** The members that are not admitted yet and pass every check; throws for the first that fails. */
-  async #check(candidates: readonly CandidateTx[]): Promise<readonly CandidateTx[]> {
+  async #check(candidates: readonly CandidateTx[], sender: string): Promise<readonly CandidateTx[]> {
     const unknown = candidates.filter(({ hash }) => !this.#statuses.isAdmittedInMemory(hash));
     for (const candidate of unknown) {
       const wrong = candidateFault(candidate, this.#minOutputAmount);
       if (wrong !== null) this.#refuse({ hash: candidate.hash, fault: wrong });
     }
-    const release = this.#verifications.reserve(unknown);
+    const release = this.#verifications.reserve(unknown, sender);
     try {
       const fresh: CandidateTx[] = [];
       for (const { chunk, weight } of chunksOf(unknown, ({ tx }) => weightOf(tx))) {
-        await this.#turns.take(weight);
-        fresh.push(...(await this.#checkChunk(chunk)));
+        await this.#turns.take(weight, sender);
+        fresh.push(...(await this.#checkChunk(chunk, sender)));
       }
       return fresh;
     } finally {
@@ -157,8 +157,8 @@ export class Admission {
     }
   }
 
-  async #checkChunk(chunk: readonly CandidateTx[]): Promise<readonly CandidateTx[]> {
-    const verdicts = await Promise.all(chunk.map((candidate) => this.#verdict(candidate)));
+  async #checkChunk(chunk: readonly CandidateTx[], sender: string): Promise<readonly CandidateTx[]> {
+    const verdicts = await Promise.all(chunk.map((candidate) => this.#verdict(candidate, sender)));
     const fresh: CandidateTx[] = [];
     for (const [i, candidate] of chunk.entries()) {
       const wrong = verdicts[i] ?? null;
@@ -171,7 +171,7 @@ export class Admission {
   }
 
   /** The verdict of the rules that need no journal; the scripts last, off the event loop. */
-  async #verdict({ hash, tx }: CandidateTx): Promise<Verdict | 'known'> {
+  async #verdict({ hash, tx }: CandidateTx, sender: string): Promise<Verdict | 'known'> {
     // It may have been admitted while the chunks before it were checked; a creation that is in a block has no inputs that
     // would show it.
     if (this.#statuses.isAdmittedInMemory(hash)) return 'known';
@@ -181,13 +181,13 @@ export class Admission {
       ? planCreateValidation(tx)
       : planValidation(tx, this.#currentBlock(), this.#visibleOutput);
     if (plan.fault !== null && plan.checks.length === 0) return plan.fault;
-    return (await this.#scriptsHold(hash, plan)) ? plan.fault : INVALID_SCRIPT;
+    return (await this.#scriptsHold(hash, plan, sender)) ? plan.fault : INVALID_SCRIPT;
   }
 
-  async #scriptsHold(hash: string, { checks, fault }: ValidationPlan): Promise<boolean> {
+  async #scriptsHold(hash: string, { checks, fault }: ValidationPlan, sender: string): Promise<boolean> {
     const remembered = this.#scripts.get(hash);
     if (remembered !== undefined) return remembered;
-    const hold = await this.#verifier.verify(checks);
+    const hold = await this.#verifier.verify(checks, sender);
     // When a plan ended early, not all scripts have been looked at.
     if (!hold || fault === null) this.#scripts.set(hash, hold);
     return hold;

@@ -1,13 +1,16 @@
 /**
  * Shares out the turns of the event loop: a fixed number of units of work in each, whoever asks for them. Work that arrives
- * all at once then holds the loop no longer than work that arrives piece by piece.
+ * all at once then holds the loop no longer than work that arrives piece by piece, and who brings much of it does not keep
+ * the others waiting.
  */
+
+import { FairQueue } from '../../lib/fair-queue.js';
 
 export class TurnBudget {
   readonly #perTurn: number;
   /** Units left in this turn; below zero after a piece of work that was larger than what was left. */
   #left: number;
-  readonly #waiting: { readonly units: number; readonly start: () => void }[] = [];
+  readonly #waiting = new FairQueue<{ readonly units: number; readonly start: () => void }>();
   #scheduled = false;
 
   constructor(perTurn: number) {
@@ -15,14 +18,14 @@ export class TurnBudget {
     this.#left = perTurn;
   }
 
-  /** Resolves in a turn that has room for the work, in the order of the calls; at once while this one has. */
-  async take(units: number): Promise<void> {
+  /** Resolves in a turn that has room for the work, the senders in turn; at once while this one has. */
+  async take(units: number, sender: string): Promise<void> {
     this.#schedule();
     if (this.#left > 0 && this.#waiting.length === 0) {
       this.#left -= units;
       return;
     }
-    await new Promise<void>((start) => this.#waiting.push({ units, start }));
+    await new Promise<void>((start) => this.#waiting.push(sender, { units, start }));
   }
 
   #schedule(): void {

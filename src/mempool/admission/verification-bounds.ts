@@ -7,37 +7,57 @@ import { verificationCost } from '../../crypto/unusual-keys.js';
 import { TesseraError } from '../../lib/errors.js';
 import type { CandidateTx } from '../state/acceptance.js';
 
-/** Signature operations of all submissions that are being checked: a few seconds of one processor. */
-export const MAX_WAITING_OPERATIONS = 2 * MAX_BLOCK_SIGNATURE_OPERATIONS;
-/** Bytes of the transactions of all submissions that are being checked. */
-const MAX_WAITING_BYTES = 32 * 1024 * 1024;
+/** Signature operations of one submission: a few seconds of one processor. */
+export const MAX_SUBMITTED_OPERATIONS = 2 * MAX_BLOCK_SIGNATURE_OPERATIONS;
+/** Bytes of the transactions of one submission. */
+const MAX_SUBMITTED_BYTES = 32 * 1024 * 1024;
+/** Submissions of the largest size that are checked at once. */
+const LARGEST_AT_ONCE = 2;
+const MAX_OPERATIONS = LARGEST_AT_ONCE * MAX_SUBMITTED_OPERATIONS;
+const MAX_BYTES = LARGEST_AT_ONCE * MAX_SUBMITTED_BYTES;
+
+interface Amount {
+  readonly operations: number;
+  readonly bytes: number;
+}
+
+const NOTHING: Amount = { operations: 0, bytes: 0 };
 
 export class VerificationBounds {
-  #operations = 0;
-  #bytes = 0;
+  #held = NOTHING;
+  /** By sender. */
+  readonly #shares = new Map<string, Amount>();
 
   /**
    * Counts a submission until the returned function is called. Throws `overloaded` when too much is being checked already.
-   * One submission alone may be anything that the rules for its transactions allow, up to the bound itself.
+   * One alone may be anything that the rules for its transactions allow. Who sends more while it is checked must leave as
+   * much to the others as it takes: one that takes all it can get still leaves a place for each that comes later.
    */
-  reserve(candidates: readonly CandidateTx[]): () => void {
-    const operations = candidates.reduce((sum, { tx }) => sum + costOf(tx.inputs), 0);
-    const bytes = candidates.reduce((sum, one) => sum + one.bytes.length, 0);
-    if (operations > MAX_WAITING_OPERATIONS || bytes > MAX_WAITING_BYTES) {
+  reserve(candidates: readonly CandidateTx[], sender: string): () => void {
+    const operations = candidates.reduce((total, { tx }) => total + costOf(tx.inputs), 0);
+    const bytes = candidates.reduce((total, one) => total + one.bytes.length, 0);
+    if (operations > MAX_SUBMITTED_OPERATIONS || bytes > MAX_SUBMITTED_BYTES) {
       throw new TesseraError(
         'transaction_rejected',
-        `the list has scripts with up to ${operations} signature operations and ${bytes} bytes; at most ${MAX_WAITING_OPERATIONS} and ${MAX_WAITING_BYTES} are checked together: submit it in parts`,
+        `the list has scripts with up to ${operations} signature operations and ${bytes} bytes; at most ${MAX_SUBMITTED_OPERATIONS} and ${MAX_SUBMITTED_BYTES} are checked together: submit it in parts`,
       );
     }
-    if (this.#operations + operations > MAX_WAITING_OPERATIONS || this.#bytes + bytes > MAX_WAITING_BYTES) {
+    const added = { operations, bytes };
+    const share = this.#shares.get(sender);
+    const taken = sum(this.#held, added);
+    const kept = share === undefined ? NOTHING : sum(share, added);
+    if (taken.operations + kept.operations > MAX_OPERATIONS || taken.bytes + kept.bytes > MAX_BYTES) {
       throw new TesseraError('overloaded', 'too many transactions wait to be verified; try again in a moment');
     }
-    this.#operations += operations;
-    this.#bytes += bytes;
-    return () => {
-      this.#operations -= operations;
-      this.#bytes -= bytes;
-    };
+    this.#add(sender, added, 1);
+    return () => this.#add(sender, added, -1);
+  }
+
+  #add(sender: string, amount: Amount, sign: 1 | -1): void {
+    this.#held = sum(this.#held, amount, sign);
+    const share = sum(this.#shares.get(sender) ?? NOTHING, amount, sign);
+    if (share.bytes > 0) this.#shares.set(sender, share);
+    else this.#shares.delete(sender);
   }
 }
 
@@ -48,4 +68,8 @@ function costOf(inputs: readonly { readonly script: Script }[]): number {
 
 function dearestKey(script: Script): number {
   return script.reduce((most, one) => (one.kind === 'pubkey' ? Math.max(most, verificationCost(one.bytes)) : most), 1);
+}
+
+function sum(a: Amount, b: Amount, sign: 1 | -1 = 1): Amount {
+  return { operations: a.operations + sign * b.operations, bytes: a.bytes + sign * b.bytes };
 }

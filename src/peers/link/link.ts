@@ -43,6 +43,7 @@ export interface LinkOptions {
   readonly id: string;
   readonly ownRole: NodeRole;
   readonly peer: PeerIdentity;
+  readonly sender: string;
   /** The standing of the peer at this node, and of this node at the peer as far as this node can know. */
   readonly standing: Standing;
   readonly ownStanding: Standing;
@@ -77,6 +78,7 @@ export class PeerLink implements Link, BudgetedLink {
   readonly address: string;
   readonly nodeKey: string;
   readonly trusted: boolean;
+  readonly sender: string;
   readonly #options: LinkOptions;
   readonly #modules: LinkModules;
   readonly #connection: Connection;
@@ -100,6 +102,7 @@ export class PeerLink implements Link, BudgetedLink {
     this.address = peer.address;
     this.nodeKey = peer.nodeKey;
     this.trusted = peer.trusted;
+    this.sender = options.sender;
     this.#options = options;
     this.#modules = modules;
     this.#connection = connection;

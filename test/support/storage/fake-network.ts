@@ -89,6 +89,7 @@ export function connect(a: FakeNode, b: FakeNode, clock: Clock, trusted = true):
     address: to.name,
     nodeKey: to.name,
     trusted,
+    sender: to.name,
     send(type, body, attachment = new Uint8Array(0)) {
       if (closed) return false;
       void dispatch(to, other(), { type, body, attachment } as Message);

@@ -6,6 +6,7 @@
 import type { FastifyInstance, FastifyPluginCallback } from 'fastify';
 import { sha3Hex } from '../../../crypto/sha3.js';
 import { TesseraError } from '../../../lib/errors.js';
+import { addressGroup } from '../../../lib/ip-address.js';
 import type { NodeRole } from '../../../lib/roles.js';
 import { addJsonBodyParser, JSON_MEDIA_TYPE } from '../../http/json.js';
 import { LazyList } from '../../http/lazy-list.js';
@@ -40,7 +41,7 @@ export interface EnvelopeRoutes {
 const RETRIEVED = 'Database item(s) successfully retrieved';
 
 /** A reason for people, and what makes the content of an answer from a body. */
-type Content = readonly [reason: string, content: (body: unknown) => unknown];
+type Content = readonly [reason: string, content: (body: unknown, sender: string) => unknown];
 /** One for each operation of a group: one that is missing is a type error. */
 type Contents<Group extends readonly Operation[]> = { readonly [Id in Group[number]['id']]: Content };
 
@@ -89,7 +90,7 @@ function addRoute(
       const id = cacheIdOf(request.headers['x-cache-id'], requireCacheId);
       const envelope = (content: unknown) => successEnvelope(id, reason, name, content);
       const answer = async () => {
-        const content = await contentOf(request.body);
+        const content = await contentOf(request.body, addressGroup(request.ip));
         const whole = content instanceof PlannedAnswer ? content.within(envelope) : envelope(content);
         return app.longAnswers.json(whole, reply);
       };
@@ -106,15 +107,15 @@ function mempoolContents({ services, turns }: FastifyInstance, { batch }: Option
   return {
     envelopeCreateTransactions: [
       'Transaction/s successfully created',
-      async (body) => {
+      async (body, sender) => {
         const { mempool } = services;
         const { list, placeOf } = transactionsOf(body, batch);
-        return createdTransactions(await mempool.submit(await readTransactions(list, placeOf, turns)));
+        return createdTransactions(await mempool.submit(await readTransactions(list, placeOf, turns), sender));
       },
     ],
     envelopeCreateItemAsset: [
       'Item asset(s) created',
-      async (body) => createdItem(await services.mempool.createItem(readItemCreation(body))),
+      async (body, sender) => createdItem(await services.mempool.createItem(readItemCreation(body), sender)),
     ],
     envelopeFetchBalance: [
       'Balance successfully fetched',

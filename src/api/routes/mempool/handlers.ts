@@ -3,6 +3,7 @@
 import type { FastifyPluginCallback } from 'fastify';
 import { fromHex, isHex } from '../../../lib/bytes.js';
 import { TesseraError } from '../../../lib/errors.js';
+import { addressGroup } from '../../../lib/ip-address.js';
 import type { ItemCreation, SubmittedTransaction, TxStatus } from '../../../mempool/service.js';
 import { addRoutes } from '../../http/route.js';
 import { apiAssetView, balanceView } from '../views.js';
@@ -25,10 +26,10 @@ export const mempoolRoutes: FastifyPluginCallback = (app, _options, done) => {
       balanceAnswer(services.mempool, body.addresses, (balance) => ({ balance: balanceView(balance) })),
     getSupply: (_request, reply) => reply.stored(supply.bytes(services.mempool.supply())),
 
-    async createTransactions({ body }) {
+    async createTransactions({ body, ip }) {
       const { mempool } = services;
       const transactions = await readTransactions(body.transactions, (index) => `transactions[${index}]`, turns);
-      const submitted = await mempool.submit(transactions);
+      const submitted = await mempool.submit(transactions, addressGroup(ip));
       return { transactions: new Map(submitted.map((one) => [one.hash, outputSummary(one.transaction)])) };
     },
 
@@ -41,8 +42,8 @@ export const mempoolRoutes: FastifyPluginCallback = (app, _options, done) => {
       return statusesView(await services.mempool.statuses(body.hashes));
     },
 
-    async createItem({ body }) {
-      const { asset, toAddress, txHash } = await services.mempool.createItem(itemCreationOf(body));
+    async createItem({ body, ip }) {
+      const { asset, toAddress, txHash } = await services.mempool.createItem(itemCreationOf(body), addressGroup(ip));
       return { asset: apiAssetView(asset), to_address: toAddress, tx_hash: txHash };
     },
   });

@@ -1,0 +1,48 @@
+/** A queue that several parties share: each is served in the order in which it came, and all of them in turn. */
+
+export class FairQueue<T> {
+  /** By party; the one whose turn it is stands first. */
+  readonly #queues = new Map<string, Line<T>>();
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  push(party: string, item: T): void {
+    const line = this.#queues.get(party);
+    if (line === undefined) this.#queues.set(party, { items: [item], head: 0 });
+    else line.items.push(item);
+    this.#length += 1;
+  }
+
+  /** The next of the party whose turn it is; undefined when nothing is left. */
+  shift(): T | undefined {
+    for (const [party, line] of this.#queues) {
+      const item = line.items[line.head++];
+      this.#queues.delete(party);
+      if (line.head < line.items.length) this.#queues.set(party, compacted(line));
+      this.#length -= 1;
+      return item;
+    }
+    return undefined;
+  }
+
+  /** As many of the next as there are, up to `count`. */
+  take(count: number): T[] {
+    const taken: T[] = [];
+    while (taken.length < count && this.#length > 0) taken.push(this.shift() as T);
+    return taken;
+  }
+}
+
+interface Line<T> {
+  readonly items: T[];
+  /** Index of the first that was not taken. */
+  head: number;
+}
+
+/** Lets go of what was taken, now and then: an array gives up its first element in a time that grows with its length. */
+function compacted<T>({ items, head }: Line<T>): Line<T> {
+  return head < 1_024 || head * 2 < items.length ? { items, head } : { items: items.slice(head), head: 0 };
+}
