@@ -20,8 +20,8 @@ import type { AddressVersion, Script } from './types.js';
 const V0_KEY_PREFIX = fromHex('2000000000000000');
 
 /**
- * What somebody can hold the key or script of. The chain takes any text of 32 or 64 bytes as an address
- * (docs/chain.md#addresses), so a typing error would burn the money: what makes payments is stricter than the chain.
+ * Addresses that can belong to a key or script. The chain accepts any text of 32 or 64 bytes as an address
+ * (docs/chain.md#addresses), so a typing error would burn the money: code that makes payments is stricter than the chain.
  */
 const PAYABLE_ADDRESS = /^(?:[0-9a-f]{64}|[0-9a-f]{32}|H[0-9a-f]{63})$/;
 
@@ -51,7 +51,7 @@ export function p2shAddress(script: Script): string {
 /** The address whose outputs can never be spent: that of the script `OP_BURN`. */
 export const BURN_ADDRESS: string = p2shAddress(BURN_SCRIPT);
 
-/** True for an address that somebody can hold the key or script of. */
+/** True for an address that can belong to a key or script. */
 export function isPayableAddress(address: string): boolean {
   return PAYABLE_ADDRESS.test(address);
 }
@@ -61,9 +61,9 @@ export function isP2shAddress(address: string | null): boolean {
   return address?.startsWith(P2SH_PREFIX) ?? false;
 }
 
-/** True when the address has 32 or 64 UTF-8 bytes, all that the chain asks of one (docs/chain.md#conservation). */
+/** True when the address has 32 or 64 UTF-8 bytes, the chain's only rule for it (docs/chain.md#conservation). */
 export function hasValidAddressLength(address: string): boolean {
-  // One UTF-16 unit has one to three bytes: anything longer than 64 units or shorter than 11 is out without counting.
+  // A UTF-16 unit has one to three bytes, so texts of more than 64 or fewer than 11 units need no counting.
   if (address.length > STANDARD_ADDRESS_LENGTH) return false;
   const bytes = utf8Length(address);
   return bytes === V0_ADDRESS_LENGTH || bytes === STANDARD_ADDRESS_LENGTH;

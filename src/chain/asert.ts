@@ -13,10 +13,10 @@ const HALF_LIFE = 3168n;
 const ANCHOR_COMPACT = 0xc800ffff;
 const RADIX_BITS = 16n;
 const RADIX = 1n << RADIX_BITS;
-/** Left shifts from here on lead past every possible maximum, so the number need not be made. */
+/** Left shifts of this many bits or more exceed every possible maximum, so the number is not computed. */
 const SHIFT_BEYOND_MAX = 512n;
 
-/** The schedule that an ASERT target is relative to. `time` and half-life count in the same unit. */
+/** The schedule that an ASERT target refers to. `parentTime` and half-life have the same unit. */
 export interface AsertAnchor {
   readonly target: bigint;
   readonly height: bigint;
@@ -30,7 +30,7 @@ export interface AsertAnchor {
 /** The target after the block at `height`, found at `time`; from 1 to `maxTarget`. */
 export function asertTarget(anchor: AsertAnchor, height: bigint, time: bigint): bigint {
   const schedule = anchor.idealBlockTime * (height - anchor.height + 1n);
-  // Division of bigints truncates towards zero and the shift floors: the reference needs exactly this mixture.
+  // BigInt division truncates towards zero and the shift floors, exactly as in the reference.
   const exponent = ((time - anchor.parentTime - schedule) * RADIX) / anchor.halfLife;
   const shifts = exponent >> RADIX_BITS;
   const fraction = exponent - shifts * RADIX;
@@ -59,7 +59,7 @@ export interface DifficultyInput {
 export function difficultyFor({ bNum, activationHeight, winningProofs }: DifficultyInput): Uint8Array {
   if (bNum <= activationHeight) return new Uint8Array(0);
   const expected = (bNum - activationHeight) * TARGET_HASHES_PER_BLOCK;
-  // More proofs than expected count as less time passed; where that would be negative the reference takes the height.
+  // More proofs than expected count as less time; where that would be negative, the reference takes the height.
   const time = 2n * expected - winningProofs;
   const anchor: AsertAnchor = {
     target: expandCompact(ANCHOR_COMPACT),

@@ -56,7 +56,7 @@ export class AssetSum {
     return true;
   }
 
-  /** The totals, items sorted. Parts that overflowed stand at 2^64-1. */
+  /** The totals, with items sorted. Parts that overflowed are 2^64-1. */
   values(): AssetValues {
     const entries = [...(this.#items ?? [])].sort(([a], [b]) => compareUtf8(a, b));
     return { tokens: this.#tokens, items: new Map(entries) };
@@ -94,8 +94,8 @@ export function genesisHashOf(spec: GenesisHashSpec): string | null {
 const MAX_SHOWN_TOTAL = 0x7fff_ffff_ffff_ffffn;
 
 /**
- * A total as it is shown. Anyone may create items, in any number and for any address, so a sum of them can be larger than
- * what clients can read: it then stands at 2^63-1. Sums that decide anything are exact.
+ * A total as it is shown, at most 2^63-1. Anyone may create items, in any number and for any address, so their sum can be
+ * larger than clients can read. Sums that decide anything are exact.
  */
 export function shownTotal(sum: bigint): bigint {
   return sum > MAX_SHOWN_TOTAL ? MAX_SHOWN_TOTAL : sum;

@@ -1,7 +1,7 @@
 /**
  * The binary encoding of the chain: bincode 1.x with its default settings (docs/chain.md#encoding). Little-endian
- * fixed-width integers, lengths as u64, one tag byte per option, enum variants as u32. The reader trusts nothing: every
- * length is checked against the bytes that are left before anything is allocated.
+ * fixed-width integers, lengths as u64, one tag byte per option, enum variants as u32. The reader checks every length
+ * against the bytes that are left before it allocates anything.
  */
 
 import { readable, readUtf8, writeUtf8 } from '../lib/bytes.js';
@@ -9,7 +9,7 @@ import { TesseraError } from '../lib/errors.js';
 import { U64_MAX } from './constants.js';
 
 const INITIAL_CAPACITY = 4_096;
-/** Above this length a native copy is faster than a loop. */
+/** Up to this length a loop is faster than a native copy. */
 const LOOP_LIMIT = 96;
 /** UTF-8 bytes that one UTF-16 unit can need. */
 const MAX_UTF8_PER_UNIT = 3;
@@ -62,28 +62,24 @@ export class BincodeWriter {
 
   u32(value: number): void {
     if (!Number.isInteger(value) || value < 0 || value > U32_MAX) throw malformed(`${value} is not a u32`);
-    // Reserve the place first: that may move everything to a larger buffer.
     const at = this.#take(4);
     this.#view.setUint32(at, value, true);
   }
 
   i32(value: number): void {
     if ((value | 0) !== value) throw malformed(`${value} is not an i32`);
-    // Reserve the place first: that may move everything to a larger buffer.
     const at = this.#take(4);
     this.#view.setInt32(at, value, true);
   }
 
   u64(value: bigint): void {
     if (value < 0n || value > U64_MAX) throw malformed(`${value} is not a u64`);
-    // Reserve the place first: that may move everything to a larger buffer.
     const at = this.#take(8);
     this.#view.setBigUint64(at, value, true);
   }
 
   i64(value: bigint): void {
     if (value < I64_MIN || value > I64_MAX) throw malformed(`${value} is not an i64`);
-    // Reserve the place first: that may move everything to a larger buffer.
     const at = this.#take(8);
     this.#view.setBigInt64(at, value, true);
   }
@@ -136,6 +132,7 @@ export class BincodeWriter {
     return writeUtf8(value, buffer, start);
   }
 
+  /** The position of the next `bytes` bytes. Call it first: it may move everything to a larger buffer. */
   #take(bytes: number): number {
     this.#reserve(bytes);
     const at = this.#length;

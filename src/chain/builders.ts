@@ -1,6 +1,6 @@
 /**
- * Transactions ready to submit, as the library of the reference builds them (docs/chain.md#builders). No builder looks
- * anything up or makes change: inputs and outputs are the caller's, and what does not balance is refused by validation.
+ * Builds transactions as the library of the reference does (docs/chain.md#builders). No builder looks anything up or makes
+ * change: the caller gives inputs and outputs, and validation refuses what does not balance.
  */
 
 import { sign } from '../crypto/ed25519.js';
@@ -22,7 +22,7 @@ import type {
   TxOut,
 } from './types.js';
 
-/** Who gets what; as a fee, what the fee output holds. */
+/** The receiver of a payment or fee, and the amount. */
 export interface Receiver {
   readonly address: string;
   readonly asset: Asset;
@@ -57,13 +57,13 @@ export function unsignedInput(previousOut: OutPoint): TxIn {
   return { previousOut, script: [] };
 }
 
-/** Puts a transaction together; a fee becomes its one fee output. */
+/** Assembles a transaction; a fee becomes its only fee output. */
 export function assemble({ inputs, outputs, fee, version, druidInfo }: Parts): Transaction {
   const fees = fee === undefined || fee === null ? [] : [txOut(fee.asset, fee.address)];
   return { inputs, outputs, version: version ?? BigInt(NETWORK_VERSION), fees, druidInfo: druidInfo ?? null };
 }
 
-/** Signs every input whose key is known over the given outputs; the others stay as they are. */
+/** Signs every input whose key is given; the others are left as they are. */
 export function signInputs(inputs: readonly TxIn[], outputs: readonly TxOut[], keys: SigningKeys): TxIn[] {
   const preimage = outputsPreimage(outputs);
   return inputs.map((input) => {
@@ -81,7 +81,7 @@ export function assembleSigned(parts: Parts, keys: SigningKeys): Transaction {
   return assemble({ ...parts, inputs: signInputs(parts.inputs, parts.outputs, keys) });
 }
 
-/** What an item creation says about the items. */
+/** The items that a transaction creates. */
 export interface ItemSpec {
   readonly bNum: bigint;
   readonly amount: bigint;
@@ -89,7 +89,7 @@ export interface ItemSpec {
   readonly metadata: string | null;
 }
 
-/** A create transaction out of a signature made elsewhere over the signable of the item. */
+/** A create transaction with a signature, made elsewhere, over the signable of the item. */
 export function createItemFromSignature(
   item: ItemSpec,
   proof: { readonly address: string; readonly publicKey: Uint8Array; readonly signature: Uint8Array },
@@ -105,7 +105,7 @@ export function createItemTransaction(item: ItemSpec, key: SigningKey): Transact
   return createItemFromSignature(item, { address: addressOf(key.publicKey), publicKey: key.publicKey, signature });
 }
 
-/** The mining transaction of a block. `maturity` is how many blocks the reward stays locked. */
+/** The coinbase of a block. `maturity` is how many blocks the reward stays locked. */
 export function coinbaseTransaction(
   bNum: bigint,
   reward: bigint,

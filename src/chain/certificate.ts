@@ -1,7 +1,7 @@
 /**
- * The certificates of producers (docs/chain.md#certificates): signatures that stand beside blocks and are no part of their
- * bytes. One over a block says that it is of this chain, and with it, by the hashes in the headers, every block before it.
- * One over a node key says that what this node tells is the producer's word.
+ * The certificates of producers (docs/chain.md#certificates): signatures that are kept beside blocks and are no part of
+ * their bytes. A certificate of a block says that it belongs to this chain and so, by the hashes in the headers, does every
+ * block before it. A certificate of a node key says that the node speaks for the producer.
  */
 
 import { type KeyPair, SIGNATURE_LENGTH, sign, verifySignature } from '../crypto/ed25519.js';
@@ -23,7 +23,7 @@ export interface Producers {
   readonly keys: readonly string[];
 }
 
-/** A block by its place. */
+/** The place of a block in the chain. */
 export interface BlockPlace {
   readonly height: number;
   readonly hash: string;
@@ -32,7 +32,7 @@ export interface BlockPlace {
 const BLOCK_CONTEXT = 'tessera/block/1';
 const NODE_CONTEXT = 'tessera/node/1';
 
-/** What certificates of a chain are bound to: the name of its network, and what its genesis file says of the chain. */
+/** The chain that certificates are bound to: the name of its network, and the facts of its genesis file. */
 export function chainName(network: string, genesisFacts: string): string {
   return sha3Hex(JSON.stringify([network, genesisFacts]));
 }
@@ -42,7 +42,7 @@ export function certifyBlock({ seed, publicKey }: KeyPair, chain: string, place:
   return { key: toHex(publicKey), signature: toHex(sign(seed, blockText(chain, place))) };
 }
 
-/** The certificate of a node key (hex): its node speaks for the producer. */
+/** The certificate of a node key (hex), whose node then speaks for the producer. */
 export function certifyNode({ seed, publicKey }: KeyPair, chain: string, nodeKey: string): Certificate {
   return { key: toHex(publicKey), signature: toHex(sign(seed, nodeText(chain, nodeKey))) };
 }
@@ -66,7 +66,7 @@ export function nodeCertificateFault(
 }
 
 /**
- * True when the certificate is by one of the producers. One by a key that is not named here proves nothing, and is no lie.
+ * True when the certificate is by one of the producers. A certificate by another key proves nothing, but is not an error.
  */
 export function isNamed({ keys }: Producers, certificate: Certificate | undefined): certificate is Certificate {
   return certificate !== undefined && keys.includes(certificate.key);
@@ -87,7 +87,7 @@ function certificateFault(
   return fault('protocol_violation', `the certificate of producer ${key} is not one for ${what}`);
 }
 
-/** Lines: no part of it has a line end, so nothing else has the same text. */
+/** One part per line: no part contains a line end, so the text is unambiguous. */
 function blockText(chain: string, { height, hash }: BlockPlace): string {
   return `${BLOCK_CONTEXT}\n${chain}\n${height}\n${hash}`;
 }

@@ -1,7 +1,7 @@
 /**
  * Bytes of every structure of the chain (docs/chain.md#structures), both ways. `encodeX(value)` gives new bytes;
  * `decodeX(bytes)` takes exactly one value and throws `malformed_transaction` on anything else, trailing bytes included.
- * `writeX` and `readX` are the parts that larger structures, here and in messages between nodes, are put together from.
+ * `writeX` and `readX` are the parts of larger structures, here and in messages between nodes.
  */
 
 import { PUBLIC_KEY_LENGTH, SIGNATURE_LENGTH } from '../crypto/ed25519.js';
@@ -38,7 +38,7 @@ const ENTRY_PUBKEY = 2;
 const ENTRY_NUM = 3;
 const ENTRY_BYTES = 4;
 
-// The fewest bytes that one element of a list can have; bounds what a length may claim.
+// The minimum number of bytes of one list element, to check the length of a list.
 const MIN_ENTRY = 8;
 const MIN_TX_IN = 9;
 const MIN_TX_OUT = 21;
@@ -304,8 +304,8 @@ export const decodeFullBlock = decoder(readFullBlock);
 export const encodeStrings = encoder(writeStrings);
 
 /**
- * The encoding of a `FullBlock` out of parts that are encoded already. The framing is our own, between nodes: the block, its
- * transactions in order with their number before them, the mining transaction.
+ * The encoding of a `FullBlock`, made from encoded parts. The framing is our own, between nodes: the block, the number of
+ * its transactions, the transactions in order, the coinbase.
  */
 export function joinFullBlock(
   block: Uint8Array,

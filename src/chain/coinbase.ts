@@ -1,6 +1,6 @@
 /**
- * The rule for the mining transaction of a block (decision B9, docs/chain.md#mining-transaction): the one that creates its
- * reward.
+ * The rule for the coinbase of a block (decision B9, docs/chain.md#coinbase), the transaction that creates its reward. The
+ * API and the header call it the mining transaction.
  */
 
 import { type Fault, fault, type Verdict } from '../lib/fault.js';
@@ -10,9 +10,8 @@ import { isCoinbase } from './transaction.js';
 import type { Transaction } from './types.js';
 
 /**
- * What is wrong with the mining transaction of block `bNum` that must pay `reward` raw units. The reference looks at shape
- * and amount only; `Num(b_num)` and the locktime are checked too. The mempool applies it to the proofs of miners, storage
- * to the blocks that it is given.
+ * What is wrong with the coinbase of block `bNum`, which must pay `reward` raw units. The reference checks shape and amount
+ * only. The mempool applies this rule to the proofs of miners, storage to the blocks that it receives.
  */
 export function coinbaseFault(tx: Transaction, bNum: bigint, reward: bigint): Verdict {
   const [input] = tx.inputs;
@@ -34,5 +33,5 @@ export function coinbaseFault(tx: Transaction, bNum: bigint, reward: bigint): Ve
 }
 
 function refused(what: string): Fault {
-  return fault('block_refused', `the mining transaction ${what}`);
+  return fault('block_refused', `the coinbase ${what}`);
 }

@@ -34,23 +34,25 @@ export const ADDRESS_VERSION_TEMP = 99_999;
 
 /** Genesis hash shared by all items created with the specification `Default`. */
 export const DEFAULT_GENESIS_HASH = 'default_genesis_hash';
-/** UTF-8 bytes that the metadata of a created item may have. */
+/** Maximum size of the metadata of a created item, in UTF-8 bytes. */
 export const MAX_METADATA_BYTES = 800;
 
-/** Bytes of a script, counted per entry: op 1, signature 64, public key 32, number 8, text its UTF-8 length. */
+/**
+ * Maximum size of a script in bytes, counted by entry: op 1, signature 64, public key 32, number 8, text its UTF-8 length.
+ */
 export const MAX_SCRIPT_SIZE = 10_000;
-/** Op entries of a script, constants and skipped branches included. */
+/** Maximum number of ops in a script, constants and skipped branches included. */
 export const MAX_OPS_PER_SCRIPT = 201;
-/** UTF-8 bytes of one text on the stack. */
+/** Maximum size of a text on the stack, in UTF-8 bytes. */
 export const MAX_SCRIPT_ITEM_SIZE = 520;
-/** Entries of main and alternative stack together. */
+/** Maximum number of entries on the main and alternative stacks together. */
 export const MAX_STACK_SIZE = 1_000;
-/** Public keys of one multi-signature. */
+/** Maximum number of public keys of one multi-signature. */
 export const MAX_PUB_KEYS_PER_MULTISIG = 20;
 
-/** Signature verifications that the scripts of one transaction may ask for: more than 512 KiB of inputs to keys can have. */
+/** Maximum number of signature verifications in one transaction: more than 512 KiB of inputs paid to keys can have. */
 export const MAX_TX_SIGNATURE_OPERATIONS = 2_000;
-/** Signature verifications that the transactions of one block may ask for together. */
+/** Maximum number of signature verifications in one block. */
 export const MAX_BLOCK_SIGNATURE_OPERATIONS = 20_000;
 
 /** Blocks until a coinbase can be spent. */
@@ -65,11 +67,11 @@ export const MINING_DIFFICULTY = 1;
 /** Longest nonce of a header in bytes; the shortest has 1. */
 export const MAX_NONCE_LENGTH = 32;
 
-/** Transactions of the pool that one block takes at most. */
+/** Maximum number of transactions from the pool in one block. */
 export const BLOCK_SIZE_IN_TX = 2_000;
-/** Bytes that one transaction may have: room for some 1,500 inputs. */
+/** Maximum size of a transaction in bytes: room for some 1,500 inputs. */
 export const MAX_TRANSACTION_BYTES = 512 * 1024;
-/** Bytes that the transactions of one block may have together, so that a block always fits into one message. */
+/** Maximum size of all transactions of a block in bytes, so that a block always fits into one message. */
 export const MAX_BLOCK_TX_BYTES = 32 * 1024 * 1024;
-/** Bytes at which the library calls a block full. The node goes by BLOCK_SIZE_IN_TX. */
+/** The size in bytes at which the reference's library calls a block full. Nodes use BLOCK_SIZE_IN_TX. */
 export const MAX_BLOCK_SIZE = 1_000;

@@ -1,7 +1,8 @@
 /**
- * The transaction that clients submit, serialize and get back (docs/clients.md#submitted-transactions): as the chain's own
- * JSON, but with scripts that may be given as `Pay2PkH`, and with the spellings that existing clients use. Both directions.
- * Create and coinbase shapes cannot be expressed. Errors are `malformed_transaction` with the place of the fault.
+ * The JSON form of the transactions that clients submit, serialize and get back (docs/clients.md#submitted-transactions),
+ * in both directions. It is the chain's own JSON, except that a script may be given as `Pay2PkH`, and that spellings of
+ * existing clients are accepted. It cannot express creations and coinbases. Errors are `malformed_transaction` with the
+ * place of the fault.
  */
 
 import { PUBLIC_KEY_LENGTH, SIGNATURE_LENGTH } from '../crypto/ed25519.js';
@@ -151,8 +152,8 @@ function parseFees(value: unknown, place: Place): TxOut[] {
 }
 
 /**
- * An object whose members are all empty says that there is none, as some clients do. With anything in it, it is a trade and
- * must be named: without its DRUID it would become a payment that happens at once, whatever the others do.
+ * Some clients send an object with empty members when there is no DRUID info. With anything in it, it is a trade and must
+ * have a DRUID: without one it would become a payment that happens at once, whatever the others do.
  */
 function parseCreateDruidInfo(value: unknown, place: Place): DruidInfo | null {
   if (value === undefined || value === null || (isObject(value) && isEmpty(value))) return null;
@@ -160,7 +161,7 @@ function parseCreateDruidInfo(value: unknown, place: Place): DruidInfo | null {
   return info.druid === '' ? fail(place, 'druid', 'must not be empty while other members are set') : info;
 }
 
-/** True for null, zero, the empty text, and what holds nothing else. */
+/** True for null, zero, the empty text, and objects that hold nothing else. */
 function isEmpty(value: unknown): boolean {
   if (typeof value === 'object' && value !== null) return Object.values(value).every(isEmpty);
   return value === undefined || value === null || value === '' || value === 0;
@@ -175,7 +176,7 @@ function createTxInView({ previousOut, script }: TxIn): CreateTxInView {
 
 function scriptSignatureView(script: Script): CreateTxInView['script_signature'] {
   const parts = pay2pkhParts(script);
-  // With another address the short form would not give the same script back.
+  // With another address the short form would not lead back to the same script.
   if (parts === undefined || addressOf(parts.publicKey, parts.version) !== parts.address) {
     return { stack: script.map(createEntryView) };
   }

@@ -1,6 +1,6 @@
 /**
  * Trades: transactions that happen together or not at all, because each states what another must do
- * (docs/chain.md#druid-sets). Sets are meant as sets: one output satisfies any number of equal expectations.
+ * (docs/chain.md#druid-sets). One output satisfies any number of equal expectations.
  */
 
 import { fault, type Verdict } from '../lib/fault.js';
@@ -14,12 +14,12 @@ export const PARTICIPANTS_DIFFER = fault(
 );
 export const EXPECTATIONS_NOT_MET = fault('transaction_rejected', 'DRUID trade expectations not met');
 
-/** One text per (from, to, asset); JSON keeps the parts apart whatever they hold. */
+/** One text for each (from, to, asset); JSON keeps the parts apart whatever they contain. */
 function claimKey(from: string, to: string, asset: Asset): string {
   return JSON.stringify([from, to, assetJson(asset)]);
 }
 
-/** True when the transactions under `druid` do all that those transactions expect of each other. */
+/** True when the transactions with this `druid` meet all of each other's expectations. */
 export function expectationsAreMet(druid: string, transactions: Iterable<Transaction>): boolean {
   const expectations: DruidExpectation[] = [];
   const done = new Set<string>();

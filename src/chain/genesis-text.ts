@@ -1,6 +1,6 @@
 /**
- * Writing a genesis file (docs/chain.md#genesis), for `tessera genesis new` and for the network of `tessera dev`. Members
- * stand in the order of the reference; whatever else a network lays down at its beginning is added here and in `genesis.ts`.
+ * Writes a genesis file (docs/chain.md#genesis), for `tessera genesis new` and for the network of `tessera dev`, with its
+ * members in the order of the reference. `genesis.ts` reads it.
  */
 
 /** Name of the only genesis transaction; genesis transactions are named by the file, not by their hash. */
@@ -29,7 +29,7 @@ export interface GenesisContent {
   readonly walletSeeds?: readonly (readonly GenesisSeed[])[];
 }
 
-/** The text of a genesis file, which `parseGenesis` holds to the rules. */
+/** The text of a genesis file; `parseGenesis` checks it. */
 export function genesisText({ outputs, message, issuances = [], walletSeeds = [] }: GenesisContent): string {
   const file = {
     mempool_seed_utxo: { [GENESIS_TX]: outputs.map((output) => ({ ...output, locktime: 0 })) },

@@ -1,7 +1,7 @@
 /**
  * The beginning of the chain (docs/chain.md#genesis): what the genesis file says, the transactions that follow from it, and
- * block 0. Genesis transactions have the hashes that the file gives them, not those of their bytes. Everything that is
- * wrong with the file throws `invalid_config` with its place.
+ * block 0. Genesis transactions have the hashes that the file gives them, not those of their bytes. An invalid file throws
+ * `invalid_config` with the place of the fault.
  */
 
 import { compareUtf8 } from '../lib/bytes.js';

@@ -29,7 +29,7 @@ export function blockHash(header: BlockHeader, layout: HeaderLayout = 'current')
   return BLOCK_PREFIX + toHex(headerHash(header, layout));
 }
 
-/** Hex (64) of the hash of a list of transaction hashes in block order: what binds a header to its transactions. */
+/** Hex (64) of the hash of a list of transaction hashes in block order, by which a header commits to its transactions. */
 export function txsHash(transactionHashes: readonly string[]): string {
   return sha3Hex(encodeStrings(transactionHashes));
 }

@@ -1,5 +1,5 @@
 /**
- * Reading single members out of parsed JSON that came from outside. Nothing is coerced; what does not fit throws
+ * Reads single members of parsed JSON from outside. Nothing is coerced; a value that does not fit throws
  * `malformed_transaction` with the place of the fault, such as `transactions[0].inputs[1].previous_out: ...`.
  */
 
@@ -8,7 +8,7 @@ import { TesseraError } from '../lib/errors.js';
 import { U64_MAX } from './constants.js';
 
 /**
- * A place in a JSON value, as a list from the leaf upwards: cheap to extend, turned into text only when something is wrong.
+ * A place in a JSON value, as a list from the leaf upwards: cheap to extend, and turned into text only for an error.
  */
 export interface Place {
   readonly up: Place | null;

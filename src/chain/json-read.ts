@@ -1,7 +1,7 @@
 /**
- * From parsed JSON in the reference's own form (docs/chain.md#structures) to structures; the other way is `json.ts`.
- * Unknown members are ignored, absent options are null, nothing is coerced. Large integers must come as bigints. What does
- * not fit throws `malformed_transaction` with its place.
+ * Makes structures from parsed JSON in the reference's own form (docs/chain.md#structures); `json.ts` is the other way.
+ * Unknown members are ignored, absent options are null, nothing is coerced. Large integers must be bigints. A value that
+ * does not fit throws `malformed_transaction` with its place.
  */
 
 import { PUBLIC_KEY_LENGTH, SIGNATURE_LENGTH } from '../crypto/ed25519.js';

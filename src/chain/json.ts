@@ -20,7 +20,7 @@ import type {
   TxOut,
 } from './types.js';
 
-// Printable ASCII without quote and backslash: such a text is its own JSON. Nearly all are.
+// Printable ASCII without quote and backslash needs no escaping; nearly all texts are that.
 const PLAIN = /^[ !#-[\]-~]*$/;
 
 function text(value: string): string {

@@ -1,6 +1,6 @@
-/** Arithmetic of large numbers modulo another, for the unicorn. Not constant-time: nothing here is secret. */
+/** Modular arithmetic with large numbers, for the unicorn. Not constant-time: nothing here is secret. */
 
-/** Rounds of the primality test; each misses a composite with a chance below 1 in 4. */
+/** Rounds of the primality test; each passes a composite with a probability below 1/4. */
 const PRIMALITY_ROUNDS = 15;
 const SMALL_PRIMES = [2n, 3n, 5n, 7n, 11n, 13n, 17n, 19n, 23n, 29n, 31n, 37n, 41n, 43n, 47n];
 
@@ -9,7 +9,7 @@ export function modPow(base: bigint, exponent: bigint, modulus: bigint): bigint 
   const reduce = reduction(modulus);
   const start = base % modulus;
   let result = 1n;
-  // Left to right: the exponents of sloth are a one and zeros, so nearly every step is a square alone.
+  // From left to right: the exponents of sloth are a one and zeros, so nearly every step only squares.
   for (const bit of exponent.toString(2)) {
     result = reduce(result * result);
     if (bit === '1') result = reduce(result * start);
@@ -43,7 +43,7 @@ function passesRound(n: bigint, base: bigint, odd: bigint, twos: number): boolea
   return false;
 }
 
-/** For a modulus 2^k - 1, as the network's, folding is twice as fast as a division. */
+/** For a modulus 2^k - 1, like the network's, folding is twice as fast as division. */
 function reduction(modulus: bigint): (value: bigint) => bigint {
   if ((modulus & (modulus + 1n)) !== 0n) return (value) => value % modulus;
   const bits = BigInt(modulus.toString(2).length);

@@ -87,7 +87,7 @@ export function proofOfWorkFault(header: BlockHeader, layout: HeaderLayout = 'cu
   return meetsTarget(headerHash(header, layout), target) ? null : ABOVE_TARGET;
 }
 
-/** What is wrong with the form of a header's target: it may be easier than the chain demands, but not than any can be. */
+/** What is wrong with the form of a header's target. Whether it is the right one for this height is not checked. */
 export function difficultyFault({ bNum, difficulty }: BlockHeader, activationHeight: number): Verdict {
   if (Number(bNum) <= activationHeight) {
     if (difficulty.length === 0) return null;

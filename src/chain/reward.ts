@@ -1,6 +1,4 @@
-/**
- * What a block pays its miner (docs/chain.md#reward): a share of what is not issued yet, and a fixed part that never ends.
- */
+/** The reward of a block (docs/chain.md#reward): a share of the supply that is not issued yet, and a fixed part. */
 
 import { REWARD_ISSUANCE_SHIFT, REWARD_SMOOTHING, TOTAL_TOKENS } from './constants.js';
 

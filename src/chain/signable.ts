@@ -9,7 +9,7 @@ import { outPointJson, txOutJson } from './json.js';
 import { opcodeName } from './script/opcodes.js';
 import type { Asset, OutPoint, StackEntry, TxIn, TxOut } from './types.js';
 
-/** Characters of outputs from which on it is cheaper to copy the state of a hash than to hash them again. */
+/** From this many characters of outputs on, copying the state of a hash is cheaper than hashing them again. */
 const HASHED_ONCE_FROM = 2_048;
 
 /**
@@ -27,8 +27,8 @@ export function signableOf(preimageOfOutputs: string, previousOut: OutPoint | nu
 }
 
 /**
- * The signables of the inputs of a transaction with these outputs. Many outputs are hashed once, not once for each input:
- * otherwise the work would grow with the square of the transaction.
+ * The signables of the inputs of a transaction with these outputs. Many outputs are hashed once, not once for each input;
+ * otherwise the work would be quadratic in the size of the transaction.
  */
 export function signablesFor(outputs: readonly TxOut[]): (previousOut: OutPoint | null) => string {
   const preimage = outputsPreimage(outputs);
@@ -57,7 +57,7 @@ export function txInsPreimage(inputs: readonly TxIn[]): string {
     .join('-');
 }
 
-/** The name of a party of a trade, made of its inputs as finally signed; what `from` of an expectation holds. */
+/** The name of a party of a trade, made from its signed inputs; the `from` of an expectation. */
 export function txInsAddress(inputs: readonly TxIn[]): string {
   return sha3Hex(txInsPreimage(inputs));
 }

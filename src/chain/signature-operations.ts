@@ -1,6 +1,6 @@
 /**
- * What the verification of a transaction can cost, counted in signature verifications without running anything. The count
- * is never too low, whatever a script does with its stack; a budget of it is a rule of the network.
+ * The cost of verifying a transaction, counted in signature verifications without running anything. The count is never too
+ * low, whatever a script does with its stack. Its limits are rules of the network.
  */
 
 import { fault, type Verdict } from '../lib/fault.js';
@@ -25,8 +25,8 @@ export function scriptSignatureOperations(script: Script): number {
 }
 
 /**
- * A transaction within the budget. The members of a DRUID set share one block, so each has its share of the block's budget:
- * a set always fits.
+ * Checks the budget of a transaction. The members of a DRUID set share one block, so each gets a share of the block's
+ * budget, and a set always fits.
  */
 export function signatureBudgetFault(tx: Transaction): Verdict {
   const operations = transactionSignatureOperations(tx);

@@ -12,7 +12,7 @@ function isCreateCandidate(tx: Transaction): boolean {
   return tx.inputs.length === 1 && tx.inputs[0]?.previousOut === null && tx.outputs.length === 1;
 }
 
-/** True for the shape of a mining transaction: nothing spent, one output of tokens. */
+/** True for the shape of a coinbase: nothing spent, one output of tokens. */
 export function isCoinbase(tx: Transaction): boolean {
   return isCreateCandidate(tx) && tx.outputs[0]?.value.kind === 'token';
 }
@@ -37,7 +37,7 @@ export function createdOutPoints(tx: Transaction, hash: string = transactionHash
   return [...tx.outputs, ...tx.fees].map((txOut, n) => ({ outPoint: { tHash: hash, n }, txOut }));
 }
 
-/** True for an output that nothing can ever spend, so that nobody needs to keep it (docs/chain.md#conservation). */
+/** True for an output that can never be spent, so that no node needs to keep it (docs/chain.md#conservation). */
 export function isUnspendable({ scriptPublicKey }: TxOut): boolean {
   return scriptPublicKey === null;
 }

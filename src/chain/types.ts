@@ -53,7 +53,7 @@ export interface TxOut {
 /** An entry of the chain's set of unspent outputs. */
 export type Utxo = readonly [outPoint: OutPoint, txOut: TxOut];
 
-/** What some transaction under the same DRUID must do: pay `asset` from the inputs named by `from` to `to`. */
+/** What another transaction with the same DRUID must do: pay `asset` from the inputs named by `from` to `to`. */
 export interface DruidExpectation {
   readonly from: string;
   readonly to: string;
@@ -96,7 +96,7 @@ export interface BlockHeader {
 
 export interface Block {
   readonly header: BlockHeader;
-  /** Transaction hashes in block order; the mining transaction is not among them. */
+  /** Transaction hashes in block order; the coinbase is not among them. */
   readonly transactions: readonly string[];
 }
 

@@ -1,7 +1,7 @@
 /**
- * The unicorn: public randomness that nobody can steer (docs/chain.md#unicorn). A seed made of what many contributed goes
- * through a slow function, sloth, which is quick to check; what comes out draws participants and winner. The generator of
- * the draw is SHA3-256 (decision B11).
+ * The unicorn: public randomness that nobody can steer (docs/chain.md#unicorn). A seed to which many contribute goes through
+ * a slow function, sloth, that is quick to check; its result draws participants and winner. The draw itself uses SHA3-256
+ * (decision B11).
  */
 
 import { sha3Bytes, sha3Hex } from '../crypto/sha3.js';
@@ -38,7 +38,7 @@ export interface UnicornInputs {
   readonly transactions: readonly string[];
   /** Names of the participants selected last. */
   readonly participants: readonly string[];
-  /** Hashes of the mining transactions of all winning proofs of the last round. */
+  /** Hashes of the coinbases of all winning proofs of the last round. */
   readonly winners: readonly string[];
 }
 
@@ -49,7 +49,7 @@ export function unicornSeed({ transactions, participants, winners }: UnicornInpu
   return BigInt(`0x${sha3Hex(encodeStrings(hashes))}`);
 }
 
-/** Why sloth does not work with a modulus: it must be a prime, 3 modulo 4, and at least 2^(2 * security). */
+/** What is wrong with a modulus for sloth: it must be a prime, 3 modulo 4, and at least 2^(2 * security). */
 export function modulusFault(modulus: bigint, security: number): Verdict {
   const invalid = (what: string): Fault => fault('invalid_config', what);
   if (modulus < 1n << BigInt(2 * security)) return invalid(`it must be at least 2^${2 * security} (2 x security)`);
@@ -98,7 +98,7 @@ export function drawSelection<T>(items: readonly T[], count: number, g: string, 
     const [first] = rest;
     const chosen = rest[index];
     if (first === undefined || chosen === undefined) break;
-    // The swap of the shuffle: what stood first takes the place of what was drawn.
+    // The swap of the shuffle: the first remaining item takes the place of the drawn one.
     rest[index] = first;
     rest.shift();
     drawn.push(chosen);
@@ -106,7 +106,7 @@ export function drawSelection<T>(items: readonly T[], count: number, g: string, 
   return drawn;
 }
 
-/** Changes the lowest bit, and back again should that lead outside 1 to modulus - 1. */
+/** Flips the lowest bit, unless the result would be outside 1 to modulus - 1. */
 function flip(value: bigint, modulus: bigint): bigint {
   const flipped = value ^ 1n;
   return flipped >= modulus || flipped === 0n ? value : flipped;

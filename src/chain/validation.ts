@@ -1,8 +1,8 @@
 /**
- * Whether a transaction obeys the rules of the chain (docs/chain.md#validation). Validation is split in two: a plan, cheap
- * and made against the state, and the checks in it, costly and independent of any state, which may run elsewhere. The
- * messages are the reference's where it has the rule, and the order of the rules decides which one is given. What needs no
- * state is held by storage too, with the same functions: neither takes what the other refuses.
+ * Validates transactions by the rules of the chain (docs/chain.md#validation), in two parts: a plan, which is cheap and made
+ * against the state, and the checks in it, which are costly, need no state and may run elsewhere. The messages are the
+ * reference's where it has the rule, and the order of the rules decides which one is given. Mempool and storage use the same
+ * functions, so that neither accepts what the other refuses.
  */
 
 import { verifySignature } from '../crypto/ed25519.js';
@@ -59,8 +59,8 @@ export interface SignatureCheck {
 export type ScriptCheck = SignatureCheck | { readonly kind: 'script'; readonly script: Script };
 
 /**
- * Every rule but the scripts, applied in order. `fault` holds if all `checks` pass; otherwise it is INVALID_SCRIPT. Checks
- * come only from inputs before the failing point, so the first failure wins exactly.
+ * Every rule but the scripts, applied in order. `fault` is the verdict if all `checks` pass; otherwise the verdict is
+ * INVALID_SCRIPT. Checks come only from inputs before the first fault, so the first failure is the one reported.
  */
 export interface ValidationPlan<Check extends ScriptCheck = ScriptCheck> {
   readonly checks: readonly Check[];
@@ -92,9 +92,9 @@ export function planValidation(tx: Transaction, currentBlock: bigint, lookup: Ut
 }
 
 /**
- * The rule for item creations (docs/chain.md#spending) with what the reference leaves unchecked (decision B6): no fees and
+ * The rule for item creations (docs/chain.md#creations), with what the reference does not check (decision B6): no fees and
  * no DRUID info, which would mint; an address of valid length; and no genesis hash of its own choice, which would make more
- * of an item that exists. Whether the hash is known already is for the caller.
+ * of an item that exists. The caller checks whether the transaction hash is already known.
  */
 export function planCreateValidation(tx: Transaction): ValidationPlan<SignatureCheck> {
   const [input] = tx.inputs;
@@ -128,7 +128,7 @@ export function runCheck(check: ScriptCheck): boolean {
   return verifySignature(check.publicKey, check.message, check.signature);
 }
 
-/** The amounts and addresses of outputs and fees against what the inputs bring (docs/chain.md#conservation). */
+/** Checks amounts and addresses of outputs and fees against what the inputs spend (docs/chain.md#conservation). */
 export function outputsFault(outputs: readonly TxOut[], fees: readonly TxOut[], spent: AssetSum): Verdict {
   const wrong = addressesFault(outputs, INVALID_OUTPUT_ADDRESS) ?? feesFault(fees);
   if (wrong !== null) return wrong;
@@ -144,13 +144,13 @@ function addressesFault(outputs: readonly TxOut[], wrong: Fault): Verdict {
   return outputs.every(sound) ? null : wrong;
 }
 
-/** The reference does not count a fee in items without genesis hash at all, which makes items out of nothing. */
+/** The reference does not count a fee in items without genesis hash, which makes items out of nothing. */
 function feesFault(fees: readonly TxOut[]): Verdict {
   const nameless = ({ value }: TxOut): boolean => value.kind === 'item' && value.genesisHash === null;
   return addressesFault(fees, INVALID_FEE_ADDRESS) ?? (fees.some(nameless) ? AMOUNTS_DIFFER : null);
 }
 
-/** What is wrong with a creation, its script left aside. */
+/** What is wrong with a creation apart from its script. */
 function createOutputFault(tx: Transaction, { scriptPublicKey, value }: TxOut): Verdict {
   if (tx.fees.length > 0 || tx.druidInfo !== null) return CREATE_WITH_EXTRAS;
   if (scriptPublicKey === null || !hasValidAddressLength(scriptPublicKey)) return INVALID_OUTPUT_ADDRESS;

@@ -19,11 +19,11 @@ export const BACKUP_PASSPHRASE_FLAG: FlagSpec = {
   name: BACKUP_PASSPHRASE.flag,
   value: 'FILE',
   description:
-    `File with the passphrase of the backups. Without it the variable ${BACKUP_PASSPHRASE.env}, else, for a wallet, the ` +
-    'passphrase of the wallet as configured.',
+    `File with the passphrase of the backups. Default: the variable ${BACKUP_PASSPHRASE.env}; else, for a wallet, its ` +
+    'configured passphrase.',
 };
 
-/** Of a role with a wallet, every backup is sealed. */
+/** Backups of a role with a wallet are always encrypted. */
 function hasWallet(role: NodeRole): boolean {
   return role === 'user' || role === 'miner';
 }

@@ -1,4 +1,4 @@
-/** `tessera backup`: a consistent copy of a node's data, while the node runs or not. */
+/** `tessera backup`: a consistent copy of a node's data, whether the node runs or not. */
 
 import { loadConfig } from '../config/load.js';
 import { takeBackup } from '../db/backup/take-backup.js';
@@ -14,23 +14,23 @@ import { JSON_FLAG } from './wallet/connection.js';
 
 const MAX_KEEP = 10_000;
 
-/** Which of a role's databases the others can be brought up to: its copy is the newest. */
+/** The database of a role from which the others can catch up: it is copied last. */
 const LAST_DATABASE: Partial<Record<NodeRole, string>> = { mempool: 'journal', storage: 'archive' };
 
 export const command: Command = {
   spec: {
     name: 'backup',
-    summary: 'Backs up the data of a node, while it runs or not',
+    summary: 'Backs up the data of a node, running or stopped',
     description: [
       'Copies the data folder of the node into DIR, a folder of backups that is created if needed: databases, ' +
-        'wallet, and the keys of the node and its API. The node may run, and need not answer. Everything it acknowledged before the ' +
-        'command began is in the backup.',
-      'Each backup is complete, but only what is new is copied: the tables of a database do not change once they are ' +
-        'written. At the end everything written is read again, and each database is checked as a node checks it at ' +
+        'wallet, and the keys of the node and its API. The node may be running, but does not take part. Everything that it ' +
+        'acknowledged before the command began is in the backup.',
+      'Each backup is complete, but copies only what is new: the tables of a database do not change once they are ' +
+        'written. At the end, everything written is read again, and each database is checked as a node checks it at ' +
         'its start. Nothing is overwritten; if the command is interrupted, earlier backups stay as they are.',
       'Backups of a wallet are always encrypted, others only with --passphrase-file: with AES-256-GCM, under a key that the ' +
-        'passphrase opens. Without a passphrase of their own, the backups of a wallet take the one that the wallet had when DIR ' +
-        'was created; a later change of the wallet’s passphrase does not change it. A lost passphrase cannot be recovered.',
+        'passphrase unlocks. Without a passphrase of their own, backups of a wallet use the one that the wallet had when DIR ' +
+        'was created, even after the wallet’s passphrase is changed. A lost passphrase cannot be recovered.',
     ],
     arguments: [
       {
@@ -45,7 +45,7 @@ export const command: Command = {
       {
         name: 'keep',
         value: 'N',
-        description: 'Once the new backup is there, removes all others in DIR but the newest N.',
+        description: 'When the new backup is complete, removes all but the newest N backups in DIR.',
       },
       JSON_FLAG,
     ],
@@ -91,7 +91,7 @@ export const command: Command = {
       const seconds = Math.round(systemClock.monotonic() - started) / 1_000;
       const report = args.has('json')
         ? stringifyExact({ ...taken, removed, seconds, folder })
-        : `${folder}: backup ${taken.name} with ${taken.files} files, ${taken.bytes} bytes; new in it ${taken.newFiles} files, ` +
+        : `${folder}: backup ${taken.name} with ${taken.files} files, ${taken.bytes} bytes; new: ${taken.newFiles} files, ` +
           `${taken.newBytes} bytes; checked, ${seconds} s${removed.length === 0 ? '' : `; ${removed.length} older removed`}`;
       context.stdout.write(`${report}\n`);
       return 0;

@@ -1,4 +1,4 @@
-/** What `tessera dev` prints when its network is up: where it is, who owns what, and three requests to try. */
+/** What `tessera dev` prints when its network is up: its URLs, who owns what, and three requests to try. */
 
 import { DISPLAY_UNIT } from '../chain/constants.js';
 import type { DevAccount, DevAccounts } from '../config/dev-accounts.js';
@@ -38,7 +38,7 @@ export function devBanner(facts: BannerFacts): string {
     `${(owner.outputAmount * BigInt(owner.outputs.length)) / DISPLAY_UNIT} display units`;
   return [
     '',
-    `Tessera dev network, ready after ${Math.round(readyAfterMs)} ms. NOT FOR PRODUCTION: everybody knows these keys.`,
+    `Tessera dev network, ready after ${Math.round(readyAfterMs)} ms. NOT FOR PRODUCTION: everyone knows these keys.`,
     '',
     ...NODE_ROLES.map((role) => `  ${role.padEnd(8)} ${urls[role]}`),
     '',

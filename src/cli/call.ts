@@ -23,10 +23,10 @@ const spec: CommandSpec = {
   name: 'call',
   summary: 'Calls an operation of a node and prints the answer',
   description: [
-    'OPERATION is the id of an operation; without one, all are listed. Arguments are key=value: members of the path, the query ' +
-      'and the body, which their names tell apart. Give a list by repeating its key or as JSON, and other values ' +
-      'that are not text as JSON. key=@FILE takes the content of a file, and key=@- that of standard input: use that for ' +
-      'passphrases. body=JSON gives the whole body at once.',
+    'OPERATION is the id of an operation; without one, all are listed. Arguments are key=value, where key is a member of the ' +
+      'path, the query or the body. Give a list by repeating its key or as JSON, and other values that are not text as JSON. ' +
+      'key=@FILE takes the content of a file, and key=@- that of standard input: use that for passphrases. body=JSON gives ' +
+      'the whole body at once.',
     'Prints the answer as JSON with exact integers. If the node refuses, its reason goes to standard error and the exit ' +
       'status is 1.',
   ],

@@ -1,6 +1,6 @@
 /**
- * What a command is: a description from which its help is made and its flags are parsed, and a function that runs it.
- * One file each in this folder exports one as `command`; `commands.ts` lists them and imports them when they are called.
+ * A command: a description, from which its help is made and its flags are parsed, and a function that runs it. Each command
+ * is the export `command` of a file in this folder; `commands.ts` lists them and imports them when they are called.
  */
 
 import { parseArgs } from 'node:util';
@@ -19,13 +19,13 @@ export interface FlagSpec {
   readonly description: string;
 }
 
-/** What stands on the command line apart from flags. */
+/** An argument that is not a flag. */
 export interface ArgumentSpec {
   readonly name: string;
   readonly description: string;
-  /** It must be there. */
+  /** True when it must be given. */
   readonly required?: boolean;
-  /** It takes all that follow. */
+  /** True when it takes all remaining arguments. */
   readonly rest?: boolean;
 }
 
@@ -63,7 +63,7 @@ export interface Output {
   readonly columns?: number;
 }
 
-/** Where a person types, or a program writes. */
+/** The standard input: a terminal or a pipe. */
 export type Input = NodeJS.ReadableStream & {
   readonly isTTY?: boolean | undefined;
   /** Terminals only: keys arrive one by one, and are not shown. */
@@ -93,7 +93,7 @@ export interface Command {
   readonly spec: CommandSpec;
   /** A group has commands of its own, named by the next word. */
   readonly commands?: readonly CommandEntry[];
-  /** Resolves with the exit status when the command is done. Throws what is to be printed. */
+  /** Resolves with the exit status when the command is done. Throws errors to be printed. */
   run(args: ParsedArgs, context: CliContext): Promise<number>;
 }
 

@@ -21,17 +21,17 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'wallet',
-    summary: 'Keys, balance and payments of a wallet',
+    summary: 'Shows and uses a wallet: keys, balance, payments',
     load: async () => (await import('./wallet.js')).command,
   },
   {
     name: 'genesis',
-    summary: 'Makes and shows the file that a network begins with',
+    summary: 'Makes or shows the genesis file of a network',
     load: async () => (await import('./genesis.js')).command,
   },
   {
     name: 'watch',
-    summary: 'Prints what happens on a node, as it happens',
+    summary: 'Prints the events of a node as they happen',
     load: async () => (await import('./watch.js')).command,
   },
   {
@@ -46,7 +46,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'backup',
-    summary: 'Backs up the data of a node, while it runs or not',
+    summary: 'Backs up the data of a node, running or stopped',
     load: async () => (await import('./backup.js')).command,
   },
   {
@@ -56,12 +56,12 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'doctor',
-    summary: 'Finds what is wrong with a node, and says what to do',
+    summary: 'Finds problems of a node and says what to do about them',
     load: async () => (await import('./doctor.js')).command,
   },
   {
     name: 'rebuild',
-    summary: 'Makes the state of a mempool node or a wallet anew from the chain',
+    summary: 'Rebuilds the state of a mempool node or a wallet from the chain',
     load: async () => (await import('./rebuild.js')).command,
   },
   {
@@ -80,8 +80,8 @@ export const COMMANDS: readonly CommandEntry[] = [
 ];
 
 /**
- * The command that the words begin with (`wallet`, `pay`), and the words after it. Throws `UsageError` with the nearest
- * name.
+ * The command that the words begin with (`wallet`, `pay`), and the words after it. Throws `UsageError`, with the nearest
+ * name, for an unknown one.
  */
 export async function findCommand(
   words: readonly string[],

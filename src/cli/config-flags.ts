@@ -53,7 +53,7 @@ export const CONFIG_FLAGS: readonly FlagSpec[] = [
   SET_FLAG,
 ];
 
-/** What the flags of `CONFIG_FLAGS` say, for `loadConfig`. Throws `UsageError` for a malformed --set. */
+/** The values of `CONFIG_FLAGS`, for `loadConfig`. Throws `UsageError` for a malformed --set. */
 export function configInput(args: ParsedArgs, context: CliContext): ConfigInput {
   const role = args.value('role');
   const file = args.value('config');

@@ -6,7 +6,7 @@ import { sampleConfig, tomlValue } from '../config/sample.js';
 import type { Command, CommandSpec } from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
 
-/** Column at which sources stand, where the line leaves room. */
+/** Column of the sources, if the line is shorter. */
 const SOURCE_COLUMN = 56;
 
 const spec: CommandSpec = {
@@ -42,7 +42,7 @@ export const command: Command = {
   },
 };
 
-/** TOML that can be read back, sources as comments. */
+/** Valid TOML, with the sources as comments. */
 function table(options: readonly DescribedOption[]): string {
   let section = '';
   const lines: string[] = [];

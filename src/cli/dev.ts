@@ -1,4 +1,4 @@
-/** `tessera dev`: a whole network in this process, with funded accounts, for trying things out. */
+/** `tessera dev`: runs a whole network in this process, with funded accounts, for trying things out. */
 
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
@@ -33,7 +33,7 @@ const spec: CommandSpec = {
       name: 'interval',
       short: 'i',
       value: 'MS',
-      description: 'Makes a block every MS milliseconds instead, even an empty one.',
+      description: 'Makes a block every MS milliseconds instead, even if it is empty.',
     },
     {
       name: 'data',
@@ -53,7 +53,7 @@ const spec: CommandSpec = {
     { line: 'tessera dev', does: 'Starts a new network and prints URLs, keys and requests to try.' },
     {
       line: 'tessera dev --interval 1000 --data ./chain',
-      does: 'Makes a block each second and keeps the chain in ./chain.',
+      does: 'Makes a block every second and keeps the chain in ./chain.',
     },
     { line: 'tessera dev --port-offset 100', does: 'The same on ports 3100 to 3104.' },
   ],
@@ -78,9 +78,9 @@ export async function runDev(args: ParsedArgs, context: CliContext, load: () => 
   // --data names the folder of the network, not of one node.
   const flags = flagValues(args).filter(({ option }) => option !== 'node.data_dir');
   const common = { ports, flags, env: context.env, ...(intervalMs === undefined ? {} : { intervalMs }) };
-  // A wrong option is told before anything is made.
+  // Reports an invalid option before anything is made.
   const { log } = devConfig('mempool', { ...common, dataDir: kept ?? tmpdir() });
-  // A name only: the nodes make the folder when they start, and from then on a signal is heeded.
+  // Only a name: the nodes make the folder when they start, and by then signals are handled.
   const dataDir = kept === undefined ? join(tmpdir(), `tessera-dev-${randomUUID()}`) : resolve(kept);
   const logger = NodeLogger.create(log);
   try {

@@ -1,4 +1,4 @@
-/** `tessera doctor`: looks at a node from outside and says what is wrong and what to do. */
+/** `tessera doctor`: examines a node from outside, and says what is wrong and what to do. */
 
 import { type LoadedConfig, loadConfig } from '../config/load.js';
 import { stringifyExact } from '../lib/json.js';
@@ -10,18 +10,18 @@ import { JSON_FLAG } from './wallet/connection.js';
 
 const DEFAULT_TIMEOUT_S = 30;
 const MAX_TIMEOUT_S = 600;
-/** Exit status when something only deserves a look. */
+/** Exit status when there are only warnings. */
 const WARNED = 3;
 
 export const command: Command = {
   spec: {
     name: 'doctor',
-    summary: 'Finds what is wrong with a node, and says what to do',
+    summary: 'Finds problems of a node and says what to do about them',
     description: [
-      'Looks at the program, the configuration and what is unsafe in it, the genesis file, certificates, the data folder ' +
-        'with its owner, marker, lock and seals, free space, descriptors, ports, the node itself if it runs, and each peer ' +
-        'of the configuration: whether it answers, agrees to a link, and has the same time. Changes nothing, and works ' +
-        'while the node runs or not.',
+      'Checks the program, the configuration and its safety, the genesis file, certificates, the data folder with its ' +
+        'owner, marker, lock and seals, free disk space, file descriptors, ports, the node itself if it runs, and each ' +
+        'configured peer: whether it answers, agrees to a link, and has the same time. Changes nothing, and works whether ' +
+        'the node runs or not.',
       'Prints a line for each check: ok, warn or fail, what was found, and what to do about it.',
     ],
     flags: [
@@ -40,7 +40,7 @@ export const command: Command = {
       },
       { line: 'tessera doctor --role user --json', does: 'An array of {check, verdict, found, advice} for a program.' },
     ],
-    exits: { 1: 'something is wrong (fail)', [WARNED]: 'nothing is wrong, but something deserves a look (warn)' },
+    exits: { 1: 'something is wrong (fail)', [WARNED]: 'nothing is wrong, but there are warnings (warn)' },
   },
   async run(args, context) {
     const timeoutMs = (integerFlag(args, 'timeout', 1, MAX_TIMEOUT_S) ?? DEFAULT_TIMEOUT_S) * 1_000;
@@ -59,7 +59,7 @@ export const command: Command = {
   },
 };
 
-/** A wrong configuration is a finding like any other; the node would not start with it. */
+/** Reports an invalid configuration, with which the node would not start, as a finding like any other. */
 function load(read: () => LoadedConfig, show: (finding: Finding) => void): LoadedConfig | undefined {
   try {
     return read();

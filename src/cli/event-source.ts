@@ -1,4 +1,4 @@
-/** Reading server-sent events: the events of one connection, and the parsing of their text. */
+/** Reads server-sent events: the events of one connection, and the parser of their text. */
 
 import { errorMessage, TesseraError } from '../lib/errors.js';
 
@@ -12,23 +12,23 @@ export interface ReceivedEvent {
 export interface EventRequest {
   readonly url: string;
   readonly apiKey?: string | undefined;
-  /** Read on behind this event. */
+  /** Resume after this event. */
   readonly lastEventId?: string | undefined;
   readonly signal: AbortSignal;
 }
 
 /**
- * What a connection gives: an event, or the news that it is alive (`undefined`), which carries the place to read on from.
+ * What a connection yields: an event, or a sign of life (`undefined`). Both carry the id to resume after.
  */
 export interface EventNews {
-  /** The place to read on from. */
+  /** The id to resume after. */
   readonly id: string;
   readonly event: ReceivedEvent | undefined;
 }
 
 /**
  * The events of one connection, until it ends. Throws `peer_unreachable` when it cannot be opened or breaks, and
- * `invalid_request` with the node's words when the node refuses.
+ * `invalid_request` with the node's message when the node refuses.
  */
 export async function* readEvents({ url, apiKey, lastEventId, signal }: EventRequest): AsyncGenerator<EventNews> {
   const headers = {
@@ -56,7 +56,7 @@ async function refusal(response: Response): Promise<TesseraError> {
   return new TesseraError(isPassing ? 'peer_unreachable' : 'invalid_request', `${response.status}: ${detail}`);
 }
 
-/** The words of a problem document; undefined where it is none. */
+/** The `detail` of a problem document; undefined for other texts. */
 function detailOf(text: string): string | undefined {
   try {
     const { detail } = JSON.parse(text) as { detail?: unknown };

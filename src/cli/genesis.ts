@@ -1,4 +1,4 @@
-/** `tessera genesis …`: the file that a network begins with. */
+/** `tessera genesis …`: the genesis file of a network. */
 
 import { type Command, type CommandEntry, UsageError } from './command.js';
 
@@ -18,7 +18,7 @@ const COMMANDS: readonly CommandEntry[] = [
 export const command: Command = {
   spec: {
     name: 'genesis',
-    summary: 'Makes and shows the file that a network begins with',
+    summary: 'Makes or shows the genesis file of a network',
     description: [
       'The genesis file says who owns what in block 0, and what is issued later in addition to mining rewards. Every node ' +
         'of a network needs the same one, named by network.genesis_file; it cannot be changed once there is a block. ' +

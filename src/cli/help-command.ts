@@ -3,7 +3,7 @@
 import type { Command, CommandEntry } from './command.js';
 import { commandPage, optionsPage, overview } from './help.js';
 
-/** What the command needs of the list it stands in itself. */
+/** The list of commands, which this command is itself a part of. */
 export interface HelpModules {
   readonly entries: readonly CommandEntry[];
   find(words: readonly string[]): Promise<Command>;

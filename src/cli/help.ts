@@ -1,4 +1,4 @@
-/** The help texts, in the form of a manual page, made from the descriptions of commands and options. */
+/** Help texts in the form of manual pages, made from the descriptions of commands and options. */
 
 import { OPTIONS } from '../config/option-table.js';
 import { isGroup, type OptionSpec } from '../config/options.js';
@@ -11,10 +11,10 @@ import { type ArgumentSpec, type CommandSpec, type FlagSpec, UsageError } from '
 
 export const PROGRAM = 'tessera';
 
-/** Characters of a line. */
+/** Line length in characters. */
 const WIDTH = 80;
 const INDENT = 7;
-/** Characters of a default that are shown. */
+/** Longer defaults are cut to this many characters. */
 const MAX_DEFAULT = 40;
 
 const EXITS: Readonly<Record<number, string>> = { 0: 'done', 1: 'failed', 2: 'the command line is wrong' };
@@ -69,7 +69,7 @@ export function optionsPage(section?: string): string {
   );
   if (section !== undefined && chosen.length === 0) {
     const known = [...new Set(OPTIONS.flatMap(({ path }) => [path, path.split('.')[0] ?? '']))];
-    throw new UsageError(`${section} is no section and no option${didYouMean(section, known)}`);
+    throw new UsageError(`${section} is neither a section nor an option${didYouMean(section, known)}`);
   }
   const sections: [string, string[]][] = Object.entries(ConfigSchema.properties).map(([name, schema]) => {
     const options = chosen.filter(({ path }) => path.startsWith(`${name}.`)).map(optionEntry);
@@ -113,7 +113,7 @@ function page(sections: readonly (readonly [title: string, lines: readonly strin
     .join('\n');
 }
 
-/** A line keeps its own indentation when it is wrapped; columns inside a line that fits are left alone. */
+/** Indents a line, and wraps it with its own indentation if it is too long. Columns in a line that fits are kept. */
 function indented(line: string): string[] {
   if (line === '') return [''];
   const lead = /^ */.exec(line)?.[0].length ?? 0;
@@ -123,7 +123,7 @@ function indented(line: string): string[] {
   return wrap(text, WIDTH - pad.length).map((part) => pad + part);
 }
 
-/** A title with its text below, further in. */
+/** Titles, each with its text indented below. */
 function entries(list: readonly (readonly [title: string, text: string])[]): string[] {
   return list.flatMap(([title, text], index) => [...(index === 0 ? [] : ['']), title, `    ${text}`]);
 }

@@ -1,6 +1,6 @@
 /**
- * Running until something ends it: a first SIGINT or SIGTERM stops cleanly within five seconds, a second one ends the
- * process at once, and a fatal error stops what still can be stopped and is reported by its code.
+ * Runs a service until something ends it: a first SIGINT or SIGTERM stops it cleanly within five seconds, a second one ends
+ * the process at once, and a fatal error stops what can still be stopped and is reported with its code.
  */
 
 import { createDeferred } from '../lib/deferred.js';
@@ -31,7 +31,7 @@ export async function runUntilStopped(running: Service, modules: LifecycleModule
   const { logger, context, onReady } = modules;
   const ended = createDeferred<Ending>();
   const removeListeners = listenForSignals(context, () => {
-    logger.info({}, 'stopping; a second signal ends at once');
+    logger.info({}, 'stopping; a second signal ends the process at once');
     ended.resolve({ kind: 'signal' });
   });
   const fail = (error: unknown) => ended.resolve({ kind: 'failure', error });
@@ -61,13 +61,13 @@ function listenForSignals(context: CliContext, onFirst: () => void): () => void 
   };
 }
 
-/** False when the stop failed or took too long; the process must then be ended without it. */
+/** False when the stop failed or took too long; the process must then end without it. */
 async function stopInTime(
   running: Service,
   { logger, stopTimeoutMs = STOP_TIMEOUT_MS }: LifecycleModules,
 ): Promise<boolean> {
   const late = createDeferred<never>();
-  // Not through the clock seam: this timer must keep the process alive, and its length is a promise to the operator.
+  // Not with a `Clock`: this timer must keep the process alive, and its length is a promise to the operator.
   const timer = setTimeout(() => {
     late.reject(new TesseraError('internal_error', `the node did not stop within ${stopTimeoutMs} ms`));
   }, stopTimeoutMs);
@@ -82,7 +82,7 @@ async function stopInTime(
   }
 }
 
-/** The sentence with the code for the person who started the node, first; then a log line for whoever collects them. */
+/** Prints the error with its code for the person who started the node, then writes a log line. */
 export function reportFailure(
   error: unknown,
   message: string,
@@ -92,7 +92,7 @@ export function reportFailure(
   logger.error(errorFields(error), message);
 }
 
-/** An error as log fields. One with a code was foreseen: its stack says nothing to an operator. */
+/** An error as log fields. Errors with a code are expected, so their stack is of no use to an operator. */
 export function errorFields(error: unknown): object {
   if (!isTesseraError(error)) return { error };
   const details = Object.keys(error.details).length === 0 ? {} : { details: error.details };

@@ -1,19 +1,16 @@
-/** Writing a file that must not be there yet. */
+/** Writes a file that must not exist yet. */
 
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { syncFolder } from '../db/write-file-durable.js';
 import { errorMessage, TesseraError } from '../lib/errors.js';
 
-/**
- * Makes the file with exactly the permissions `mode`; it then survives power loss. Throws `invalid_request`, also when it
- * exists.
- */
+/** Makes a durable file with exactly the permissions `mode`. Throws `invalid_request` when it cannot, or the file exists. */
 export async function writeNewFile(file: string, text: string, mode: number): Promise<void> {
   try {
     const handle = await open(file, 'wx', mode);
     try {
-      // The umask may have taken bits from the mode.
+      // The umask may have cleared bits of the mode.
       await handle.chmod(mode);
       await handle.writeFile(text);
       await handle.sync();

@@ -1,4 +1,4 @@
-/** `tessera openapi`: writes the OpenAPI documents from the operations, or checks that the files are as they should be. */
+/** `tessera openapi`: writes the OpenAPI documents from the operations, or checks that the files are up to date. */
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -51,9 +51,9 @@ export const command: Command = {
     ],
     examples: [
       { line: 'tessera openapi', does: 'Writes openapi/*.json.' },
-      { line: 'tessera openapi --check', does: 'Says whether they are up to date.' },
+      { line: 'tessera openapi --check', does: 'Checks that they are up to date.' },
     ],
-    exits: { 1: 'A file differs (--check).' },
+    exits: { 1: 'a file differs (--check)' },
   },
   run: (args, { stdout }) =>
     openapiCommand({ folder: args.value('out') ?? DEFAULT_FOLDER, check: args.has('check') }, stdout),

@@ -1,4 +1,4 @@
-/** The process around the command line: its streams and signals, and its end when an invariant is broken. */
+/** The process around the command line: its streams and signals, and its end when an invariant breaks. */
 
 import { errorMessage } from '../lib/errors.js';
 import { armFailpoint } from '../lib/failpoints.js';
@@ -6,7 +6,7 @@ import type { CliContext } from './command.js';
 import { runCli } from './run.js';
 
 const context: CliContext = {
-  // Opened only when asked for: a node has no use for it.
+  // Opened only when a command reads it: a node does not.
   get stdin() {
     return process.stdin;
   },
@@ -20,7 +20,7 @@ const context: CliContext = {
   exit: (code) => process.exit(code),
 };
 
-/** What nobody caught is a broken invariant: the state in memory is not to be trusted, what is on disk is. */
+/** An uncaught error is a broken invariant: the state in memory cannot be trusted, but that on disk can. */
 function onBrokenInvariant(kind: string, error: unknown): void {
   const stack = error instanceof Error ? error.stack : undefined;
   const entry = { level: 50, time: Date.now(), code: 'internal_error', kind, error: errorMessage(error), stack };
@@ -28,13 +28,13 @@ function onBrokenInvariant(kind: string, error: unknown): void {
   process.exit(1);
 }
 
-// What the program writes is its owner's: LevelDB, too, makes its files with what is left by this.
+// Only the owner may read what the program writes; this covers the files of LevelDB too.
 process.umask(0o077);
-// Node opens its inspector at SIGUSR1, to whoever can send a signal. A listener takes the place of that.
+// By default Node opens its inspector at SIGUSR1. A listener prevents that.
 process.on('SIGUSR1', () => undefined);
 process.on('uncaughtException', (error) => onBrokenInvariant('uncaughtException', error));
 process.on('unhandledRejection', (error) => onBrokenInvariant('unhandledRejection', error));
-// A reader that went away (`tessera config | head`) is no failure of ours.
+// A reader that is gone (`tessera config | head`) is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0);
 });
@@ -43,5 +43,5 @@ const note = armFailpoint(process.env);
 if (note !== undefined) process.stderr.write(`tessera: ${note}\n`);
 
 const status = await runCli(process.argv.slice(2), context);
-// A node that did not stop in time may hold sockets and timers: the process ends either way, its output written first.
+// A node that did not stop in time may hold sockets and timers: the process ends all the same, after its output is written.
 process.stdout.write('', () => process.exit(status));

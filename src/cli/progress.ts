@@ -1,10 +1,10 @@
-/** Progress of a command, on the error stream so that results can be piped. */
+/** Shows the progress of a command, on the error stream so that results can be piped. */
 
 import type { Clock } from '../lib/clock.js';
 import { Progress } from '../observability/progress.js';
 import type { CliContext } from './command.js';
 
-/** Shows how far the task is: a bar on a terminal, a line every few seconds elsewhere. */
+/** Shows the progress of a task: a bar on a terminal, a line every few seconds elsewhere. */
 export function startProgress(task: string, unit: string, { stderr }: CliContext, clock: Clock): Progress {
   const progress = new Progress(
     { task, unit },

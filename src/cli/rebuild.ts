@@ -1,4 +1,4 @@
-/** `tessera rebuild`: makes the state of a stopped node anew from what the chain and its own folder still hold. */
+/** `tessera rebuild`: rebuilds the state of a stopped node from the chain and from what its own folder still holds. */
 
 import { loadConfig } from '../config/load.js';
 import type { Config } from '../config/schema.js';
@@ -10,16 +10,16 @@ import { startProgress } from './progress.js';
 export const command: Command = {
   spec: {
     name: 'rebuild',
-    summary: 'Makes the state of a mempool node or a wallet anew from the chain',
+    summary: 'Rebuilds the state of a mempool node or a wallet from the chain',
     description: [
-      'Makes the unspent outputs of a mempool node anew, from the genesis file and the blocks of an archive, each checked by ' +
-        'every rule. Transactions that the old journal and pool still hold and no block has are submitted again when the node ' +
-        'has started. The old databases are kept in a folder beside the new ones; remove it when all is well.',
-      'Without --archive nothing is read but the old folder: the node fetches the blocks from a linked storage node when it ' +
-        'starts. Interrupted, the same command goes on. The node must be stopped, and so must that of the archive.',
-      'On a miner or user node the wallet forgets what the chain has told it: its keys stay, its coins are asked for again, and ' +
-        'its payments of the last twelve hours are looked up, and sent again where the chain does not have them. This is for a ' +
-        'chain that has lost blocks which the wallet has seen.',
+      'Rebuilds the unspent outputs of a mempool node from the genesis file and the blocks of an archive, each fully ' +
+        'validated. Transactions that the old journal and pool still hold, and that are in no block, are submitted again ' +
+        'after the node has started. The old databases are kept in a folder beside the new ones; remove it when all is well.',
+      'Without --archive only the old folder is read, and the node fetches the blocks from a linked storage node when it ' +
+        'starts. If interrupted, the same command continues. The node must be stopped, and so must the node of the archive.',
+      'On a miner or user node, the wallet discards what it knows of the chain. Its keys stay, its coins are asked for again, ' +
+        'and its payments of the last twelve hours are looked up, and sent again if the chain does not have them. Use this ' +
+        'when the chain has lost blocks that the wallet had seen.',
       'A storage node needs no such command: with another storage node in peers.storage, start it on an empty folder.',
     ],
     flags: [
@@ -27,7 +27,7 @@ export const command: Command = {
       {
         name: 'archive',
         value: 'DIR',
-        description: 'The data folder of a storage node of this network; a restored backup will do.',
+        description: 'The data folder of a storage node of this network, or a restored backup of it.',
       },
     ],
     examples: [
@@ -35,8 +35,8 @@ export const command: Command = {
         line: 'tessera rebuild --role mempool --config mempool.toml --archive /var/lib/tessera/storage',
         does: 'From the archive on this machine.',
       },
-      { line: 'tessera rebuild --role mempool --config mempool.toml', does: 'From storage, with the next start.' },
-      { line: 'tessera rebuild --role user --config user.toml', does: 'A wallet that has seen blocks which are lost.' },
+      { line: 'tessera rebuild --role mempool --config mempool.toml', does: 'From a storage node, at the next start.' },
+      { line: 'tessera rebuild --role user --config user.toml', does: 'A wallet that has seen lost blocks.' },
     ],
     exits: { 1: 'nothing was changed, or it was interrupted: the message says which' },
   },

@@ -1,4 +1,4 @@
-/** `tessera restore`: a backup into an empty folder, checked. */
+/** `tessera restore`: restores a backup into an empty folder, and checks it. */
 
 import { type LoadedConfig, loadConfig } from '../config/load.js';
 import type { BackupStore } from '../db/backup/backup-store.js';
@@ -20,8 +20,8 @@ export const command: Command = {
       'Writes the newest backup in DIR, or the one named by --backup, into the data folder of the node, which must be empty ' +
         'or missing. Every file is checked as it is read, and every byte of the databases at the end. If interrupted, the ' +
         'same command continues where it stopped; until it is done, no node starts on the folder.',
-      'Then start the node. It must be the only one: two nodes with one wallet would spend the same funds twice, and two with ' +
-        'one node key look like one node to all others.',
+      'Then start the node. The node that was backed up must not run any more: two nodes with one wallet would spend the ' +
+        'same funds twice, and two with one node key look like one node to all others.',
     ],
     arguments: [{ name: 'DIR', required: true, description: 'The folder of backups.' }],
     flags: [

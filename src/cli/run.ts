@@ -1,4 +1,4 @@
-/** From the command line to an exit status: finds the command, parses its flags, runs it, prints what went wrong. */
+/** From the command line to an exit status: finds the command, parses its flags, runs it, and prints errors. */
 
 import { type CliContext, ExitError, parseCommandLine, UsageError } from './command.js';
 import { COMMANDS, findCommand } from './commands.js';
@@ -42,7 +42,7 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
   }
 }
 
-/** A container that is configured by its environment starts without arguments; a person gets the overview. */
+/** Without arguments, a container configured by its environment starts, and a person gets the overview. */
 function isConfigured({ env }: CliContext): boolean {
   return env.TESSERA_CONFIG !== undefined || env.TESSERA_NODE__ROLE !== undefined;
 }

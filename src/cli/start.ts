@@ -15,12 +15,12 @@ const spec: CommandSpec = {
   summary: 'Runs a node (the command when none is named)',
   description: [
     'Runs one node of the given role until SIGINT or SIGTERM, which stops it cleanly within five seconds; a second signal ' +
-      'ends it at once. SIGHUP reads the configuration again, applies the log level and the API keys, and logs what has changed and what ' +
-      'needs a restart.',
-    'Without --config the file that ships for the role is read; the four of them make a network on one machine. ' +
-      '`tessera help options` explains every option, `tessera config` shows which are in effect and why.',
-    'A user or miner node needs the passphrase of its wallet: from wallet.passphrase_file or TESSERA_WALLET__PASSPHRASE or, on a ' +
-      'terminal and when neither is given, typed when it starts.',
+      'ends it at once. SIGHUP reads the configuration again, applies the log level and the API keys, and logs what has ' +
+      'changed and what needs a restart.',
+    'Without --config, the file that ships for the role is read; the four files make a network on one machine. ' +
+      '`tessera help options` explains every option, and `tessera config` shows their values and sources.',
+    'A user or miner node needs the passphrase of its wallet: from wallet.passphrase_file or TESSERA_WALLET__PASSPHRASE, or, ' +
+      'if neither is given, typed on a terminal when it starts.',
   ],
   flags: CONFIG_FLAGS,
   examples: [
@@ -85,7 +85,7 @@ interface Reloaded {
   readonly options: EffectiveOptions;
 }
 
-/** Reads the configuration again; one that is wrong changes nothing. Never throws. */
+/** Reads the configuration again; an invalid one changes nothing. Never throws. */
 async function reload(input: ConfigInput, { node, logger, options }: Reloaded): Promise<void> {
   try {
     const loaded = loadConfig(input);
@@ -96,7 +96,7 @@ async function reload(input: ConfigInput, { node, logger, options }: Reloaded): 
     if (changes.needRestart.length > 0) logger.warn(fields, changesText(changes));
     else logger.info(fields, changesText(changes));
   } catch (error) {
-    logger.error(errorFields(error), 'configuration not read again: the node goes on as it is');
+    logger.error(errorFields(error), 'configuration not read again: the node keeps the one it has');
   }
 }
 

@@ -1,4 +1,4 @@
-/** `tessera verify`: checks the data of a stopped node, record by record and by the rules that it was stored by. */
+/** `tessera verify`: checks the data of a stopped node: every record, and the rules of the data. */
 
 import { existsSync } from 'node:fs';
 import { loadConfig } from '../config/load.js';
@@ -24,7 +24,7 @@ const DATABASES: Readonly<Record<NodeRole, readonly string[]>> = {
   user: ['wallet'],
 };
 
-/** Databases that can be held against an archive. */
+/** Databases that can be compared with an archive. */
 const COMPARED: ReadonlySet<string> = new Set(['mempool', 'wallet']);
 
 /** No key begins with this byte. */
@@ -34,11 +34,11 @@ const spec: CommandSpec = {
   name: 'verify',
   summary: 'Checks the data of a stopped node',
   description: [
-    'Reads every record of the node’s databases and checks it against its checksum. On a storage node it also checks every ' +
-      'block against the rules of the chain and every index entry against what it names; on a mempool node, the state against ' +
-      'the digest that the last command left. Ends with data_corrupt and status 1 at the first fault.',
-    'With --archive, the folder of a storage node of the same network (a restored backup will do), it checks what a mempool ' +
-      'node or a wallet counts as unspent against the archive, output by output.',
+    'Reads every record of the node’s databases and checks its checksum. On a storage node, it also checks every block by ' +
+      'the rules of the chain, and every index entry against the data that it points to; on a mempool node, the state ' +
+      'against the digest of the last command. Ends with data_corrupt and status 1 at the first fault.',
+    'With --archive, the folder of a storage node of the same network or a restored backup of it, compares what a mempool ' +
+      'node or a wallet counts as unspent with the archive, output by output.',
     'The nodes must be stopped, because only one process can use a data folder. Nothing is changed.',
   ],
   flags: [
@@ -46,7 +46,7 @@ const spec: CommandSpec = {
     {
       name: 'archive',
       value: 'DIR',
-      description: 'The data folder of a storage node, to check a mempool node or a wallet against.',
+      description: 'The data folder of a storage node, to compare a mempool node or a wallet with.',
     },
   ],
   examples: [
@@ -102,7 +102,7 @@ async function countRecords(name: string, kv: Kv, context: CliContext, signal: A
   return count;
 }
 
-/** What a role's data must meet beyond its checksums; the result in words, undefined when there is nothing more. */
+/** Checks the rules of a role's data beyond checksums. Returns the result in words; undefined if there are none. */
 async function checkRules(
   name: string,
   kv: Kv,
@@ -129,14 +129,14 @@ async function checkArchive(kv: Kv, config: Config, context: CliContext, signal:
   const show = ({ height, target }: { height: number; target: number }) => progress.update(height + 1, target + 1);
   const { blocks, transactions } = await archive.verify({}, show, signal).finally(() => scripts.close());
   progress.end();
-  return `${blocks} blocks with ${transactions} transactions, all by the rules`;
+  return `${blocks} blocks with ${transactions} transactions, all valid`;
 }
 
 async function checkState(kv: Kv, config: Config, context: CliContext): Promise<string> {
   const progress = startProgress('outputs', 'outputs', context, systemClock);
   const state = await loadState(kv, config, (outputs) => progress.update(outputs));
   progress.end();
-  return `${state.utxos.size} unspent outputs and the pool match their digest, behind command ${state.seq}`;
+  return `${state.utxos.size} unspent outputs and the pool match their digest, after command ${state.seq}`;
 }
 
 async function loadState(kv: Kv, config: Config, onProgress: (outputs: number) => void): Promise<MempoolState> {
@@ -147,7 +147,7 @@ async function loadState(kv: Kv, config: Config, onProgress: (outputs: number) =
   return loadMempoolState(kv, rules, { hashKey: systemRandom.bytes(HASH_KEY_BYTES), onProgress });
 }
 
-/** What the database counts as unspent against the archive's account. */
+/** Compares what the database counts as unspent with the archive. */
 async function holdAgainst(
   path: string,
   name: string,
@@ -162,7 +162,7 @@ async function holdAgainst(
   const show = (outputs: number) => progress.update(outputs);
   try {
     const same = await compare(archive, name, kv, config, show, signal);
-    return `${same} unspent outputs are the same in the archive, behind block ${archive.height}`;
+    return `${same} unspent outputs are the same in the archive, after block ${archive.height}`;
   } finally {
     progress.end();
     await archive.close();

@@ -10,7 +10,7 @@ const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'address',
-    summary: 'Makes a new address to be paid at',
+    summary: 'Makes a new address for payments',
     load: async () => (await import('./wallet/address.js')).command,
   },
   {
@@ -25,7 +25,7 @@ const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'history',
-    summary: 'Lists own payments with their states',
+    summary: 'Lists the payments of the wallet with their states',
     load: async () => (await import('./wallet/history.js')).command,
   },
   {
@@ -35,7 +35,7 @@ const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'import',
-    summary: 'Adds the key pairs of a file',
+    summary: 'Adds key pairs from a file',
     load: async () => (await import('./wallet/import.js')).command,
   },
   {
@@ -48,12 +48,12 @@ const COMMANDS: readonly CommandEntry[] = [
 export const command: Command = {
   spec: {
     name: 'wallet',
-    summary: 'Keys, balance and payments of a wallet',
+    summary: 'Shows and uses a wallet: keys, balance, payments',
     description: [
       'Works on the wallet of a running user or miner node, over its API and with its API key; only `new` works on the ' +
         'folder of a node that does not run. `tessera help wallet COMMAND` is the page of a command.',
       'Amounts are shown in display units and in raw units; a display unit is 72072000 raw units. Secrets are never taken ' +
-        'from the command line. What spends or shows private keys asks first, on a terminal; elsewhere it needs --yes.',
+        'from the command line. Commands that spend or show private keys ask first; without a terminal they need --yes.',
     ],
     commands: COMMANDS,
     flags: [],

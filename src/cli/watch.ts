@@ -1,4 +1,4 @@
-/** `tessera watch`: prints what happens on a node, as it happens, and goes on where it was when the connection breaks. */
+/** `tessera watch`: prints the events of a node as they happen, and resumes after the last one if the connection breaks. */
 
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,17 +13,17 @@ const API_KEY_FILE_ENV = 'TESSERA_API_KEY_FILE';
 /** Milliseconds before the first and the longest wait for another connection. */
 const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
-/** Milliseconds without a sign of life after which a connection is given up; a node gives one every 15 s. */
+/** Milliseconds of silence after which a connection is given up; a node sends something every 15 s. */
 const SILENCE_MS = 45_000;
 
 const spec: CommandSpec = {
   name: 'watch',
-  summary: 'Prints what happens on a node, as it happens',
+  summary: 'Prints the events of a node as they happen',
   description: [
     'Reads the event stream of a node (GET /v1/events) and prints a line for each event: blocks on any node, transactions ' +
       'on mempool nodes, payments and balance on nodes with a wallet, which needs an API key.',
-    'If the connection breaks, it is opened again, and continues after the last event. A line "reset" says that some ' +
-      'events are lost: the node was restarted, or had too many since. Ends at SIGINT.',
+    'If the connection breaks, it is reopened, and continues after the last event. A line "reset" says that some events ' +
+      'are lost, because the node was restarted or there were too many. Ends at SIGINT.',
   ],
   flags: [
     { name: 'url', short: 'u', value: 'URL', description: `Base URL of the node. Default: ${DEFAULT_URL}.` },
@@ -31,7 +31,7 @@ const spec: CommandSpec = {
       name: 'topics',
       short: 't',
       value: 'LIST',
-      description: 'Topics, separated by commas: blocks, transactions, wallet. Default: all that the node has.',
+      description: 'Topics, separated by commas: blocks, transactions, wallet. Default: all topics of the node.',
     },
     { name: 'json', description: 'Prints each event as a JSON object on a line: id, event, data.' },
     {
@@ -105,14 +105,14 @@ async function readApiKey(args: ParsedArgs, { env }: CliContext): Promise<string
   }
 }
 
-/** Ends the reading when nothing comes for too long: a broken network says nothing. */
+/** Stops reading when nothing comes for too long: a broken network gives no error. */
 async function* withWatchdog<T>(
   outer: AbortSignal,
   read: (signal: AbortSignal) => AsyncGenerator<T>,
 ): AsyncGenerator<T> {
   const controller = new AbortController();
   const bark = (): void => controller.abort(new Error(`nothing came for ${SILENCE_MS / 1_000} s`));
-  // This timer keeps no process alive: the connection does.
+  // The timer does not keep the process alive; the connection does.
   let timer = setTimeout(bark, SILENCE_MS).unref();
   try {
     for await (const value of read(AbortSignal.any([outer, controller.signal]))) {

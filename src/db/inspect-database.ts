@@ -28,7 +28,7 @@ export async function inspectDatabase(dataDir: string, name: string, tableBytes:
   }
 }
 
-/** What a crash has left behind the last write is cut off by the node, not here. */
+/** What a crash has left after the last write is cut off by the node, not here. */
 class LookedAt extends FolderFiles {
   override async cut(name: string): Promise<void> {
     if (!name.endsWith('.log')) throw new TesseraError('internal_error', `${name} is not to be cut`);

@@ -70,7 +70,7 @@ export interface MempoolModules {
 export interface ConfirmedBlock {
   readonly height: number;
   readonly hash: string;
-  /** Hashes of its transactions, the mining transaction left out. */
+  /** Hashes of its transactions, the coinbase left out. */
   readonly transactions: readonly string[];
 }
 

@@ -19,7 +19,7 @@ const HASHES_PER_CHECK = 1_024;
 
 /** What to search, in a form that can be sent to a thread. */
 export interface SearchJob {
-  /** Bytes of the header, the mining transaction in it, and `NONCE_LENGTH` bytes for the nonce. */
+  /** Bytes of the header, the coinbase in it, and `NONCE_LENGTH` bytes for the nonce. */
   readonly header: Uint8Array;
   readonly nonceOffset: number;
   /** Largest hash that will do, 32 bytes big-endian. */
@@ -32,7 +32,7 @@ export interface SearchResult {
   readonly hashes: number;
 }
 
-/** The job for a header whose mining transaction is set. Throws `invalid_request` when its difficulty is malformed. */
+/** The job for a header whose coinbase is set. Throws `invalid_request` when its difficulty is malformed. */
 export function searchJobOf(header: BlockHeader): SearchJob {
   const target = targetBytes(header.difficulty);
   if (target === undefined) {

@@ -30,7 +30,7 @@ export type LineLevel = (typeof LINE_LEVELS)[number];
 export interface InfoLines {
   /** False while the level leaves them out. */
   readonly enabled: boolean;
-  /** Members that every line must have, as JSON text with a comma behind each: `"node":"a","component":"api",`. */
+  /** Members that every line must have, as JSON text with a comma after each: `"node":"a","component":"api",`. */
   readonly members: string;
   /** Whole lines, and how many they are. */
   write(text: string, count: number): void;

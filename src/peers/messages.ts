@@ -46,7 +46,7 @@ const PagePoint = Type.Object({
 /** What the next round depends on but no block carries. */
 export const RoundFactsBody = Type.Object({
   participants: Type.Array(Type.String({ pattern: '^[\\x21-\\x7e]{1,128}$' }), { maxItems: 10_000 }),
-  /** Hashes of the mining transactions of all proofs. */
+  /** Hashes of the coinbases of all proofs. */
   proofs: Type.Array(Hash, { maxItems: 10_000 }),
   /** Winning proofs from the activation height on. */
   asert_hashes: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
@@ -93,7 +93,7 @@ export const MESSAGES = {
   'mining.join': define(Empty),
   'mining.joined': define(Empty),
   /**
-   * A header to find a nonce for. Attachment: BlockHeader without nonce and mining transaction. `reward` in raw units;
+   * A header to find a nonce for. Attachment: BlockHeader without nonce and coinbase. `reward` in raw units;
    * `previous` is the certificate of the block before.
    */
   'mining.template': define(Type.Object({ block_num: BlockNum, reward: U64, previous: BlockCertificate }), {

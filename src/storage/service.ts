@@ -12,7 +12,7 @@ interface StoredBase {
 
 export interface StoredBlock extends StoredBase {
   readonly kind: 'block';
-  /** Number of transactions of the block, its mining transaction included. */
+  /** Number of transactions of the block, its coinbase included. */
   readonly txLen: number;
   /** Decoded on demand. */
   block(): Block;

@@ -52,7 +52,7 @@ export interface ChainFollowerModules {
 export interface MinedBlock {
   readonly height: number;
   readonly hash: string;
-  /** Without the mining transaction. */
+  /** Without the coinbase. */
   readonly transactions: number;
 }
 

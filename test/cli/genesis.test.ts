@@ -1,4 +1,4 @@
-/** `tessera genesis`: the file that a network begins with, made by one command and read by the nodes. */
+/** `tessera genesis`: the genesis file of a network, made by one command and read by the nodes. */
 
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -35,7 +35,7 @@ describe('the command line', () => {
     [['config', '--set', 'api.port'], '--set api.port: write OPTION=VALUE'],
     [['wallet', 'export'], 'FILE is missing'],
     [['dev', '--interval', 'fast'], '--interval must be a whole number from 1'],
-    [['help', 'options', 'apis'], 'apis is no section and no option; did you mean api?'],
+    [['help', 'options', 'apis'], 'apis is neither a section nor an option; did you mean api?'],
   ])('refuses a wrong one with status 2 and says what is right: %j', async (args, message) => {
     const { status, err } = await run(args);
     expect(status).toBe(2);

@@ -670,7 +670,7 @@ describe('the journal', () => {
     expect(refusals).toBe(1);
   });
 
-  it('that lost commands the state stands behind is named, not guessed over (rule P3)', async () => {
+  it('that lost commands which the state has is named, not guessed over (rule P3)', async () => {
     const folder = await newFolder();
     const first = await setUp({ folder });
     await stored(first.mempool, 0);

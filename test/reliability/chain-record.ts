@@ -11,7 +11,7 @@ export interface RecordedBlock {
   readonly height: number;
   readonly hash: string;
   readonly previousHash: string | null;
-  /** Hashes of its transactions in order, without the mining transaction. */
+  /** Hashes of its transactions in order, without the coinbase. */
   readonly transactions: readonly string[];
   /** Of everything that storage says about it. */
   readonly digest: string;

@@ -137,7 +137,7 @@ async function stateAfterJournal(config: Config, kv: Kv, journalKv: Kv): Promise
   applier.failed.catch(() => undefined);
   try {
     await applier.start();
-    return `behind command ${state.seq}: ${state.digest()}`;
+    return `after command ${state.seq}: ${state.digest()}`;
   } finally {
     await applier.stop();
     await journal.close();

@@ -111,7 +111,7 @@ describe('keys of the archive (decision V9)', () => {
     expect(await archive.blockAt(1)).toMatchObject({ key: chain.hash(1), height: 1 });
   });
 
-  it('finds transactions by hash and by index, the mining transaction last', async () => {
+  it('finds transactions by hash and by index, the coinbase last', async () => {
     await storeBlocks(2);
     const { block, miningTransaction } = chain.block(1);
     const names = [...block.transactions, transactionHash(miningTransaction)];

@@ -193,7 +193,7 @@ const BROKEN: [name: string, rule: BlockRule, make: (parts: Parts, chain: TestCh
     },
   ],
   [
-    'spends a mining transaction before its time',
+    'spends a coinbase before its time',
     'inputs',
     (parts, chain) => {
       const { miningTransaction } = chain.block(1);
@@ -266,7 +266,7 @@ const BROKEN: [name: string, rule: BlockRule, make: (parts: Parts, chain: TestCh
     (parts) => listed(parts, [coinbaseTransaction(77n, 5n, ADDRESS)]),
   ],
   [
-    'names another mining transaction than it brings',
+    'names another coinbase than it brings',
     'mining-transaction',
     (parts) => assembleBlock(parts, { miningTxHash: transactionHash(payment(1)) }),
   ],
@@ -277,7 +277,7 @@ const BROKEN: [name: string, rule: BlockRule, make: (parts: Parts, chain: TestCh
       mining(parts, (tx) => ({ ...tx, inputs: [{ previousOut: null, script: [{ kind: 'num', value: 3n }] }] })),
   ],
   [
-    'has more in the script of its mining transaction',
+    'has more in the script of its coinbase',
     'mining-transaction',
     (parts) =>
       mining(parts, (tx) => ({
@@ -302,13 +302,9 @@ const BROKEN: [name: string, rule: BlockRule, make: (parts: Parts, chain: TestCh
     'mining-transaction',
     (parts) => mining(parts, (tx) => ({ ...tx, outputs: [...tx.outputs, ...tx.outputs] })),
   ],
+  ['has fees in its coinbase', 'mining-transaction', (parts) => mining(parts, (tx) => ({ ...tx, fees: tx.outputs }))],
   [
-    'has fees in its mining transaction',
-    'mining-transaction',
-    (parts) => mining(parts, (tx) => ({ ...tx, fees: tx.outputs })),
-  ],
-  [
-    'has DRUID info in its mining transaction',
+    'has DRUID info in its coinbase',
     'mining-transaction',
     (parts) =>
       mining(parts, (tx) => ({
@@ -316,7 +312,7 @@ const BROKEN: [name: string, rule: BlockRule, make: (parts: Parts, chain: TestCh
         druidInfo: { druid: 'd', participants: 1n, expectations: [], genesisHash: null },
       })),
   ],
-  ['has a payment as its mining transaction', 'mining-transaction', (parts) => mining(parts, () => payment(1))],
+  ['has a payment as its coinbase', 'mining-transaction', (parts) => mining(parts, () => payment(1))],
   [
     'pays one unit more than the reward',
     'mining-transaction',

@@ -190,7 +190,7 @@ function followingBlock(
   );
 }
 
-/** The block with a mining transaction and a proof of work of its own. */
+/** The block with a coinbase and a proof of work of its own. */
 export function remined(full: FullBlock, reward: bigint, miner: Account): FullBlock {
   const { header } = full.block;
   const { nonce, coinbase } = mine(header, reward, miner);

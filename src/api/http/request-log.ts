@@ -15,7 +15,7 @@ import { type RequestResult, resultOf } from './problem.js';
 /** Takes ready text: whole lines, each a JSON object with the members of the node's other lines. */
 export interface LineSink {
   write(text: string, lines: number): void;
-  /** Members of every line, as JSON text with a comma behind each. */
+  /** Members of every line, as JSON text with a comma after each. */
   readonly members?: string;
   /** False while the level of the log leaves these lines out. */
   readonly enabled?: boolean;

@@ -85,7 +85,7 @@ const CreateTxInScript = Type.Union([Pay2PkH, Stack], {
 const CreateTxIn = Type.Object(
   {
     previous_out: Nullable(OutPoint, {
-      description: 'The output to spend. Null only in answers, for a mining transaction.',
+      description: 'The output to spend. Null only in answers, for a coinbase.',
     }),
     script_signature: Type.Optional(Nullable(CreateTxInScript)),
   },

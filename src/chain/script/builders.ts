@@ -32,7 +32,7 @@ function keyEntry(bytes: Uint8Array): StackEntry {
   return { kind: 'pubkey', bytes };
 }
 
-/** The script of a mining transaction: the number of its block. */
+/** The script of a coinbase: the number of its block. */
 export function coinbaseScript(bNum: bigint): Script {
   return [num(bNum)];
 }
@@ -91,7 +91,7 @@ export interface CreateParts {
   readonly publicKey: Uint8Array;
 }
 
-/** The parts of an item creation script (docs/chain.md#spending), or undefined when the shape is another. */
+/** The parts of an item creation script (docs/chain.md#creations), or undefined when the shape is another. */
 export function createParts(script: Script): CreateParts | undefined {
   if (script.length !== CREATE_LENGTH) return undefined;
   const [create, bNum, drop, data, signature, publicKey, checkSig] = script;

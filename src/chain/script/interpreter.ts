@@ -1,6 +1,6 @@
 /**
- * Runs scripts (docs/chain.md#script-machine). The verdict of a script proves nothing about who may spend: an empty script
- * is true. What a script must look like to spend an output is decided in `validation.ts`.
+ * Runs scripts (docs/chain.md#script-machine). That a script is true proves nothing about who may spend: an empty script is
+ * true. `validation.ts` decides what a script must look like to spend an output.
  */
 
 import { PUBLIC_KEY_LENGTH, SIGNATURE_LENGTH } from '../../crypto/ed25519.js';
@@ -31,7 +31,7 @@ export function interpret(script: Script): boolean {
   return machine.conditions === 0 && (top === undefined || isTruthy(top));
 }
 
-/** Executes one opcode; false when it fails. Skipping in a branch not taken is the caller's. */
+/** Executes one opcode; false when it fails. The caller skips ops in a branch that is not taken. */
 export function executeOp(machine: Machine, op: number): boolean {
   return OPERATIONS[op]?.(machine) ?? false;
 }

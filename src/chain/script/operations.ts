@@ -1,6 +1,6 @@
 /**
- * What each opcode does to the machine (docs/chain.md#opcodes). An operation returns false when the script fails; what it
- * has already popped is then of no interest. Binary operations pop the top as their second operand.
+ * What each opcode does to the machine (docs/chain.md#opcodes). An operation returns false when the script fails; the stack
+ * does not matter then. Binary operations pop the top as their second operand.
  */
 
 import { U64_MAX } from '../constants.js';
@@ -217,7 +217,7 @@ function pushVerdict(machine: Machine, verdict: boolean | undefined): boolean {
 
 function operationOf(index: number, name: string): Operation {
   if (index <= OP.OP_16) return (machine) => machine.pushNum(BigInt(index));
-  // OP_NOP1 to OP_NOP10 are all that the table leaves out; a test holds it against the list of opcodes.
+  // The table leaves out OP_NOP1 to OP_NOP10 and nothing else; a test compares it with the list of opcodes.
   return BY_NAME[name] ?? nothing;
 }
 

@@ -1,4 +1,4 @@
-/** What there is to tell about a genesis file: for people who compare it between machines, and for programs. */
+/** The facts of a genesis file, for people who compare it between machines, and for programs. */
 
 import { readFileSync } from 'node:fs';
 import { type Genesis, parseGenesis } from '../../chain/genesis.js';

@@ -1,4 +1,4 @@
-/** `tessera genesis new`: a genesis file, and a file with the keys of those owners that have none yet. */
+/** `tessera genesis new`: makes a genesis file, and a file with the keys of new owners. */
 
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -26,13 +26,13 @@ export const command: Command = {
     name: 'genesis new',
     summary: 'Makes a genesis file, and keys for its owners',
     description: [
-      'Writes FILE, which decides who owns what in block 0. An owner is an address that somebody has made already ' +
-        '(--owner), or a key pair that is made here (--new-owner), whose private key goes into the file of --keys, mode ' +
-        '0600, in the form that `tessera wallet import` takes. Whoever reads that file can spend the funds: import it into ' +
-        'a wallet once the network runs, keep a copy where backups of wallets are, and remove it.',
-      'AMOUNT is in display units, such as 1.5, of which there can be 5 billion in all; with --raw in raw units. At least ' +
-        'one owner is needed. Neither file is written over. Copy FILE to every node; `tessera genesis show` prints the ' +
-        'fingerprint by which nodes compare it.',
+      'Writes FILE, which says who owns what in block 0. An owner is an existing address (--owner) or a new key pair ' +
+        '(--new-owner), whose private key is written to the file of --keys, mode 0600, in the form that `tessera wallet ' +
+        'import` accepts. Whoever reads that file can spend the funds: import it into a wallet once the network runs, keep ' +
+        'a copy with the backups of wallets, and remove it.',
+      'AMOUNT is in display units, such as 1.5, or with --raw in raw units; the maximum in all is 5 billion display units. ' +
+        'At least one owner is needed. Existing files are not overwritten. Copy FILE to every node; `tessera genesis show` ' +
+        'prints the fingerprint by which nodes compare it.',
     ],
     arguments: [{ name: 'FILE', required: true, description: 'The genesis file to make.' }],
     flags: [
@@ -54,13 +54,13 @@ export const command: Command = {
         name: 'producer-key',
         value: 'KEY',
         description:
-          'Makes the key that a mempool node signs its blocks with (mempool.producer_key_file), in a file of mode 0600, and ' +
+          'Makes the key with which a mempool node signs its blocks (mempool.producer_key_file), in a file of mode 0600, and ' +
           'prints its public key for network.producer_keys.',
       },
       {
         name: 'message',
         value: 'TEXT',
-        description: 'A text that stays in block 0 for ever. Default: the current time.',
+        description: 'A text that block 0 contains. Default: the current time.',
       },
       { name: 'raw', description: 'AMOUNT is in raw units, 72072000 to a display unit.' },
       JSON_FLAG,
@@ -68,11 +68,11 @@ export const command: Command = {
     examples: [
       {
         line: 'tessera genesis new genesis.json --new-owner 1000000 --keys genesis-keys.json',
-        does: 'Creates a network with one owner, whose key it makes.',
+        does: 'A network with one owner, whose key is made here.',
       },
       {
         line: 'tessera genesis new genesis.json --owner ADDRESS=500 --issue ADDRESS=500@10000',
-        does: 'Half at the beginning, half with block 10,000, for a wallet that exists.',
+        does: 'Half in block 0, half with block 10,000, for an existing wallet.',
       },
     ],
   },
@@ -85,7 +85,7 @@ export const command: Command = {
     checkNew([file, keysFile, producerFile].filter((one) => one !== undefined));
     const text = genesisText(contentOf(args, newOwners));
     const genesis = checkGenesisText(text);
-    // The keys first: a genesis file whose keys were lost is worse than none.
+    // The keys first: a genesis file without its keys is worse than none.
     if (keysFile !== undefined) await writeNewFile(keysFile, keysText(newOwners.map(({ pair }) => pair)), KEYS_MODE);
     const producer = producerFile === undefined ? undefined : await makeProducer(producerFile);
     await writeNewFile(file, text, GENESIS_MODE);
@@ -117,7 +117,7 @@ function checkKeys(keys: string | undefined, newOwners: number): void {
   if (newOwners === 0 && keys !== undefined) throw new UsageError('--keys has nothing to hold without --new-owner');
 }
 
-/** Nothing is written over, and no file stands for two things. */
+/** Checks that no file exists yet, and that none is named twice. */
 function checkNew(files: readonly string[]): void {
   const exists = files.find((file) => existsSync(file));
   if (exists !== undefined) throw new UsageError(`${exists} exists`);
@@ -168,7 +168,7 @@ function issue(isRaw: boolean) {
   };
 }
 
-/** As `tessera wallet export` writes it. */
+/** The text of a keys file, as `tessera wallet export` writes it. */
 function keysText(pairs: readonly KeyPair[]): string {
   const addresses = Object.fromEntries(
     pairs.map((pair) => [

@@ -14,7 +14,7 @@ export const command: Command = {
     ],
     arguments: [{ name: 'FILE', required: true, description: 'The genesis file.' }],
     flags: [JSON_FLAG],
-    examples: [{ line: 'tessera genesis show /etc/tessera/genesis.json', does: 'Shows what the network begins with.' }],
+    examples: [{ line: 'tessera genesis show /etc/tessera/genesis.json', does: 'Shows how the network begins.' }],
     exits: { 1: 'the file cannot be read, or a node would refuse it' },
   },
   async run(args, context) {

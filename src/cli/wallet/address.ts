@@ -1,4 +1,4 @@
-/** `tessera wallet address`: a new address to be paid at. */
+/** `tessera wallet address`: a new address for payments. */
 
 import { createWalletAddress } from '../../api/routes/wallet/operations.js';
 import { stringifyExact } from '../../lib/json.js';
@@ -8,7 +8,7 @@ import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS } from './connection.js';
 export const command: Command = {
   spec: {
     name: 'wallet address',
-    summary: 'Makes a new address to be paid at',
+    summary: 'Makes a new address for payments',
     description: [
       'Asks the node for a new address and prints it. The wallet keeps every address for ever; a new one for each payer keeps ' +
         'payments apart.',

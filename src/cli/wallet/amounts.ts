@@ -7,7 +7,7 @@ import { UsageError } from '../command.js';
 const MAX_AMOUNT = 2n ** 63n - 1n;
 const RAW = /^[0-9]{1,19}$/;
 const DISPLAY = /^([0-9]{1,12})(?:\.([0-9]{1,18}))?$/;
-/** Digits behind the point that are shown. */
+/** Number of decimals shown. */
 const DECIMALS = 9;
 
 /** Raw units of the text, which is in display units unless `isRaw`. Exact: throws `UsageError` rather than round. */
@@ -32,7 +32,7 @@ function displayUnits(text: string): bigint {
   if (scaled % scale !== 0n) {
     const below = scaled / scale;
     throw new UsageError(
-      `${text} display units are no whole number of raw units; the nearest are ${below} and ${below + 1n}, with --raw`,
+      `${text} display units are not a whole number of raw units; with --raw, the nearest are ${below} and ${below + 1n}`,
     );
   }
   return scaled / scale;

@@ -17,8 +17,8 @@ export const command: Command = {
     name: 'wallet balance',
     summary: 'Shows what the wallet holds',
     description: [
-      'Available funds can be spent now. Locked are mining rewards of the last hundred blocks, outputs with a locktime, and ' +
-        'change that waits for its block. The total is both. Items are counted by their genesis hash.',
+      'Available funds can be spent now. Locked funds are mining rewards of the last hundred blocks, outputs with a ' +
+        'locktime, and change that waits for its block. The total is both. Items are counted by their genesis hash.',
     ],
     flags: [
       ...NODE_FLAGS,
@@ -36,7 +36,7 @@ export const command: Command = {
   },
   async run(args, context) {
     const client = connect(args, context);
-    // Totals come with every page; the first is enough where outputs are not asked for.
+    // Every page has the totals: the first is enough unless outputs are asked for.
     const query = args.has('addresses') ? {} : { page: 0 };
     const info = await whileWaiting('reading the wallet', client.call(getWallet, { query }), context, systemClock);
     const shown = args.has('addresses') ? info : { ...info, addresses: undefined };

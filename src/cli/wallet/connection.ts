@@ -14,7 +14,7 @@ import { CONFIG_FLAGS, configInput } from '../config-flags.js';
 const API_KEY_FILE = 'api-key';
 const API_KEY_FILE_ENV = 'TESSERA_API_KEY_FILE';
 
-/** Flags of the configuration that say which node is meant. */
+/** Flags that say which node is meant. */
 export const ROLE_FLAGS: readonly FlagSpec[] = [
   { name: 'role', short: 'r', value: 'ROLE', description: 'The node whose wallet it is: user (the default) or miner.' },
   ...CONFIG_FLAGS.filter(({ name }) => name === 'config' || name === 'data'),
@@ -26,7 +26,7 @@ export const NODE_FLAGS: readonly FlagSpec[] = [
     name: 'url',
     short: 'u',
     value: 'URL',
-    description: 'Base URL of the API of the node. By default as configured: http://127.0.0.1:3000 for a user.',
+    description: 'Base URL of the API of the node. Default: as configured, http://127.0.0.1:3000 for a user.',
   },
   {
     name: 'api-key-file',
@@ -74,12 +74,12 @@ export function connect(args: ParsedArgs, context: CliContext): NodeClient {
   }
   const keyFile = args.value('api-key-file') ?? context.env[API_KEY_FILE_ENV];
   if (keyFile !== undefined) return new WalletClient(url, readKey(keyFile, true));
-  // The key of a node on this machine is nobody else's business.
+  // The key of a node on this machine is not sent to others.
   const apiKey = isLocal ? readKey(join(config().node.dataDir, API_KEY_FILE), false) : undefined;
   return new WalletClient(url, apiKey);
 }
 
-/** Says what to do about a missing API key, and waits as long as the node takes: it slows guessing on purpose. */
+/** Says what to do about a missing API key. Has no time limit, because the node slows down guesses on purpose. */
 class WalletClient extends NodeClient {
   constructor(url: string, apiKey: string | undefined) {
     super({ url, apiKey, timeoutMs: 0 });
@@ -112,7 +112,7 @@ function checkUrl(text: string): string {
   return url.origin;
 }
 
-/** The key in the file; undefined when there is none and none `isRequired` (a node with `api.auth = "open"` has none). */
+/** The key in the file; undefined if there is no file and none `isRequired` (a node with `api.auth = "open"` has none). */
 function readKey(file: string, isRequired: boolean): string | undefined {
   try {
     const key = readFileSync(file, 'utf8').trim();

@@ -1,4 +1,4 @@
-/** `tessera wallet export`: every key pair of the wallet, unsealed, into a file that only its owner reads. */
+/** `tessera wallet export`: writes every key pair of the wallet, unencrypted, to a file that only its owner can read. */
 
 import { existsSync } from 'node:fs';
 import { exportKeypairs } from '../../api/routes/wallet/operations.js';
@@ -10,7 +10,7 @@ import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS, YES_FLAG } from './connecti
 import { confirm, DECLINED, INTERRUPTED, isInteractive } from './prompt.js';
 import { whileWaiting } from './waiting.js';
 
-/** Only the owner reads it. */
+/** Readable by its owner only. */
 const FILE_MODE = 0o600;
 const STDOUT = '-';
 
@@ -20,9 +20,9 @@ export const command: Command = {
     summary: 'Writes the key pairs, private keys included, to a file',
     description: [
       'Writes a JSON file {"addresses": {ADDRESS: {public_key, secret_key, address_version}}} with mode 0600, which ' +
-        '`tessera wallet import` and POST /v1/wallet/keypairs take. The private keys in it are not encrypted: whoever ' +
-        'reads it can spend everything in the wallet. An existing file is not written over. It asks first; without a ' +
-        'terminal it needs --yes.',
+        '`tessera wallet import` and POST /v1/wallet/keypairs accept. The private keys in it are not encrypted: whoever ' +
+        'reads it can spend everything in the wallet. An existing file is not overwritten. The command asks first; without ' +
+        'a terminal it needs --yes.',
     ],
     arguments: [{ name: 'FILE', required: true, description: 'The file to create; - for standard output.' }],
     flags: [...NODE_FLAGS, YES_FLAG, JSON_FLAG],

@@ -1,4 +1,4 @@
-/** `tessera wallet history`: own payments and what became of them. */
+/** `tessera wallet history`: the payments of the wallet and their states. */
 
 import type { Result } from '../../api/operation.js';
 import { getWalletHistory } from '../../api/routes/wallet/operations.js';
@@ -18,9 +18,9 @@ type Entry = Result<typeof getWalletHistory>['transactions'][number];
 export const command: Command = {
   spec: {
     name: 'wallet history',
-    summary: 'Lists own payments with their states',
+    summary: 'Lists the payments of the wallet with their states',
     description: [
-      'What this wallet has paid, oldest first: payments, donations, created items, and merges of its own small outputs. ' +
+      'Lists what this wallet has paid, oldest first: payments, donations, created items, and merges of its own small outputs. ' +
         'A payment is queued until the mempool node has answered, then sent, and then confirmed by a block; a rejected one ' +
         'is followed by the reason, and its funds are back in the wallet.',
     ],
@@ -60,7 +60,7 @@ function page(entries: readonly Entry[]): string {
 
 function row({ tx_hash, kind, state, peer, created_at, outputs }: Entry): string[] {
   const time = new Date(Number(created_at) * 1_000).toISOString().slice(0, 19).replace('T', ' ');
-  // Change is no payment; a merge and an item stay in the wallet as a whole.
+  // Change is not a payment; merged outputs and created items stay in the wallet.
   const paid = outputs.some(({ own }) => !own) ? outputs.filter(({ own }) => !own) : outputs;
   const raw = paid.reduce((sum, { value }) => sum + ('Token' in value ? BigInt(value.Token) : 0n), 0n);
   const count = paid.reduce((sum, { value }) => sum + ('Item' in value ? BigInt(value.Item.amount) : 0n), 0n);

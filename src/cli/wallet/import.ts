@@ -24,10 +24,10 @@ type Pairs = readonly (readonly [address: string, pair: Keypair])[];
 export const command: Command = {
   spec: {
     name: 'wallet import',
-    summary: 'Adds the key pairs of a file',
+    summary: 'Adds key pairs from a file',
     description: [
       'Takes the file that `tessera wallet export` writes; secret keys may also be 32-byte seeds or 64-byte secrets, in ' +
-        'hex. All pairs are checked before the first is sent: a wrong one is named, and nothing is imported. Then the node ' +
+        'hex. All pairs are checked before the first is sent; if one is invalid, nothing is imported. Then the node ' +
         'asks the mempool what the addresses hold; `tessera wallet balance` shows it a moment later.',
       `More than ${DEFAULT_BATCH} pairs are sent in several requests. Importing a pair again changes nothing, so after a ` +
         'failure the same command continues.',
@@ -58,7 +58,7 @@ async function readInput(file: string, { stdin }: CliContext): Promise<string> {
   }
 }
 
-/** The checked pairs of the text. Errors name an address or a place, never a key. */
+/** The checked pairs in the text. Errors name an address or a place, never a key. */
 function readPairs(text: string, file: string): Pairs {
   const content = parseJson(text, file);
   const addresses =

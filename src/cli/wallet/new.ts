@@ -23,15 +23,15 @@ export const command: Command = {
     summary: 'Makes the wallet of a node before its first start',
     description: [
       'Creates the data folder of a user or miner node if needed, and the wallet in it: the file keystore.json ' +
-        'with the master key, sealed under a passphrase that you choose, and a first address, which is printed. Needs no ' +
+        'with the master key, encrypted under a passphrase that you choose, and a first address, which is printed. Needs no ' +
         'network. A folder that already has a wallet is left as it is (status 1).',
-      'A node that starts without a wallet creates one itself, with the passphrase of its configuration; this command ' +
-        'lets you choose the passphrase, and gives you an address for payments, beforehand. The node then needs the same ' +
-        'passphrase at each start: from wallet.passphrase_file or TESSERA_WALLET__PASSPHRASE, or typed on a terminal.',
-      'Whoever has keystore.json, the folder db/wallet and the passphrase has the funds; without any one of the three they ' +
-        'are lost. Keep copies.',
+      'A node that starts without a wallet creates one with the passphrase of its configuration. This command lets you ' +
+        'choose the passphrase and gives you an address before the first start. The node then needs the passphrase at each ' +
+        'start: from wallet.passphrase_file or TESSERA_WALLET__PASSPHRASE, or typed on a terminal.',
+      'Whoever has keystore.json, the folder db/wallet and the passphrase has the funds; if one of the three is lost, so ' +
+        'are the funds. Keep copies.',
     ],
-    flags: [...ROLE_FLAGS, secretFlag(PASSPHRASE, 'the passphrase to seal the wallet with'), JSON_FLAG],
+    flags: [...ROLE_FLAGS, secretFlag(PASSPHRASE, 'the passphrase of the new wallet'), JSON_FLAG],
     examples: [
       { line: 'tessera wallet new --data /var/lib/tessera/user', does: 'Asks twice for a passphrase.' },
       {
@@ -57,7 +57,7 @@ export const command: Command = {
   },
 };
 
-/** From flag or variable of this command, else as configured, else typed twice. */
+/** The passphrase from the flag or variable of this command, else as configured, else typed twice. */
 async function choose(args: ParsedArgs, context: CliContext, configured: string | undefined): Promise<string> {
   const isNamed = args.value(PASSPHRASE.flag) !== undefined || context.env[PASSPHRASE.env] !== undefined;
   if (!isNamed && configured !== undefined) return configured;
@@ -68,7 +68,7 @@ async function choose(args: ParsedArgs, context: CliContext, configured: string 
 }
 
 async function makeWallet(config: Config): Promise<string> {
-  // The composition root is imported when it is needed: it brings half the program.
+  // The composition root is imported only when it is needed, because it imports half the program.
   const [{ readGenesis }, { openWallet }] = await Promise.all([
     import('../../node/genesis-file.js'),
     import('../../node/open-wallet.js'),

@@ -1,4 +1,4 @@
-/** `tessera wallet passphrase`: seals the wallet under another passphrase. */
+/** `tessera wallet passphrase`: changes the passphrase of the wallet. */
 
 import { changePassphrase } from '../../api/routes/wallet/operations.js';
 import { NoAnswer } from '../../client/client.js';
@@ -9,7 +9,7 @@ import { askSecret, INTERRUPTED } from './prompt.js';
 import { askNewPassphrase, givenSecret, NEW_PASSPHRASE, PASSPHRASE, secretFlag } from './secrets.js';
 import { whileWaiting } from './waiting.js';
 
-/** Exit status when it is not known which passphrase is valid. */
+/** Exit status when it is unknown which passphrase is valid. */
 const UNKNOWN = 3;
 
 export const command: Command = {
@@ -17,8 +17,8 @@ export const command: Command = {
     name: 'wallet passphrase',
     summary: 'Changes the passphrase',
     description: [
-      'From then on only the new passphrase opens the wallet; keys and funds do not change. If the node ends in the ' +
-        'middle, exactly one of the two passphrases is valid.',
+      'Afterwards only the new passphrase opens the wallet; keys and funds do not change. If the node is killed meanwhile, ' +
+        'exactly one of the two passphrases is valid.',
       'The node reads its passphrase when it starts: put the new one where it looks for it (wallet.passphrase_file or ' +
         'TESSERA_WALLET__PASSPHRASE), or type it when the node starts on a terminal.',
     ],

@@ -1,4 +1,4 @@
-/** `tessera wallet pay`: one payment, after a question; with --wait until its block has confirmed it. */
+/** `tessera wallet pay`: makes a payment after a question; with --wait, waits until a block has confirmed it. */
 
 import type { Result } from '../../api/operation.js';
 import { createPayment, getWallet, getWalletHistory } from '../../api/routes/wallet/operations.js';
@@ -15,11 +15,11 @@ import { askSecret, confirm, DECLINED, INTERRUPTED, isInteractive } from './prom
 import { givenSecret, PASSPHRASE, secretFlag } from './secrets.js';
 import { whileWaiting } from './waiting.js';
 
-/** Exit status when it is not known whether the payment was made. */
+/** Exit status when it is unknown whether the payment was made. */
 const UNKNOWN = 3;
-/** Payments made after this one that do not hide it while its state is looked at. */
+/** Number of history entries to read when looking for this payment: later ones may follow it. */
 const LOOK_BACK = 1_000;
-/** Milliseconds between two looks at the state of a payment. */
+/** Milliseconds between polls of the state of a payment. */
 const LOOK_EVERY = 250;
 
 type HistoryEntry = Result<typeof getWalletHistory>['transactions'][number];
@@ -42,8 +42,9 @@ export const command: Command = {
         'asked for an address.',
       'AMOUNT is in display units and must be a whole number of raw units (72072000 to a display unit); with --raw it is ' +
         'in raw units.',
-      'Before paying, it shows the amount, the receiver and the funds, and asks; without a terminal it needs --yes. If no answer ' +
-        'comes, it does not try again, because the payment may have been made: see `tessera wallet history`.',
+      'Before paying, the command shows the amount, the receiver and the funds, and asks; without a terminal it needs --yes. ' +
+        'If the node does not answer, it does not try again, because the payment may have been made: see `tessera wallet ' +
+        'history`.',
     ],
     arguments: [
       { name: 'TO', required: true, description: 'Address, or HOST:PORT of a user or miner node.' },
@@ -89,7 +90,7 @@ export const command: Command = {
       context.stdout.write(args.has('json') ? `${stringifyExact(answer)}\n` : `${accepted(order, hash)}\n`);
       return 0;
     }
-    // Not lost if waiting is interrupted.
+    // Printed now, so that it is not lost if waiting is interrupted.
     context.stderr.write(`accepted as ${hash}\n`);
     const entry = await whileWaiting('waiting for a block', settled(hash, client), context, systemClock);
     if (args.has('json'))
@@ -151,12 +152,12 @@ function accepted({ kind, address, amount }: Order, hash: string | null): string
   return kind === 'address' ? `${hash}` : `accepted: ${showAmount(amount)} to the node ${address}`;
 }
 
-/** The payment once a block or a refusal has settled it. A node that restarts meanwhile is asked again. */
+/** Resolves with the payment when it is confirmed or rejected. A node that restarts meanwhile is asked again. */
 async function settled(hash: string, client: NodeClient): Promise<HistoryEntry> {
   for (;;) {
     const entry = await look(hash, client);
     if (entry?.state === 'confirmed' || entry?.state === 'rejected') return entry;
-    // Not through the clock seam, whose timers do not keep the process alive.
+    // Not with a `Clock`, whose timers do not keep the process alive.
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY));
   }
 }

@@ -1,4 +1,4 @@
-/** Asking a person at a terminal: a question to be answered with yes or no, and a secret that is not shown. */
+/** Questions at a terminal: one to answer with yes or no, and one for a secret, which is not shown. */
 
 import { StringDecoder } from 'node:string_decoder';
 import { type CliContext, ExitError, UsageError } from '../command.js';
@@ -8,7 +8,7 @@ export const INTERRUPTED = 130;
 /** Exit status when the answer to a question was no. */
 export const DECLINED = 4;
 
-/** Characters that a person may type. */
+/** Maximum length of an answer, in characters. */
 const MAX_TYPED = 4_096;
 
 const ENTER = ['\r', '\n'];
@@ -16,19 +16,19 @@ const ERASE = ['\u007f', '\b'];
 const ERASE_ALL = '\u0015';
 const CTRL_C = '\u0003';
 const CTRL_D = '\u0004';
-/** Arrows and other keys that are no text arrive as one piece that begins with it. */
+/** Arrows and other special keys arrive as one chunk that begins with it. */
 const ESCAPE = '\u001b';
 
 type Prompting = Pick<CliContext, 'stdin' | 'stderr'>;
 
-/** True when a person can be asked. */
+/** True when there is a person to ask. */
 export function isInteractive({ stdin }: Pick<CliContext, 'stdin'>): boolean {
   return stdin.isTTY === true;
 }
 
 /**
- * Asks before something that cannot be taken back. Returns when the answer is yes; throws `ExitError` with status 4
- * otherwise, and `UsageError` when nobody can be asked.
+ * Asks before something that cannot be undone. Returns when the answer is yes; throws `ExitError` with status 4 otherwise,
+ * and `UsageError` when there is nobody to ask.
  */
 export async function confirm(question: string, context: Prompting): Promise<void> {
   if (!isInteractive(context))
@@ -38,7 +38,7 @@ export async function confirm(question: string, context: Prompting): Promise<voi
   throw new ExitError(DECLINED, 'aborted', 'the answer was not yes: nothing was done');
 }
 
-/** Asks for a secret; what is typed is not shown. The terminal is as before when the promise settles. */
+/** Asks for a secret; what is typed is not shown. The terminal is restored when the promise settles. */
 export async function askSecret(question: string, context: Prompting): Promise<string> {
   try {
     return await readLine(question, context, true);
@@ -47,7 +47,7 @@ export async function askSecret(question: string, context: Prompting): Promise<s
   }
 }
 
-/** One line of keys; `secret` switches the terminal's echo off and edits the line here instead. */
+/** Reads one line. For a `secret`, the terminal's echo is off and the line is edited here. */
 function readLine(question: string, { stdin, stderr }: Prompting, secret: boolean): Promise<string> {
   return new Promise((resolve, reject) => {
     const decoder = new StringDecoder('utf8');
@@ -80,7 +80,7 @@ function readLine(question: string, { stdin, stderr }: Prompting, secret: boolea
       const rest = keys.slice(end === '\r' && keys[last + 1] === '\n' ? last + 2 : last + 1).join('');
       if (rest !== '') stdin.unshift(Buffer.from(rest, 'utf8'));
     };
-    // The echo goes off before the question is there to be answered.
+    // The echo is off before the question is shown.
     if (secret) stdin.setRawMode?.(true);
     stderr.write(question);
     stdin.on('data', onData);
@@ -90,7 +90,7 @@ function readLine(question: string, { stdin, stderr }: Prompting, secret: boolea
   });
 }
 
-/** The line after these keys. */
+/** Applies the typed keys to the line. */
 function edited(line: string, keys: readonly string[]): string {
   let typed = [...line];
   for (const key of keys) {

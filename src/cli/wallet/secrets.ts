@@ -1,16 +1,16 @@
-/** Where wallet commands take passphrases from: a file, the environment, or a person at a terminal; never an argument. */
+/** Where commands get passphrases: from a file, the environment, or a person at a terminal, never from an argument. */
 
 import { readFileSync } from 'node:fs';
 import { errorMessage } from '../../lib/errors.js';
 import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from '../command.js';
 import { askSecret, isInteractive } from './prompt.js';
 
-/** Characters; the API takes no more. */
+/** Maximum length in characters, as in the API. */
 const MAX_PASSPHRASE = 1_024;
-/** Times that a person may type a new passphrase until both are the same. */
+/** Attempts at typing a new passphrase twice. */
 const ATTEMPTS = 3;
 
-/** A passphrase by its flag, variable and question. */
+/** The flag, variable and question for a passphrase. */
 export interface SecretSource {
   readonly flag: string;
   readonly env: string;
@@ -35,12 +35,12 @@ export function secretFlag({ flag, env }: SecretSource, what: string): FlagSpec 
     name: flag,
     value: 'FILE',
     description:
-      `File with ${what}; line ends after it are ignored. By default the variable ${env}, ` +
-      'or else a question on the terminal.',
+      `File with ${what}; line ends after it are ignored. Default: the variable ${env}, or else a question on the ` +
+      'terminal.',
   };
 }
 
-/** What file or environment give; undefined when a person must be asked. Throws `UsageError` when nobody can be. */
+/** The secret from file or environment; undefined when a person must be asked. Throws `UsageError` if there is none. */
 export function givenSecret(source: SecretSource, args: ParsedArgs, context: CliContext): string | undefined {
   const file = args.value(source.flag);
   const given = file === undefined ? context.env[source.env] : readSecretFile(file, source);

@@ -19,7 +19,7 @@ export function needsPassphrase({ config, sources }: Given): boolean {
   return hasWallet && wallet.genesisSeedIndex === undefined && (source === undefined || source === 'default');
 }
 
-/** The configuration with the passphrase that was typed; as it is when none is needed or nobody can be asked. */
+/** The configuration with the typed passphrase; unchanged when none is needed or there is nobody to ask. */
 export async function withTypedPassphrase(loaded: Given, context: CliContext): Promise<Config> {
   const { config } = loaded;
   if (!needsPassphrase(loaded) || !isInteractive(context)) return config;

@@ -1,4 +1,4 @@
-/** Tables for people: columns as wide as their widest cell, numbers to the right. */
+/** Tables for people: columns as wide as their widest cell, numbers aligned right. */
 
 export interface Column {
   readonly title: string;

@@ -1,14 +1,14 @@
-/** Says that something takes longer than a second, on the error stream. */
+/** Shows on the error stream that something takes longer than a second. */
 
 import type { Clock, Timer } from '../../lib/clock.js';
 import type { CliContext } from '../command.js';
 
-/** Milliseconds until the first word, and between two words on a terminal and elsewhere. */
+/** Milliseconds until the first message, and between messages on a terminal and elsewhere. */
 const FIRST = 1_000;
 const ON_TERMINAL = 1_000;
 const ELSEWHERE = 5_000;
 
-/** The result of the work; while it lasts longer than a second, `task: 3 s` is shown. */
+/** Waits for the result; after a second, shows `task: 3 s`. */
 export async function whileWaiting<T>(
   task: string,
   work: Promise<T>,

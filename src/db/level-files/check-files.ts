@@ -1,7 +1,7 @@
 /**
  * The check of a database's files before LevelDB opens them: the tables and logs that the MANIFEST names are there, whole,
  * and of this database; every batch follows the one before it; and the last one is not older than the seal says. What a
- * crash left behind the last acknowledged batch is cut off; anything else is `data_lost` or `data_corrupt`.
+ * crash left after the last acknowledged batch is cut off; anything else is `data_lost` or `data_corrupt`.
  *
  * Tables hold the batches up to a mark, which is their last entry; the logs hold those after it.
  */
@@ -217,7 +217,7 @@ interface Stop {
   readonly log: string;
   readonly at: number;
   readonly why: LogFault['kind'] | 'foreign' | 'gap' | 'refused';
-  /** Marks of the batches behind it; undefined for one without. */
+  /** Marks of the batches after it; undefined for one without. */
   readonly later: (Mark | undefined)[];
   /** How long each log from here on may be. */
   readonly files: { readonly file: string; readonly length: number; readonly size: number }[];

@@ -1,6 +1,7 @@
 /**
- * What the transactions of one block may be together: single transactions, bytes, signature operations (docs/chain.md#blocks).
- * The mempool cuts by the same numbers. Each transaction is counted before anything costly is done with it.
+ * What the transactions of one block may be together: single transactions, bytes, signature operations
+ * (docs/chain.md#blocks). The mempool cuts by the same numbers. Each transaction is counted before anything costly is done
+ * with it.
  */
 
 import { BLOCK_SIZE_IN_TX, MAX_BLOCK_SIGNATURE_OPERATIONS, MAX_BLOCK_TX_BYTES } from '../../chain/constants.js';

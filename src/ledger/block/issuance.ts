@@ -35,7 +35,7 @@ export function issuedAfter(full: FullBlock, tip: ChainTip, { genesis }: ChainRu
   return before + blockReward(before) + issuedBy(due);
 }
 
-/** The mining transaction pays exactly the reward, and nothing is issued but what the genesis file provides. */
+/** The coinbase pays exactly the reward, and nothing is issued but what the genesis file provides. */
 export function supplyFault(full: FullBlock, tip: ChainTip, rules: ChainRules): BlockFault | null {
   const reward = blockReward(issuedBefore(full, tip));
   const wrong = coinbaseFault(full.miningTransaction, BigInt(tip.next), reward);

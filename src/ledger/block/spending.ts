@@ -1,5 +1,5 @@
 /**
- * What the transactions of a block spend, against what is unspent behind the block before: every input exists and is spent
+ * What the transactions of a block spend, against what is unspent after the block before: every input exists and is spent
  * once, its locktime has passed, sums are equal, and every script and signature holds (docs/chain.md#validation). The
  * cheap part runs on the main thread in slices; the scripts run beside it while the next transactions are planned.
  */
@@ -25,7 +25,7 @@ import type { VerifiedTransaction } from './verified-block.js';
 /** Outputs that are asked for at a time. */
 const LOOKUP_CHUNK = 500;
 
-/** What is known of the chain behind the last block. */
+/** What is known of the chain after the last block. */
 export interface LedgerView {
   /** Those of the hashes that are names of transactions in the chain. */
   knownHashes(hashes: readonly string[]): Promise<readonly string[]>;

@@ -12,7 +12,7 @@ export interface VerifiedTransaction {
 export interface VerifiedBlock {
   readonly hash: string;
   readonly height: number;
-  /** In block order, the mining transaction last. */
+  /** In block order, the coinbase last. */
   readonly transactions: readonly VerifiedTransaction[];
   /** Raw units issued with this block. */
   readonly issued: bigint;

@@ -50,7 +50,7 @@ export class BlockVerifier {
     this.#slices = new TimeSlices(clock);
   }
 
-  /** Throws `block_refused` with the rule and what is wrong. The view must stand behind the tip, and stay there. */
+  /** Throws `block_refused` with the rule and what is wrong. The view must be at the tip, and stay there. */
   async verify(full: FullBlock, tip: ChainTip): Promise<VerifiedBlock> {
     const { header } = full.block;
     const hash = blockHash(header);
@@ -111,7 +111,7 @@ export class BlockVerifier {
 
 function miningNameFault({ miningTxHash }: BlockHeader, { hash }: VerifiedTransaction): BlockFault | null {
   if (hash === miningTxHash) return null;
-  return blockFault('mining-transaction', `the header names the mining transaction ${miningTxHash}, not ${hash}`);
+  return blockFault('mining-transaction', `the header names the coinbase ${miningTxHash}, not ${hash}`);
 }
 
 function nameFault(index: number, name: string | undefined, { hash }: VerifiedTransaction): BlockFault | null {

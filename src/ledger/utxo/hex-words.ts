@@ -1,4 +1,6 @@
-/** Hex digits packed into 32-bit words, eight to a word, the first digit in the highest bits; the rest of a last word is 0. */
+/**
+ * Hex digits packed into 32-bit words, eight to a word, the first digit in the highest bits; the rest of a last word is 0.
+ */
 
 const NIBBLE = new Int8Array(128).fill(-1);
 for (let i = 0; i < 10; i++) NIBBLE[48 + i] = i;

@@ -127,7 +127,7 @@ export class Applier implements Service {
     if (seq > head) {
       throw new TesseraError(
         'data_corrupt',
-        `the journal ends at command ${head}, but the mempool's state stands behind command ${seq}`,
+        `the journal ends at command ${head}, but the mempool's state is at command ${seq}`,
       );
     }
     const done = createDeferred<void>();
@@ -266,7 +266,7 @@ export class Applier implements Service {
     this.#state.written();
   }
 
-  /** Makes the state durable by itself and lets the journal forget what is far behind it. */
+  /** Makes the state durable by itself and lets the journal forget commands that are much older. */
   async #compact(keep: number): Promise<void> {
     const { seq } = this.#state;
     await this.#write(this.#store.batch(), seq, { settled: [], sync: true });

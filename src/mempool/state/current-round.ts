@@ -108,7 +108,7 @@ export class CurrentRound {
     );
   }
 
-  /** The unspent outputs behind the last stored block, as if no block were being made. */
+  /** The unspent outputs after the last stored block, as if no block were being made. */
   outputsBefore(): UtxoLookup {
     const round = this.#round;
     const spent = new Map(round === null ? [] : this.spent.map(([at, txOut]) => [outPointKey(at), txOut]));

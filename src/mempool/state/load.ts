@@ -20,7 +20,7 @@ export interface LoadOptions {
   readonly onProgress?: (outputs: number) => void;
 }
 
-/** The state behind the last command that was applied. Throws `data_corrupt` when records are missing or damaged. */
+/** The state after the last applied command. Throws `data_corrupt` when records are missing or damaged. */
 export async function loadMempoolState(kv: Kv, rules: StateRules, options: LoadOptions): Promise<MempoolState> {
   const head = await kv.get(keys.head);
   const utxos = await loadUtxos(kv, options);

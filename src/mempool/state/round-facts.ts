@@ -9,7 +9,7 @@ import { writeStrings } from '../../chain/codec.js';
 
 export interface RoundFacts {
   readonly participants: readonly string[];
-  /** Hashes of the mining transactions, in order. */
+  /** Hashes of the coinbases, in order. */
   readonly proofHashes: readonly string[];
   /** Winning proofs from the activation height on, those of this block included. */
   readonly asertHashes: number;

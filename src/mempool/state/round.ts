@@ -55,7 +55,7 @@ export interface ChainHead {
   readonly issued: bigint;
   /** Winning proofs in blocks from the activation height on (docs/chain.md#difficulty). */
   readonly asertHashes: number;
-  /** Who took part in the last round, and the mining transactions of its proofs: input of the unicorn. */
+  /** Who took part in the last round, and the coinbases of its proofs: input of the unicorn. */
   readonly participants: readonly string[];
   readonly proofHashes: readonly string[];
 }
@@ -73,7 +73,7 @@ export interface Proof {
 
 export interface Round {
   readonly height: number;
-  /** Without nonce and mining transaction. */
+  /** Without nonce and coinbase. */
   readonly header: BlockHeader;
   /** Raw units that the coinbase must pay. */
   readonly reward: bigint;

@@ -245,7 +245,7 @@ export class MempoolState {
     return issuedBefore(this.#rules, this.#head, this.round);
   }
 
-  /** The unspent outputs behind the last stored block, as if no block were being made. */
+  /** The unspent outputs after the last stored block, as if no block were being made. */
   storedOutputs(): UtxoLookup {
     return this.#round.outputsBefore();
   }

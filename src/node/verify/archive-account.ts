@@ -63,7 +63,7 @@ export class ArchiveAccount {
     if (height > this.height) {
       throw new TesseraError(
         'data_lost',
-        `${who} stands behind block ${height} and the archive behind block ${this.height}: use a newer archive, or let the two nodes run until they agree`,
+        `${who} is at block ${height} and the archive at block ${this.height}: use a newer archive, or let the two nodes run until they agree`,
       );
     }
     if (height < 0 || hash === null || hash === undefined) return;

@@ -79,7 +79,7 @@ export interface BlockName {
 }
 
 export interface StoredBlockName extends BlockName {
-  /** Without the mining transaction. */
+  /** Without the coinbase. */
   readonly transactions: number;
 }
 

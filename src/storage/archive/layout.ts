@@ -3,14 +3,14 @@
  *
  *   h ‖ number (u64 be)                    → block hash
  *   b ‖ block hash                         → block record
- *   i ‖ number (u64 be) ‖ index (u32 be)   → transaction hash; the mining transaction comes last
+ *   i ‖ number (u64 be) ‖ index (u32 be)   → transaction hash; the coinbase comes last
  *   t ‖ transaction hash                   → transaction record
  *   g ‖ genesis hash                       → item record
  *   l                                      → last block: number (u64 be) ‖ hash
  *   u ‖ transaction hash ‖ index (u32 be)  → an unspent output (TxOut)
  *   c ‖ number (u64 be)                    → certificate of the block: public key (32 bytes) ‖ signature (64 bytes)
  *   r                                      → of the round of the last block, where it is known: JSON with its number
- *   s                                      → the block that the unspent outputs stand behind: number (u64 be) ‖ hash
+ *   s                                      → the block of the unspent outputs: number (u64 be) ‖ hash
  *
  * Block hashes are `b` + 64 hex digits. Transaction hashes are `g` + 31 hex digits, but those of block 0 are any text.
  */

@@ -73,7 +73,7 @@ export class ArchiveReader {
     return hash && readHash(`transaction ${txNum} of block ${height}`, hash);
   }
 
-  /** A block that must be there, with all its transactions in order, the mining transaction last. */
+  /** A block that must be there, with all its transactions in order, the coinbase last. */
   async wholeBlock(height: number): Promise<WholeBlock> {
     const hash = await this.hashAt(height);
     const record = present(await this.block(hash), `block ${hash}`);
@@ -92,7 +92,7 @@ export class ArchiveReader {
   async fullBlockBytes(height: number): Promise<Uint8Array> {
     const { record, transactions } = await this.wholeBlock(height);
     const all = transactions.map(({ bytes }) => bytes);
-    const mining = present(all.pop(), `the mining transaction of ${record.hash}`);
+    const mining = present(all.pop(), `the coinbase of ${record.hash}`);
     return joinFullBlock(record.bytes, all, mining);
   }
 

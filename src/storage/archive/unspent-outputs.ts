@@ -55,7 +55,7 @@ export class UnspentOutputs {
     if (record === undefined) return new UnspentOutputs(kv, reader, 0, options);
     const { height, hash } = readLast(record);
     if (height >= stored || (await reader.hashAt(height)) !== hash) {
-      throw damaged(`its unspent outputs stand behind block ${height}, ${hash}, which is not the one stored`);
+      throw damaged(`its unspent outputs are those of block ${height}, ${hash}, which is not the one stored`);
     }
     return new UnspentOutputs(kv, reader, height + 1, options);
   }

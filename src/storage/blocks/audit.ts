@@ -31,7 +31,7 @@ export interface AuditProgress {
 
 export interface AuditResult {
   readonly blocks: number;
-  /** Mining transactions included. */
+  /** Coinbases included. */
   readonly transactions: number;
 }
 
@@ -91,7 +91,7 @@ async function auditBlock(
 ): Promise<VerifiedBlock> {
   const all = transactions.map(({ transaction }) => transaction);
   const miningTransaction = all.pop();
-  if (miningTransaction === undefined) throw damaged(`block ${record.hash} has no mining transaction`);
+  if (miningTransaction === undefined) throw damaged(`block ${record.hash} has no coinbase`);
   const full: FullBlock = { block: record.block, transactions: all, miningTransaction };
   try {
     const block = await verifier.verify(full, before);

@@ -1,7 +1,7 @@
 /**
  * The keys that the words of a wallet give: `m/44'/COIN'/ACCOUNT'/INDEX'` by SLIP-0010, one account for each use of an
- * address (docs/wallet.md#the-words-and-their-keys). The paths are for ever: words that somebody has written down must give the
- * same addresses in every later version.
+ * address (docs/wallet.md#the-words-and-their-keys). The paths are for ever: words that somebody has written down must give
+ * the same addresses in every later version.
  */
 
 import { addressOf } from '../../chain/address.js';

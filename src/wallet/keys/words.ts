@@ -21,7 +21,9 @@ export const MAX_EXTRA_WORD = 256;
 export interface WalletWords {
   /** 16 or 32 bytes: what the words stand for. */
   readonly entropy: Uint8Array;
-  /** The passphrase word of BIP39; empty without one. Another one gives another wallet, and nobody can tell which is right. */
+  /**
+   * The passphrase word of BIP39; empty without one. Another one gives another wallet, and nobody can tell which is right.
+   */
   readonly extraWord: string;
 }
 

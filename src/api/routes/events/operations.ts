@@ -18,7 +18,7 @@ const BlockEvent = Type.Object(
   {
     block_num: Int64({ description: 'Number of the block.' }),
     hash: Type.String({ description: 'Hash of the block.' }),
-    transactions: Int64({ description: 'Number of its transactions, the mining transaction left out.' }),
+    transactions: Int64({ description: 'Number of its transactions, the coinbase left out.' }),
   },
   { description: 'Topic blocks, event `block`: this node knows the block to be stored.' },
 );

@@ -48,7 +48,7 @@ export const BlockHeader = Type.Object(
     nonce_and_mining_tx_hash: pair(
       ByteArray('The nonce.'),
       TransactionHash(),
-      'The nonce that meets the target, and the hash of the mining transaction.',
+      'The nonce that meets the target, and the hash of the coinbase.',
     ),
     b_num: Int64({ description: 'Number of the block.' }),
     timestamp: Type.Unsafe<number | bigint>({
@@ -73,7 +73,7 @@ const StoredBlockData = Type.Object(
     block: Type.Object({
       header: BlockHeader,
       transactions: Type.Array(TransactionHash(), {
-        description: 'Hashes of its transactions in order; the mining transaction is not among them.',
+        description: 'Hashes of its transactions in order; the coinbase is not among them.',
       }),
     }),
   },
@@ -107,7 +107,7 @@ const BlockMeta = Type.Object(
   {
     type: Type.Literal('block'),
     block_num: Int64({ description: 'Number of the block.' }),
-    tx_len: Int32({ minimum: 0, description: 'Number of its transactions, the mining transaction included.' }),
+    tx_len: Int32({ minimum: 0, description: 'Number of its transactions, the coinbase included.' }),
   },
   { title: 'block' },
 );
