@@ -5,8 +5,10 @@ const END_TO_END = 'test/**/*.e2e.test.ts';
 
 export default defineConfig({
   test: {
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // Far beyond what a test takes: a busy machine must not fail what only waits.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
     maxWorkers: 2,
     reporters: ['default', './test/support/left-out-reporter.ts'],
     projects: [

@@ -68,13 +68,14 @@ export function createFakeNode(name: string, role: NodeRole): FakeNode {
 /** Links two nodes; gives both ends, `a` being the one that node `a` holds. */
 export function connect(a: FakeNode, b: FakeNode, clock: Clock, trusted = true): { a: Link; b: Link } {
   let closed = false;
-  const closing = new AbortController();
+  /** Ends the requests under way. */
+  const waiting = new Set<() => void>();
   const ends: { a?: Link; b?: Link } = {};
 
   const close = (reason: string): void => {
     if (closed) return;
     closed = true;
-    closing.abort();
+    for (const fail of [...waiting]) fail();
     if (ends.a) a.detach(ends.a, reason);
     if (ends.b) b.detach(ends.b, reason);
   };
@@ -98,14 +99,22 @@ export function connect(a: FakeNode, b: FakeNode, clock: Clock, trusted = true):
     request(type, body, options = {}) {
       const message = { type, body, attachment: options.attachment ?? new Uint8Array(0) } as Message;
       return new Promise<Message>((resolve, reject) => {
-        const fail = (): void => reject(new TesseraError('peer_unreachable', `${to.name} does not answer`));
-        if (closed) return fail();
-        clock.after(options.timeoutMs ?? 5_000, fail);
-        options.signal?.addEventListener('abort', () => reject(new TesseraError('aborted', 'cancelled')));
-        closing.signal.addEventListener('abort', fail);
+        const silent = new TesseraError('peer_unreachable', `${to.name} does not answer`);
+        if (closed) return reject(silent);
+        const fail = (): void => end(() => reject(silent));
+        const abort = (): void => end(() => reject(new TesseraError('aborted', 'cancelled')));
+        const timer = clock.after(options.timeoutMs ?? 5_000, fail);
+        const end = (settle: () => void): void => {
+          timer.cancel();
+          options.signal?.removeEventListener('abort', abort);
+          waiting.delete(fail);
+          settle();
+        };
+        options.signal?.addEventListener('abort', abort);
+        waiting.add(fail);
         dispatch(to, other(), message).then((reply) => {
           const answer = reply && to.tamper(reply, type);
-          if (answer) resolve({ attachment: new Uint8Array(0), ...answer } as Message);
+          if (answer) end(() => resolve({ attachment: new Uint8Array(0), ...answer } as Message));
         }, fail);
       });
     },
