@@ -103,7 +103,7 @@ export class DataDir {
 
   /** Why databases cannot be written now; empty when they can. */
   get problems(): readonly string[] {
-    return [...this.#opened.values()].map(({ problem }) => problem).filter((problem) => problem !== '');
+    return [...this.#opened.values()].map(({ problem }) => problem).filter((problem) => problem !== null);
   }
 
   /** Tries again the databases that could not be written. */

@@ -64,7 +64,7 @@ export class LevelKv implements Kv {
   /** A write has failed on the open LevelDB: it gets no further writes. */
   #isSpoiled = false;
   /** Why the last write failed; empty when it did not. */
-  #problem = '';
+  #problem: string | null = null;
   #isClosed = false;
 
   private constructor(path: string, options: LevelKvOptions) {
@@ -119,15 +119,15 @@ export class LevelKv implements Kv {
     });
   }
 
-  /** Why it takes no writes; empty when the last one succeeded. */
-  get problem(): string {
+  /** Why it takes no writes; null when the last one succeeded. */
+  get problem(): string | null {
     return this.#problem;
   }
 
   /** After a failed write: reopens the database, if the disk allows it. */
   async recover(): Promise<void> {
     await this.#writing.run(async () => {
-      if (this.#isClosed || this.#problem === '') return;
+      if (this.#isClosed || this.#problem === null) return;
       await this.#watched(() => this.#writable()).catch(() => undefined);
     });
   }
@@ -150,7 +150,7 @@ export class LevelKv implements Kv {
   async #watched(work: () => Promise<unknown>): Promise<void> {
     try {
       await work();
-      this.#problem = '';
+      this.#problem = null;
     } catch (error) {
       this.#problem = errorMessage(error);
       throw error;

@@ -80,19 +80,16 @@ export interface MempoolFigures {
   readonly waitingCount: number;
   readonly waitingBytes: number;
   readonly utxos: number;
-  readonly utxoBytes: number;
   readonly miners: number;
   readonly druidSets: number;
   /** Signature and script checks run so far, by where. */
   readonly checks: { readonly worker: number; readonly main: number };
   /** Number of the last command applied. */
   readonly seq: number;
-  /** What the chain waits for; empty when nothing is wrong. */
-  readonly waitsFor: string;
-  /** Why mempool and storage are not at the same block; empty when nothing is wrong. */
-  readonly apart: string;
-  /** Why storage does not keep the closed block; empty when nothing is wrong. */
-  readonly notStored: string;
+  /** Why mempool and storage are not at the same block; null when nothing is wrong. */
+  readonly apart: string | null;
+  /** Why storage does not keep the closed block; null when nothing is wrong. */
+  readonly notStored: string | null;
 }
 
 /** What is there once the state is loaded. */
@@ -205,19 +202,16 @@ export class Mempool implements MempoolService, Service {
   }
 
   figures(): MempoolFigures {
-    const parts = this.#up();
-    const { state, maker, verifier, sender, sync } = parts;
+    const { state, maker, verifier, sender, sync } = this.#up();
     return {
       height: state.head.height,
       waitingCount: state.waiting.count,
       waitingBytes: state.waiting.bytes,
       utxos: state.utxos.size,
-      utxoBytes: state.utxos.bytes,
       miners: maker.miners.length,
       druidSets: state.waitingDruids.sets,
       checks: verifier.ran,
       seq: state.seq,
-      waitsFor: this.#waitsFor(parts),
       apart: sync.problem,
       notStored: sender.problem,
     };
@@ -289,14 +283,6 @@ export class Mempool implements MempoolService, Service {
   #up(): Parts {
     if (this.#parts !== undefined) return this.#parts;
     throw new TesseraError('mempool_unreachable', 'the mempool is not up yet; try again');
-  }
-
-  #waitsFor({ state, maker }: Parts): string {
-    const { round } = state;
-    const linked = [...this.#modules.network.links].some((link) => link.role === 'storage' && link.trusted);
-    if (round !== null && round.winner !== null) return linked ? '' : `a storage node to take block ${round.height}`;
-    if (maker.miners.length === 0) return 'a miner';
-    return linked ? '' : 'a storage node';
   }
 
   /** Values that are read rather than counted are set before each scrape. */

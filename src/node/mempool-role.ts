@@ -80,8 +80,8 @@ export class MempoolRole implements Role {
     return [
       ...(miners === 0 ? ['no miner takes part: no block can be made'] : []),
       ...(hasStorage ? [] : ['no storage node with the same network.secret is linked: no block can be kept']),
-      ...(hasStorage && apart !== '' ? [apart] : []),
-      ...(hasStorage && notStored !== '' ? [notStored] : []),
+      ...(hasStorage && apart !== null ? [apart] : []),
+      ...(hasStorage && notStored !== null ? [notStored] : []),
     ];
   }
 

@@ -74,7 +74,7 @@ export class StorageRole implements Role {
     return [
       ...(counting === undefined ? [] : [counting]),
       ...(catchingUp === undefined ? [] : [this.#catchingUp.current ?? 'catching up']),
-      ...(problem === '' ? [] : [problem]),
+      ...(problem === null ? [] : [problem]),
     ];
   }
 

@@ -123,8 +123,8 @@ export class RunningStorageService implements StorageService, Service {
     return this.#catchUp.idle;
   }
 
-  /** Why the archive is not what the mempool node expects; empty when it is. */
-  get problem(): string {
+  /** Why the archive is not what the mempool node expects; null when it is. */
+  get problem(): string | null {
     return this.#mempoolTips.problem;
   }
 

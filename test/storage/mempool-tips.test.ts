@@ -28,7 +28,7 @@ describe('what the mempool node knows to be stored', () => {
   it('is no problem when it is here', async () => {
     connect(storage.node, mempool(4), clock);
     await settle();
-    expect(storage.service.problem).toBe('');
+    expect(storage.service.problem).toBeNull();
   });
 
   it('is less than what is stored when the mempool node was put back from an older copy, until it has fetched the rest', async () => {
@@ -41,7 +41,7 @@ describe('what the mempool node knows to be stored', () => {
     next = 4;
     clock.advance(2_000);
     await settle();
-    expect(storage.service.problem).toBe('');
+    expect(storage.service.problem).toBeNull();
   });
 
   it('is missed at once, by its numbers, and fetched from a storage node that has it', async () => {
@@ -52,7 +52,7 @@ describe('what the mempool node knows to be stored', () => {
     await other.fill(chain, 6);
     connect(storage.node, other.node, clock);
     await storage.until(6);
-    expect(storage.service.problem).toBe('');
+    expect(storage.service.problem).toBeNull();
   });
 
   it('names two chains', async () => {
@@ -66,6 +66,6 @@ describe('what the mempool node knows to be stored', () => {
     connect(storage.node, stranger, clock, false);
     await settle();
     expect(stranger.received).toEqual([]);
-    expect(storage.service.problem).toBe('');
+    expect(storage.service.problem).toBeNull();
   });
 });

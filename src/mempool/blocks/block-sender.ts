@@ -81,9 +81,11 @@ export class BlockSender {
     this.#startTimer = () => startTimer(seconds, clock);
   }
 
-  /** Why the closed block is not stored although a storage node was asked; empty while there is nothing to report. */
-  get problem(): string {
-    return this.#problem !== undefined && this.#problem.height === this.#state.round?.height ? this.#problem.text : '';
+  /** Why the closed block is not stored although a storage node was asked; null while there is nothing to report. */
+  get problem(): string | null {
+    return this.#problem !== undefined && this.#problem.height === this.#state.round?.height
+      ? this.#problem.text
+      : null;
   }
 
   start(): void {

@@ -112,8 +112,8 @@ export class ChainSync {
     return this.#relations().some(([, relation]) => relation === 'even');
   }
 
-  /** Why mempool and storage are not at the same block; empty when they are, or no storage node is linked. */
-  get problem(): string {
+  /** Why mempool and storage are not at the same block; null when they are, or no storage node is linked. */
+  get problem(): string | null {
     const { state, progress, tips } = this.#modules;
     const relations = this.#relations();
     const here = `the mempool node is at block ${state.head.height}`;
@@ -123,7 +123,7 @@ export class ChainSync {
     }
     const isEven = relations.some(([, relation]) => relation === 'even' || relation === 'confirming');
     const [first] = relations;
-    if (isEven || first === undefined) return '';
+    if (isEven || first === undefined) return null;
     const [link, relation] = first;
     const next = tips.all.get(link)?.next ?? 0;
     if (relation === 'other-chain') return otherChain(link).message;

@@ -153,7 +153,7 @@ export class Applier implements Service {
     groups?: Groups,
   ): Promise<CommandOutcome<K>> {
     if (this.#ended !== undefined) throw this.#ended;
-    if (this.#store.problem !== '') throw new TesseraError('write_failed', this.#store.problem);
+    if (this.#store.problem !== null) throw new TesseraError('write_failed', this.#store.problem);
     const { seq, durable } = this.#append(encodeCommand(command));
     const outcome = createDeferred<unknown>();
     // When the write fails nobody waits for the outcome.

@@ -26,7 +26,7 @@ export class StateStore {
   readonly #writes = new Mutex();
   readonly #failure = new Failure();
   readonly #stopping = new AbortController();
-  #problem = '';
+  #problem: string | null = null;
 
   constructor(kv: Kv, clock: Clock) {
     this.#kv = kv;
@@ -38,8 +38,8 @@ export class StateStore {
     return this.#failure.promise;
   }
 
-  /** Why what is in memory cannot be written now; empty when it can. */
-  get problem(): string {
+  /** Why what is in memory cannot be written now; null when it can. */
+  get problem(): string | null {
     return this.#problem;
   }
 
@@ -87,13 +87,13 @@ export class StateStore {
     for (;;) {
       try {
         await this.#guard(() => this.#kv.write(batch, { sync }));
-        this.#problem = '';
+        this.#problem = null;
         return;
       } catch (error) {
         if (!(error instanceof TesseraError) || error.code !== 'database_failed') throw error;
         if (this.#stopping.signal.aborted)
           throw new TesseraError('shutting_down', 'the node is stopping', { cause: error });
-        const isFirst = this.#problem === '';
+        const isFirst = this.#problem === null;
         this.#problem = error.message;
         if (isFirst) onDelay?.();
       }

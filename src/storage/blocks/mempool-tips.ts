@@ -32,7 +32,7 @@ export class MempoolTips {
   #known = 0;
   /** The same for one that says it knows fewer blocks than are stored here. */
   #behind: number | undefined;
-  #otherChain = '';
+  #otherChain: string | null = null;
   #retry: Timer | undefined;
 
   constructor(modules: MempoolTipsModules) {
@@ -41,13 +41,13 @@ export class MempoolTips {
     setMaxListeners(0, this.#stopping.signal);
   }
 
-  /** What is wrong with this archive or the mempool node; empty when nothing is. */
-  get problem(): string {
-    if (this.#otherChain !== '') return this.#otherChain;
+  /** What is wrong with this archive or the mempool node; null when nothing is. */
+  get problem(): string | null {
+    if (this.#otherChain !== null) return this.#otherChain;
     const { nextHeight } = this.#modules.archive;
     if (this.#behind !== undefined)
       return `the mempool node is at block ${this.#behind - 1} and this archive at block ${nextHeight - 1}: the mempool node fetches the blocks between`;
-    if (nextHeight >= this.#known) return '';
+    if (nextHeight >= this.#known) return null;
     const missing =
       this.#known - nextHeight === 1 ? `block ${nextHeight} is` : `blocks ${nextHeight} to ${this.#known - 1} are`;
     return `${missing} missing here, and the mempool node knows that they were stored: it delivers the last ones that it has kept; others must come from another storage node or a newer backup`;
@@ -84,12 +84,12 @@ export class MempoolTips {
     const stored = await archive.hashAt(next - 1);
     this.#otherChain =
       stored === undefined || stored === hash
-        ? ''
+        ? null
         : `block ${next - 1} is ${stored} here, and ${hash} at the mempool node: the two are of different chains`;
     const before = this.problem;
     this.#behind = next < archive.nextHeight ? next : undefined;
     const { problem } = this;
-    if (problem === '') return;
+    if (problem === null) return;
     if (problem !== before || archive.nextHeight < next)
       logger.warn({ next: archive.nextHeight, stored: next }, problem);
     if (archive.nextHeight < next) onBehind();

@@ -143,10 +143,10 @@ export class Payments {
     const signing = await keys.signingKeys([address]);
     const key = signing.get(address);
     if (key === undefined) throw new TesseraError('internal_error', 'a fresh key is gone');
-    const blockNum = BigInt(Math.max(meta.current.block, 0));
+    const height = BigInt(Math.max(meta.current.block, 0));
     let transaction: Transaction;
     try {
-      transaction = buildItemCreation(order, blockNum, key);
+      transaction = buildItemCreation(order, height, key);
     } finally {
       wipeKeys(signing);
     }
