@@ -176,6 +176,11 @@ export class FourNodes {
     return faults;
   }
 
+  /** The blocks that are new since the last look. */
+  readNew(): Promise<string[]> {
+    return readChain(this.record, this.client('storage'));
+  }
+
   /** Every stored block once more. */
   readAll(): Promise<string[]> {
     return readChain(this.record, this.client('storage'), true);

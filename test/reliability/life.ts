@@ -1,8 +1,11 @@
 /**
- * A long life in a short time: blocks as fast as four nodes make them, with memory, open files and disk noted on the way.
- * After the warm-up nothing may grow with the height of the chain but the disk, and that evenly.
+ * A long life in a short time: blocks as fast as four nodes make them, with memory, open files and disk noted on the way,
+ * and every new block read and judged at each look. After the warm-up nothing may grow with the height of the chain but the
+ * disk, and that evenly.
  */
 
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
 import { growthPerMinute } from '../soak/growth.js';
 import { type Inspector, inspectorOf } from '../soak/inspector.js';
@@ -14,12 +17,14 @@ export interface LifeOptions {
   /** The life ends at this height, or after so many minutes, whichever comes first. */
   readonly blocks: number;
   readonly minutes: number;
+  /** Folder for snapshots of the heaps at the end of the warm-up and at the end. */
+  readonly snapshots?: string | undefined;
   readonly tell: (line: string) => void;
 }
 
 /** Transactions a second; each makes a block, as long as the nodes are fast enough. */
 const RATE = 60;
-const SAMPLES = 24;
+const SAMPLES = 48;
 const MIB = 1024 * 1024;
 /** Samples of the warm-up: a third. */
 const WARM_UP = SAMPLES / 3;
@@ -31,15 +36,14 @@ const MAX_DISK_FACTOR = 1.5;
 /** MiB: what LevelDB holds twice while it compacts. */
 const DISK_SLACK_MIB = 4;
 
-export async function runLife({ blocks, minutes, tell }: LifeOptions): Promise<Outcome[]> {
+export async function runLife(options: LifeOptions): Promise<Outcome[]> {
   const begun = performance.now();
   const four = await FourNodes.start({ nodeArguments: ['--inspect=127.0.0.1:0'] });
-  const inspectors: Inspector[] = [];
+  const inspectors = new Map<NodeRole, Inspector>();
   try {
-    for (const role of NODE_ROLES) inspectors.push(await inspectorOf(four.nodes[role]));
-    const nodes = NODE_ROLES.map((role, i) => ({ process: four.nodes[role], inspector: inspectors[i] as Inspector }));
-    const samples = await live(four, new Sampler(nodes), { blocks, minutes, tell });
-    const faults = [...(await four.judge()), ...(await four.readAll())];
+    for (const role of NODE_ROLES) inspectors.set(role, await inspectorOf(four.nodes[role]));
+    const { samples, faults } = await live(four, inspectors, options);
+    faults.push(...(await four.judge()), ...(await four.readAll()));
     const seconds = (performance.now() - begun) / 1_000;
     const { effects, record } = four;
     const detail = `${record.next} blocks, ${effects.count} transactions acknowledged, ${effects.refused} attempts not`;
@@ -48,7 +52,7 @@ export async function runLife({ blocks, minutes, tell }: LifeOptions): Promise<O
       ...NODE_ROLES.map((role) => flatness(role, samples)),
     ];
   } finally {
-    for (const inspector of inspectors) inspector.close();
+    for (const inspector of inspectors.values()) inspector.close();
     await four.end();
   }
 }
@@ -56,21 +60,34 @@ export async function runLife({ blocks, minutes, tell }: LifeOptions): Promise<O
 /** Lives, and looks `SAMPLES` times, evenly over the time or the blocks. */
 async function live(
   four: FourNodes,
-  sampler: Sampler,
-  { blocks, minutes, tell }: LifeOptions,
-): Promise<readonly Sample[]> {
+  inspectors: ReadonlyMap<NodeRole, Inspector>,
+  { blocks, minutes, snapshots, tell }: LifeOptions,
+): Promise<{ readonly samples: readonly Sample[]; readonly faults: string[] }> {
   const begun = performance.now();
   const share = async (): Promise<number> => {
     const byTime = (performance.now() - begun) / (minutes * 60_000);
     return Math.max(byTime, (await four.height()) / blocks);
   };
+  const sampler = new Sampler([...inspectors].map(([role, inspector]) => ({ process: four.nodes[role], inspector })));
+  const faults: string[] = [];
   tell(sampleHeader());
   four.pay(RATE);
   for (let taken = 0; taken <= SAMPLES; taken++) {
-    while ((await share()) < taken / SAMPLES) await sleep(250);
+    // A life that has gone wrong is not worth its time.
+    while (faults.length === 0 && (await share()) < taken / SAMPLES) await sleep(250);
     for (const sample of await sampler.sample(await four.height(), true)) tell(sampleLine(sample));
+    if (snapshots !== undefined && (taken === WARM_UP || taken === SAMPLES)) {
+      await writeSnapshots(inspectors, join(snapshots, String(await four.height())));
+    }
+    faults.push(...(await four.readNew()));
+    if (faults.length > 0) break;
   }
-  return sampler.samples;
+  return { samples: sampler.samples, faults };
+}
+
+async function writeSnapshots(inspectors: ReadonlyMap<NodeRole, Inspector>, folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  for (const [role, inspector] of inspectors) await inspector.heapSnapshot(join(folder, `${role}.heapsnapshot`));
 }
 
 function flatness(role: NodeRole, samples: readonly Sample[]): Outcome {

@@ -18,6 +18,7 @@ const HELP = `npm run test:reliability -- [options]
   --cases N      damaged files (1,250 for each step of the scale)
   --life BLOCKS  instead of all that: a long life compressed, so many blocks as fast as they can be made (100000 is a day)
   --minutes N    ends the life after so many minutes at the latest (600)
+  --snapshots FOLDER  of the life: where heap snapshots go, at the end of the warm-up and at the end
   --out FILE     writes all outcomes as JSON
   --keep FOLDER  where the folders of a network are put when a round has failed`;
 
@@ -31,6 +32,7 @@ const { values } = parseArgs({
     cases: { type: 'string' },
     life: { type: 'string' },
     minutes: { type: 'string', default: '600' },
+    snapshots: { type: 'string' },
     out: { type: 'string' },
     keep: { type: 'string' },
   },
@@ -59,7 +61,7 @@ function campaign(facts: { readonly seed: number; readonly scale: number }): Pro
 }
 
 async function life(blocks: number): Promise<Outcome[]> {
-  const outcomes = await runLife({ blocks, minutes: Number(values.minutes), tell: say });
+  const outcomes = await runLife({ blocks, minutes: Number(values.minutes), snapshots: values.snapshots, tell: say });
   for (const outcome of outcomes) say(outcomeLine(outcome));
   return outcomes;
 }
