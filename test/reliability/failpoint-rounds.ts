@@ -10,8 +10,8 @@ import type { FailpointName } from './failpoint-names.js';
 import type { FourNodes } from './four-nodes.js';
 import { type Round, sleep } from './round.js';
 
-/** Milliseconds that a node has to come to its failpoint. */
-const PATIENCE_MS = 30_000;
+/** Milliseconds that a node has to come to its failpoint; some are passed once in hundreds of commands. */
+const PATIENCE_MS = 240_000;
 /** Milliseconds between two attempts to lead it there. */
 const AGAIN_MS = 400;
 /** Milliseconds that writers go on while the node is away. */
@@ -46,9 +46,13 @@ function guestWith(four: FourNodes, database: string): NodeProcess {
 
 const ignore = (): undefined => undefined;
 
-const startGuestStorage: Lead = async (four) => {
+/** A new storage node fetches the blocks from the first one. It is given the time for that before the next attempt. */
+const startGuestStorage: Lead = async (four, armed) => {
   const guest = await four.freshGuest(four.guestStorage);
   await guest.start();
+  await until('the blocks at the new storage node, or the end of the armed one', async () =>
+    !armed.isRunning || (await fetch(`${guest.apiUrl}/readyz`)).status === 200 ? true : undefined,
+  );
 };
 
 /** The user node pays the miner by its peer address. */

@@ -130,7 +130,7 @@ export class FourNodes {
     this.#load?.start(RATE);
   }
 
-  /** From now on a client pays, so many times a second, until the judgement. */
+  /** From now on a client pays, so many times a second, until the judgement; called again, at another rate. */
   pay(rate: number): void {
     this.#payments?.start(rate);
   }

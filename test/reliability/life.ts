@@ -22,8 +22,10 @@ export interface LifeOptions {
   readonly tell: (line: string) => void;
 }
 
-/** Transactions a second; each makes a block, as long as the nodes are fast enough. */
-const RATE = 60;
+/** Milliseconds between two looks at how fast blocks come. */
+const LOOK_EVERY_MS = 1_000;
+/** Transactions a second: somewhat more than blocks, so that one waits for each block, and few more to verify. */
+const RATE = { first: 30, forEachBlock: 1.3, more: 2 };
 const SAMPLES = 48;
 const MIB = 1024 * 1024;
 /** Samples of the warm-up: a third. */
@@ -64,22 +66,28 @@ async function live(
   { blocks, minutes, snapshots, tell }: LifeOptions,
 ): Promise<{ readonly samples: readonly Sample[]; readonly faults: string[] }> {
   const begun = performance.now();
+  let known = { height: await four.height(), at: begun };
+  /** Keeps up with the nodes, and says how much of the life is over. */
   const share = async (): Promise<number> => {
-    const byTime = (performance.now() - begun) / (minutes * 60_000);
-    return Math.max(byTime, (await four.height()) / blocks);
+    const now = { height: await four.height(), at: performance.now() };
+    const rate = (now.height - known.height) / ((now.at - known.at) / 1_000);
+    known = now;
+    four.pay(rate * RATE.forEachBlock + RATE.more);
+    return Math.max((now.at - begun) / (minutes * 60_000), now.height / blocks);
   };
   const sampler = new Sampler([...inspectors].map(([role, inspector]) => ({ process: four.nodes[role], inspector })));
   const faults: string[] = [];
   tell(sampleHeader());
-  four.pay(RATE);
+  four.pay(RATE.first);
   for (let taken = 0; taken <= SAMPLES; taken++) {
-    // A life that has gone wrong is not worth its time.
-    while (faults.length === 0 && (await share()) < taken / SAMPLES) await sleep(250);
+    do await sleep(LOOK_EVERY_MS);
+    while ((await share()) < taken / SAMPLES);
     for (const sample of await sampler.sample(await four.height(), true)) tell(sampleLine(sample));
     if (snapshots !== undefined && (taken === WARM_UP || taken === SAMPLES)) {
       await writeSnapshots(inspectors, join(snapshots, String(await four.height())));
     }
     faults.push(...(await four.readNew()));
+    // A life that has gone wrong is not worth its time.
     if (faults.length > 0) break;
   }
   return { samples: sampler.samples, faults };

@@ -129,7 +129,9 @@ export class Load {
     this.#writers = writers;
   }
 
+  /** Called again, it goes on at the new rate. */
   start(transactionsPerSecond: number): void {
+    clearInterval(this.#timer);
     this.#timer = setInterval(() => this.#next(), 1_000 / transactionsPerSecond);
   }
 

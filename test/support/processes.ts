@@ -1,6 +1,6 @@
 /**
  * Real nodes for tests of the network: each a process of its own with its own data directory, on loopback, with ports that
- * it keeps over restarts. Everything started here is ended by `stopAll`.
+ * it keeps over restarts. Everything started here is ended by `stopAll`, and ends by itself when this process is gone.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -15,6 +15,10 @@ import type { NodeRole } from '../../src/lib/roles.js';
 
 /** The built program. */
 export const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+/** Ends a node when this process is gone. */
+const ENDS_WITH_STARTER = new URL('ends-with-starter.mjs', import.meta.url).href;
+/** Lets a suspended node go on when its standard input ends: this process wants it to, or is gone. */
+const GO_ON = 'trap "" INT TERM; read -r line; kill -CONT "$1"';
 /** Milliseconds between two looks at something that another process must reach. */
 const LOOK_EVERY = 25;
 /** Milliseconds until a test gives up waiting; generous, because machines are slow and shared. */
@@ -126,13 +130,13 @@ function createNodeProcess(
     const all = { 'api.port': portOf(apiUrl), 'peers.port': portOf(peerAddress), ...options };
     const sets = Object.entries(all).flatMap(([name, value]) => ['--set', `${name}=${String(value)}`]);
     const programArguments = [program, '--role', role, '--config', 'config/dev.toml', ...sets];
-    const command = [process.execPath, ...nodeArguments, ...programArguments];
+    const command = [process.execPath, '--import', ENDS_WITH_STARTER, ...nodeArguments, ...programArguments];
     // A shell can lower the limit before it becomes the node.
     const limited =
       openFiles === undefined ? command : ['sh', '-c', `ulimit -n ${openFiles} && exec "$@"`, 'sh', ...command];
     const [executable = '', ...rest] = limited;
     const started = spawn(executable, rest, {
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
       env: { ...process.env, ...environment, ...env },
     });
     child = started;
@@ -168,6 +172,19 @@ function createNodeProcess(
     return (await ended()).code;
   }
 
+  let resume = (): void => undefined;
+  function suspend(): void {
+    const run = child;
+    if (run?.pid === undefined) return;
+    run.kill('SIGSTOP');
+    const waker = spawn('sh', ['-c', GO_ON, 'sh', String(run.pid)], { stdio: ['pipe', 'ignore', 'ignore'] });
+    resume = () => {
+      run.kill('SIGCONT');
+      waker.stdin.end();
+    };
+    run.once('exit', () => waker.stdin.end());
+  }
+
   return {
     role,
     folder,
@@ -191,8 +208,8 @@ function createNodeProcess(
       await end('SIGKILL');
     },
     stop: () => end('SIGTERM'),
-    suspend: () => void child?.kill('SIGSTOP'),
-    resume: () => void child?.kill('SIGCONT'),
+    suspend,
+    resume: () => resume(),
     start,
     ended,
   };
