@@ -144,9 +144,11 @@ function createNodeProcess(
       lines.push(line);
       if (lines.length > logLines) lines.shift();
     };
-    createInterface({ input: started.stderr }).on('line', note);
+    const { stdout, stderr } = started;
+    if (stdout === null || stderr === null) throw new Error('pipes were asked for');
+    createInterface({ input: stderr }).on('line', note);
     await new Promise<void>((resolve, reject) => {
-      createInterface({ input: started.stdout }).on('line', (line) => {
+      createInterface({ input: stdout }).on('line', (line) => {
         note(line);
         if (!line.includes('"msg":"ready"')) return;
         const facts = JSON.parse(line) as { api: string; peers: string; metrics?: string };
