@@ -1,4 +1,4 @@
-/** `tessera rebuild`: rebuilds the state of a stopped node from the chain and from what its own folder still holds. */
+/** `tessera rebuild`: rebuilds the data of a stopped node from the chain and from what its own folder still holds. */
 
 import { loadConfig } from '../config/load.js';
 import type { Config } from '../config/schema.js';
@@ -10,7 +10,7 @@ import { startProgress } from './progress.js';
 export const command: Command = {
   spec: {
     name: 'rebuild',
-    summary: 'Rebuilds the state of a mempool node or a wallet from the chain',
+    summary: 'Rebuilds the data of a node from the chain, and from what can still be read',
     description: [
       'Rebuilds the unspent outputs of a mempool node from the genesis file and the blocks of an archive, each fully ' +
         'validated. Transactions that the old journal and pool still hold, and that are in no block, are submitted again ' +
@@ -20,7 +20,9 @@ export const command: Command = {
       'On a miner or user node, the wallet discards what it knows of the chain. Its keys stay, its coins are asked for again, ' +
         'and its payments of the last twelve hours are looked up, and sent again if the chain does not have them. Use this ' +
         'when the chain has lost blocks that the wallet had seen.',
-      'A storage node needs no such command: with another storage node in peers.storage, start it on an empty folder.',
+      'On a storage node whose archive is damaged, a new archive takes the blocks that can still be read, each fully validated. ' +
+        'The rest comes from other storage nodes or the mempool node when it runs again. With another storage node in ' +
+        'peers.storage, a node does all of this by itself when it starts.',
     ],
     flags: [
       ...CONFIG_FLAGS,
@@ -49,9 +51,7 @@ export const command: Command = {
       case 'user':
         return forget(context, config);
       case 'storage':
-        throw new UsageError(
-          'a storage node is not rebuilt: start it on an empty folder, with another one in peers.storage',
-        );
+        return rebuildArchive(args, context, config);
     }
   },
 };
@@ -59,26 +59,50 @@ export const command: Command = {
 async function rebuildState(args: ParsedArgs, context: CliContext, config: Config): Promise<number> {
   const { readGenesis } = await import('../node/genesis-file.js');
   const { rebuildMempool } = await import('../node/rebuild/rebuild-mempool.js');
+  const { height, carried, problems, aside } = await withProgress(context, async (onProgress, signal) =>
+    rebuildMempool({
+      config,
+      genesis: await readGenesis(config.network.genesisFile),
+      archive: args.value('archive'),
+      signal,
+      onProgress,
+    }),
+  );
+  for (const problem of problems) context.stderr.write(`${problem}\n`);
+  const blocks = height < 0 ? 'no blocks yet' : `the blocks up to ${height}`;
+  const kept = aside === undefined ? '' : `; the old databases are in ${aside}`;
+  context.stdout.write(`rebuilt with ${blocks} and ${carried} groups of transactions to be submitted again${kept}\n`);
+  return 0;
+}
+
+/** Runs `work` with a bar of progress, and aborts it on SIGINT and SIGTERM. */
+async function withProgress<T>(
+  context: CliContext,
+  work: (onProgress: (done: number, total: number) => void, signal: AbortSignal) => Promise<T>,
+): Promise<T> {
   const abort = new AbortController();
   const removers = (['SIGINT', 'SIGTERM'] as const).map((name) => context.onSignal(name, () => abort.abort()));
   const progress = startProgress('rebuild', 'blocks', context, systemClock);
   try {
-    const { height, carried, problems, aside } = await rebuildMempool({
-      config,
-      genesis: await readGenesis(config.network.genesisFile),
-      archive: args.value('archive'),
-      signal: abort.signal,
-      onProgress: (done, total) => progress.update(done, total),
-    });
-    for (const problem of problems) context.stderr.write(`${problem}\n`);
-    const blocks = height < 0 ? 'no blocks yet' : `the blocks up to ${height}`;
-    const kept = aside === undefined ? '' : `; the old databases are in ${aside}`;
-    context.stdout.write(`rebuilt with ${blocks} and ${carried} groups of transactions to be submitted again${kept}\n`);
-    return 0;
+    return await work((done, total) => progress.update(done, total), abort.signal);
   } finally {
     progress.end();
     for (const remove of removers) remove();
   }
+}
+
+async function rebuildArchive(args: ParsedArgs, context: CliContext, config: Config): Promise<number> {
+  if (args.value('archive') !== undefined) throw new UsageError('--archive is for mempool nodes');
+  const { readGenesis } = await import('../node/genesis-file.js');
+  const { rebuildStorage } = await import('../node/rebuild/rebuild-storage.js');
+  const { blocks, problem } = await withProgress(context, async (onProgress, signal) =>
+    rebuildStorage({ config, genesis: await readGenesis(config.network.genesisFile), signal, onProgress }),
+  );
+  context.stdout.write(`rebuilt with ${blocks} blocks\n`);
+  if (blocks === 0)
+    context.stderr.write('nothing can be read: all blocks must come from another storage node or a backup\n');
+  if (problem !== null) context.stderr.write(`${problem}: start the node, which goes on by itself\n`);
+  return 0;
 }
 
 async function forget({ stdout }: CliContext, config: Config): Promise<number> {

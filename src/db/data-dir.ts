@@ -6,6 +6,7 @@
  *   lock/, lock.pid  who has the folder (`folder-lock.ts`)
  *   db/<name>/      one LevelDB per store
  *   db/<name>.seal  what that store must hold (`seal.ts`)
+ *   damaged-<name>-<n>/  a database that was put aside, until what can be read of it is in a new one (`put-aside.ts`)
  *
  * A database that the marker lists is opened with `createIfMissing: false`: without that, LevelDB answers a lost CURRENT
  * file with an empty database.
@@ -24,6 +25,7 @@ import { type LevelKv, openLevelKv } from './level-kv.js';
 import { DATA_FORMAT, type Marker, readMarker, writeMarker } from './marker.js';
 import { ObservedKv, type WriteMeasures } from './observed-kv.js';
 import { makeFolder, makePrivate } from './private-folder.js';
+import { hasDamageNote, putAside } from './put-aside.js';
 import { refuseHalfRestored } from './restore-note.js';
 import { syncFolder } from './write-file-durable.js';
 
@@ -33,7 +35,7 @@ const DATABASE_NAME = /^[a-z][a-z0-9-]{0,31}$/;
 /** What the reader of an error about lost or damaged data can do, by role: the end of its sentence. */
 const WAY_BACK: Readonly<Record<string, string>> = {
   storage:
-    'restore the data directory from a backup, or move it away and let the node fetch the blocks from other storage nodes',
+    'run tessera rebuild, which keeps the blocks that can be read, or restore the data directory from a backup; what is missing then comes from other storage nodes',
   mempool: 'run tessera rebuild, or restore the data directory from a backup',
 };
 const WAY_BACK_OF_WALLETS =
@@ -101,6 +103,19 @@ export class DataDir {
     return this.#measures === undefined ? kv : new ObservedKv(kv, this.#measures);
   }
 
+  /**
+   * Puts a damaged database aside, so that the next `open` makes a new one. It must be closed, or have failed to open. The
+   * same call after a crash finishes what was begun.
+   */
+  putAside(name: string): Promise<void> {
+    return this.#mutex.run(async () => {
+      await this.#opened.get(name)?.close();
+      this.#opened.delete(name);
+      await putAside(this.path, join(this.path, DATABASE_FOLDER), name);
+      await this.#mark({ databases: this.#marker.databases.filter((other) => other !== name) });
+    });
+  }
+
   /** Why databases cannot be written now; empty when they can. */
   get problems(): readonly string[] {
     return [...this.#opened.values()].map(({ problem }) => problem).filter((problem) => problem !== null);
@@ -127,7 +142,11 @@ export class DataDir {
     const folder = join(this.path, DATABASE_FOLDER, name);
     const { role, databases } = this.#marker;
     const isKnown = databases.includes(name);
-    const kv = await openLevelKv(folder, { createIfMissing: !isKnown, wayBack: WAY_BACK[role] ?? WAY_BACK_OF_WALLETS });
+    const kv = await openLevelKv(folder, {
+      createIfMissing: !isKnown,
+      wayBack: WAY_BACK[role] ?? WAY_BACK_OF_WALLETS,
+      ...(hasDamageNote(this.path, name) ? { checkBytes: Number.POSITIVE_INFINITY } : {}),
+    });
     this.#opened.set(name, kv);
     if (!isKnown) {
       // The marker may only say what would still be true after a power loss.

@@ -1,11 +1,18 @@
 /** The role storage: the archive in a database of its own, and what it exchanges with other nodes. */
 
+import { rm } from 'node:fs/promises';
+import { damagedFolders, forgetDamage, hasDamageNote, noteDamage } from '../db/put-aside.js';
 import { Verifier } from '../ledger/verifier/verifier.js';
+import { isTesseraError } from '../lib/errors.js';
 import type { Progress } from '../observability/progress.js';
 import { Archive } from '../storage/archive/archive.js';
 import type { UnspentProgress } from '../storage/archive/unspent-outputs.js';
+import { DamagedArchive } from '../storage/heal/damaged-archive.js';
+import { Healing } from '../storage/heal/healing.js';
 import { RunningStorageService } from '../storage/storage-service.js';
 import type { Role, RoleContext, RoleServices } from './role.js';
+
+const ARCHIVE = 'archive';
 
 export class StorageRole implements Role {
   readonly type = 'Storage';
@@ -14,35 +21,38 @@ export class StorageRole implements Role {
   readonly #archive: Archive;
   readonly #scripts: Verifier;
   readonly #storage: RunningStorageService;
+  readonly #healing: Healing | undefined;
+  #healProgress: Progress | undefined;
+  #noting: Promise<void> | undefined;
   readonly #counting: Progress;
   readonly #catchingUp: Progress;
 
   /** Opens the archive. */
   static async open(context: RoleContext): Promise<StorageRole> {
-    const { config, genesis, producers, dataDir } = context;
-    const kv = await dataDir.open('archive');
-    const scripts = new Verifier({ threads: config.storage.verifyThreads });
-    const rules = { genesis, producers, activationHeight: config.mining.asertActivationHeight };
+    const scripts = new Verifier({ threads: context.config.storage.verifyThreads });
     try {
-      const archive = await Archive.open(
-        { rules, cacheBytes: config.storage.cacheBytes },
-        { kv, scripts, metrics: context.metrics, clock: context.clock, room: context.room },
-      );
-      return new StorageRole(context, archive, scripts);
+      const archive = await openArchive(context, scripts);
+      const folders = await damagedFolders(context.dataDir.path, ARCHIVE);
+      const damaged = folders.length === 0 ? undefined : await DamagedArchive.open(folders);
+      return new StorageRole(context, archive, scripts, damaged);
     } catch (error) {
       await scripts.close();
       throw error;
     }
   }
 
-  private constructor(context: RoleContext, archive: Archive, scripts: Verifier) {
+  private constructor(context: RoleContext, archive: Archive, scripts: Verifier, damaged: DamagedArchive | undefined) {
     this.#context = context;
     this.#archive = archive;
     this.#scripts = scripts;
+    this.#healing = damaged && this.#heal(damaged);
+    archive.failed.on(() => {
+      this.#noting = noteDamage(context.dataDir.path, ARCHIVE).catch(() => undefined);
+    });
     this.#counting = context.progress('count', { task: 'counting the unspent outputs', unit: 'blocks' });
     const storage = new RunningStorageService(
       { producers: context.producers },
-      { ...context, archive, logger: context.logger('storage') },
+      { ...context, archive, healing: this.#healing, logger: context.logger('storage') },
     );
     const catchingUp = context.progress('catch_up', { task: 'catching up', unit: 'blocks' });
     storage.catchUpProgress.on(({ height, target }) => catchingUp.update(height, target));
@@ -52,8 +62,12 @@ export class StorageRole implements Role {
     this.services = { storage };
   }
 
-  /** An archive of an older version gets its account of unspent outputs; any other has it. */
+  /** An archive that is being healed takes over what can be read; one of an older version counts its unspent outputs. */
   async load(): Promise<void> {
+    const { stopping } = this.#context;
+    const abort = (): void => void this.#healing?.stop();
+    stopping.addEventListener('abort', abort, { once: true });
+    await this.#healing?.take().finally(() => stopping.removeEventListener('abort', abort));
     const onProgress = ({ height, target }: UnspentProgress): void => this.#counting.update(height, target);
     await this.#archive.countUnspent(onProgress, this.#context.stopping);
     this.#counting.end();
@@ -66,12 +80,33 @@ export class StorageRole implements Role {
   async stop(): Promise<void> {
     await this.#storage.stop();
     await this.#scripts.close();
+    await this.#noting;
+  }
+
+  #heal(damaged: DamagedArchive): Healing {
+    const { dataDir, clock, metrics, logger } = this.#context;
+    const progress = this.#context.progress('heal', { task: 'healing the archive', unit: 'blocks' });
+    this.#healProgress = progress;
+    return new Healing({
+      archive: this.#archive,
+      damaged,
+      clock,
+      metrics,
+      logger: logger('storage'),
+      onProgress: (done, total) => progress.update(done, total),
+      async onDone() {
+        progress.end();
+        for (const folder of await damagedFolders(dataDir.path, ARCHIVE)) await rm(folder, { recursive: true });
+      },
+    });
   }
 
   readiness(): readonly string[] {
     const { catchingUp, problem } = this.#storage;
     const counting = this.#counting.current;
+    const healing = this.#healProgress?.current;
     return [
+      ...(healing === undefined ? [] : [healing]),
       ...(counting === undefined ? [] : [counting]),
       ...(catchingUp === undefined ? [] : [this.#catchingUp.current ?? 'catching up']),
       ...(problem === null ? [] : [problem]),
@@ -81,4 +116,37 @@ export class StorageRole implements Role {
   get failed(): Promise<never> {
     return this.#storage.failed;
   }
+}
+
+/** Opens the archive; a damaged one is put aside when other storage nodes can fill the gaps. */
+async function openArchive(context: RoleContext, scripts: Verifier): Promise<Archive> {
+  const { config, genesis, producers, dataDir } = context;
+  const rules = { genesis, producers, activationHeight: config.mining.asertActivationHeight };
+  const open = async (): Promise<Archive> =>
+    Archive.open(
+      { rules, cacheBytes: config.storage.cacheBytes },
+      { ...context, kv: await dataDir.open(ARCHIVE), scripts },
+    );
+  const hasOthers = config.peers.storage.length > 0;
+  const log = context.logger('storage');
+  let damage: unknown;
+  try {
+    const archive = await open();
+    if (!hasDamageNote(dataDir.path, ARCHIVE)) return archive;
+    if (!hasOthers) {
+      // Every byte of the files is right, so the disk may have recovered; whoever reads the record again will see.
+      log.warn({}, 'damage was found in the archive when it ran last: tessera verify says where it is');
+      await forgetDamage(dataDir.path, ARCHIVE);
+      return archive;
+    }
+  } catch (error) {
+    if (!hasOthers || !(isTesseraError(error, 'data_corrupt') || isTesseraError(error, 'data_lost'))) throw error;
+    damage = error;
+  }
+  log.error(
+    { err: damage },
+    'the archive is damaged and put aside: a new one takes what can be read of it, and the rest from other storage nodes',
+  );
+  await dataDir.putAside(ARCHIVE);
+  return open();
 }

@@ -80,6 +80,10 @@ export const METRICS = {
   // Storage
   tessera_storage_block_write_duration_seconds: histogram('Checking and writing a block.', FAST),
   tessera_storage_reads_total: counter('Entries read, by where they were found: cache, disk or missing.', 'source'),
+  tessera_storage_blocks_healed_total: counter(
+    'Blocks of a damaged archive that are whole again, by where they came from: the damaged folder or other nodes.',
+    'source',
+  ),
   tessera_storage_blocks_behind: gauge('Blocks that other storage nodes have and this one does not.'),
 
   // Miner

@@ -14,6 +14,7 @@ import type { Archive, StoredBlockName } from './archive/archive.js';
 import { BlockReceiver, tipBody } from './blocks/block-receiver.js';
 import { CatchUp, type CatchUpOptions, type CatchUpProgress } from './blocks/catch-up.js';
 import { MempoolTips } from './blocks/mempool-tips.js';
+import type { Healing } from './heal/healing.js';
 import type { StorageService } from './service.js';
 
 export interface StorageServiceOptions {
@@ -24,6 +25,8 @@ export interface StorageServiceOptions {
 
 export interface StorageServiceModules {
   readonly archive: Archive;
+  /** While a damaged archive is made whole; it is stopped with this service. */
+  readonly healing?: Healing | undefined;
   /** Not started yet: the service sets its handlers when it is made. */
   readonly network: Pick<PeerNetwork, 'handle' | 'links' | 'linkUp' | 'linkDown'>;
   readonly clock: Clock;
@@ -35,14 +38,16 @@ export class RunningStorageService implements StorageService, Service {
   readonly #archive: Archive;
   readonly #network: StorageServiceModules['network'];
   readonly #logger: Logger;
+  readonly #healing: Healing | undefined;
   readonly #catchUp: CatchUp;
   readonly #mempoolTips: MempoolTips;
   readonly #failure = new Failure();
   readonly #subscriptions: (() => void)[] = [];
 
   constructor(options: StorageServiceOptions, modules: StorageServiceModules) {
-    const { archive, network, clock, logger } = modules;
+    const { archive, healing, network, clock, logger } = modules;
     this.#archive = archive;
+    this.#healing = healing;
     this.#network = network;
     this.#logger = logger;
     const { producers } = options;
@@ -92,7 +97,7 @@ export class RunningStorageService implements StorageService, Service {
   async stop(): Promise<void> {
     for (const unsubscribe of this.#subscriptions.splice(0)) unsubscribe();
     this.#mempoolTips.stop();
-    await this.#catchUp.stop();
+    await Promise.all([this.#catchUp.stop(), this.#healing?.stop()]);
   }
 
   /** Stored data failed its checks, or a block could not be written: the node must stop and show the error (rule P3). */
@@ -125,7 +130,7 @@ export class RunningStorageService implements StorageService, Service {
 
   /** Why the archive is not what the mempool node expects; null when it is. */
   get problem(): string | null {
-    return this.#mempoolTips.problem;
+    return this.#healing?.problem ?? this.#mempoolTips.problem;
   }
 
   entry(...args: Parameters<StorageService['entry']>): ReturnType<StorageService['entry']> {

@@ -18,10 +18,9 @@ async function rebuild(role: string, ...more: readonly string[]) {
 }
 
 describe('rebuild', () => {
-  it('sends the operator of a storage node to another storage node', async () => {
-    const { status, err } = await rebuild('storage');
-    expect(status).toBe(2);
-    expect(err).toContain('peers.storage');
+  it('makes no archive where there is none, and takes none for a storage node', async () => {
+    expect(await rebuild('storage')).toMatchObject({ status: 1, err: expect.stringContaining('data_dir_invalid') });
+    expect(await rebuild('storage', '--archive', folder)).toMatchObject({ status: 2 });
   });
 
   it('makes no wallet where there is none', async () => {

@@ -291,9 +291,11 @@ describe('docs/operations.md, run as it stands', { timeout: 240_000 }, () => {
     await goesOn();
   });
 
-  it('a mempool node that is rebuilt, and at the end everything agrees with the archive', async () => {
+  it('a mempool and a storage node that are rebuilt, and at the end everything agrees with the archive', async () => {
     await runBlock('rebuild');
     await ready('mempool');
+    expect(await runBlock('heal')).toMatch(/rebuilt with [1-9]\d* blocks/);
+    await ready('storage');
     await goesOn();
     await ready('user');
     const checked = await runBlock('verify');

@@ -1,13 +1,16 @@
 /**
- * Each role's node on a folder whose store was damaged while it was off: it does not start, says what is wrong by its code
- * and what to do, and starts again with what the backup has (rules P3, P7).
+ * Each role's node on a folder whose store was damaged while it was off: it does not start, says what is wrong by its code and
+ * what to do, and starts again with what the backup has (rules P3, P7). A storage node heals: by itself when there is another
+ * one, else with `tessera rebuild` (docs/adr/0015-damaged-archives-heal.md).
  */
 
-import { cp, readdir, rm, stat, truncate } from 'node:fs/promises';
+import { cp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { runCli } from '../../src/cli/run.js';
 import { NodeClient } from '../../src/client/client.js';
 import { devAccounts } from '../../src/config/dev-accounts.js';
+import { createContext } from '../support/cli-context.js';
 import { createNetwork, type Network, type NodeProcess, until } from '../support/processes.js';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 180_000 });
@@ -75,7 +78,7 @@ const emptyTable: Damage = async (database) => truncate(await largest(database, 
 const LOST = /tessera: data_lost: /;
 const CORRUPT = /tessera: data_corrupt: /;
 const WAYS_BACK: Readonly<Record<string, RegExp>> = {
-  storage: /restore the data directory from a backup, or .*other storage nodes/s,
+  storage: /run tessera rebuild.* or restore the data directory from a backup; .*other storage nodes/s,
   mempool: /restore the data directory from a backup/,
   miner: /restore the data directory from a backup, and keep what is there/,
   user: /restore the data directory from a backup, and keep what is there/,
@@ -116,3 +119,89 @@ describe.each([
     await rm(backup, { recursive: true });
   });
 });
+
+describe('a storage node whose archive has a flipped byte', () => {
+  let storage: NodeProcess;
+  let truth: readonly string[];
+
+  const of = (role: string): NodeProcess => {
+    const node = nodes.get(role);
+    if (node === undefined) throw new Error(`no ${role} node`);
+    return node;
+  };
+
+  /** The answers for all blocks, as they are. */
+  async function blocksOf({ apiUrl }: NodeProcess): Promise<string[]> {
+    const latest = (await (await fetch(`${apiUrl}/v1/blocks/latest`)).json()) as Latest;
+    const count = latest.block.block.header.b_num + 1;
+    const texts: string[] = [];
+    for (let height = 0; height < count; height++) {
+      const response = await fetch(`${apiUrl}/v1/blocks/${height}`);
+      if (!response.ok) throw new Error(`block ${height}: ${response.status}`);
+      texts.push(await response.text());
+    }
+    return texts;
+  }
+
+  async function flipByte({ folder }: NodeProcess): Promise<void> {
+    const file = await largest(join(folder, 'db', 'archive'), '.ldb');
+    const bytes = await readFile(file);
+    bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 0x08;
+    await writeFile(file, bytes);
+  }
+
+  async function expectHealed(node: NodeProcess): Promise<void> {
+    await until('all blocks', async () => ((await blocksOf(node)).length === truth.length ? true : undefined));
+    expect(await blocksOf(node)).toEqual(truth);
+    await until('the end of the damaged folder', async () =>
+      (await readdir(node.folder)).some((name) => name.startsWith('damaged')) ? undefined : true,
+    );
+    expect(node.log()).toContain('the archive is whole again');
+  }
+
+  beforeAll(async () => {
+    storage = of('storage');
+    await storage.start();
+    await of('mempool').start();
+    truth = await blocksOf(storage);
+    expect(truth.length).toBeGreaterThan(1);
+  });
+
+  it('heals when it starts, with another storage node in peers.storage, and serves every block as before', async () => {
+    const mirror = await network.add('mirror', 'storage', { 'peers.storage': storage.peerAddress });
+    await until('the copy', async () => ((await blocksOf(mirror)).length === truth.length ? true : undefined));
+    // A start moves what is in the log into a table.
+    for (let i = 0; i < 2; i++) {
+      await mirror.stop();
+      if (i === 0) await mirror.start();
+    }
+    await flipByte(mirror);
+    await mirror.start();
+    expect(mirror.log()).toContain('the archive is damaged and put aside');
+    await expectHealed(mirror);
+    expect(await mirror.stop()).toBe(0);
+  });
+
+  it('alone: is refused by name, and after tessera rebuild the mempool node delivers what could not be read', async () => {
+    await storage.stop();
+    await flipByte(storage);
+    const error = await storage.start().then(
+      () => new Error('it has started'),
+      (thrown: unknown) => thrown as Error,
+    );
+    expect(error.message).toMatch(CORRUPT);
+    expect(error.message).toContain('run tessera rebuild');
+    const context = createContext();
+    const status = await runCli(
+      ['rebuild', '--role', 'storage', '--config', 'config/dev.toml', '--data', storage.folder],
+      context,
+    );
+    expect([status, context.out()], context.err()).toEqual([0, expect.stringMatching(/^rebuilt with \d+ blocks$/m)]);
+    await storage.start();
+    await expectHealed(storage);
+  });
+});
+
+interface Latest {
+  readonly block: { readonly block: { readonly header: { readonly b_num: number } } };
+}

@@ -20,20 +20,30 @@ const COMPRESSION_SNAPPY = 1;
 const U32_LENGTH = 4;
 /** Sequence and kind at the end of an internal key. */
 const TAG_LENGTH = 8;
+/** The kind of an entry that is not a deletion. */
+const KIND_VALUE = 1;
 
 interface Handle {
   readonly offset: number;
   readonly size: number;
 }
 
-interface TableEntry {
-  /** The user's key and 8 bytes of sequence and kind. */
+export interface TableEntry {
+  /** Inside a table: the user's key and 8 bytes of sequence and kind. */
   readonly key: Uint8Array;
   readonly value: Uint8Array;
 }
 
 /** Checks every byte of a table, and that it begins and ends with the keys that the MANIFEST names. */
 export function checkTable(table: Buffer, expected: TableFile): void {
+  const { smallest, largest } = checkBlocks(table);
+  if (!isEqual(smallest, expected.smallest) || !isEqual(largest, expected.largest)) {
+    throw new RangeError('the table holds other keys than the MANIFEST says');
+  }
+}
+
+/** Checks every byte of a table; gives its first and its last internal key. */
+export function checkBlocks(table: Buffer): Partial<Pick<TableFile, 'smallest' | 'largest'>> {
   const { metaindex, index } = footerOf(table);
   const dataBlocks = handlesIn(readBlock(table, index));
   const listed = [...dataBlocks, ...handlesIn(readBlock(table, metaindex))];
@@ -49,8 +59,25 @@ export function checkTable(table: Buffer, expected: TableFile): void {
   if (first === undefined || last === undefined) throw new RangeError('the table is empty');
   const smallest = entriesOf(readBlock(table, first)).next().value?.key;
   const largest = lastOf(readBlock(table, last))?.key;
-  if (!isEqual(smallest, expected.smallest) || !isEqual(largest, expected.largest)) {
-    throw new RangeError('the table holds other keys than the MANIFEST says');
+  return { ...(smallest && { smallest }), ...(largest && { largest }) };
+}
+
+/** The values that a damaged table still holds: those in blocks whose checksum is right. Nothing, when it cannot be seen where they are. */
+export function* soundValues(table: Buffer): Generator<TableEntry, undefined> {
+  for (const handle of unlessDamaged(() => handlesIn(readBlock(table, footerOf(table).index))) ?? []) {
+    const entries = unlessDamaged(() => [...entriesOf(readBlock(table, handle))]) ?? [];
+    for (const { key, value } of entries) {
+      if (key[key.length - TAG_LENGTH] === KIND_VALUE) yield { key: userKey(key), value };
+    }
+  }
+}
+
+function unlessDamaged<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
   }
 }
 

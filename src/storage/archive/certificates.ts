@@ -51,13 +51,7 @@ export class Certificates {
   async at(height: number): Promise<Certificate | undefined> {
     if (this.#isEmpty || height < 0) return undefined;
     const record = await this.#kv.get(certificateKey(height));
-    if (record === undefined) return undefined;
-    if (record.length !== PUBLIC_KEY_LENGTH + SIGNATURE_LENGTH)
-      throw damaged(`the certificate of block ${height} is cut`);
-    return {
-      key: toHex(record.subarray(0, PUBLIC_KEY_LENGTH)),
-      signature: toHex(record.subarray(PUBLIC_KEY_LENGTH)),
-    };
+    return record && readCertificate(height, record);
   }
 
   /**
@@ -80,4 +74,11 @@ export class Certificates {
     this.#last = certificate;
     if (certificate !== undefined) this.#isEmpty = false;
   }
+}
+
+/** The certificate in the record of the block at `height`. Throws `data_corrupt` when it is cut. */
+export function readCertificate(height: number, record: Uint8Array): Certificate {
+  if (record.length !== PUBLIC_KEY_LENGTH + SIGNATURE_LENGTH)
+    throw damaged(`the certificate of block ${height} is cut`);
+  return { key: toHex(record.subarray(0, PUBLIC_KEY_LENGTH)), signature: toHex(record.subarray(PUBLIC_KEY_LENGTH)) };
 }

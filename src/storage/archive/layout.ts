@@ -16,10 +16,12 @@
  */
 
 import type { OutPoint } from '../../chain/types.js';
-import { prefixKey, prefixRange, textKey, u64Key, u64u32Key } from '../../db/keys.js';
+import { prefixKey, prefixRange, readU64, textKey, u64Key, u64u32Key } from '../../db/keys.js';
 import { asBuffer } from '../../lib/bytes.js';
 
 export const heightKey = (height: number): Uint8Array => u64Key('h', height);
+/** The height of a `heightKey`. */
+export const heightOfKey = (key: Uint8Array): number => readU64(key, 1);
 export const blockKey = (hash: string): Uint8Array => textKey('b', hash);
 export const indexKey = (height: number, txNum: number): Uint8Array => u64u32Key('i', height, txNum);
 export const transactionKey = (hash: string): Uint8Array => textKey('t', hash);

@@ -19,17 +19,20 @@ import {
 /** Transactions that one read of the database takes. */
 const READ_CHUNK = 500;
 
+/** Where the records are: the archive's database, or what can be read of a damaged one. */
+export type ArchiveRecords = Pick<Kv, 'get' | 'getMany' | 'entries'>;
+
 export interface WholeBlock {
   readonly record: BlockRecord;
   readonly transactions: readonly TransactionRecord[];
 }
 
 export class ArchiveReader {
-  readonly #kv: Kv;
+  readonly #kv: ArchiveRecords;
   /** The names that configuration, not hashing, gave to the transactions of block 0. */
   #genesisNames: readonly string[] | undefined;
 
-  constructor(kv: Kv) {
+  constructor(kv: ArchiveRecords) {
     this.#kv = kv;
   }
 

@@ -168,7 +168,7 @@ function checked<T>(what: string, read: () => T | undefined): T {
 export function damaged(what: string, cause?: unknown): TesseraError {
   return new TesseraError(
     'data_corrupt',
-    `archive: ${what}. Restore the data directory from a backup, or move it away and let the node fetch the blocks from other storage nodes`,
+    `archive: ${what}. Start the node again: with another one in peers.storage it heals by itself; else run tessera rebuild, or restore the data directory from a backup`,
     { cause },
   );
 }

@@ -26,6 +26,7 @@ import {
 import type { Link, Message, PeerNetwork } from '../../peers/network.js';
 import { certificatesOf, ProvenHashes } from '../../peers/proven-hashes.js';
 import type { Archive } from '../archive/archive.js';
+import type { Healing } from '../heal/healing.js';
 import { PeerDoubts } from './peer-doubts.js';
 
 const DEFAULT_REQUEST_TIMEOUT_MS = 10_000;
@@ -44,6 +45,8 @@ export interface CatchUpOptions {
 
 export interface CatchUpModules {
   readonly archive: Archive;
+  /** What a damaged archive still holds: that need not be fetched. */
+  readonly healing?: Pick<Healing, 'take' | 'missingFrom'> | undefined;
   readonly network: Pick<PeerNetwork, 'links' | 'linkUp' | 'linkDown'>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -65,6 +68,7 @@ interface FetchedWith {
 
 export class CatchUp {
   readonly #archive: Archive;
+  readonly #healing: CatchUpModules['healing'];
   readonly #network: CatchUpModules['network'];
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -88,8 +92,10 @@ export class CatchUp {
   /** The peer that was asked last. */
   #asked: Link | undefined;
 
-  constructor(options: CatchUpOptions, { archive, network, clock, logger, metrics = noMetrics }: CatchUpModules) {
+  constructor(options: CatchUpOptions, modules: CatchUpModules) {
+    const { archive, healing, network, clock, logger, metrics = noMetrics } = modules;
     this.#archive = archive;
+    this.#healing = healing;
     this.#network = network;
     this.#clock = clock;
     this.#logger = logger;
@@ -202,11 +208,14 @@ export class CatchUp {
 
   async #fetchFrom(link: Link): Promise<void> {
     this.#asked = link;
+    await this.#healing?.take();
     const from = this.#archive.nextHeight;
+    if ((this.#tips.get(link) ?? 0) <= from) return;
+    const wanted = (await this.#healing?.missingFrom(from, this.#blocksPerRequest)) ?? this.#blocksPerRequest;
     const proof = await this.#prove(link, from);
     const reply = await link.request(
       'blocks.get',
-      { from, count: this.#blocksPerRequest },
+      { from, count: Math.max(wanted, 1) },
       { timeoutMs: this.#requestTimeoutMs, signal: this.#stopping.signal },
     );
     if (!isMessage(reply, 'blocks')) throw new TesseraError('peer_unreachable', `the peer answered with ${reply.type}`);

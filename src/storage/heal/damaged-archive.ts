@@ -1,0 +1,92 @@
+/**
+ * The blocks that can still be read of archives that were damaged and put aside. Each is whole and hashes to its name, as far as
+ * that can be seen here; the archive that takes it checks it by every rule.
+ */
+
+import type { Certificate } from '../../chain/certificate.js';
+import type { FullBlock } from '../../chain/types.js';
+import { Salvage } from '../../db/salvage.js';
+import { isTesseraError } from '../../lib/errors.js';
+import type { RoundFactsBody } from '../../peers/messages.js';
+import { readCertificate } from '../archive/certificates.js';
+import { certificateKey, HEIGHTS, heightOfKey, ROUND_KEY } from '../archive/layout.js';
+import { ArchiveReader } from '../archive/reader.js';
+import { readRoundFacts } from '../archive/records.js';
+
+export interface SavedBlock {
+  readonly full: FullBlock;
+  readonly certificate: Certificate | undefined;
+  /** What the mempool said of its round, if it was the last block. */
+  readonly facts: RoundFactsBody | undefined;
+}
+
+export class DamagedArchive {
+  /** The number of blocks that were there, as far as their records tell. */
+  readonly blocks: number;
+  readonly #sources: readonly Salvage[];
+
+  private constructor(sources: readonly Salvage[], blocks: number) {
+    this.#sources = sources;
+    this.blocks = blocks;
+  }
+
+  /** Opens the folders, after a repair where there was none yet; the first that has a block gives it. */
+  static async open(folders: readonly string[]): Promise<DamagedArchive> {
+    const sources: Salvage[] = [];
+    for (const folder of folders) {
+      const source = await Salvage.open(folder);
+      if (source !== undefined) sources.push(source);
+    }
+    let blocks = 0;
+    for (const source of sources) blocks = Math.max(blocks, await countBlocks(source));
+    return new DamagedArchive(sources, blocks);
+  }
+
+  /** Undefined for a block that is not there, or not whole. */
+  async block(height: number): Promise<SavedBlock | undefined> {
+    for (const source of this.#sources) {
+      const block = await unlessDamaged(() => readBlock(source, height));
+      if (block !== undefined) return block;
+    }
+    return undefined;
+  }
+
+  async close(): Promise<void> {
+    for (const source of this.#sources) await source.close();
+  }
+}
+
+async function readBlock(source: Salvage, height: number): Promise<SavedBlock | undefined> {
+  const { record, transactions } = await new ArchiveReader(source).wholeBlock(height);
+  const all = transactions.map(({ transaction }) => transaction);
+  const miningTransaction = all.pop();
+  if (miningTransaction === undefined) return undefined;
+  const certificate = await unlessDamaged(async () => {
+    const bytes = await source.get(certificateKey(height));
+    return bytes && readCertificate(height, bytes);
+  });
+  const facts = await unlessDamaged(async () => {
+    const bytes = await source.get(ROUND_KEY);
+    return bytes && readRoundFacts(bytes, height);
+  });
+  return { full: { block: record.block, transactions: all, miningTransaction }, certificate, facts };
+}
+
+async function countBlocks(source: Salvage): Promise<number> {
+  let blocks = 0;
+  const count = async (): Promise<undefined> => {
+    for await (const [key] of source.entries({ ...HEIGHTS, reverse: true, limit: 1 })) blocks = heightOfKey(key) + 1;
+    return undefined;
+  };
+  await unlessDamaged(count);
+  return blocks;
+}
+
+async function unlessDamaged<T>(read: () => Promise<T | undefined>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (isTesseraError(error, 'data_corrupt')) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,160 @@
+/**
+ * Making an archive whole again after damage: the new archive takes block after block from the damaged one that was put
+ * aside, as far as it can be read, and what cannot be read from other nodes, which catching up asks for it or the mempool
+ * delivers. Every block is checked by every rule, wherever it comes from.
+ */
+
+import type { Clock, Timer } from '../../lib/clock.js';
+import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
+import type { Logger } from '../../lib/logger.js';
+import { Mutex } from '../../lib/mutex.js';
+import type { CounterHandle, Metrics } from '../../observability/metrics.js';
+import type { Archive } from '../archive/archive.js';
+import type { DamagedArchive } from './damaged-archive.js';
+
+/** Milliseconds until it is tried again, after the disk has refused a block. */
+const RETRY_MS = 5_000;
+
+export interface HealingModules {
+  readonly archive: Archive;
+  readonly damaged: DamagedArchive;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Blocks that are in the archive, of those that were in the damaged one. */
+  readonly onProgress: (done: number, total: number) => void;
+  /** The archive has all that the damaged one had: removes that. */
+  readonly onDone: () => Promise<void>;
+}
+
+export class Healing {
+  readonly #modules: HealingModules;
+  readonly #taking = new Mutex();
+  readonly #stopping = new AbortController();
+  readonly #fromFolder: CounterHandle;
+  readonly #fromNodes: CounterHandle;
+  readonly #unsubscribe: () => void;
+  /** Blocks of the damaged archive that break a rule. */
+  readonly #refused = new Set<number>();
+  /** The block that is being taken from the damaged archive. */
+  #own: number | undefined;
+  #fetched = 0;
+  #retry: Timer | undefined;
+  #isDone = false;
+
+  constructor(modules: HealingModules) {
+    this.#modules = modules;
+    const { archive, metrics } = modules;
+    this.#fromFolder = metrics.counter('tessera_storage_blocks_healed_total', 'folder');
+    this.#fromNodes = metrics.counter('tessera_storage_blocks_healed_total', 'nodes');
+    this.#unsubscribe = archive.blockStored.on(({ height }) => this.#onStored(height));
+  }
+
+  /** Which block is waited for; null when none is. */
+  get problem(): string | null {
+    const { archive, damaged } = this.#modules;
+    if (this.#isDone || archive.nextHeight >= damaged.blocks || this.#own !== undefined) return null;
+    return `block ${archive.nextHeight} of ${damaged.blocks} is damaged here and must come from another storage node (peers.storage), the mempool node, or a backup`;
+  }
+
+  /** Takes the next blocks from the damaged archive, up to the first that it does not have. Throws `aborted` after `stop`. */
+  take(): Promise<void> {
+    return this.#taking.run(() => this.#take());
+  }
+
+  /** How many blocks from `height` on the damaged archive does not have, `max` at most. */
+  async missingFrom(height: number, max: number): Promise<number> {
+    if (this.#isDone) return max;
+    for (let missing = 0; missing < max; missing++) if (await this.#has(height + missing)) return missing;
+    return max;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#retry?.cancel();
+    this.#unsubscribe();
+    await this.#taking.run(async () => {
+      if (!this.#isDone) await this.#modules.damaged.close();
+      this.#isDone = true;
+    });
+  }
+
+  async #take(): Promise<void> {
+    const { archive, damaged, logger, onProgress } = this.#modules;
+    while (!this.#isDone && archive.nextHeight < damaged.blocks) {
+      if (this.#stopping.signal.aborted) throw new TesseraError('aborted', 'the node is stopping');
+      const height = archive.nextHeight;
+      onProgress(height, damaged.blocks);
+      if (!(await this.#takeBlock(height))) {
+        if (height < archive.nextHeight) continue;
+        logger.warn({ height, blocks: damaged.blocks }, this.problem ?? `block ${height} is damaged`);
+        return;
+      }
+    }
+    await this.#finish();
+  }
+
+  /** False when the block is not there, or breaks a rule. */
+  async #takeBlock(height: number): Promise<boolean> {
+    const { archive, damaged, logger } = this.#modules;
+    const block = this.#refused.has(height) ? undefined : await damaged.block(height);
+    if (block === undefined) return false;
+    this.#own = height;
+    try {
+      await archive.store(block.full, block.certificate, block.facts);
+      this.#fromFolder.inc();
+      return true;
+    } catch (error) {
+      if (!isTesseraError(error, 'block_refused')) throw error;
+      // Another node may have brought it meanwhile.
+      if (height === archive.nextHeight) {
+        this.#refused.add(height);
+        logger.warn({ height, reason: error.message }, 'a block of the damaged archive breaks a rule');
+      }
+      return false;
+    } finally {
+      this.#own = undefined;
+    }
+  }
+
+  async #has(height: number): Promise<boolean> {
+    return !this.#refused.has(height) && (await this.#modules.damaged.block(height)) !== undefined;
+  }
+
+  #onStored(height: number): void {
+    const { archive, damaged, logger } = this.#modules;
+    if (this.#isDone || height === this.#own) return;
+    if (height < damaged.blocks) {
+      this.#fetched++;
+      this.#fromNodes.inc();
+      logger.info({ height }, `block ${height}, which is damaged here, came from another node`);
+    }
+    if (archive.nextHeight <= damaged.blocks || damaged.blocks === 0) this.#takeLater(0);
+  }
+
+  #takeLater(ms: number): void {
+    const { clock, logger } = this.#modules;
+    this.#retry?.cancel();
+    this.#retry = clock.after(ms, () => {
+      this.take().catch((error: unknown) => {
+        if (this.#stopping.signal.aborted) return;
+        logger.error({ err: error }, `the archive cannot be healed now: ${errorMessage(error)}`);
+        this.#takeLater(RETRY_MS);
+      });
+    });
+  }
+
+  async #finish(): Promise<void> {
+    const { archive, damaged, logger, onDone } = this.#modules;
+    // Nothing could be read: what was put aside stays until there is something in its place.
+    if (this.#isDone || archive.nextHeight === 0) return;
+    this.#isDone = true;
+    this.#unsubscribe();
+    await damaged.close();
+    await onDone();
+    logger.info(
+      { blocks: archive.nextHeight, fromOtherNodes: this.#fetched },
+      'the archive is whole again, and what was damaged is removed',
+    );
+  }
+}
