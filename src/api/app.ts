@@ -40,13 +40,13 @@ import { services } from './services.js';
 
 export type { ApiModules, ApiOptions } from './options.js';
 
-/** Longest part of a path that is looked at; the HTTP parser bounds the whole header at 16 KiB. */
+/** Maximum length of a path parameter; the HTTP parser limits the whole header to 16 KiB. */
 const MAX_PARAM_LENGTH = 16_384;
 const RATE_WINDOW_MS = 60_000;
-/** How often connections are checked for requests that are late: ten times in the time they have, and each second. */
+/** Connections are checked for late requests this many times within the time limit, and at least every second. */
 const CHECKS_OF_TIMEOUT = 10;
 const MAX_CHECK_MS = 1_000;
-/** A connection on which nothing moves is closed after so many times the time of a request. */
+/** A connection without traffic is closed after this many times the time limit of a request. */
 const IDLE_FACTOR = 2;
 /** Headers that existing clients send from browsers (reference, §6.7). */
 const CORS_REQUEST_HEADERS = 'accept, content-type, if-none-match, x-api-key, x-cache-id, x-nonce, x-request-id'.split(
@@ -73,7 +73,7 @@ export async function createApi(options: ApiOptions, modules: ApiModules): Promi
   app.setErrorHandler(errors.onError);
   app.setNotFoundHandler(errors.onNotFound);
 
-  // The order of the hooks: each request has its name and its line, is counted, and then is asked for its key.
+  // The order of the hooks: a request gets its id and log line, is counted, and then its key is checked.
   await app.register(commonHeaders);
   await app.register(requestLog, { log });
   if (api.rateLimit.enabled) {
@@ -83,7 +83,7 @@ export async function createApi(options: ApiOptions, modules: ApiModules): Promi
       timeWindow: RATE_WINDOW_MS,
       keyGenerator: ({ ip }) => addressGroup(ip),
     });
-    // Before the check of keys, so that a wrong one is counted too.
+    // Before the check of keys, so that requests with wrong keys are counted too.
     app.addHook('onRequest', app.rateLimit());
   }
   if (api.cors !== 'off') {
@@ -108,7 +108,7 @@ export async function createApi(options: ApiOptions, modules: ApiModules): Promi
   return app;
 }
 
-/** The plugins of each role: this table is what a role serves over HTTP. */
+/** The plugins of each role: what a role serves over HTTP. */
 async function mountRoutes(app: FastifyInstance, options: ApiOptions, modules: ApiModules): Promise<void> {
   const { role, api, envelope } = options;
   const described = { role, limits: api.limits };
@@ -133,7 +133,7 @@ function createFastify(options: ApiOptions, modules: ApiModules, errors: ErrorAn
     logger: false,
     bodyLimit: limits.bodyBytes,
     requestTimeout: limits.requestTimeoutMs,
-    // Later than the request's own time, so that what is late gets its answer.
+    // Later than the time limit of a request, so that a late request still gets its answer.
     connectionTimeout: IDLE_FACTOR * limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     forceCloseConnections: 'idle',
@@ -146,7 +146,7 @@ function createFastify(options: ApiOptions, modules: ApiModules, errors: ErrorAn
   } as const;
   const timeouts = {
     headersTimeout: limits.requestTimeoutMs,
-    // Node looks for late requests every 30 s unless told otherwise.
+    // By default, Node looks for late requests every 30 s.
     connectionsCheckingInterval: Math.min(MAX_CHECK_MS, limits.requestTimeoutMs / CHECKS_OF_TIMEOUT),
   };
   const app =
@@ -157,14 +157,14 @@ function createFastify(options: ApiOptions, modules: ApiModules, errors: ErrorAn
 }
 
 /**
- * What decides who may use protected routes. Item creation is open on request where the client signs, so never on a wallet.
+ * The rules for protected routes. Item creation can be open only where the client signs, so never where a wallet does.
  */
 export function apiKeysOptions(role: NodeRole, api: ApiOptions['api']): ApiKeysOptions {
   const isOpen = api.openItemCreation && role === 'mempool';
   return { ...api, open: isOpen ? [createItem.id] : [] };
 }
 
-/** `%3A` equals `:` in a path (decision H5); the router would keep them apart. */
+/** `%3A` equals `:` in a path (decision H5), but not for the router. */
 function rewriteUrl(request: IncomingMessage): string {
   const url = request.url ?? '/';
   return url.includes('%3') ? url.replaceAll(/%3[Aa]/g, ':') : url;

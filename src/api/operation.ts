@@ -1,6 +1,6 @@
 /**
- * What a route is: data. One definition per operation holds everything that the Fastify route, the OpenAPI entry, the
- * typed client and the generated tests are made from. Handlers are separate: typed arguments in, data out.
+ * Operations: routes as data. One definition holds everything from which the Fastify route, the OpenAPI entry, the typed
+ * client and the generated tests are made. Handlers are separate: they take typed arguments and return data.
  */
 
 import type { Static, TSchema } from '@sinclair/typebox';
@@ -9,7 +9,7 @@ import type { NodeRole } from '../lib/roles.js';
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT';
 
-/** Which form errors have: problem documents for `v1` and `node`, envelopes for `envelope`. */
+/** The form of errors: problem documents for `v1` and `node`, envelopes for `envelope`. */
 export type Family = 'v1' | 'envelope' | 'node';
 
 /** One success answer. Without a schema it has no body. */
@@ -24,7 +24,7 @@ export interface Success {
 
 export interface RequestBody {
   readonly schema: TSchema;
-  /** An empty body stands for `{}`. */
+  /** An empty body means `{}`. */
   readonly optional?: boolean;
 }
 
@@ -32,19 +32,19 @@ export interface Operation {
   readonly id: string;
   readonly family: Family;
   readonly method: HttpMethod;
-  /** Methods that do the same, for the clients that use them. */
+  /** Other methods that do the same, for clients that use them. */
   readonly aliases?: readonly HttpMethod[];
   /** In OpenAPI form: `/v1/blocks/{num}`. */
   readonly path: string;
   /** Roles that mount it. */
   readonly roles: readonly NodeRole[];
-  /** Section of the document. */
+  /** Section of the OpenAPI document. */
   readonly tag: string;
   /** Asks for the header `x-api-key` (decision H3); `optional`: only for some uses, which its route checks itself. */
   readonly apiKey?: boolean | 'optional';
-  /** Never open to callers from elsewhere, whatever the configuration says. */
+  /** Never open to callers from other machines, whatever the configuration says. */
   readonly secret?: boolean;
-  /** The answer may be long: it is written in slices, and refused with 503 while too many are being made. */
+  /** The answer may be long: it is written in slices, and refused with 503 while there are too many of them. */
   readonly long?: boolean;
   /** Stateless, so `api.tooling_everywhere` mounts it on every role (decision V23). */
   readonly tooling?: boolean;
@@ -57,13 +57,13 @@ export interface Operation {
   readonly body?: RequestBody;
   /** By status. */
   readonly success: Readonly<Record<number, Success>>;
-  /** The answer is a stream of these events, by name, and ends when one side goes. */
+  /** The answer is a stream of these events, by name, until one side closes it. */
   readonly events?: Readonly<Record<string, TSchema>>;
-  /** Codes that this operation may answer besides the general ones; `problem.ts` knows their statuses. */
+  /** Error codes of this operation besides the general ones; `problem.ts` knows their statuses. */
   readonly errors: readonly ErrorCode[];
 }
 
-/** Keeps the exact type, from which handlers and client get theirs. */
+/** Preserves the exact type, from which handlers and client derive theirs. */
 export function defineOperation<const O extends Operation>(operation: O): O {
   return operation;
 }
@@ -82,7 +82,7 @@ export type Result<O extends Operation> = {
   [S in keyof O['success']]: O['success'][S] extends { schema: infer B extends TSchema } ? Static<B> : undefined;
 }[keyof O['success']];
 
-/** The parameters' names and whether they are required, of an object schema. */
+/** The members of an object schema, and whether they are required. */
 export function membersOf(schema: TSchema | undefined): { name: string; schema: TSchema; required: boolean }[] {
   if (schema === undefined) return [];
   const required: readonly string[] = schema.required ?? [];

@@ -1,4 +1,4 @@
-/** Every operation of a node: what routes, documents, client and tests are made from. */
+/** Every operation of a node; routes, documents, client and tests are made from them. */
 
 import type { NodeRole } from '../lib/roles.js';
 import type { Operation } from './operation.js';
@@ -26,7 +26,7 @@ export const OPERATIONS = [
 
 export type KnownOperation = (typeof OPERATIONS)[number];
 
-/** What a role serves; `toolingEverywhere` is decision V23. */
+/** The operations of a role; for `toolingEverywhere` see decision V23. */
 export function operationsOf(role: NodeRole, toolingEverywhere = false): readonly Operation[] {
   const all: readonly Operation[] = OPERATIONS;
   return all.filter((operation) => operation.roles.includes(role) || (toolingEverywhere && operation.tooling === true));

@@ -1,6 +1,4 @@
-/**
- * What an app is made from: options, which are plain data in the shape of the configuration, and modules, which do the work.
- */
+/** What an app is made from: options, plain data in the shape of the configuration, and modules, which do the work. */
 
 import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../lib/logger.js';
@@ -18,11 +16,11 @@ import type { EventHub } from './routes/events/event-hub.js';
 
 export interface ApiLimits {
   readonly bodyBytes: number;
-  /** Entries of a list in a body. */
+  /** Maximum number of entries in a list in a body. */
   readonly batch: number;
-  /** Values of a list in a query string. */
+  /** Maximum number of values of a list in a query string. */
   readonly queryValues: number;
-  /** Open connections of one remote address; loopback is not counted. */
+  /** Maximum number of open connections of one remote address; loopback is not counted. */
   readonly connectionsPerAddress: number;
   readonly requestTimeoutMs: number;
   readonly keepAliveTimeoutMs: number;
@@ -42,19 +40,19 @@ export interface EnvelopeOptions {
 export interface ApiOptions {
   readonly role: NodeRole;
   readonly api: {
-    /** Address that the server will listen on; decides what `auth: 'open'` may do. */
+    /** The address that the server will listen on: `auth: 'open'` is for loopback only. */
     readonly host: string;
     readonly auth: 'keys' | 'open';
     readonly keys: readonly ApiKeyOptions[];
     readonly cors: 'off' | 'all' | readonly string[];
     readonly toolingEverywhere: boolean;
-    /** On mempool nodes `POST /v1/items` asks for no key. */
+    /** On mempool nodes, `POST /v1/items` needs no key. */
     readonly openItemCreation: boolean;
     readonly limits: ApiLimits;
     readonly rateLimit: { readonly enabled: boolean; readonly perMinute: number };
   };
   readonly envelope: EnvelopeOptions;
-  /** Certificate and key in PEM: the app speaks HTTPS. */
+  /** Certificate and key in PEM, for HTTPS. */
   readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer };
 }
 
@@ -74,17 +72,19 @@ export interface NodePeer {
 
 export interface ApiModules {
   readonly logger: Logger;
-  /** Where request lines go as ready JSON text, many at once. Without it each goes to `logger`, which is much slower. */
+  /** Takes the log lines of requests as JSON text, many at once. Without it each goes to `logger`, which is much slower. */
   readonly requestLines?: LineSink | undefined;
-  /** Decides who may use protected routes; made from the options when absent. Whoever gives it can replace its keys. */
+  /**
+   * Decides who may use protected routes; by default made from the options. The caller who passes it can replace its keys.
+   */
   readonly keys?: ApiKeys | undefined;
-  /** What the node has to tell; without it there are no events. */
+  /** The events of the node; without it there are none. */
   readonly events?: EventHub | undefined;
   readonly metrics: Metrics;
   readonly clock: Clock;
   readonly random: Random;
   readonly node: NodeInfo;
-  /** Why the node cannot do its work now; empty when it can. */
+  /** Why the node is not ready; empty when it is. */
   readonly readiness: () => readonly string[];
   readonly mempool?: MempoolService | undefined;
   readonly storage?: StorageService | undefined;

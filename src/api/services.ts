@@ -1,7 +1,4 @@
-/**
- * The services of a node as its routes use them: what is missing is said with the code that the contract has for it
- * (decisions V18, V24).
- */
+/** The services of a node, for its routes. A missing one throws the error of the contract for it (decisions V18, V24). */
 
 import fp from 'fastify-plugin';
 import { TesseraError } from '../lib/errors.js';
@@ -20,7 +17,7 @@ declare module 'fastify' {
 
 type ServiceModules = Pick<ApiModules, 'mempool' | 'storage' | 'miner' | 'wallet' | 'user'>;
 
-/** Each member is the service, or throws the error that says why there is none. */
+/** Each member is the service, or throws the error that says why it is missing. */
 class Services {
   readonly #modules: ServiceModules;
 

@@ -2,8 +2,8 @@
  * Ed25519 keys that nobody makes by accident: points of small order, and non-canonical encodings. The network accepts them
  * (decision B3). OpenSSL does too, but only before version 3.5, so that nodes on Node.js 24 would leave the chain.
  * Signatures by these keys are therefore verified here, by the equation itself: cofactorless, with R compared byte by byte.
- * There are a few dozen of these keys, so what can be computed ahead is kept for each. A signature by one of them still costs
- * more than any other: `verificationCost` tells how much.
+ * There are a few dozen of these keys, so what can be computed ahead is kept for each. A signature by one of them still
+ * costs more than any other: `verificationCost` tells how much.
  */
 
 import { ed25519 } from '@noble/curves/ed25519.js';
@@ -47,7 +47,10 @@ const multipliers = new Map<string, Multiplier | undefined>();
 const COFACTOR = 8n;
 /** Bits of a window of the table of a key of full order: 1,408 points, half a mebibyte. There are about twenty such keys. */
 const TABLE_WINDOW = 6;
-/** Verifications of other signatures that one under an unusual key takes as long as; measured: 2.2 for keys of small order, 4.3 for the others. */
+/**
+ * Verifications of other signatures that one under an unusual key takes as long as; measured: 2.2 for keys of small order,
+ * 4.3 for the others.
+ */
 const UNUSUAL_KEY_COST = 5;
 
 /** What a signature under the key costs to verify, in those of other keys. */

@@ -55,8 +55,8 @@ export interface MempoolService {
   /**
    * Admits all transactions or none (decision V3); resolves when they are durable. A transaction that is known already
    * counts as admitted (decision V4). Throws `transaction_rejected`, `double_spend`, `unknown_input`, `invalid_signature`
-   * or `mempool_full`, with the hash and the rule in the message. Senders share the work of checking: one that brings more than
-   * its share gets `overloaded`, and the others do not wait for it.
+   * or `mempool_full`, with the hash and the rule in the message. Senders share the work of checking: one that brings more
+   * than its share gets `overloaded`, and the others do not wait for it.
    */
   submit(transactions: readonly Transaction[], sender?: string): Promise<readonly SubmittedTransaction[]>;
   createItem(request: ItemCreation, sender?: string): Promise<CreatedItem>;

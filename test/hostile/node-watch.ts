@@ -1,4 +1,7 @@
-/** What is noted of one node while it is attacked: how late its event loop is, its memory, files, processor time and readiness. */
+/**
+ * What is noted of one node while it is attacked: how late its event loop is, its memory, files, processor time and
+ * readiness.
+ */
 
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import type { NodeRole } from '../../src/lib/roles.js';

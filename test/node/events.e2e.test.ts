@@ -148,7 +148,7 @@ describe('tessera watch', () => {
     const { child, errors } = watch('--url', network.urls.storage, '--topics', 'nonsense');
     expect((await once(child, 'exit'))[0]).toBe(1);
     await until('the words', async () => (errors.length > 0 ? true : undefined));
-    expect(errors.join('\n')).toContain('"nonsense" is no topic of this node');
+    expect(errors.join('\n')).toContain('"nonsense" is not a topic of this node');
   });
 
   it('connects again and reads on when the node comes back', async () => {

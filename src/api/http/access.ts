@@ -1,6 +1,4 @@
-/**
- * Asks for an API key on routes that need one (decision H3), before anything of the request is read; wrong ones are counted.
- */
+/** Checks API keys on routes that need one (decision H3), before the body is read, and counts wrong ones. */
 
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
@@ -12,7 +10,7 @@ import { KeyGuesses } from './key-guesses.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Throws unless the caller shows an API key for the operation: for operations that ask for one in some uses only. */
+    /** Throws unless the caller has an API key for the operation. For operations that need one only in some uses. */
     authorize(operation: Operation, request: FastifyRequest): void;
   }
 }

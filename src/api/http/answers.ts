@@ -1,4 +1,4 @@
-/** How answers other than plain objects are sent: stored bytes as they are, and long answers in slices. */
+/** Sends answers other than plain objects: stored bytes as they are, and long answers in slices. */
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
@@ -10,8 +10,8 @@ import type { LazyList } from './lazy-list.js';
 import { LongAnswers } from './long-answers.js';
 
 /**
- * What may stand for a value in an answer. Where a value has an object with free keys, also a map, which keeps its order;
- * where it has a list, also one whose entries are made as they are written.
+ * What a handler may return for a value: for an object with free keys also a map, which keeps its order; for a list also a
+ * `LazyList`, whose entries are made as they are written.
  */
 export type Answerable<T> = T extends string | number | bigint | boolean | null | undefined
   ? T
@@ -21,7 +21,7 @@ export type Answerable<T> = T extends string | number | bigint | boolean | null 
       ? ReadonlyMap<string, Answerable<T[keyof T]>> | { readonly [key: string]: Answerable<T[keyof T]> }
       : { readonly [K in keyof T]: Answerable<T[K]> };
 
-/** With an `etag` (the name of the content) a client that has it gets 304; `immutable`: it will never change. */
+/** With an `etag`, the name of the content, a client that has it gets 304. `immutable` content never changes. */
 export interface StoredOptions {
   readonly etag?: string;
   readonly immutable?: boolean;
@@ -30,13 +30,13 @@ export interface StoredOptions {
 declare module 'fastify' {
   interface FastifyInstance {
     readonly longAnswers: LongAnswers;
-    /** For work on requests and answers that takes long. */
+    /** Shared turns for long work on requests and answers. */
     readonly turns: Turns;
   }
   interface FastifyReply {
-    /** Sends JSON that is stored in bytes, such as a block, or 304 when the client has it. */
+    /** Sends JSON that is stored as bytes, such as a block, or 304 when the client has it. */
     stored(bytes: Buffer, options?: StoredOptions): FastifyReply;
-    /** The JSON of an answer that may be long, to be returned by the handler. */
+    /** The JSON of an answer that may be long, for the handler to return. */
     long(value: unknown): string | Promise<Buffer>;
   }
 }
@@ -76,7 +76,7 @@ function sendStored(
   return reply.header('content-type', JSON_MEDIA_TYPE).send(bytes);
 }
 
-/** Weak comparison, as RFC 9110 asks for If-None-Match. */
+/** Weak comparison, as RFC 9110 requires for If-None-Match. */
 function isKnown({ headers }: FastifyRequest, etag: string): boolean {
   const known = headers['if-none-match'];
   if (known === undefined) return false;

@@ -1,6 +1,6 @@
 /**
- * API keys (decision H3): protected routes are closed unless the caller shows a key that covers them. Keys are compared by
- * their SHA-256 in constant time. The node's own key file is made here too.
+ * API keys (decision H3): protected routes are closed to callers without a key that covers them. Keys are compared by their
+ * SHA-256 in constant time. The node's own key file is made here too.
  */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
@@ -15,12 +15,12 @@ import type { Operation } from '../operation.js';
 
 /** Bytes of a generated key. */
 const KEY_BYTES = 32;
-/** The owner alone reads and writes it. */
+/** Readable and writable by the owner only. */
 const KEY_FILE_MODE = 0o600;
-/** What the key file holds. */
+/** The content of the key file. */
 const KEY_FORM = /^[0-9a-f]{64}$/;
 
-/** A key for protected routes: itself, or its SHA-256 in hex. */
+/** A key for protected routes: the key itself, or its SHA-256 in hex. */
 export interface ApiKeyOptions {
   readonly name: string;
   readonly key?: string | undefined;
@@ -37,7 +37,7 @@ export interface Caller {
   readonly address: string | undefined;
   readonly host: string | undefined;
   readonly origin: string | undefined;
-  /** A proxy stands between. */
+  /** True when the request came through a proxy. */
   readonly forwarded: boolean;
 }
 
@@ -115,7 +115,7 @@ function readKey({ name, key, sha256, routes }: ApiKeyOptions, known: ReadonlySe
   return { digest, routes: routes === undefined ? undefined : new Set(routes) };
 }
 
-/** Every protected route as keys may name it: with its method, and with `*` for any. */
+/** Every protected route in the forms that keys may name: with its method, and with `*` for any. */
 function routesOf(operations: readonly Operation[]): ReadonlySet<string> {
   const protectedOnes = operations.filter((operation) => operation.apiKey);
   return new Set(protectedOnes.flatMap(({ method, path }) => [`${method} ${path}`, `* ${path}`]));
@@ -124,7 +124,7 @@ function routesOf(operations: readonly Operation[]): ReadonlySet<string> {
 function opens(keys: readonly Key[], presented: string, { method, path }: Operation): boolean {
   const digest = digestOf(presented);
   let found = false;
-  // Every key is compared, so the time says nothing about which one came close.
+  // All keys are compared, so that the time reveals nothing about them.
   for (const key of keys) {
     const covers = key.routes === undefined || key.routes.has(`${method} ${path}`) || key.routes.has(`* ${path}`);
     found = (timingSafeEqual(key.digest, digest) && covers) || found;
@@ -137,8 +137,8 @@ function digestOf(key: string): Buffer {
 }
 
 /**
- * True for a caller on this machine: over loopback, not through a proxy, and not a page of some other origin in a browser
- * here, also not one that has rebound its name to loopback.
+ * True for a caller on this machine: over loopback, not through a proxy, and not from a web page of another origin, even if
+ * its name resolves to loopback (DNS rebinding).
  */
 function isLocal({ address, host, origin, forwarded }: Caller): boolean {
   if (forwarded || address === undefined || !isLoopback(address)) return false;
@@ -172,7 +172,7 @@ async function readKeyFile(path: string): Promise<string | undefined> {
     throw new TesseraError('invalid_config', `The API key file ${path} cannot be read.`, { cause: error });
   }
   const key = text.replace(/\r?\n$/, '');
-  // Half a key would be another key, and easier to guess.
+  // A truncated key would be easier to guess.
   if (!KEY_FORM.test(key)) {
     throw new TesseraError(
       'invalid_config',

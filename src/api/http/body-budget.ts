@@ -1,8 +1,8 @@
 /**
- * How much of large request bodies is worked on at once. A list of transactions takes ten times its bytes as objects, so
- * that many which come at the same moment would fill the memory, each of them allowed. Here they wait as bytes, those of one
- * address in the order in which they came, the addresses in turn. When too many wait, the address that has most of them gives
- * way: one that floods the node gets 503 (rule P6), and keeps nobody else out.
+ * Limits how many bytes of large request bodies are processed at once. A list of transactions takes ten times its size as
+ * objects, so that many valid ones at the same time would fill the memory. Here they wait as bytes: those of one address in
+ * order of arrival, the addresses in turn. When too many wait, the address with the most bytes loses its last ones: a client
+ * that floods the node gets 503 (rule P6), and keeps nobody else out.
  */
 
 import type { ServerResponse } from 'node:http';
@@ -10,13 +10,13 @@ import fp from 'fastify-plugin';
 import { TesseraError } from '../../lib/errors.js';
 import { addressGroup, isLoopback } from '../../lib/ip-address.js';
 
-/** A body of fewer bytes is not counted. */
+/** Smaller bodies are not counted. */
 const SMALL_BYTES = 4 * 1024;
-/** Bytes of the bodies that are worked on, from parsing to the end of the answer. One alone may be larger. */
+/** Maximum size of the bodies in progress, from parsing to the end of the answer. A single one may be larger. */
 const MAX_AT_WORK_BYTES = 8 * 1024 * 1024;
-/** The same of one address. Behind a proxy all come from loopback: there it has all of them. */
+/** The same for one address, except loopback: behind a proxy all requests come from there. */
 const MAX_AT_WORK_OF_ADDRESS = MAX_AT_WORK_BYTES / 2;
-/** Bytes of the bodies that wait. */
+/** Maximum size of the waiting bodies. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 
 declare module 'fastify' {
@@ -24,7 +24,7 @@ declare module 'fastify' {
     readonly bodyBudget: BodyBudget;
   }
   interface FastifyRequest {
-    /** Whose end is the end of the work on the request's body. */
+    /** The response that ends the work on the request's body. */
     response: ServerResponse | null;
   }
 }
@@ -37,7 +37,7 @@ interface Waiting {
   readonly refuse: (error: TesseraError) => void;
 }
 
-/** What one address has here. */
+/** The bodies of one address. */
 interface Sender {
   readonly isLimited: boolean;
   atWork: number;
@@ -49,12 +49,12 @@ interface Sender {
 export class BodyBudget {
   #atWork = 0;
   #waitingBytes = 0;
-  /** By address group; the one whose turn it is stands first. */
+  /** By address group; the first one is next. */
   readonly #senders = new Map<string, Sender>();
 
   /**
-   * Resolves when a body of so many bytes may be worked on, which it is until its response is closed. Throws `overloaded`
-   * when too much waits already, `aborted` when the client goes meanwhile.
+   * Resolves when a body of this size may be processed; it counts until its response is closed. Throws `overloaded` when too
+   * much is waiting already, `aborted` when the client disconnects.
    */
   async take(bytes: number, response: Response, address: string): Promise<void> {
     if (bytes < SMALL_BYTES) return;
@@ -111,16 +111,16 @@ export class BodyBudget {
       this.#waitingBytes += bytes;
       response.once('close', () => {
         if (!this.#leave(waiting, sender)) return;
-        refuse(new TesseraError('aborted', 'The client has gone.'));
+        refuse(new TesseraError('aborted', 'The client has disconnected.'));
         this.#forget(group, sender);
         this.#startNext();
       });
-      // What is before it may wait for its own share only.
+      // Those before it may be waiting only for the share of their address.
       this.#startNext();
     });
   }
 
-  /** True when so many bytes more may wait. The address that has most gives up what came last, if that is not this one. */
+  /** True when this many more bytes may wait. The address with the most gives up its last body, unless it is this one. */
   #makeRoom(bytes: number, sender: Sender): boolean {
     while (this.#waitingBytes + bytes > MAX_WAITING_BYTES) {
       const [most] = [...this.#senders.values()].sort((a, b) => b.waitingBytes - a.waitingBytes);
@@ -136,14 +136,14 @@ export class BodyBudget {
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
       const [group, sender, waiting] = next;
       this.#leave(waiting, sender);
-      // The others have their turns before it has another one.
+      // The other addresses come first then.
       this.#senders.delete(group);
       this.#senders.set(group, sender);
       waiting.start();
     }
   }
 
-  /** The first body of the address whose turn it is, if there is room; an address that has its share is passed over. */
+  /** The first body of the next address that has not used up its share, if there is room. */
   #next(): readonly [string, Sender, Waiting] | undefined {
     for (const [group, sender] of this.#senders) {
       const [waiting] = sender.waiting;
@@ -166,7 +166,7 @@ export class BodyBudget {
 }
 
 function overloaded(): TesseraError {
-  return new TesseraError('overloaded', 'Too many large bodies are being worked on; try again in a moment.');
+  return new TesseraError('overloaded', 'The node is processing too many large bodies; try again in a moment.');
 }
 
 export const bodyBudget = fp((app, _options, done) => {

@@ -1,4 +1,4 @@
-/** Bounds on connections: how many one address may hold, and the answer to what is not HTTP at all. */
+/** Limits on connections: how many one address may have, how they end, and the answer to what is not HTTP at all. */
 
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -11,14 +11,14 @@ import { stringifyExact } from '../../lib/json.js';
 import type { Metrics } from '../../observability/metrics.js';
 import { PROBLEM_MEDIA_TYPE, problemHeaders, problemOf } from './problem.js';
 
-/** Milliseconds that answers under way have when the app closes; the node stops within five seconds. */
+/** Milliseconds for pending answers when the app closes; the node stops within five seconds. */
 const GRACE_MS = 2_000;
-/** Milliseconds that the rest of a body that is too large may take. */
+/** Milliseconds for reading the rest of a body that is too large. */
 const DRAIN_MS = 10_000;
 
 /**
- * Refuses connections of a remote address beyond `limit`. An IPv6 /64 is one address; loopback is not counted: a proxy may
- * stand there.
+ * Refuses connections of a remote address beyond `limit`. An IPv6 /64 is one address. Loopback is not limited, because a
+ * proxy may connect from there.
  */
 export function limitConnections(server: Server, limit: number): void {
   const open = new Map<string, number>();
@@ -52,12 +52,12 @@ const TOO_MANY_CONNECTIONS = new TesseraError(
 );
 
 /**
- * Reads on and throws away the rest of a body that was answered 413. A connection that is closed while data comes in is
- * reset, and then many clients never see the answer.
+ * Reads and discards the rest of a body that was answered with 413. A connection that is closed while data comes in is
+ * reset, and many clients then never see the answer.
  */
 export function drainBody({ raw }: FastifyRequest, reply: FastifyReply, clock: Clock): void {
   if (raw.complete) return;
-  // With it Node would close the connection behind the answer.
+  // With that header, Node would close the connection right after the answer.
   reply.removeHeader('connection');
   const timer = clock.after(DRAIN_MS, () => raw.destroy());
   raw.once('close', () => timer.cancel());
@@ -65,8 +65,8 @@ export function drainBody({ raw }: FastifyRequest, reply: FastifyReply, clock: C
 }
 
 /**
- * When the app closes: connections that have asked for nothing (browsers keep some in reserve) are closed at once, which
- * Node's own way of closing would wait for; answers under way get a moment.
+ * When the app closes, connections without a request (browsers keep some in reserve) are closed at once, since Node would
+ * wait for them. Pending answers get some time.
  */
 export function closeInTime(app: FastifyInstance, clock: Clock): void {
   const { server } = app;
@@ -84,7 +84,7 @@ export function closeInTime(app: FastifyInstance, clock: Clock): void {
   app.addHook('onClose', async () => grace?.cancel());
 }
 
-/** Counts the requests under way, each from its first byte until its answer is out or its connection gone. */
+/** Counts the pending requests, each from its first byte until its answer is sent or its connection is closed. */
 export function countRequests(server: Server, metrics: Metrics): void {
   const inFlight = metrics.gauge('tessera_http_requests_in_flight');
   server.on('request', (_request, response) => {
@@ -93,7 +93,7 @@ export function countRequests(server: Server, metrics: Metrics): void {
   });
 }
 
-/** Answers what the HTTP parser refuses, and requests that do not arrive in time, with a problem document. */
+/** Answers requests that the HTTP parser refuses, and those that do not arrive in time, with a problem document. */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -103,7 +103,7 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Socket):
   socket.end(rawAnswer(status, title, new TesseraError('invalid_request', detail)));
 }
 
-/** A whole answer, for connections on which no request could be read. */
+/** A complete answer, for connections on which no request could be read. */
 function rawAnswer(status: number, title: string, error: TesseraError): string {
   const body = stringifyExact({ ...problemOf(error), status, title });
   const headers = Object.entries(problemHeaders(error)).map(([name, value]) => `${name}: ${value}\r\n`);
@@ -116,5 +116,5 @@ function rawAnswer(status: number, title: string, error: TesseraError): string {
 function clientFault(code: string | undefined): readonly [number, string, string] {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return [408, 'Request Timeout', 'The request did not arrive in time.'];
   if (code === 'HPE_HEADER_OVERFLOW') return [431, 'Request Header Fields Too Large', 'The header is too large.'];
-  return [400, 'Bad Request', 'This is no HTTP request that can be read.'];
+  return [400, 'Bad Request', 'This is not a valid HTTP request.'];
 }

@@ -1,6 +1,5 @@
 /**
- * How errors leave the node, for every route: as a problem document or an envelope, and what clients are not told as a log
- * line.
+ * Turns errors of every route into answers, as problem documents or envelopes, and logs what clients must not see.
  */
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -32,10 +31,10 @@ export class ErrorAnswers {
     this.#modules = modules;
   }
 
-  /** For anything thrown on the way to an answer. */
+  /** Handles anything thrown while a request is processed. */
   readonly onError = (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const shown = publicError(error, request.routeOptions.bodyLimit);
-    // What is wrong with the body of a request that no route takes does not matter.
+    // If there is no such route, errors in the body do not matter.
     if (request.is404 && shown.code !== 'rate_limited') {
       this.onNotFound(request, reply);
       return;
@@ -45,7 +44,7 @@ export class ErrorAnswers {
     this.#answer(error, shown, request, reply);
   };
 
-  /** For requests that no route takes. */
+  /** Handles requests for unknown routes. */
   readonly onNotFound = (request: FastifyRequest, reply: FastifyReply): void => {
     this.#notServed ??= new NotServed([...request.server.operations], OPERATIONS);
     const error = this.#notServed.error(request.method, pathOf(request.url));
@@ -53,7 +52,7 @@ export class ErrorAnswers {
     sendError(reply, error, request);
   };
 
-  /** For requests whose path cannot be read, so that no route was looked for and no hook has run. */
+  /** Handles requests with an invalid path, for which no route was searched and no hook has run. */
   readonly onUnreadable = (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const shown = publicError(error);
     setCommonHeaders(request, reply);
@@ -80,7 +79,7 @@ function sendError(reply: FastifyReply, error: TesseraError, request: FastifyReq
     return;
   }
   const problem = problemOf(error, request.routeOptions?.config?.operation?.id);
-  // As bytes: to a text Fastify would add a charset, which this media type does not have.
+  // As bytes: Fastify would add a charset to a string, which this media type does not have.
   const bytes = Buffer.from(stringifyExact(problem), 'utf8');
   reply.code(problem.status).header('content-type', PROBLEM_MEDIA_TYPE).send(bytes);
 }

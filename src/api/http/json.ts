@@ -1,4 +1,4 @@
-/** Bodies in and out: exact JSON both ways (decision B2), and an empty body where none is needed. */
+/** Parses and serializes bodies as exact JSON (decision B2), and accepts an empty body where none is needed. */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { TesseraError } from '../../lib/errors.js';
@@ -7,27 +7,27 @@ import { parseExactJson } from '../../lib/json.js';
 export const JSON_MEDIA_TYPE = 'application/json; charset=utf-8';
 
 /**
- * Different member names in one body. The largest honest body is an import of 10,000 key pairs, named by their addresses;
- * a built-in object with hundreds of thousands of names costs a hundred times what other bodies of its size do.
+ * Maximum number of different member names in one body. The largest honest body is an import of 10,000 key pairs, named by
+ * their addresses. An object with hundreds of thousands of names takes a hundred times as long as other bodies of its size.
  */
 const MAX_NAMES = 16_384;
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The bytes of the body, on envelope routes: what makes two requests the same. */
+    /** The bytes of the body, on envelope routes, to recognise a repeated request. */
     rawBody: Buffer | null;
   }
 }
 
 /**
- * Takes `application/json` bodies only and parses them exactly. An empty one is no body, whatever its content type says:
- * existing clients send that with GET and POST alike. White space is no body either on envelope routes that take none
- * (reference, §2.0). With `keepRaw` the bytes stay at `request.rawBody`.
+ * Accepts only `application/json` bodies and parses them exactly. An empty body counts as none, whatever its content type:
+ * existing clients send that with GET and POST. So does white space on envelope routes without a body (reference, §2.0).
+ * With `keepRaw`, the bytes are kept in `request.rawBody`.
  */
 export function addJsonBodyParser(app: FastifyInstance, keepRaw = false): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
-    // An unknown route answers 404 or 405, not what its body would deserve.
+    // An unknown route answers 404 or 405, whatever its body.
     if (body.length === 0 || request.is404 || (takesNoBody(request) && isBlank(body))) return undefined;
     if (keepRaw) request.rawBody = body;
     checkCoding(request.headers);
@@ -41,7 +41,7 @@ function takesNoBody({ routeOptions }: FastifyRequest): boolean {
   return operation?.family === 'envelope' && operation.body === undefined;
 }
 
-/** Only what JSON calls white space: space, tab, line feed, carriage return. */
+/** White space as in JSON: space, tab, line feed, carriage return. */
 function isBlank(bytes: Buffer): boolean {
   return bytes.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d);
 }

@@ -1,7 +1,7 @@
 /**
- * Slows the guessing of API keys, whether `api.rate_limit` is on or not: an address that showed too many wrong keys is not
- * listened to for a while. Others are not affected. Behind a proxy all come from one address: over loopback a right key is
- * let in.
+ * Slows down guessing of API keys, whether `api.rate_limit` is on or not: after too many wrong keys, an address is refused
+ * for a while. Others are not affected. Over loopback a valid key is still accepted, because behind a proxy all clients
+ * share that address.
  */
 
 import { LRUCache } from 'lru-cache';
@@ -9,15 +9,15 @@ import type { Clock } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
 import { addressGroup, isLoopback } from '../../lib/ip-address.js';
 
-/** Wrong keys of one address in a window. */
+/** Wrong keys that an address may send in a window. */
 const MAX_FAILURES = 20;
 const WINDOW_MS = 60_000;
-/** Addresses that are remembered; the one that was quiet the longest makes room. */
+/** Maximum number of remembered addresses; the one that was quiet the longest makes room. */
 const MAX_ADDRESSES = 10_000;
 
 interface Failures {
   count: number;
-  /** `clock.monotonic()` when they are forgotten. */
+  /** When they are forgotten, by `clock.monotonic()`. */
   readonly until: number;
 }
 
@@ -29,12 +29,12 @@ export class KeyGuesses {
     this.#clock = clock;
   }
 
-  /** Throws `rate_limited` when the address has to wait before its key is looked at. */
+  /** Throws `rate_limited` when the address must wait before its next attempt. */
   assertMayTry(address: string): void {
     if (!isLoopback(address)) this.#assertBelow(address);
   }
 
-  /** Counts a wrong key. Throws `rate_limited` in place of the refusal when there were too many before. */
+  /** Counts a wrong key. Throws `rate_limited`, in place of the usual refusal, when there are too many. */
   failed(address: string): void {
     this.#assertBelow(address);
     const group = addressGroup(address);

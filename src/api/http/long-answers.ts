@@ -1,7 +1,7 @@
 /**
- * Writes answers that may be long. A short one is a text at once. A long one is written in slices, each in a turn of the
- * event loop of its own, so that no answer holds the loop; and there is a bound on how many are being made, and on the bytes
- * that slow readers have not taken yet. Beyond them requests for long answers are refused with 503; others are not.
+ * Writes answers that may be long. A short one is written at once. A long one is written in slices, each in its own
+ * iteration of the event loop, so that no answer blocks it. The number of long answers in progress is limited, and so are
+ * the bytes that slow readers have not taken yet; beyond that, requests for long answers get 503.
  */
 
 import type { FastifyReply } from 'fastify';
@@ -11,18 +11,18 @@ import { stringifyExact } from '../../lib/json.js';
 import type { Turns } from '../../lib/turns.js';
 import { LazyList } from './lazy-list.js';
 
-/** Characters that are written in one turn: a few milliseconds of work. An answer of fewer is short. */
+/** Characters written in one turn, a few milliseconds of work. A shorter answer is not a long one. */
 const SLICE_CHARS = 32_768;
-/** Long answers that are being made at once. */
+/** Maximum number of long answers in progress. */
 const MAX_MAKING = 8;
-/** Bytes of long answers that readers have not taken yet. */
+/** Maximum number of bytes of long answers that readers have not taken yet. */
 const MAX_UNSENT_BYTES = 256 * 1024 * 1024;
-/** Time in which a reader must take a long answer, in ms. */
+/** Time limit for a reader to take a long answer, in ms. */
 const SEND_MS = 120_000;
-/** Levels of lists and objects that are written part by part; what is deeper is small. */
+/** How many levels of lists and objects are written part by part; what is deeper is small. */
 const LEVELS = 5;
 
-/** An answer that is known to be long before it exists: it gets a place first, and is made in a turn of its own. */
+/** An answer that is known to be long before it is made: it is admitted first, and made in a turn of its own. */
 export class PlannedAnswer<T = unknown> {
   readonly make: () => T;
 
@@ -30,7 +30,7 @@ export class PlannedAnswer<T = unknown> {
     this.make = make;
   }
 
-  /** The same answer as a part of another one. */
+  /** The same answer as part of a larger one. */
   within<W>(whole: (part: T) => W): PlannedAnswer<W> {
     return new PlannedAnswer(() => whole(this.make()));
   }
@@ -48,8 +48,8 @@ export class LongAnswers {
   }
 
   /**
-   * The JSON of a value: of a short one at once, of a long one when it is made. Throws `overloaded`, and `aborted` when the
-   * client goes meanwhile.
+   * The JSON of a value: at once if it is short, else a promise. Throws `overloaded`, and `aborted` when the client
+   * disconnects.
    */
   json(value: unknown, reply: FastifyReply): string | Promise<Buffer> {
     if (value instanceof PlannedAnswer) return this.#planned(value, reply);
@@ -58,7 +58,7 @@ export class LongAnswers {
     return text.length < SLICE_CHARS ? text : this.make(() => this.#inSlices(text, parts, reply));
   }
 
-  /** Runs a task that makes a long answer; throws `overloaded` when too many are being made or have not been taken. */
+  /** Runs a task that makes a long answer; throws `overloaded` when there are too many, or readers have not taken them. */
   async make<T>(task: () => Promise<T>): Promise<T> {
     if (this.#making >= MAX_MAKING || this.#unsentBytes > MAX_UNSENT_BYTES) {
       throw new TesseraError('overloaded', 'The node is making many long answers; try again, or ask for less at once.');
@@ -71,7 +71,7 @@ export class LongAnswers {
     }
   }
 
-  /** Counts the bytes of an answer until its reader has them, and ends the connection of one who does not take them. */
+  /** Counts the bytes of an answer until they are sent, and closes the connection of a reader who is too slow. */
   watch(bytes: number, reply: FastifyReply): void {
     if (bytes < SLICE_CHARS) return;
     this.#unsentBytes += bytes;
@@ -94,7 +94,7 @@ export class LongAnswers {
     const chunks = [Buffer.from(begun, 'utf8')];
     for (;;) {
       await this.#turns.next();
-      if (reply.raw.destroyed) throw new TesseraError('aborted', 'The client has gone.');
+      if (reply.raw.destroyed) throw new TesseraError('aborted', 'The client has disconnected.');
       const text = nextSlice(parts);
       if (text === '') break;
       chunks.push(Buffer.from(text, 'utf8'));
@@ -116,7 +116,7 @@ function nextSlice(parts: Generator<string>): string {
   return text;
 }
 
-/** The JSON of a value in parts: the same text as that of `stringifyExact`. */
+/** The JSON of a value in parts, which together are the text of `stringifyExact`. */
 function* partsOf(value: unknown, levels: number): Generator<string> {
   if (levels === 0 || typeof value !== 'object' || value === null) yield stringifyExact(value);
   else if (Array.isArray(value) || value instanceof LazyList) yield* listParts(value, levels - 1);

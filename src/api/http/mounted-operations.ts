@@ -1,4 +1,4 @@
-/** Notes which operations an app serves, as their routes are added: what documents and errors are made from. */
+/** Records the operations that an app serves as their routes are added; documents and errors are made from them. */
 
 import fp from 'fastify-plugin';
 import type { Operation } from '../operation.js';

@@ -1,4 +1,4 @@
-/** What is not served: unknown routes (404) and known ones asked with another method (405, with `Allow`). */
+/** The errors for unknown routes (404), and for known ones with another method (405, with `Allow`). */
 
 import { TesseraError } from '../../lib/errors.js';
 import type { Operation } from '../operation.js';
@@ -14,7 +14,7 @@ interface KnownPath {
   readonly roles: readonly string[];
 }
 
-/** The error for a method and path that no route has taken. */
+/** The error for a method and path without a route. */
 export class NotServed {
   readonly #here: readonly KnownPath[];
   readonly #anywhere: readonly KnownPath[];

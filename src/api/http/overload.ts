@@ -1,21 +1,21 @@
 /**
  * Refuses requests at once while the event loop is behind, instead of letting them wait indefinitely (rule P6).
  *
- * Why not `@fastify/under-pressure` 9.2, tried with a limit of 500 ms: after one turn of more than a second (a process that
- * was suspended and goes on) it refuses everything for another second, though the loop is free again; after a real overload
- * too it goes on for a second, this guard for a tenth of one. And its clock cannot be set, so that a test would have to
- * block a core.
+ * `@fastify/under-pressure` 9.2, tried with a limit of 500 ms, does not fit: after one pause of more than a second (a
+ * process that was suspended and resumed) it refuses everything for another second, although the loop is free again; after a
+ * real overload it does so too, this guard only for a tenth of a second. And its clock cannot be set, so that a test would
+ * have to block a core.
  */
 
 import fp from 'fastify-plugin';
 import type { Clock, Timer } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
 
-/** How often the lag is measured, in ms. */
+/** Interval of the measurements, in ms. */
 const INTERVAL_MS = 100;
-/** A turn of the loop that is late by this many ms counts as late. */
+/** A measurement that comes this many ms after its time counts as late. */
 const LATE_MS = 500;
-/** Requests are refused after this many late turns in a row: one alone may be a garbage collection. */
+/** Requests are refused after this many late measurements in a row: a single one may be a garbage collection. */
 const LATE_TURNS = 3;
 
 /** Measures how late the event loop is. */
@@ -51,7 +51,7 @@ export class OverloadGuard {
 export const overload = fp<{ readonly clock: Clock }>((app, { clock }, done) => {
   const guard = new OverloadGuard(clock);
   app.addHook('onRequest', (request, _reply, next) => {
-    // Health must answer above all when there is too much work.
+    // Health checks must be answered, above all under overload.
     const { operation } = request;
     if (operation !== null && operation.family !== 'node') guard.check();
     next();

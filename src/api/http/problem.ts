@@ -1,6 +1,6 @@
 /**
- * From errors to answers: the status of every error code, the problem document of RFC 9457, and what each of Fastify's own
- * errors means. This is the only file that knows which status a code has (decisions H1, H2).
+ * Makes answers from errors: the status of every error code, the problem document of RFC 9457, and the codes for Fastify's
+ * own errors. This is the only file that knows which status a code has (decisions H1, H2).
  */
 
 import { STATUS_CODES } from 'node:http';
@@ -10,7 +10,7 @@ import type { ApiProblem } from '../schemas/problem.js';
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 
-/** The codes that may leave the node. An error without one is internal and is for the log: clients get `internal_error`. */
+/** The codes that clients may see. Errors with other codes are internal and are logged; clients get `internal_error`. */
 const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
   invalid_request: 400,
   malformed_json: 400,
@@ -33,7 +33,7 @@ const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
   block_not_found: 404,
   no_blocks: 404,
   item_not_found: 404,
-  // The contract answers what the rules of the chain refuse with 500 (Errors, table).
+  // By the contract, what the rules of the chain refuse is answered with 500 (Errors, table).
   transaction_rejected: 500,
   double_spend: 500,
   unknown_input: 500,
@@ -57,7 +57,7 @@ const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
   aborted: 503,
 };
 
-/** Codes that the contract answers with 500 although the node is well: what was asked for is refused. */
+/** Codes that the contract answers with 500 although nothing is wrong with the node: the request is refused. */
 const REFUSALS: ReadonlySet<ErrorCode> = new Set([
   'transaction_rejected',
   'double_spend',
@@ -71,7 +71,7 @@ const REFUSALS: ReadonlySet<ErrorCode> = new Set([
   'cannot_pay',
 ]);
 
-/** How a request ended, for the metrics: a refusal is the caller's business, a failure is the operator's. */
+/** The result of a request, for the metrics: a refusal concerns the caller, a failure the operator. */
 export type RequestResult = 'ok' | 'refused' | 'failed';
 
 export function resultOf(status: number, code: ErrorCode | null): RequestResult {
@@ -79,15 +79,15 @@ export function resultOf(status: number, code: ErrorCode | null): RequestResult 
   return status < 500 || (code !== null && REFUSALS.has(code)) ? 'refused' : 'failed';
 }
 
-/** Where the contract gives a code another status on one operation. */
+/** Operations for which the contract gives a code another status. */
 const STATUS_ON_OPERATION: Readonly<Record<string, Partial<Record<ErrorCode, number>>>> = {
   // PUT /v1/wallet/passphrase knows 204, 400 and 500 only (decision V26).
   changePassphrase: { wrong_passphrase: 500 },
-  // POST /v1/items knows no 422: what cannot be constructed is a bad request.
+  // POST /v1/items has no 422: what cannot be constructed is a bad request.
   createItem: { payment_refused: 400 },
 };
 
-/** What each of Fastify's errors is in our catalogue; the rest goes by its status. */
+/** Our codes for Fastify's errors; for the others the status decides. */
 const FASTIFY_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', 'Send the body as application/json.'],
   FST_ERR_CTP_EMPTY_TYPE: ['unsupported_media_type', 'Send the body as application/json.'],
@@ -99,13 +99,14 @@ const FASTIFY_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   FST_ERR_MAX_PARAM_LENGTH: ['invalid_request', 'A part of the path is too long.'],
 };
 
-/** The HTTP status of a code, on one operation where that matters. */
+/** The HTTP status of a code, which may depend on the operation. */
 function statusOf(code: ErrorCode, operationId?: string): number {
   return (operationId === undefined ? undefined : STATUS_ON_OPERATION[operationId]?.[code]) ?? STATUS[code] ?? 500;
 }
 
 /**
- * Anything thrown, as an error that may leave the node. `bodyLimit`, in bytes, is what a body that is too large has passed.
+ * Turns anything thrown into an error that clients may see. `bodyLimit`, in bytes, is for the message about a body that is
+ * too large.
  */
 export function publicError(error: unknown, bodyLimit?: number): TesseraError {
   if (error instanceof TesseraError) {
@@ -171,7 +172,7 @@ export function problemHeaders(error: TesseraError): Readonly<Record<string, str
   }
 }
 
-/** Codes that any operation may answer, whatever it does: rate, overload, stop, and faults of the node. */
+/** Codes that any operation may answer: rate limit, overload, shutdown, and faults of the node. */
 const GENERAL: readonly ErrorCode[] = ['rate_limited', 'overloaded', 'shutting_down', 'internal_error'];
 
 /** Every code that an operation may answer. */
@@ -196,7 +197,7 @@ export function errorStatusesOf(operation: Operation): ReadonlyMap<number, reado
   return new Map([...byStatus].sort(([a], [b]) => a - b));
 }
 
-/** Codes of the envelope family that are faults of the node and not of the request; the rest is 400 (decision E7). */
+/** Codes that are faults of the node and not of the request, on envelope routes; all others are 400 (decision E7). */
 const ENVELOPE_FAULTS: ReadonlySet<ErrorCode> = new Set([
   'mempool_unreachable',
   'storage_unreachable',
@@ -206,7 +207,7 @@ const ENVELOPE_FAULTS: ReadonlySet<ErrorCode> = new Set([
 const ENVELOPE_KEPT: ReadonlySet<number> = new Set([404, 405, 413, 415, 429, 503]);
 const ENVELOPE_NOT_FOUND: ReadonlySet<ErrorCode> = new Set(['entry_not_found', 'block_not_found', 'no_blocks']);
 
-/** The HTTP status of a code on an envelope route: client errors are 400, also what the rules refuse. */
+/** The HTTP status of a code on an envelope route: client errors are 400, and so are transactions that rules refuse. */
 export function envelopeStatusOf(code: ErrorCode): number {
   if (ENVELOPE_FAULTS.has(code)) return 500;
   if (ENVELOPE_NOT_FOUND.has(code)) return 400;

@@ -1,6 +1,4 @@
-/**
- * Names of requests: the client's own when it is harmless, else one of ours (decision H7); and what every answer carries.
- */
+/** Request ids, the client's own if it is harmless and else a new one (decision H7), and headers of every answer. */
 
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -10,10 +8,10 @@ import type { Random } from '../../lib/random.js';
 import type { Operation } from '../operation.js';
 
 const SANE = /^[A-Za-z0-9._:-]{1,128}$/;
-/** Bytes that keep the ids of two runs of a node apart. */
+/** Random bytes in the ids, to tell two runs of a node apart. */
 const RUN_BYTES = 4;
 
-/** Gives the id of a request: `x-request-id` if it is sane, else `<run>-<count>`. */
+/** Returns a function that gives the id of a request: a valid `x-request-id`, else `<run>-<count>`. */
 export function createRequestIds(random: Random): (request: Pick<IncomingMessage, 'headers'>) => string {
   const run = toHex(random.bytes(RUN_BYTES));
   let count = 0;
@@ -33,16 +31,16 @@ export function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): 
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What the request asks for; null when no route of ours takes it. */
+    /** The operation of the route; null when there is no such route. */
     operation: Operation | null;
   }
 }
 
-/** The first hook of a request: what it asks for, and what its answer carries. */
+/** The first hook of a request: sets its operation and the headers of its answer. */
 export const commonHeaders = fp((app, _options, done) => {
   app.decorateRequest('operation', null);
   app.addHook('onRequest', (request, reply, next) => {
-    // Kept, because Fastify makes the options of a route anew whenever they are asked for.
+    // Kept, because Fastify makes the options of a route anew at each access.
     request.operation = request.routeOptions.config.operation ?? null;
     setCommonHeaders(request, reply);
     next();

@@ -1,7 +1,7 @@
 /**
- * One line and one measurement for each request. Through the logger a line costs a quarter of a cheap request, so a node
- * that logs JSON gives a sink: then lines are put together here and written many at once. A kill may lose the last moments
- * of them.
+ * Writes one log line and one measurement for each request. Through the logger, a line costs a quarter of a cheap request,
+ * so a node that logs JSON passes a sink: lines are then assembled here and written many at once. A kill may lose the last
+ * ones.
  */
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -12,12 +12,12 @@ import type { Logger } from '../../lib/logger.js';
 import type { HistogramHandle, Metrics } from '../../observability/metrics.js';
 import { type RequestResult, resultOf } from './problem.js';
 
-/** Takes ready text: whole lines, each a JSON object with the members of the node's other lines. */
+/** Takes text of whole lines, each a JSON object with the members of the node's other lines. */
 export interface LineSink {
   write(text: string, lines: number): void;
   /** Members of every line, as JSON text with a comma after each. */
   readonly members?: string;
-  /** False while the level of the log leaves these lines out. */
+  /** False while the log level excludes these lines. */
   readonly enabled?: boolean;
 }
 
@@ -26,25 +26,25 @@ declare module 'fastify' {
     readonly requestLog: RequestLog;
   }
   interface FastifyRequest {
-    /** The code of the error that answers a request which no route takes. */
+    /** The error code for a request without a route. */
     routingError: string | null;
-    /** The code of the error that it was answered with. */
+    /** The error code of the answer. */
     errorCode: ErrorCode | null;
-    /** It has its line already, as streams have from their start. */
+    /** True when its line is written; that of a stream is written at its start. */
     isLogged: boolean;
   }
 }
 
-/** Characters that are collected before they are written. */
+/** Characters collected before they are written. */
 const FLUSH_AT = 16_384;
-/** Longest that a line waits, in ms. */
+/** Maximum time that a line waits, in ms. */
 const FLUSH_MS = 200;
 const MS_PER_SECOND = 1_000;
 /** pino's number for `info`. */
 const INFO = 30;
-/** Asked every few seconds by machines: their lines would hide the others. */
+/** Called every few seconds by load balancers; their lines would hide the others. */
 const HEALTH_CHECKS: ReadonlySet<string> = new Set(['getLiveness', 'getReadiness']);
-/** Added to a status in the index of handles; more than any status. */
+/** Added to the status in the index of handles; larger than any status. */
 const FAILED = 1_000;
 
 export interface RequestLogModules {
@@ -60,7 +60,7 @@ export class RequestLog {
   readonly #clock: Clock;
   readonly #metrics: Metrics;
   readonly #sink: LineSink | undefined;
-  /** By operation, then status: few of both, and making a handle costs more than using it. */
+  /** By operation, then status. There are few of both, and making a handle costs more than using it. */
   readonly #durations = new Map<string, HistogramHandle[]>();
   #waiting = '';
   #lines = 0;
@@ -82,7 +82,7 @@ export class RequestLog {
     else if (this.#sink.enabled !== false) this.#collect(request, reply, operation, this.#sink);
   }
 
-  /** Writes what is waiting. */
+  /** Writes the collected lines. */
   readonly flush = (): void => {
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -110,7 +110,7 @@ export class RequestLog {
       known = [];
       this.#durations.set(operation, known);
     }
-    // A status has two results at most: the one that follows from it, and the refusal with 500.
+    // A status has at most two results: the one that follows from it, and the refusal with 500.
     const index = result === 'failed' ? status + FAILED : status;
     known[index] ??= this.#metrics.histogram(
       'tessera_http_request_duration_seconds',

@@ -1,6 +1,6 @@
 /**
- * From operations and their handlers to Fastify routes. A handler takes a request whose parts are typed and checked by the
- * schemas of its operation, and returns the body of the answer.
+ * Makes Fastify routes from operations and their handlers. A handler takes a request whose parts are typed and validated by
+ * the schemas of its operation, and returns the body of the answer.
  */
 
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
@@ -26,7 +26,7 @@ declare module 'fastify' {
   }
 }
 
-/** The schemas of an operation where Fastify looks for them; the type provider takes the types of a request from here. */
+/** The schemas of an operation where Fastify expects them; the type provider derives the types of a request from them. */
 type SchemasOf<O extends Operation> = Part<'params', O['params']> &
   Part<'querystring', O['query']> &
   Part<'body', O['body'] extends { readonly schema: infer S } ? S : undefined>;
@@ -75,14 +75,14 @@ export function routeOf(operation: Operation): Omit<RouteOptions, 'handler'> {
     url: fastifyPath(path),
     config: { operation },
     schema: schemaOf(operation),
-    // Nothing about a stream is known beforehand.
+    // A stream is not known in advance.
     ...(events === undefined ? {} : { exposeHeadRoute: false }),
     ...(body?.optional ? { preValidation: emptyBodyIsObject } : {}),
     ...(status === '200' ? {} : { preHandler: answersWith(Number(status)) }),
   };
 }
 
-/** Bodies of envelope routes have many forms and are read by `envelope/requests.ts`; theirs is a schema for people. */
+/** Bodies of envelope routes have many forms and are read by `envelope/requests.ts`; their schemas are documentation. */
 function schemaOf({ family, params, query, body, success }: Operation): FastifySchema {
   const response = { response: answersOf(success) };
   if (family === 'envelope') return response;

@@ -1,7 +1,7 @@
 /**
- * Checks requests against the schemas of their operation. Two Ajv instances: values of paths and queries are texts, so one
- * may be turned into a list or a boolean; bodies are never coerced. Integers of 64 bits are a keyword of ours, because Ajv
- * knows no bigints. The published schemas stay plain: what the validators need differently is rewritten here.
+ * Validates requests by the schemas of their operation, with two Ajv instances: values of paths and queries are texts, and
+ * may be coerced to a list or a boolean; bodies are never coerced. 64-bit integers have a keyword of our own, because Ajv
+ * does not know bigints. The published schemas stay plain; they are rewritten for the validators here.
  */
 
 import type { TSchema } from '@sinclair/typebox';
@@ -12,7 +12,7 @@ import { INT64_MAX, UINT64_MAX } from '../schemas/scalars.js';
 
 type RequestPart = 'body' | 'query' | 'path';
 
-/** True, or the error `invalid_request` with the place of the fault. Texts are converted in place. */
+/** True, or the error `invalid_request` with the place of the fault. Texts are coerced in place. */
 type Validate = (value: unknown) => true | { readonly error: Error };
 
 interface Int64Rule {
@@ -21,17 +21,17 @@ interface Int64Rule {
   readonly nullable: boolean;
 }
 
-/** Words of a schema that say nothing about validity, and would only slow the compiler down. */
+/** Keywords that do not affect validity, and would only slow down the compiler. */
 const ANNOTATIONS = new Set(['$id', 'title', 'description', 'examples', 'discriminator', 'x-limit']);
 
 /** These are checked by `chain/create-transaction.ts`, which accepts every spelling and is much faster. */
 const CHECKED_ELSEWHERE = new Set(['CreateTransaction']);
 
 const DECIMAL = /^\d{1,20}$/;
-/** Characters of a place that an error repeats. */
+/** Maximum length of a place in an error. */
 const MAX_PLACE = 200;
 
-/** For `setValidatorCompiler`: checks of parts of requests. Lists have the configured bounds. */
+/** For `setValidatorCompiler`: validators for parts of requests, with the configured limits for lists. */
 export function createValidatorCompiler(limits: Pick<ApiLimits, 'batch' | 'queryValues'>) {
   let bodies: Ajv | undefined;
   let texts: Ajv | undefined;
@@ -45,7 +45,7 @@ export function createValidatorCompiler(limits: Pick<ApiLimits, 'batch' | 'query
   };
   return ({ schema, httpPart }: { readonly schema: unknown; readonly httpPart?: string }): Validate => {
     const part = PARTS[httpPart ?? 'body'] ?? 'body';
-    // Compiled when the first request asks for it: compiling all at once takes a good part of a node's start-up time.
+    // Compiled at the first request: compiling all of them would take a good part of a node's start-up time.
     let check: ValidateFunction | undefined;
     return (value) => {
       check ??= ajvOf(part).compile(forValidation(schema as TSchema, limits));
@@ -55,10 +55,10 @@ export function createValidatorCompiler(limits: Pick<ApiLimits, 'batch' | 'query
   };
 }
 
-/** Fastify's names of the parts of a request, and ours, which clients read in errors. */
+/** Fastify's names for the parts of a request, and ours, which clients see in errors. */
 const PARTS: Readonly<Record<string, RequestPart>> = { body: 'body', querystring: 'query', params: 'path' };
 
-/** A validator of values as they are: for answers in tests, and for the client. Returns the first fault, or undefined. */
+/** A validator without coercion, for answers in tests. Returns the first fault, or undefined. */
 export function createChecker(schema: TSchema): (value: unknown) => string | undefined {
   const check: ValidateFunction = createAjv(false).compile(rewrite(schema, {}, false));
   return (value) => (check(value) ? undefined : describe(check.errors?.[0], 'body'));
@@ -70,7 +70,7 @@ function createAjv(texts: boolean): Ajv {
     strict: false,
     validateFormats: false,
     allErrors: false,
-    // Faults come with their schema, which may have words of its own for them.
+    // Faults come with their schema, which may have a message of its own.
     verbose: true,
   });
   ajv.addKeyword({
@@ -120,7 +120,7 @@ function forValidation(schema: TSchema, limits: Pick<ApiLimits, 'batch' | 'query
 
 type JsonSchema = { readonly [word: string]: unknown };
 
-/** A copy with our keyword for 64-bit integers and the configured bounds of lists. */
+/** A copy with our keyword for 64-bit integers and the configured limits for lists. */
 function rewrite(schema: JsonSchema, limits: Readonly<Record<string, number>>, request: boolean): JsonSchema {
   if (request && CHECKED_ELSEWHERE.has(String(schema.$id))) return {};
   const { type } = schema;
@@ -163,7 +163,7 @@ function isSchema(value: unknown): value is JsonSchema {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A sentence about the first fault. It holds places and bounds, never values: a value may be a passphrase. */
+/** A sentence about the first fault. It contains places and limits, never values: a value may be a passphrase. */
 function describe(error: ErrorObject | undefined, part: RequestPart): string {
   if (error === undefined) return 'The request does not have the right shape.';
   const place = placeOf(part, error.instancePath).slice(0, MAX_PLACE);
@@ -184,7 +184,7 @@ const TYPES: Readonly<Record<string, string>> = {
   string: 'a string',
 };
 
-/** What a person reads; the words of Ajv are for those who know JSON Schema. */
+/** A message for people; those of Ajv are for people who know JSON Schema. */
 function faultOf({ keyword, params, parentSchema, message }: ErrorObject): string {
   if (keyword === 'type') {
     const types = [params.type as string | string[]].flat();

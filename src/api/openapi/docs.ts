@@ -1,6 +1,6 @@
 /**
- * The page at /v1/docs: Swagger UI with the document of this node. Everything comes from the node itself, so it works
- * offline, and the page may load nothing from elsewhere.
+ * The page at /v1/docs: Swagger UI with the document of this node. It works offline: everything comes from the node itself,
+ * and the page may load nothing from elsewhere.
  */
 
 import swagger from '@fastify/swagger';
@@ -29,7 +29,7 @@ const CONTENT_SECURITY_POLICY = [
 
 export const docsRoutes: FastifyPluginAsync<DocsRoutes> = async (app, { describe }) => {
   app.operations.add(getDocs);
-  // Swagger UI reads it with JSON.parse, so its integers may as well be numbers here.
+  // Swagger UI reads it with JSON.parse anyway, so integers may be numbers here.
   const document: unknown = JSON.parse(stringifyExact(describe([...app.operations])));
   await app.register(swagger, { mode: 'static', specification: { document: document as never } });
   await app.register(swaggerUi, {

@@ -22,18 +22,18 @@ const TAGS: Readonly<Record<string, string>> = {
   Wallet: 'The wallet of a miner or user node.',
   Payments: 'Payments and donation requests of a node with a wallet.',
   Tools: 'Encoding and decoding of transactions; touches no mempool and no wallet.',
-  Events: 'What happens on the node, as it happens. An extension of the interface.',
+  Events: 'Events of the node as they happen. An extension of the interface.',
   Health: 'For supervisors and load balancers.',
-  Envelope: 'The older routes: every answer is wrapped in an envelope, and x-cache-id makes repeats harmless.',
+  Envelope: 'The older routes: every answer is wrapped in an envelope, and x-cache-id makes repeated requests safe.',
 };
 
 const DESCRIPTION =
   'Reads chain state, submits transactions and operates the wallet of a node. Amounts are integers in raw token units ' +
-  'unless a field says display units; one display unit is 72,072,000 raw units. Integers are exact up to 2^64 - 1: read ' +
-  'them with a parser that keeps them so. Errors of /v1 routes are problem documents (RFC 9457) with a `code` for programs.';
+  'unless a field says display units; one display unit is 72,072,000 raw units. Integers are exact up to 2^64 - 1: use a ' +
+  'parser that preserves them. Errors of /v1 routes are problem documents (RFC 9457) with a `code` for programs.';
 
 const SECURITY_SCHEMES = {
-  api_key: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'A key of the operator of the node.' },
+  api_key: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'A key from the operator of the node.' },
 };
 
 /** Plain JSON of a document or a part of it. */
@@ -53,7 +53,7 @@ export function openApiDocument(operations: readonly Operation[], { role, limits
   for (const operation of operations) {
     for (const [index, method] of [operation.method, ...(operation.aliases ?? [])].entries()) {
       const item = paths[operation.path] ?? {};
-      // An operation id names one method; the alias gets one of its own.
+      // An operation id names one method, so an alias gets an id of its own.
       const operationId = index === 0 ? operation.id : `${operation.id}${capitalized(method.toLowerCase())}`;
       item[method.toLowerCase()] = operationEntry({ ...operation, method }, operationId, schemas);
       paths[operation.path] = item;
@@ -80,7 +80,7 @@ export function openApiDocument(operations: readonly Operation[], { role, limits
   };
 }
 
-/** The document as it is served, and a name for its content. */
+/** The served document, and its ETag. */
 export function describeApi(
   operations: readonly Operation[],
   options: DocumentOptions,
@@ -146,7 +146,7 @@ function responsesOf(operation: Operation, schemas: SchemaSet): JsonObject {
   const responses: Record<string, Json> = {};
   for (const [status, success] of Object.entries(operation.success)) {
     responses[status] = successResponse(success, schemas);
-    if (success.cacheable) responses['304'] = { description: 'The client has it already (If-None-Match).' };
+    if (success.cacheable) responses['304'] = { description: 'The client already has it (If-None-Match).' };
   }
   for (const [status, codes] of errorStatusesOf(operation)) {
     // /readyz has an answer of its own for 503.
@@ -177,10 +177,10 @@ function jsonContent(schema: TSchema, schemas: SchemaSet, media = 'application/j
   return { [media]: { schema: schemas.use(schema), ...(example === undefined ? {} : { example }) } };
 }
 
-/** Marks for our own validators, which are not keywords of JSON Schema. */
+/** Words for our own validators that are not keywords of JSON Schema. */
 const OWN_WORDS = new Set(['$id', 'x-limit', 'x-range', 'x-fault']);
 
-/** The schemas of the document: each named one stands in it once. */
+/** The schemas of the document, in which each named one appears once. */
 class SchemaSet {
   readonly #limits: DocumentOptions['limits'];
   readonly #named = new Map<string, JsonObject>();
@@ -189,12 +189,12 @@ class SchemaSet {
     this.#limits = limits;
   }
 
-  /** The schema as it stands in the document: a reference when it has a name. */
+  /** The schema as it appears in the document: a reference if it has a name. */
   use(schema: TSchema): JsonObject {
     return this.#use(schema as unknown as JsonObject);
   }
 
-  /** All named schemas that have been used, by name. */
+  /** All named schemas in use, by name. */
   named(): JsonObject {
     return Object.fromEntries([...this.#named].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
@@ -203,7 +203,7 @@ class SchemaSet {
     const name = schema.$id;
     if (typeof name !== 'string') return this.#plain(schema);
     if (!this.#named.has(name)) {
-      // Set before its parts are looked at, so that a schema may refer to itself.
+      // Set before its parts are visited, so that a schema may refer to itself.
       this.#named.set(name, {});
       this.#named.set(name, this.#plain(schema));
     }

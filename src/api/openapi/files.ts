@@ -11,7 +11,7 @@ export interface OpenApiFile {
   readonly text: string;
 }
 
-/** All documents, as the files should read. */
+/** All documents, with the text that their files should have. */
 export function openApiFiles(): OpenApiFile[] {
   const whole = { name: 'node-v1.json', text: `${prettyExact(openApiDocument(OPERATIONS))}\n` };
   const perRole = NODE_ROLES.map((role) => ({

@@ -1,4 +1,4 @@
-/** From what services return to what clients get: assets, outpoints, balances. Maps stay maps and keep their order. */
+/** Views for clients of what services return: assets, outpoints, balances. Maps stay maps and keep their order. */
 
 import { assetView, outPointView } from '../../chain/json.js';
 import type { Asset, OutPoint } from '../../chain/types.js';
@@ -25,7 +25,7 @@ export function addressListView(
   );
 }
 
-/** What both families call a balance (decisions V5, V6). */
+/** A balance in the form of both route families (decisions V5, V6). */
 export function balanceView({ addresses, tokens, items }: Balances) {
   return { address_list: addressListView(addresses), total: { tokens, items } };
 }

@@ -14,11 +14,11 @@ const ItemApiAsset = Type.Object(
     amount: Int64({ description: 'Number of items.', examples: [1] }),
     genesis_hash: Type.Optional(
       Nullable(Type.String(), {
-        description: 'Hash of the transaction that created the item, when it is known; the name of its class.',
+        description: 'Hash of the transaction that created the item, if known; the name of its class.',
         examples: [EXAMPLE_TX_HASH],
       }),
     ),
-    metadata: Type.Optional(Nullable(Type.String(), { description: 'Free text that the creator gave it.' })),
+    metadata: Type.Optional(Nullable(Type.String(), { description: 'Free text from the creator.' })),
   },
   {
     $id: 'ItemApiAsset',

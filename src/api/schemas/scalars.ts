@@ -1,22 +1,22 @@
 /**
- * The small schemas that all others are made of: exact integers, hashes, addresses, nullable values. A schema with an
+ * The small schemas of which all others are made: exact integers, hashes, addresses, nullable values. A schema with an
  * `$id` becomes a named schema of the OpenAPI document; inside the node it is used by value.
  */
 
 import { type SchemaOptions, type Static, type TSchema, type TUnsafe, Type } from '@sinclair/typebox';
 
-/** An integer that came through exact JSON: a number up to 2^53 - 1, a bigint beyond. */
+/** An integer from exact JSON: a number up to 2^53 - 1, a bigint beyond. */
 export type ExactInteger = number | bigint;
 
 export const INT64_MAX = 2n ** 63n - 1n;
 export const UINT64_MAX = 2n ** 64n - 1n;
 
-/** A non-negative integer of 64 bits. The validators know the pair `integer` and `int64` and take bigints for it. */
+/** A non-negative 64-bit integer. The validators know the pair `integer` and `int64`, and accept bigints for it. */
 export function Int64(options: SchemaOptions = {}): TUnsafe<ExactInteger> {
   return Type.Unsafe<ExactInteger>({ type: 'integer', format: 'int64', minimum: 0, ...options });
 }
 
-/** A whole number of the chain: it goes up to 2^64 - 1. */
+/** An integer of the chain, up to 2^64 - 1. */
 export function Uint64(options: SchemaOptions = {}): TUnsafe<ExactInteger> {
   return Type.Unsafe<ExactInteger>({ type: 'integer', format: 'uint64', minimum: 0, ...options });
 }
@@ -45,7 +45,7 @@ export function Enum<const T extends readonly string[]>(values: T, options: Sche
   return Type.Unsafe<T[number]>({ type: 'string', enum: [...values], ...options });
 }
 
-/** A list in a request body. Its bound is `api.limits.batch`, put in when an app is made. */
+/** A list in a request body. Its limit, `api.limits.batch`, is set when an app is made. */
 export function Batch<S extends TSchema>(items: S, options: SchemaOptions = {}): TUnsafe<Static<S>[]> {
   return Type.Unsafe<Static<S>[]>({
     type: 'array',
@@ -57,7 +57,7 @@ export function Batch<S extends TSchema>(items: S, options: SchemaOptions = {}):
   });
 }
 
-/** A list in a query string. Its bound is `api.limits.queryValues`, put in when an app is made. */
+/** A list in a query string. Its limit, `api.limits.queryValues`, is set when an app is made. */
 export function QueryList<S extends TSchema>(items: S, options: SchemaOptions = {}): TUnsafe<Static<S>[]> {
   return Type.Unsafe<Static<S>[]>({
     type: 'array',
@@ -69,12 +69,12 @@ export function QueryList<S extends TSchema>(items: S, options: SchemaOptions = 
   });
 }
 
-/** Entries of a list in a body, unless configured otherwise (decision H4). */
+/** Default limit for a list in a body (decision H4). */
 export const DEFAULT_BATCH = 1_000;
-/** Values of a list in a query string, unless configured otherwise (decision H4). */
+/** Default limit for a list in a query string (decision H4). */
 const DEFAULT_QUERY_VALUES = 100;
 
-/** Characters that a hash, key or address in a request may have: far more than any real one. */
+/** Maximum length of a hash, key or address in a request: far more than any real one has. */
 const MAX_NAME = 256;
 
 export const EXAMPLE_ADDRESS = 'cee89e0ef3b7e4d1ba6ac85bbd0b6ad1cbf0ba0bbf8e0b1b6f4c0a8c3e29c303';
@@ -103,7 +103,7 @@ export function TransactionHash(options: SchemaOptions = {}): TUnsafe<string> {
   });
 }
 
-/** Raw units, as every amount that is not labelled otherwise. */
+/** An amount in raw units, like every amount that is not labelled otherwise. */
 export function Amount(options: SchemaOptions = {}): TUnsafe<ExactInteger> {
   return Int64({
     description: 'Raw token units; 72,072,000 of them are one display unit.',

@@ -1,6 +1,6 @@
 /**
- * Transactions as clients send and get them. The schemas document the shapes; what is posted is checked by the parser of
- * `chain/create-transaction.ts`, which knows every accepted spelling and names the place of an error.
+ * Transactions as clients send and receive them. The schemas document the shapes; posted transactions are checked by the
+ * parser in `chain/create-transaction.ts`, which knows every accepted spelling and names the place of an error.
  */
 
 import { type Static, Type } from '@sinclair/typebox';
@@ -19,7 +19,7 @@ const EXAMPLE_SCRIPT = {
 
 const EXAMPLE_OUTPUT = { value: { Token: 1000 }, locktime: 0, script_public_key: EXAMPLE_ADDRESS };
 
-/** A transaction that has the right shape; its input does not exist. */
+/** A transaction of the right shape, whose input does not exist. */
 export const EXAMPLE_TRANSACTION = {
   inputs: [{ previous_out: { t_hash: EXAMPLE_TX_HASH, n: 0 }, script_signature: EXAMPLE_SCRIPT }],
   outputs: [EXAMPLE_OUTPUT],
@@ -77,8 +77,7 @@ const Stack = Type.Object({ stack: Type.Array(PrettyStackEntry) }, { title: 'sta
 
 const CreateTxInScript = Type.Union([Pay2PkH, Stack], {
   $id: 'CreateTxInScript',
-  description:
-    'What opens the output that an input spends: the short form of pay-to-public-key-hash, or a whole script.',
+  description: 'The script that spends an output: the short form of pay-to-public-key-hash, or a whole script.',
   examples: [EXAMPLE_SCRIPT],
 });
 
@@ -91,7 +90,7 @@ const CreateTxIn = Type.Object(
   },
   {
     $id: 'CreateTxIn',
-    description: 'An output to spend and what opens it. A script_signature is needed in effect.',
+    description: 'An output to spend, and the script that spends it. In effect a script_signature is required.',
     examples: [{ previous_out: { t_hash: EXAMPLE_TX_HASH, n: 0 }, script_signature: EXAMPLE_SCRIPT }],
   },
 );
@@ -113,7 +112,7 @@ const DruidExpectation = Type.Object(
   },
   {
     $id: 'DruidExpectation',
-    description: 'A payment that some transaction of the same trade must make.',
+    description: 'A payment that another transaction of the same trade must make.',
     examples: [{ from: EXAMPLE_ADDRESS, to: EXAMPLE_ADDRESS, asset: { Token: 1000 } }],
   },
 );
@@ -136,7 +135,7 @@ const DruidInfo = Type.Object(
   },
   {
     $id: 'DruidInfo',
-    description: 'Ties transactions together: all enter a block or none.',
+    description: 'Ties transactions together: all of them enter a block, or none.',
     examples: [EXAMPLE_DRUID],
   },
 );

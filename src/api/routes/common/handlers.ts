@@ -11,11 +11,11 @@ import type { DebugData, HealthResponse } from './schemas.js';
 
 export interface CommonRoutes {
   readonly modules: Pick<ApiModules, 'node' | 'readiness' | 'clock'>;
-  /** Asked once all routes are mounted: the document of this node. */
+  /** Makes the document of this node; called once all routes are mounted. */
   readonly describe: (operations: readonly Operation[]) => { readonly text: string; readonly etag: string };
 }
 
-/** How long the debug data may be behind, in ms: peers do not come and go faster. */
+/** How old the debug data may be, in ms. */
 const DEBUG_FRESH_MS = 100;
 
 /** The page of the docs has a plugin of its own. */
@@ -57,7 +57,7 @@ function mountedPaths(mounted: Iterable<Operation>): string[] {
   return [...new Set(ofV1.map(({ path }) => path))];
 }
 
-/** Bytes of the debug data, made at most once in `DEBUG_FRESH_MS`. */
+/** The bytes of the debug data, made at most once in `DEBUG_FRESH_MS`. */
 class DebugAnswer {
   readonly #node: NodeInfo;
   readonly #clock: Clock;

@@ -12,7 +12,7 @@ export const getDebug = defineOperation({
   path: '/v1/debug',
   roles: NODE_ROLES,
   tag: 'Common',
-  summary: 'What this node is, what it serves and whom it is connected to',
+  summary: 'What this node is, what it serves, and its peers',
   success: { 200: { description: 'Facts about the node.', schema: DebugData } },
   errors: [],
 });
@@ -24,7 +24,7 @@ export const getOpenApi = defineOperation({
   path: '/v1/openapi.json',
   roles: NODE_ROLES,
   tag: 'Common',
-  summary: 'The description of the routes that this node mounts',
+  summary: 'The OpenAPI description of this node’s routes',
   success: {
     200: {
       description: 'An OpenAPI 3.1 document.',
@@ -44,7 +44,7 @@ export const getDocs = defineOperation({
   tag: 'Common',
   summary: 'A page to read about the routes of this node and to try them',
   success: {
-    200: { description: 'A web page that needs nothing from elsewhere.', schema: Type.String(), media: 'text/html' },
+    200: { description: 'A web page that loads nothing from elsewhere.', schema: Type.String(), media: 'text/html' },
   },
   errors: [],
 });

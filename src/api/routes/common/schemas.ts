@@ -1,4 +1,4 @@
-/** What every node answers: facts about itself and its health. */
+/** Answers of every node: facts about itself, and its health. */
 
 import { type Static, Type } from '@sinclair/typebox';
 import { Enum, Int64, MapOf } from '../../schemas/scalars.js';

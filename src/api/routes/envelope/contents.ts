@@ -10,7 +10,7 @@ import type { LatestBlock, StoredEntry } from '../../../storage/service.js';
 import { LazyList } from '../../http/lazy-list.js';
 import { balanceView } from '../views.js';
 
-/** `transaction` first, the hashes as the last keys: clients take the last one (docs/clients.md#c5). */
+/** `transaction` is the first key and the hashes are the last: clients take the last one (docs/clients.md#c5). */
 export function createdTransactions(submitted: readonly SubmittedTransaction[]): ReadonlyMap<string, unknown> {
   const summaries = submitted.map(({ hash, transaction }) => ({
     tx_hash: hash,
@@ -43,7 +43,7 @@ export function createdItem({ asset, toAddress, txHash }: CreatedItem) {
   };
 }
 
-/** `total` and `address_list` for the clients, `balances` for the contract, with a zero for addresses that hold nothing. */
+/** `total` and `address_list` for clients, `balances` for the contract, with zero for addresses that hold nothing. */
 export function fetchedBalances(asked: readonly string[], balances: Balances) {
   const { total, address_list } = balanceView(balances);
   const distinct = [...new Set(asked)];
@@ -105,7 +105,7 @@ function blockOf(entry: StoredEntry) {
   return blockContent(entry.key, entryJson(entry).data.block);
 }
 
-/** `[hash, {block: …}]`, and fillers where there is none, as the old server did. */
+/** `[hash, {block: …}]`, or empty texts where there is no block, as the old server answers. */
 export function blockPair(entry: StoredEntry | undefined) {
   return entry === undefined ? ['', ''] : [entry.key, entryJson(entry).data];
 }
@@ -125,7 +125,7 @@ export function singleEntry(entry: StoredEntry) {
   };
 }
 
-/** One of several entries; nothing is left out, because a client reads `content[0][1]` unguarded (reference, §2.6). */
+/** One of several entries. Missing ones are kept, because a client reads `content[0][1]` unguarded (reference, §2.6). */
 export function entryTuple(entry: StoredEntry | undefined) {
   if (entry === undefined) return ['', '', ''];
   const { data, item_meta } = entryJson(entry);

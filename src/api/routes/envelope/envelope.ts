@@ -8,12 +8,12 @@ import { envelopeStatusOf } from '../../http/problem.js';
 /** Not hexadecimal: a real client sends base 36 (decision E2). */
 const CACHE_ID = /^[a-z0-9]{32}$/;
 
-/** A success. The members stand in the order of the existing network. */
+/** A success, with its members in the order of the existing network. */
 export function successEnvelope(id: string, reason: string, route: string, content: unknown) {
   return { id, status: 'Success', reason, route, content } as const;
 }
 
-/** An error: everything that could name a call is null. */
+/** An error: all members that identify the call are null. */
 export function errorEnvelope(error: TesseraError): { readonly status: number; readonly json: string } {
   const status = envelopeStatusOf(error.code);
   const reason = `${STATUS_CODES[status] ?? 'Error'}: ${error.message}`;

@@ -1,6 +1,6 @@
 /**
- * The older routes at the root of a node. They have an envelope for every answer, errors included, and keep answers by
- * `x-cache-id`; a node mounts those of its role, and `debug_data` always (decision E8).
+ * The older routes at the root of a node. Every answer, errors included, is in an envelope, and answers are kept by
+ * `x-cache-id`. A node mounts the routes of its role, and always `debug_data` (decision E8).
  */
 
 import type { FastifyInstance, FastifyPluginCallback } from 'fastify';
@@ -40,9 +40,9 @@ export interface EnvelopeRoutes {
 
 const RETRIEVED = 'Database item(s) successfully retrieved';
 
-/** A reason for people, and what makes the content of an answer from a body. */
+/** A reason for people, and a function that makes the content of an answer from a body. */
 type Content = readonly [reason: string, content: (body: unknown, sender: string) => unknown];
-/** One for each operation of a group: one that is missing is a type error. */
+/** One for each operation of a group; a missing one is a type error. */
 type Contents<Group extends readonly Operation[]> = { readonly [Id in Group[number]['id']]: Content };
 
 export const envelopeRoutes: FastifyPluginCallback<EnvelopeRoutes> = (app, { options, role, modules }, done) => {
@@ -72,7 +72,7 @@ export const envelopeRoutes: FastifyPluginCallback<EnvelopeRoutes> = (app, { opt
   done();
 };
 
-/** What an envelope calls its route. */
+/** The name of a route in its envelopes. */
 function nameOf({ path }: Operation): string {
   return path.slice(1);
 }

@@ -1,7 +1,7 @@
 /**
- * Answers kept by `x-cache-id` (decision E3): a repeated id with the same route and body gets the stored answer and the
- * handler is not run, also while the first request is still being answered. Errors are not kept. Bounded by number, by
- * bytes and by age.
+ * Keeps answers by `x-cache-id` (decision E3): a repeated id with the same route and body gets the stored answer without
+ * running the handler, even while the first request is still in progress. Errors are not kept. Limited in number, size and
+ * age.
  */
 
 import type { Clock } from '../../../lib/clock.js';
@@ -30,7 +30,7 @@ const MAX_SIZE = 64 * 1024 * 1024;
 export class IdempotencyCache {
   readonly #options: IdempotencyOptions;
   readonly #clock: Clock;
-  // In the order of insertion, which with one age for all is the order of expiry.
+  // In order of insertion, which is also the order of expiry.
   readonly #entries = new Map<string, Entry>();
   #size = 0;
 
@@ -81,7 +81,7 @@ export class IdempotencyCache {
     for (const [id, entry] of this.#entries) {
       const isFull = this.#entries.size > this.#options.maxEntries || this.#size > MAX_SIZE;
       if (!isFull && entry.expires > this.#clock.monotonic()) return;
-      // One that is being made must stay, or a second request would run the handler again.
+      // One in progress must stay, or a second request would run the handler again.
       if (entry.size !== undefined) this.#remove(id, entry);
     }
   }

@@ -1,4 +1,4 @@
-/** The older routes at the root of a node. Their answers are unions that serve the contract and the existing clients. */
+/** The older routes at the root of a node. Their answers satisfy both the contract and the existing clients. */
 
 import { type TSchema, Type } from '@sinclair/typebox';
 import { NODE_ROLES } from '../../../lib/roles.js';
@@ -21,7 +21,7 @@ const tag = 'Envelope';
 const mempool = ['mempool'] as const;
 const storage = ['storage'] as const;
 
-/** Any value, because what it may be depends on the one that asks. */
+/** Any value: its form depends on the request. */
 const Any = Type.Unsafe<unknown>({});
 
 function envelope(content: TSchema) {
@@ -93,7 +93,7 @@ export const postBlockchainEntry = defineOperation({
   tag,
   summary: 'A stored block or transaction, or several',
   description:
-    'A JSON string gives one entry. A list gives one [key, data, meta] for each key, and ["", "", ""] where there is none.',
+    'A JSON string gives one entry. A list gives [key, data, meta] for each key, or ["", "", ""] where there is no entry.',
   body: {
     schema: Type.Union([Type.String({ minLength: 1 }), Type.Array(Type.String(), { minItems: 1 })], {
       examples: [EXAMPLE_BLOCK_HASH],
@@ -110,7 +110,7 @@ export const postFetchBalance = defineOperation({
   path: '/fetch_balance',
   roles: mempool,
   tag,
-  summary: 'What addresses hold',
+  summary: 'The balances of addresses',
   body: {
     schema: Type.Union(
       [Type.Array(Address(), { minItems: 1 }), Type.Object({ address_list: Type.Array(Address(), { minItems: 1 }) })],
@@ -223,7 +223,7 @@ export const postLatestBlock = defineOperation({
   path: '/latest_block',
   roles: storage,
   tag,
-  summary: 'The block stored last',
+  summary: 'The latest stored block',
   success: { 200: { description: 'The block.', schema: envelope(BlockContent) } },
   errors: ['no_blocks', 'storage_unreachable', 'idempotency_conflict'],
 });

@@ -1,4 +1,4 @@
-/** Bodies of envelope routes in every form that clients send (reference: the unions of each route). Errors are 400. */
+/** Reads bodies of envelope routes in every form that clients send (reference: the unions of each route). Errors are 400. */
 
 import { hasValidAddressLength } from '../../../chain/address.js';
 import type { GenesisHashSpec } from '../../../chain/types.js';
@@ -25,7 +25,7 @@ function listOf(value: unknown, limit: number, what: string): readonly unknown[]
   return value;
 }
 
-/** One transaction, or a list of them (docs/clients.md#c4): what is in the list, and how a place in it is called. */
+/** One transaction, or a list of them (docs/clients.md#c4), and a function that names a place in the list. */
 export function transactionsOf(body: unknown, limit: number) {
   if (isObject(body)) return { list: [body], placeOf: () => '' };
   return { list: listOf(body, limit, 'transaction'), placeOf: (index: number) => `[${index}]` };
@@ -42,7 +42,7 @@ export function readAddresses(body: unknown, limit: number): string[] {
   });
 }
 
-/** Block numbers. One that no double can hold names no block. */
+/** Block numbers. No block has a number that a double cannot hold exactly. */
 export function readBlockNumbers(body: unknown, limit: number): number[] {
   return listOf(body, limit, 'block number').map((num, index) => {
     if (typeof num === 'bigint' && num >= 0n && num <= INT64_MAX) return Number.MAX_SAFE_INTEGER;
@@ -80,14 +80,14 @@ function readAmount(value: unknown): number | bigint {
   return refuse(`item_amount must be a whole number from 1 to ${INT64_MAX}.`);
 }
 
-/** The specification under either name; under both only when they say the same. */
+/** The specification under either name; if both are given, they must be equal. */
 function readSpecs({ genesis_hash_spec: spec, drs_tx_hash_spec: older }: JsonObject): GenesisHashSpec {
   const read = readSpec(spec ?? older);
   if (readSpec(older ?? spec) === read) return read;
   return refuse('genesis_hash_spec and drs_tx_hash_spec are two names of one value and must not differ.');
 }
 
-/** Nothing is Default; a structured value is an object with one key, or `{type: …}`. */
+/** No value means Default; a structured value is an object with one key, or `{type: …}`. */
 function readSpec(value: unknown): GenesisHashSpec {
   if (value === undefined || value === null) return 'Default';
   const [key, ...more] = isObject(value) ? Object.keys(value) : [];

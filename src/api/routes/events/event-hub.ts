@@ -1,6 +1,6 @@
 /**
- * What a node has to tell, in one order: the last events of each topic, numbered from the start of the node. Readers keep
- * their own place and read on from it; what they have missed for too long is gone, and they are told so.
+ * The events of a node in one order: the last ones of each topic, numbered from the start of the node. Readers keep their
+ * own position and continue from it; if events after it are no longer kept, they are told so.
  */
 
 import { stringifyExact } from '../../../lib/json.js';
@@ -8,7 +8,7 @@ import { stringifyExact } from '../../../lib/json.js';
 export const EVENT_TOPICS = ['blocks', 'transactions', 'wallet'] as const;
 export type EventTopic = (typeof EVENT_TOPICS)[number];
 
-/** Events of each topic that are kept: a busy topic does not push out the others. */
+/** How many events of each topic are kept: a busy topic does not displace the others. */
 const KEPT: Readonly<Record<EventTopic, number>> = { blocks: 1_000, transactions: 10_000, wallet: 1_000 };
 
 export interface NodeEvent {
@@ -20,9 +20,9 @@ export interface NodeEvent {
 }
 
 export interface EventHubOptions {
-  /** Tells one start of the node from another: milliseconds since the Unix epoch. */
+  /** Identifies one start of the node: milliseconds since the Unix epoch. */
   readonly epoch: number;
-  /** Events kept for each topic, instead of the usual number; for tests. */
+  /** How many events of each topic are kept; for tests. */
   readonly kept?: number;
 }
 
@@ -52,7 +52,7 @@ export class EventHub {
     setImmediate(this.#tell);
   }
 
-  /** Events of the topics behind `seq`, in order, at most `limit`; undefined when some of them are not kept any more. */
+  /** Events of the topics after `seq`, in order, at most `limit`; undefined when some of them are no longer kept. */
   after(topics: readonly EventTopic[], seq: number, limit: number): readonly NodeEvent[] | undefined {
     const found: NodeEvent[] = [];
     for (const topic of topics) {
@@ -73,19 +73,19 @@ export class EventHub {
     return text;
   }
 
-  /** `<start of the node>-<number>`: what a reader gives back to read on. */
+  /** `<start of the node>-<number>`: what a reader sends to resume. */
   idOf(seq: number): string {
     return `${this.#epoch}-${seq}`;
   }
 
-  /** The number in an id of this hub; undefined for ids of another start and for what is no id. */
+  /** The number in an id of this hub; undefined for ids of another start, and for other texts. */
   seqOf(id: string): number | undefined {
     const [, start, digits] = /^(\d{1,15})-(\d{1,15})$/.exec(id) ?? [];
     const seq = Number(digits);
     return Number(start) === this.#epoch && seq <= this.#last ? seq : undefined;
   }
 
-  /** Calls the listener once for all events of a turn of the loop; the result removes it. */
+  /** Calls the listener once for all events of an iteration of the event loop; the returned function removes it. */
   onNews(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -109,7 +109,7 @@ class Ring {
     this.#capacity = capacity;
   }
 
-  /** Number of the newest event that is not kept any more; 0 when all are. */
+  /** Number of the newest event that is no longer kept; 0 when all are. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -124,7 +124,7 @@ class Ring {
     this.#start = (this.#start + 1) % this.#capacity;
   }
 
-  /** The first `limit` events behind `seq`. */
+  /** The first `limit` events after `seq`. */
   after(seq: number, limit: number): NodeEvent[] {
     let low = 0;
     let high = this.#slots.length;

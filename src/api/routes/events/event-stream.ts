@@ -1,24 +1,25 @@
 /**
- * One reader of events over HTTP. It is sent what its connection takes and reads on from its own place in the hub, so a
- * slow reader costs no memory: one that falls too far behind is told so and let go, one that takes nothing is cut off.
+ * One reader of events over HTTP. It gets as much as its connection takes, and continues from its own position in the hub,
+ * so that a slow reader costs no memory: one that falls too far behind is told so and its stream ends; one that takes
+ * nothing is cut off.
  */
 
 import type { ServerResponse } from 'node:http';
 import type { Clock, Timer } from '../../../lib/clock.js';
 import type { EventHub, EventTopic } from './event-hub.js';
 
-/** Milliseconds between two signs of life. */
+/** Milliseconds between heartbeats. */
 const HEARTBEAT_MS = 15_000;
-/** Signs of life that a connection may fail to take before it is cut off. */
+/** Number of heartbeats that a connection may fail to take before it is cut off. */
 const MAX_STUCK_BEATS = 4;
-/** Events that are written at once. */
+/** Maximum number of events written at once. */
 const BATCH = 256;
 /** Milliseconds after which a client should connect again. */
 const RETRY_MS = 1_000;
 
 export interface EventStreamOptions {
   readonly topics: readonly EventTopic[];
-  /** The reader has everything up to this event; undefined when it has lost its place, which it is told. */
+  /** The last event that the reader has; undefined when its position is lost, which it is told. */
   readonly from: number | undefined;
 }
 
@@ -53,14 +54,14 @@ export class EventStream {
     this.#seq = from ?? hub.last;
     this.#listen(onEnd);
     const id = hub.idOf(this.#seq);
-    // An id without data: a reader that loses the connection before the first event has a place, too.
+    // An id without data, so that a reader that is disconnected before the first event can resume too.
     this.#write(`retry: ${RETRY_MS}\nid: ${id}\n\n`);
     if (from === undefined) this.#write(`id: ${id}\nevent: reset\ndata: {"last_event_id":"${id}"}\n\n`);
     this.#heartbeat = clock.after(HEARTBEAT_MS, this.#beat);
     this.#pump();
   }
 
-  /** Says goodbye and ends; what the connection does not take in time is dropped by `destroy`. */
+  /** Ends the stream with a last comment; `destroy` drops what the connection does not take in time. */
   end(): void {
     this.#finish(': the node is stopping\n\n');
   }
@@ -97,7 +98,7 @@ export class EventStream {
         return;
       }
       if (events.length === 0) {
-        // Nothing of these topics lies between: the place moves on.
+        // There is nothing of these topics in between: the position moves on.
         this.#seq = this.#hub.last;
         return;
       }

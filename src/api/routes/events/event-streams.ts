@@ -1,4 +1,4 @@
-/** The open event streams of a node: how many there may be, and their end when the node stops. */
+/** The open event streams of a node: their number is limited, and they end when the node stops. */
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../../lib/clock.js';
@@ -9,7 +9,7 @@ import { EventStream } from './event-stream.js';
 import { StreamPlaces } from './stream-places.js';
 
 const MAX_STREAMS_OF_ADDRESS = 16;
-/** Milliseconds that streams have to end by themselves when the node stops. */
+/** Milliseconds for streams to end by themselves when the node stops. */
 const GOODBYE_MS = 500;
 
 export interface EventStreamsModules {
@@ -30,8 +30,8 @@ export class EventStreams {
   }
 
   /**
-   * Answers a request with the events behind `place`, and with those to come. Throws `shutting_down`, and what
-   * `StreamPlaces.take` throws.
+   * Answers a request with the events after `place`, past and future. Throws `shutting_down`, and what `StreamPlaces.take`
+   * throws.
    */
   open(topics: readonly EventTopic[], place: number | undefined, request: FastifyRequest, reply: FastifyReply): void {
     if (this.#allEnded !== undefined) throw new TesseraError('shutting_down', 'The node is stopping.');
@@ -63,7 +63,7 @@ export class EventStreams {
 
 function writeHead(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('content-type', 'text/event-stream; charset=utf-8').header('cache-control', 'no-store');
-  // Proxies that collect answers would hold events back.
+  // Proxies that buffer answers would hold events back.
   reply.header('x-accel-buffering', 'no').header('connection', 'close');
   reply.hijack();
   request.raw.socket.setTimeout(0);

@@ -1,4 +1,4 @@
-/** The route of the event stream: who may read which topics, and from where. */
+/** The route of the event stream: which topics a caller may read, and where the stream begins. */
 
 import type { FastifyPluginCallback, FastifyRequest } from 'fastify';
 import { TesseraError } from '../../../lib/errors.js';
@@ -12,7 +12,7 @@ import { eventOperations, streamEvents, TOPICS_OF_ROLE } from './operations.js';
 export interface EventRoutes {
   readonly role: NodeRole;
   readonly modules: Pick<ApiModules, 'events' | 'clock'>;
-  /** Streams at once; 256 by default. */
+  /** Maximum number of streams; 256 by default. */
   readonly maxStreams?: number;
 }
 
@@ -29,18 +29,18 @@ export const eventRoutes: FastifyPluginCallback<EventRoutes> = (app, options, do
       const topics = topicsOf(role, request.query.topics);
       if (topics.includes('wallet')) app.authorize(streamEvents, request);
       streams.open(topics, placeOf(hub, request), request, reply);
-      // The line is written now: a stream may stay open for days.
+      // The log line is written now: a stream may stay open for days.
       app.requestLog.add(request, reply, streamEvents.id);
       request.isLogged = true;
       return reply;
     },
   });
-  // Before the server waits for its connections: a stream would never end by itself.
+  // Before the server waits for its connections, because a stream never ends by itself.
   app.addHook('preClose', () => streams.stop());
   done();
 };
 
-/** The topics that a request names, by default all that nodes of the role have. */
+/** The topics that a request names; by default all topics of the role. */
 function topicsOf(role: NodeRole, topics: string | undefined): readonly EventTopic[] {
   const served = TOPICS_OF_ROLE[role];
   if (topics === undefined) return served;
@@ -49,12 +49,12 @@ function topicsOf(role: NodeRole, topics: string | undefined): readonly EventTop
     if (topic !== undefined) return topic;
     throw new TesseraError(
       'invalid_request',
-      `query.topics: "${name.slice(0, 32)}" is no topic of this node. It has ${served.join(' and ')}.`,
+      `query.topics: "${name.slice(0, 32)}" is not a topic of this node. It has ${served.join(' and ')}.`,
     );
   });
 }
 
-/** The event that the reader has; undefined when its place is lost. */
+/** The last event that the reader has; undefined when its position is lost. */
 function placeOf(hub: EventHub, { headers }: FastifyRequest): number | undefined {
   const id = headers['last-event-id'];
   return id === undefined || id === '' ? hub.last : hub.seqOf(String(id));

@@ -6,7 +6,7 @@ import { defineOperation } from '../../operation.js';
 import { Amount, Enum, Int64, Nullable, TransactionHash } from '../../schemas/scalars.js';
 import type { EventTopic } from './event-hub.js';
 
-/** What nodes of a role tell. */
+/** The topics of each role. */
 export const TOPICS_OF_ROLE: Readonly<Record<NodeRole, readonly EventTopic[]>> = {
   mempool: ['blocks', 'transactions'],
   storage: ['blocks'],
@@ -18,9 +18,9 @@ const BlockEvent = Type.Object(
   {
     block_num: Int64({ description: 'Number of the block.' }),
     hash: Type.String({ description: 'Hash of the block.' }),
-    transactions: Int64({ description: 'Number of its transactions, the coinbase left out.' }),
+    transactions: Int64({ description: 'Number of its transactions without the coinbase.' }),
   },
-  { description: 'Topic blocks, event `block`: this node knows the block to be stored.' },
+  { description: 'Topic blocks, event `block`: the block is stored, as far as this node knows.' },
 );
 export type BlockEvent = Static<typeof BlockEvent>;
 
@@ -29,9 +29,9 @@ const TransactionEvent = Type.Object(
     hash: TransactionHash(),
     status: Enum(['admitted', 'confirmed', 'rejected']),
     block_num: Nullable(Int64(), { description: 'Of a confirmed transaction: number of its block.' }),
-    reason: Nullable(Type.String(), { description: 'Of a rejected transaction: the rule that refuses it.' }),
+    reason: Nullable(Type.String(), { description: 'Of a rejected transaction: the rule that it breaks.' }),
   },
-  { description: 'Topic transactions, event `transaction`: what became of a transaction.' },
+  { description: 'Topic transactions, event `transaction`: the state of a transaction has changed.' },
 );
 export type TransactionEvent = Static<typeof TransactionEvent>;
 
@@ -42,7 +42,7 @@ const PaymentEvent = Type.Object(
     status: Enum(['confirmed', 'rejected']),
     reason: Nullable(Type.String(), { description: 'Of a rejected payment: why.' }),
   },
-  { description: 'Topic wallet, event `payment`: an own transaction is settled.' },
+  { description: 'Topic wallet, event `payment`: a transaction of the wallet is confirmed or rejected.' },
 );
 export type PaymentEvent = Static<typeof PaymentEvent>;
 
@@ -52,16 +52,16 @@ const BalanceEvent = Type.Object(
     available: Amount({ description: 'What can be spent now, in raw units.' }),
     locked: Amount({ description: 'What cannot be spent yet, in raw units.' }),
   },
-  { description: 'Topic wallet, event `balance`: the totals of tokens have changed.' },
+  { description: 'Topic wallet, event `balance`: the token totals have changed.' },
 );
 export type BalanceEvent = Static<typeof BalanceEvent>;
 
 const PlaceEvent = Type.Object(
-  { last_event_id: Type.String({ description: 'The id to read on from.' }) },
+  { last_event_id: Type.String({ description: 'The id to resume after.' }) },
   {
     description:
-      'Event `reset`: events behind the given Last-Event-ID are gone, read the state anew. Event `lagged`: the reader is too ' +
-      'slow; the stream ends.',
+      'Event `reset`: events after the given Last-Event-ID are no longer kept, so read the state anew. Event `lagged`: the ' +
+      'reader is too slow; the stream ends.',
   },
 );
 
@@ -73,17 +73,17 @@ export const streamEvents = defineOperation({
   roles: NODE_ROLES,
   tag: 'Events',
   apiKey: 'optional',
-  summary: 'What happens on this node, as it happens',
+  summary: 'Events of this node as they happen',
   description:
-    'Server-sent events: each has an id, a name and one line of JSON with exact integers. Ids rise from the start of the ' +
-    'node; a client that comes back with `Last-Event-ID` gets what it has missed, or an event `reset` when that is not kept ' +
-    'any more. A comment comes every 15 seconds. The topics of a node are those of its role: blocks everywhere, ' +
+    'Server-sent events: each has an id, a name and one line of JSON with exact integers. Ids increase from the start of the ' +
+    'node. A client that reconnects with `Last-Event-ID` gets the events that it has missed, or an event `reset` when they ' +
+    'are no longer kept. A comment is sent every 15 seconds. The topics of a node depend on its role: blocks on all nodes, ' +
     'transactions on mempool nodes, wallet on miner and user nodes. Topic wallet needs an API key.',
   query: Type.Object({
     topics: Type.Optional(
       Type.String({
         maxLength: 128,
-        description: 'Topics, separated by commas; all of the node without it.',
+        description: 'Topics, separated by commas; by default all topics of the node.',
         examples: ['blocks,transactions'],
       }),
     ),
@@ -93,7 +93,7 @@ export const streamEvents = defineOperation({
   }),
   success: {
     200: {
-      description: 'The stream; it ends when the node stops or the client goes.',
+      description: 'The stream; it ends when the node stops or the client disconnects.',
       schema: Type.String(),
       media: 'text/event-stream',
     },

@@ -1,16 +1,18 @@
-/** How many event streams there are: a bound for the node, and one for each client address. */
+/** Limits the number of event streams, for the node and for each client address. */
 
 import { TesseraError } from '../../../lib/errors.js';
 import { addressGroup, isLoopback } from '../../../lib/ip-address.js';
 
 export interface StreamLimits {
-  /** Streams at once. */
+  /** Maximum number of streams. */
   readonly total: number;
-  /** Streams of one address; an IPv6 /64 counts as one, and loopback is not counted: a proxy may stand there. */
+  /**
+   * The same for one address. An IPv6 /64 counts as one; loopback is not limited, because a proxy may connect from there.
+   */
   readonly perAddress: number;
 }
 
-/** When one who has too many streams may try again. */
+/** Seconds until a client with too many streams may try again. */
 const RETRY_SECONDS = 10;
 
 export class StreamPlaces {
@@ -22,7 +24,7 @@ export class StreamPlaces {
     this.#limits = limits;
   }
 
-  /** Takes a place; the result gives it back. Throws `rate_limited` or `overloaded` when there is none. */
+  /** Takes a place; the returned function gives it back. Throws `rate_limited` or `overloaded` when there is none. */
   take(address: string): () => void {
     const group = isLoopback(address) ? undefined : addressGroup(address);
     const { total, perAddress } = this.#limits;

@@ -1,12 +1,12 @@
 /**
- * Balances of addresses with many outputs take time even to be copied: their answers are planned, and the others made at
- * once.
+ * Answers for balances. Those of addresses with many outputs take time even to copy, and become planned answers; the others
+ * are made at once.
  */
 
 import type { Balances, MempoolService } from '../../../mempool/service.js';
 import { PlannedAnswer } from '../../http/long-answers.js';
 
-/** Outputs from which on an answer is planned: copying fewer takes less than a millisecond. */
+/** Answers with this many outputs or more are planned; copying fewer takes less than a millisecond. */
 const MANY_OUTPUTS = 1_000;
 
 export function balanceAnswer<T>(

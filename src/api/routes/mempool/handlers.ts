@@ -68,7 +68,7 @@ function statusesView(statuses: ReadonlyMap<string, TxStatus>) {
   );
 }
 
-/** The same bytes until the issued supply changes, which is once a block. */
+/** Keeps the bytes of the answer until the issued supply changes, which is once a block. */
 class SupplyAnswer {
   #issued: bigint | undefined;
   #bytes = Buffer.alloc(0);
@@ -101,7 +101,7 @@ export function itemCreationOf(body: CreateItemRequest): ItemCreation {
   };
 }
 
-/** The specification in its own spelling; clients write it in any case (decision V16). */
+/** The specification; clients write it in upper or lower case (decision V16). */
 export function genesisHashSpecOf(text: string): ItemCreation['spec'] {
   return text.toLowerCase() === 'create' ? 'Create' : 'Default';
 }

@@ -26,10 +26,10 @@ export const getBalances = defineOperation({
   path: '/v1/balances',
   roles: mempool,
   tag,
-  summary: 'What addresses hold',
+  summary: 'The balances of addresses',
   description:
-    'Addresses that hold nothing are absent from the list; that is no error. Outputs stand in the order of their hashes. At ' +
-    'most 100,000 are listed: of addresses with more unspent outputs together nothing is shown (400).',
+    'Addresses that hold nothing are absent from the list; that is not an error. Outputs are in the order of their hashes. ' +
+    'If the addresses together have more than 100,000 unspent outputs, the answer is 400.',
   query: BalancesQuery,
   long: true,
   success: { 200: { description: 'Unspent outputs and totals.', schema: BalancesResponse } },
@@ -43,7 +43,7 @@ export const queryBalances = defineOperation({
   path: '/v1/balances/query',
   roles: mempool,
   tag,
-  summary: 'What many addresses hold',
+  summary: 'The balances of many addresses',
   body: { schema: BalancesQueryRequest },
   long: true,
   success: { 200: { description: 'Unspent outputs and totals.', schema: BalancesResponse } },
@@ -71,9 +71,9 @@ export const createTransactions = defineOperation({
   tag,
   summary: 'Submit signed transactions',
   description:
-    'All are admitted or none. 201 means that they survive a restart of the node. A transaction that was admitted ' +
-    'before is answered in the same way. Malformed transactions give 400; those that a rule refuses give 500 with the ' +
-    'hash and the rule in the detail: do not repeat them unchanged.',
+    'All are admitted or none. 201 means that they survive a restart of the node. The answer is the same for transactions ' +
+    'that were admitted before. Malformed transactions give 400; those that break a rule give 500 with the hash and the ' +
+    'rule in the detail: do not send them again unchanged.',
   body: { schema: CreateTransactionsRequest },
   success: { 201: { description: 'Admitted.', schema: CreateTransactionsResponse } },
   errors: [
@@ -95,7 +95,7 @@ export const getTransactionStatus = defineOperation({
   path: '/v1/transactions/status',
   roles: mempool,
   tag,
-  summary: 'What became of transactions',
+  summary: 'The status of transactions',
   query: TxStatusQuery,
   long: true,
   success: { 200: { description: 'Status by hash; unknown hashes are absent.', schema: TxStatusMap } },
@@ -109,7 +109,7 @@ export const queryTransactionStatus = defineOperation({
   path: '/v1/transactions/status:query',
   roles: mempool,
   tag,
-  summary: 'What became of many transactions',
+  summary: 'The status of many transactions',
   body: { schema: TxStatusQueryRequest },
   long: true,
   success: { 200: { description: 'Status by hash; unknown hashes are absent.', schema: TxStatusMap } },

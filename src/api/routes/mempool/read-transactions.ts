@@ -1,13 +1,13 @@
-/** The transactions of a body, a few in each turn of the event loop. */
+/** Reads the transactions of a body, a few in each iteration of the event loop. */
 
 import { parseCreateTransaction } from '../../../chain/create-transaction.js';
 import type { Transaction } from '../../../chain/types.js';
 import type { Turns } from '../../../lib/turns.js';
 
-/** Transactions that are read in one turn. */
+/** Transactions read in one turn. */
 const READ_AT_ONCE = 32;
 
-/** All of them, or `malformed_transaction` with the place of the fault. */
+/** All transactions. Throws `malformed_transaction` with the place of the fault. */
 export async function readTransactions(
   bodies: readonly unknown[],
   placeOf: (index: number) => string,

@@ -31,7 +31,7 @@ export const BalancesResponse = Type.Object(
   },
   {
     $id: 'BalancesResponse',
-    description: 'What the named addresses hold, outputs of the block being mined and locked ones included.',
+    description: 'What the given addresses hold, including outputs of the block being mined and locked ones.',
     examples: [
       {
         balance: {
@@ -70,8 +70,7 @@ export type SupplyResponse = Static<typeof SupplyResponse>;
 
 const TxStatusTypeResponse = Enum(['Pending', 'Confirmed', 'Rejected'], {
   $id: 'TxStatusTypeResponse',
-  description:
-    'Pending: admitted, its block not stored yet. Confirmed: in a stored block. Rejected: a rule refused it.',
+  description: 'Pending: admitted, its block not stored yet. Confirmed: in a stored block. Rejected: it breaks a rule.',
   examples: ['Confirmed'],
 });
 
@@ -85,7 +84,7 @@ const TxStatusResponse = Type.Object(
   },
   {
     $id: 'TxStatusResponse',
-    description: 'What became of a transaction.',
+    description: 'The status of a transaction.',
     examples: [{ status: 'Confirmed', timestamp: 1700000000, additional_info: 'In block 12' }],
   },
 );
@@ -148,7 +147,7 @@ export const CreateItemRequest = Type.Object(
   },
   {
     $id: 'CreateItemRequest',
-    description: 'Items to create: signed by the client for a mempool node, to be signed by the node on others.',
+    description: 'Items to create. For a mempool node, the client signs them; other nodes sign them with their wallet.',
     examples: [
       {
         genesis_hash_spec: 'Create',

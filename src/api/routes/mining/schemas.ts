@@ -4,7 +4,7 @@ import { Type } from '@sinclair/typebox';
 import { Int64, Nullable } from '../../schemas/scalars.js';
 import { BlockHeader, EXAMPLE_HEADER } from '../storage/schemas.js';
 
-/** The current block of a miner: the header, and what its finder earns. */
+/** The current block of a miner: its header and reward. */
 export const CurrentBlockResponse = Type.Object(
   {
     block: Nullable(

@@ -1,4 +1,4 @@
-/** Routes of storage nodes: stored JSON is sent as the bytes it is kept in. */
+/** Routes of storage nodes: stored JSON is sent as the bytes in which it is kept. */
 
 import type { FastifyPluginCallback } from 'fastify';
 import { shownTotal } from '../../../chain/assets.js';
@@ -17,7 +17,7 @@ export const storageRoutes: FastifyPluginCallback = (app, _options, done) => {
     async getBlockchainEntry({ params }, reply) {
       const entry = await services.storage.entry(params.key);
       if (entry === undefined) throw new TesseraError('entry_not_found', 'No entry is stored under this key.');
-      // A named key such as nLastBlockHashKey shows another entry later; a hash never does.
+      // A named key such as nLastBlockHashKey gives another entry later; a hash never does.
       return reply.stored(asBuffer(entry.json), { etag: entry.key, immutable: entry.key === params.key });
     },
 
@@ -62,7 +62,7 @@ export const storageRoutes: FastifyPluginCallback = (app, _options, done) => {
   done();
 };
 
-/** No chain reaches 2^53 blocks: a number beyond it names none. */
+/** No chain has 2^53 blocks, so there is none with a larger number. */
 function blockAt(storage: StorageService, num: ExactInteger) {
   return typeof num === 'bigint' ? Promise.resolve(undefined) : storage.blockAt(num);
 }

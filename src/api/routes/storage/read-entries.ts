@@ -1,21 +1,21 @@
-/** Reads many entries for one answer, a few at a time and within a bound of bytes. */
+/** Reads many entries for one answer, a few at a time and up to a limit in bytes. */
 
 import { TesseraError } from '../../../lib/errors.js';
 import type { StoredEntry } from '../../../storage/service.js';
 import type { LongAnswers } from '../../http/long-answers.js';
 
-/** Reads that are under way at once for one request. */
+/** Concurrent reads for one request. */
 const READS_AT_ONCE = 32;
-/** Bytes of entries that one answer may hold. */
+/** Maximum size of the entries in one answer, in bytes. */
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
-/** From so many bytes on, an answer counts as a long one. */
+/** An answer of this many bytes or more counts as a long one. */
 const LONG_BYTES = 256 * 1024;
 
 type Read<K, E> = (key: K) => Promise<E | undefined>;
 
 /**
- * What is stored under the keys, in their order. Throws `invalid_request` when it is too much for one answer, and
- * `overloaded` when too many long answers are being made.
+ * The entries under the keys, in their order. Throws `invalid_request` when they are too large for one answer, and
+ * `overloaded` when too many long answers are in progress.
  */
 export async function readEntries<K, E extends StoredEntry>(
   keys: readonly K[],

@@ -73,7 +73,7 @@ const StoredBlockData = Type.Object(
     block: Type.Object({
       header: BlockHeader,
       transactions: Type.Array(TransactionHash(), {
-        description: 'Hashes of its transactions in order; the coinbase is not among them.',
+        description: 'Hashes of its transactions in order, without the coinbase.',
       }),
     }),
   },
@@ -107,7 +107,7 @@ const BlockMeta = Type.Object(
   {
     type: Type.Literal('block'),
     block_num: Int64({ description: 'Number of the block.' }),
-    tx_len: Int32({ minimum: 0, description: 'Number of its transactions, the coinbase included.' }),
+    tx_len: Int32({ minimum: 0, description: 'Number of its transactions with the coinbase.' }),
   },
   { title: 'block' },
 );
@@ -122,7 +122,7 @@ const TxMeta = Type.Object(
 
 const BlockchainItemMetaResponse = Type.Union([BlockMeta, TxMeta], {
   $id: 'BlockchainItemMetaResponse',
-  description: 'What a stored entry is and where it stands.',
+  description: 'What a stored entry is, and its place in the chain.',
   examples: [{ type: 'block', block_num: 12, tx_len: 2 }],
 });
 
@@ -147,7 +147,7 @@ export type BlockchainEntryResponse = Static<typeof BlockchainEntryResponse>;
 
 export const LatestBlockResponse = Type.Object(
   { block: StoredBlockData },
-  { $id: 'LatestBlockResponse', description: 'The block stored last.', examples: [{ block: EXAMPLE_BLOCK }] },
+  { $id: 'LatestBlockResponse', description: 'The latest stored block.', examples: [{ block: EXAMPLE_BLOCK }] },
 );
 
 const Key = Type.String({
@@ -182,14 +182,14 @@ export const ItemParams = Type.Object({
 export const ItemInfoResponse = Type.Object(
   {
     genesis_hash: Type.String(),
-    metadata: Nullable(Type.String(), { description: 'Free text of the creator.' }),
+    metadata: Nullable(Type.String(), { description: 'Free text from the creator.' }),
     total_amount: Int64({ description: 'Number of items created.' }),
     created: Type.Object({ block_num: Int64(), tx_hash: TransactionHash() }),
     creator_address: Nullable(Type.String(), { description: 'Address the items were created for.' }),
   },
   {
     $id: 'ItemInfoResponse',
-    description: 'How an item came to be.',
+    description: 'How an item was created.',
     examples: [
       {
         genesis_hash: EXAMPLE_TX_HASH,

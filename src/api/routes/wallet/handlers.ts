@@ -17,7 +17,7 @@ import { walletOperations } from './operations.js';
 import type { Keypair, PaymentRequest } from './schemas.js';
 
 const PUBLIC_KEY_BYTES = 32;
-/** Digits behind the point that totals in display units are computed with. */
+/** Totals in display units are computed to nine decimals. */
 const DISPLAY_PRECISION = 1_000_000_000n;
 
 /** Item creation is an operation of mempool nodes too; here the node signs. */
@@ -38,7 +38,7 @@ export const walletRoutes: FastifyPluginCallback = (app, _options, done) => {
     },
 
     async getWallet({ query: { page, spent } }) {
-      // No wallet has 2^53 pages: such a page is past the end, and the last safe number is too (decision V12).
+      // No wallet has 2^53 pages: such a page is past the end, as is the largest safe integer (decision V12).
       const safePage = typeof page === 'bigint' ? Number.MAX_SAFE_INTEGER : page;
       const info = await services.wallet.info({
         ...(safePage === undefined ? {} : { page: safePage }),
@@ -128,7 +128,7 @@ function paymentView({ hash, kind, state, reason, peer, createdAt, outputs }: Ow
   };
 }
 
-/** Raw units as display units, rounded to nine digits behind the point. */
+/** Raw units as display units, rounded to nine decimals. */
 function displayUnits(raw: bigint): number {
   return Number((raw * DISPLAY_PRECISION) / DISPLAY_UNIT) / Number(DISPLAY_PRECISION);
 }

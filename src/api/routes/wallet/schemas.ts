@@ -16,7 +16,7 @@ import {
 } from '../../schemas/scalars.js';
 import { StoredTransactionData } from '../storage/schemas.js';
 
-/** Characters of a passphrase, far more than anyone types. */
+/** Maximum length of a passphrase, in characters. */
 const MAX_PASSPHRASE = 1_024;
 
 const Passphrase = (description: string) => Type.String({ maxLength: MAX_PASSPHRASE, description, format: 'password' });
@@ -29,7 +29,7 @@ export const WalletInfoQuery = Type.Object({
     }),
   ),
   spent: Type.Optional(
-    Type.Boolean({ description: 'True: the spent outputs instead; then page is not looked at.', examples: [false] }),
+    Type.Boolean({ description: 'True: the spent outputs instead; page is then ignored.', examples: [false] }),
   ),
 });
 
@@ -114,8 +114,8 @@ export const ImportKeypairsResponse = Type.Object(
 
 export const ChangePassphraseRequest = Type.Object(
   {
-    old_passphrase: Passphrase('The passphrase until now.'),
-    new_passphrase: Passphrase('The passphrase from now on; not blank.'),
+    old_passphrase: Passphrase('The current passphrase.'),
+    new_passphrase: Passphrase('The new passphrase; not blank.'),
   },
   {
     $id: 'ChangePassphraseRequest',
@@ -132,7 +132,7 @@ export const RefreshRequest = Type.Object(
         items: Address(),
         maxItems: DEFAULT_BATCH,
         'x-limit': 'batch',
-        description: 'Addresses to refresh; not looked at when all is true.',
+        description: 'Addresses to refresh; ignored when all is true.',
       }),
     ),
     all: Type.Optional(Type.Boolean({ description: 'True: every address of the wallet.' })),
@@ -153,10 +153,10 @@ export const OutgoingTxsResponse = Type.Object(
       { description: 'Pairs of hash and transaction, oldest first.' },
     ),
   },
-  { $id: 'OutgoingTxsResponse', description: 'Own payments.', examples: [{ transactions: [] }] },
+  { $id: 'OutgoingTxsResponse', description: 'Payments of the wallet.', examples: [{ transactions: [] }] },
 );
 
-/** Own payments that one answer holds at most. */
+/** Maximum number of payments in one answer. */
 export const MAX_HISTORY = 10_000;
 
 export const OutgoingQuery = Type.Object({
@@ -164,7 +164,7 @@ export const OutgoingQuery = Type.Object({
     Int64({
       minimum: 1,
       maximum: MAX_HISTORY,
-      description: 'Beyond the contract: the most recent ones only; 10,000 without it.',
+      description: 'An extension of the contract: only the most recent ones; 10,000 by default.',
       examples: [20],
     }),
   ),
@@ -172,7 +172,7 @@ export const OutgoingQuery = Type.Object({
 
 export const PaymentHistoryQuery = Type.Object({
   limit: Type.Optional(
-    Int64({ minimum: 1, maximum: MAX_HISTORY, description: 'The most recent ones only.', examples: [20] }),
+    Int64({ minimum: 1, maximum: MAX_HISTORY, description: 'Only the most recent ones.', examples: [20] }),
   ),
 });
 
@@ -181,7 +181,7 @@ export const PaymentHistoryResponse = Type.Object(
     transactions: Type.Array(
       Type.Object({
         tx_hash: Type.String({ description: 'Transaction hash.' }),
-        kind: Enum(PAYMENT_KINDS, { description: 'What it was made for; merge joins small outputs of the wallet.' }),
+        kind: Enum(PAYMENT_KINDS, { description: 'Its purpose; merge joins small outputs of the wallet.' }),
         state: Enum(PAYMENT_STATES, {
           description: 'queued: durable here. sent: admitted by the mempool. Then confirmed in a block, or rejected.',
         }),
@@ -199,7 +199,11 @@ export const PaymentHistoryResponse = Type.Object(
       { description: 'Oldest first; the most recent 10,000.' },
     ),
   },
-  { $id: 'PaymentHistoryResponse', description: 'Own payments and their states.', examples: [{ transactions: [] }] },
+  {
+    $id: 'PaymentHistoryResponse',
+    description: 'Payments of the wallet and their states.',
+    examples: [{ transactions: [] }],
+  },
 );
 
 export const PaymentRequest = Type.Object(
