@@ -3,8 +3,7 @@
  * public key tells nothing about its neighbours, and no public key can be derived without the secret above it.
  */
 
-import { hmac } from '@noble/hashes/hmac.js';
-import { sha512 } from '@noble/hashes/sha2.js';
+import { createHmac } from 'node:crypto';
 import { utf8 } from '../lib/bytes.js';
 
 const MASTER = utf8('ed25519 seed');
@@ -19,7 +18,7 @@ export interface ExtendedKey {
 
 /** The root of the tree of a seed (16 to 64 bytes). */
 export function masterKeyOf(seed: Uint8Array): ExtendedKey {
-  return split(hmac(sha512, MASTER, seed));
+  return split(hmacSha512(MASTER, seed));
 }
 
 /** The hardened child of this number: `index'`. The index is from 0 to 2^31 - 1. */
@@ -28,7 +27,7 @@ export function childKeyOf(parent: ExtendedKey, index: number): ExtendedKey {
   const data = new Uint8Array(1 + KEY_LENGTH + 4);
   data.set(parent.seed, 1);
   new DataView(data.buffer).setUint32(1 + KEY_LENGTH, HARDENED + index);
-  const child = split(hmac(sha512, parent.chainCode, data));
+  const child = split(hmacSha512(parent.chainCode, data));
   data.fill(0);
   return child;
 }
@@ -49,8 +48,15 @@ export function wipeKey({ seed, chainCode }: ExtendedKey): void {
   chainCode.fill(0);
 }
 
+function hmacSha512(key: Uint8Array, data: Uint8Array): Uint8Array {
+  return createHmac('sha512', key).update(data).digest();
+}
+
 function split(digest: Uint8Array): ExtendedKey {
-  const key = { seed: digest.slice(0, KEY_LENGTH), chainCode: digest.slice(KEY_LENGTH) };
+  const key = {
+    seed: Uint8Array.from(digest.subarray(0, KEY_LENGTH)),
+    chainCode: Uint8Array.from(digest.subarray(KEY_LENGTH)),
+  };
   digest.fill(0);
   return key;
 }

@@ -218,7 +218,9 @@ export class ChainFollower {
 
   async #catchUp(link: Link): Promise<void> {
     const { wallet } = this.#modules;
-    const point = await this.#review(link, wallet.transfers.inFlight(), wallet.addresses());
+    const asked = wallet.watched();
+    const first = await this.#review(link, wallet.transfers.inFlight(), asked);
+    const point = await this.#refreshFound(link, asked, first);
     if (point !== undefined) await wallet.advanceTo(point);
     for (let next = this.#waitingBlocks.shift(); next; next = this.#waitingBlocks.shift()) {
       await wallet.applyBlock(next);
@@ -226,6 +228,25 @@ export class ChainFollower {
     if (this.#blocksDropped) await this.#settleDropped(link);
     // In the same turn as the look at the waiting blocks: none may wait for nothing.
     this.#inStep = true;
+  }
+
+  /** A refresh that finds addresses in use makes the wallet watch more: those are refreshed too. Gives the oldest block. */
+  async #refreshFound(
+    link: Link,
+    asked: readonly string[],
+    point: ChainPoint | undefined,
+  ): Promise<ChainPoint | undefined> {
+    const { wallet } = this.#modules;
+    const done = new Set(asked);
+    let oldest = point;
+    for (let found = wallet.watched(); found.length > done.size; found = wallet.watched()) {
+      const more = found.filter((address) => !done.has(address));
+      if (more.length === 0) break;
+      const next = await this.#refresh(link, more, new Evidence([]));
+      if (next !== undefined && (oldest === undefined || next.height < oldest.height)) oldest = next;
+      for (const address of more) done.add(address);
+    }
+    return oldest;
   }
 
   /** A block that was dropped may have held own transactions, and only a status tells of them now. */

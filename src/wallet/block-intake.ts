@@ -109,11 +109,7 @@ export class BlockIntake {
       }
       this.#goBackTo(point);
     }
-    return new AddressRefresh(
-      new Set(addresses.filter((address) => keys.addresses.has(address))),
-      point.height,
-      this.#modules,
-    );
+    return new AddressRefresh(new Set(addresses.filter((address) => keys.owns(address))), point.height, this.#modules);
   }
 
   /** All addresses were refreshed as of this block. */
@@ -134,7 +130,7 @@ export class BlockIntake {
   async rewardAddress(): Promise<string> {
     const { meta, keys, writes } = this.#modules;
     writes.checkOpen();
-    const address = meta.current.rewardAddress ?? keys.create();
+    const address = meta.current.rewardAddress ?? keys.create('rewards');
     if (meta.current.rewardAddress === null) meta.update({ rewardAddress: address });
     await writes.flush();
     return address;
@@ -164,7 +160,7 @@ export class BlockIntake {
   #concerns({ inputs, outputs, fees }: Transaction): boolean {
     const { coins, keys } = this.#modules;
     return (
-      [...outputs, ...fees].some(({ scriptPublicKey: to }) => to !== null && keys.addresses.has(to)) ||
+      [...outputs, ...fees].some(({ scriptPublicKey: to }) => to !== null && keys.owns(to)) ||
       inputs.some(({ previousOut }) => previousOut !== null && coins.has(previousOut))
     );
   }

@@ -4,6 +4,7 @@
  *   v                 format version, and a box that only the right master key opens
  *   m                 counters: block number, arrivals, spent outpoints, payments; the address for rewards
  *   k <address>       a key pair, sealed under the master key
+ *   i <address>       which words gave that key, and at which place; keys without one are not covered by words
  *   u <outpoint>      an outpoint that is not spent for good
  *   s <u64>           a spent outpoint, in the order in which they were spent
  *   p <u64>           an own transaction and its state, in the order in which they were made
@@ -16,12 +17,13 @@ import { asBuffer } from '../lib/bytes.js';
 /** Version of this key map and of the records behind the keys. */
 export const STORE_FORMAT = 1;
 
-export const PREFIX = { key: 'k', outpoint: 'u', spent: 's', payment: 'p', donation: 'd' } as const;
+export const PREFIX = { key: 'k', place: 'i', outpoint: 'u', spent: 's', payment: 'p', donation: 'd' } as const;
 
 export const FORMAT_KEY: Uint8Array = prefixKey('v');
 export const META_KEY: Uint8Array = prefixKey('m');
 
 export const addressKey = (address: string): Uint8Array => textKey(PREFIX.key, address);
+export const placeKey = (address: string): Uint8Array => textKey(PREFIX.place, address);
 export const outpointRecordKey = (outpoint: string): Uint8Array => textKey(PREFIX.outpoint, outpoint);
 export const spentKey = (number: number): Uint8Array => u64Key(PREFIX.spent, number);
 export const paymentKey = (number: number): Uint8Array => u64Key(PREFIX.payment, number);

@@ -27,6 +27,7 @@ import { type BlockOutcome, CoinStore, groupByAddress } from './coins/coin-store
 import { KeyRing } from './keys/key-ring.js';
 import { Keystore } from './keys/keystore.js';
 import { PassphraseLimiter } from './keys/passphrase-limiter.js';
+import type { WalletWords } from './keys/words.js';
 import { FORMAT_KEY } from './layout.js';
 import { MetaStore } from './meta.js';
 import { DonationQuota } from './payments/donation-quota.js';
@@ -52,6 +53,8 @@ export interface WalletOptions {
   readonly passphrase: string;
   /** A new wallet may have a blank passphrase: development networks only (decision V25). */
   readonly allowBlankPassphrase: boolean;
+  /** The words of a new wallet; random ones otherwise. */
+  readonly words?: WalletWords | undefined;
   /** Merge small outputs when more spendable token outputs than this are held; null never does. */
   readonly aggregateAbove: number | null;
   /** Blocks after this one carry a difficulty target; without it none does. */
@@ -127,7 +130,7 @@ export class Wallet implements WalletService {
   async newAddress(): Promise<string> {
     const { keys, writes } = this.#parts;
     writes.checkRoom();
-    const address = keys.create();
+    const address = keys.create('receive');
     writes.onFailure(() => keys.discard([address]));
     await writes.flush();
     return address;
@@ -175,7 +178,7 @@ export class Wallet implements WalletService {
 
   async refresh(target: { readonly all: true } | { readonly addresses: readonly string[] }): Promise<void> {
     this.#parts.writes.checkOpen();
-    const wanted = 'all' in target ? this.addresses() : target.addresses;
+    const wanted = 'all' in target ? this.watched() : target.addresses;
     // Other people's addresses are of no use to this wallet; asking for them would only reveal them to the mempool node.
     const own = [...new Set(wanted)].filter((address) => this.owns(address));
     if ('addresses' in target && own.length === 0) {
@@ -191,13 +194,23 @@ export class Wallet implements WalletService {
     return this.#parts.keystore.verify(passphrase);
   }
 
-  /** Every own address. */
+  /** Every own address that somebody may have been told of. */
   addresses(): readonly string[] {
     return [...this.#parts.keys.addresses.keys()];
   }
 
+  /** Every address to ask the chain about: also those that another copy of this wallet may have handed out. */
+  watched(): readonly string[] {
+    return this.#parts.keys.watched();
+  }
+
   owns(address: string): boolean {
-    return this.#parts.keys.addresses.has(address);
+    return this.#parts.keys.owns(address);
+  }
+
+  /** True when the words of the wallet give the key of this address. */
+  isCovered(address: string): boolean {
+    return this.#parts.keys.isCovered(address);
   }
 
   /** True when the address holds something that is not spent. */
@@ -263,12 +276,15 @@ export class Wallet implements WalletService {
 
   /** Writes what is staged and wipes the keys from memory. */
   async close(): Promise<void> {
-    const { limiter, writes, keystore, transfers } = this.#parts;
+    const { limiter, writes, keystore, keys, transfers } = this.#parts;
     if (writes.isClosed) return;
     writes.refuseMore();
     limiter.close();
     await transfers.settled();
-    await writes.flush().finally(() => keystore.close());
+    await writes.flush().finally(() => {
+      keys.close();
+      keystore.close();
+    });
   }
 
   async #requestRefresh(addresses: readonly string[]): Promise<void> {
@@ -306,13 +322,14 @@ async function openParts(options: WalletOptions, modules: WalletModules): Promis
       passphrase: options.passphrase,
       createIfMissing: (await kv.get(FORMAT_KEY)) === undefined,
       allowBlankPassphrase: options.allowBlankPassphrase,
+      words: options.words,
       ...(options.scryptCost ? { scryptCost: options.scryptCost } : {}),
     },
     { random, limiter, ...(modules.syncFolder ? { syncFolder: modules.syncFolder } : {}) },
   );
-  const keys = await KeyRing.open({ kv, writes, keystore, random });
+  const keys = await KeyRing.open({ kv, writes, keystore });
   const meta = await MetaStore.open(kv, writes);
-  const coins = await CoinStore.open({ kv, writes, meta, owns: (address) => keys.addresses.has(address) });
+  const coins = await CoinStore.open({ kv, writes, meta, owns: (address) => keys.claim(address) });
   const outgoing = await Outgoing.open(kv, writes, meta);
   const donations = await DonationQuota.open(kv, writes, clock);
   const slices = new TimeSlices(clock);

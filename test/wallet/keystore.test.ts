@@ -32,7 +32,7 @@ describe('keystore', () => {
     const path = join(folder, 'keystore.json');
     expect((await stat(path)).mode & 0o777).toBe(0o600);
     const text = await readFile(path, 'utf8');
-    expect(JSON.parse(text)).toMatchObject({ format: 1, kdf: { name: 'scrypt', n: 16, r: 1, p: 1 } });
+    expect(JSON.parse(text)).toMatchObject({ format: 2, kdf: { name: 'scrypt', n: 16, r: 1, p: 1 } });
     const stored = [text];
     for (const name of await readdir(join(folder, 'db'))) stored.push(await readFile(join(folder, 'db', name), 'hex'));
     const seed = secret.slice(32, 96);
@@ -60,7 +60,7 @@ describe('keystore', () => {
     await close();
     const path = join(folder, 'keystore.json');
     const text = await readFile(path, 'utf8');
-    for (const damaged of ['', '{}', text.replace('"n": 16', '"n": 32'), text.replace('"format": 1', '"format": 9')]) {
+    for (const damaged of ['', '{}', text.replace('"n": 16', '"n": 32'), text.replace('"format": 2', '"format": 9')]) {
       await writeFile(path, damaged);
       await expect(openWallet(folder)).rejects.toMatchObject({ code: 'wallet_unreadable' });
     }

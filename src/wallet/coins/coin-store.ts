@@ -32,7 +32,7 @@ export interface CoinStoreModules {
   readonly kv: Kv;
   readonly writes: WriteBuffer;
   readonly meta: MetaStore;
-  /** True for an address of the wallet. */
+  /** True for an address of the wallet; asked for each that something is paid to. */
   readonly owns: (address: string) => boolean;
 }
 

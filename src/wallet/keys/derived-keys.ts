@@ -5,7 +5,7 @@
  */
 
 import { addressOf } from '../../chain/address.js';
-import { type KeyPair, keyPairFromSeed } from '../../crypto/ed25519.js';
+import { keyPairFromSeed } from '../../crypto/ed25519.js';
 import { sha3Hex } from '../../crypto/sha3.js';
 import { childKeyOf, type ExtendedKey, keyAtPath, wipeKey } from '../../crypto/slip10.js';
 import { toHex } from '../../lib/bytes.js';
@@ -48,19 +48,24 @@ export class DerivedKeys {
   }
 
   address(place: KeyPlace): string {
-    const pair = this.keyPair(place);
-    pair.seed.fill(0);
-    return addressOf(pair.publicKey);
+    return addressOf(this.publicKey(place));
   }
 
-  /** Wipe its seed. */
-  keyPair({ account, index }: KeyPlace): KeyPair {
+  publicKey(place: KeyPlace): Uint8Array {
+    const seed = this.seed(place);
+    const { seed: copy, publicKey } = keyPairFromSeed(seed);
+    seed.fill(0);
+    copy.fill(0);
+    return publicKey;
+  }
+
+  /** The secret. Wipe it. */
+  seed({ account, index }: KeyPlace): Uint8Array {
     const parent = this.#accounts.get(account);
     if (parent === undefined) throw new RangeError(`${account} is no account`);
-    const child = childKeyOf(parent, index);
-    const pair = keyPairFromSeed(child.seed);
-    wipeKey(child);
-    return pair;
+    const { seed, chainCode } = childKeyOf(parent, index);
+    chainCode.fill(0);
+    return seed;
   }
 
   /** Wipes what the keys are derived from. */

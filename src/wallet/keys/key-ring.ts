@@ -1,29 +1,26 @@
 /**
- * The key pairs of the wallet: one for each address, sealed under the master key in the store. Addresses and their
- * versions are in memory; a secret is unsealed for the moment in which it signs or is exported, and wiped.
+ * The key pairs of the wallet: one for each address, sealed under the master key in the store. New ones are derived from the
+ * words; each is stored with its place among them, in one batch, before anybody is told of its address. Keys without a
+ * place are imported, or older than the words: these do not cover them. Addresses, versions and places are in memory; a secret
+ * is unsealed for the moment in which it signs or is exported, and wiped.
  */
 
 import { addressOf } from '../../chain/address.js';
 import type { SigningKey } from '../../chain/builders.js';
 import { ADDRESS_VERSION_TEMP, ADDRESS_VERSION_V0 } from '../../chain/constants.js';
 import type { AddressVersion } from '../../chain/types.js';
-import {
-  encodePkcs8,
-  generateKeyPair,
-  type KeyPair,
-  PUBLIC_KEY_LENGTH,
-  parseSecretKey,
-  SEED_LENGTH,
-} from '../../crypto/ed25519.js';
+import { encodePkcs8, type KeyPair, PUBLIC_KEY_LENGTH, parseSecretKey, SEED_LENGTH } from '../../crypto/ed25519.js';
 import { prefixRange } from '../../db/keys.js';
 import type { Kv } from '../../db/kv.js';
 import { equalBytes, keptBytes } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
-import type { Random } from '../../lib/random.js';
-import { addressKey, FORMAT_KEY, keyText, PREFIX, STORE_FORMAT } from '../layout.js';
+import { addressKey, FORMAT_KEY, keyText, PREFIX, placeKey, STORE_FORMAT } from '../layout.js';
 import type { KeyPairRecord } from '../service.js';
 import type { WriteBuffer } from '../write-buffer.js';
+import { type Account, DerivedKeys, type KeyPlace } from './derived-keys.js';
+import { decodePlace, encodePlace } from './key-place.js';
 import type { Keystore } from './keystore.js';
+import { Lookahead } from './lookahead.js';
 
 /** Record: address version (1 byte) ‖ box of seed and public key. */
 const VERSION_BYTES = new Map<AddressVersion, number>([
@@ -39,7 +36,6 @@ export interface KeyRingModules {
   readonly kv: Kv;
   readonly writes: WriteBuffer;
   readonly keystore: Keystore;
-  readonly random: Random;
 }
 
 /** Overwrites the secrets. */
@@ -49,42 +45,89 @@ export function wipeKeys(keys: ReadonlyMap<string, SigningKey>): void {
 
 export class KeyRing {
   readonly #modules: KeyRingModules;
-  readonly #addresses = new Map<string, AddressVersion>();
+  readonly #derived: DerivedKeys;
+  readonly #lookahead: Lookahead;
+  readonly #addresses: Map<string, AddressVersion>;
+  /** Addresses that the words cover. */
+  readonly #places: Map<string, KeyPlace>;
   /** Records of keys that are staged but perhaps not on disk yet; signing must find them. */
   readonly #fresh = new Map<string, Uint8Array>();
 
-  private constructor(modules: KeyRingModules) {
+  private constructor(
+    modules: KeyRingModules,
+    derived: DerivedKeys,
+    addresses: Map<string, AddressVersion>,
+    places: Map<string, KeyPlace>,
+  ) {
     this.#modules = modules;
+    this.#derived = derived;
+    this.#addresses = addresses;
+    this.#places = places;
+    this.#lookahead = new Lookahead(derived, places.values());
   }
 
   /** Reads the addresses. Throws `wallet_unreadable` when store and keystore do not belong together. */
   static async open(modules: KeyRingModules): Promise<KeyRing> {
     const { kv, writes, keystore } = modules;
     await checkFormat(kv, writes, keystore);
-    const keys = new KeyRing(modules);
+    const addresses = new Map<string, AddressVersion>();
     for await (const [key, record] of kv.entries(prefixRange(PREFIX.key))) {
-      keys.#addresses.set(keyText(key), versionOf(record));
+      addresses.set(keyText(key), versionOf(record));
     }
-    return keys;
+    const derived = await DerivedKeys.of(keystore.words());
+    const places = new Map<string, KeyPlace>();
+    for await (const [key, record] of kv.entries(prefixRange(PREFIX.place))) {
+      // Other words may have been lost together with a newer keystore: what they gave is not covered by these.
+      const place = decodePlace(record, derived.fingerprint);
+      if (place !== undefined) places.set(keyText(key), place);
+    }
+    return new KeyRing(modules, derived, addresses, places);
   }
 
-  /** In the order of their text when read, then as they were added. */
+  /** In the order of their text when read, then as they were added; not those that nobody was told of yet. */
   get addresses(): ReadonlyMap<string, AddressVersion> {
     return this.#addresses;
   }
 
+  /** All addresses that may be paid: also those that an older or newer copy of this wallet may have handed out. */
+  watched(): readonly string[] {
+    return [...this.#addresses.keys(), ...this.#lookahead.addresses()];
+  }
+
+  /** True for every address of `watched`. */
+  owns(address: string): boolean {
+    return this.#addresses.has(address) || this.#lookahead.placeOf(address) !== undefined;
+  }
+
+  /** True when the words give the key of this address. */
+  isCovered(address: string): boolean {
+    return this.#places.has(address) || this.#lookahead.placeOf(address) !== undefined;
+  }
+
   /** A fresh address of the current form; its key is staged, not yet durable. */
-  create(): string {
-    const pair = generateKeyPair(this.#modules.random);
-    const address = addressOf(pair.publicKey);
-    this.#stage(address, pair, null);
-    return address;
+  create(account: Account): string {
+    return this.#handOut(this.#lookahead.next(account));
+  }
+
+  /**
+   * True for an own address, which something was paid to. One that this wallet did not know to be in use is staged as handed
+   * out, with all before it.
+   */
+  claim(address: string): boolean {
+    if (this.#addresses.has(address)) return true;
+    const place = this.#lookahead.placeOf(address);
+    if (place === undefined) return false;
+    for (const earlier of this.#lookahead.upTo(place)) this.#handOut(earlier);
+    return true;
   }
 
   /** Checks all pairs, then stages them: all or nothing (decision V11). Throws `malformed_key_pair` with the address. */
   importPairs(pairs: ReadonlyMap<string, KeyPairRecord>): readonly string[] {
     const checked = [...pairs].map(([address, record]) => ({ address, pair: checkPair(address, record), record }));
-    for (const { address, pair, record } of checked) this.#stage(address, pair, record.addressVersion);
+    for (const { address, pair, record } of checked) {
+      this.claim(address);
+      this.#stage(address, pair, record.addressVersion);
+    }
     return checked.map(({ address }) => address);
   }
 
@@ -94,7 +137,17 @@ export class KeyRing {
       this.#addresses.delete(address);
       this.#fresh.delete(address);
       this.#modules.writes.del(addressKey(address));
+      const place = this.#places.get(address);
+      if (place === undefined) continue;
+      this.#places.delete(address);
+      this.#modules.writes.del(placeKey(address));
+      this.#lookahead.wait(place);
     }
+  }
+
+  /** Wipes what the keys are derived from. */
+  close(): void {
+    this.#derived.close();
   }
 
   async exportPairs(): Promise<ReadonlyMap<string, KeyPairRecord>> {
@@ -116,6 +169,14 @@ export class KeyRing {
     const found = new Map(stored.map((address, i) => [address, records[i]]));
     const recordOf = (address: string): Uint8Array | undefined => this.#fresh.get(address) ?? found.get(address);
     return new Map(list.map((address) => [address, this.#unseal(address, recordOf(address))]));
+  }
+
+  #handOut(place: KeyPlace): string {
+    const { address, publicKey } = this.#lookahead.take(place);
+    this.#stage(address, { seed: this.#derived.seed(place), publicKey }, null);
+    this.#modules.writes.put(placeKey(address), encodePlace(place, this.#derived.fingerprint));
+    this.#places.set(address, place);
+    return address;
   }
 
   #stage(address: string, pair: KeyPair, version: AddressVersion): void {

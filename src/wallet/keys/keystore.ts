@@ -1,8 +1,10 @@
 /**
- * The wallet's master key: 32 random bytes, sealed under the passphrase in one small file. The file is replaced as a whole,
- * so after a crash exactly one passphrase opens the wallet; the keys, sealed under the master key, are not touched by a
- * change of passphrase. While the wallet is open the master key is in memory, and of the passphrase only a keyed hash, so
- * that the right one is recognized without another derivation.
+ * The wallet's master key and its words, in one small file: 32 random bytes, sealed under the passphrase, and the words,
+ * sealed under the master key. The file is replaced as a whole, so after a crash exactly one passphrase opens the wallet; what
+ * is sealed under the master key is not touched by a change of passphrase. While the wallet is open the master key is in
+ * memory, and of the passphrase only a keyed hash, so that the right one is recognized without another derivation.
+ *
+ * A file of format 1 has no words. It gets some when it is opened, and a copy of it stays beside the new one.
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
@@ -21,25 +23,31 @@ import {
 import { BOX_KEY_LENGTH, open, seal } from '../../crypto/sealed-box.js';
 import { sha3Hex } from '../../crypto/sha3.js';
 import { NotSyncedError, writeFileDurable } from '../../db/write-file-durable.js';
-import { fromHex, toHex, utf8 } from '../../lib/bytes.js';
+import { concatBytes, fromHex, fromUtf8, toHex, utf8 } from '../../lib/bytes.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { Mutex } from '../../lib/mutex.js';
 import type { Random } from '../../lib/random.js';
 import type { PassphraseLimiter } from './passphrase-limiter.js';
+import { isEntropy, newWords, type WalletWords } from './words.js';
 
 /** Its name in the data directory of a node. */
 export const KEYSTORE_FILE = 'keystore.json';
 
 /** Version of the file. */
-const FILE_FORMAT = 1;
+const FILE_FORMAT = 2;
+const FORMAT_WITHOUT_WORDS = 1;
+/** Digits of the checksum in the name of a copy: copies of two wallets never take each other's place. */
+const COPY_NAME_LENGTH = 8;
+const WORDS_CONTEXT = 'tessera-wallet-words';
+/** Words of a wallet whose owner has not asked for more: 128 bits, as strong as the signatures. */
+const DEFAULT_WORDS = 12;
 /** Only the owner may read it. */
 const FILE_MODE = 0o600;
-/** Bytes. The file has about 400. */
+/** Bytes. The file has about 500. */
 const MAX_FILE_LENGTH = 16 * 1024;
 
 const Hex = Type.String({ pattern: '^([0-9a-f]{2})+$', maxLength: 1_024 });
-const KeystoreFile = Type.Object({
-  format: Type.Literal(FILE_FORMAT),
+const SealedKey = {
   kdf: Type.Object({
     name: Type.Literal('scrypt'),
     n: Type.Integer(),
@@ -50,7 +58,11 @@ const KeystoreFile = Type.Object({
   master_key: Hex,
   /** Tells damage from a wrong passphrase. */
   checksum: Hex,
-});
+};
+const KeystoreFile = Type.Union([
+  Type.Object({ format: Type.Literal(FILE_FORMAT), ...SealedKey, words: Hex }),
+  Type.Object({ format: Type.Literal(FORMAT_WITHOUT_WORDS), ...SealedKey }),
+]);
 type KeystoreFile = Static<typeof KeystoreFile>;
 
 export interface KeystoreOptions {
@@ -61,6 +73,8 @@ export interface KeystoreOptions {
   readonly createIfMissing: boolean;
   /** A new wallet may have a blank passphrase: development networks only (decision V25). */
   readonly allowBlankPassphrase: boolean;
+  /** The words of a new wallet; random ones otherwise. */
+  readonly words?: WalletWords | undefined;
   /** What new seals cost. For tests; `DEFAULT_SCRYPT_COST` otherwise. */
   readonly scryptCost?: ScryptCost;
 }
@@ -72,6 +86,12 @@ export interface KeystoreModules {
   readonly syncFolder?: (folder: string) => Promise<void>;
 }
 
+interface Secrets {
+  readonly masterKey: Buffer;
+  /** Sealed under the master key. */
+  readonly words: Uint8Array;
+}
+
 /** Throws `blank_passphrase` when nothing but white space is there. */
 function checkNotBlank(passphrase: string): void {
   if (passphrase.trim() === '') throw new TesseraError('blank_passphrase', 'choose a passphrase that is not blank');
@@ -81,36 +101,90 @@ export class Keystore {
   readonly #options: KeystoreOptions;
   readonly #modules: KeystoreModules;
   readonly #masterKey: Buffer;
+  /** Sealed under the master key. */
+  readonly #words: Uint8Array;
   readonly #changes = new Mutex();
   readonly #verifierKey: Uint8Array;
   /** Keyed hash of the passphrase. */
   #verifier: Buffer;
   #closed = false;
 
-  private constructor(options: KeystoreOptions, modules: KeystoreModules, masterKey: Buffer) {
+  private constructor(options: KeystoreOptions, modules: KeystoreModules, { masterKey, words }: Secrets) {
     this.#options = options;
     this.#modules = modules;
     this.#masterKey = masterKey;
+    this.#words = words;
     this.#verifierKey = modules.random.bytes(BOX_KEY_LENGTH);
     this.#verifier = this.#verifierOf(options.passphrase);
   }
 
   /**
-   * Opens the keystore, or makes it when there is none. Throws `wrong_passphrase`, `wallet_unreadable` when the file is
-   * damaged or newer than this program, `blank_passphrase` for a new wallet without one.
+   * Opens the keystore, or makes it when there is none; one of an older format is replaced. Throws `wrong_passphrase`,
+   * `wallet_unreadable` when the file is damaged or newer than this program, `blank_passphrase` for a new wallet without one.
    */
   static async open(options: KeystoreOptions, modules: KeystoreModules): Promise<Keystore> {
     const { file, passphrase, createIfMissing, allowBlankPassphrase } = options;
     await removeLeftovers(file);
     const known = await readKeystore(file);
-    if (known) return new Keystore(options, modules, await unlock(known, passphrase));
+    if (known) return Keystore.#openKnown(known, options, modules);
     if (!createIfMissing) throw unreadable(file, 'it is missing, but the wallet store has keys');
     if (!allowBlankPassphrase) checkNotBlank(passphrase);
-    const keystore = new Keystore(options, modules, Buffer.from(modules.random.bytes(BOX_KEY_LENGTH)));
-    await keystore.#write(passphrase).catch((cause: unknown) => {
+    const masterKey = Buffer.from(modules.random.bytes(BOX_KEY_LENGTH));
+    const words = options.words ?? newWords(modules.random, DEFAULT_WORDS);
+    return Keystore.#create({ masterKey, words: sealWords(words, masterKey, modules.random) }, options, modules);
+  }
+
+  /**
+   * Opens an existing keystore and changes nothing, so that a node may run on it meanwhile. Throws as `open`, and
+   * `wallet_unreadable` for a file without words.
+   */
+  static async read(
+    options: Pick<KeystoreOptions, 'file' | 'passphrase'>,
+    modules: KeystoreModules,
+  ): Promise<Keystore> {
+    const known = await readKeystore(options.file);
+    if (known === undefined) throw new TesseraError('wallet_unreadable', `${options.file} is missing`);
+    if (known.format !== FILE_FORMAT) {
+      throw new TesseraError(
+        'wallet_unreadable',
+        `${options.file} is of an earlier version, without words: start the node once, which gives it some`,
+      );
+    }
+    const masterKey = await unlock(known, options.passphrase);
+    const full = { ...options, createIfMissing: false, allowBlankPassphrase: false };
+    return new Keystore(full, modules, { masterKey, words: fromHex(known.words) });
+  }
+
+  static async #openKnown(known: KeystoreFile, options: KeystoreOptions, modules: KeystoreModules): Promise<Keystore> {
+    const masterKey = await unlock(known, options.passphrase);
+    if (known.format === FILE_FORMAT) {
+      const keystore = new Keystore(options, modules, { masterKey, words: fromHex(known.words) });
+      // Words that do not open would be found missing on the day that they are needed.
+      keystore.words();
+      return keystore;
+    }
+    await keepCopy(options.file, known, modules);
+    const words = sealWords(newWords(modules.random, DEFAULT_WORDS), masterKey, modules.random);
+    return Keystore.#create({ masterKey, words }, options, modules);
+  }
+
+  static async #create(secrets: Secrets, options: KeystoreOptions, modules: KeystoreModules): Promise<Keystore> {
+    const keystore = new Keystore(options, modules, secrets);
+    await keystore.#write(options.passphrase).catch((cause: unknown) => {
       throw writeFailed(`the keystore cannot be written: ${errorMessage(cause)}`, cause);
     });
     return keystore;
+  }
+
+  /** The words. Throws `wallet_unreadable` when they are not those of this wallet. */
+  words(): WalletWords {
+    const content = this.open(this.#words, WORDS_CONTEXT);
+    const length = content?.[0] ?? 0;
+    const entropy = Uint8Array.from(content?.subarray(1, 1 + length) ?? []);
+    if (content === undefined || !isEntropy(entropy)) throw unreadable(this.#options.file, 'its words cannot be read');
+    const extraWord = fromUtf8(content.subarray(1 + length));
+    content.fill(0);
+    return { entropy, extraWord };
   }
 
   /** Throws `wrong_passphrase`; guessing is slowed. */
@@ -179,7 +253,7 @@ export class Keystore {
   async #write(passphrase: string): Promise<void> {
     const { random, syncFolder } = this.#modules;
     const cost = this.#options.scryptCost ?? DEFAULT_SCRYPT_COST;
-    const file = await sealMasterKey(this.#masterKey, passphrase, cost, random);
+    const file = await sealMasterKey({ masterKey: this.#masterKey, words: this.#words }, passphrase, cost, random);
     await writeFileDurable(this.#options.file, utf8(`${JSON.stringify(file, null, 2)}\n`), FILE_MODE, syncFolder);
   }
 }
@@ -222,7 +296,7 @@ async function unlock(file: KeystoreFile, passphrase: string): Promise<Buffer> {
 }
 
 async function sealMasterKey(
-  masterKey: Buffer,
+  { masterKey, words }: Secrets,
   passphrase: string,
   { n, r, p }: ScryptCost,
   random: Random,
@@ -230,7 +304,7 @@ async function sealMasterKey(
   const salt = random.bytes(SALT_LENGTH);
   const kdf = { name: 'scrypt' as const, n, r, p, salt: toHex(salt) };
   const key = await deriveKey(passphrase, salt, kdf);
-  const file = { format: FILE_FORMAT as typeof FILE_FORMAT, kdf, master_key: '', checksum: '' };
+  const file = { format: FILE_FORMAT as typeof FILE_FORMAT, kdf, master_key: '', words: toHex(words), checksum: '' };
   const box = seal(key, masterKey, contextOf(file), random);
   key.fill(0);
   const sealed = { ...file, master_key: toHex(box) };
@@ -243,14 +317,34 @@ function contextOf({ format, kdf }: KeystoreFile): string {
 }
 
 function checksumOf(file: KeystoreFile): string {
-  return sha3Hex(`${contextOf(file)}:${file.master_key}`);
+  const words = file.format === FILE_FORMAT ? `:${file.words}` : '';
+  return sha3Hex(`${contextOf(file)}:${file.master_key}${words}`);
+}
+
+/** Length of the entropy (1 byte), the entropy, the passphrase word. */
+function sealWords({ entropy, extraWord }: WalletWords, masterKey: Uint8Array, random: Random): Uint8Array {
+  const content = concatBytes(Uint8Array.of(entropy.length), entropy, utf8(extraWord));
+  const box = seal(masterKey, content, WORDS_CONTEXT, random);
+  content.fill(0);
+  return box;
+}
+
+/** The file of an earlier format as it is, beside the new one: an earlier version of the program opens it. */
+async function keepCopy(file: string, known: KeystoreFile, { syncFolder }: KeystoreModules): Promise<void> {
+  const name = `${basename(file, '.json')}-format-${known.format}-${known.checksum.slice(0, COPY_NAME_LENGTH)}.json`;
+  try {
+    await writeFileDurable(join(dirname(file), name), await readFile(file), FILE_MODE, syncFolder);
+  } catch (cause) {
+    throw writeFailed(`a copy of the keystore cannot be written: ${errorMessage(cause)}`, cause);
+  }
 }
 
 /** Files left behind by a process that was killed while writing; they hold a sealed key that nobody needs. */
 async function removeLeftovers(path: string): Promise<void> {
   const folder = dirname(path);
   const names = await readdir(folder).catch(() => []);
-  const leftovers = names.filter((name) => name.startsWith(`${basename(path)}.`) && name.endsWith('.tmp'));
+  const beginnings = [`${basename(path)}.`, `${basename(path, '.json')}-format-`];
+  const leftovers = names.filter((name) => beginnings.some((one) => name.startsWith(one)) && name.endsWith('.tmp'));
   await Promise.all(leftovers.map((name) => rm(join(folder, name), { force: true })));
 }
 

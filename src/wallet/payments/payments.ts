@@ -132,14 +132,14 @@ export class Payments {
       to: address,
       asset: assetOf(assetId, amount),
       locktime,
-      change: change === 0n ? null : { amount: change, address: keys.create() },
+      change: change === 0n ? null : { amount: change, address: keys.create(assetId === TOKENS ? 'change' : 'items') },
     }));
   }
 
   async #createItem(order: ItemOrder): Promise<OwnTransaction> {
     const { keys, meta } = this.#modules;
     await this.#modules.slices.turn();
-    const address = keys.create();
+    const address = keys.create('items');
     const signing = await keys.signingKeys([address]);
     const key = signing.get(address);
     if (key === undefined) throw new TesseraError('internal_error', 'a fresh key is gone');
@@ -253,7 +253,7 @@ export class Payments {
     store.reserve(coins);
     return this.#spend(coins, 'merge', null, () => ({
       inputs: coins,
-      to: keys.create(),
+      to: keys.create('change'),
       asset: assetOf(TOKENS, amount),
       locktime: 0n,
       change: null,

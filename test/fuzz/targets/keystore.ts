@@ -55,6 +55,7 @@ interface Content {
   format: unknown;
   kdf: Record<string, unknown>;
   master_key: unknown;
+  words: unknown;
   checksum: unknown;
 }
 
@@ -65,8 +66,9 @@ function planted(text: string, dice: Dice): string {
   for (const name of ['n', 'r', 'p']) if (dice.oneIn(2)) kdf[name] = dice.pick(INTEGERS);
   if (dice.oneIn(4)) kdf.salt = Buffer.from(dice.bytes(dice.below(600))).toString('hex');
   if (dice.oneIn(4)) content.master_key = Buffer.from(dice.bytes(dice.below(100))).toString('hex');
+  if (dice.oneIn(4)) content.words = Buffer.from(dice.bytes(dice.below(100))).toString('hex');
   const context = `tessera-master-key:${content.format}:${kdf.name}:${kdf.n}:${kdf.r}:${kdf.p}:${kdf.salt}`;
-  content.checksum = sha3Hex(`${context}:${content.master_key}`);
+  content.checksum = sha3Hex(`${context}:${content.master_key}:${content.words}`);
   return JSON.stringify(content);
 }
 

@@ -1,0 +1,93 @@
+/**
+ * Derived addresses that nobody was told of yet: 20 behind the last one of each account, and those that were given back. The
+ * wallet counts what is paid to them as its own, so a copy of it that is older than its last payments, or was made from its
+ * words, finds them.
+ */
+
+import { addressOf } from '../../chain/address.js';
+import { ACCOUNTS, type Account, type DerivedKeys, type KeyPlace } from './derived-keys.js';
+
+/** Addresses of each account; what `tessera wallet restore` looks ahead by default. */
+export const LOOKAHEAD = 20;
+
+/** A derived key that waits, without its secret. */
+export interface WaitingKey {
+  readonly address: string;
+  readonly publicKey: Uint8Array;
+}
+
+export class Lookahead {
+  readonly #derived: DerivedKeys;
+  /** By account, then by index. */
+  readonly #waiting = new Map<Account, Map<number, WaitingKey>>(ACCOUNTS.map((account) => [account, new Map()]));
+  /** By address. */
+  readonly #places = new Map<string, KeyPlace>();
+  /** By account: one past the highest index that was derived. */
+  readonly #derivedTo = new Map<Account, number>();
+
+  /** `used`: the places that were handed out. Indexes that are missing among them never were, and come first. */
+  constructor(derived: DerivedKeys, used: Iterable<KeyPlace>) {
+    this.#derived = derived;
+    const indexes = new Map<Account, Set<number>>(ACCOUNTS.map((account) => [account, new Set()]));
+    for (const { account, index } of used) indexes.get(account)?.add(index);
+    for (const account of ACCOUNTS) {
+      const taken = indexes.get(account) ?? new Set();
+      let last = -1;
+      for (const index of taken) last = Math.max(last, index);
+      for (let index = 0; index <= last + LOOKAHEAD; index++) if (!taken.has(index)) this.wait({ account, index });
+      this.#derivedTo.set(account, last + 1 + LOOKAHEAD);
+    }
+  }
+
+  /** Every address that waits. */
+  addresses(): Iterable<string> {
+    return this.#places.keys();
+  }
+
+  placeOf(address: string): KeyPlace | undefined {
+    return this.#places.get(address);
+  }
+
+  /** The next place of an account: the lowest that waits. */
+  next(account: Account): KeyPlace {
+    return { account, index: Math.min(...this.#waitingOf(account).keys()) };
+  }
+
+  /** The places of the account up to this one, lowest first. */
+  upTo({ account, index }: KeyPlace): readonly KeyPlace[] {
+    const indexes = [...this.#waitingOf(account).keys()].filter((waiting) => waiting <= index);
+    return indexes.sort((a, b) => a - b).map((waiting) => ({ account, index: waiting }));
+  }
+
+  /** The address is handed out now; others take its place at the end. */
+  take(place: KeyPlace): WaitingKey {
+    const { account, index } = place;
+    const waiting = this.#waitingOf(account);
+    const key = waiting.get(index) ?? this.#derive(place);
+    waiting.delete(index);
+    this.#places.delete(key.address);
+    const to = this.#derivedTo.get(account) ?? 0;
+    const end = index + 1 + LOOKAHEAD;
+    for (let next = to; next < end; next++) this.wait({ account, index: next });
+    this.#derivedTo.set(account, Math.max(to, end));
+    return key;
+  }
+
+  /** The key of this place waits: nobody was told of it, or is not any more. */
+  wait(place: KeyPlace): void {
+    const key = this.#derive(place);
+    this.#waitingOf(place.account).set(place.index, key);
+    this.#places.set(key.address, place);
+  }
+
+  #derive(place: KeyPlace): WaitingKey {
+    const publicKey = this.#derived.publicKey(place);
+    return { address: addressOf(publicKey), publicKey };
+  }
+
+  #waitingOf(account: Account): Map<number, WaitingKey> {
+    const waiting = this.#waiting.get(account);
+    if (waiting === undefined) throw new RangeError(`${account} is no account`);
+    return waiting;
+  }
+}

@@ -1,0 +1,175 @@
+/** A copy of a wallet is good for ever: what is paid, changed or mined after it was made is found again. */
+
+import { cp, readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, describe, expect, it } from 'vitest';
+import { transactionHash } from '../../src/chain/hash.js';
+import { createdOutPoints } from '../../src/chain/transaction.js';
+import type { Transaction, Utxo } from '../../src/chain/types.js';
+import type { Kv } from '../../src/db/kv.js';
+import { DerivedKeys } from '../../src/wallet/keys/derived-keys.js';
+import { parseWords } from '../../src/wallet/keys/words.js';
+import type { Wallet } from '../../src/wallet/wallet.js';
+import { withWrite } from '../support/kv.js';
+import {
+  fund,
+  NOBODY,
+  newWallet,
+  nextBlock,
+  openWallet,
+  refreshOnce,
+  removeFolders,
+  temporaryFolder,
+} from '../support/wallet-fixtures.js';
+
+const WALLET_1 = fileURLToPath(new URL('../fixtures/wallet-1', import.meta.url));
+const WORDS = parseWords(`${'abandon '.repeat(11)}about`);
+
+afterAll(removeFolders);
+
+/** What the chain answers to a wallet that refreshes everything, until it asks for nothing new. */
+async function refreshAll(wallet: Wallet, unspent: readonly Utxo[], height: number): Promise<void> {
+  let asked: readonly string[] = [];
+  wallet.setRefresher(async (addresses) => {
+    asked = addresses;
+  });
+  for (let before = -1; asked.length !== before; ) {
+    before = asked.length;
+    await wallet.refresh({ all: true });
+    await refreshOnce(
+      wallet,
+      asked,
+      unspent.filter(([, { scriptPublicKey }]) => asked.includes(scriptPublicKey ?? '')),
+      height,
+    );
+  }
+  await wallet.advanceTo({ height, hash: null });
+}
+
+const outputsOf = (transaction: Transaction): Utxo[] =>
+  createdOutPoints(transaction, transactionHash(transaction)).map(({ outPoint, txOut }) => [outPoint, txOut]);
+
+/** Pays in a block of its own. */
+async function pay(wallet: Wallet, amount: bigint): Promise<Transaction> {
+  const { hash } = await wallet.transfers.pay({ address: NOBODY, amount, locktime: 0n });
+  const [[, transaction] = []] = (await wallet.outgoing()).filter(([known]) => known === hash);
+  if (transaction === undefined) throw new Error('the payment is gone');
+  await wallet.applyBlock(nextBlock(wallet, [transaction]));
+  return transaction;
+}
+
+describe('a copy of the folder', () => {
+  it('finds the change of a payment that was made after it', async () => {
+    const first = await newWallet();
+    await fund(first.wallet, [10_000_000n]);
+    await first.close();
+    const copy = await temporaryFolder();
+    await cp(first.folder, copy, { recursive: true });
+
+    const { wallet, close } = await openWallet(first.folder);
+    const payment = await pay(wallet, 12_500n);
+    const { height } = wallet;
+    const { available } = wallet.totals();
+    expect(available).toBe(9_987_500n);
+    await close();
+
+    const restored = await openWallet(copy);
+    await refreshAll(restored.wallet, outputsOf(payment), height);
+    expect(restored.wallet.totals().available).toBe(available);
+    await restored.close();
+  });
+});
+
+describe('the addresses of a wallet', () => {
+  it('follow from its words, each use in its own account', async () => {
+    const [one, other] = [await newWallet({ words: WORDS }), await newWallet({ words: WORDS })];
+    const keys = await DerivedKeys.of(WORDS);
+    const receive = [0, 1].map((index) => keys.address({ account: 'receive', index }));
+    for (const { wallet } of [one, other]) {
+      expect([await wallet.newAddress(), await wallet.newAddress()]).toEqual(receive);
+      expect(await wallet.rewardAddress()).toBe(keys.address({ account: 'rewards', index: 0 }));
+      await wallet.transfers.createItem({ spec: 'Create', amount: 5n, metadata: null });
+      expect(wallet.addresses()).toContain(keys.address({ account: 'items', index: 0 }));
+    }
+    await fund(one.wallet, [50n]);
+    const { outputs } = await pay(one.wallet, 20n);
+    expect(outputs[1]?.scriptPublicKey).toBe(keys.address({ account: 'change', index: 0 }));
+    await one.close();
+    await other.close();
+  });
+
+  it('go on after a restart where they were, and after a write that failed', async () => {
+    let isBroken = false;
+    const wrap = (kv: Kv): Kv =>
+      withWrite(kv, (batch, options) => (isBroken ? Promise.reject(new Error('EIO')) : kv.write(batch, options)));
+    const first = await newWallet({ words: WORDS, wrap });
+    const keys = await DerivedKeys.of(WORDS);
+    await first.wallet.newAddress();
+    isBroken = true;
+    for (let i = 0; i < 30; i++) {
+      await expect(first.wallet.newAddress()).rejects.toMatchObject({ code: 'wallet_write_failed' });
+    }
+    isBroken = false;
+    expect(await first.wallet.newAddress()).toBe(keys.address({ account: 'receive', index: 1 }));
+    await first.close();
+    const second = await openWallet(first.folder);
+    expect(await second.wallet.newAddress()).toBe(keys.address({ account: 'receive', index: 2 }));
+    await second.close();
+  });
+
+  it('that were imported are told from those that the words cover', async () => {
+    const [one, other] = [await newWallet(), await newWallet()];
+    const own = await one.wallet.newAddress();
+    const foreign = await other.wallet.newAddress();
+    await one.wallet.importKeyPairs(await other.wallet.exportKeyPairs()).catch(() => undefined);
+    await one.wallet.importKeyPairs(await one.wallet.exportKeyPairs()).catch(() => undefined);
+    const isCovered = (wallet: Wallet): readonly boolean[] =>
+      [own, foreign].map((address) => wallet.isCovered(address));
+    expect(isCovered(one.wallet)).toEqual([true, false]);
+    await one.close();
+    const again = await openWallet(one.folder);
+    expect([...again.wallet.addresses()].sort()).toEqual([own, foreign].sort());
+    expect(isCovered(again.wallet)).toEqual([true, false]);
+    await other.close();
+    await again.close();
+  });
+});
+
+describe('a wallet of an earlier version', () => {
+  it('gets words when it is opened; its keys stay, and a copy of its keystore', async () => {
+    const folder = await temporaryFolder();
+    await cp(WALLET_1, folder, { recursive: true });
+    const before = await readFile(join(folder, 'keystore.json'));
+    const { passphrase, addresses } = JSON.parse(await readFile(join(folder, 'expected.json'), 'utf8'));
+    const first = await openWallet(folder, { passphrase });
+    const fresh = await first.wallet.newAddress();
+    await first.close();
+    const copies = (await readdir(folder)).filter((name) => name.startsWith('keystore-format-1-'));
+    expect(copies).toHaveLength(1);
+    expect(await readFile(join(folder, copies[0] ?? ''))).toEqual(before);
+    expect((await stat(join(folder, copies[0] ?? ''))).mode & 0o777).toBe(0o600);
+    expect(JSON.parse(await readFile(join(folder, 'keystore.json'), 'utf8')).format).toBe(2);
+
+    const second = await openWallet(folder, { passphrase });
+    expect([...second.wallet.addresses()].sort()).toEqual([...addresses, fresh].sort());
+    expect(second.wallet.isCovered(fresh)).toBe(true);
+    expect(addresses.some((address: string) => second.wallet.isCovered(address))).toBe(false);
+    await second.close();
+    expect((await readdir(folder)).filter((name) => name.startsWith('keystore-format-1-'))).toEqual(copies);
+  });
+
+  it('gets others when its old keystore is put back: what the first words gave is not covered any more', async () => {
+    const folder = await temporaryFolder();
+    await cp(WALLET_1, folder, { recursive: true });
+    const { passphrase } = JSON.parse(await readFile(join(folder, 'expected.json'), 'utf8'));
+    const first = await openWallet(folder, { passphrase });
+    const fresh = await first.wallet.newAddress();
+    await first.close();
+    await cp(join(WALLET_1, 'keystore.json'), join(folder, 'keystore.json'));
+    const second = await openWallet(folder, { passphrase });
+    expect(second.wallet.owns(fresh)).toBe(true);
+    expect(second.wallet.isCovered(fresh)).toBe(false);
+    await second.close();
+  });
+});
