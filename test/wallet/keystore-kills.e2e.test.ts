@@ -46,4 +46,4 @@ it('has exactly one valid passphrase and every key after each of 40 kills during
     expect(opening).toHaveLength(1);
     valid = opening[0] ?? '';
   }
-}, 240_000);
+}, 600_000);
