@@ -167,13 +167,21 @@ describe.runIf(canMakeFaultyDisks)('a disk without room', () => {
     await disk.set();
   });
 
-  it('storage: blocks wait, reads go on, and the chain goes on by itself', async () => {
-    await disk.set('write /storage/db/ ENOSPC');
+  it.each([
+    ['a full disk', ['write /storage/db/ ENOSPC']],
+    ['a disk that was made read-only', ['change /storage/db/ EROFS']],
+    ['a disk that cannot be synced', ['sync /storage/db/ EIO']],
+    [
+      'too many open files, when the database is opened anew',
+      ['sync /storage/db/ EIO times=1', 'create /storage/db/ EMFILE'],
+    ],
+  ])('storage, %s: blocks wait, reads go on, and the chain goes on by itself', async (_what, rules) => {
+    await disk.set(...rules);
     const { block: before } = await clientOf(nodes.storage).api.getLatestBlock();
     await accepted(client);
     await until('the mempool to say so', async () => {
       const reasons = (await reasonsOf(nodes.mempool)).join();
-      return reasons.includes('No space left on device') ? true : undefined;
+      return reasons.includes('cannot be written') ? true : undefined;
     });
     await expectReads('storage');
     expect((await reasonsOf(nodes.storage)).join()).toContain('cannot be written');
@@ -183,19 +191,34 @@ describe.runIf(canMakeFaultyDisks)('a disk without room', () => {
     await expectKept();
   });
 
-  it('user: payments are answered wallet_write_failed, reads go on, and it pays again by itself', async () => {
-    await accepted(wallet);
-    await disk.set('write /user/db/ ENOSPC');
-    expect(await refusal(wallet)).toBe('wallet_write_failed');
-    await expectReads('user');
-    await disk.set();
-    await accepted(wallet);
-    await isReady(nodes.user);
-    await expectKept();
-  });
+  it.each([
+    ['a full disk', ['write /user/db/ ENOSPC']],
+    ['a disk that was made read-only', ['change /user/db/ EROFS']],
+    ['a disk that cannot be synced', ['sync /user/db/ EIO']],
+    [
+      'too many open files, when the database is opened anew',
+      ['sync /user/db/ EIO times=1', 'create /user/db/ EMFILE'],
+    ],
+  ])(
+    'user, %s: payments are answered wallet_write_failed, reads go on, and it pays again by itself',
+    async (_what, rules) => {
+      await accepted(wallet);
+      await disk.set(...rules);
+      expect(await refusal(wallet)).toBe('wallet_write_failed');
+      await expectReads('user');
+      await disk.set();
+      await accepted(wallet);
+      await isReady(nodes.user);
+      await expectKept();
+    },
+  );
 
-  it('miner: goes on by itself, with its rewards', async () => {
-    await disk.set('write /miner/db/ ENOSPC');
+  it.each([
+    ['a full disk', ['write /miner/db/ ENOSPC']],
+    ['a disk that was made read-only', ['change /miner/db/ EROFS']],
+    ['a disk that cannot be written', ['write /miner/db/ EIO']],
+  ])('miner, %s: it goes on by itself, with its rewards', async (_what, rules) => {
+    await disk.set(...rules);
     await accepted(client);
     await until('the miner to say so', async () =>
       (await reasonsOf(nodes.miner)).join().includes('cannot be written') ? true : undefined,
