@@ -4,17 +4,18 @@
  * syntax is old on purpose, so that an old Node.js can run this file.
  */
 
-/** The oldest version of Node.js that runs the program; `engines` in package.json says the same. */
-const NEEDED = [20, 19];
+/** The oldest version of each line of Node.js that runs the program, and the line from which on all do: `engines` in package.json. */
+const OLDEST: Readonly<Record<number, number>> = { 20: 19, 22: 13 };
+const ALL_FROM = 24;
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-const [neededMajor = 0, neededMinor = 0] = NEEDED;
+const oldest = OLDEST[major];
 
-if (major > neededMajor || (major === neededMajor && minor >= neededMinor)) {
+if (major >= ALL_FROM || (oldest !== undefined && minor >= oldest)) {
   void import('./cli/program.js');
 } else {
   process.stderr.write(
-    `tessera: Node.js ${NEEDED.join('.')} or newer is needed, and this is ${process.versions.node}. See https://nodejs.org\n`,
+    `tessera: Node.js 20.19, 22.13, 24 or newer is needed, and this is ${process.versions.node}. See https://nodejs.org\n`,
   );
   process.exitCode = 1;
 }

@@ -37,17 +37,17 @@ function start(args: readonly string[], nodeFlags: readonly string[] = []) {
   return { child, written, closed: once(child, 'close') };
 }
 
-describe('a Node that is too old', () => {
+describe('a Node that the program does not run on', () => {
   const pretend = (version: string) => [
     '--import',
     `data:text/javascript,Object.defineProperty(process,"versions",{value:{...process.versions,node:"${version}"}})`,
   ];
 
-  it.each(['18.20.8', '20.18.3'])('is told so: %s', async (version) => {
+  it.each(['18.20.8', '20.18.3', '21.7.3', '22.12.0', '23.11.0'])('is told so: %s', async (version) => {
     const { written, closed } = start(['--version'], pretend(version));
     expect((await closed)[0]).toBe(1);
     expect(written.err).toBe(
-      `tessera: Node.js 20.19 or newer is needed, and this is ${version}. See https://nodejs.org\n`,
+      `tessera: Node.js 20.19, 22.13, 24 or newer is needed, and this is ${version}. See https://nodejs.org\n`,
     );
   });
 
@@ -58,7 +58,19 @@ describe('a Node that is too old', () => {
 
   it('is what package.json says', () => {
     const { engines } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-    expect(engines.node).toMatch(/^\^20\.19\.0 /);
+    expect(engines.node).toBe('^20.19.0 || ^22.13.0 || >=24.0.0');
+  });
+
+  it('is none that a package of the lock file refuses, so that npm ci --engine-strict passes on all that are named', () => {
+    const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as Lock;
+    const refused = Object.entries(packages).flatMap(([name, { engines }]) =>
+      ['20.19.0', '22.13.0', '24.0.0']
+        .filter((version) => engines?.node !== undefined && !isInRange(version, engines.node))
+        .map((version) => `${name} on ${version}`),
+    );
+    expect(refused).toEqual([]);
+    expect(isInRange('20.19.0', '>=22.12.0 || ^18')).toBe(false);
+    expect(isInRange('24.0.0', '>= 20.19.0 <24')).toBe(false);
   });
 });
 
@@ -75,3 +87,39 @@ describe('the process', () => {
     expect(written.err).not.toContain('Debugger listening');
   });
 });
+
+interface Lock {
+  readonly packages: Readonly<Record<string, { readonly engines?: { readonly node?: string } }>>;
+}
+
+/** As npm reads the ranges that packages name: alternatives of `^`, `>=`, `<` and bare versions. */
+function isInRange(version: string, range: string): boolean {
+  return range
+    .replaceAll(/([<>=^~]) +/g, '$1')
+    .split('||')
+    .some((all) =>
+      all
+        .trim()
+        .split(/\s+/)
+        .every((one) => satisfies(version, one)),
+    );
+}
+
+function satisfies(version: string, comparator: string): boolean {
+  const [, operator = '', text = ''] = /^([<>=^~]*)(.*)$/.exec(comparator) ?? [];
+  const wanted = text.split('.').map(Number).filter(Number.isInteger);
+  const found = version.split('.').map(Number);
+  const [difference = 0] = wanted.map((part, i) => (found[i] ?? 0) - part).filter((part) => part !== 0);
+  switch (operator) {
+    case '>=':
+      return difference >= 0;
+    case '<':
+      return difference < 0;
+    case '^':
+      return difference >= 0 && found[0] === wanted[0];
+    case '':
+      return difference === 0;
+    default:
+      throw new Error(`a range that this test does not know: ${comparator}`);
+  }
+}

@@ -95,6 +95,18 @@ describe('the alerts', () => {
   });
 });
 
+describe('the alert of failed answers', () => {
+  it('counts what the node could not do, and not what a rule refuses with a 500 (test/api/request-result.test.ts)', () => {
+    const [, expression = ''] = alerts.find(([name]) => name === 'TesseraHttpErrors') ?? [];
+    expect(expression).toMatch(/rate\(tessera_http_request_duration_seconds_count\{result="failed"/);
+    const critical = read('deploy/prometheus/alerts.yml')
+      .split('- alert:')
+      .filter((text) => text.includes('critical'));
+    const byStatus = critical.filter((text) => /status=~?"5/.test(text));
+    expect(byStatus).toEqual([]);
+  });
+});
+
 describe('the scrape configuration', () => {
   it.each(NODE_ROLES)('asks the %s node on the port that it serves metrics on', (role) => {
     const { metrics } = createConfig(role, { 'network.secret': 'a secret of this test' });
