@@ -23,9 +23,11 @@ RUN npm run build && rm -f dist/.tsbuildinfo
 FROM ${NODE_IMAGE} AS production
 WORKDIR /app
 COPY package.json package-lock.json ./
-# Types and source maps of dependencies are for those who write programs, not for those who run them.
+# Types and source maps of dependencies are for those who write programs, not for those who run them; and the image is of one
+# platform.
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
-  && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.cts' -o -name '*.d.mts' \) -delete
+  && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.cts' -o -name '*.d.mts' \) -delete \
+  && find node_modules/sodium-native/prebuilds -mindepth 1 -maxdepth 1 ! -name 'linux-*' -exec rm -r {} +
 # The binary is at /usr/local/bin in the official image and elsewhere in others.
 RUN cp "$(command -v node)" /node
 

@@ -7,6 +7,7 @@ import { chainBench } from './chain.bench.js';
 import { messagesBench } from './messages.bench.js';
 import { nonceBench } from './nonce.bench.js';
 import { requestsBench } from './requests.bench.js';
+import { signatureBench } from './signature.bench.js';
 import { submissionBench } from './submission.bench.js';
 import { utxoBench } from './utxo.bench.js';
 import { walletBench } from './wallet.bench.js';
@@ -20,6 +21,7 @@ const BENCHES: Readonly<Record<string, () => Promise<void>>> = {
   submission: submissionBench,
   utxo: utxoBench,
   nonce: nonceBench,
+  signatures: signatureBench,
   chain: chainBench,
   wallet: walletBench,
 };

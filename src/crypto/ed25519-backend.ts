@@ -1,12 +1,14 @@
 /**
  * Ed25519 by node:crypto. Its verification is consensus (decision B3): cofactorless, comparing R byte by byte, as in the
- * reference network. Other libraries disagree on edge cases, which would split the chain. Keys are never made with Node's
- * key generation, which can hang the process. Callers check the lengths.
+ * reference network. Other libraries disagree on edge cases, which would split the chain. libsodium is asked first, because
+ * it is faster and accepts nothing else (`sodium.ts`). Keys are never made with Node's key generation, which can hang the
+ * process. Callers check the lengths.
  */
 
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { asBuffer } from '../lib/bytes.js';
+import { openSodium, type SodiumState } from './sodium.js';
 
 /** Number of imported keys that are cached; about 1 KB each. */
 const KEY_CACHE_SIZE = 10_000;
@@ -16,8 +18,23 @@ const UNUSED_X = 'A'.repeat(43);
 
 const publicKeys = new LRUCache<string, KeyObject>({ max: KEY_CACHE_SIZE });
 
+/** What is known of libsodium; looked for when the first signature is verified. */
+let sodium: SodiumState | undefined;
+
+/** Why signatures are verified by node:crypto alone, which takes longer; null when libsodium is asked first. */
+export function whyNoSodium(): string | null {
+  sodium ??= openSodium(verifyByOpenssl);
+  return sodium.reason;
+}
+
 /** False for a malformed key; never throws. */
 export function verifyBytes(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
+  sodium ??= openSodium(verifyByOpenssl);
+  return sodium.verify?.(publicKey, message, signature) === true || verifyByOpenssl(publicKey, message, signature);
+}
+
+/** The verdict that counts. False for a malformed key; never throws. */
+export function verifyByOpenssl(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   try {
     return verify(null, message, importPublicKey(publicKey), signature);
   } catch {

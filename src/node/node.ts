@@ -8,6 +8,7 @@ import type { ApiKeys } from '../api/http/api-key.js';
 import type { Genesis } from '../chain/genesis.js';
 import type { Config } from '../config/schema.js';
 import type { KeyPair } from '../crypto/ed25519.js';
+import { whyNoSodium } from '../crypto/ed25519-backend.js';
 import { DataDir } from '../db/data-dir.js';
 import { DiskRoom } from '../db/disk-room.js';
 import { type Clock, systemClock } from '../lib/clock.js';
@@ -124,6 +125,9 @@ export class Node implements Service {
   async #open(): Promise<void> {
     const dataDir = await this.#openDataDir();
     if (this.#descriptors.warning !== undefined) this.#logger.warn({}, this.#descriptors.warning);
+    const reason = whyNoSodium();
+    if (reason !== null)
+      this.#logger.warn({ reason }, 'signatures are verified without libsodium, in 1.6 times the time');
     const nodeKey = await loadOrCreateNodeKey(join(dataDir.path, NODE_KEY_FILE), this.#random);
     const network = await this.#createLinks(nodeKey);
     const room = await this.#watchDisk(dataDir);
