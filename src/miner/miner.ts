@@ -19,6 +19,7 @@ import { assertSound } from '../lib/fault.js';
 import type { Logger } from '../lib/logger.js';
 import { Failure, type Service } from '../lib/service.js';
 import { SignalSource } from '../lib/signal.js';
+import { DoubleSigning } from '../observability/double-signing.js';
 import { type CounterHandle, followTotal, type Metrics } from '../observability/metrics.js';
 import type { Link, Message, PeerNetwork } from '../peers/network.js';
 import { PowPool } from './pow-pool.js';
@@ -55,6 +56,8 @@ export interface KnownTip {
   /** -1 before the first block. */
   readonly height: number;
   readonly hash: string | undefined;
+  /** True when a producer has signed it. */
+  readonly isCertified: boolean;
 }
 
 /** A template and what became of it so far. */
@@ -81,6 +84,7 @@ export class Miner implements MinerService, Service {
   readonly #pool: PowPool;
   readonly #producers: Producers | undefined;
   readonly #proofs: { readonly accepted: CounterHandle; readonly refused: CounterHandle };
+  readonly #doubleSigning: DoubleSigning;
   readonly #failure = new Failure();
   readonly #timers = new Set<Timer>();
   readonly #unsubscribe: (() => void)[] = [];
@@ -94,6 +98,7 @@ export class Miner implements MinerService, Service {
     const { network, metrics, logger } = modules;
     this.#modules = modules;
     this.#producers = producers;
+    this.#doubleSigning = new DoubleSigning({ logger, metrics });
     this.#pool = new PowPool({ threads }, modules);
     this.proofAccepted = new SignalSource((error) => {
       logger.error({ err: error }, 'a listener of accepted proofs broke');
@@ -211,6 +216,10 @@ export class Miner implements MinerService, Service {
       return false;
     }
     if (tip.hash === undefined || tip.hash === previousHash) return true;
+    if (tip.isCertified && certificate !== undefined) {
+      const { height: at, hash: kept } = tip;
+      this.#doubleSigning.found({ height: at, kept, other: previousHash, producer: certificate.key });
+    }
     throw wrongTemplate(`it follows ${previousHash.slice(0, 80)}, and block ${tip.height} is ${tip.hash}`);
   }
 

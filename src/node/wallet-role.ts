@@ -78,7 +78,7 @@ function createMiner(context: RoleContext, wallet: Wallet | undefined): Miner | 
   const ofWallet = wallet && { address: () => wallet.rewardAddress() };
   const rewards = fixed === undefined ? ofWallet : fixedRewardAddress(fixed);
   if (rewards === undefined) return undefined;
-  const tip = wallet && (() => ({ height: wallet.height, hash: wallet.tipHash }));
+  const tip = wallet && (() => ({ height: wallet.height, hash: wallet.tipHash, isCertified: wallet.isTipCertified }));
   const modules = { ...context, rewards, tip, logger: context.logger('miner') };
   return new Miner({ threads: config.mining.threads, producers: context.producers }, modules);
 }

@@ -76,6 +76,9 @@ export const METRICS = {
 
   // Chain
   tessera_block_height: gauge('Number of the last block that this node knows to be stored; -1 before the first.'),
+  tessera_blocks_signed_twice_total: counter(
+    'Blocks that a producer has signed beside the one that is kept at their height.',
+  ),
 
   // Storage
   tessera_storage_block_write_duration_seconds: histogram('Checking and writing a block.', FAST),
@@ -83,6 +86,10 @@ export const METRICS = {
   tessera_storage_blocks_healed_total: counter(
     'Blocks of a damaged archive that are whole again, by where they came from: the damaged folder or other nodes.',
     'source',
+  ),
+  tessera_storage_blocks_refused_total: counter(
+    'Blocks that were delivered or fetched and not stored, by the rule that they break.',
+    'rule',
   ),
   tessera_storage_blocks_behind: gauge('Blocks that other storage nodes have and this one does not.'),
 

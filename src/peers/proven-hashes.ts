@@ -3,12 +3,18 @@
  * hash of the one before, up to one that is certified. Blocks with these hashes may come from anybody.
  */
 
-import { blockCertificateFault, type Certificate, isNamed, type Producers } from '../chain/certificate.js';
+import {
+  type BlockPlace,
+  blockCertificateFault,
+  type Certificate,
+  isNamed,
+  type Producers,
+} from '../chain/certificate.js';
 import { decodeHeader } from '../chain/codec.js';
 import { blockHash } from '../chain/hash.js';
 import { proofOfWorkFault } from '../chain/pow.js';
 import { fromHex, toHex } from '../lib/bytes.js';
-import { TesseraError } from '../lib/errors.js';
+import { isTesseraError, TesseraError } from '../lib/errors.js';
 import { assertSound } from '../lib/fault.js';
 import { splitBlocks } from './block-list.js';
 import { MAX_HEADERS_PER_ANSWER } from './messages.js';
@@ -21,6 +27,19 @@ import type { Link, Message } from './network.js';
 const MAX_UNCERTIFIED = 2_097_152;
 const HASH_BYTES = 32;
 const HASH_MARK = 'b';
+
+/** The error about a chain that is certified and does not follow our last block. */
+type ForkError = TesseraError & {
+  readonly details: {
+    /** The block that it follows instead, and the certificate of one behind that. */
+    readonly fork: BlockPlace;
+    readonly certificate: Certificate;
+  };
+};
+
+export function isFork(error: unknown): error is ForkError {
+  return isTesseraError(error, 'protocol_violation') && error.details.fork !== undefined;
+}
 
 /** The blocks to be proven. */
 export interface ProofRange {
@@ -52,8 +71,8 @@ export class ProvenHashes {
 
   /**
    * Asks a storage node for headers up to a certified one. Undefined when it has no certificate for what it offers. Throws
-   * `protocol_violation` when they are not a chain (`details.rule` is `link` when they merely do not follow our last block)
-   * or a certificate is forged.
+   * `protocol_violation` when they are not a chain or a certificate is forged. `details.rule` is `link` when they merely do not
+   * follow our last block; where they are certified all the same, it is a fork (`isFork`).
    */
   static async ask(
     link: Link,
@@ -69,13 +88,15 @@ export class ProvenHashes {
       const { body, attachment } = reply as Message<'headers'>;
       if (body.from !== from)
         throw new TesseraError('protocol_violation', 'the peer sent other headers than asked for');
-      if (body.count === 0) return undefined;
+      if (body.count === 0) break;
       for (const bytes of splitBlocks(attachment, body.count)) chain.add(bytes);
       if (isNamed(producers, body.certificate)) {
         assertSound(blockCertificateFault(producers, chain.last, body.certificate));
+        chain.assertFollows(body.certificate);
         return new ProvenHashes(range.from, chain.hashes());
       }
     }
+    chain.assertFollows(undefined);
     return undefined;
   }
 
@@ -93,6 +114,8 @@ class HeaderChain {
   #buffer = Buffer.alloc(MAX_HEADERS_PER_ANSWER * HASH_BYTES);
   #length = 0;
   #lastHash: string | null;
+  /** What the first header follows in place of our last block. */
+  #fork: string | undefined;
 
   constructor({ from, previousHash }: ProofRange) {
     this.#from = from;
@@ -119,17 +142,27 @@ class HeaderChain {
   /** Throws `protocol_violation`. */
   add(bytes: Uint8Array): void {
     const header = decodeHeader(bytes);
-    const rule = this.#length === 0 ? 'link' : 'list';
-    if (header.bNum !== BigInt(this.next) || header.previousHash !== this.#lastHash) {
+    const follows = header.previousHash === this.#lastHash;
+    const mayFork = this.#length === 0 && this.#lastHash !== null && header.previousHash !== null;
+    if (header.bNum !== BigInt(this.next) || !(follows || mayFork)) {
       const text = `header ${header.bNum} does not follow block ${this.next - 1}`;
-      throw new TesseraError('protocol_violation', text, { details: { rule } });
+      throw new TesseraError('protocol_violation', text, { details: { rule: this.#length === 0 ? 'link' : 'list' } });
     }
+    if (!follows && header.previousHash !== null) this.#fork = header.previousHash;
     const weak = proofOfWorkFault(header);
     if (weak !== null) throw new TesseraError('protocol_violation', `header ${header.bNum}: ${weak.message}`);
     this.#lastHash = blockHash(header);
     this.#grow();
     this.#buffer.set(fromHex(this.#lastHash.slice(HASH_MARK.length)), this.#length * HASH_BYTES);
     this.#length += 1;
+  }
+
+  /** Throws `protocol_violation` for a chain that does not follow our last block; says whether it is certified. */
+  assertFollows(certificate: Certificate | undefined): void {
+    if (this.#fork === undefined) return;
+    const fork = certificate && { fork: { height: this.#from - 1, hash: this.#fork }, certificate };
+    const text = `header ${this.#from} does not follow block ${this.#from - 1}`;
+    throw new TesseraError('protocol_violation', text, { details: { rule: 'link', ...fork } });
   }
 
   #grow(): void {

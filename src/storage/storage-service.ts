@@ -8,7 +8,8 @@ import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../lib/logger.js';
 import { Failure, type Service } from '../lib/service.js';
 import type { Signal } from '../lib/signal.js';
-import type { Metrics } from '../observability/metrics.js';
+import { DoubleSigning } from '../observability/double-signing.js';
+import { type Metrics, noMetrics } from '../observability/metrics.js';
 import type { PeerNetwork } from '../peers/network.js';
 import type { Archive, StoredBlockName } from './archive/archive.js';
 import { BlockReceiver, tipBody } from './blocks/block-receiver.js';
@@ -45,13 +46,14 @@ export class RunningStorageService implements StorageService, Service {
   readonly #subscriptions: (() => void)[] = [];
 
   constructor(options: StorageServiceOptions, modules: StorageServiceModules) {
-    const { archive, healing, network, clock, logger } = modules;
+    const { archive, healing, network, clock, logger, metrics = noMetrics } = modules;
+    const doubleSigning = new DoubleSigning({ logger, metrics });
     this.#archive = archive;
     this.#healing = healing;
     this.#network = network;
     this.#logger = logger;
     const { producers } = options;
-    this.#catchUp = new CatchUp({ ...options.catchUp, producers }, modules);
+    this.#catchUp = new CatchUp({ ...options.catchUp, producers }, { ...modules, doubleSigning });
     const onBehind = (): void => this.#catchUp.lookAround();
     this.#mempoolTips = new MempoolTips({ archive, network, clock, logger, onBehind });
     archive.failed.on(this.#failure.report);
@@ -61,6 +63,8 @@ export class RunningStorageService implements StorageService, Service {
       network,
       clock,
       logger,
+      metrics,
+      doubleSigning,
       onBehind(height) {
         logger.warn({ height, next: archive.nextHeight }, 'the mempool is ahead of this archive');
         onBehind();

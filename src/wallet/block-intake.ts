@@ -8,6 +8,7 @@ import type { Transaction } from '../chain/types.js';
 import { TesseraError } from '../lib/errors.js';
 import { assertSound } from '../lib/fault.js';
 import type { TimeSlices } from '../lib/time-slices.js';
+import type { DoubleSigning } from '../observability/double-signing.js';
 import { contentFault, placeFault, type ToldBlock } from './block-check.js';
 import { AddressRefresh } from './coins/address-refresh.js';
 import type { BlockOutcome, CoinStore } from './coins/coin-store.js';
@@ -41,6 +42,7 @@ export interface BlockIntakeModules {
   readonly slices: TimeSlices;
   readonly transfers: Transfers;
   readonly writes: WriteBuffer;
+  readonly doubleSigning: DoubleSigning;
 }
 
 export class BlockIntake {
@@ -82,6 +84,7 @@ export class BlockIntake {
     this.check(told);
     const misplaced = placeFault(full.block.header, hash, { height: this.height, hash: this.tipHash });
     if (misplaced !== null && this.#isTipOpen) return 'gap';
+    if (misplaced !== null) this.#noteOther(placeBeside(told, this.height), told.certificate);
     assertSound(misplaced);
     const { outcome, done } = settlement.takeBlock(full);
     if (outcome === 'applied') {
@@ -105,6 +108,7 @@ export class BlockIntake {
     if (point.height < this.height || (point.height === this.height && isOther)) {
       if (!this.#isTipOpen) {
         if (point.height < this.height) return undefined;
+        this.#noteOther(point, point.certificate);
         throw new TesseraError('protocol_violation', `block ${point.height} is ${this.tipHash}, not ${point.hash}`);
       }
       this.#goBackTo(point);
@@ -136,6 +140,11 @@ export class BlockIntake {
     return address;
   }
 
+  /** True when a producer has signed the last block. */
+  get isTipCertified(): boolean {
+    return this.height >= 0 && this.#producers !== undefined && !this.#isTipOpen;
+  }
+
   /**
    * True when no producer is known to have signed the last block: an earlier version took it in, or nobody signed blocks
    * then.
@@ -148,6 +157,14 @@ export class BlockIntake {
     if (this.#producers === undefined || height < 0) return;
     if (hash === null) throw new TesseraError('protocol_violation', `block ${height} was named without its hash`);
     assertSound(blockCertificateFault(this.#producers, { height, hash }, certificate));
+  }
+
+  /** Tells of a block that a producer has signed beside the last one, which one has signed too. */
+  #noteOther({ height, hash: other }: Pick<ChainPoint, 'height' | 'hash'>, certificate: Certificate | undefined): void {
+    const kept = this.tipHash;
+    if (this.#producers === undefined || certificate === undefined || kept === undefined || other === null) return;
+    if (height !== this.height || other === kept) return;
+    this.#modules.doubleSigning.found({ height, kept, other, producer: certificate.key });
   }
 
   /** A certified block replaces a tip that nothing proves, even a higher one. */
@@ -172,4 +189,11 @@ export class BlockIntake {
       meta.update({ rewardAddress: null });
     }
   }
+}
+
+/** The block that stands, by what was told, where the last one stands: it, or the one that it follows. */
+function placeBeside({ full, hash }: ToldBlock, last: number): Pick<ChainPoint, 'height' | 'hash'> {
+  const { bNum, previousHash } = full.block.header;
+  const height = Number(bNum);
+  return height === last + 1 ? { height: last, hash: previousHash } : { height, hash };
 }

@@ -18,6 +18,7 @@ import { errorMessage, TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
 import type { Random } from '../lib/random.js';
 import { TimeSlices } from '../lib/time-slices.js';
+import { DoubleSigning } from '../observability/double-signing.js';
 import { type Metrics, noMetrics } from '../observability/metrics.js';
 import type { ToldBlock } from './block-check.js';
 import { BlockIntake, type ChainPoint } from './block-intake.js';
@@ -244,6 +245,11 @@ export class Wallet implements WalletService {
     return this.#parts.chain.tipHash;
   }
 
+  /** True when a producer has signed that block. */
+  get isTipCertified(): boolean {
+    return this.#parts.chain.isTipCertified;
+  }
+
   /** See `BlockIntake.check`. */
   checkBlock(told: ToldBlock): void {
     this.#parts.chain.check(told);
@@ -340,6 +346,7 @@ async function openParts(options: WalletOptions, modules: WalletModules): Promis
   );
   const settlement = new Settlement({ coins, outgoing, writes, metrics, logger });
   const transfers = new Transfers({ coins, outgoing, donations, payments, settlement, writes, logger });
-  const chain = new BlockIntake(options, { coins, keys, meta, settlement, slices, transfers, writes });
+  const doubleSigning = new DoubleSigning({ logger, metrics });
+  const chain = new BlockIntake(options, { coins, keys, meta, settlement, slices, transfers, writes, doubleSigning });
   return { writes, limiter, keystore, keys, meta, coins, settlement, transfers, chain };
 }

@@ -12,9 +12,10 @@ import type { Verdict } from '../../src/lib/fault.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { fixedRewardAddress, Miner, type MinerModules, type MinerOptions } from '../../src/miner/miner.js';
 import type { AcceptedProof } from '../../src/miner/service.js';
-import { noMetrics } from '../../src/observability/metrics.js';
+import { MetricsRegistry, noMetrics } from '../../src/observability/metrics.js';
 import type { Link, PeerNetwork } from '../../src/peers/network.js';
 import { settle } from '../support/manual-clock.js';
+import { metricValue } from '../support/metric-value.js';
 import {
   createFakeMempool,
   type FakeMempool,
@@ -51,7 +52,8 @@ async function startMiner({
   threads = 1,
   producers,
   tip,
-}: MinerOptions & Partial<Pick<MinerModules, 'rewards' | 'tip'>> = {}): Promise<{
+  metrics = noMetrics,
+}: MinerOptions & Partial<Pick<MinerModules, 'rewards' | 'tip' | 'metrics'>> = {}): Promise<{
   miner: Miner;
   network: PeerNetwork;
   link: Link;
@@ -59,7 +61,7 @@ async function startMiner({
   const network = bed.node('miner', { role: 'miner', peers: [mempoolNode.address] });
   const miner = new Miner(
     { threads, producers },
-    { network, rewards, tip, clock: bed.clock, logger: silentLogger, metrics: noMetrics },
+    { network, rewards, tip, clock: bed.clock, logger: silentLogger, metrics },
   );
   miners.push(miner);
   const joined = nextOf(mempool.joined);
@@ -294,14 +296,26 @@ describe('a template (decision record 0010)', () => {
   });
 
   it('costs the mempool its link when it does not follow the last block that the node has checked', async () => {
-    const { network, link } = await startMiner({ tip: () => ({ height: 6, hash: `b${'9'.repeat(64)}` }) });
+    const { network, link } = await startMiner({
+      tip: () => ({ height: 6, hash: `b${'9'.repeat(64)}`, isCertified: false }),
+    });
     const down = nextOf(network.linkDown);
     mempool.give(link, templateHeader(7));
     expect((await down).reason).toMatch(/it follows b.*and block 6 is b999/);
   });
 
+  it('on top of a second block that a producer has signed is not mined, and counted', async () => {
+    const metrics = new MetricsRegistry('miner');
+    const tip = () => ({ height: 6, hash: `b${'9'.repeat(64)}`, isCertified: true });
+    const { network, link } = await startMiner({ producers, tip, metrics });
+    const down = nextOf(network.linkDown);
+    mempool.give(link, templateHeader(7), REWARD, certifyBlock(producer, CHAIN, previous(6)));
+    expect((await down).reason).toMatch(/and block 6 is b999/);
+    expect(await metricValue(metrics, 'tessera_blocks_signed_twice_total')).toBe(1);
+  });
+
   it('of a block that is stored already is not mined', async () => {
-    const { miner, link } = await startMiner({ tip: () => ({ height: 7, hash: previous(7).hash }) });
+    const { miner, link } = await startMiner({ tip: () => ({ height: 7, hash: previous(7).hash, isCertified: true }) });
     const proof = nextOf(mempool.proofs);
     mempool.give(link, templateHeader(7));
     mempool.give(link, templateHeader(8));

@@ -12,6 +12,7 @@ import { openLevelKv } from '../../src/db/level-kv.js';
 import { type Clock, systemClock } from '../../src/lib/clock.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { systemRandom } from '../../src/lib/random.js';
+import { type Metrics, noMetrics } from '../../src/observability/metrics.js';
 import { Wallet, type WalletOptions } from '../../src/wallet/wallet.js';
 
 /** Cheap on purpose: what scrypt costs is tested once, with the real parameters. */
@@ -43,12 +44,13 @@ export interface OpenWallet {
 export interface OpenWalletOptions extends Partial<WalletOptions> {
   readonly syncFolder?: (folder: string) => Promise<void>;
   readonly clock?: Clock;
+  readonly metrics?: Metrics;
   /** Goes around the store. */
   readonly wrap?: (kv: Kv) => Kv;
 }
 
 export async function openWallet(folder: string, options: OpenWalletOptions = {}): Promise<OpenWallet> {
-  const { clock = systemClock, wrap = (kv: Kv) => kv, syncFolder, ...rest } = options;
+  const { clock = systemClock, wrap = (kv: Kv) => kv, syncFolder, metrics = noMetrics, ...rest } = options;
   const kv = wrap(await openLevelKv(join(folder, 'db'), { createIfMissing: true }));
   try {
     const wallet = await Wallet.open(
@@ -61,7 +63,7 @@ export async function openWallet(folder: string, options: OpenWalletOptions = {}
         scryptCost: TEST_SCRYPT,
         ...rest,
       },
-      { kv, clock, random: systemRandom, logger: silentLogger, ...(syncFolder ? { syncFolder } : {}) },
+      { kv, clock, random: systemRandom, logger: silentLogger, metrics, ...(syncFolder ? { syncFolder } : {}) },
     );
     const close = async (): Promise<void> => {
       await wallet.close();

@@ -11,7 +11,9 @@ import { keyPairFromSeed } from '../../src/crypto/ed25519.js';
 import { sha3Bytes } from '../../src/crypto/sha3.js';
 import { toHex } from '../../src/lib/bytes.js';
 import { Signer } from '../../src/mempool/blocks/signer.js';
+import { type Metrics, MetricsRegistry, noMetrics } from '../../src/observability/metrics.js';
 import type { ToldBlock } from '../../src/wallet/block-check.js';
+import { metricValue } from '../support/metric-value.js';
 import { createTestNet, next, type TestNet, type TestUser, until } from '../support/user.js';
 import {
   block,
@@ -153,10 +155,10 @@ const SIGNED = {
 };
 
 /** A new network whose blocks are signed, in the place of the other one, with a wallet that knows block 1. */
-async function startSigned(): Promise<void> {
+async function startSigned(metrics: Metrics = noMetrics): Promise<void> {
   await net.stop();
   net = await createTestNet(undefined, SIGNED);
-  victim = await net.user();
+  victim = await net.user({ metrics });
   await until(() => victim.user.inStep);
   address = await victim.wallet.newAddress();
   net.mempool.mine();
@@ -164,7 +166,7 @@ async function startSigned(): Promise<void> {
 }
 
 describe('a mempool node that lies to a wallet of a network with producers (decision record 0010)', () => {
-  beforeEach(startSigned);
+  beforeEach(() => startSigned());
 
   const next2 = () => block(2, riches(), { previous: victim.wallet.tipHash });
   const told = ({ full, hash }: ReturnType<typeof next2>, keyPair = producer, height = 2, signed = hash) => ({
@@ -196,6 +198,17 @@ describe('a mempool node that lies to a wallet of a network with producers (deci
     expect(await tell(made())).toMatch(reason);
     expect(victim.wallet.totals().running).toBe(0n);
     expect(heard).toEqual([]);
+  });
+
+  it.each([
+    ['in the place of the last', () => told(block(1, riches()), producer, 1)],
+    ['that follows another one than the last', () => told(block(2, riches(), { previous: 'b'.repeat(65) }))],
+  ])('does not bring one %s although a producer has signed it, and it is counted', async (_, made) => {
+    const metrics = new MetricsRegistry('user');
+    await startSigned(metrics);
+    expect(await tell(made())).toMatch(/block 1 is|does not follow/);
+    expect(victim.wallet.totals().running).toBe(0n);
+    expect(await metricValue(metrics, 'tessera_blocks_signed_twice_total')).toBe(1);
   });
 
   it('does not refresh a wallet as of a block that nobody has signed', async () => {

@@ -105,6 +105,7 @@ export class Archive implements StorageService {
   readonly #hashes = new LRUCache<number, string>({ max: CACHED_HASHES });
   readonly #slices: TimeSlices;
   readonly #storing = new Mutex();
+  readonly #metrics: Metrics;
   readonly #storeSeconds: HistogramHandle;
   readonly #blockStored = new SignalSource<StoredBlockName>();
   readonly #failed = new SignalSource<TesseraError>();
@@ -137,6 +138,7 @@ export class Archive implements StorageService {
       ? { next: last.height + 1, hash: last.hash, issued: last.issued }
       : { next: 0, hash: null, issued: 0n };
     this.#latest = last && renderLatest(last);
+    this.#metrics = metrics;
     this.#storeSeconds = metrics.histogram('tessera_storage_block_write_duration_seconds');
     const height = metrics.gauge('tessera_block_height');
     metrics.beforeScrape(() => height.set(this.#tip.next - 1));
@@ -348,9 +350,8 @@ export class Archive implements StorageService {
     this.#room.check();
     const stopTimer = startTimer(this.#storeSeconds, this.#clock);
     await this.#unspent.catchUp(this.#tip.next, () => undefined, undefined);
-    const verified = await this.#verifier.verify(full, this.#tip);
+    const { verified, certificate } = await this.#verify(full, told);
     const { hash, height, issued } = verified;
-    const certificate = this.#certificates.keepable({ height, hash }, told);
     const record = { hash, height, issued, bytes: encodeBlock(full.block), block: full.block };
     await this.#write(verified, record.bytes, certificate, round);
     this.#unspent.changed();
@@ -363,6 +364,20 @@ export class Archive implements StorageService {
     stopTimer();
     this.#blockStored.emit({ height, hash, transactions: full.block.transactions.length });
     return { height, hash };
+  }
+
+  async #verify(full: FullBlock, told: Certificate | undefined) {
+    try {
+      const verified = await this.#verifier.verify(full, this.#tip);
+      return { verified, certificate: this.#certificates.keepable(verified, told) };
+    } catch (error) {
+      // A block that is stored already is sent again now and then, and breaks no rule.
+      const isNew = full.block.header.bNum >= BigInt(this.#tip.next);
+      if (isNew && isTesseraError(error, 'block_refused')) {
+        this.#metrics.counter('tessera_storage_blocks_refused_total', String(error.details.rule)).inc();
+      }
+      throw error;
+    }
   }
 
   /** Everything that a block adds, in one synced batch. */

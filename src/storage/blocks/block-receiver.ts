@@ -11,6 +11,8 @@ import type { Clock } from '../../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
 import { Mutex } from '../../lib/mutex.js';
+import type { DoubleSigning } from '../../observability/double-signing.js';
+import type { Metrics } from '../../observability/metrics.js';
 import { joinBlocks } from '../../peers/block-list.js';
 import { MAX_BLOCKS_PER_ANSWER, type MessageBody } from '../../peers/messages.js';
 import type { Link, Message, PeerNetwork, Reply } from '../../peers/network.js';
@@ -32,6 +34,8 @@ export interface BlockReceiverModules {
   readonly network: Pick<PeerNetwork, 'handle'>;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly doubleSigning: DoubleSigning;
   /** Called when the mempool is ahead: blocks before `height` are missing here. */
   onBehind(height: number): void;
   /** Called when a mempool node has delivered a block that is stored here. */
@@ -112,10 +116,13 @@ export class BlockReceiver {
     full: FullBlock,
     { certificate, round }: MessageBody<'block.deliver'>,
   ): Promise<Reply> {
-    const { archive, producers, onBehind } = this.#modules;
+    const { archive, producers, metrics, onBehind } = this.#modules;
     const { height, hash } = place;
     const unsigned = producers === undefined ? null : blockCertificateFault(producers, place, certificate);
-    if (unsigned !== null && height >= archive.nextHeight) return this.#refuse(height, unsigned.message);
+    if (unsigned !== null && height >= archive.nextHeight) {
+      metrics.counter('tessera_storage_blocks_refused_total', 'certificate').inc();
+      return this.#refuse(height, unsigned.message);
+    }
     try {
       if (height === archive.nextHeight) await archive.store(full, certificate, round);
     } catch (error) {
@@ -128,10 +135,12 @@ export class BlockReceiver {
       return this.#refuse(height, `block ${archive.nextHeight} must come first`);
     }
     const known = await archive.hashAt(height);
-    if (known === hash) this.#modules.onDelivered(height);
-    return known === hash
-      ? { type: 'block.stored', body: { block_num: height, hash } }
-      : this.#refuse(height, `another block is stored as number ${height}: ${known}`);
+    if (known === hash) {
+      this.#modules.onDelivered(height);
+      return { type: 'block.stored', body: { block_num: height, hash } };
+    }
+    if (unsigned === null) await noteOther(this.#modules, place, certificate);
+    return this.#refuse(height, `another block is stored as number ${height}: ${known}`);
   }
 
   /** The block breaks a rule of the chain: it will be refused however often it is sent. */
@@ -186,6 +195,18 @@ export class BlockReceiver {
     const body = { from, count: blocks.length, certificates, ...(round && { round }) };
     return { type: 'blocks', body, attachment: joinBlocks(blocks) };
   }
+}
+
+/** Tells of a block whose certificate was checked, if it is not the one that is stored and proven at its height. */
+export async function noteOther(
+  { archive, doubleSigning }: Pick<BlockReceiverModules, 'archive' | 'doubleSigning'>,
+  { height, hash: other }: BlockPlace,
+  certificate: Certificate | undefined,
+): Promise<void> {
+  const kept = await archive.hashAt(height);
+  // The certificate of the last block proves all before it.
+  if (kept === undefined || kept === other || certificate === undefined || archive.tipCertificate === undefined) return;
+  doubleSigning.found({ height, kept, other, producer: certificate.key });
 }
 
 /** The body of `chain.tip`. */

@@ -6,7 +6,13 @@
  * may bring blocks that no certificate proves, and only until the archive has one.
  */
 
-import { blockCertificateFault, type Certificate, isNamed, type Producers } from '../../chain/certificate.js';
+import {
+  type BlockPlace,
+  blockCertificateFault,
+  type Certificate,
+  isNamed,
+  type Producers,
+} from '../../chain/certificate.js';
 import { decodeFullBlock } from '../../chain/codec.js';
 import { blockHash } from '../../chain/hash.js';
 import type { FullBlock } from '../../chain/types.js';
@@ -15,6 +21,7 @@ import { type ErrorCode, errorMessage, isTesseraError, TesseraError } from '../.
 import { assertSound } from '../../lib/fault.js';
 import type { Logger } from '../../lib/logger.js';
 import { type Signal, SignalSource } from '../../lib/signal.js';
+import type { DoubleSigning } from '../../observability/double-signing.js';
 import { type Metrics, noMetrics } from '../../observability/metrics.js';
 import { splitBlocks } from '../../peers/block-list.js';
 import {
@@ -24,9 +31,10 @@ import {
   type RoundFactsBody,
 } from '../../peers/messages.js';
 import type { Link, Message, PeerNetwork } from '../../peers/network.js';
-import { certificatesOf, ProvenHashes } from '../../peers/proven-hashes.js';
+import { certificatesOf, isFork, ProvenHashes } from '../../peers/proven-hashes.js';
 import type { Archive } from '../archive/archive.js';
 import type { Healing } from '../heal/healing.js';
+import { noteOther } from './block-receiver.js';
 import { PeerDoubts } from './peer-doubts.js';
 
 const DEFAULT_REQUEST_TIMEOUT_MS = 10_000;
@@ -51,6 +59,7 @@ export interface CatchUpModules {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics?: Metrics;
+  readonly doubleSigning: DoubleSigning;
 }
 
 /** `height` is the number of blocks stored, `target` the number that the furthest peer says it has. */
@@ -72,6 +81,7 @@ export class CatchUp {
   readonly #network: CatchUpModules['network'];
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #doubleSigning: DoubleSigning;
   readonly #producers: Producers | undefined;
   readonly #requestTimeoutMs: number;
   readonly #retryMs: number;
@@ -93,12 +103,13 @@ export class CatchUp {
   #asked: Link | undefined;
 
   constructor(options: CatchUpOptions, modules: CatchUpModules) {
-    const { archive, healing, network, clock, logger, metrics = noMetrics } = modules;
+    const { archive, healing, network, clock, logger, metrics = noMetrics, doubleSigning } = modules;
     this.#archive = archive;
     this.#healing = healing;
     this.#network = network;
     this.#clock = clock;
     this.#logger = logger;
+    this.#doubleSigning = doubleSigning;
     this.#producers = options.producers;
     this.#requestTimeoutMs = options.requestTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS;
     this.#retryMs = options.retryMs ?? DEFAULT_RETRY_MS;
@@ -151,11 +162,18 @@ export class CatchUp {
     if (this.#producers !== undefined && hash !== null && isNamed(this.#producers, certificate)) {
       const place = { height: next - 1, hash };
       assertSound(blockCertificateFault(this.#producers, place, certificate));
+      if (place.height < this.#archive.nextHeight) this.#compare(place, certificate);
       // Only one block is missing: its own certificate is proof enough.
       if (place.height === this.#archive.nextHeight) this.#proven = ProvenHashes.single(place.height, hash);
     } else if (!link.trusted) return;
     this.#tips.set(link, next);
     this.#wake();
+  }
+
+  #compare(place: BlockPlace, certificate: Certificate): void {
+    const modules = { archive: this.#archive, doubleSigning: this.#doubleSigning };
+    // What reading may find is reported by the archive itself.
+    noteOther(modules, place, certificate).catch(() => undefined);
   }
 
   /** Asks all storage nodes how far they are. */
@@ -285,6 +303,7 @@ export class CatchUp {
     }
     this.#doubts.addWrongBlock(link);
     this.#logger.warn(facts, 'a storage node sent a block that is not valid here');
+    if (isFork(error)) this.#compare(error.details.fork, error.details.certificate);
     // A block that merely does not follow our last one may be right, and this node on the wrong chain: no reason to cut the
     // peer off.
     if (!(isTesseraError(error) && error.details.rule === 'link')) link.close(`invalid block: ${errorMessage(error)}`);

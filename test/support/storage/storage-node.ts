@@ -3,6 +3,7 @@
 import type { ChainRules } from '../../../src/ledger/block/rules.js';
 import { type Logger, silentLogger } from '../../../src/lib/logger.js';
 import type { Signal } from '../../../src/lib/signal.js';
+import { type Metrics, noMetrics } from '../../../src/observability/metrics.js';
 import { Archive } from '../../../src/storage/archive/archive.js';
 import { RunningStorageService } from '../../../src/storage/storage-service.js';
 import { withWrite } from '../kv.js';
@@ -18,6 +19,7 @@ export async function createStorageNode(
   clock: ManualClock = new ManualClock(),
   rules: ChainRules = RULES,
   logger: Logger = silentLogger,
+  metrics: Metrics = noMetrics,
 ) {
   const node = createFakeNode(name, 'storage');
   const hooks = { beforeWrite: async (): Promise<void> => undefined };
@@ -26,10 +28,10 @@ export async function createStorageNode(
     await hooks.beforeWrite();
     await memory.write(batch, options);
   });
-  const archive = await Archive.open({ rules }, { kv });
+  const archive = await Archive.open({ rules }, { kv, metrics });
   const service = new RunningStorageService(
     { catchUp: CATCH_UP, producers: rules.producers },
-    { archive, network: node.network, clock, logger },
+    { archive, network: node.network, clock, logger, metrics },
   );
   return {
     ...node,
