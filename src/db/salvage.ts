@@ -1,10 +1,10 @@
 /**
  * What can still be read of a damaged database that was put aside. LevelDB gets to see only files whose every checksum is
- * right: logs are cut where they break, damaged tables are taken away, and LevelDB's own repair makes a MANIFEST for the rest.
- * What the damaged tables hold in sound blocks is put back then.
+ * right: logs are cut where they break, damaged tables are taken away, and LevelDB's own repair makes a MANIFEST for the
+ * rest. What the damaged tables hold in sound blocks is put back then.
  *
- * The result is the state of no moment: a deletion may be lost, and an older value may have come back. So it is good only for
- * records that are written once and that prove themselves, such as blocks under their hashes.
+ * The result is the state of no moment: a deletion may be lost, and an older value may have come back. So it is good only
+ * for records that are written once and that prove themselves, such as blocks under their hashes.
  */
 
 import { existsSync } from 'node:fs';

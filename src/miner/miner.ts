@@ -1,7 +1,7 @@
 /**
- * Mining: joins every mempool that the node is linked to, puts its own coinbase into the templates it is given, has a nonce
- * searched, and hands the proof in. A template must follow the last block that the node knows, and one that a producer has
- * signed. One template is worked on at a time. Owns no keys: what a won block pays is the wallet's.
+ * Mining: joins every linked mempool node, puts its own coinbase into the templates that it receives, searches for a nonce,
+ * and submits the proof. A template must follow the last block that the node knows, and one that a producer has signed. One
+ * template is worked on at a time. Has no keys: rewards belong to the wallet.
  */
 
 import { availableParallelism } from 'node:os';
@@ -26,23 +26,23 @@ import { PowPool } from './pow-pool.js';
 import type { AcceptedProof, CurrentBlock, MinerService, RewardAddresses } from './service.js';
 
 export interface MinerOptions {
-  /** Threads that search; by default one less than the processor has cores, and at least one. */
+  /** Number of mining threads; by default one less than the number of cores, and at least one. */
   readonly threads?: number;
-  /** Who must have signed the block before the one to mine; undefined in a network that names none. */
+  /** Who must have signed the previous block; undefined in a network that names no producers. */
   readonly producers?: Producers | undefined;
 }
 
 export interface MinerModules {
   readonly network: PeerNetwork;
   readonly rewards: RewardAddresses;
-  /** The last block that this node has checked, where it checks blocks. */
+  /** The last block that this node has checked, if it checks blocks. */
   readonly tip?: (() => KnownTip) | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
 }
 
-/** Milliseconds until something that failed is tried again: joining, asking for an address, handing in a proof. */
+/** Milliseconds until a failed step is tried again: joining, asking for an address, submitting a proof. */
 const RETRY_MS = 2_000;
 
 interface Coinbase {
@@ -60,14 +60,14 @@ export interface KnownTip {
   readonly isCertified: boolean;
 }
 
-/** A template and what became of it so far. */
+/** A template and the progress of the work on it. */
 interface Work {
   readonly height: number;
   readonly template: Uint8Array;
   readonly reward: bigint;
-  /** As received, then with the own coinbase in it. */
+  /** As received; later with this node's coinbase. */
   header: BlockHeader;
-  /** The mempool that is given the proof. */
+  /** The link of the mempool node that gets the proof. */
   link: Link;
   coinbase: Coinbase | undefined;
   nonce: Uint8Array | undefined;
@@ -101,13 +101,13 @@ export class Miner implements MinerService, Service {
     this.#doubleSigning = new DoubleSigning({ logger, metrics });
     this.#pool = new PowPool({ threads }, modules);
     this.proofAccepted = new SignalSource((error) => {
-      logger.error({ err: error }, 'a listener of accepted proofs broke');
+      logger.error({ err: error }, 'a listener of accepted proofs failed');
     });
     this.#proofs = {
       accepted: metrics.counter('tessera_miner_proofs_total', 'accepted'),
       refused: metrics.counter('tessera_miner_proofs_total', 'refused'),
     };
-    // A counter that nothing has happened to yet is 0, and there.
+    // Counters are present from the start, with the value 0.
     for (const counter of Object.values(this.#proofs)) counter.inc(0);
     const hashes = followTotal(metrics.counter('tessera_miner_hashes_total'));
     metrics.beforeScrape(() => hashes(this.#pool.hashes));
@@ -125,7 +125,7 @@ export class Miner implements MinerService, Service {
     return this.#failure.promise;
   }
 
-  /** Threads that live. */
+  /** Number of running threads. */
   get threads(): number {
     return this.#pool.threads;
   }
@@ -134,7 +134,7 @@ export class Miner implements MinerService, Service {
     return this.#work ? { header: this.#work.header, reward: this.#work.reward } : null;
   }
 
-  /** Starts the threads and joins the mempools linked now and later. */
+  /** Starts the threads, and joins the mempool nodes that are linked now and later. */
   async start(): Promise<void> {
     const { network } = this.#modules;
     await this.#pool.start();
@@ -168,7 +168,7 @@ export class Miner implements MinerService, Service {
       logger.info({ mempool: link.address }, 'joined a mempool for mining');
     } catch (error) {
       if (!this.#running || !network.links.has(link)) return;
-      logger.warn({ mempool: link.address }, `the mempool did not take this miner: ${errorMessage(error)}`);
+      logger.warn({ mempool: link.address }, `the mempool node did not accept this miner: ${errorMessage(error)}`);
       this.#later(() => void this.#join(link));
     }
   }
@@ -176,12 +176,12 @@ export class Miner implements MinerService, Service {
   #takeTemplate(link: Link, { body, attachment }: Message<'mining.template'>): void {
     const reward = BigInt(body.reward);
     const header = headerOf(attachment, body.block_num);
-    if (reward > U64_MAX) throw wrongTemplate('the reward is no u64');
+    if (reward > U64_MAX) throw wrongTemplate('the reward is not a u64');
     if (!this.#isOnTop(header, body.previous)) return;
     if (!this.#running || !this.#isNext(link, body.block_num)) return;
     const known = this.#work;
     const isSame = known !== undefined && known.reward === reward && equalBytes(known.template, attachment);
-    // Told twice by the same mempool while it is worked on.
+    // Sent again by the same mempool node while it is being worked on.
     if (isSame && known.link === link && known.state === 'working') return;
     const kept = isSame ? known : undefined;
     this.#pool.abandon();
@@ -199,8 +199,8 @@ export class Miner implements MinerService, Service {
   }
 
   /**
-   * False for a template of a block that is stored already: it was overtaken on its way. Throws `protocol_violation` for one
-   * that does not follow the block before it, as far as this node knows that or a producer has signed it.
+   * False for a late template, whose block is already stored. Throws `protocol_violation` for one that does not follow the
+   * previous block, if this node knows that or a producer has signed it.
    */
   #isOnTop({ bNum, previousHash }: BlockHeader, certificate: Certificate | undefined): boolean {
     const height = Number(bNum);
@@ -212,7 +212,7 @@ export class Miner implements MinerService, Service {
     const tip = this.#modules.tip?.();
     if (tip === undefined || tip.height < height - 1) return true;
     if (tip.height >= height) {
-      this.#modules.logger.warn({ height, known: tip.height }, 'a template of a block that is stored already');
+      this.#modules.logger.warn({ height, known: tip.height }, 'a template for a block that is already stored');
       return false;
     }
     if (tip.hash === undefined || tip.hash === previousHash) return true;
@@ -223,14 +223,14 @@ export class Miner implements MinerService, Service {
     throw wrongTemplate(`it follows ${previousHash.slice(0, 80)}, and block ${tip.height} is ${tip.hash}`);
   }
 
-  /** True for a template that is to take the place of what is worked on now. */
+  /** True for a template that replaces the current one. */
   #isNext(link: Link, height: number): boolean {
     const work = this.#work;
     if (work === undefined || work.state === 'idle' || work.link === link) return true;
     return !this.#modules.network.links.has(work.link) || height > work.height;
   }
 
-  /** Goes on from where the work is: coinbase, nonce, proof. */
+  /** Does the next steps of the work: coinbase, nonce, proof. */
   async #proceed(work: Work): Promise<void> {
     const { network, logger } = this.#modules;
     try {
@@ -241,8 +241,8 @@ export class Miner implements MinerService, Service {
       await this.#handIn(work, work.coinbase, work.nonce);
     } catch (error) {
       if (!this.#isCurrent(work)) return;
-      logger.warn({ height: work.height, err: error }, `mining was held up: ${errorMessage(error)}`);
-      // Without its link the work waits for the template to come again.
+      logger.warn({ height: work.height, err: error }, `mining failed and is tried again: ${errorMessage(error)}`);
+      // Without its link, the work waits for the template to be sent again.
       if (network.links.has(work.link)) this.#later(() => void (this.#isCurrent(work) && this.#proceed(work)));
     }
   }
@@ -261,7 +261,7 @@ export class Miner implements MinerService, Service {
     if (nonce === null || !this.#isCurrent(work)) return undefined;
     const weak = proofOfWorkFault({ ...work.header, nonce });
     if (weak === null) return nonce;
-    throw new TesseraError('internal_error', `a mining thread found a nonce that is none: ${weak.message}`);
+    throw new TesseraError('internal_error', `a mining thread found an invalid nonce: ${weak.message}`);
   }
 
   async #handIn(work: Work, coinbase: Coinbase, nonce: Uint8Array): Promise<void> {
@@ -273,7 +273,7 @@ export class Miner implements MinerService, Service {
       { attachment: encodeTransaction(coinbase.transaction) },
     );
     const verdict = verdictOf(answer);
-    // Meanwhile another template may have come; this one was accepted all the same.
+    // Another template may have arrived meanwhile; this proof counts all the same.
     work.state = 'idle';
     this.#proofs[verdict.accepted ? 'accepted' : 'refused'].inc();
     if (!verdict.accepted) {
@@ -307,7 +307,7 @@ export class Miner implements MinerService, Service {
 function headerOf(attachment: Uint8Array, height: number): BlockHeader {
   try {
     const header = decodeHeader(attachment);
-    if (header.bNum !== BigInt(height)) throw wrongTemplate('the header is that of another block');
+    if (header.bNum !== BigInt(height)) throw wrongTemplate('the header is of another block');
     if (!targetBytes(header.difficulty)) throw wrongTemplate('the difficulty has neither 0 nor 4 bytes');
     return header;
   } catch (error) {

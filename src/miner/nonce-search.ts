@@ -1,6 +1,6 @@
 /**
- * The search for a nonce, as a plain function: it runs in a worker thread (`pow-worker.ts`) and inline in tests. The header
- * is encoded once; then only the bytes of the nonce change. Every searcher has a range of its own, so no two try the same.
+ * The search for a nonce; it runs in a worker thread (`pow-worker.ts`), and inline in tests. The header is encoded once;
+ * then only the bytes of the nonce change. Every searcher has its own range, so that no two try the same nonce.
  */
 
 import { createSHA3, type IHasher } from 'hash-wasm';
@@ -9,20 +9,20 @@ import { targetBytes } from '../chain/pow.js';
 import type { BlockHeader } from '../chain/types.js';
 import { TesseraError } from '../lib/errors.js';
 
-/** Bytes of a nonce: 2 for the range, 6 that count. The chain takes 1 to 32. */
+/** Bytes of a nonce: 2 for the range, 6 for the counter. The chain accepts 1 to 32. */
 export const NONCE_LENGTH = 8;
-/** Ranges there are. */
+/** Number of ranges. */
 export const MAX_RANGES = 0x1_0000;
 const RANGE_LENGTH = 2;
-/** Hashes between two looks at the stop flag: half a millisecond. */
+/** Hashes between two checks of the stop flag: half a millisecond. */
 const HASHES_PER_CHECK = 1_024;
 
-/** What to search, in a form that can be sent to a thread. */
+/** A search, in a form that can be sent to a thread. */
 export interface SearchJob {
   /** Bytes of the header, the coinbase in it, and `NONCE_LENGTH` bytes for the nonce. */
   readonly header: Uint8Array;
   readonly nonceOffset: number;
-  /** Largest hash that will do, 32 bytes big-endian. */
+  /** The largest valid hash, 32 bytes, big-endian. */
   readonly target: Uint8Array;
 }
 
@@ -39,12 +39,12 @@ export function searchJobOf(header: BlockHeader): SearchJob {
     throw new TesseraError('invalid_request', `a difficulty has 0 or 4 bytes, not ${header.difficulty.length}`);
   }
   const bytes = encodeHeader({ ...header, nonce: new Uint8Array(NONCE_LENGTH) });
-  // Where the nonce is: the first byte that another nonce changes. So the codec stays the only one that knows the layout.
+  // The nonce is where another nonce changes the first byte. So only the codec knows the layout.
   const other = encodeHeader({ ...header, nonce: new Uint8Array(NONCE_LENGTH).fill(0xff) });
   return { header: bytes, nonceOffset: bytes.findIndex((byte, i) => byte !== other[i]), target };
 }
 
-/** Searches in one range. It has a hasher of its own: one search at a time. */
+/** Searches in one range, one search at a time. */
 export class NonceSearcher {
   readonly #sha3: IHasher;
 
@@ -78,7 +78,7 @@ export class NonceSearcher {
   }
 }
 
-/** Both are 32 bytes, big-endian; decided by the first byte for all but one hash in 256. */
+/** Compares two hashes of 32 bytes, big-endian. Usually the first byte decides. */
 function isAtMost(hash: Uint8Array, target: Uint8Array): boolean {
   for (let i = 0; i < hash.length; i++) {
     const difference = (hash[i] ?? 0) - (target[i] ?? 0);
@@ -87,7 +87,7 @@ function isAtMost(hash: Uint8Array, target: Uint8Array): boolean {
   return true;
 }
 
-/** The next nonce of the range: little-endian behind the range's own bytes. */
+/** Counts up to the next nonce of the range: the counter is little-endian, after the bytes of the range. */
 function count(nonce: Uint8Array): void {
   for (let i = RANGE_LENGTH; i < NONCE_LENGTH; i++) {
     const next = ((nonce[i] ?? 0) + 1) & 0xff;

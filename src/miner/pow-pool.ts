@@ -1,4 +1,4 @@
-/** The worker threads that search nonces: started once, given one header after the other, replaced when one dies. */
+/** The worker threads that search for nonces: started once, given one header after the other, and replaced when one dies. */
 
 import { Worker } from 'node:worker_threads';
 import type { BlockHeader } from '../chain/types.js';
@@ -39,7 +39,7 @@ export class PowPool {
     this.#count = Math.min(threads, MAX_RANGES);
   }
 
-  /** Threads that live. */
+  /** Number of running threads. */
   get threads(): number {
     return this.#workers.size;
   }
@@ -59,8 +59,8 @@ export class PowPool {
   }
 
   /**
-   * Searches a nonce for the header, in place of the search before. Resolves with null when the search is abandoned: by
-   * `abandon`, by `stop`, or for another header.
+   * Searches for a nonce of the header, and abandons the previous search. Resolves with null when this search is abandoned:
+   * by `abandon`, by `stop`, or for another header.
    */
   async search(header: BlockHeader): Promise<Uint8Array | null> {
     if (this.#stopped) return null;

@@ -1,6 +1,6 @@
 /**
- * The thread that searches nonces. It takes one job at a time and works on it as long as the shared flag shows the job's
- * number: a new number or 0 stops it within a millisecond, though the thread reads no messages while it searches.
+ * The thread that searches for nonces. It works on one job as long as the shared flag holds the job's number: another number
+ * or 0 stops it within a millisecond, although the thread reads no messages while it searches.
  */
 
 import { parentPort, workerData } from 'node:worker_threads';
@@ -10,9 +10,9 @@ import { NonceSearcher, type SearchJob } from './nonce-search.js';
 export interface PowWorkerData {
   /** One Int32: the number of the job to work on. */
   readonly currentJob: SharedArrayBuffer;
-  /** The part of the nonces that is this thread's own. */
+  /** The nonces that this thread searches. */
   readonly range: number;
-  /** One BigInt64 that all threads share: nonces tried. */
+  /** One BigInt64 that all threads share: the number of nonces tried. */
   readonly hashes: SharedArrayBuffer;
 }
 
@@ -22,7 +22,7 @@ export interface PowTask {
   readonly search: SearchJob;
 }
 
-/** What a thread sends: once that it is ready, then each nonce found. */
+/** Messages of a thread: first that it is ready, then each nonce found. */
 export type PowReport = { readonly ready: true } | { readonly job: number; readonly nonce: Uint8Array };
 
 if (parentPort) {

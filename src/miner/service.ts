@@ -9,17 +9,17 @@ export interface CurrentBlock {
 }
 
 export interface MinerService {
-  /** The block being mined; null when none was received yet. */
+  /** The block being mined; null before the first template. */
   currentBlock(): CurrentBlock | null;
 }
 
-/** Where the rewards go. */
+/** The addresses that rewards are paid to. */
 export interface RewardAddresses {
   /** The address for the next coinbase; asked once for each template. */
   address(): Promise<string>;
 }
 
-/** A proof that the mempool took into its window. Whether it wins is told by `block.mined`. */
+/** A proof that the mempool accepted for the draw. `block.mined` tells whether it has won. */
 export interface AcceptedProof {
   readonly height: number;
   readonly coinbase: Transaction;

@@ -1,27 +1,27 @@
 /**
- * How many files and sockets this process may have open, and who may use them: databases come first, because a node that
- * cannot open its own files must stop, while a socket too many can be turned away.
+ * How many files and sockets this process may open, and their shares: databases come first, because a node that cannot open
+ * its own files must stop, while connections can be refused.
  */
 
 import { readFileSync } from 'node:fs';
 import { TesseraError } from '../lib/errors.js';
 
 export interface DescriptorPlan {
-  /** What the process may have open at once. */
+  /** How many files and sockets the process may have open. */
   readonly limit: number;
   /** Sockets for links to other nodes. */
   readonly peerSockets: number;
   /** Sockets for the API. */
   readonly apiSockets: number;
-  /** What the operator should know; undefined when there are enough. */
+  /** A warning for the operator; undefined when there are enough. */
   readonly warning: string | undefined;
 }
 
-/** Files that the databases and the program itself may have open when there are enough descriptors. */
+/** Descriptors reserved for the databases and the program itself. */
 const RESERVE = 2_200;
-/** Below this a node cannot do its work. */
+/** Minimum for a node. */
 const LEAST = 256;
-/** With this many nothing is scarce. */
+/** Enough for every share. */
 const ENOUGH = 8_192;
 const MAX_PEER_SOCKETS = 2_048;
 const MAX_API_SOCKETS = 16_384;
@@ -44,7 +44,7 @@ export function planDescriptors(limit: number): DescriptorPlan {
   return { limit, peerSockets, apiSockets, warning };
 }
 
-/** The limit of this process, as the system has it at this moment; infinite where there is none or it is not told. */
+/** The current limit of this process; infinite if there is none, or the system does not tell. */
 export function descriptorLimit(): number {
   return linuxLimit() ?? reportedLimit() ?? Number.POSITIVE_INFINITY;
 }
@@ -58,7 +58,7 @@ function linuxLimit(): number | undefined {
   }
 }
 
-/** Slower, and the same on every system that has such a limit. */
+/** Slower, but works on every system that has such a limit. */
 function reportedLimit(): number | undefined {
   const report = process.report?.getReport() as { userLimits?: { open_files?: { soft?: unknown } } } | undefined;
   const soft = report?.userLimits?.open_files?.soft;

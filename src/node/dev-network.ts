@@ -1,4 +1,4 @@
-/** Four nodes of one network in this process (decision V25): for `tessera dev` and for tests of the whole. */
+/** Runs four nodes of one network in this process (decision V25), for `tessera dev` and for tests of the whole. */
 
 import { type DevConfigOptions, devConfig } from '../config/dev-config.js';
 import { createDeferred } from '../lib/deferred.js';
@@ -7,7 +7,7 @@ import { Failure, type Service } from '../lib/service.js';
 import type { NodeLogger } from '../observability/logger.js';
 import { Node } from './node.js';
 
-/** Who asks is stopped before who answers. */
+/** Clients are stopped before the nodes that they call. */
 const STOP_ORDER = ['user', 'miner', 'mempool', 'storage'] as const satisfies readonly NodeRole[];
 
 export class DevNetwork implements Service {
@@ -35,7 +35,7 @@ export class DevNetwork implements Service {
   /** Resolves when every node is up and block 0 is stored. */
   async start(): Promise<void> {
     const chain = this.#startNode('storage').then(() => this.#startNode('mempool'));
-    // Opening a wallet takes a while on purpose. Where ports are known beforehand the chain starts meanwhile.
+    // Opening a wallet is slow on purpose. If the ports are known, the chain starts meanwhile.
     if (devConfig('mempool', this.#options).peers.port === 0) await chain;
     await Promise.all([chain, this.#startNode('miner'), this.#startNode('user')]);
     await Promise.race([this.#firstBlock(), this.failed]);

@@ -30,7 +30,7 @@ export class MempoolRole implements Role {
   readonly #adopting: Progress;
   #isLoaded = false;
 
-  /** Opens journal and state; the state is read in `load`. Throws `invalid_config` when nobody would believe its blocks. */
+  /** Opens journal and state; `load` reads the state. Throws `invalid_config` when no node would accept its blocks. */
   static async open(context: RoleContext): Promise<MempoolRole> {
     const { config, genesis, nodeKey, dataDir } = context;
     const signer = signerOf(config, genesis, nodeKey);
@@ -74,11 +74,12 @@ export class MempoolRole implements Role {
   }
 
   readiness(): readonly string[] {
-    if (!this.#isLoaded) return [this.#replaying.current ?? this.#loading.current ?? 'the mempool reads its state'];
+    if (!this.#isLoaded)
+      return [this.#replaying.current ?? this.#loading.current ?? 'the mempool is reading its state'];
     const { miners, apart, notStored } = this.#mempool.figures();
     const hasStorage = [...this.#links].some((link) => link.role === 'storage' && link.trusted);
     return [
-      ...(miners === 0 ? ['no miner takes part: no block can be made'] : []),
+      ...(miners === 0 ? ['no miner has joined: no block can be made'] : []),
       ...(hasStorage ? [] : ['no storage node with the same network.secret is linked: no block can be kept']),
       ...(hasStorage && apart !== null ? [apart] : []),
       ...(hasStorage && notStored !== null ? [notStored] : []),

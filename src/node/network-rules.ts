@@ -1,6 +1,4 @@
-/**
- * The rules of the network, as the nodes of a role go by them: what the handshake compares with the rules of other nodes.
- */
+/** The rules of the network that the nodes of a role follow, which the handshake compares. */
 
 import { encodeTransaction } from '../chain/codec.js';
 import * as chainConstants from '../chain/constants.js';
@@ -10,14 +8,14 @@ import { sha3Hex } from '../crypto/sha3.js';
 import { toHex } from '../lib/bytes.js';
 import type { NetworkRules } from '../peers/link/rules.js';
 
-/** Hex digits of the hash that stands for something long. */
+/** Number of hex digits of a hash that represents a long value. */
 const HASH_DIGITS = 32;
-/** Hex digits that tell producer keys apart. */
+/** Number of hex digits that identify a producer key. */
 const KEY_DIGITS = 16;
 
 /**
- * Every node goes by the genesis, the constants of the chain and its producers; storage also checks difficulties, and a
- * mempool node makes the blocks, by all the rules there are.
+ * Every node follows the genesis file, the constants of the chain and its producers. Storage nodes also check difficulties,
+ * and mempool nodes, which make the blocks, follow all rules.
  */
 export function networkRules(config: Config, genesis: Genesis): NetworkRules {
   const { role } = config.node;
@@ -45,24 +43,24 @@ export function networkRules(config: Config, genesis: Genesis): NetworkRules {
   };
 }
 
-/** The beginning of each producer key; none where the network names no producers. */
+/** The beginning of each producer key; no rule in a network that names no producers. */
 function producerRule({ network: { producerKeys } }: Config): NetworkRules {
   if (producerKeys.length === 0) return {};
   return { 'network.producer_keys': producerKeys.map((key) => key.slice(0, KEY_DIGITS)).join(' ') };
 }
 
-/** What two nodes compare of their genesis files: 32 hex digits, the same for files that begin the same chain. */
+/** The fingerprint of a genesis file, which nodes compare: 32 hex digits, equal for files that begin the same chain. */
 export function genesisFingerprint(genesis: Genesis): string {
   return hashOf(genesisFacts(genesis));
 }
 
-/** All of them, so that none can be forgotten. */
+/** All constants of the chain, so that none can be forgotten. */
 function constants(): string {
   const all = Object.entries(chainConstants).map(([name, value]) => `${name} ${value}`);
   return all.sort().join('\n');
 }
 
-/** What of a genesis file is the chain's; the seeds of wallets are not. */
+/** The parts of a genesis file that belong to the chain; seeds of wallets do not. */
 function genesisFacts({ transactions, issuances }: Genesis): string {
   return JSON.stringify([
     [...transactions].map(([hash, transaction]) => [hash, toHex(encodeTransaction(transaction))]),

@@ -1,4 +1,4 @@
-/** The HTTP API of a node, as its configuration asks for it: which keys open it, and what it is served from. */
+/** Makes the HTTP API of a node from its configuration and services. */
 
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
@@ -24,13 +24,13 @@ export interface NodeApiModules {
   readonly context: RoleContext;
   readonly role: Role;
   readonly logger: NodeLogger;
-  /** Why the node cannot do its work now. */
+  /** Why the node is not ready. */
   readonly readiness: () => readonly string[];
-  /** Sockets that may be open for the API. */
+  /** Maximum number of sockets for the API. */
   readonly maxSockets: number;
 }
 
-/** The API of the role's services; it does not listen yet. Throws `invalid_config`. */
+/** Makes the API for the services of the role, without listening. Throws `invalid_config`. */
 export async function createNodeApi(config: Config, modules: NodeApiModules): Promise<NodeApi> {
   const { context, role, logger, readiness } = modules;
   const { clock, random, network } = context;
@@ -65,7 +65,7 @@ export async function createNodeApi(config: Config, modules: NodeApiModules): Pr
   return { app, keys };
 }
 
-/** The configured keys, or the node's own one (decision H3). */
+/** The configured keys, or the node's own key (decision H3). */
 export async function apiKeys(config: Config, context: RoleContext): Promise<Config['api']['keys']> {
   if (config.api.auth === 'open' || config.api.keys.length > 0) return config.api.keys;
   const path = join(context.dataDir.path, API_KEY_FILE);

@@ -1,4 +1,4 @@
-/** The links of a node, as its configuration asks for them. */
+/** Makes the links of a node from its configuration. */
 
 import type { NodePeer } from '../api/options.js';
 import type { Genesis } from '../chain/genesis.js';
@@ -21,11 +21,11 @@ export interface NodeLinksModules {
   readonly genesis: Genesis;
   readonly nodeKey: KeyPair;
   readonly metrics: Metrics;
-  /** Sockets that may be open for links. */
+  /** Maximum number of sockets for links. */
   readonly maxSockets: number;
 }
 
-/** The network of a node; not started. Throws `invalid_config`. */
+/** Makes the network of a node, without starting it. Throws `invalid_config`. */
 export async function createNodeLinks(config: Config, modules: NodeLinksModules): Promise<PeerNetwork> {
   const { peers, network, mining } = config;
   const tls = await readTlsFiles(peers.tls);

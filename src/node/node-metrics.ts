@@ -1,4 +1,4 @@
-/** The metrics that every node has, whatever its role, and the server that serves all of them. */
+/** The metrics of every node, whatever its role, and the server for all metrics. */
 
 import { folderSize } from '../db/folder-size.js';
 import type { Clock } from '../lib/clock.js';
@@ -11,7 +11,7 @@ import { MetricsServer } from '../observability/metrics-server.js';
 import { watchProcess } from '../observability/process-metrics.js';
 import type { PeerNetwork } from '../peers/network.js';
 
-/** Milliseconds that the size of the data directory is believed: looking at every file is work. */
+/** Milliseconds for which the size of the data directory is cached: looking at every file is work. */
 const SIZE_FRESH_MS = 10_000;
 
 export interface NodeMetricsOptions {

@@ -1,6 +1,6 @@
 /**
- * The composition root: one node out of its configuration. Builds bottom-up (data directory, links, services of the role,
- * HTTP), starts in an order in which nothing answers before it can, and closes top-down.
+ * The composition root: makes one node from its configuration. Builds bottom-up (data directory, links, services of the
+ * role, HTTP), starts its parts so that none answers before it can, and closes top-down.
  */
 
 import { join } from 'node:path';
@@ -36,7 +36,7 @@ export interface NodeModules {
   readonly logger: NodeLogger;
   readonly clock?: Clock;
   readonly random?: Random;
-  /** A terminal for progress bars; without one progress goes to the log. */
+  /** A terminal for progress bars; without one, progress goes to the log. */
   readonly terminal?: { write(text: string): unknown } | undefined;
 }
 
@@ -64,7 +64,7 @@ export class Node implements Service {
   #metrics: NodeMetrics | undefined;
   #apiUrl = '';
 
-  /** Opens nothing yet: a wrong configuration throws `invalid_config` here or in `start`. */
+  /** Opens nothing yet. An invalid configuration throws `invalid_config` here or in `start`. */
   static async create(config: Config, modules: NodeModules): Promise<Node> {
     return new Node(config, await readGenesis(config.network.genesisFile), modules);
   }
@@ -112,12 +112,12 @@ export class Node implements Service {
   }
 
   /**
-   * Applies what can change while the node runs: the API keys (with none configured, those of the node's key file). Throws
-   * `invalid_config` and changes nothing when one is wrong.
+   * Applies the options that can change while the node runs: the API keys (if none is configured, the key in the node's key
+   * file). Throws `invalid_config` and changes nothing when one is invalid.
    */
   async reload(config: Config): Promise<void> {
     if (this.#keys === undefined || this.#context === undefined) {
-      throw new TesseraError('shutting_down', 'the node is not up');
+      throw new TesseraError('shutting_down', 'the node is not running');
     }
     this.#keys.replace(await apiKeys(config, this.#context));
   }
@@ -136,7 +136,7 @@ export class Node implements Service {
     await this.#startMetrics(context);
     this.#opened.add(() => network.stop());
     this.#failure.follow(network);
-    // The API comes first: while the node loads, it says so (decision V24).
+    // The API comes first, so that it can say that the node is loading (decision V24).
     await this.#startApi(context, role);
     await role.load();
     await listening('peers.port', () => network.start());
@@ -146,7 +146,7 @@ export class Node implements Service {
 
   async #close(): Promise<void> {
     this.#abort.abort();
-    // A start that failed has opened things too.
+    // A failed start may have opened things too.
     await this.#starting?.catch(() => undefined);
     await this.#opened.closeAll((error) => {
       this.#logger.error({ err: error }, `closing failed: ${errorMessage(error)}`);
@@ -259,7 +259,7 @@ export class Node implements Service {
     this.#apiUrl = await listening('api.port', () => app.listen({ host, port }));
   }
 
-  /** Why the node cannot do its work now; empty when it can. */
+  /** Why the node is not ready; empty when it is. */
   #readiness(): readonly string[] {
     const reasons = [...(this.#room?.problems ?? []), ...(this.#role?.readiness() ?? [])];
     return this.#isUp ? reasons : ['the node is starting', ...reasons];
@@ -278,10 +278,10 @@ function openRole(context: RoleContext): Promise<Role> {
   }
 }
 
-/** How the API's server and the links say that a port is taken. */
+/** The error codes of the API's server and of the links for a port that is in use. */
 const PORT_TAKEN: ReadonlySet<string> = new Set(['EADDRINUSE', 'port_in_use']);
 
-/** Starts to listen; a port that is taken is a newcomer's most common mistake, and is named. */
+/** Starts to listen. A port in use is the most common mistake of newcomers, so its option is named. */
 async function listening<T>(option: string, listen: () => Promise<T>): Promise<T> {
   try {
     return await listen();

@@ -9,7 +9,7 @@ import type { RoleContext } from './role.js';
 export type WalletContext = Pick<RoleContext, 'config' | 'genesis' | 'dataDir' | 'clock' | 'random' | 'logger'> &
   Partial<Pick<RoleContext, 'metrics' | 'producers' | 'room'>>;
 
-/** Opens the wallet, or makes it. Throws as `Wallet.open`; an error about the passphrase says how to give it. */
+/** Opens the wallet, or makes it. Throws like `Wallet.open`; an error about the passphrase says how to give it. */
 export async function openWallet(context: WalletContext): Promise<Wallet> {
   const { config, dataDir, genesis } = context;
   const seedIndex = config.wallet.genesisSeedIndex;
@@ -18,7 +18,7 @@ export async function openWallet(context: WalletContext): Promise<Wallet> {
       {
         keystoreFile: join(dataDir.path, KEYSTORE_FILE),
         passphrase: config.wallet.passphrase,
-        // Only a network whose keys are public gives its wallets their first funds.
+        // Only networks with public keys have seeds for wallets.
         allowBlankPassphrase: seedIndex !== undefined,
         aggregateAbove: config.wallet.aggregateAbove,
         activationHeight: config.mining.asertActivationHeight,

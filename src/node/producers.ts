@@ -1,4 +1,4 @@
-/** Who signs the blocks of this network, out of configuration and genesis file. */
+/** The producers, who sign the blocks of this network, from configuration and genesis file. */
 
 import { chainName, type Producers } from '../chain/certificate.js';
 import type { Genesis } from '../chain/genesis.js';
@@ -9,15 +9,15 @@ import { TesseraError } from '../lib/errors.js';
 import { Signer } from '../mempool/blocks/signer.js';
 import { genesisFingerprint } from './network-rules.js';
 
-/** Undefined in a network that names none: there blocks are believed for the link that brings them. */
+/** Undefined in a network that names none, where blocks are trusted because of the link that they come from. */
 export function producersOf({ network }: Config, genesis: Genesis): Producers | undefined {
   if (network.producerKeys.length === 0) return undefined;
   return { chain: chainName(network.name, genesisFingerprint(genesis)), keys: network.producerKeys };
 }
 
 /**
- * What the blocks of a mempool node are signed with; undefined in a network that names no producers. Throws
- * `invalid_config` when the key is not one of theirs: nobody would believe such blocks.
+ * Signs the blocks of a mempool node; undefined in a network that names no producers. Throws `invalid_config` when the key
+ * is not one of theirs, because no node would accept such blocks.
  */
 export function signerOf(config: Config, genesis: Genesis, nodeKey: KeyPair): Signer | undefined {
   const producers = producersOf(config, genesis);
@@ -29,15 +29,15 @@ export function signerOf(config: Config, genesis: Genesis, nodeKey: KeyPair): Si
   const whose = producerKey === undefined ? 'the key of this mempool node' : 'the key in mempool.producer_key';
   throw new TesseraError(
     'invalid_config',
-    `network.producer_keys does not name ${whose}, so nobody would believe its blocks: add on every node ` +
+    `network.producer_keys does not name ${whose}, so no node would accept its blocks: add on every node ` +
       `${lineToAdd([...producers.keys, key])}; or give the node the key of a producer (mempool.producer_key_file)`,
   );
 }
 
-/** What a mempool node tells its operator when nobody is named to sign blocks. */
+/** The warning of a mempool node in a network that names no producers. */
 export function unsignedWarning(config: Config, nodeKey: KeyPair): string {
   const key = toHex(signingKey(config, nodeKey).publicKey);
-  return `network.producer_keys is empty: blocks are not signed, and are believed for the link that brings them; to have them signed by this node, add on every node ${lineToAdd([key])}`;
+  return `network.producer_keys is empty: blocks are not signed, and are trusted because of the link they come from; to let this node sign them, add on every node ${lineToAdd([key])}`;
 }
 
 function signingKey({ mempool: { producerKey } }: Config, nodeKey: KeyPair): KeyPair {

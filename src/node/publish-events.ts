@@ -1,4 +1,4 @@
-/** What a node tells over its event stream: the signals of its services, as events. */
+/** Publishes the signals of a node's services as events on its event stream. */
 
 import type { EventHub } from '../api/routes/events/event-hub.js';
 import type { BalanceEvent, BlockEvent, PaymentEvent, TransactionEvent } from '../api/routes/events/operations.js';
@@ -6,7 +6,7 @@ import type { CoinTotals } from '../wallet/coins/coin-index.js';
 import type { Wallet } from '../wallet/wallet.js';
 import type { RoleServices } from './role.js';
 
-/** Publishes from now on. The services end with the node, and so do their signals. */
+/** Publishes from now on. There is no end to it: the services live as long as the node. */
 export function publishEvents(hub: EventHub, { mempool, storage, user, wallet }: RoleServices): void {
   const block = (event: BlockEvent): void => hub.publish('blocks', 'block', event);
   const transaction = (event: TransactionEvent): void => hub.publish('transactions', 'transaction', event);
@@ -33,7 +33,7 @@ function publishWalletEvents(hub: EventHub, wallet: Wallet): void {
     const event: PaymentEvent = { hash, kind, status, reason: status === 'rejected' ? reason : null };
     hub.publish('wallet', 'payment', event);
   });
-  // The wallet tells of every change; a reader wants those of the totals.
+  // The wallet reports every change; only changes of the totals are events.
   wallet.settlement.changed.on((totals) => {
     const text = totalsText(totals);
     if (text === published) return;

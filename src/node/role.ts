@@ -1,4 +1,4 @@
-/** What every role gives the node that runs it, and what it is built from. */
+/** What a role gives to its node, and what it is made from. */
 
 import type { NodeInfo } from '../api/options.js';
 import type { Producers } from '../chain/certificate.js';
@@ -24,28 +24,28 @@ export interface RoleContext {
   readonly config: Config;
   readonly genesis: Genesis;
   readonly dataDir: DataDir;
-  /** The node's own key, which names it to its peers. */
+  /** The node's own key, by which its peers know it. */
   readonly nodeKey: KeyPair;
-  /** Undefined in a network that names none. */
+  /** Undefined in a network that names no producers. */
   readonly producers: Producers | undefined;
   /** Not started yet. */
   readonly network: PeerNetwork;
   readonly room: Room;
   readonly clock: Clock;
   readonly random: Random;
-  /** Aborts when the node is told to stop: what `load` has under way ends then. */
+  /** Aborted when the node is told to stop, to end `load`. */
   readonly stopping: AbortSignal;
   /** A logger for a component. */
   logger(component: string): Logger;
   readonly metrics: Metrics;
-  /** Shows how far a long task is; `name` is its label in the metrics. */
+  /** Shows the progress of a long task; `name` is its label in the metrics. */
   progress(name: TaskName, options: ProgressOptions): Progress;
 }
 
 /** The long tasks of a node, as the metrics name them. */
 export type TaskName = 'load' | 'replay' | 'count' | 'heal' | 'adopt' | 'catch_up' | 'wallet_refresh';
 
-/** The services of a role; the API takes them by their interfaces. */
+/** The services of a role; the API uses them by their interfaces. */
 export interface RoleServices {
   readonly mempool?: Mempool;
   readonly storage?: RunningStorageService;
@@ -57,8 +57,8 @@ export interface RoleServices {
 export interface Role extends Service {
   readonly type: ReturnType<NodeInfo['type']>;
   readonly services: RoleServices;
-  /** Sets message handlers and loads; called before the network starts, and `start` after it. */
+  /** Sets message handlers and loads. Called before the network starts; `start` is called after it. */
   load(): Promise<void>;
-  /** Why the node cannot do its work now; empty when it can. */
+  /** Why the role is not ready; empty when it is. */
   readiness(): readonly string[];
 }

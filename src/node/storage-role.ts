@@ -1,4 +1,4 @@
-/** The role storage: the archive in a database of its own, and what it exchanges with other nodes. */
+/** The role storage: the archive in its own database, and its messages with other nodes. */
 
 import { rm } from 'node:fs/promises';
 import { damagedFolders, forgetDamage, hasDamageNote, noteDamage } from '../db/put-aside.js';

@@ -1,4 +1,4 @@
-/** Certificates and keys, from the files that the configuration names. */
+/** Reads certificates and keys from the files that the configuration names. */
 
 import { readFile } from 'node:fs/promises';
 import { errorMessage, TesseraError } from '../lib/errors.js';

@@ -1,4 +1,4 @@
-/** The roles user and miner: one wallet, the user service on it, and mining beside them for a miner (decision V22). */
+/** The roles user and miner: a wallet and the user service, and mining for a miner (decision V22). */
 
 import { Failure } from '../lib/service.js';
 import { fixedRewardAddress, Miner } from '../miner/miner.js';
@@ -71,7 +71,7 @@ function createUser(context: RoleContext, wallet: Wallet, refreshing: Progress):
   );
 }
 
-/** Rewards go to the configured address, or to the wallet; without either there is nothing to mine for. */
+/** Rewards go to the configured address, else to the wallet. Without either, the node does not mine. */
 function createMiner(context: RoleContext, wallet: Wallet | undefined): Miner | undefined {
   const { config } = context;
   const fixed = config.mining.staticAddress;

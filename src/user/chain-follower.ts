@@ -1,8 +1,8 @@
 /**
  * Keeps the wallet in step with the chain through one mempool node. With each new link, and whenever blocks are missing, it
- * asks what became of own transactions, refreshes all addresses, and only then lets payments be sent; from there on blocks
- * are taken in as they are mined. Only links that this node opened to its configured mempool nodes are believed, and only
- * when a producer of the network vouches for the node at the other end: anyone can say that it is a mempool node.
+ * asks for the statuses of the wallet's transactions, refreshes all addresses, and only then allows payments to be sent;
+ * afterwards it applies blocks as they are mined. It trusts only links that this node opened to its configured mempool
+ * nodes, and only if a producer of the network vouches for the node at the other end: anyone can claim to be a mempool node.
  */
 
 import { setMaxListeners } from 'node:events';
@@ -23,19 +23,19 @@ import type { Wallet } from '../wallet/wallet.js';
 import { Evidence, type TransactionStatus } from './evidence.js';
 import { refreshAddresses } from './utxo-pages.js';
 
-/** Milliseconds that an answer about statuses may take. */
+/** Time limit for an answer about statuses, in ms. */
 const REQUEST_TIMEOUT = 30_000;
-/** Milliseconds until a synchronization that failed is tried again on the same link. */
+/** Milliseconds until a failed synchronization is tried again on the same link. */
 const RETRY_AFTER = 2_000;
-/** Milliseconds to find out which configured address a link belongs to. */
+/** Time limit for finding out which configured address a link belongs to, in ms. */
 const IDENTIFY_TIMEOUT = 5_000;
-/** Blocks kept while a synchronization is under way; more are fetched by the next one. */
+/** Maximum number of blocks kept during a synchronization; the next one fetches the others. */
 const MAX_WAITING_BLOCKS = 32;
 
 export interface ChainFollowerOptions {
   /** Configured mempool nodes, `host:port`. */
   readonly mempools: readonly string[];
-  /** Who must vouch for a mempool node; undefined in a network that names none. */
+  /** Who must vouch for a mempool node; undefined in a network that names no producers. */
   readonly producers?: Producers | undefined;
 }
 
@@ -44,11 +44,11 @@ export interface ChainFollowerModules {
   readonly network: PeerNetwork;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Told how many of the addresses to refresh are done. */
+  /** Called with the number of refreshed addresses. */
   readonly onRefresh?: ((done: number, total: number) => void) | undefined;
 }
 
-/** A block that the followed mempool node says is mined. */
+/** A block that the followed mempool node reports as mined. */
 export interface MinedBlock {
   readonly height: number;
   readonly hash: string;
@@ -61,19 +61,19 @@ export class ChainFollower {
   readonly #producers: Producers | undefined;
   readonly #modules: ChainFollowerModules;
   readonly #stopping = new AbortController();
-  /** Everything that changes the wallet by what the chain says, one after the other. */
+  /** Serializes all changes of the wallet that come from the chain. */
   readonly #steps = new Mutex();
   readonly #believed = new Set<Link>();
   readonly #waitingBlocks: ToldBlock[] = [];
-  /** Own transactions that the mempool node says cannot be. */
+  /** Transactions of the wallet whose inputs the mempool node does not find. */
   readonly #contested = new Set<string>();
   readonly #unsubscribe: (() => void)[] = [];
   #current: Link | undefined;
   #inStep = false;
-  /** Blocks came faster than a synchronization could take them in. */
+  /** True when blocks came faster than a synchronization could apply them. */
   #blocksDropped = false;
   #retry: Timer | undefined;
-  /** The wallet is in step over this link. */
+  /** Emits the link over which the wallet is now in step. */
   readonly ready = new SignalSource<Link>((error) => this.#listenerFailed(error));
   readonly blockMined = new SignalSource<MinedBlock>((error) => this.#listenerFailed(error));
 
@@ -82,7 +82,7 @@ export class ChainFollower {
     this.#mempools = mempools;
     this.#producers = producers;
     this.#modules = modules;
-    // Every request under way listens to it.
+    // Every pending request listens to it.
     setMaxListeners(0, this.#stopping.signal);
     modules.network.handle('block.mined', async (link, { attachment, body }) => {
       await this.#onBlock(link, attachment, body);
@@ -109,7 +109,7 @@ export class ChainFollower {
     return this.#inStep ? this.#current : undefined;
   }
 
-  /** Asks for the outpoints of addresses; throws `mempool_unreachable` when it cannot, and does not wait for the answer. */
+  /** Asks for the outputs of addresses without waiting for the answer. Throws `mempool_unreachable`. */
   requestRefresh(addresses: readonly string[]): void {
     const link = this.#current;
     if (link === undefined) throw new TesseraError('mempool_unreachable', 'no mempool node is linked');
@@ -118,7 +118,7 @@ export class ChainFollower {
     });
   }
 
-  /** Finds out what became of an own transaction whose inputs the mempool node does not find. */
+  /** Looks up a transaction of the wallet whose inputs the mempool node does not find. */
   investigate(hash: string): void {
     const link = this.#current;
     this.#contested.add(hash);
@@ -132,7 +132,7 @@ export class ChainFollower {
     });
   }
 
-  /** Runs a step that is no part of a synchronization; when it fails everything is synchronized. */
+  /** Runs a step that is not part of a synchronization; if it fails, everything is synchronized. */
   #afterwards(link: Link, failure: string, step: () => Promise<void>): void {
     void this.#steps.run(async () => {
       try {
@@ -164,7 +164,7 @@ export class ChainFollower {
     if (this.#current === undefined) this.#follow(link);
   }
 
-  /** True when a producer says that this node speaks for it; a link to any other at a configured address is closed. */
+  /** True when a producer vouches for the node. A link to another node at a configured address is closed. */
   async #isVouchedFor(link: Link): Promise<boolean> {
     if (this.#producers === undefined) return true;
     const { logger } = this.#modules;
@@ -178,7 +178,7 @@ export class ChainFollower {
     } catch (error) {
       if (this.#stopping.signal.aborted) return false;
       const reason = errorMessage(error);
-      logger.warn({ link: link.id, peer: link.address }, `this mempool node is not believed: ${reason}`);
+      logger.warn({ link: link.id, peer: link.address }, `this mempool node is not trusted: ${reason}`);
       link.close(reason);
       return false;
     }
@@ -209,7 +209,7 @@ export class ChainFollower {
       } catch (error) {
         if (this.#stopping.signal.aborted || link !== this.#current) return;
         logger.warn({ link: link.id, error: errorMessage(error) }, 'the wallet could not be refreshed; trying again');
-        // Another configured node may tell the truth.
+        // Another configured node may be honest.
         if (isTesseraError(error, 'protocol_violation')) return link.close(errorMessage(error));
         this.#retry = clock.after(RETRY_AFTER, () => this.#synchronize(link));
       }
@@ -226,7 +226,7 @@ export class ChainFollower {
       await wallet.applyBlock(next);
     }
     if (this.#blocksDropped) await this.#settleDropped(link);
-    // In the same turn as the look at the waiting blocks: none may wait for nothing.
+    // In the same turn as the check of waiting blocks, so that none is left waiting.
     this.#inStep = true;
   }
 
@@ -249,7 +249,7 @@ export class ChainFollower {
     return oldest;
   }
 
-  /** A block that was dropped may have held own transactions, and only a status tells of them now. */
+  /** Looks up statuses after blocks were dropped, because these may have held transactions of the wallet. */
   async #settleDropped(link: Link): Promise<void> {
     const { wallet } = this.#modules;
     this.#blocksDropped = false;
@@ -258,14 +258,14 @@ export class ChainFollower {
       if (status === 'Confirmed') await wallet.settlement.markConfirmed(hash);
   }
 
-  /** Refreshes the addresses and settles own transactions by what is found. Gives the block of the refresh. */
+  /** Refreshes the addresses and settles the wallet's transactions by the result. Returns the block of the refresh. */
   async #review(
     link: Link,
     inFlight: readonly OwnTransaction[],
     addresses: readonly string[],
   ): Promise<ChainPoint | undefined> {
     const entries = inFlight.map((entry) => ({ ...entry }));
-    // Statuses first: what is confirmed now is in every answer that comes later.
+    // Statuses first: what is confirmed now is included in every later answer.
     const statuses = await this.#fetchStatuses(link, entries);
     const evidence = new Evidence(entries);
     const point = await this.#refresh(link, addresses, evidence);
@@ -276,7 +276,7 @@ export class ChainFollower {
   async #settle(entry: OwnTransaction, evidence: Evidence, status: TransactionStatus | undefined): Promise<void> {
     const { wallet } = this.#modules;
     const { hash, state } = entry;
-    // An answer that came meanwhile knows better.
+    // An answer that came meanwhile is newer.
     if (wallet.transfers.inFlightByHash(hash)?.state !== state) return;
     switch (evidence.findingFor(entry, status)) {
       case 'admitted':

@@ -1,7 +1,7 @@
 /**
- * What became of own transactions, judged by what a mempool node answers: their statuses, and the unspent outputs of the
- * wallet's addresses. A payment is never rejected here: that its inputs are gone does not say where they went; only a block
- * shows that (`Wallet.applyBlock`).
+ * Finds out the state of the wallet's transactions from the answers of a mempool node: their statuses, and the unspent
+ * outputs of the wallet's addresses. A payment is never rejected here: spent inputs do not say what spent them; only a block
+ * does (`Wallet.applyBlock`).
  */
 
 import { createdOutPoints, outPointKey, spentOutPoints } from '../chain/transaction.js';
@@ -13,9 +13,9 @@ export type TransactionStatus = MessageBody<'statuses'>['statuses'][number];
 
 /**
  * - `confirmed`: it is in the chain.
- * - `copied`: its copy under another hash is.
+ * - `copied`: a copy of it with another hash is in the chain.
  * - `admitted`: the mempool node has it.
- * - `missing`: it was admitted, but the mempool node does not have it any more; it must be sent again.
+ * - `missing`: it was admitted, but the mempool node no longer has it; it must be sent again.
  * - `open`: nothing is proven; it stays as it is.
  */
 export type Finding = 'confirmed' | 'copied' | 'admitted' | 'missing' | 'open';
@@ -28,7 +28,7 @@ interface ExpectedChange {
 export class Evidence {
   readonly #wanted = new Set<string>();
   readonly #present = new Set<string>();
-  /** By index and address: outputs that go to an address made for this one payment. */
+  /** By index and address: outputs to an address that was made for this payment only. */
   readonly #changes = new Map<string, ExpectedChange>();
   readonly #copied = new Set<string>();
 
@@ -42,7 +42,7 @@ export class Evidence {
     }
   }
 
-  /** Takes in outputs that the mempool node says are unspent. */
+  /** Records outputs that the mempool node reports as unspent. */
   note(utxos: readonly Utxo[]): void {
     for (const [outPoint, txOut] of utxos) {
       const key = outPointKey(outPoint);
@@ -52,17 +52,17 @@ export class Evidence {
     }
   }
 
-  /** `status`: asked before the outputs were. */
+  /** The `status` must have been asked for before the outputs. */
   findingFor({ hash, transaction, state }: OwnTransaction, status: TransactionStatus | undefined): Finding {
     if (status?.status === 'Pending') return 'admitted';
     if (status?.status === 'Confirmed') return 'confirmed';
     const isPresent = (outPoint: OutPoint): boolean => this.#present.has(outPointKey(outPoint));
     if (createdOutPoints(transaction, hash).some(({ outPoint }) => isPresent(outPoint))) return 'confirmed';
     const inputs = spentOutPoints(transaction);
-    // What has an input that is unspent is in no block.
+    // A transaction with an unspent input is in no block.
     if (inputs.length === 0 || inputs.some(isPresent)) return state === 'sent' ? 'missing' : 'open';
     if (this.#copied.has(hash)) return 'copied';
-    // Once admitted, nothing else can spend its inputs: that they are gone means that it is in the chain.
+    // Once it is admitted, nothing else can spend its inputs: if they are spent, it is in the chain.
     return state === 'sent' ? 'confirmed' : 'open';
   }
 }

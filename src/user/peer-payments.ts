@@ -1,7 +1,7 @@
 /**
  * Payments between wallets (decision V15): a payer dials the payee, asks for an address and pays it; a node that wants a
- * donation offers an address and is paid what the other's operator allows. Only an address that was just asked for is
- * paid; what a peer says about a payment is never believed, only passed on: funds come from blocks.
+ * donation offers an address, and is paid what the other operator allows. Only an address that was just asked for is paid.
+ * What a peer says about a payment is shown, but not trusted: funds come from blocks.
  */
 
 import { setMaxListeners } from 'node:events';
@@ -21,16 +21,16 @@ import type { AddressPayment } from './service.js';
 
 /** Milliseconds to open a link (decision V15). */
 const DIAL_TIMEOUT = 5_000;
-/** Milliseconds that a peer has to answer. */
+/** Time limit for an answer of a peer, in ms. */
 const ANSWER_TIMEOUT = 10_000;
-/** Peers for which an address that nobody has paid to yet is kept; a new peer then gets that of the oldest. */
+/** Number of peers for which an unused address is kept; beyond that, a new peer gets the address of the oldest. */
 const MAX_OFFERED = 1_000;
 
 export interface PeerPaymentOptions {
   /** Raw units paid to a peer that asks; 0 refuses. */
   readonly donationAmount: bigint;
   readonly donationsPerPeerPerDay: number;
-  /** Of all peers together. */
+  /** For all peers together. */
   readonly donationsPerDay: number;
 }
 
@@ -40,13 +40,13 @@ export interface PeerPaymentModules {
   readonly logger: Logger;
 }
 
-/** What a peer says that it has paid to this wallet. */
+/** A payment to this wallet, as announced by the payer. */
 export interface AnnouncedPayment {
   readonly hash: string;
   readonly peer: string;
 }
 
-/** A request to a peer: how long it may take, and what ends it. */
+/** The time limit and abort signal of a request to a peer. */
 interface Waiting {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
@@ -58,7 +58,7 @@ export class PeerPayments {
   readonly #stopping = new AbortController();
   readonly #dialing: Waiting = { timeoutMs: DIAL_TIMEOUT, signal: this.#stopping.signal };
   readonly #waiting: Waiting = { timeoutMs: ANSWER_TIMEOUT, signal: this.#stopping.signal };
-  /** Node key → address told to that peer. */
+  /** Node key → address offered to that peer. */
   readonly #offered = new Map<string, Promise<string>>();
   readonly announced: SignalSource<AnnouncedPayment>;
 
@@ -103,12 +103,12 @@ export class PeerPayments {
     this.#modules.logger.info({ peer, accepted, reason }, 'a donation was requested');
   }
 
-  /** Tells the peer of a payment that the mempool has admitted; a peer that cannot be reached sees it in its block. */
+  /** Tells the payee of a payment that the mempool has admitted. A payee that cannot be reached will see it in its block. */
   tell({ peer, hash, kind, transaction }: OwnTransaction): void {
     const { network, logger } = this.#modules;
     if (peer === null) return;
     if (kind === 'donation') {
-      // The address is the peer's own word: it is not dialed, only recognized.
+      // The peer itself named this address, so it is only looked up, not dialed.
       const link = [...network.links].find(({ address }) => address === peer);
       link?.send('payment.sent', {}, encodeTransaction(transaction));
       return;
@@ -123,7 +123,7 @@ export class PeerPayments {
     this.#stopping.abort();
   }
 
-  /** One address for a peer until it has been paid to: strangers cannot make the wallet grow. */
+  /** Offers a peer the same address until it is paid, so that strangers cannot make the wallet grow. */
   async #addressFor(nodeKey: string): Promise<string> {
     const { wallet } = this.#modules;
     const known = await this.#offered.get(nodeKey);
@@ -144,7 +144,7 @@ export class PeerPayments {
     throw new TesseraError('peer_unreachable', `${peer} is a ${link.role} node; it has no wallet`);
   }
 
-  /** The peer's answer. Whatever goes wrong is the peer's: its codes must not pass for our own (decision V15). */
+  /** The peer's answer. Every failure is `peer_unreachable`: the peer's codes must not be taken for ours (decision V15). */
   async #ask<T>(peer: string, answer: Promise<T>): Promise<T> {
     try {
       return await answer;
@@ -166,7 +166,7 @@ export class PeerPayments {
       const paid = await wallet.transfers.donate(order, link.nodeKey, limits);
       return paid ? donationReply(true, '') : donationReply(false, 'no more donations today');
     } catch (error) {
-      // A stranger learns that it is not paid, not what is in the wallet.
+      // A stranger learns that it is not paid, but nothing about the wallet.
       if (!isTesseraError(error)) throw error;
       logger.info({ peer: link.address, error: error.message }, 'a donation could not be paid');
       return donationReply(false, 'the donation cannot be paid now');

@@ -1,9 +1,8 @@
 /**
  * Sends the wallet's queued transactions to the mempool node until it has admitted or refused each of them. A refusal is
- * final only where it is about the transaction itself. What depends on the state of the chain (`unknown_input`,
- * `double_spend`) may be true for a moment only, while a block is being stored: such a payment stays queued, its inputs stay
- * taken, and the follower finds out what became of it. Every payment waits for its own next attempt, so one that fails does
- * not hold up the others.
+ * final only if it is about the transaction itself. One that depends on the state of the chain (`unknown_input`,
+ * `double_spend`) may be temporary, while a block is being stored: the payment stays queued, its inputs stay reserved, and
+ * the follower looks it up. Every payment has its own retry time, so that one that fails does not delay the others.
  */
 
 import { setMaxListeners } from 'node:events';
@@ -17,34 +16,34 @@ import { encodeTransactions } from '../peers/payloads.js';
 import type { OwnTransaction } from '../wallet/payments/outgoing.js';
 import type { Wallet } from '../wallet/wallet.js';
 
-/** Submissions that wait for their answer at once. */
+/** Maximum number of pending submissions. */
 const PARALLEL = 32;
-/** Milliseconds that the mempool node has to answer. */
+/** Time limit for an answer of the mempool node, in ms. */
 const ANSWER_TIMEOUT = 15_000;
 /** Milliseconds before the first and the longest retry of a payment. */
 const FIRST_RETRY = 250;
 const MAX_RETRY = 30_000;
 
-/** What is wrong with the transaction itself: no later attempt can change it. */
+/** Refusals that are about the transaction itself: no later attempt can succeed. */
 const FINAL_REFUSALS: ReadonlySet<string> = new Set([
   'transaction_rejected',
   'invalid_signature',
   'malformed_transaction',
   'payload_too_large',
 ]);
-/** What the mempool node says of the inputs. Only a block proves that it is so. */
+/** Refusals about the inputs. Only a block can prove them. */
 const CONTESTED: ReadonlySet<string> = new Set(['double_spend', 'unknown_input']);
 
 export interface SenderModules {
   readonly wallet: Wallet;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Where to send; undefined while the wallet is not in step. */
+  /** The link to send over; undefined while the wallet is not in step. */
   readonly link: () => Link | undefined;
   readonly admitted: (transaction: OwnTransaction) => void;
-  /** Inputs of these addresses came back after a refusal: the chain knows whether they are really there. */
+  /** Called when inputs at these addresses are returned after a refusal, to check them against the chain. */
   readonly returned: (addresses: readonly string[]) => void;
-  /** The mempool node says that the inputs of this transaction are not there: the chain knows what became of it. */
+  /** Called when the mempool node does not find the inputs of this transaction, to look it up in the chain. */
   readonly contested: (hash: string) => void;
 }
 
@@ -68,7 +67,7 @@ export class Sender {
 
   constructor(modules: SenderModules) {
     this.#modules = modules;
-    // Every request under way listens to it.
+    // Every pending request listens to it.
     setMaxListeners(0, this.#stopping.signal);
   }
 
@@ -83,7 +82,7 @@ export class Sender {
     this.#pump();
   }
 
-  /** Resolves when nothing is on its way any more. */
+  /** Resolves when no submission is pending. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#unsubscribe?.();
@@ -92,7 +91,7 @@ export class Sender {
     await Promise.all(this.#running);
   }
 
-  /** Sends everything that is queued, at once: there is a new link. */
+  /** Sends everything that is queued at once, when there is a new link. */
   wake(): void {
     for (const [hash, { timer }] of this.#retries) {
       timer?.cancel();
@@ -126,7 +125,7 @@ export class Sender {
         if (verdict.kind === 'contested') contested(entry.hash);
       }
     } catch (error) {
-      logger.error({ hash: entry.hash, error: errorMessage(error) }, 'the answer to a payment could not be kept');
+      logger.error({ hash: entry.hash, error: errorMessage(error) }, 'the answer to a payment could not be stored');
       this.#tryLater(entry, errorMessage(error));
     }
   }
@@ -154,7 +153,7 @@ export class Sender {
 
   async #noteRefused(entry: OwnTransaction, reason: string): Promise<void> {
     const { wallet, logger, returned } = this.#modules;
-    logger.warn({ hash: entry.hash, reason }, 'the mempool node has refused an own transaction');
+    logger.warn({ hash: entry.hash, reason }, 'the mempool node has refused a transaction of this wallet');
     returned(await wallet.settlement.markRejected(entry.hash, reason));
   }
 
@@ -163,7 +162,7 @@ export class Sender {
     if (this.#stopping.signal.aborted || wallet.transfers.inFlightByHash(hash) === undefined) return;
     const retry = this.#retries.get(hash) ?? { failures: 0, timer: undefined };
     const delay = Math.min(FIRST_RETRY * 2 ** retry.failures, MAX_RETRY);
-    logger.info({ hash, reason, delay }, 'a payment is sent again later');
+    logger.info({ hash, reason, delay }, 'a payment will be sent again');
     retry.failures += 1;
     retry.timer?.cancel();
     retry.timer = clock.after(delay, () => {
@@ -174,7 +173,7 @@ export class Sender {
     this.#retries.set(hash, retry);
   }
 
-  /** What spends an output of it, and was refused for want of that, can be sent now. */
+  /** Transactions that spend its outputs, and were refused because these were missing, can be sent now. */
   #onSettled({ hash, state }: OwnTransaction): void {
     this.#forget(hash);
     if (state !== 'confirmed') return;

@@ -1,6 +1,6 @@
 /**
- * The user role: payments, donations and item creation over the wallet and the links to other nodes. It follows the chain,
- * sends what the wallet has queued, and pays and is paid by peers. The miner role runs the same service (decision V22).
+ * The user role: payments, donations and item creation with the wallet and the links to other nodes. It follows the chain,
+ * sends queued transactions, and exchanges payments with peers. The miner role runs the same service (decision V22).
  */
 
 import type { Producers } from '../chain/certificate.js';
@@ -16,13 +16,13 @@ import { type AnnouncedPayment, PeerPayments } from './peer-payments.js';
 import { Sender } from './sender.js';
 import type { AddressPayment, UserService } from './service.js';
 
-/** Donations of a day to all peers together, unless the options say otherwise. */
+/** Default limit of donations to all peers together in a day. */
 const DEFAULT_DONATIONS_PER_DAY = 100;
 
 export interface UserServiceOptions {
-  /** Configured mempool nodes, `host:port`, as given to the network. Nobody else's blocks are believed. */
+  /** Configured mempool nodes, `host:port`, as given to the network. Blocks of others are ignored. */
   readonly mempools: readonly string[];
-  /** Who must vouch for a mempool node; undefined in a network that names none. */
+  /** Who must vouch for a mempool node; undefined in a network that names no producers. */
   readonly producers?: Producers | undefined;
   /** Raw units paid to a peer that asks for a donation; 0 refuses. */
   readonly donationAmount: bigint;
@@ -35,11 +35,11 @@ export interface UserServiceModules {
   readonly network: PeerNetwork;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Told how many of the addresses to refresh are done. */
+  /** Called with the number of refreshed addresses. */
   readonly onRefresh?: ((done: number, total: number) => void) | undefined;
 }
 
-/** The class behind `UserService`: what the node runs. */
+/** The implementation of `UserService` that the node runs. */
 export class RunningUserService implements UserService, Service {
   readonly #wallet: Wallet;
   readonly #follower: ChainFollower;
@@ -48,7 +48,7 @@ export class RunningUserService implements UserService, Service {
   readonly #failure = new Failure();
   #unsubscribe: (() => void) | undefined;
 
-  /** Registers its message handlers at once: make it before the network starts. */
+  /** Registers its message handlers at once, so construct it before the network starts. */
   constructor(options: UserServiceOptions, modules: UserServiceModules) {
     const { donationsPerDay = DEFAULT_DONATIONS_PER_DAY } = options;
     this.#wallet = modules.wallet;
@@ -74,7 +74,7 @@ export class RunningUserService implements UserService, Service {
     return this.#follower.link !== undefined;
   }
 
-  /** A peer says that it has paid to this wallet. */
+  /** Emits payments to this wallet that a peer announces. */
   get announced(): Signal<AnnouncedPayment> {
     return this.#peers.announced;
   }
@@ -91,7 +91,7 @@ export class RunningUserService implements UserService, Service {
     this.#sender.start();
   }
 
-  /** Sends nothing more; what is queued goes out after the next start. Stop it before the network and the wallet. */
+  /** Stops sending; what is queued is sent after the next start. Stop this before the network and the wallet. */
   async stop(): Promise<void> {
     this.#wallet.setRefresher(null);
     this.#unsubscribe?.();

@@ -1,7 +1,7 @@
 /**
- * Refreshes addresses of the wallet from one mempool node, page by page. All pages count as of the block that the first was
- * of: what came later is in blocks that the wallet takes in afterwards. When a page cannot be continued, because the output
- * that it ended with was spent meanwhile, its address begins anew.
+ * Refreshes addresses of the wallet from one mempool node, page by page. All pages count as of the block of the first page:
+ * later changes are in blocks that the wallet applies afterwards. If there is no next page because the last output of a page
+ * was spent meanwhile, its address starts over.
  */
 
 import type { Utxo } from '../chain/types.js';
@@ -13,16 +13,16 @@ import { decodeUtxos } from '../peers/payloads.js';
 import type { ChainPoint } from '../wallet/block-intake.js';
 import type { Wallet } from '../wallet/wallet.js';
 
-/** Milliseconds that an answer may take. */
+/** Time limit for an answer, in ms. */
 const REQUEST_TIMEOUT = 30_000;
-/** Times that an answer older than the wallet is asked for again, and that an address begins anew. */
+/** How often an answer older than the wallet is asked for again, and an address starts over. */
 const MAX_ATTEMPTS = 5;
-/** Milliseconds before a page is asked for again by a node that has no time for it, and how often. */
+/** Milliseconds until a busy node is asked for a page again, and how often. */
 const PAUSE = 500;
 const MAX_PAUSES = 60;
-/** Bytes of one page: 1,000 outputs, and the metadata of an item has at most 800 bytes. */
+/** Maximum size of a page in bytes: 1,000 outputs, each with up to 800 bytes of metadata. */
 const MAX_PAGE_BYTES = 2 * 1024 * 1024;
-/** Outputs of one refresh; the wallet keeps all of its coins in memory. */
+/** Maximum number of outputs in one refresh; the wallet keeps all of its coins in memory. */
 const MAX_OUTPUTS = 2_000_000;
 
 type Page = MessageBody<'utxos'>;
@@ -32,15 +32,15 @@ export interface UtxoPagesModules {
   readonly wallet: Wallet;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Told how many of the addresses are done. */
+  /** Called with the number of completed addresses. */
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
-  /** Sees every page. */
+  /** Called with every page. */
   readonly onPage: (utxos: readonly Utxo[]) => void;
 }
 
 /**
- * Refreshes the addresses; gives the oldest block that the answers are of. Throws `mempool_unreachable` when the node is
- * behind the wallet, `protocol_violation` when it tells of another chain.
+ * Refreshes the addresses; returns the oldest block of the answers. Throws `mempool_unreachable` when the node is behind the
+ * wallet, `protocol_violation` when it is on another chain.
  */
 export async function refreshAddresses(
   link: Link,
@@ -49,7 +49,7 @@ export async function refreshAddresses(
 ): Promise<ChainPoint | undefined> {
   const { onProgress } = modules;
   let oldest: ChainPoint | undefined;
-  // An empty wallet asks too: it learns the block number.
+  // An empty wallet asks too, to learn the block number.
   const parts = addresses.length === 0 ? [[]] : chunksOf(addresses);
   let done = 0;
   onProgress?.(done, addresses.length);
@@ -91,7 +91,7 @@ interface PageOf {
 class PageReader {
   readonly #link: Link;
   readonly #modules: UtxoPagesModules;
-  /** What is left to ask for. */
+  /** The addresses that are left. */
   #addresses: readonly string[];
   #outputs = 0;
   #restarts = 0;
@@ -135,7 +135,7 @@ class PageReader {
     }
   }
 
-  /** The page behind another one; undefined when that was the last. */
+  /** The page after another one; undefined after the last. */
   async readNext({ next }: Page): Promise<PageOf | undefined> {
     if (next === undefined) return undefined;
     const at = this.#addresses.indexOf(next.address);

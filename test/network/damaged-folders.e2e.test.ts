@@ -1,7 +1,7 @@
 /**
- * Each role's node on a folder whose store was damaged while it was off: it does not start, says what is wrong by its code and
- * what to do, and starts again with what the backup has (rules P3, P7). A storage node heals: by itself when there is another
- * one, else with `tessera rebuild` (docs/adr/0015-damaged-archives-heal.md).
+ * Each role's node on a folder whose store was damaged while it was off: it does not start, says what is wrong by its code
+ * and what to do, and starts again with what the backup has (rules P3, P7). A storage node heals: by itself when there is
+ * another one, else with `tessera rebuild` (docs/adr/0015-damaged-archives-heal.md).
  */
 
 import { cp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';

@@ -58,15 +58,15 @@ describe('/readyz', () => {
     const alone = await start('mempool');
     expect(await readyz(alone)).toEqual({
       status: 503,
-      reasons: [expect.stringMatching(/^no miner takes part/), expect.stringMatching(/^no storage node/)],
+      reasons: [expect.stringMatching(/^no miner has joined/), expect.stringMatching(/^no storage node/)],
     });
     const mempool = await start('mempool', { storage: [storage.peerAddress] });
-    await saysOnly(mempool, /^no miner takes part/);
+    await saysOnly(mempool, /^no miner has joined/);
     const miner = await start('miner', { mempool: [mempool.peerAddress] });
     await isReady(mempool);
     await isReady(miner);
     await miner.stop();
-    await saysOnly(mempool, /^no miner takes part/);
+    await saysOnly(mempool, /^no miner has joined/);
     await storage.stop();
     await until('both reasons', async () => ((await readyz(mempool)).reasons.length === 2 ? true : undefined));
   });

@@ -1,5 +1,6 @@
 /**
- * An archive whose files were damaged: a new one takes what can be read of it, and fetches the rest (docs/adr/0015, rule P3).
+ * An archive whose files were damaged: a new one takes what can be read of it, and fetches the rest (docs/adr/0015, rule
+ * P3).
  */
 
 import { cp, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';

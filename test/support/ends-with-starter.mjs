@@ -1,6 +1,6 @@
 /**
- * For `--import` of Node.js: ends the process, as kill -9 does, when the other end of its descriptor 3 is closed. Whoever started it
- * holds that end; when it is gone, however it went, nobody would stop this process any more.
+ * For `--import` of Node.js: ends the process, as kill -9 does, when the other end of its descriptor 3 is closed. Whoever
+ * started it holds that end; when it is gone, however it went, nobody would stop this process any more.
  */
 
 import { Socket } from 'node:net';

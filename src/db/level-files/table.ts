@@ -62,7 +62,10 @@ export function checkBlocks(table: Buffer): Partial<Pick<TableFile, 'smallest' |
   return { ...(smallest && { smallest }), ...(largest && { largest }) };
 }
 
-/** The values that a damaged table still holds: those in blocks whose checksum is right. Nothing, when it cannot be seen where they are. */
+/**
+ * The values that a damaged table still holds: those in blocks whose checksum is right. Nothing, when it cannot be seen
+ * where they are.
+ */
 export function* soundValues(table: Buffer): Generator<TableEntry, undefined> {
   for (const handle of unlessDamaged(() => handlesIn(readBlock(table, footerOf(table).index))) ?? []) {
     const entries = unlessDamaged(() => [...entriesOf(readBlock(table, handle))]) ?? [];

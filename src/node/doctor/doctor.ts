@@ -1,4 +1,4 @@
-/** The examination of a node from outside, part by part, each with its share of the time. Nothing is changed. */
+/** Examines a node from outside, part by part, each with a share of the time. Changes nothing. */
 
 import type { LoadedConfig } from '../../config/load.js';
 import { type Examination, type Finding, reasonOf, warn } from './finding.js';
@@ -6,12 +6,12 @@ import { folderExamination } from './folder.js';
 import { peerExaminations, readinessExamination } from './network.js';
 import { configExamination, descriptors, portExamination, versions } from './system.js';
 
-/** What can be said without a configuration. */
+/** The findings that need no configuration. */
 export function examineProgram(): readonly Finding[] {
   return [versions(), descriptors()];
 }
 
-/** All findings about the node of the configuration, as they come. Ends within `timeoutMs` and a moment. */
+/** All findings about the configured node, as they come. Ends shortly after `timeoutMs` at the latest. */
 export async function* examineNode(loaded: LoadedConfig, timeoutMs: number): AsyncGenerator<Finding> {
   const { config } = loaded;
   const deadline = AbortSignal.timeout(timeoutMs);
@@ -26,13 +26,13 @@ export async function* examineNode(loaded: LoadedConfig, timeoutMs: number): Asy
   for (const findings of peers) yield* findings;
 }
 
-/** What does not end in time is told instead of waited for. */
+/** Reports a part that does not end in time, instead of waiting for it. */
 async function inTime({ name, run }: Examination, deadline: AbortSignal): Promise<readonly Finding[]> {
-  const late: Finding[] = [warn(name, 'not done in the time that was given', 'try again with a longer --timeout')];
+  const late: Finding[] = [warn(name, 'not finished in time', 'try again with a longer --timeout')];
   if (deadline.aborted) return late;
   let stop = (): void => undefined;
   const stopped = new Promise<readonly Finding[]>((resolve) => {
-    // What was called off by the deadline gets a moment to say why.
+    // A part that the deadline aborts gets a moment to say why.
     stop = () => void setTimeout(resolve, 200, late);
     deadline.addEventListener('abort', stop, { once: true });
   });

@@ -1,11 +1,11 @@
-/** What `tessera doctor` finds, one line each. */
+/** The findings of `tessera doctor`, one line each. */
 
 import { errorMessage, isTesseraError } from '../../lib/errors.js';
 
 export type Verdict = 'ok' | 'warn' | 'fail';
 
 export interface Finding {
-  /** What was looked at: `folder`, `peer 10.0.0.7:12300`. */
+  /** What was checked: `folder`, `peer 10.0.0.7:12300`. */
   readonly check: string;
   readonly verdict: Verdict;
   readonly found: string;
@@ -13,7 +13,7 @@ export interface Finding {
   readonly advice?: string;
 }
 
-/** A part of the examination; `name` stands for it when it does not come to an end. */
+/** A part of the examination; `name` is used in its place when it does not finish. */
 export interface Examination {
   readonly name: string;
   run(signal: AbortSignal): Promise<readonly Finding[]>;

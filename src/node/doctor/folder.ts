@@ -1,4 +1,4 @@
-/** The data folder: whose it is, which node it belongs to, who uses it, and whether a node would start on it. */
+/** Checks the data folder: its owner, the node that it belongs to, who uses it, and whether a node would start on it. */
 
 import { type Stats, statSync } from 'node:fs';
 import { readdir, stat, statfs } from 'node:fs/promises';
@@ -12,12 +12,12 @@ import { refuseHalfRestored } from '../../db/restore-note.js';
 import { KEYSTORE_FILE } from '../../wallet/keys/keystore.js';
 import { type Examination, type Finding, fail, ok, reasonOf, warn } from './finding.js';
 
-/** What the group and everybody may do. */
+/** The permissions of group and others. */
 const OTHERS = 0o077;
-/** Bytes of tables that are read; `tessera verify` reads all. */
+/** How many bytes of tables are read; `tessera verify` reads all. */
 const TABLE_BYTES = 64 * 1024 * 1024;
 const MIB = 1024 * 1024;
-/** Bytes of free space below which an operator should act, and below which a node soon stops taking writes. */
+/** Free bytes below which an operator should act, and below which a node soon refuses writes. */
 const LOW_SPACE = 2_048 * MIB;
 const NO_SPACE = 256 * MIB;
 const RESTORE = 'restore a backup (tessera restore), or see docs/operations.md#backup-and-restore';
@@ -29,8 +29,9 @@ export function folderExamination({ node, network }: Config): Examination {
     async run(signal) {
       const stats = statSync(path, { throwIfNoEntry: false });
       if (stats === undefined)
-        return [ok('folder', `${path} is not there: the first start makes it`), ...(await disk(path))];
-      if (!stats.isDirectory()) return [fail('folder', `${path} is no folder`, 'name another one with node.data_dir')];
+        return [ok('folder', `${path} does not exist: the first start makes it`), ...(await disk(path))];
+      if (!stats.isDirectory())
+        return [fail('folder', `${path} is not a folder`, 'name another one with node.data_dir')];
       const owned = owner(path, stats);
       if (owned.verdict === 'fail') return [owned];
       return [
@@ -46,12 +47,12 @@ export function folderExamination({ node, network }: Config): Examination {
 function owner(path: string, { uid, mode }: Stats): Finding {
   const user = userInfo();
   if (user.uid !== 0 && uid !== user.uid) {
-    const advice = `run the node, and this, as the owner of the folder, or give it to ${user.username}`;
+    const advice = `run the node, and this command, as the owner of the folder, or change the owner to ${user.username}`;
     return fail('folder', `${path} belongs to user ${uid}, and this is user ${user.uid}`, advice);
   }
   const shown = `${path}, mode ${(mode & 0o777).toString(8)}`;
   if ((mode & OTHERS) !== 0)
-    return warn('folder', `${shown}: others may read it`, 'chmod -R go= it; a start does that');
+    return warn('folder', `${shown}: others may read it`, 'run chmod -R go= on it; a start does that too');
   return ok('folder', shown);
 }
 
@@ -75,14 +76,14 @@ async function contents(path: string, role: string, network: string, signal: Abo
 async function unmarked(path: string): Promise<Finding> {
   const found = await readdir(join(path, 'db')).catch(() => []);
   if (found.length === 0) return ok('marker', 'no node has used the folder yet');
-  return fail('marker', 'there are databases and no marker (tessera.json)', RESTORE);
+  return fail('marker', 'there are databases but no marker (tessera.json)', RESTORE);
 }
 
 function markerFinding(marker: Marker, role: string, network: string): Finding {
   const other = 'name the right folder with node.data_dir, or the right configuration';
   if (marker.role !== role)
-    return fail('marker', `the folder is of a ${marker.role} node, not of a ${role} node`, other);
-  if (marker.network !== network) return fail('marker', `the folder is of the network "${marker.network}"`, other);
+    return fail('marker', `the folder belongs to a ${marker.role} node, not to a ${role} node`, other);
+  if (marker.network !== network) return fail('marker', `the folder belongs to the network "${marker.network}"`, other);
   if (marker.format > DATA_FORMAT) {
     const found = `the folder has format ${marker.format}, and this program knows formats up to ${DATA_FORMAT}`;
     return fail('marker', found, 'run the program that wrote it, or a newer one');
@@ -90,13 +91,13 @@ function markerFinding(marker: Marker, role: string, network: string): Finding {
   return ok('marker', `${marker.role} of the network "${marker.network}", format ${marker.format}`);
 }
 
-/** A wallet without its master key is closed forever. */
+/** Checks the master key of a wallet, without which the wallet cannot be opened. */
 function keystore(path: string, { databases: names }: Marker): readonly Finding[] {
   if (!names.includes('wallet')) return [];
   if (statSync(join(path, KEYSTORE_FILE), { throwIfNoEntry: false }) === undefined) {
-    return [fail('keystore', `${KEYSTORE_FILE} is not there, and the wallet has keys`, RESTORE)];
+    return [fail('keystore', `${KEYSTORE_FILE} is missing, and the wallet has keys`, RESTORE)];
   }
-  return [ok('keystore', `${KEYSTORE_FILE} is there`)];
+  return [ok('keystore', `${KEYSTORE_FILE} is present`)];
 }
 
 async function databases(path: string, { databases: names }: Marker, signal: AbortSignal): Promise<readonly Finding[]> {
@@ -114,7 +115,7 @@ async function databases(path: string, { databases: names }: Marker, signal: Abo
   return findings;
 }
 
-/** Free space where the folder is, or will be. */
+/** Checks the free space where the folder is, or will be. */
 async function disk(path: string): Promise<readonly Finding[]> {
   let place = path;
   while (dirname(place) !== place && (await stat(place).catch(() => undefined)) === undefined) place = dirname(place);
@@ -122,7 +123,7 @@ async function disk(path: string): Promise<readonly Finding[]> {
   const free = bavail * bsize;
   const shown = `${Math.floor(free / MIB)} MiB free at ${place}`;
   const advice = 'free space, or move the folder to a larger disk';
-  const inodes = files > 0 && ffree < 10_000 ? [warn('disk', `${ffree} files can be made at ${place}`, advice)] : [];
+  const inodes = files > 0 && ffree < 10_000 ? [warn('disk', `${ffree} inodes free at ${place}`, advice)] : [];
   if (free < NO_SPACE) return [fail('disk', shown, advice), ...inodes];
   return [free < LOW_SPACE ? warn('disk', shown, advice) : ok('disk', shown), ...inodes];
 }

@@ -1,5 +1,5 @@
 /**
- * The node itself, if it runs, and the peers of its configuration: whether they answer, agree to a link, and have the same
+ * Checks the node itself, if it runs, and its configured peers: whether they answer, agree to a link, and have the same
  * time.
  */
 
@@ -20,13 +20,13 @@ import { networkRules } from '../network-rules.js';
 import { readTlsFiles, type TlsMaterial } from '../tls-files.js';
 import { type Examination, type Finding, fail, ok, reasonOf, warn } from './finding.js';
 
-/** Seconds that two clocks may be apart before somebody should look, and before blocks and logs are hard to read. */
+/** Difference between two clocks, in seconds, above which there is a warning. */
 const APART = 5;
 const FAR_APART = 60;
-/** Bytes of an answer that are read. */
+/** Maximum number of bytes read of an answer. */
 const MAX_ANSWER = 64 * 1024;
 
-/** Whether the running node says that it is ready. */
+/** Checks whether the node runs and is ready. */
 export function readinessExamination(config: Config): Examination {
   return {
     name: 'node',
@@ -40,7 +40,7 @@ export function readinessExamination(config: Config): Examination {
           warn('node', `process ${pid} runs and is not ready: ${reasonsIn(body)}`, 'wait, or see the rows below'),
         ];
       } catch (error) {
-        const advice = 'is it starting? Its log says more; kill it only when it does nothing for minutes';
+        const advice = 'is it starting? See its log; kill it only if it does nothing for minutes';
         return [
           warn('node', `process ${pid} uses the folder, and its API does not answer (${reasonOf(error)})`, advice),
         ];
@@ -77,7 +77,7 @@ async function peerFindings(address: string, config: Config, signal: AbortSignal
   }
 }
 
-/** As this node would say who it is; with a key for the moment when it has none yet. */
+/** The identity of this node in handshakes, with a temporary key if it has none yet. */
 async function identityOf(config: Config): Promise<Identity> {
   const { node, network, peers } = config;
   const nodeKey = await readNodeKey(join(node.dataDir, NODE_KEY_FILE));
@@ -91,7 +91,7 @@ async function identityOf(config: Config): Promise<Identity> {
   };
 }
 
-/** A port for links answers a request with its date. */
+/** Compares the clock of a peer with ours: a port for links answers a request with its date. */
 async function clockFinding(address: string, tls: TlsMaterial | undefined, signal: AbortSignal): Promise<Finding> {
   const check = `clock ${address}`;
   const asked = Date.now();
@@ -99,15 +99,15 @@ async function clockFinding(address: string, tls: TlsMaterial | undefined, signa
     const { date } = await ask(`${tls === undefined ? 'http' : 'https'}://${address}/`, tls, signal);
     const theirs = date === undefined ? Number.NaN : Date.parse(date);
     if (Number.isNaN(theirs))
-      return warn(check, 'the peer does not tell its time', 'nothing: another version, or a proxy');
-    // The date has whole seconds; ours is taken in the middle of the question.
+      return warn(check, 'the peer does not tell its time', 'nothing to do: it is another version, or behind a proxy');
+    // The date has whole seconds; ours is taken in the middle of the request.
     const apart = Math.round((theirs + 500 - (asked + Date.now()) / 2) / 1_000);
     const shown = `${Math.abs(apart)} s ${apart < 0 ? 'behind' : 'ahead of'} this machine`;
     const advice = 'set both clocks by NTP';
     if (Math.abs(apart) > FAR_APART) return fail(check, shown, advice);
     return Math.abs(apart) > APART ? warn(check, shown, advice) : ok(check, `within ${APART} s of this machine`);
   } catch (error) {
-    return warn(check, `the peer does not tell its time (${reasonOf(error)})`, 'nothing, if the row above is ok');
+    return warn(check, `the peer does not tell its time (${reasonOf(error)})`, 'nothing to do if the row above is ok');
   }
 }
 
@@ -124,8 +124,8 @@ interface Asked {
 }
 
 /**
- * Asks this machine's own node without looking at its certificate, which is for another name; a peer with the authority
- * given.
+ * Sends a request. The certificate of the node on this machine is not checked, because it is for another name; those of
+ * peers are, with the configured CA.
  */
 function ask(url: string, tls: TlsMaterial | undefined, signal: AbortSignal): Promise<Asked> {
   return new Promise((resolve, reject) => {

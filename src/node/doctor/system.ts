@@ -1,4 +1,4 @@
-/** The program and the machine: versions, secrets and certificates in files, descriptors, ports. */
+/** Checks the program and the machine: versions, secrets and certificates in files, descriptors, ports. */
 
 import { X509Certificate } from 'node:crypto';
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
@@ -15,23 +15,23 @@ import { readGenesis } from '../genesis-file.js';
 import { genesisFingerprint } from '../network-rules.js';
 import { type Examination, type Finding, fail, ok, reasonOf, warn } from './finding.js';
 
-/** Lines of Node.js that the program is tested on: `engines` in package.json. */
+/** Versions of Node.js on which the program is tested: `engines` in package.json. */
 const TESTED = /^(20|22|24)\./;
 const OTHERS = 0o077;
 const DAY_MS = 86_400_000;
-/** Days before its end that a certificate should be renewed. */
+/** A certificate should be renewed this many days before it expires. */
 const RENEW_DAYS = 30;
-/** A socket that listens, in /proc/net/tcp. */
+/** The state of a listening socket in /proc/net/tcp. */
 const LISTENS = '0A';
 
 export function versions(): Finding {
   const { node } = process.versions;
   const shown = `tessera ${programVersion()}, Node.js ${node}; data format ${DATA_FORMAT}, backup format ${BACKUP_FORMAT}, peer protocol ${PROTOCOL_VERSION}`;
   if (TESTED.test(node) || Number.parseInt(node, 10) > 24) return ok('versions', shown);
-  return warn('versions', shown, 'use Node.js 20, 22 or 24: this line is not maintained');
+  return warn('versions', shown, 'use Node.js 20, 22 or 24: this version is not supported');
 }
 
-/** What is allowed and unlikely to be meant, and who can read secrets. */
+/** Checks for settings that are allowed but probably not intended, and who can read secrets. */
 export function configExamination({ config, file, warnings, values, sources }: LoadedConfig): Examination {
   return {
     name: 'config',
@@ -73,9 +73,9 @@ function secretFiles(
   const own = file === undefined || isShipped ? [] : inside.map((option) => [option, file] as const);
   return [...named, ...own].flatMap(([option, path]) => {
     const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
-    // The group may read: services get their secrets that way.
+    // The group may read, because services often get their secrets that way.
     if ((mode & OTHERS & ~0o040) === 0) return [];
-    return [warn('secrets', `${path} (${option}) can be read by everybody`, `chmod o= ${path}`)];
+    return [warn('secrets', `${path} (${option}) can be read by everyone`, `chmod o= ${path}`)];
   });
 }
 
@@ -86,7 +86,7 @@ function certificates({ api, peers }: Config): readonly Finding[] {
       const { validTo, subject } = new X509Certificate(readFileSync(file));
       const days = Math.floor((Date.parse(validTo) - Date.now()) / DAY_MS);
       const shown = `${file} (${subject.replaceAll('\n', ', ')}) is valid for ${days} days`;
-      if (days < 0) return [fail('certificate', `${file} has ended on ${validTo}`, 'renew it and restart the node')];
+      if (days < 0) return [fail('certificate', `${file} expired on ${validTo}`, 'renew it and restart the node')];
       return [
         days < RENEW_DAYS ? warn('certificate', shown, 'renew it and restart the node') : ok('certificate', shown),
       ];
@@ -138,17 +138,17 @@ async function portFinding(option: string, host: string, port: number, owner: nu
   const code = await listenError(host, port);
   if (code === undefined) {
     if (owner === undefined || port === 0) return ok(check, 'free');
-    return warn(check, `free, though process ${owner} uses the data folder`, 'is that the node of this configuration?');
+    return warn(check, `free, but process ${owner} uses the data folder`, 'is that the node of this configuration?');
   }
   if (code !== 'EADDRINUSE') return fail(check, `cannot be listened on (${code})`, 'choose another address or port');
   const holder = portHolder(port);
   if (holder !== undefined && holder === owner) return ok(check, `held by this node, process ${holder}`);
-  if (holder === undefined && owner !== undefined) return ok(check, `held, it seems by this node, process ${owner}`);
+  if (holder === undefined && owner !== undefined) return ok(check, `held, probably by this node, process ${owner}`);
   const who = holder === undefined ? 'a process that this user cannot see' : `process ${holder}`;
   return fail(check, `held by ${who}`, `stop it, or choose another ${option}`);
 }
 
-/** The system's code when the port cannot be listened on. */
+/** The system's error code if it is not possible to listen on the port. */
 function listenError(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -157,7 +157,7 @@ function listenError(host: string, port: number): Promise<string | undefined> {
   });
 }
 
-/** The process that listens on the port, as far as Linux tells this user. */
+/** The process that listens on the port, if Linux tells this user. */
 function portHolder(port: number): number | undefined {
   const tables = ['/proc/net/tcp', '/proc/net/tcp6'];
   const inodes = new Set(tables.flatMap((table) => read(() => listeners(table, port), [])));
@@ -176,7 +176,7 @@ function listeners(table: string, port: number): string[] {
     .map((fields) => fields[9] ?? '');
 }
 
-/** Sockets of a process, by inode; none when it is of another user. */
+/** The sockets of a process, by inode; none for processes of other users. */
 function socketsOf(pid: string): string[] {
   return read(() => readdirSync(`/proc/${pid}/fd`), []).flatMap((fd) => {
     const target = read(() => readlinkSync(`/proc/${pid}/fd/${fd}`), '');
@@ -185,7 +185,7 @@ function socketsOf(pid: string): string[] {
   });
 }
 
-/** Processes and descriptors come and go while they are looked at. */
+/** Ignores errors, because processes and descriptors come and go meanwhile. */
 function read<T>(look: () => T, otherwise: T): T {
   try {
     return look();

@@ -42,49 +42,49 @@ import { Archive } from '../../storage/archive/archive.js';
 import { stateRules, unicornSource } from '../mempool-role.js';
 import { producersOf } from '../producers.js';
 
-/** In the data folder, while it is being made. */
+/** The folder, in the data folder, in which the new databases are built. */
 const BUILD_FOLDER = 'rebuild';
 const DATABASE_FOLDER = 'db';
 /**
- * In the folder that is being made: the result, once there is nothing left to do but to take the place of the old databases.
+ * The result, in that folder, once the new databases only have to replace the old ones.
  */
 const DONE_FILE = 'done.json';
-/** Groups of transactions in one write. */
+/** Groups of transactions per write. */
 const GROUPS_PER_WRITE = 500;
 
 export interface RebuildOptions {
   readonly config: Config;
   readonly genesis: Genesis;
-  /** Data folder of a storage node that does not run; without it the node fetches the blocks when it starts. */
+  /** Data folder of a stopped storage node; without it, the node fetches the blocks when it starts. */
   readonly archive: string | undefined;
   readonly signal: AbortSignal;
-  /** Blocks done, blocks in the archive. */
+  /** Called with the blocks done and the blocks in the archive. */
   readonly onProgress: (done: number, total: number) => void;
 }
 
 const RebuildResult = Type.Object({
   /** Number of the last block in the new state; -1 for none. */
   height: Type.Integer({ minimum: -1 }),
-  /** Groups of transactions that are submitted again when the node has started. */
+  /** Groups of transactions that will be submitted again after the node has started. */
   carried: Type.Integer({ minimum: 0 }),
-  /** What of the old databases could not be read, in words. */
+  /** What could not be read in the old databases, in words. */
   problems: Type.Array(Type.String()),
   /** Where the old databases are now; absent when there were none. */
   aside: Type.Optional(Type.String()),
 });
 export type RebuildResult = Static<typeof RebuildResult>;
 
-/** Throws `data_dir_locked` while the node runs, `aborted` by the signal, and what is wrong with the archive. */
+/** Throws `data_dir_locked` while the node runs, `aborted` by the signal, and errors of the archive. */
 export async function rebuildMempool(options: RebuildOptions): Promise<RebuildResult> {
   const { node, network } = options.config;
   await mkdir(node.dataDir, { recursive: true, mode: 0o700 });
   const unlock = await lockFolder(node.dataDir);
   try {
     const folder = join(node.dataDir, BUILD_FOLDER);
-    // What is left of a call that ended between its last two steps.
+    // A leftover of a call that ended between its last two steps.
     if (!existsSync(join(folder, DATABASE_FOLDER))) await rm(folder, { recursive: true, force: true });
     const old = join(node.dataDir, DATABASE_FOLDER);
-    // A node may have run since on databases that are still in their place: what was built before does not know of that.
+    // A node may have run since on the databases that are still in place, so what was built before is out of date.
     const done = existsSync(old) ? undefined : await readDone(folder);
     const result = done ?? (await build(folder, network.name, options));
     await takeOver(node.dataDir, result);
@@ -146,7 +146,7 @@ async function adoptAll(kv: Kv, journal: LocalJournal, options: RebuildOptions):
     const check = new AdoptionCheck(rules, { state, store, verifier, clock: systemClock });
     const target = source?.archive.nextHeight ?? 0;
     while (source !== undefined && state.head.height + 1 < target) {
-      if (signal.aborted) throw new TesseraError('aborted', 'interrupted; the same command goes on from here');
+      if (signal.aborted) throw new TesseraError('aborted', 'interrupted; the same command continues from here');
       const block = await source.block(state.head.height + 1);
       await check.check(block);
       await applier.submit<'block-adopted'>({ kind: 'block-adopted', block: block.bytes, facts: block.facts });
@@ -201,7 +201,7 @@ class ArchiveSource {
   }
 }
 
-/** The certificate of the last block is that of all before it. */
+/** Checks the certificate of the last block, which covers all blocks before it. */
 function assertSigned({ tip, tipCertificate }: Archive, producers: Producers): void {
   if (tip.hash === null) return;
   const unsigned = blockCertificateFault(producers, { height: tip.next - 1, hash: tip.hash }, tipCertificate);
@@ -212,7 +212,9 @@ function assertSigned({ tip, tipCertificate }: Archive, producers: Producers): v
   );
 }
 
-/** What the old journal and the old state hold and no adopted block has; with what an earlier rebuild has carried over. */
+/**
+ * Transactions in the old journal and state that are in no adopted block, and those that an earlier rebuild carried over.
+ */
 class OldTransactions {
   readonly problems: string[] = [];
   readonly #folder: string;
@@ -227,7 +229,7 @@ class OldTransactions {
     this.#kv = kv;
   }
 
-  /** Writes them into the new state; gives their number. */
+  /** Writes them into the new state; returns the number of groups. */
   async carryOver(): Promise<number> {
     await this.#clear();
     await this.#read('mempool', (kv) => this.#readCarried(kv));
@@ -243,7 +245,7 @@ class OldTransactions {
     await this.#kv.write(batch, { sync: true });
   }
 
-  /** A database that is not there holds nothing; of one that is damaged what can be read counts. */
+  /** Reads a database. A missing one is empty; a damaged one is read as far as possible. */
   async #read(name: string, read: (kv: Kv) => Promise<void>): Promise<void> {
     const path = join(this.#folder, name);
     if (!existsSync(path)) return;
@@ -303,8 +305,8 @@ class OldTransactions {
 }
 
 /**
- * The new databases take the place of the old ones, which are kept. Each step can be the last before a crash: once the old
- * ones are put aside, the next call does the steps that are left.
+ * Replaces the old databases with the new ones, and keeps the old ones. After a crash at any step, once the old ones are put
+ * aside, the next call does the remaining steps.
  */
 async function takeOver(path: string, { aside }: RebuildResult): Promise<void> {
   const old = join(path, DATABASE_FOLDER);

@@ -1,6 +1,6 @@
 /**
- * A storage node's archive made anew from what can be read of the one that it has. What cannot be read comes from other nodes
- * when the node runs again; until then the old archive is kept.
+ * A storage node's archive made anew from what can be read of the one that it has. What cannot be read comes from other
+ * nodes when the node runs again; until then the old archive is kept.
  */
 
 import { existsSync } from 'node:fs';

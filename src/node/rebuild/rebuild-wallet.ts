@@ -1,4 +1,4 @@
-/** A wallet's account of the chain made anew: its store is copied aside, and forgets what the chain has told. */
+/** Rebuilds what a wallet knows of the chain: its store is copied aside, and its chain data is discarded. */
 
 import { existsSync } from 'node:fs';
 import { cp, mkdir } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { TesseraError } from '../../lib/errors.js';
 import { type StartedOver, startOver } from '../../wallet/start-over.js';
 
 export interface RebuiltWallet extends StartedOver {
-  /** Where the store is as it was. */
+  /** The folder with the copy of the store. */
   readonly aside: string;
 }
 

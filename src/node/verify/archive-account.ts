@@ -1,6 +1,6 @@
 /**
- * The archive of a storage node as a witness: its own account of what is unspent, and the blocks behind a height. What a
- * mempool node or a wallet says of the same chain is held against it.
+ * The archive of a storage node as a reference: its own account of unspent outputs, and the blocks after a height. A mempool
+ * node or a wallet of the same chain is compared with it.
  */
 
 import { decodeTxOut } from '../../chain/codec.js';
@@ -13,10 +13,10 @@ import { outPointOfKey, UNSPENT, UNSPENT_TIP_KEY } from '../../storage/archive/l
 import { ArchiveReader } from '../../storage/archive/reader.js';
 import { readLast } from '../../storage/archive/records.js';
 
-/** Blocks that the archive may be ahead; what they change is held in memory. */
+/** Maximum number of blocks that the archive may be ahead; their changes are kept in memory. */
 const MAX_AHEAD = 10_000;
 
-/** What the blocks after a height have made and spent. */
+/** What the blocks after a height have created and spent. */
 export interface Later {
   readonly madeBy: ReadonlySet<string>;
   /** Keys of outpoints. */
@@ -37,7 +37,7 @@ export class ArchiveAccount {
     this.height = height;
   }
 
-  /** The folder of a storage node that does not run. Throws `data_dir_invalid`, `data_dir_locked`, `data_corrupt`. */
+  /** Opens the folder of a stopped storage node. Throws `data_dir_invalid`, `data_dir_locked`, `data_corrupt`. */
   static async open(path: string, networkName: string): Promise<ArchiveAccount> {
     const directory = await DataDir.open(path, { role: 'storage', networkName });
     try {
@@ -58,7 +58,7 @@ export class ArchiveAccount {
     return this.#directory.close();
   }
 
-  /** Throws `data_corrupt` unless the block at `height` has that hash, where it is known. */
+  /** Throws `data_corrupt` unless the block at `height` has the given hash, if it is known. */
   async holdHead(who: string, height: number, hash: string | null | undefined): Promise<void> {
     if (height > this.height) {
       throw new TesseraError(
@@ -95,7 +95,7 @@ export class ArchiveAccount {
   }
 }
 
-/** Two accounts of one chain that cannot both be right. */
+/** The error for two accounts of one chain that differ. */
 export function disagreement(message: string): TesseraError {
   return new TesseraError('data_corrupt', message);
 }

@@ -1,6 +1,6 @@
 /**
- * The unspent outputs of a mempool node against those of an archive. They may differ by what is known to have happened
- * between the two: the block that is being made, and the blocks that the archive has beyond the mempool node.
+ * Compares the unspent outputs of a mempool node with those of an archive. They may differ by the block that is being made,
+ * and by the blocks that the archive is ahead.
  */
 
 import { decodeTransaction, encodeTxOut } from '../../chain/codec.js';
@@ -11,7 +11,7 @@ import type { Round } from '../../mempool/state/round.js';
 import type { MempoolState } from '../../mempool/state/state.js';
 import { type ArchiveAccount, disagreement } from './archive-account.js';
 
-/** Number of outputs that both have. Throws `data_corrupt` at the first that only one has, `data_lost`, `aborted`. */
+/** Returns the number of common outputs. Throws `data_corrupt` at the first that only one has, `data_lost`, `aborted`. */
 export async function holdStateAgainst(
   archive: ArchiveAccount,
   { head, round, utxos }: MempoolState,
@@ -28,7 +28,7 @@ export async function holdStateAgainst(
     const key = outPointKey(outPoint);
     if (slot === 0) {
       if (later.madeBy.has(outPoint.tHash) || making.spent.has(key)) continue;
-      throw disagreement(`the mempool node lacks ${key}, which is unspent by the archive`);
+      throw disagreement(`the mempool node lacks ${key}, which is unspent in the archive`);
     }
     if (!equalBytes(encodeTxOut(utxos.output(slot)), encodeTxOut(txOut))) {
       throw disagreement(`the mempool node has another output ${key} than the archive`);
@@ -41,10 +41,10 @@ export async function holdStateAgainst(
     const outPoint = utxos.outPoint(slot);
     if (making.madeBy.has(outPoint.tHash) || later.spent.has(outPointKey(outPoint))) onlyHere++;
   }
-  // An output of the block being made is the archive's, too, once that is stored.
+  // An output of the block being made is in the archive too, once that block is stored.
   if (utxos.size > same + onlyHere) {
     throw disagreement(
-      `the mempool node has ${utxos.size} unspent outputs, of which ${utxos.size - same - onlyHere} or more are not the archive's`,
+      `the mempool node has ${utxos.size} unspent outputs, of which ${utxos.size - same - onlyHere} or more are not in the archive`,
     );
   }
   return same;

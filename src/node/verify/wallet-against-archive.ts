@@ -1,6 +1,6 @@
 /**
- * The coins of a wallet against an archive, without its passphrase: what it counts as unspent must be unspent, and what is
- * unspent at one of its addresses must be known to it. They may differ by the blocks that the archive has beyond the wallet.
+ * Compares the coins of a wallet with an archive, without the passphrase: what the wallet counts as unspent must be unspent,
+ * and it must know what is unspent at its addresses. They may differ by the blocks that the archive is ahead.
  */
 
 import { withFixedHash } from '../../chain/assets.js';
@@ -13,7 +13,7 @@ import { keyText, PREFIX } from '../../wallet/layout.js';
 import { readMeta } from '../../wallet/meta.js';
 import { type ArchiveAccount, disagreement } from './archive-account.js';
 
-/** Number of coins that both have. Throws `data_corrupt` at the first that only one has, `data_lost`, `aborted`. */
+/** Returns the number of common coins. Throws `data_corrupt` at the first that only one has, `data_lost`, `aborted`. */
 export async function holdWalletAgainst(
   archive: ArchiveAccount,
   kv: Kv,
@@ -48,7 +48,7 @@ export async function holdWalletAgainst(
   for (const { key, state } of coins.values()) {
     const isOfChain = state === 'unspent' || state === 'pending';
     if (isOfChain && !later.spent.has(key)) {
-      throw disagreement(`the wallet counts on ${key}, which is not unspent by the archive: refresh the wallet`);
+      throw disagreement(`the wallet counts ${key}, which is not unspent in the archive: refresh the wallet`);
     }
   }
   return same;

@@ -1,6 +1,6 @@
 /**
- * The blocks that can still be read of archives that were damaged and put aside. Each is whole and hashes to its name, as far as
- * that can be seen here; the archive that takes it checks it by every rule.
+ * The blocks that can still be read of archives that were damaged and put aside. Each is whole and hashes to its name, as
+ * far as that can be seen here; the archive that takes it checks it by every rule.
  */
 
 import type { Certificate } from '../../chain/certificate.js';

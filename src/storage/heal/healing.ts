@@ -57,7 +57,9 @@ export class Healing {
     return `block ${archive.nextHeight} of ${damaged.blocks} is damaged here and must come from another storage node (peers.storage), the mempool node, or a backup`;
   }
 
-  /** Takes the next blocks from the damaged archive, up to the first that it does not have. Throws `aborted` after `stop`. */
+  /**
+   * Takes the next blocks from the damaged archive, up to the first that it does not have. Throws `aborted` after `stop`.
+   */
   take(): Promise<void> {
     return this.#taking.run(() => this.#take());
   }
