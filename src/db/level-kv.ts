@@ -63,7 +63,7 @@ export class LevelKv implements Kv {
   #sealed: Mark | undefined;
   /** A write has failed on the open LevelDB: it gets no further writes. */
   #isSpoiled = false;
-  /** Why the last write failed; empty when it did not. */
+  /** Why the last write failed; null when it did not. */
   #problem: string | null = null;
   #isClosed = false;
 
@@ -91,6 +91,7 @@ export class LevelKv implements Kv {
       return kv;
     } catch (error) {
       await kv.#level?.close().catch(() => undefined);
+      await kv.#seal?.close().catch(() => undefined);
       throw openError(path, kv.#wayBack, error);
     }
   }

@@ -22,6 +22,8 @@ export const PASSPHRASE = 'a passphrase of the tests';
 export const NOBODY = '0'.repeat(64);
 
 const folders: string[] = [];
+/** Ends the wallets that a test has left open. */
+const closers = new Set<() => Promise<void>>();
 
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'tessera-wallet-'));
@@ -29,8 +31,10 @@ export async function temporaryFolder(): Promise<string> {
   return folder;
 }
 
-/** Removes every folder that was made; call in `afterAll`. */
+/** Closes what is open and removes every folder that was made; call in `afterAll`. */
 export async function removeFolders(): Promise<void> {
+  // Some are wallets whose disk has failed: they do not close well.
+  await Promise.allSettled([...closers].map((close) => close()));
   await Promise.all(folders.splice(0).map((folder) => rm(folder, { recursive: true, force: true })));
 }
 
@@ -66,9 +70,11 @@ export async function openWallet(folder: string, options: OpenWalletOptions = {}
       { kv, clock, random: systemRandom, logger: silentLogger, metrics, ...(syncFolder ? { syncFolder } : {}) },
     );
     const close = async (): Promise<void> => {
+      closers.delete(close);
       await wallet.close();
       await kv.close();
     };
+    closers.add(close);
     return { wallet, kv, folder, close };
   } catch (error) {
     await kv.close();
