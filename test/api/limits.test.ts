@@ -75,6 +75,23 @@ describe('a body over the limit', () => {
     for (let i = 0; i < 10; i++) expect(await post()).toEqual([413, 'payload_too_large']);
   });
 
+  it.each([
+    ['that says so', 'HTTP/1.1\r\nconnection: close'],
+    ['of HTTP/1.0', 'HTTP/1.0'],
+  ])('a client of one request, %s, gets the answer, and then the end of the connection', async (_how, version) => {
+    const { port } = await listen();
+    for (let i = 0; i < 4; i++) {
+      const { socket, received } = open(port);
+      const ended = once(socket, 'end');
+      socket.write(`${HEAD.replace('HTTP/1.1', version)}content-length: ${TOO_LARGE}\r\n\r\n`);
+      for (let sent = 0; sent < TOO_LARGE && !socket.destroyed; sent += BODY_LIMIT) {
+        if (!socket.write('x'.repeat(BODY_LIMIT))) await Promise.race([once(socket, 'drain'), once(socket, 'close')]);
+      }
+      expect(await received(/^HTTP\/1.1 413 [\s\S]*\}$/)).toContain('payload_too_large');
+      await ended;
+    }
+  });
+
   it('the rest may take ten seconds; then the connection is closed', async () => {
     const clock = new ManualClock();
     const { port } = await listen({ modules: { clock } });
