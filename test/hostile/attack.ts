@@ -7,6 +7,8 @@ export interface Attack {
   readonly name: string;
   /** True for one that takes too long for the test suite: `npm run test:hostile` runs it. */
   readonly byHand?: true;
+  /** MiB that the memory of a node may grow by meanwhile, where garbage alone is more than what others may. */
+  readonly mayGrowBy?: number;
   /** Does its worst and cleans up; throws when it succeeds. Nodes of its own are watched when it says so. */
   run(arena: Arena, watch: Watch): Promise<void>;
 }

@@ -43,7 +43,8 @@ async function fight(arena: Arena, attack: Attack): Promise<Outcome> {
   const { user, system } = process.cpuUsage(cpu);
   await payOnce(arena).catch(note);
   for (const { role, memoryGrowth } of [...seen.nodes, ...seen.others])
-    if (memoryGrowth > MAX_MEMORY_GROWTH) damages.push(`the ${role} node grew by ${memoryGrowth} MiB`);
+    if (memoryGrowth > (attack.mayGrowBy ?? MAX_MEMORY_GROWTH))
+      damages.push(`the ${role} node grew by ${memoryGrowth} MiB`);
   if (seen.blocks < 1) damages.push('no block was made meanwhile');
   return {
     name: attack.name,

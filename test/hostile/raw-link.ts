@@ -25,8 +25,11 @@ export function connect(address: string): Promise<Connection> {
   return new WebSocketTransport().dial(address, never);
 }
 
-/** A link that answers no ping and reads what comes. Throws with the reason when the node refuses it. */
-export async function openRawLink(address: string, role: NodeRole): Promise<RawLink> {
+/**
+ * A link that answers no ping and reads what comes. `behind` is sent in the same turn as the end of the handshake. Throws with
+ * the reason when the node refuses it.
+ */
+export async function openRawLink(address: string, role: NodeRole, behind?: Uint8Array): Promise<RawLink> {
   const identity = await publicIdentity(role);
   const connection = await connect(address);
   const sent: string[] = [];
@@ -55,6 +58,7 @@ export async function openRawLink(address: string, role: NodeRole): Promise<RawL
       send(JSON.stringify(createProof(identity as Identity, 'dialer', { dialer: hello, listener: control })));
     } else if (control.k === 'ready') {
       send('{"k":"ready"}');
+      if (behind !== undefined) connection.send(behind);
       ready.resolve();
     } else if (control.k === 'bye') farewell = control.reason;
   });

@@ -5,7 +5,7 @@
 
 import { addressOf } from '../../src/chain/address.js';
 import { tokenAsset } from '../../src/chain/assets.js';
-import { txOut } from '../../src/chain/builders.js';
+import { createItemTransaction, txOut } from '../../src/chain/builders.js';
 import { transactionToCreateJson } from '../../src/chain/create-transaction.js';
 import type { Transaction, TxOut } from '../../src/chain/types.js';
 import { DEV_GENESIS_TX, type DevAccount, devAccounts } from '../../src/config/dev-accounts.js';
@@ -75,5 +75,13 @@ export async function tokensOf(mempool: NodeProcess, addresses: readonly string[
 export async function untilTokens(mempool: NodeProcess, addresses: readonly string[], tokens: number): Promise<void> {
   await until(`the addresses to have ${tokens}`, async () =>
     (await tokensOf(mempool, addresses)) >= tokens ? true : undefined,
+  );
+}
+
+/** Transactions that need no funds: items, each of its own amount, of a key that nobody has. */
+export function creations(count: number): Transaction[] {
+  const key = generateKeyPair(systemRandom);
+  return Array.from({ length: count }, (_, i) =>
+    createItemTransaction({ bNum: 0n, amount: BigInt(i + 1), spec: 'Create', metadata: null }, key),
   );
 }

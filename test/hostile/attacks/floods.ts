@@ -41,9 +41,13 @@ async function ask(arena: Arena, reads: boolean): Promise<void> {
   });
 }
 
-/** Frames whose end never comes. */
+/** Frames whose end never comes, again and again: what is queued here at once is this process's own memory. */
 async function sendWithoutEnd(arena: Arena): Promise<void> {
-  await withLinks(arena, 4 * LINKS * arena.scale, async (links) => {
+  for (let wave = 0; wave < arena.scale; wave++) await sendWaveWithoutEnd(arena);
+}
+
+async function sendWaveWithoutEnd(arena: Arena): Promise<void> {
+  await withLinks(arena, 4 * LINKS, async (links) => {
     for (const { connection } of links) connection.send(new Uint8Array(16 * MIB));
     await sleep(2_000);
     const ended = await Promise.all(links.map((link) => Promise.race([link.ended, sleep(10_000).then(() => '')])));

@@ -1,6 +1,7 @@
 /** Every attack, in the order in which they run. A new one is a file here and a line in this list. */
 
 import type { Attack } from '../attack.js';
+import { badSignatures, guessedKeys, largeBodies } from './api-clients.js';
 import { fewDescriptors } from './few-descriptors.js';
 import {
   answersNobodyReads,
@@ -10,15 +11,30 @@ import {
   replayedHandshakes,
 } from './floods.js';
 import { forgedBlocks } from './forged-blocks.js';
+import { badHandshakes, rightBehind } from './handshakes.js';
 import { idleConnections, silentStreams, slowBodies, slowHeaders } from './http.js';
 import { falseMempools, fullPool, silentMiners, tipLiars } from './liars.js';
+import { repeatedProofs } from './miners.js';
+import { outOfTurn } from './out-of-turn.js';
 import { halfOpenHandshakes, idleLinks, idleSockets } from './places.js';
-import { conflictingSpends, dearBodies, dearKeys, dearScripts, malleatedTransactions } from './transactions.js';
+import {
+  conflictingSpends,
+  copiedItems,
+  dearBodies,
+  dearKeys,
+  dearScripts,
+  malleatedTransactions,
+  overBudget,
+} from './transactions.js';
+import { dust, lyingMempool } from './wallets.js';
 
 export const ATTACKS: readonly Attack[] = [
   forgedBlocks,
+  outOfTurn,
   replayedHandshakes,
   nonsenseFirst,
+  badHandshakes,
+  rightBehind,
   halfOpenHandshakes,
   idleLinks,
   idleSockets,
@@ -27,12 +43,20 @@ export const ATTACKS: readonly Attack[] = [
   answersNobodyReads,
   framesWithoutEnd,
   malleatedTransactions,
+  copiedItems,
   conflictingSpends,
+  overBudget,
   dearScripts,
   dearKeys,
   dearBodies,
+  badSignatures,
+  largeBodies,
+  guessedKeys,
   tipLiars,
   falseMempools,
+  lyingMempool,
+  dust,
+  repeatedProofs,
   silentMiners,
   fullPool,
   slowHeaders,

@@ -1,8 +1,5 @@
 /** Nodes that say what is not so: tips that nobody has, mempools that nobody chose, miners that never find anything. */
 
-import { createItemTransaction } from '../../../src/chain/builders.js';
-import { generateKeyPair } from '../../../src/crypto/ed25519.js';
-import { systemRandom } from '../../../src/lib/random.js';
 import type { LinkNetwork } from '../../../src/peers/link-network.js';
 import type { Reply } from '../../../src/peers/network.js';
 import { call, createNetwork, type NodeProcess, until } from '../../support/processes.js';
@@ -10,7 +7,7 @@ import { type Arena, WATCHED, type Watch } from '../arena.js';
 import { type Attack, mustBe } from '../attack.js';
 import { sleep } from '../node-watch.js';
 import { createPeer } from '../stranger.js';
-import { submitByLink } from '../submit.js';
+import { creations, submitByLink } from '../submit.js';
 
 const LIARS = 16;
 const HIGH = 1_000_000_000;
@@ -58,13 +55,6 @@ async function pretendToBeMempool({ storage, mempool, miner, user }: Arena): Pro
 }
 
 const minerOf = (mempool: NodeProcess) => ({ 'peers.mempool': mempool.peerAddress, 'wallet.genesis_seed_index': 1 });
-
-function creations(count: number) {
-  const key = generateKeyPair(systemRandom);
-  return Array.from({ length: count }, (_, i) =>
-    createItemTransaction({ bNum: 0n, amount: BigInt(i + 1), spec: 'Create', metadata: null }, key),
-  );
-}
 
 /** A network of its own, in which several miners take part in a block: most of them only say that they will. */
 async function joinAndSaySilent(_arena: Arena, watch: Watch): Promise<void> {

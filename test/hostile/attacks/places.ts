@@ -1,7 +1,6 @@
 /** Takes all the places that strangers can take: half-open handshakes, idle links, sockets that say nothing. */
 
 import { createConnection, type Socket } from 'node:net';
-import { WebSocket } from 'ws';
 import type { Arena } from '../arena.js';
 import { type Attack, mustBe } from '../attack.js';
 import { sleep } from '../node-watch.js';
@@ -11,6 +10,13 @@ import { createPeer, OPERATOR_SECRET } from '../stranger.js';
 const HALF_OPEN = 200;
 const IDLE_LINKS = 280;
 const IDLE_SOCKETS = 600;
+/** Milliseconds until a connection that was closed is opened again. */
+const REFILL_MS = 20;
+/** What a connection for a link begins with. */
+const UPGRADE =
+  'GET / HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n';
+/** Milliseconds for a link: a machine under such a load is slow for everybody. */
+const DIAL_MS = 30_000;
 /** A stranger is asked to come again; an honest one does, for this many times. */
 const PATIENCE = 20;
 
@@ -18,7 +24,7 @@ const PATIENCE = 20;
 async function assertOpen({ mempool }: Arena, during: string): Promise<void> {
   const operator = await createPeer('storage', OPERATOR_SECRET);
   const user = await createPeer('user');
-  const dial = { timeoutMs: 5_000 };
+  const dial = { timeoutMs: DIAL_MS };
   try {
     const own = await operator.dial(mempool.peerAddress, dial).then(
       () => '',
@@ -43,17 +49,19 @@ async function assertOpen({ mempool }: Arena, during: string): Promise<void> {
   }
 }
 
+/** Connections for links whose handshake never begins; each that is closed is replaced at once. */
 async function holdHandshakes(arena: Arena): Promise<void> {
-  const sockets = new Set<WebSocket>();
+  const sockets = new Set<Socket>();
   let isOver = false;
   const hold = (): void => {
     if (isOver) return;
-    const socket = new WebSocket(`ws://${arena.mempool.peerAddress}/`);
+    const socket = connectTo(arena.mempool.peerAddress);
     sockets.add(socket);
-    socket.on('error', () => undefined);
+    socket.write(UPGRADE);
+    socket.resume();
     socket.on('close', () => {
       sockets.delete(socket);
-      setTimeout(hold, 20);
+      setTimeout(hold, REFILL_MS);
     });
   };
   try {
@@ -62,8 +70,15 @@ async function holdHandshakes(arena: Arena): Promise<void> {
     for (let i = 0; i < 3; i++) await assertOpen(arena, 'half-open handshakes, refilled');
   } finally {
     isOver = true;
-    for (const socket of sockets) socket.terminate();
+    for (const socket of sockets) socket.destroy();
   }
+}
+
+function connectTo(address: string): Socket {
+  const [host = '', port = ''] = address.split(':');
+  const socket = createConnection({ host, port: Number(port) });
+  socket.on('error', () => undefined);
+  return socket;
 }
 
 async function holdLinks(arena: Arena): Promise<void> {
@@ -82,13 +97,8 @@ async function holdLinks(arena: Arena): Promise<void> {
 
 async function holdSockets(arena: Arena): Promise<void> {
   const sockets: Socket[] = [];
-  const [host = '', port = ''] = arena.mempool.peerAddress.split(':');
   try {
-    for (let i = 0; i < IDLE_SOCKETS * arena.scale; i++) {
-      const socket = createConnection({ host, port: Number(port) });
-      socket.on('error', () => undefined);
-      sockets.push(socket);
-    }
+    for (let i = 0; i < IDLE_SOCKETS * arena.scale; i++) sockets.push(connectTo(arena.mempool.peerAddress));
     await sleep(500);
     await assertOpen(arena, 'sockets that say nothing');
   } finally {

@@ -155,6 +155,8 @@ const DEAR_KEYS = 10;
 const SIGNERS = 10;
 const SPENDS = 9;
 const MESSAGE = 'm';
+/** Scripts of the most signatures in one: 155 operations each, where 2,000 are allowed. */
+const OVER_BUDGET = 20;
 
 /**
  * Ten of twenty signatures, each of which is tried on all keys that are left before its own comes; false at its very end.
@@ -224,6 +226,45 @@ async function createByDearKeys(arena: Arena): Promise<void> {
   });
 }
 
+/** More of an item that exists, made by naming it: the item itself, one that nobody has, and a name that is none. */
+async function copyItem(arena: Arena): Promise<void> {
+  const key = generateKeyPair(systemRandom);
+  const item = createItemTransaction({ bNum: 0n, amount: 1n, spec: 'Create', metadata: 'one of one' }, key);
+  const named = (genesisHash: string): Transaction => ({
+    ...item,
+    outputs: item.outputs.map((out) => ({ ...out, value: { kind: 'item', amount: 1n, genesisHash, metadata: null } })),
+  });
+  await withLink(arena, async (link) => {
+    mustBe((await submitByLink(link, [item])) === '', 'the item could not be made');
+    for (const name of [transactionHash(item), `g${'0'.repeat(31)}`, '', 'x', '\u001b[2J']) {
+      for (const submit of [submitByLink.bind(null, link), submitByHttp.bind(null, arena.mempool)]) {
+        const code = await submit([named(name)]);
+        mustBe(code !== '' && code in ERROR_CODES, `more of the item "${name}": ${code || 'admitted'}`);
+      }
+    }
+  });
+}
+
+/** A transaction of a megabyte whose scripts ask for more signatures than any may, at no cost for its sender. */
+async function askForTooManySignatures(arena: Arena): Promise<void> {
+  const multi = dearScript().slice(0, -1);
+  const script = Array.from({ length: OVER_BUDGET }, () => multi).flat();
+  const bomb = assemble({
+    inputs: [{ previousOut: { tHash: 'f'.repeat(32), n: 0 }, script }],
+    outputs: [txOut(tokenAsset(AMOUNT), freshAddress())],
+  });
+  await withLink(arena, async (link) => {
+    for (let i = 0; i < 10 * arena.scale; i++) {
+      const again = { ...bomb, version: BigInt(i) };
+      const codes = [await submitByLink(link, [again]), await submitByHttp(arena.mempool, [again])];
+      mustBe(
+        codes.every((code) => code === 'transaction_rejected' || code === 'malformed_transaction'),
+        `scripts beyond the budget: ${codes.map((code) => code || 'admitted').join(' ')}`,
+      );
+    }
+  });
+}
+
 /** Bodies that are small or allowed, and dear to read. */
 async function postDearBodies({ mempool, scale }: Arena): Promise<void> {
   const names = Array.from({ length: 100_000 }, (_, i) => `"${i.toString(36)}":0`).join();
@@ -250,3 +291,8 @@ export const conflictingSpends: Attack = { name: '64 conflicting spends at once'
 export const dearScripts: Attack = { name: 'scripts of the most signatures, under dear keys', run: spendDearScripts };
 export const dearKeys: Attack = { name: 'creations under keys that are dear to verify', run: createByDearKeys };
 export const dearBodies: Attack = { name: 'bodies that are dear to read', run: postDearBodies };
+export const copiedItems: Attack = { name: 'more of an item that exists', run: copyItem };
+export const overBudget: Attack = {
+  name: 'scripts of more signatures than any may have',
+  run: askForTooManySignatures,
+};

@@ -1,0 +1,68 @@
+/** Says what only others may say: every message that SECURITY.md gives to nodes with the secret, or to other roles. */
+
+import type { NodeRole } from '../../../src/lib/roles.js';
+import { MESSAGES, type MessageType } from '../../../src/peers/messages.js';
+import { needsSecret, PERMISSIONS, type Permission } from '../../../src/peers/permissions.js';
+import type { NodeProcess } from '../../support/processes.js';
+import type { Arena } from '../arena.js';
+import { type Attack, mustBe } from '../attack.js';
+import { sleep } from '../node-watch.js';
+import { messageFrame, openRawLink } from '../raw-link.js';
+
+/** Milliseconds for a link to end: a node under attack may be slow. */
+const PATIENCE_MS = 30_000;
+/** A body for each of these messages that its schema allows, so that nothing but the sender is wrong. */
+const HASH = `b${'0'.repeat(64)}`;
+const BODIES: { readonly [T in MessageType]?: object } = {
+  'mining.template': { block_num: 1, reward: '1' },
+  'mining.stop': { block_num: 1 },
+  'mining.verdict': { accepted: true, reason: '' },
+  'mining.proof': { block_num: 1, nonce: '00' },
+  'block.deliver': { block_num: 1, hash: HASH },
+  'block.stored': { block_num: 1_000_000, hash: HASH },
+  'block.refused': { block_num: 1, next: 1_000_000, reason: '' },
+  'chain.tip': { next: 1_000_000, hash: HASH },
+  'headers.get': { from: 0, count: 1 },
+  headers: { from: 0, count: 0 },
+  'blocks.get': { from: 0, count: 1 },
+  blocks: { from: 0, count: 0 },
+  'transactions.result': { accepted: true, code: '', detail: '' },
+  'utxos.get': { addresses: [] },
+  utxos: { block_num: -1, hash: null },
+  'statuses.get': { hashes: [] },
+  statuses: { statuses: [] },
+  'block.mined': { block_num: 1, hash: HASH },
+  address: { address: 'a' },
+  'donation.request': { address: 'a' },
+  'donation.reply': { accepted: true, reason: '' },
+};
+const TYPES = (Object.keys(MESSAGES) as MessageType[]).filter((type) => type !== 'error');
+
+/** True when a stranger of the one role may say it to the other. */
+function mayStranger(type: MessageType, from: NodeRole, to: NodeRole): boolean {
+  const permissions: readonly Permission[] = PERMISSIONS[type];
+  return permissions.some((one) => one.standing === 'stranger' && one.from.includes(from) && one.to.includes(to));
+}
+
+async function speak(node: NodeProcess, as: NodeRole, type: MessageType): Promise<void> {
+  const link = await openRawLink(node.peerAddress, as);
+  link.connection.send(messageFrame({ t: type, id: 1, b: BODIES[type] ?? {} }));
+  const reason = await Promise.race([link.ended, sleep(PATIENCE_MS).then(() => '')]);
+  link.connection.cut('the attack is over');
+  mustBe(reason !== '', `the ${node.role} node took ${type} from a ${as} node without the secret`);
+}
+
+async function speakOutOfTurn({ storage, mempool, miner, user }: Arena): Promise<void> {
+  for (const node of [storage, mempool, miner, user]) {
+    for (const as of ['storage', 'miner', 'user'] as const) {
+      if (needsSecret(as, node.role)) continue;
+      const forbidden = TYPES.filter((type) => !mayStranger(type, as, node.role));
+      await Promise.all(forbidden.map((type) => speak(node, as, type)));
+    }
+  }
+}
+
+export const outOfTurn: Attack = {
+  name: 'every message that a stranger may not send, at every role',
+  run: speakOutOfTurn,
+};
