@@ -14,7 +14,7 @@ class Body {
   readonly response = new EventEmitter();
   state = 'waits';
 
-  constructor(budget: BodyBudget, address: string, bytes = 2 * MIB) {
+  constructor(budget: BodyBudget, address: string, bytes = MIB) {
     const taken = budget.take(bytes, this.response as unknown as ServerResponse, address);
     taken.then(
       () => {

@@ -37,7 +37,7 @@ async function fight(arena: Arena, attack: Attack): Promise<Outcome> {
   const cpu = process.cpuUsage();
   const watch = await Watch.begin(arena);
   const damages: string[] = [];
-  const note = (error: unknown): void => void damages.push(error instanceof Error ? error.message : String(error));
+  const note = (error: unknown): void => void damages.push(textOf(error));
   await attack.run(arena, watch).catch(note);
   const seen = await watch.stop();
   const { user, system } = process.cpuUsage(cpu);
@@ -53,6 +53,12 @@ async function fight(arena: Arena, attack: Attack): Promise<Outcome> {
     cpuSeconds: (user + system) / MICROSECONDS,
     seen,
   };
+}
+
+/** With the cause: `fetch failed` alone tells nothing. */
+function textOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause === undefined ? error.message : `${error.message} (${textOf(error.cause)})`;
 }
 
 type Column<T> = readonly [title: string, width: number, show: (of: T) => string];

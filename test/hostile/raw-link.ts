@@ -19,10 +19,8 @@ export interface RawLink {
   readonly received: { count: number; bytes: number };
 }
 
-const never = new AbortController().signal;
-
 export function connect(address: string): Promise<Connection> {
-  return new WebSocketTransport().dial(address, never);
+  return new WebSocketTransport().dial(address, new AbortController().signal);
 }
 
 /**

@@ -13,11 +13,11 @@ import { addressGroup, isLoopback } from '../../lib/ip-address.js';
 /** Smaller bodies are not counted. */
 const SMALL_BYTES = 4 * 1024;
 /** Maximum size of the bodies in progress, from parsing to the end of the answer. A single one may be larger. */
-const MAX_AT_WORK_BYTES = 8 * 1024 * 1024;
+const MAX_AT_WORK_BYTES = 4 * 1024 * 1024;
 /** The same for one address, except loopback: behind a proxy all requests come from there. */
 const MAX_AT_WORK_OF_ADDRESS = MAX_AT_WORK_BYTES / 2;
 /** Maximum size of the waiting bodies. */
-const MAX_WAITING_BYTES = 64 * 1024 * 1024;
+const MAX_WAITING_BYTES = 32 * 1024 * 1024;
 
 declare module 'fastify' {
   interface FastifyInstance {

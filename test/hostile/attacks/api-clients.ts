@@ -108,7 +108,7 @@ async function postBadSignatures({ mempool, scale }: Arena): Promise<void> {
 }
 
 export const guessedKeys: Attack = { name: '200 wrong API keys', byHand: true, run: guessApiKeys };
-export const largeBodies: Attack = { name: 'bodies of 6 MiB, sent to their end', run: postLargeBodies };
+export const largeBodies: Attack = { name: 'bodies of 6 MiB, sent to their end', byHand: true, run: postLargeBodies };
 export const badSignatures: Attack = {
   name: '60 lists of 1,000 payments, the last signature wrong',
   byHand: true,
