@@ -9,6 +9,11 @@ const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./wallet/new.js')).command,
   },
   {
+    name: 'words',
+    summary: 'Shows the words of a wallet',
+    load: async () => (await import('./wallet/words.js')).command,
+  },
+  {
     name: 'address',
     summary: 'Makes a new address for payments',
     load: async () => (await import('./wallet/address.js')).command,
@@ -50,8 +55,8 @@ export const command: Command = {
     name: 'wallet',
     summary: 'Shows and uses a wallet: keys, balance, payments',
     description: [
-      'Works on the wallet of a running user or miner node, over its API and with its API key; only `new` works on the ' +
-        'folder of a node that does not run. `tessera help wallet COMMAND` is the page of a command.',
+      'Works on the wallet of a running user or miner node, over its API and with its API key; `new` and `words` work on the ' +
+        'folder of a node. `tessera help wallet COMMAND` is the page of a command.',
       'Amounts are shown in display units and in raw units; a display unit is 72072000 raw units. Secrets are never taken ' +
         'from the command line. Commands that spend or show private keys ask first; without a terminal they need --yes.',
     ],

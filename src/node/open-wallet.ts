@@ -3,11 +3,15 @@
 import { join } from 'node:path';
 import { isTesseraError, TesseraError } from '../lib/errors.js';
 import { KEYSTORE_FILE } from '../wallet/keys/keystore.js';
+import type { WalletWords } from '../wallet/keys/words.js';
 import { Wallet } from '../wallet/wallet.js';
 import type { RoleContext } from './role.js';
 
 export type WalletContext = Pick<RoleContext, 'config' | 'genesis' | 'dataDir' | 'clock' | 'random' | 'logger'> &
-  Partial<Pick<RoleContext, 'metrics' | 'producers' | 'room'>>;
+  Partial<Pick<RoleContext, 'metrics' | 'producers' | 'room'>> & {
+    /** The words of a new wallet; random ones otherwise. */
+    readonly words?: WalletWords | undefined;
+  };
 
 /** Opens the wallet, or makes it. Throws like `Wallet.open`; an error about the passphrase says how to give it. */
 export async function openWallet(context: WalletContext): Promise<Wallet> {
@@ -23,6 +27,7 @@ export async function openWallet(context: WalletContext): Promise<Wallet> {
         aggregateAbove: config.wallet.aggregateAbove,
         activationHeight: config.mining.asertActivationHeight,
         producers: context.producers,
+        words: context.words,
         minOutputAmount: BigInt(config.network.minOutputAmount),
         ...(seedIndex === undefined ? {} : { seeds: genesis.walletSeeds[seedIndex] ?? [] }),
       },

@@ -1,20 +1,19 @@
-/** `tessera wallet new`: the wallet of a node before its first start, with its passphrase and first address. */
+/** `tessera wallet new`: the wallet of a node before its first start, with its words, its passphrase and a first address. */
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Config } from '../../config/schema.js';
-import { DataDir } from '../../db/data-dir.js';
 import { systemClock } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
-import { silentLogger } from '../../lib/logger.js';
 import { systemRandom } from '../../lib/random.js';
 import { KEYSTORE_FILE } from '../../wallet/keys/keystore.js';
+import { newWords, type WalletWords, WORD_COUNTS, type WordCount, wordsText } from '../../wallet/keys/words.js';
 import { type CliContext, type Command, type ParsedArgs, UsageError } from '../command.js';
-import { JSON_FLAG, ROLE_FLAGS, walletConfig } from './connection.js';
-import { INTERRUPTED } from './prompt.js';
-import { askNewPassphrase, givenSecret, PASSPHRASE, secretFlag } from './secrets.js';
-import { needsPassphrase } from './start-passphrase.js';
+import { JSON_FLAG, ROLE_FLAGS } from './connection.js';
+import { EXTRA_WORD_FLAGS, extraWord, newPassphrase, newWalletConfig, withWallet } from './own-folder.js';
+import { INTERRUPTED, isInteractive } from './prompt.js';
+import { PASSPHRASE, secretFlag } from './secrets.js';
+import { showAndConfirm, wordTable } from './show-words.js';
 import { whileWaiting } from './waiting.js';
 
 export const command: Command = {
@@ -22,68 +21,69 @@ export const command: Command = {
     name: 'wallet new',
     summary: 'Makes the wallet of a node before its first start',
     description: [
-      'Creates the data folder of a user or miner node if needed, and the wallet in it: the file keystore.json ' +
-        'with the master key, encrypted under a passphrase that you choose, and a first address, which is printed. Needs no ' +
-        'network. A folder that already has a wallet is left as it is (status 1).',
-      'A node that starts without a wallet creates one with the passphrase of its configuration. This command lets you ' +
-        'choose the passphrase and gives you an address before the first start. The node then needs the passphrase at each ' +
-        'start: from wallet.passphrase_file or TESSERA_WALLET__PASSPHRASE, or typed on a terminal.',
-      'Whoever has keystore.json, the folder db/wallet and the passphrase has the funds; if one of the three is lost, so ' +
-        'are the funds. Keep copies.',
+      'Creates the data folder of a user or miner node if needed, and the wallet in it: the file keystore.json, sealed under a ' +
+        'passphrase that you choose, and a first address, which is printed. Needs no network. A folder that already has a ' +
+        'wallet is left as it is (status 1).',
+      'On a terminal it shows the words of the wallet, once, and asks for three of them: they bring back every key that the ' +
+        'wallet will ever make (`tessera wallet restore`). Without a terminal, --json prints them with the address, and ' +
+        '--no-confirm shows them on the error stream; otherwise `tessera wallet words` shows them later.',
+      'A node that starts without a wallet creates one itself, with the passphrase of its configuration. The node needs the ' +
+        'passphrase at each start: from wallet.passphrase_file or TESSERA_WALLET__PASSPHRASE, or typed on a terminal. The files ' +
+        'that ship for the roles belong to a network whose keys are public: they are read only when --config names one.',
     ],
-    flags: [...ROLE_FLAGS, secretFlag(PASSPHRASE, 'the passphrase of the new wallet'), JSON_FLAG],
+    flags: [
+      ...ROLE_FLAGS,
+      secretFlag(PASSPHRASE, 'the passphrase to seal the wallet with'),
+      { name: 'words', value: 'N', description: 'How many words: 12 (the default) or 24.' },
+      ...EXTRA_WORD_FLAGS,
+      { name: 'no-confirm', description: 'Shows the words without asking for some of them.' },
+      JSON_FLAG,
+    ],
     examples: [
-      { line: 'tessera wallet new --data /var/lib/tessera/user', does: 'Asks twice for a passphrase.' },
       {
-        line: 'tessera wallet new --role miner --config miner.toml --passphrase-file /run/secrets/wallet',
-        does: 'The wallet of a miner, for a script.',
+        line: 'tessera wallet new --data /var/lib/tessera/user',
+        does: 'Asks twice for a passphrase, shows twelve words and asks for three of them.',
+      },
+      {
+        line: 'tessera wallet new --role miner --config miner.toml --passphrase-file /run/secrets/wallet --json',
+        does: 'The wallet of a miner, for a script: the words are in what it prints.',
       },
     ],
     exits: { [INTERRUPTED]: 'interrupted at a question' },
   },
   async run(args, context) {
-    const loaded = walletConfig(args, context);
+    const loaded = newWalletConfig(args, context);
     const { config } = loaded;
     const keystore = join(config.node.dataDir, KEYSTORE_FILE);
     if (existsSync(keystore))
       throw new TesseraError('invalid_request', `${keystore} exists: this folder has a wallet already`);
-    const configured = needsPassphrase(loaded) ? undefined : config.wallet.passphrase;
-    const passphrase = await choose(args, context, configured);
-    const made = makeWallet({ ...config, wallet: { ...config.wallet, passphrase } });
+    const count = wordCount(args);
+    const passphrase = await newPassphrase(args, context, loaded);
+    const words = newWords(systemRandom, count, await extraWord(args, context));
+    await show(words, args, context);
+    const made = withWallet({ ...config, wallet: { ...config.wallet, passphrase } }, words, (wallet) =>
+      wallet.newAddress(),
+    );
     const address = await whileWaiting('making the wallet', made, context, systemClock);
     context.stderr.write(`Created ${keystore}. The first address of the wallet:\n`);
-    context.stdout.write(args.has('json') ? `${stringifyExact({ address, keystore })}\n` : `${address}\n`);
+    const report = { address, keystore, words: wordsText(words).split(' ') };
+    context.stdout.write(args.has('json') ? `${stringifyExact(report)}\n` : `${address}\n`);
     return 0;
   },
 };
 
-/** The passphrase from the flag or variable of this command, else as configured, else typed twice. */
-async function choose(args: ParsedArgs, context: CliContext, configured: string | undefined): Promise<string> {
-  const isNamed = args.value(PASSPHRASE.flag) !== undefined || context.env[PASSPHRASE.env] !== undefined;
-  if (!isNamed && configured !== undefined) return configured;
-  const passphrase =
-    givenSecret(PASSPHRASE, args, context) ?? (await askNewPassphrase('Passphrase for the wallet: ', context));
-  if (passphrase.trim() === '') throw new UsageError('the passphrase is blank: choose another');
-  return passphrase;
+function wordCount(args: ParsedArgs): WordCount {
+  const text = args.value('words') ?? String(WORD_COUNTS[0]);
+  const count = WORD_COUNTS.find((one) => String(one) === text);
+  if (count === undefined) throw new UsageError(`--words must be ${WORD_COUNTS.join(' or ')}, not "${text}"`);
+  return count;
 }
 
-async function makeWallet(config: Config): Promise<string> {
-  // The composition root is imported only when it is needed, because it imports half the program.
-  const [{ readGenesis }, { openWallet }] = await Promise.all([
-    import('../../node/genesis-file.js'),
-    import('../../node/open-wallet.js'),
-  ]);
-  const genesis = await readGenesis(config.network.genesisFile);
-  const dataDir = await DataDir.open(config.node.dataDir, { role: config.node.role, networkName: config.network.name });
-  try {
-    const modules = { clock: systemClock, random: systemRandom, logger: () => silentLogger };
-    const wallet = await openWallet({ config, genesis, dataDir, ...modules });
-    try {
-      return await wallet.newAddress();
-    } finally {
-      await wallet.close();
-    }
-  } finally {
-    await dataDir.close();
-  }
+/** Before the wallet is made: who does not write the words down gets none. */
+async function show(words: WalletWords, args: ParsedArgs, context: CliContext): Promise<void> {
+  if (args.has('json')) return;
+  const list = wordsText(words).split(' ');
+  if (args.has('no-confirm')) context.stderr.write(`The words of the wallet:\n\n${wordTable(list)}\n`);
+  else if (isInteractive(context)) await showAndConfirm(list, context, systemRandom);
+  else context.stderr.write('The words were not shown: `tessera wallet words` shows them on a terminal.\n');
 }

@@ -38,6 +38,11 @@ export async function confirm(question: string, context: Prompting): Promise<voi
   throw new ExitError(DECLINED, 'aborted', 'the answer was not yes: nothing was done');
 }
 
+/** Asks for a line, which is shown while it is typed. */
+export function ask(question: string, context: Prompting): Promise<string> {
+  return readLine(question, context, false);
+}
+
 /** Asks for a secret; what is typed is not shown. The terminal is restored when the promise settles. */
 export async function askSecret(question: string, context: Prompting): Promise<string> {
   try {

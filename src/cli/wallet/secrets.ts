@@ -73,3 +73,13 @@ export async function askNewPassphrase(question: string, context: CliContext): P
   }
   throw new UsageError('no passphrase was chosen');
 }
+
+/** Asks twice for another secret, which may be empty. Throws `UsageError` after three attempts. */
+export async function askNewSecret(question: string, context: CliContext): Promise<string> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const first = await askSecret(question, context);
+    if (first === (await askSecret('The same again: ', context))) return first;
+    context.stderr.write('The two differ.\n');
+  }
+  throw new UsageError('the two were never the same');
+}

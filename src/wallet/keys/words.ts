@@ -7,6 +7,7 @@ import { pbkdf2 } from 'node:crypto';
 import { promisify } from 'node:util';
 import { entropyToMnemonic, mnemonicToEntropy } from '@scure/bip39';
 import { wordlist } from '@scure/bip39/wordlists/english.js';
+import { utf8Length } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 import type { Random } from '../../lib/random.js';
 
@@ -22,8 +23,8 @@ const stretch = promisify(pbkdf2);
 const SEED_ROUNDS = 2_048;
 const SEED_LENGTH = 64;
 
-/** Characters of a passphrase word. */
-export const MAX_EXTRA_WORD = 256;
+/** Bytes of a passphrase word in UTF-8. */
+const MAX_EXTRA_WORD = 256;
 
 export interface WalletWords {
   /** 16 or 32 bytes: what the words stand for. */
@@ -35,6 +36,7 @@ export interface WalletWords {
 }
 
 export function newWords(random: Random, count: WordCount, extraWord = ''): WalletWords {
+  checkExtraWord(extraWord);
   return { entropy: Uint8Array.from(random.bytes(ENTROPY_LENGTHS[count])), extraWord };
 }
 
@@ -50,6 +52,7 @@ export function wordsText({ entropy }: WalletWords): string {
 
 /** What somebody has typed or kept in a file; case and spaces do not count. Throws `invalid_request`. */
 export function parseWords(text: string, extraWord = ''): WalletWords {
+  checkExtraWord(extraWord);
   const words = text.normalize('NFKD').toLowerCase().split(/\s+/).filter(Boolean);
   if (!WORD_COUNTS.some((count) => count === words.length)) {
     throw invalid(`there are ${WORD_COUNTS.join(' or ')} words, not ${words.length}`);
@@ -67,6 +70,10 @@ export function parseWords(text: string, extraWord = ''): WalletWords {
 export function seedOfWords(words: WalletWords): Promise<Uint8Array> {
   const salt = `mnemonic${words.extraWord}`.normalize('NFKD');
   return stretch(wordsText(words), salt, SEED_ROUNDS, SEED_LENGTH, 'sha512');
+}
+
+function checkExtraWord(word: string): void {
+  if (utf8Length(word) > MAX_EXTRA_WORD) throw invalid(`a passphrase word has at most ${MAX_EXTRA_WORD} bytes`);
 }
 
 function invalid(message: string): TesseraError {

@@ -1,0 +1,89 @@
+/** What the commands share that work on the folder of a node which does not run: its configuration, its passphrase, its wallet. */
+
+import { type LoadedConfig, loadConfig } from '../../config/load.js';
+import type { Config } from '../../config/schema.js';
+import { DataDir } from '../../db/data-dir.js';
+import { systemClock } from '../../lib/clock.js';
+import { silentLogger } from '../../lib/logger.js';
+import { systemRandom } from '../../lib/random.js';
+import type { WalletWords } from '../../wallet/keys/words.js';
+import type { Wallet } from '../../wallet/wallet.js';
+import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from '../command.js';
+import { configInput } from '../config-flags.js';
+import { walletConfig } from './connection.js';
+import { askNewPassphrase, askNewSecret, givenSecret, PASSPHRASE, type SecretSource } from './secrets.js';
+import { needsPassphrase } from './start-passphrase.js';
+
+const EXTRA_WORD: SecretSource = {
+  flag: 'extra-word-file',
+  env: 'TESSERA_WALLET_EXTRA_WORD',
+  question: 'Passphrase word: ',
+};
+
+export const EXTRA_WORD_FLAGS: readonly FlagSpec[] = [
+  {
+    name: 'extra-word',
+    description: 'Asks for the passphrase word of BIP39, an addition to the words that is not written with them.',
+  },
+  {
+    name: EXTRA_WORD.flag,
+    value: 'FILE',
+    description: `File with the passphrase word. Without it the variable ${EXTRA_WORD.env}, else none.`,
+  },
+];
+
+/**
+ * The configuration of a wallet that is to be made. The file that ships for the role is that of a network whose keys everybody
+ * knows: it is read when it is named, never by default.
+ */
+export function newWalletConfig(args: ParsedArgs, context: CliContext): LoadedConfig {
+  const input = configInput(args, context);
+  const isNamed = input.file ?? context.env.TESSERA_CONFIG;
+  if (isNamed !== undefined) return walletConfig(args, context);
+  const role = input.role ?? context.env.TESSERA_NODE__ROLE ?? 'user';
+  if (role !== 'user' && role !== 'miner') return walletConfig(args, context);
+  return loadConfig({ ...input, role, file: null });
+}
+
+/** The passphrase of a new wallet: from flag or variable of the command, else as configured, else typed twice. */
+export async function newPassphrase(args: ParsedArgs, context: CliContext, loaded: LoadedConfig): Promise<string> {
+  const isNamed = args.value(PASSPHRASE.flag) !== undefined || context.env[PASSPHRASE.env] !== undefined;
+  if (!isNamed && !needsPassphrase(loaded)) return loaded.config.wallet.passphrase;
+  const passphrase =
+    givenSecret(PASSPHRASE, args, context) ?? (await askNewPassphrase('Passphrase for the wallet: ', context));
+  if (passphrase.trim() === '') throw new UsageError('the passphrase is blank: choose another');
+  return passphrase;
+}
+
+/** The passphrase word; empty when none is given or asked for. */
+export async function extraWord(args: ParsedArgs, context: CliContext): Promise<string> {
+  const isNamed = args.value(EXTRA_WORD.flag) !== undefined || context.env[EXTRA_WORD.env] !== undefined;
+  if (isNamed) return givenSecret(EXTRA_WORD, args, context) ?? '';
+  return args.has('extra-word') ? askNewSecret(EXTRA_WORD.question, context) : '';
+}
+
+/** Opens the wallet in the folder, or makes it, and closes it when the work is done. */
+export async function withWallet<T>(
+  config: Config,
+  words: WalletWords | undefined,
+  work: (wallet: Wallet) => Promise<T>,
+): Promise<T> {
+  // The composition root is imported when it is needed: it brings half the program.
+  const [{ readGenesis }, { openWallet }] = await Promise.all([
+    import('../../node/genesis-file.js'),
+    import('../../node/open-wallet.js'),
+  ]);
+  const genesis = await readGenesis(config.network.genesisFile);
+  const dataDir = await DataDir.open(config.node.dataDir, { role: config.node.role, networkName: config.network.name });
+  try {
+    const modules = { clock: systemClock, random: systemRandom, logger: () => silentLogger };
+    const wallet = await openWallet({ config, genesis, dataDir, words, ...modules });
+    try {
+      return await work(wallet);
+    } finally {
+      await wallet.close();
+    }
+  } finally {
+    await dataDir.close();
+  }
+}

@@ -1,0 +1,52 @@
+/** `tessera wallet words`: shows the words of the wallet in a folder. */
+
+import { join } from 'node:path';
+import { systemClock } from '../../lib/clock.js';
+import { stringifyExact } from '../../lib/json.js';
+import { systemRandom } from '../../lib/random.js';
+import { KEYSTORE_FILE, Keystore } from '../../wallet/keys/keystore.js';
+import { PassphraseLimiter } from '../../wallet/keys/passphrase-limiter.js';
+import { wordsText } from '../../wallet/keys/words.js';
+import { type Command, UsageError } from '../command.js';
+import { JSON_FLAG, ROLE_FLAGS, walletConfig } from './connection.js';
+import { askSecret, INTERRUPTED, isInteractive } from './prompt.js';
+import { givenSecret, PASSPHRASE, secretFlag } from './secrets.js';
+import { wordTable } from './show-words.js';
+
+export const command: Command = {
+  spec: {
+    name: 'wallet words',
+    summary: 'Shows the words of a wallet',
+    description: [
+      'Reads keystore.json in the data folder of the node, which may run meanwhile, and shows the words from which every ' +
+        'new key of the wallet follows: for a wallet that a node has made at its first start, or that is older than the ' +
+        'words. Whoever sees them can spend everything. Without a terminal it needs --json.',
+      'Keys that were imported, or are older than the words, are not covered by them: keep a backup of these too.',
+    ],
+    flags: [...ROLE_FLAGS, secretFlag(PASSPHRASE, 'the passphrase of the wallet'), JSON_FLAG],
+    examples: [{ line: 'tessera wallet words --data /var/lib/tessera/user', does: 'Asks for the passphrase.' }],
+    exits: { [INTERRUPTED]: 'interrupted at a question' },
+  },
+  async run(args, context) {
+    if (!args.has('json') && !isInteractive(context)) {
+      throw new UsageError('words are shown on a terminal, and there is none: add --json');
+    }
+    const { config } = walletConfig(args, context);
+    const passphrase = givenSecret(PASSPHRASE, args, context) ?? (await askSecret(PASSPHRASE.question, context));
+    const keystore = await Keystore.read(
+      { file: join(config.node.dataDir, KEYSTORE_FILE), passphrase },
+      { random: systemRandom, limiter: new PassphraseLimiter(systemClock) },
+    );
+    const words = keystore.words();
+    keystore.close();
+    const list = wordsText(words).split(' ');
+    const hasExtraWord = words.extraWord !== '';
+    if (args.has('json')) {
+      context.stdout.write(`${stringifyExact({ words: list, has_extra_word: hasExtraWord })}\n`);
+      return 0;
+    }
+    context.stderr.write(wordTable(list));
+    if (hasExtraWord) context.stderr.write('They need the passphrase word that was chosen with them.\n');
+    return 0;
+  },
+};
