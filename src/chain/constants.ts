@@ -67,6 +67,9 @@ export const MINING_DIFFICULTY = 1;
 /** Longest nonce of a header in bytes; the shortest has 1. */
 export const MAX_NONCE_LENGTH = 32;
 
+/** What the transactions of a block may spend: also what those before them in the same block have created. */
+export const SPENDING_ORDER = 'in block order';
+
 /** Maximum number of transactions from the pool in one block. */
 export const BLOCK_SIZE_IN_TX = 2_000;
 /** Maximum size of a transaction in bytes: room for some 1,500 inputs. */

@@ -37,6 +37,11 @@ export function createdOutPoints(tx: Transaction, hash: string = transactionHash
   return [...tx.outputs, ...tx.fees].map((txOut, n) => ({ outPoint: { tHash: hash, n }, txOut }));
 }
 
+/** One of them by its index; undefined when there is none. */
+export function createdOutput({ outputs, fees }: Transaction, n: number): TxOut | undefined {
+  return n < outputs.length ? outputs[n] : fees[n - outputs.length];
+}
+
 /** True for an output that can never be spent, so that no node needs to keep it (docs/chain.md#conservation). */
 export function isUnspendable({ scriptPublicKey }: TxOut): boolean {
   return scriptPublicKey === null;

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { tokenAsset } from '../../src/chain/assets.js';
 import { txOut } from '../../src/chain/builders.js';
 import { encodeTxOut } from '../../src/chain/codec.js';
+import { transactionHash } from '../../src/chain/hash.js';
 import { createdOutPoints, isUnspendable, outPointKey, spentOutPoints } from '../../src/chain/transaction.js';
 import type { Kv, KvBatch } from '../../src/db/kv.js';
 import { Archive } from '../../src/storage/archive/archive.js';
@@ -75,6 +76,26 @@ describe("storage's account of unspent outputs", () => {
     await archive.store(chain.add([signed([{ tHash: '000001', n: 1 }], [txOut(tokenAsset(600n), ADDRESS), lost])]));
     // One output is spent; that of the payment and the reward of the miner come.
     expect((await account(kv)).size).toBe(before + 1);
+  });
+
+  it('does not hold what a block creates and spends again, whenever it is counted', async () => {
+    const archive = await open(kv);
+    const before = (await account(kv)).size;
+    const parent = payment(1);
+    const child = signed(
+      [{ tHash: transactionHash(parent), n: 1 }],
+      [txOut(tokenAsset(990n), ADDRESS), txOut(tokenAsset(5n), ADDRESS)],
+    );
+    const grandchild = signed([{ tHash: transactionHash(child), n: 0 }], [txOut(tokenAsset(990n), ADDRESS)]);
+    await archive.store(chain.add([parent, child, payment(2), grandchild]));
+    const after = await account(kv);
+    // Two outputs are spent; those of three payments and the reward of the miner come, and two of them are spent again.
+    expect(after.size).toBe(before - 2 + (2 + 2 + 2 + 1 + 1) - 2);
+    expect(await archive.verify()).toMatchObject({ blocks: BLOCKS + 1 });
+    expect(await archive.verify({ from: BLOCKS })).toMatchObject({ blocks: 1 });
+    await forget();
+    await (await open(kv)).countUnspent();
+    expect(await account(kv)).toEqual(after);
   });
 
   it('is written in the batch of the block, so that neither is there without the other (rule P2)', async () => {

@@ -77,6 +77,9 @@ const withTexts = (tx: Transaction, bytes: number): Transaction =>
   withEntries(tx, Array(Math.ceil(bytes / 500)).fill({ kind: 'bytes', text: 'x'.repeat(500) }));
 const withOperations = (tx: Transaction, count: number): Transaction =>
   withEntries(tx, Array(count).fill({ kind: 'op', op: OP.CHECKSIG }));
+/** Spends the change of `payment(seed)`. */
+const child = (seed: number, amount: bigint): Transaction =>
+  signed([{ tHash: transactionHash(payment(seed)), n: 1 }], [fund(amount)]);
 
 /** Each case breaks one rule of a block that is fine otherwise, mined again so that the proof of work holds. */
 const BROKEN: [name: string, rule: BlockRule, make: (parts: Parts, chain: TestChain) => FullBlock][] = [
@@ -185,11 +188,40 @@ const BROKEN: [name: string, rule: BlockRule, make: (parts: Parts, chain: TestCh
     (parts) => listed(parts, [signed([funds(1), funds(1)], [fund(2_000n)])]),
   ],
   [
-    'spends what it creates itself, which only a later block may',
+    'spends what it creates itself, before it is there (rule P4)',
+    'inputs',
+    (parts) => listed(parts, [child(1, 995n), payment(1)]),
+  ],
+  [
+    'spends what it creates itself twice (rule P4)',
+    'inputs',
+    (parts) => listed(parts, [payment(1), child(1, 995n), { ...child(1, 995n), version: 7n }]),
+  ],
+  [
+    'spends what a transaction before it does not create',
+    'inputs',
+    (parts) => listed(parts, [payment(1), signed([{ tHash: transactionHash(payment(1)), n: 2 }], [fund(995n)])]),
+  ],
+  [
+    'spends more than it has created itself (rule P4)',
+    'amounts',
+    (parts) => listed(parts, [payment(1), child(1, 996n)]),
+  ],
+  [
+    'spends what it creates itself, and is locked',
     'inputs',
     (parts) => {
-      const made = payment(1);
-      return listed(parts, [made, signed([{ tHash: transactionHash(made), n: 1 }], [fund(995n)])]);
+      const locked = signed([funds(1)], [{ ...fund(1_000n), locktime: 9n }]);
+      return listed(parts, [locked, signed([{ tHash: transactionHash(locked), n: 0 }], [fund(1_000n)])]);
+    },
+  ],
+  [
+    'spends its own mining transaction',
+    'inputs',
+    (parts) => {
+      const { miningTransaction } = parts;
+      const { amount } = output(miningTransaction).value;
+      return listed(parts, [signed([{ tHash: transactionHash(miningTransaction), n: 0 }], [fund(amount)])]);
     },
   ],
   [

@@ -1,10 +1,11 @@
 /**
- * What the transactions of a block spend, against what is unspent after the block before: every input exists and is spent
- * once, its locktime has passed, sums are equal, and every script and signature holds (docs/chain.md#validation). The
- * cheap part runs on the main thread in slices; the scripts run beside it while the next transactions are planned.
+ * What the transactions of a block spend: every input exists, after the block before or by an earlier transaction of this
+ * one, and is spent once, its locktime has passed, sums are equal, and every script and signature holds
+ * (docs/chain.md#validation). The cheap part runs on the main thread in slices; the scripts run beside it while the next
+ * transactions are planned.
  */
 
-import { isCreate, outPointKey, spentOutPoints } from '../../chain/transaction.js';
+import { createdOutPoints, isCreate, isUnspendable, outPointKey, spentOutPoints } from '../../chain/transaction.js';
 import type { OutPoint, TxOut } from '../../chain/types.js';
 import {
   AMOUNTS_DIFFER,
@@ -44,11 +45,6 @@ export interface SpendingModules {
   readonly slices: TimeSlices;
 }
 
-/** The outputs that a block spends, in order. */
-export function spentBy(transactions: readonly VerifiedTransaction[]): OutPoint[] {
-  return transactions.flatMap(({ transaction }) => spentOutPoints(transaction));
-}
-
 /** No output is spent twice. */
 export function doubleSpendFault(transactions: readonly VerifiedTransaction[]): BlockFault | null {
   const seen = new Set<string>();
@@ -66,10 +62,9 @@ export function doubleSpendFault(transactions: readonly VerifiedTransaction[]): 
 export async function spendingFault(
   transactions: readonly VerifiedTransaction[],
   height: number,
-  spent: readonly OutPoint[],
   { ledger, scripts, slices }: SpendingModules,
 ): Promise<BlockFault | null> {
-  const lookup = await lookUp(spent, ledger);
+  const outputs = await SpendableOutputs.read(transactions, ledger);
   // What the mempool compares locktimes with when it admits what can be in this block.
   const currentBlock = BigInt(Math.max(0, height - 1));
   const verdicts: Promise<BlockFault | null>[] = [];
@@ -77,28 +72,57 @@ export async function spendingFault(
     await slices.turn();
     const plan = isCreate(transaction)
       ? planCreateValidation(transaction)
-      : planValidation(transaction, currentBlock, lookup);
+      : planValidation(transaction, currentBlock, outputs.lookup);
     if (plan.fault !== null) return invalid(hash, plan.fault);
     const verdict = scripts.verify(plan.checks).then((holds) => (holds ? null : invalid(hash, INVALID_SCRIPT)));
     // The block may be refused before anybody waits for this promise.
     verdict.catch(() => undefined);
     verdicts.push(verdict);
+    outputs.add({ hash, transaction });
   }
   const found = await Promise.all(verdicts);
   return found.find((verdict) => verdict !== null) ?? null;
 }
 
-async function lookUp(outPoints: readonly OutPoint[], ledger: LedgerView): Promise<UtxoLookup> {
-  const found = new Map<string, TxOut>();
-  for (let from = 0; from < outPoints.length; from += LOOKUP_CHUNK) {
-    const chunk = outPoints.slice(from, from + LOOKUP_CHUNK);
-    const outputs = await ledger.unspent(chunk);
-    for (const [i, outPoint] of chunk.entries()) {
-      const output = outputs[i];
-      if (output !== undefined) found.set(outPointKey(outPoint), output);
+/** What the next transaction of a block may spend: what is unspent before the block, and what the ones before it have made. */
+class SpendableOutputs {
+  readonly #found = new Map<string, TxOut>();
+  /** Transactions of the block whose outputs its inputs name. */
+  readonly #parents = new Set<string>();
+  readonly lookup: UtxoLookup = (outPoint) => this.#found.get(outPointKey(outPoint));
+
+  private constructor() {}
+
+  /** With nothing yet of the block itself. */
+  static async read(transactions: readonly VerifiedTransaction[], ledger: LedgerView): Promise<SpendableOutputs> {
+    const outputs = new SpendableOutputs();
+    const names = new Set(transactions.map(({ hash }) => hash));
+    const before: OutPoint[] = [];
+    for (const { transaction } of transactions) {
+      for (const outPoint of spentOutPoints(transaction)) {
+        if (names.has(outPoint.tHash)) outputs.#parents.add(outPoint.tHash);
+        else before.push(outPoint);
+      }
+    }
+    for (let from = 0; from < before.length; from += LOOKUP_CHUNK) {
+      const chunk = before.slice(from, from + LOOKUP_CHUNK);
+      const unspent = await ledger.unspent(chunk);
+      for (const [i, outPoint] of chunk.entries()) outputs.#put(outPoint, unspent[i]);
+    }
+    return outputs;
+  }
+
+  /** The transaction is valid: those after it may spend its outputs. */
+  add({ hash, transaction }: Pick<VerifiedTransaction, 'hash' | 'transaction'>): void {
+    if (!this.#parents.has(hash)) return;
+    for (const { outPoint, txOut } of createdOutPoints(transaction, hash)) {
+      if (!isUnspendable(txOut)) this.#put(outPoint, txOut);
     }
   }
-  return (outPoint) => found.get(outPointKey(outPoint));
+
+  #put(outPoint: OutPoint, output: TxOut | undefined): void {
+    if (output !== undefined) this.#found.set(outPointKey(outPoint), output);
+  }
 }
 
 const RULES = new Map<Fault, BlockRule>([

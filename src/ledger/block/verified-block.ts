@@ -1,6 +1,12 @@
 /** A block that has passed every rule, with what it changes. */
 
-import { createdOutPoints, isUnspendable, type PlacedTxOut } from '../../chain/transaction.js';
+import {
+  createdOutPoints,
+  isUnspendable,
+  outPointKey,
+  type PlacedTxOut,
+  spentOutPoints,
+} from '../../chain/transaction.js';
 import type { OutPoint, Transaction } from '../../chain/types.js';
 
 export interface VerifiedTransaction {
@@ -9,22 +15,45 @@ export interface VerifiedTransaction {
   readonly transaction: Transaction;
 }
 
-export interface VerifiedBlock {
+/** What a block changes. An output that one of its transactions creates and a later one spends is in neither list. */
+export interface OutputChanges {
+  /** What it removes from the unspent outputs. */
+  readonly spent: readonly OutPoint[];
+  /** What it adds to them. */
+  readonly created: readonly PlacedTxOut[];
+}
+
+export interface VerifiedBlock extends OutputChanges {
   readonly hash: string;
   readonly height: number;
   /** In block order, the coinbase last. */
   readonly transactions: readonly VerifiedTransaction[];
   /** Raw units issued with this block. */
   readonly issued: bigint;
-  /** What this block removes from the unspent outputs. */
-  readonly spent: readonly OutPoint[];
-  /** What it adds to them, after that. */
-  readonly created: readonly PlacedTxOut[];
 }
 
-/** What the transactions of a block add to the unspent outputs. */
-export function createdBy(transactions: readonly Pick<VerifiedTransaction, 'hash' | 'transaction'>[]): PlacedTxOut[] {
-  return transactions.flatMap(({ hash, transaction }) =>
-    createdOutPoints(transaction, hash).filter(({ txOut }) => !isUnspendable(txOut)),
-  );
+/**
+ * What the transactions of a block change together, applied one after the other. An input that names what no earlier one has
+ * created is among the spent: it is in the chain before the block, or the block is not valid.
+ */
+export function changesBy(transactions: readonly Pick<VerifiedTransaction, 'hash' | 'transaction'>[]): OutputChanges {
+  const earlier = new Set<string>();
+  const spent: OutPoint[] = [];
+  /** What is spent of transactions of the block, by key. */
+  const inner = new Map<string, OutPoint>();
+  const parents = new Set<string>();
+  for (const { hash, transaction } of transactions) {
+    for (const outPoint of spentOutPoints(transaction)) {
+      if (!earlier.has(outPoint.tHash)) spent.push(outPoint);
+      else {
+        inner.set(outPointKey(outPoint), outPoint);
+        parents.add(outPoint.tHash);
+      }
+    }
+    earlier.add(hash);
+  }
+  const isLeft = ({ outPoint, txOut }: PlacedTxOut): boolean =>
+    !isUnspendable(txOut) && !(parents.has(outPoint.tHash) && inner.delete(outPointKey(outPoint)));
+  const created = transactions.flatMap(({ hash, transaction }) => createdOutPoints(transaction, hash).filter(isLeft));
+  return { spent: [...spent, ...inner.values()], created };
 }

@@ -11,7 +11,7 @@
 import { encodeTransaction } from '../../chain/codec.js';
 import { blockHash, transactionHashOfBytes } from '../../chain/hash.js';
 import { isCoinbase } from '../../chain/transaction.js';
-import type { BlockHeader, FullBlock, OutPoint, Transaction } from '../../chain/types.js';
+import type { BlockHeader, FullBlock, Transaction } from '../../chain/types.js';
 import type { Clock } from '../../lib/clock.js';
 import { TimeSlices } from '../../lib/time-slices.js';
 import { BlockBudget } from './budget.js';
@@ -27,9 +27,9 @@ import {
   placeFault,
   workFault,
 } from './rules.js';
-import { doubleSpendFault, invalid, type LedgerView, type ScriptVerifier, spendingFault, spentBy } from './spending.js';
+import { doubleSpendFault, invalid, type LedgerView, type ScriptVerifier, spendingFault } from './spending.js';
 import { tradesFault } from './trades.js';
-import { createdBy, type VerifiedBlock, type VerifiedTransaction } from './verified-block.js';
+import { changesBy, type VerifiedBlock, type VerifiedTransaction } from './verified-block.js';
 
 export interface BlockVerifierModules {
   readonly ledger: LedgerView;
@@ -60,9 +60,9 @@ export class BlockVerifier {
     assertRule(miningNameFault(header, mining) ?? supplyFault(full, tip, this.#rules));
     const transactions = [...listed, mining];
     assertRule(await this.#repeatedFault(transactions));
-    const spent = tip.next === 0 ? [] : await this.#spent(listed, tip.next);
+    if (tip.next > 0) assertRule(await this.#spendingFault(listed, tip.next));
     const issued = issuedAfter(full, tip, this.#rules);
-    return { hash, height: tip.next, transactions, issued, spent, created: createdBy(transactions) };
+    return { hash, height: tip.next, transactions, issued, ...changesBy(transactions) };
   }
 
   #genesis(full: FullBlock): VerifiedTransaction[] {
@@ -98,14 +98,11 @@ export class BlockVerifier {
     return known === undefined ? null : blockFault('duplicate', `transaction ${known} is in an earlier block`);
   }
 
-  /** What the block spends. Issuances are those that the genesis file sets for this block, and spend nothing. */
-  async #spent(listed: readonly VerifiedTransaction[], height: number): Promise<OutPoint[]> {
+  /** Issuances are those that the genesis file sets for this block, and spend nothing. */
+  async #spendingFault(listed: readonly VerifiedTransaction[], height: number): Promise<BlockFault | null> {
     const spending = listed.filter(({ transaction }) => !isCoinbase(transaction));
-    assertRule(tradesFault(spending) ?? doubleSpendFault(spending));
-    const spent = spentBy(spending);
     const modules = { ledger: this.#ledger, scripts: this.#scripts, slices: this.#slices };
-    assertRule(await spendingFault(spending, height, spent, modules));
-    return spent;
+    return tradesFault(spending) ?? doubleSpendFault(spending) ?? (await spendingFault(spending, height, modules));
   }
 }
 

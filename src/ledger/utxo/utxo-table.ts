@@ -47,6 +47,7 @@ export class UtxoTable {
   readonly #items = new Map<number, ItemRest>();
   readonly #locktimes = new Map<number, bigint>();
   readonly #hash: KeyedHash;
+  readonly #secret: Uint8Array;
   // The key that is looked for; filled by #readHash, so that a look-up allocates nothing.
   readonly #hashKey = new Uint32Array(4);
   #nKey = 0;
@@ -61,8 +62,14 @@ export class UtxoTable {
   /** `hashKey` is `HASH_KEY_BYTES` random bytes, so that nobody outside can choose keys that collide. */
   constructor(hashKey: Uint8Array = new Uint8Array(HASH_KEY_BYTES)) {
     this.#hash = new KeyedHash(hashKey);
+    this.#secret = hashKey;
     this.#outIndex = new SlotIndex((slot) => this.#hashOfOut(slot));
     this.#addresses = new AddressTable(this.#hash);
+  }
+
+  /** An empty table that hashes under the same key. */
+  another(): UtxoTable {
+    return new UtxoTable(this.#secret);
   }
 
   get size(): number {

@@ -5,10 +5,10 @@
  */
 
 import { decodeTxOut, encodeTxOut } from '../../chain/codec.js';
-import { outPointKey, spentOutPoints } from '../../chain/transaction.js';
+import { outPointKey } from '../../chain/transaction.js';
 import type { OutPoint, TxOut } from '../../chain/types.js';
 import type { Kv, KvBatch } from '../../db/kv.js';
-import { createdBy, type VerifiedBlock } from '../../ledger/block/verified-block.js';
+import { changesBy, type VerifiedBlock } from '../../ledger/block/verified-block.js';
 import { TesseraError } from '../../lib/errors.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
 import { UNSPENT_TIP_KEY, unspentKey } from './layout.js';
@@ -100,8 +100,7 @@ export class UnspentOutputs {
       if (signal?.aborted) throw new TesseraError('aborted', 'the count of unspent outputs was cancelled');
       const { record, transactions } = await this.#reader.wholeBlock(this.#next + step.blocks);
       const { hash, height } = record;
-      const spent = height === 0 ? [] : transactions.flatMap(({ transaction }) => spentOutPoints(transaction));
-      await step.add({ hash, height, spent, created: createdBy(transactions) });
+      await step.add({ hash, height, ...changesBy(transactions) });
       if (step.changes < this.#stepChanges && height + 1 < target) continue;
       await step.write(height + 1 === target);
       this.#next = height + 1;

@@ -5,7 +5,7 @@
  */
 
 import { decodeTxOut, encodeTxOut } from '../../chain/codec.js';
-import { createdOutPoints, isUnspendable, outPointKey } from '../../chain/transaction.js';
+import { createdOutput, isUnspendable, outPointKey } from '../../chain/transaction.js';
 import type { OutPoint, TxOut } from '../../chain/types.js';
 import type { Kv } from '../../db/kv.js';
 import type { LedgerView } from '../../ledger/block/spending.js';
@@ -87,9 +87,9 @@ export class RecordedOutputs implements AuditedOutputs {
     this.#height = height + 1;
   }
 
-  #output({ n, tHash }: OutPoint, record: TransactionRecord | undefined): TxOut | undefined {
+  #output({ n }: OutPoint, record: TransactionRecord | undefined): TxOut | undefined {
     if (record === undefined || record.height >= this.#height) return undefined;
-    const txOut = createdOutPoints(record.transaction, tHash)[n]?.txOut;
+    const txOut = createdOutput(record.transaction, n);
     return txOut === undefined || isUnspendable(txOut) ? undefined : txOut;
   }
 }
