@@ -22,6 +22,22 @@ export const mempool = group('The pool of transactions (role mempool).', {
     unit: 'bytes',
     description: 'Maximum size of all transactions waiting for a block, encoded.',
   }),
+  max_ancestors: integer({
+    minimum: 0,
+    maximum: 2_000,
+    default: 100,
+    unit: 'transactions',
+    description:
+      'Maximum number of waiting transactions that another one may depend on by what it spends. With 0, nothing can ' +
+      'spend outputs that no block has yet.',
+  }),
+  max_ancestor_bytes: integer({
+    minimum: 0,
+    maximum: 16 * MIB,
+    default: 100_000,
+    unit: 'bytes',
+    description: 'Maximum size of those transactions together, encoded.',
+  }),
   tx_status_lifetime_hours: integer({
     minimum: 1,
     maximum: 24 * 365,

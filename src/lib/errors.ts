@@ -34,6 +34,7 @@ export const ERROR_CODES = {
   double_spend: 'An input is spent by another transaction.',
   unknown_input: 'An input does not exist or is still locked.',
   invalid_signature: 'A signature or script does not verify.',
+  too_many_ancestors: 'The transaction is behind too many others that wait for a block.',
   mempool_full: 'The pool of this mempool node is full.',
   insufficient_funds: 'The wallet cannot pay this amount.',
   payment_refused: 'The payment cannot be constructed.',

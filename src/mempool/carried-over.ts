@@ -1,7 +1,8 @@
 /**
  * Transactions that `tessera rebuild` has found in the old journal and pool: they were acknowledged and are in no block that
  * was found. Once this node stands at the block of storage they are submitted again, like any other; what became impossible
- * is refused with the rule.
+ * is refused with the rule. Old journal and old pool need not give a transaction after those that it spends from: one whose
+ * inputs are unknown is tried again as long as others are admitted.
  */
 
 import type { Room } from '../db/disk-room.js';
@@ -10,19 +11,20 @@ import type { Logger } from '../lib/logger.js';
 import { decodeTransactions } from '../peers/payloads.js';
 import type { Admission } from './admission/admission.js';
 import type { ChainSync } from './blocks/chain-sync.js';
-import { ranges } from './state/layout.js';
+import { arrivalOfKey, keys, ranges } from './state/layout.js';
 import type { StateStore } from './state/state-store.js';
 
 /** Groups that are read at once. */
 const CHUNK = 100;
-/** Verdicts on the transactions themselves. After any other error they are kept and tried again: they were acknowledged. */
+/** Verdicts on the transactions themselves, beside that an input is unknown. After any other error they are kept and tried again: they were acknowledged. */
 const VERDICTS: ReadonlySet<string> = new Set([
   'transaction_rejected',
   'invalid_signature',
   'malformed_transaction',
-  'unknown_input',
   'double_spend',
 ]);
+
+type Outcome = 'admitted' | 'refused' | 'orphan';
 
 export interface CarriedOverModules {
   readonly store: StateStore;
@@ -67,37 +69,52 @@ export class CarriedOver {
   }
 
   async #submitAll(): Promise<void> {
-    const { store, logger } = this.#modules;
-    let admitted = 0;
-    let refused = 0;
+    const { logger } = this.#modules;
+    const counts = { admitted: 0, refused: 0, orphan: 0 };
     try {
-      for (let isMore = true; isMore && !this.#stopped; ) {
-        const groups = await store.list({ ...ranges.carried, limit: CHUNK });
-        isMore = groups.length === CHUNK;
-        for (const [key, value] of groups) {
-          if (await this.#submit(value)) admitted++;
-          else refused++;
-          await store.update(async (batch) => void batch.del(key));
-        }
+      for (let before = -1; counts.admitted > before && !this.#stopped; ) {
+        before = counts.admitted;
+        counts.orphan = 0;
+        await this.#submitOnce(counts, 'orphan');
+        if (counts.orphan === 0) break;
       }
+      if (counts.orphan > 0 && !this.#stopped) await this.#submitOnce(counts);
       // While the node runs, nothing new is added to what is carried over.
       this.#removeListeners();
     } catch (error) {
       if (!isTesseraError(error)) throw error;
       if (!this.#stopped) logger.warn({ err: error }, 'transactions of the old journal are submitted again later');
     }
+    const { admitted, refused } = counts;
     if (admitted + refused > 0) {
       logger.info({ admitted, refused }, 'transactions of the old journal were submitted again');
     }
   }
 
-  /** True when it is admitted or in a block, false when a rule refuses it; throws when that cannot be decided now. */
-  async #submit(group: Uint8Array): Promise<boolean> {
+  /** Submits each group, and forgets those with a verdict; `kept` is none. */
+  async #submitOnce(counts: Record<Outcome, number>, kept?: 'orphan'): Promise<void> {
+    const { store } = this.#modules;
+    for (let from = 0, isMore = true; isMore && !this.#stopped; ) {
+      const groups = await store.list({ ...ranges.carried, gte: keys.carried(from), limit: CHUNK });
+      isMore = groups.length === CHUNK;
+      for (const [key, value] of groups) {
+        from = arrivalOfKey(key) + 1;
+        const outcome = await this.#submit(value);
+        const verdict = outcome === 'orphan' && kept === undefined ? 'refused' : outcome;
+        counts[verdict]++;
+        if (verdict !== 'orphan') await store.update(async (batch) => void batch.del(key));
+      }
+    }
+  }
+
+  /** Throws when nothing can be decided now. What is in a block counts as admitted. */
+  async #submit(group: Uint8Array): Promise<Outcome> {
     try {
       await this.#modules.admission.submit(decodeTransactions(group));
-      return true;
+      return 'admitted';
     } catch (error) {
-      if (isTesseraError(error) && VERDICTS.has(error.code)) return false;
+      if (isTesseraError(error, 'unknown_input')) return 'orphan';
+      if (isTesseraError(error) && VERDICTS.has(error.code)) return 'refused';
       throw error;
     }
   }

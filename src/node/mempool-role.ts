@@ -114,6 +114,8 @@ function mempoolOptions({ config, genesis, producers }: RoleContext): MempoolOpt
     pool: {
       maxTransactions: pool.poolMaxTransactions,
       maxBytes: pool.poolMaxBytes,
+      maxAncestors: pool.maxAncestors,
+      maxAncestorBytes: pool.maxAncestorBytes,
       minOutputAmount: BigInt(config.network.minOutputAmount),
     },
     blocks: {

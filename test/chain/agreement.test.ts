@@ -27,9 +27,11 @@ const GENESIS = parseGenesis({
 interface Coin {
   readonly outPoint: OutPoint;
   readonly value: Asset;
+  /** The transactions of the pool that must be in a block before it can be spent, oldest first. */
+  readonly behind?: readonly Transaction[];
 }
 
-const KINDS = ['pay', 'pay', 'pay', 'fee', 'create', 'trade'] as const;
+const KINDS = ['pay', 'pay', 'chain', 'chain', 'fee', 'create', 'trade'] as const;
 const CHEATS = [
   ...['none', 'none', 'none', 'none', 'more', 'less', 'unknown', 'spent', 'twice', 'foreign key', 'signature'],
   ...['counterfeit', 'metadata', 'nameless', 'nameless fee', 'half', 'participants', 'expects'],
@@ -50,10 +52,13 @@ const steps = fc.array(fc.array(attempt, { minLength: 1, maxLength: 4 }), { minL
 class Model {
   readonly coins = new Map<string, Coin>();
   readonly spent: Coin[] = [];
+  /** Of payments in the pool. */
+  waiting: Coin[] = [];
   readonly classes: string[] = [DEFAULT_GENESIS_HASH];
   #blocks = 0;
 
   follow(blocks: readonly FullBlock[]): void {
+    this.waiting = [];
     for (const { block, transactions } of blocks.slice(this.#blocks)) {
       this.#blocks++;
       for (const outPoint of transactions.flatMap(spentOutPoints)) {
@@ -62,6 +67,14 @@ class Model {
         this.coins.delete(outPointKey(outPoint));
       }
       for (const [i, tx] of transactions.entries()) this.#add(tx, block.transactions[i] ?? '');
+    }
+  }
+
+  /** A payment is admitted that spends `coin`. */
+  admitted(tx: Transaction, { behind = [] }: Coin): void {
+    for (const { outPoint, txOut: out } of createdOutPoints(tx)) {
+      const value = withFixedHash(out.value, outPoint);
+      if (out.scriptPublicKey === alice.address) this.waiting.push({ outPoint, value, behind: [...behind, tx] });
     }
   }
 
@@ -99,7 +112,12 @@ const raised = ({ value, ...rest }: TxOut, by: bigint): TxOut => ({
 });
 
 /** The transactions of an attempt: one, or the halves of a trade. `n` makes their hashes different from all others. */
-function build({ kind, cheat, pick, also, amount }: Attempt, model: Model, n: number): Transaction[] {
+function build(
+  { kind, cheat, pick, amount }: Attempt,
+  [first, second]: readonly (Coin | undefined)[],
+  model: Model,
+  n: number,
+): Transaction[] {
   const named = (tx: Transaction, druidInfo: DruidInfo | null = null): Transaction => ({
     ...tx,
     version: BigInt(1_000 + n),
@@ -110,8 +128,6 @@ function build({ kind, cheat, pick, also, amount }: Attempt, model: Model, n: nu
     const made = creation(itemAsset(amount, name, cheat === 'metadata' ? 'm'.repeat(801) : 'm'), BigInt(n));
     return [named(cheat === 'signature' ? withScripts(made, flipSignature) : made)];
   }
-  const owned = [...model.coins.values()];
-  const [first, second] = [at(owned, pick), at(owned, also)];
   if (first === undefined || second === undefined) return [];
   const one = payment(first, cheat, kind === 'fee' ? amount : 0n, model, pick);
   if (kind !== 'trade') return [named(one)];
@@ -168,9 +184,20 @@ function relisted(full: FullBlock, transactions: readonly Transaction[]): FullBl
   return remined({ ...full, block: { header, transactions: names }, transactions }, rewardOf(full), alice);
 }
 
+/** What an attempt spends: a chain goes on with what waits, a trade may. */
+function chosenCoins({ kind, pick, also }: Attempt, model: Model): readonly (Coin | undefined)[] {
+  const owned = [...model.coins.values()];
+  const open = kind === 'chain' || (kind === 'trade' && pick % 2 === 0) ? model.waiting : owned;
+  return [at(open, pick), at(owned, also)];
+}
+
 const rewardOf = (full: FullBlock): bigint => full.miningTransaction.outputs[0]?.value.amount ?? 0n;
 
-/** The block with one rule broken. */
+const VALID = 'an output of this block spent after it';
+const isSpentIn = ({ transactions }: FullBlock, tx: Transaction): boolean =>
+  transactions.flatMap(spentOutPoints).some(({ n, tHash }) => n === 0 && tHash === transactionHash(tx));
+
+/** The block with one rule broken; or none, under the name `VALID`. */
 function* mutations(full: FullBlock): Generator<[name: string, block: FullBlock]> {
   const { transactions } = full;
   const changed = (index: number, tx: Transaction): FullBlock => relisted(full, transactions.with(index, tx));
@@ -190,8 +217,14 @@ function* mutations(full: FullBlock): Generator<[name: string, block: FullBlock]
     if (tx.druidInfo !== null) yield ['half a trade', relisted(full, transactions.toSpliced(i, 1))];
     if (spentOutPoints(tx).length === 0) continue;
     yield ['an output spent twice', added({ ...tx, version: 7n, druidInfo: null })];
+    if (output.scriptPublicKey !== alice.address || isSpentIn(full, tx)) continue;
     const child = spend([{ tHash: transactionHash(tx), n: 0 }], [{ ...output, scriptPublicKey: bob.address }]);
-    yield ['an output of this block spent in it', added(child)];
+    yield [VALID, added(child)];
+    yield ['an output spent before it is there', relisted(full, [child, ...transactions])];
+    yield [
+      'an output of this block spent in it twice',
+      relisted(full, [...transactions, child, { ...child, version: 7n }]),
+    ];
   }
 }
 
@@ -210,7 +243,8 @@ describe('mempool and storage', () => {
           if (block.block.header.bNum === 0n) return;
           for (const [name, mutation] of mutations(block)) {
             broken++;
-            if ((await storageVerdict(mutation)) === null) faults.push(`block ${block.block.header.bNum} with ${name}`);
+            const isTaken = (await storageVerdict(mutation)) === null;
+            if (isTaken !== (name === VALID)) faults.push(`block ${block.block.header.bNum} with ${name}`);
           }
         },
       });
@@ -220,9 +254,13 @@ describe('mempool and storage', () => {
         for (const attempts of plan) {
           model.follow(pair.blocks);
           for (const one of attempts) {
-            const transactions = build(one, model, n++);
+            const coins = chosenCoins(one, model);
+            const transactions = build(one, coins, model, n++);
             if (transactions.length === 0) continue;
-            const stored = await pair.storageVerdict(pair.blockOf(transactions));
+            const { behind = [] } = one.kind === 'create' || one.cheat === 'spent' ? {} : (coins[0] ?? {});
+            const stored = await pair.storageVerdict(pair.blockOf([...behind, ...transactions]));
+            if (behind.length > 0)
+              expect(await pair.storageVerdict(pair.blockOf([...transactions, ...behind]))).not.toBeNull();
             const admitted = await mempoolVerdict(pair, transactions);
             // Half a trade waits for the other, and two equal halves are one. What the pool has claimed is free for
             // storage. Zero is against policy alone.
@@ -231,6 +269,9 @@ describe('mempool and storage', () => {
             if (waits || admitted === 'double_spend' || transactions.some((tx) => policyFault(tx, 1n) !== null))
               continue;
             expect([one, admitted === null]).toEqual([one, stored === null]);
+            const [tx] = transactions;
+            if (admitted !== null || tx === undefined || one.kind === 'create' || one.kind === 'trade') continue;
+            if (one.cheat !== 'spent' && coins[0] !== undefined) model.admitted(tx, coins[0]);
           }
           await pair.cut();
         }

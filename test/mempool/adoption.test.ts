@@ -6,92 +6,17 @@
 import { describe, expect, it } from 'vitest';
 import { tokenAsset } from '../../src/chain/assets.js';
 import { createItemTransaction, txOut } from '../../src/chain/builders.js';
-import { encodeTransaction } from '../../src/chain/codec.js';
 import type { Transaction } from '../../src/chain/types.js';
-import { SPENT } from '../../src/mempool/state/acceptance.js';
-import { readAdoptedBlock } from '../../src/mempool/state/adopted-block.js';
+import { SPENT } from '../../src/mempool/state/coins.js';
 import { keys } from '../../src/mempool/state/layout.js';
-import { loadMempoolState } from '../../src/mempool/state/load.js';
-import { decodeKept, decodeStatus, type KeptRecord } from '../../src/mempool/state/records.js';
-import { closedBlockBytes, closedHash, type Round } from '../../src/mempool/state/round.js';
-import { MempoolState } from '../../src/mempool/state/state.js';
-import { MemoryKv } from '../support/memory-kv.js';
-import { account, candidate, genesisOut, mine, pay, payment, rulesFor, unicornOf } from '../support/mempool.js';
+import { account, candidate, genesisOut, pay, payment, rulesFor } from '../support/mempool.js';
+import { createNode as createNodeWith } from './state-node.js';
 
 const alice = account('alice');
 const bob = account('bob');
 const rules = rulesFor([alice, bob], { asertActivationHeight: 1 });
 const TIME = 1_700_000_000;
-
-/** A state in memory whose commands are batches of their own. */
-function createNode() {
-  const kv = new MemoryKv();
-  let state = new MempoolState(rules);
-  let seq = 0;
-  const step = async <T>(run: (batch: ReturnType<typeof kv.batch>) => T): Promise<T> => {
-    const batch = kv.batch();
-    const result = run(batch);
-    state.seal(++seq, batch);
-    await kv.write(batch, { sync: false });
-    return result;
-  };
-  const node = {
-    kv,
-    get state() {
-      return state;
-    },
-    accept: (...txs: Transaction[]) =>
-      step((batch) => state.accept([txs.map(candidate)], TIME, () => false, batch)[0] ?? null),
-    cut: (time = TIME) =>
-      step((batch) => {
-        const plan = state.planCut();
-        if (plan === null) throw new Error('a round is under way');
-        const round = state.cutBlock(
-          { kind: 'cut-block', time, miners: ['m1', 'm2'] },
-          plan,
-          unicornOf(plan.seed),
-          batch,
-        );
-        return round as Round;
-      }),
-    async close(round: Round, miners = ['m1', 'm2']): Promise<Round> {
-      for (const name of miners) {
-        const { nonce, coinbase } = mine(round.header, round.reward, account(name));
-        const proof = { kind: 'proof' as const, height: round.height, miner: name, nonce };
-        await step((batch) => state.addProof({ ...proof, coinbase: encodeTransaction(coinbase) }, batch));
-      }
-      const closed = await step((batch) => state.closeBlock({ kind: 'close-block', height: round.height }, batch));
-      return closed as Round;
-    },
-    stored: (closed: Round) =>
-      step((batch) =>
-        state.blockStored({ kind: 'block-stored', height: closed.height, hash: closedHash(closed) }, batch),
-      ),
-    async make(...txs: Transaction[]): Promise<Round> {
-      for (const tx of txs) await node.accept(tx);
-      const closed = await node.close(await node.cut());
-      await node.stored(closed);
-      return closed;
-    },
-    adopt: (block: KeptRecord | Round, facts = true) => {
-      const record = 'facts' in block ? block : { bytes: closedBlockBytes(block), facts: null };
-      return step((batch) => state.adoptBlock(readAdoptedBlock(record.bytes, facts ? record.facts : null), batch));
-    },
-    kept: async (height: number): Promise<KeptRecord> => {
-      const record = await kv.get(keys.kept(height));
-      if (record === undefined) throw new Error(`block ${height} is not kept`);
-      return decodeKept(record);
-    },
-    status: async (hash: string) => {
-      const bytes = await kv.get(keys.status(hash));
-      return bytes === undefined ? undefined : decodeStatus(bytes);
-    },
-    async reload(): Promise<void> {
-      state = await loadMempoolState(kv, rules, { hashKey: new Uint8Array(8).fill(3) });
-    },
-  };
-  return node;
-}
+const createNode = () => createNodeWith(rules);
 
 const send = (n: number, amount = 1n): Transaction =>
   payment({

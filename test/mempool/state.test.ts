@@ -9,7 +9,8 @@ import { txInsAddress } from '../../src/chain/signable.js';
 import type { DruidExpectation, DruidInfo, Transaction } from '../../src/chain/types.js';
 import { DUPLICATE_INPUTS } from '../../src/chain/validation.js';
 import { toHex } from '../../src/lib/bytes.js';
-import { KNOWN_CREATE, SET_EXPIRED, SPENT } from '../../src/mempool/state/acceptance.js';
+import { KNOWN_CREATE, SET_EXPIRED } from '../../src/mempool/state/acceptance.js';
+import { SPENT } from '../../src/mempool/state/coins.js';
 import { keys } from '../../src/mempool/state/layout.js';
 import { loadMempoolState } from '../../src/mempool/state/load.js';
 import { decodeStatus, encodeRound } from '../../src/mempool/state/records.js';
@@ -50,7 +51,10 @@ function createBench(rules: StateRules = rulesFor([alice, bob])) {
     state,
     rules,
     accept: (txs: readonly Transaction[], known: (hash: string) => boolean = () => false) =>
-      step((batch) => state.accept([txs.map(candidate)], 1_700_000_000, known, batch)[0] ?? null),
+      step((batch) => {
+        const context = { time: 1_700_000_000, isKnownCreate: known };
+        return state.accept([txs.map(candidate)], context, batch)[0] ?? null;
+      }),
     cut: async (time = 1_700_000_100): Promise<Round> => {
       const round = await step((batch) => {
         const plan = state.planCut();

@@ -59,6 +59,7 @@ const commandOf = (groups: readonly (readonly Transaction[])[]): Command => ({
   kind: 'transactions',
   time: 1,
   groups: groups.map((group) => group.map(encodeTransaction)),
+  unchained: true,
 });
 
 /** A journal with block 0, and then transactions that a version without today's rules has let in. */
@@ -131,20 +132,73 @@ describe('a pool of an earlier version', () => {
     expect(decodeCommand(encodeCommand(cut))).toEqual(cut);
     const stored = await blockStored(await journalWith([]));
     const journal = await journalWith([[counterfeit()]], [stored, cut]);
-    const states = [];
-    for (let i = 0; i < 2; i++) {
-      const state = new MempoolState(stateRulesOf(GENESIS));
-      const applier = applierOf(journal, new MemoryKv(), state);
-      await applier.start();
-      await applier.stop();
-      states.push(state);
-    }
+    const states = [await replayed(journal), await replayed(journal)];
     expect(states[0]?.digest()).toBe(states[1]?.digest());
-    expect(states[0]?.round?.transactions.map(({ hash }) => hash)).toEqual([transactionHash(counterfeit())]);
+    expect(namesIn(states[0])).toEqual([transactionHash(counterfeit())]);
     expect(encodeCommand(cut)[0]).toBe(1);
-    expect(encodeCommand({ kind: 'cut-block', time: 2, miners: ['m'] })[0]).toBe(6);
+  });
+
+  it('admits and serves as it did without chains when the journal of that version is applied again (rule P2)', async () => {
+    const stored = await blockStored(await journalWith([]));
+    const cut: Command = { kind: 'cut-block', time: 2, miners: ['m'], setsFirst: true };
+    const [one, ...set] = [honest(0), honest(1, half), honest(2, half)];
+    const child = payment({ from: bob, inputs: [{ tHash: transactionHash(one), n: 0 }], outputs: [pay(bob, 1_000n)] });
+    const groups = [[one], [one, child], [child], set];
+    const state = await replayed(await journalWith(groups, [stored, cut]));
+    expect(namesIn(state)).toEqual([...set, one].map(transactionHash));
+    expect(state.waiting.count).toBe(0);
+    const adopted: Command = { kind: 'block-adopted', block: new Uint8Array(3), facts: null, unchained: true };
+    for (const command of [cut, commandOf(groups), adopted])
+      expect(decodeCommand(encodeCommand(command))).toEqual(command);
+    expect([commandOf([]), cut, adopted].map((command) => encodeCommand(command)[0])).toEqual([0, 6, 5]);
+  });
+
+  it('is served in one order, with chains, by the commands of this version', async () => {
+    const stored = await blockStored(await journalWith([]));
+    const [one, ...set] = [honest(0), honest(1, half), honest(2, half)];
+    const child = payment({ from: bob, inputs: [{ tHash: transactionHash(one), n: 0 }], outputs: [pay(bob, 1_000n)] });
+    const admit: Command = {
+      kind: 'transactions',
+      time: 1,
+      groups: [[child], set].map((group) => group.map(encodeTransaction)),
+    };
+    const cut: Command = { kind: 'cut-block', time: 2, miners: ['m'] };
+    const state = await replayed(await journalWith([[one]], [admit, stored, cut]));
+    expect(namesIn(state)).toEqual([one, child, ...set].map(transactionHash));
+    expect([admit, cut].map((command) => encodeCommand(command)[0])).toEqual([7, 8]);
+  });
+
+  it('loses what spends from a transaction that is dropped, too', async () => {
+    const child = payment({
+      from: bob,
+      inputs: [{ tHash: transactionHash(minting(2)), n: 0 }],
+      outputs: [pay(bob, 1_000n)],
+    });
+    const stored = await blockStored(await journalWith([]));
+    const admit: Command = {
+      kind: 'transactions',
+      time: 1,
+      groups: [[encodeTransaction(child)], [encodeTransaction(honest(1))]],
+    };
+    const cut: Command = { kind: 'cut-block', time: 2, miners: ['m'] };
+    const state = await replayed(await journalWith([[minting(2)]], [admit, stored, cut]));
+    expect(namesIn(state)).toEqual([transactionHash(honest(1))]);
+    expect(state.waiting.count).toBe(0);
+    expect(state.coins.isClaimed(genesisOut(2))).toBe(false);
   });
 });
+
+/** A state that the journal alone has made. */
+async function replayed(journal: Journal): Promise<MempoolState> {
+  const state = new MempoolState(stateRulesOf(GENESIS));
+  const applier = applierOf(journal, new MemoryKv(), state);
+  await applier.start();
+  await applier.stop();
+  return state;
+}
+
+const namesIn = (state: MempoolState | undefined): string[] | undefined =>
+  state?.round?.transactions.map(({ hash }) => hash);
 
 /** The command that block 0 of such a journal is stored. */
 async function blockStored(journal: Journal): Promise<Command> {

@@ -38,6 +38,7 @@ const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
   double_spend: 500,
   unknown_input: 500,
   invalid_signature: 500,
+  too_many_ancestors: 500,
   mempool_full: 500,
   insufficient_funds: 422,
   payment_refused: 422,
@@ -63,6 +64,7 @@ const REFUSALS: ReadonlySet<ErrorCode> = new Set([
   'double_spend',
   'unknown_input',
   'invalid_signature',
+  'too_many_ancestors',
   'mempool_full',
   'wrong_passphrase',
   'peer_unreachable',
@@ -157,6 +159,7 @@ export function problemHeaders(error: TesseraError): Readonly<Record<string, str
     case 'missing_api_key':
     case 'invalid_api_key':
       return { 'www-authenticate': 'ApiKey header="x-api-key"' };
+    case 'too_many_ancestors':
     case 'mempool_full':
     case 'write_failed':
     case 'overloaded':
@@ -201,6 +204,7 @@ export function errorStatusesOf(operation: Operation): ReadonlyMap<number, reado
 const ENVELOPE_FAULTS: ReadonlySet<ErrorCode> = new Set([
   'mempool_unreachable',
   'storage_unreachable',
+  'too_many_ancestors',
   'mempool_full',
   'internal_error',
 ]);

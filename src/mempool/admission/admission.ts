@@ -7,15 +7,9 @@
 import { LRUCache } from 'lru-cache';
 import { encodeTransaction } from '../../chain/codec.js';
 import { transactionHashOfBytes } from '../../chain/hash.js';
-import { isCreate } from '../../chain/transaction.js';
-import type { Transaction, TxOut } from '../../chain/types.js';
-import {
-  INVALID_SCRIPT,
-  planCreateValidation,
-  planValidation,
-  type UtxoLookup,
-  type ValidationPlan,
-} from '../../chain/validation.js';
+import { createdOutput, isCreate, isUnspendable, spentOutPoints } from '../../chain/transaction.js';
+import type { OutPoint, Transaction, TxOut } from '../../chain/types.js';
+import { INVALID_SCRIPT, planCreateValidation, planValidation, type ValidationPlan } from '../../chain/validation.js';
 import type { Room } from '../../db/disk-room.js';
 import type { Verifier } from '../../ledger/verifier/verifier.js';
 import { type Clock, unixSeconds } from '../../lib/clock.js';
@@ -25,10 +19,12 @@ import type { Verdict } from '../../lib/fault.js';
 import type { CounterHandle, HistogramHandle, Metrics } from '../../observability/metrics.js';
 import { startTimer } from '../../observability/metrics.js';
 import type { SubmittedTransaction } from '../service.js';
-import { type CandidateTx, type GroupOutcome, type Refusal, SPENT } from '../state/acceptance.js';
+import type { CandidateTx, GroupOutcome, Refusal } from '../state/acceptance.js';
 import type { Applier } from '../state/applier.js';
+import { SPENT } from '../state/coins.js';
 import type { MempoolState, RejectedTx } from '../state/state.js';
 import type { Statuses } from '../state/statuses.js';
+import { AncestorLimits, type AncestorLimitsOptions, type SubmittedList } from './ancestor-limits.js';
 import { candidateFault } from './form-check.js';
 import { PoolBounds, type PoolBoundsOptions } from './pool-bounds.js';
 import { TurnBudget } from './turn-budget.js';
@@ -41,7 +37,7 @@ const TURN_WEIGHT = 512;
 /** Verdicts on scripts that are remembered, so that posting a transaction again costs no second verification. */
 const REMEMBERED_VERDICTS = 20_000;
 
-export interface AdmissionOptions extends PoolBoundsOptions {
+export interface AdmissionOptions extends PoolBoundsOptions, AncestorLimitsOptions {
   /** The least raw units of a token output; 1 by default (decision B18). */
   readonly minOutputAmount?: bigint;
 }
@@ -58,6 +54,12 @@ export interface AdmissionModules {
   /** Called with each transaction that is refused. */
   readonly onRefused: (rejected: RejectedTx) => void;
   readonly room: Room;
+}
+
+/** What a transaction is judged with. */
+interface Submission {
+  readonly sender: string;
+  readonly list: SubmittedList;
 }
 
 interface Group {
@@ -79,6 +81,7 @@ export class Admission {
   readonly #admitted: CounterHandle;
   readonly #known: CounterHandle;
   readonly #pool: PoolBounds;
+  readonly #ancestors: AncestorLimits;
   readonly #minOutputAmount: bigint;
   readonly #verifications = new VerificationBounds();
   readonly #turns = new TurnBudget(TURN_WEIGHT);
@@ -101,6 +104,7 @@ export class Admission {
     this.#admitted = modules.metrics.counter('tessera_mempool_admissions_total', 'admitted');
     this.#known = modules.metrics.counter('tessera_mempool_admissions_total', 'known');
     this.#pool = new PoolBounds(options, modules.state);
+    this.#ancestors = new AncestorLimits(options, modules.state);
     this.#minOutputAmount = options.minOutputAmount ?? 1n;
   }
 
@@ -144,12 +148,13 @@ export class Admission {
       const wrong = candidateFault(candidate, this.#minOutputAmount);
       if (wrong !== null) this.#refuse({ hash: candidate.hash, fault: wrong });
     }
+    const submission = { sender, list: new Map(unknown.map((candidate) => [candidate.hash, candidate])) };
     const release = this.#verifications.reserve(unknown, sender);
     try {
       const fresh: CandidateTx[] = [];
       for (const { chunk, weight } of chunksOf(unknown, ({ tx }) => weightOf(tx))) {
         await this.#turns.take(weight, sender);
-        fresh.push(...(await this.#checkChunk(chunk, sender)));
+        fresh.push(...(await this.#checkChunk(chunk, submission)));
       }
       return fresh;
     } finally {
@@ -157,8 +162,8 @@ export class Admission {
     }
   }
 
-  async #checkChunk(chunk: readonly CandidateTx[], sender: string): Promise<readonly CandidateTx[]> {
-    const verdicts = await Promise.all(chunk.map((candidate) => this.#verdict(candidate, sender)));
+  async #checkChunk(chunk: readonly CandidateTx[], submission: Submission): Promise<readonly CandidateTx[]> {
+    const verdicts = await Promise.all(chunk.map((candidate) => this.#verdict(candidate, submission)));
     const fresh: CandidateTx[] = [];
     for (const [i, candidate] of chunk.entries()) {
       const wrong = verdicts[i] ?? null;
@@ -171,15 +176,17 @@ export class Admission {
   }
 
   /** The verdict of the rules that need no journal; the scripts last, off the event loop. */
-  async #verdict({ hash, tx }: CandidateTx, sender: string): Promise<Verdict | 'known'> {
+  async #verdict({ hash, tx }: CandidateTx, { sender, list }: Submission): Promise<Verdict | 'known'> {
     // It may have been admitted while the chunks before it were checked; a creation that is in a block has no inputs that
     // would show it.
     if (this.#statuses.isAdmittedInMemory(hash)) return 'known';
     if (isCreate(tx) && (await this.#statuses.isAdmitted(hash))) return 'known';
     if (tx.druidInfo === null && this.#spendsClaimed(tx)) return SPENT;
+    const tooMany = this.#ancestors.fault(tx, list);
+    if (tooMany !== null) return tooMany;
     const plan = isCreate(tx)
       ? planCreateValidation(tx)
-      : planValidation(tx, this.#currentBlock(), this.#visibleOutput);
+      : planValidation(tx, this.#currentBlock(), (outPoint) => this.#visibleOutput(outPoint, list));
     if (plan.fault !== null && plan.checks.length === 0) return plan.fault;
     return (await this.#scriptsHold(hash, plan, sender)) ? plan.fault : INVALID_SCRIPT;
   }
@@ -193,12 +200,11 @@ export class Admission {
     return hold;
   }
 
-  readonly #visibleOutput: UtxoLookup = (outPoint) => {
-    const slot = this.#state.utxos.find(outPoint);
-    if (slot === 0) return undefined;
-    const out = this.#state.utxos.output(slot);
-    return this.#isLocked(out) ? undefined : out;
-  };
+  /** What is unspent, what waits, and what the same list creates; in which order is decided when the command is applied. */
+  #visibleOutput(outPoint: OutPoint, list: SubmittedList): TxOut | undefined {
+    const out = this.#state.coins.find(outPoint) ?? outputOf(list.get(outPoint.tHash), outPoint);
+    return out === undefined || this.#isLocked(out) ? undefined : out;
+  }
 
   #isLocked(out: TxOut): boolean {
     return out.locktime > this.#currentBlock();
@@ -210,11 +216,7 @@ export class Admission {
   }
 
   #spendsClaimed(tx: Transaction): boolean {
-    const { utxos } = this.#state;
-    return tx.inputs.some(({ previousOut }) => {
-      const slot = previousOut === null ? 0 : utxos.find(previousOut);
-      return slot !== 0 && utxos.isClaimed(slot);
-    });
+    return spentOutPoints(tx).some((outPoint) => this.#state.coins.isClaimed(outPoint));
   }
 
   async #admit(fresh: readonly CandidateTx[]): Promise<void> {
@@ -259,10 +261,19 @@ export class Admission {
   }
 
   #refuse({ hash, fault: { code, message } }: Refusal): never {
-    this.#statuses.refuse(hash, message);
-    this.#onRefused({ hash, rule: message });
+    // What is right and only comes too early has no status.
+    if (code !== 'too_many_ancestors') {
+      this.#statuses.refuse(hash, message);
+      this.#onRefused({ hash, rule: message });
+    }
     throw new TesseraError(code, `transaction ${hash} is refused: ${message}`, { details: { hash, rule: message } });
   }
+}
+
+function outputOf(candidate: CandidateTx | undefined, { n }: OutPoint): TxOut | undefined {
+  if (candidate === undefined) return undefined;
+  const txOut = createdOutput(candidate.tx, n);
+  return txOut === undefined || isUnspendable(txOut) ? undefined : txOut;
 }
 
 /** Roughly what examining a transaction costs. */

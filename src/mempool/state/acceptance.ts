@@ -1,20 +1,21 @@
 /**
  * Which transactions enter the pool when a command is applied: conflicts between them are decided here, deterministically,
- * by what is unspent and not yet claimed. A group is accepted as a whole or not at all; a transaction with a DRUID waits for
- * the others of its set, and the complete set enters as one unit (docs/chain.md#druid-sets).
+ * by what is unspent and not yet claimed, in blocks and in the pool. A group is accepted as a whole or not at all, in its
+ * order; a transaction with a DRUID waits for the others of its set, and the complete set enters as one unit
+ * (docs/chain.md#druid-sets).
  */
 
 import { decodeTransaction } from '../../chain/codec.js';
 import { druidSetFault } from '../../chain/druid.js';
 import { transactionSignatureOperations } from '../../chain/signature-operations.js';
-import { hasDuplicateInputs, isCreate } from '../../chain/transaction.js';
+import { hasDuplicateInputs, isCreate, spentOutPoints } from '../../chain/transaction.js';
 import type { Transaction } from '../../chain/types.js';
-import { DUPLICATE_INPUTS, UNKNOWN_UTXO } from '../../chain/validation.js';
+import { DUPLICATE_INPUTS } from '../../chain/validation.js';
 import type { KvBatch } from '../../db/kv.js';
 import { submittedFormFault } from '../../ledger/block/form.js';
-import type { UtxoTable } from '../../ledger/utxo/utxo-table.js';
 import { type Fault, fault, type Verdict } from '../../lib/fault.js';
 import type { TxStatus } from '../service.js';
+import type { Coins } from './coins.js';
 import type { FinalStatuses } from './final-statuses.js';
 import { keys } from './layout.js';
 import type { DruidPool, DruidSet, Pool, PooledTx } from './pool.js';
@@ -37,7 +38,6 @@ export interface Refusal {
 /** Null: accepted, or known already. */
 export type GroupOutcome = Refusal | null;
 
-export const SPENT = fault('double_spend', 'An input is spent by another transaction');
 export const KNOWN_CREATE = fault('double_spend', 'An item creation with this hash is in the chain already');
 const TOO_MANY_MEMBERS = fault('transaction_rejected', 'More transactions than participants under one DRUID');
 export const SET_EXPIRED = fault(
@@ -59,7 +59,7 @@ export interface AcceptanceChain {
 
 export interface AcceptanceModules {
   readonly chain: AcceptanceChain;
-  readonly utxos: UtxoTable;
+  readonly coins: Coins;
   readonly pool: Pool;
   readonly druids: DruidPool;
   readonly statuses: FinalStatuses;
@@ -71,6 +71,8 @@ export interface AcceptanceContext {
   readonly time: number;
   /** Whether an item creation is in the chain. */
   readonly isKnownCreate: (hash: string) => boolean;
+  /** By the rules of earlier versions: nothing spends what waits, sets are kept before single transactions. */
+  readonly isUnchained?: boolean;
   readonly batch: KvBatch;
 }
 
@@ -83,9 +85,11 @@ interface DruidPlan {
   readonly waiting: readonly PooledTx[];
 }
 
-interface CompleteSet {
-  readonly plan: DruidPlan;
-  readonly members: readonly CandidateTx[];
+/** A piece of a group that is judged by itself: a single transaction, or the members of one DRUID. */
+interface Step {
+  readonly candidates: readonly CandidateTx[];
+  /** Null for a single transaction. */
+  readonly plan: DruidPlan | null;
 }
 
 /** What is wrong with a set, and which member is to blame when it is one. */
@@ -96,14 +100,14 @@ interface SetFault {
 
 export class Acceptance {
   readonly #chain: AcceptanceChain;
-  readonly #utxos: UtxoTable;
+  readonly #coins: Coins;
   readonly #pool: Pool;
   readonly #druids: DruidPool;
   readonly #statuses: FinalStatuses;
 
-  constructor({ chain, utxos, pool, druids, statuses }: AcceptanceModules) {
+  constructor({ chain, coins, pool, druids, statuses }: AcceptanceModules) {
     this.#chain = chain;
-    this.#utxos = utxos;
+    this.#coins = coins;
     this.#pool = pool;
     this.#druids = druids;
     this.#statuses = statuses;
@@ -113,16 +117,23 @@ export class Acceptance {
   accept(group: readonly CandidateTx[], context: AcceptanceContext): GroupOutcome {
     const fresh = new Map<string, CandidateTx>();
     for (const candidate of group) if (!this.#chain.isPending(candidate.hash)) fresh.set(candidate.hash, candidate);
-    const members = [...fresh.values()].filter(({ tx }) => tx.druidInfo !== null);
-    const claimed: CandidateTx[] = [];
-    for (const candidate of fresh.values()) {
-      const wrong = this.#claimFault(candidate, context);
-      if (wrong !== null) return this.#undo(claimed, { hash: candidate.hash, fault: wrong });
-      if (candidate.tx.druidInfo === null) claimed.push(candidate);
+    const candidates = [...fresh.values()];
+    for (const candidate of candidates) {
+      const wrong = knownFault(candidate, context);
+      if (wrong !== null) return { hash: candidate.hash, fault: wrong };
     }
-    const refusal = this.#acceptMembers(members, context);
-    if (refusal !== null) return this.#undo(claimed, refusal);
-    for (const candidate of claimed) this.#store(candidate, context.time, 0, context.batch);
+    const { judged, kept } = this.#steps(candidates, context);
+    const entered: CandidateTx[] = [];
+    for (const step of judged) {
+      const wrong = this.#enter(step, entered, context);
+      if (wrong === null) continue;
+      for (const { hash, tx } of entered) {
+        this.#coins.release(tx);
+        this.#coins.withdraw(hash, tx);
+      }
+      return this.#refuse(step, wrong, context);
+    }
+    for (const step of kept) this.#keep(step, context);
     return null;
   }
 
@@ -131,69 +142,59 @@ export class Acceptance {
     this.#statuses.decide(this.#takeOut(set, { fault: rule }, batch), time, batch);
   }
 
-  /** The rules for one candidate; a single transaction that passes them has claimed its inputs. */
-  #claimFault(candidate: CandidateTx, { isKnownCreate }: AcceptanceContext): Verdict {
-    const { tx, hash } = candidate;
-    if (hasDuplicateInputs(tx)) return DUPLICATE_INPUTS;
-    if (tx.druidInfo !== null) return null;
-    if (isCreate(tx) && isKnownCreate(hash)) return KNOWN_CREATE;
-    return this.#claimInputs(tx);
+  /**
+   * The pieces of a group, where the last of its members stands. Earlier versions judged single transactions first and kept
+   * them last.
+   */
+  #steps(
+    candidates: readonly CandidateTx[],
+    { isUnchained = false }: AcceptanceContext,
+  ): { readonly judged: readonly Step[]; readonly kept: readonly Step[] } {
+    const singles = candidates
+      .filter(({ tx }) => tx.druidInfo === null)
+      .map((candidate): Step => ({ candidates: [candidate], plan: null }));
+    const sets = this.#druidPlans(candidates).map((plan): Step => ({ candidates: plan.candidates, plan }));
+    if (isUnchained) {
+      const complete = sets.filter(({ plan }) => plan !== null && !isIncomplete(plan));
+      const incomplete = sets.filter(({ plan }) => plan !== null && isIncomplete(plan));
+      return { judged: [...singles, ...sets], kept: [...complete, ...incomplete, ...singles] };
+    }
+    const places = new Map(candidates.map(({ hash }, i) => [hash, i]));
+    const place = (step: Step): number => places.get(step.candidates.at(-1)?.hash ?? '') ?? 0;
+    const inOrder = [...singles, ...sets].sort((a, b) => place(a) - place(b));
+    return { judged: inOrder, kept: inOrder };
   }
 
-  #undo(claimed: readonly CandidateTx[], refusal: Refusal): Refusal {
-    for (const { tx } of claimed) this.#releaseInputs(tx);
-    return refusal;
-  }
-
-  /** Claims all inputs of a transaction, or none and says why. */
-  #claimInputs(tx: Transaction): Verdict {
-    const utxos = this.#utxos;
-    const claimed: number[] = [];
-    for (const { previousOut } of tx.inputs) {
-      if (previousOut === null) continue;
-      const slot = utxos.find(previousOut);
-      if (slot !== 0 && !utxos.isClaimed(slot)) {
-        utxos.setClaimed(slot, true);
-        claimed.push(slot);
-        continue;
-      }
-      for (const undo of claimed) utxos.setClaimed(undo, false);
-      return slot === 0 ? UNKNOWN_UTXO : SPENT;
+  /** Claims what a piece of a group spends and offers what it makes; what did so is in `entered`, whatever the verdict. */
+  #enter(
+    { candidates, plan }: Step,
+    entered: CandidateTx[],
+    { isUnchained = false }: AcceptanceContext,
+  ): SetFault | null {
+    if (plan !== null && isIncomplete(plan)) return null;
+    const members = plan === null ? candidates : [...plan.waiting.map(toCandidate), ...candidates];
+    const unfair = plan === null ? null : setFault(plan, members);
+    if (unfair !== null) return { fault: unfair };
+    for (const member of members) {
+      const wrong = this.#coins.claim(member.tx, { ofBlocks: isUnchained });
+      if (wrong !== null) return { fault: wrong, culprit: member.hash };
+      this.#coins.offer(member.hash, member.tx);
+      entered.push(member);
     }
     return null;
   }
 
-  #releaseInputs(tx: Transaction): void {
-    for (const { previousOut } of tx.inputs) {
-      const slot = previousOut === null ? 0 : this.#utxos.find(previousOut);
-      if (slot !== 0) this.#utxos.setClaimed(slot, false);
-    }
+  /** A set that is complete and failed is Rejected, those that waited with those that were posted. */
+  #refuse({ candidates, plan }: Step, wrong: SetFault, context: AcceptanceContext): Refusal {
+    const posted = candidates[0]?.hash ?? '';
+    if (plan !== null && membersOf(plan) === plan.participants) this.#rejectPlan(plan, wrong, context);
+    return { hash: posted, fault: faultFor(posted, wrong) };
   }
 
-  /** Accepts the DRUID members of a group. On a refusal nothing of this group stays, and a set that failed is rejected. */
-  #acceptMembers(members: readonly CandidateTx[], context: AcceptanceContext): Refusal | null {
-    const complete: CompleteSet[] = [];
-    const incomplete: DruidPlan[] = [];
-    for (const plan of this.#druidPlans(members)) {
-      const count = BigInt(plan.waiting.length + plan.candidates.length);
-      if (count < plan.participants) {
-        incomplete.push(plan);
-        continue;
-      }
-      const set = { plan, members: [...plan.waiting.map(toCandidate), ...plan.candidates] };
-      const wrong = count > plan.participants ? { fault: TOO_MANY_MEMBERS } : this.#settle(set);
-      if (wrong === null) {
-        complete.push(set);
-        continue;
-      }
-      for (const done of complete) for (const { tx } of done.members) this.#releaseInputs(tx);
-      if (count === plan.participants) this.#rejectPlan(plan, wrong, context);
-      const posted = plan.candidates[0]?.hash ?? '';
-      return { hash: posted, fault: faultFor(posted, wrong) };
-    }
-    for (const set of complete) this.#storeSet(set, context);
-    for (const plan of incomplete) this.#wait(plan, context);
-    return null;
+  #keep({ candidates, plan }: Step, context: AcceptanceContext): void {
+    if (plan === null) for (const candidate of candidates) this.#store(candidate, context.time, 0, context.batch);
+    else if (isIncomplete(plan)) this.#wait(plan, context);
+    else this.#storeSet(plan, context);
   }
 
   /** One plan for each DRUID of a group, in the order of its first member. */
@@ -213,22 +214,6 @@ export class Acceptance {
       plans.set(info.druid, plan);
     }
     return [...plans.values()];
-  }
-
-  /** Judges a set that is complete and claims its inputs; null when it may go into a block (docs/chain.md#druid-sets). */
-  #settle({ plan, members }: CompleteSet): SetFault | null {
-    const unfair = druidSetFault(
-      plan.druid,
-      members.map(({ tx }) => tx),
-    );
-    if (unfair !== null) return { fault: unfair };
-    for (const [index, { tx, hash }] of members.entries()) {
-      const wrong = this.#claimInputs(tx);
-      if (wrong === null) continue;
-      for (const done of members.slice(0, index)) this.#releaseInputs(done.tx);
-      return { fault: wrong, culprit: hash };
-    }
-    return null;
   }
 
   /** A complete set that failed: those that waited and those that were posted are Rejected together. */
@@ -257,7 +242,8 @@ export class Acceptance {
     return rejected;
   }
 
-  #storeSet({ plan, members }: CompleteSet, { time, batch }: AcceptanceContext): void {
+  #storeSet(plan: DruidPlan, { time, batch }: AcceptanceContext): void {
+    const members = [...plan.waiting.map(toCandidate), ...plan.candidates];
     const times = new Map(plan.waiting.map((tx) => [tx.hash, tx.time]));
     for (const tx of plan.waiting) batch.del(keys.waiting(tx.arrival));
     this.#druids.remove(plan.druid);
@@ -267,7 +253,7 @@ export class Acceptance {
 
   #store(candidate: CandidateTx, time: number, unit: number, batch: KvBatch): void {
     const tx = this.#pooled(candidate, time, unit);
-    this.#pool.add(tx);
+    this.#pool.add(tx, spentOutPoints(candidate.tx));
     batch.put(keys.pooled(tx.arrival), encodePooled(tx));
   }
 
@@ -293,6 +279,29 @@ export class Acceptance {
       height: this.#chain.height,
     };
   }
+}
+
+/** What needs no claims to be told. */
+function knownFault({ tx, hash }: CandidateTx, { isKnownCreate }: AcceptanceContext): Verdict {
+  if (hasDuplicateInputs(tx)) return DUPLICATE_INPUTS;
+  return tx.druidInfo === null && isCreate(tx) && isKnownCreate(hash) ? KNOWN_CREATE : null;
+}
+
+function membersOf({ waiting, candidates }: DruidPlan): bigint {
+  return BigInt(waiting.length + candidates.length);
+}
+
+function isIncomplete(plan: DruidPlan): boolean {
+  return membersOf(plan) < plan.participants;
+}
+
+/** What is wrong with a set whatever is unspent (docs/chain.md#druid-sets). */
+function setFault(plan: DruidPlan, members: readonly CandidateTx[]): Verdict {
+  if (membersOf(plan) > plan.participants) return TOO_MANY_MEMBERS;
+  return druidSetFault(
+    plan.druid,
+    members.map(({ tx }) => tx),
+  );
 }
 
 /** The fault of a set for one of its members; for all but the culprit it names the culprit. */

@@ -213,7 +213,9 @@ export class Applier implements Service {
     switch (command.kind) {
       case 'transactions': {
         const groups = this.#submitted.get(seq)?.groups ?? command.groups.map((group) => group.map(toCandidate));
-        const outcomes = state.accept(groups, command.time, await this.#knownCreates(groups), batch);
+        const { time, unchained } = command;
+        const isKnownCreate = await this.#knownCreates(groups);
+        const outcomes = state.accept(groups, { time, isKnownCreate, isUnchained: unchained === true }, batch);
         for (const [i, group] of groups.entries()) {
           if (outcomes[i] === null) for (const { hash } of group) this.#entered.add(hash);
         }
@@ -221,7 +223,7 @@ export class Applier implements Service {
       }
       case 'cut-block': {
         if (!command.keepsAll) state.dropUnlawful(command.time, batch);
-        const plan = state.planCut();
+        const plan = state.planCut({ setsFirst: command.keepsAll === true || command.setsFirst === true });
         if (plan === null) return null;
         return state.cutBlock(command, plan, await this.#unicorn(plan.seed), batch);
       }
@@ -237,7 +239,7 @@ export class Applier implements Service {
       }
       case 'block-adopted': {
         const block = readAdoptedBlock(command.block, command.facts);
-        const isNext = state.adoptBlock(block, batch);
+        const isNext = state.adoptBlock(block, batch, { isUnchained: command.unchained === true });
         if (isNext) adopted.push(block);
         return isNext;
       }

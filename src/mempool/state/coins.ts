@@ -1,22 +1,127 @@
-/** Changes of the unspent outputs: in memory and in the batch that keeps them, always together. */
+/**
+ * What may be spent: the outputs of blocks, the one being made included, which the database keeps; and those of transactions
+ * that wait in the pool, which follow from it and are in memory only. A transaction that waits claims what it spends, so that
+ * no other can (rule P4). Changes of the outputs of blocks go into the table and into the batch, always together.
+ */
 
 import { encodeTxOut } from '../../chain/codec.js';
-import type { OutPoint, TxOut } from '../../chain/types.js';
+import { createdOutPoints, isUnspendable, spentOutPoints } from '../../chain/transaction.js';
+import type { OutPoint, Transaction, TxOut } from '../../chain/types.js';
+import { UNKNOWN_UTXO } from '../../chain/validation.js';
 import type { KvBatch } from '../../db/kv.js';
 import type { UtxoTable } from '../../ledger/utxo/utxo-table.js';
+import { fault, type Verdict } from '../../lib/fault.js';
 import { keys } from './layout.js';
 
-export function insertCoin(utxos: UtxoTable, outPoint: OutPoint, txOut: TxOut, batch: KvBatch): void {
-  utxos.insert(outPoint, txOut);
-  batch.put(keys.utxo(outPoint), encodeTxOut(txOut));
+export const SPENT = fault('double_spend', 'An input is spent by another transaction');
+
+/** Where an output is. */
+interface Place {
+  readonly table: UtxoTable;
+  readonly slot: number;
 }
 
-/** Removes an output that must be there, and returns it. */
-export function spendCoin(utxos: UtxoTable, outPoint: OutPoint, batch: KvBatch): TxOut {
-  const slot = utxos.find(outPoint);
-  if (slot === 0) throw new Error(`broken invariant: ${outPoint.tHash}:${outPoint.n} is spent but not unspent`);
-  const txOut = utxos.output(slot);
-  utxos.remove(slot);
-  batch.del(keys.utxo(outPoint));
-  return txOut;
+export class Coins {
+  /** Of blocks. */
+  readonly utxos: UtxoTable;
+  /** Of transactions that wait. */
+  readonly #waiting: UtxoTable;
+
+  constructor(utxos: UtxoTable) {
+    this.utxos = utxos;
+    this.#waiting = utxos.another();
+  }
+
+  /** The output, claimed or not. */
+  find(outPoint: OutPoint): TxOut | undefined {
+    const place = this.#place(outPoint);
+    return place?.table.output(place.slot);
+  }
+
+  isClaimed(outPoint: OutPoint): boolean {
+    const place = this.#place(outPoint);
+    return place?.table.isClaimed(place.slot) ?? false;
+  }
+
+  /** Claims all inputs, or none and says why. `ofBlocks`: what waits cannot be spent, as in earlier versions. */
+  claim(tx: Transaction, { ofBlocks = false } = {}): Verdict {
+    const claimed: Place[] = [];
+    for (const outPoint of spentOutPoints(tx)) {
+      const place = this.#place(outPoint, ofBlocks);
+      if (place !== undefined && !place.table.isClaimed(place.slot)) {
+        place.table.setClaimed(place.slot, true);
+        claimed.push(place);
+        continue;
+      }
+      for (const { table, slot } of claimed) table.setClaimed(slot, false);
+      return place === undefined ? UNKNOWN_UTXO : SPENT;
+    }
+    return null;
+  }
+
+  /** Claims what is there of its inputs: it was accepted before. */
+  hold(tx: Transaction): void {
+    for (const outPoint of spentOutPoints(tx)) {
+      const place = this.#place(outPoint);
+      place?.table.setClaimed(place.slot, true);
+    }
+  }
+
+  /** What it claims is free again. */
+  release(tx: Transaction): void {
+    for (const outPoint of spentOutPoints(tx)) {
+      const place = this.#place(outPoint);
+      place?.table.setClaimed(place.slot, false);
+    }
+  }
+
+  /** The transaction waits: those after it may spend its outputs. */
+  offer(hash: string, tx: Transaction): void {
+    for (const { outPoint, txOut } of createdOutPoints(tx, hash)) {
+      if (!isUnspendable(txOut)) this.#waiting.insert(outPoint, txOut);
+    }
+  }
+
+  /** The transaction no longer waits, and is in no block. */
+  withdraw(hash: string, tx: Transaction): void {
+    for (const { outPoint } of createdOutPoints(tx, hash)) {
+      const slot = this.#waiting.find(outPoint);
+      if (slot !== 0) this.#waiting.remove(slot);
+    }
+  }
+
+  /** Adds what a transaction of a block creates. What waits and has claimed one of its outputs still has it. */
+  create(hash: string, tx: Transaction, batch: KvBatch): void {
+    for (const { outPoint, txOut } of createdOutPoints(tx, hash)) {
+      if (!isUnspendable(txOut)) this.insert(outPoint, txOut, batch);
+    }
+  }
+
+  /** Adds one output of a block. */
+  insert(outPoint: OutPoint, txOut: TxOut, batch: KvBatch): void {
+    const waited = this.#waiting.find(outPoint);
+    this.utxos.insert(outPoint, txOut);
+    if (waited !== 0) {
+      this.utxos.setClaimed(this.utxos.find(outPoint), this.#waiting.isClaimed(waited));
+      this.#waiting.remove(waited);
+    }
+    batch.put(keys.utxo(outPoint), encodeTxOut(txOut));
+  }
+
+  /** Removes an output of a block that must be there, and returns it. */
+  spend(outPoint: OutPoint, batch: KvBatch): TxOut {
+    const slot = this.utxos.find(outPoint);
+    if (slot === 0) throw new Error(`broken invariant: ${outPoint.tHash}:${outPoint.n} is spent but not unspent`);
+    const txOut = this.utxos.output(slot);
+    this.utxos.remove(slot);
+    batch.del(keys.utxo(outPoint));
+    return txOut;
+  }
+
+  #place(outPoint: OutPoint, ofBlocks = false): Place | undefined {
+    const slot = this.utxos.find(outPoint);
+    if (slot !== 0) return { table: this.utxos, slot };
+    const waits = ofBlocks ? 0 : this.#waiting.find(outPoint);
+    return waits === 0 ? undefined : { table: this.#waiting, slot: waits };
+  }
 }

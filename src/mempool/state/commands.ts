@@ -13,6 +13,8 @@ export interface TransactionsCommand {
   readonly kind: 'transactions';
   readonly time: number;
   readonly groups: readonly (readonly Uint8Array[])[];
+  /** From a version in which nothing could spend what waits: applied again, it must give the same verdicts. */
+  readonly unchained?: true;
 }
 
 /**
@@ -24,6 +26,8 @@ export interface CutBlockCommand {
   readonly miners: readonly string[];
   /** From a version that cut whatever was in the pool: applied again, it must give the same block. */
   readonly keepsAll?: true;
+  /** From a version that served DRUID sets before single transactions; so did those that keep all. */
+  readonly setsFirst?: true;
 }
 
 /** A nonce that meets the target, with the coinbase that it commits to; both were checked. */
@@ -55,6 +59,8 @@ export interface BlockAdoptedCommand {
   readonly block: Uint8Array;
   /** Null where storage does not know them. */
   readonly facts: RoundFacts | null;
+  /** From a version in which nothing could spend what waits. */
+  readonly unchained?: true;
 }
 
 export type Command =
@@ -65,7 +71,7 @@ export type Command =
   | BlockStoredCommand
   | BlockAdoptedCommand;
 
-/** Records hold the index: new ones go to the end. The first `cut-block` is the one that keeps all. */
+/** Records hold the index: new ones go to the end. Of several with one name the last is written; the others are read. */
 const TAGS = [
   'transactions',
   'cut-block',
@@ -74,15 +80,19 @@ const TAGS = [
   'block-stored',
   'block-adopted',
   'cut-block',
+  'transactions',
+  'cut-block',
+  'block-adopted',
 ] as const;
+/** The `cut-block` that drops what is unlawful and serves DRUID sets first. */
+const SETS_FIRST = 6;
 
 /** Every command is written here and copied out. */
 const scratch = new BincodeWriter();
 
 export function encodeCommand(command: Command): Uint8Array {
   const writer = scratch.reset();
-  const { kind } = command;
-  writer.u8(kind === 'cut-block' && command.keepsAll ? TAGS.indexOf(kind) : TAGS.lastIndexOf(kind));
+  writer.u8(tagOf(command));
   switch (command.kind) {
     case 'transactions':
       writer.length64(command.time);
@@ -119,6 +129,13 @@ export function encodeCommand(command: Command): Uint8Array {
   return writer.toBytes();
 }
 
+function tagOf(command: Command): number {
+  const { kind } = command;
+  if (kind === 'cut-block' && command.setsFirst && !command.keepsAll) return SETS_FIRST;
+  const isOld = kind === 'cut-block' ? command.keepsAll : 'unchained' in command && command.unchained;
+  return isOld ? TAGS.indexOf(kind) : TAGS.lastIndexOf(kind);
+}
+
 /** Throws `data_corrupt`: the journal holds nothing but commands of this program. */
 export function decodeCommand(bytes: Uint8Array): Command {
   return decodeRecord('command of the journal', bytes, readCommand);
@@ -127,15 +144,23 @@ export function decodeCommand(bytes: Uint8Array): Command {
 function readCommand(reader: BincodeReader): Command {
   const tag = reader.u8();
   const kind = TAGS[tag];
+  const isFirst = kind !== undefined && tag === TAGS.indexOf(kind);
   switch (kind) {
     case 'transactions': {
       const time = reader.number64();
-      return { kind, time, groups: reader.list(8, () => reader.list(8, () => reader.bytes())) };
+      const groups = reader.list(8, () => reader.list(8, () => reader.bytes()));
+      return { kind, time, groups, ...(isFirst && { unchained: true }) };
     }
     case 'cut-block': {
       const time = reader.number64();
       const miners = reader.list(8, () => reader.string());
-      return tag === TAGS.indexOf(kind) ? { kind, time, miners, keepsAll: true } : { kind, time, miners };
+      return {
+        kind,
+        time,
+        miners,
+        ...(isFirst && { keepsAll: true }),
+        ...(tag === SETS_FIRST && { setsFirst: true }),
+      };
     }
     case 'proof': {
       const height = reader.number64();
@@ -151,7 +176,8 @@ function readCommand(reader: BincodeReader): Command {
     }
     case 'block-adopted': {
       const block = reader.bytes();
-      return { kind, block, facts: reader.u8() === 0 ? null : readFacts(reader) };
+      const facts = reader.u8() === 0 ? null : readFacts(reader);
+      return { kind, block, facts, ...(isFirst && { unchained: true }) };
     }
     default:
       throw new TesseraError('data_corrupt', 'unknown command');

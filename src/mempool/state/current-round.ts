@@ -5,13 +5,12 @@
 
 import { decodeTransaction } from '../../chain/codec.js';
 import { transactionHashOfBytes } from '../../chain/hash.js';
-import { createdOutPoints, isCreate, isUnspendable, outPointKey } from '../../chain/transaction.js';
+import { createdOutPoints, isCreate, outPointKey, spentOutPoints } from '../../chain/transaction.js';
 import type { Utxo } from '../../chain/types.js';
 import type { UtxoLookup } from '../../chain/validation.js';
 import type { KvBatch } from '../../db/kv.js';
-import type { UtxoTable } from '../../ledger/utxo/utxo-table.js';
 import { TesseraError } from '../../lib/errors.js';
-import { insertCoin, spendCoin } from './coins.js';
+import type { Coins } from './coins.js';
 import type { ProofCommand } from './commands.js';
 import { keys } from './layout.js';
 import { encodeCoins, encodeRound } from './records.js';
@@ -20,19 +19,19 @@ import { drawWinner, type Round, type RoundTx } from './round.js';
 /** The round as it is read from disk. */
 export interface RoundContents {
   readonly round: Round | null;
-  /** What the round spends; null when that is not known (a folder of an earlier version). */
+  /** What the round spends, in order, its own outputs too; null when that is not known (a folder of an earlier version). */
   readonly spent: readonly Utxo[] | null;
 }
 
 export class CurrentRound {
-  readonly #utxos: UtxoTable;
+  readonly #coins: Coins;
   #round: Round | null;
   #transactions: ReadonlyMap<string, RoundTx>;
   /** Kept so that it can be given back if the round is abandoned. */
   #spent: readonly Utxo[] | null;
 
-  constructor(utxos: UtxoTable, { round, spent }: RoundContents) {
-    this.#utxos = utxos;
+  constructor(coins: Coins, { round, spent }: RoundContents) {
+    this.#coins = coins;
     this.#round = round;
     this.#transactions = byHash(round);
     this.#spent = spent;
@@ -47,20 +46,14 @@ export class CurrentRound {
     return this.#transactions.get(hash);
   }
 
-  /** Begins a round: its transactions change the unspent outputs at once (decision V7). */
+  /** Begins a round: its transactions change the unspent outputs at once, one after the other (decision V7). */
   open(round: Round, batch: KvBatch): void {
-    const decoded = round.transactions.map(({ hash, bytes }) => ({ hash, tx: decodeTransaction(bytes) }));
     const spent: Utxo[] = [];
-    for (const { hash, tx } of decoded) {
-      for (const { previousOut } of tx.inputs) {
-        if (previousOut !== null) spent.push([previousOut, spendCoin(this.#utxos, previousOut, batch)]);
-      }
+    for (const { hash, bytes } of round.transactions) {
+      const tx = decodeTransaction(bytes);
+      for (const outPoint of spentOutPoints(tx)) spent.push([outPoint, this.#coins.spend(outPoint, batch)]);
       if (isCreate(tx)) batch.put(keys.create(hash), new Uint8Array());
-    }
-    for (const { hash, tx } of decoded) {
-      for (const { outPoint, txOut } of createdOutPoints(tx, hash)) {
-        if (!isUnspendable(txOut)) insertCoin(this.#utxos, outPoint, txOut, batch);
-      }
+      this.#coins.create(hash, tx, batch);
     }
     this.#spent = spent;
     batch.put(keys.spent, encodeCoins(spent));
@@ -84,7 +77,7 @@ export class CurrentRound {
     const proof = round.proofs[winner];
     if (proof === undefined) return null;
     for (const { outPoint, txOut } of createdOutPoints(decodeTransaction(proof.coinbase), proof.hash)) {
-      insertCoin(this.#utxos, outPoint, txOut, batch);
+      this.#coins.insert(outPoint, txOut, batch);
     }
     const closed = { ...round, winner };
     this.#set(closed, batch);
@@ -116,8 +109,9 @@ export class CurrentRound {
     for (const { hash } of round?.proofs ?? []) made.add(hash);
     return (outPoint) => {
       if (made.has(outPoint.tHash)) return undefined;
-      const slot = this.#utxos.find(outPoint);
-      return slot === 0 ? spent.get(outPointKey(outPoint)) : this.#utxos.output(slot);
+      const { utxos } = this.#coins;
+      const slot = utxos.find(outPoint);
+      return slot === 0 ? spent.get(outPointKey(outPoint)) : utxos.output(slot);
     };
   }
 

@@ -4,6 +4,7 @@
  * encoded bytes, not decoded objects: they are smaller, and the garbage collector need not walk through them.
  */
 
+import type { OutPoint } from '../../chain/types.js';
 import type { Fault, Verdict } from '../../lib/fault.js';
 import { type SetDigest, SetSum } from '../../lib/set-digest.js';
 
@@ -31,11 +32,20 @@ export interface UnlawfulUnit {
   readonly fault: Fault;
 }
 
+/** A transaction that waits, for whoever counts what must be in a block before another one. */
+export interface Kin {
+  readonly bytes: number;
+  /** Hashes of those whose outputs it spends and, where it belongs to a DRUID set, of the set: some may wait no longer. */
+  readonly behind: readonly string[];
+}
+
 /** Transactions that are ready for a block. */
 export class Pool {
   readonly #all = new Map<string, PooledTx>();
-  readonly #singles = new Map<string, PooledTx>();
+  /** Single transactions and sets by their place, which is the order of service. */
   readonly #units = new Map<number, PooledTx[]>();
+  /** For those that spend what waited when they came: the hashes of whose it was. */
+  readonly #parents = new Map<string, readonly string[]>();
   /** Those with a fault: there are some only after an upgrade. */
   readonly #unlawful = new Map<string, PooledTx>();
   readonly #sum = new SetSum();
@@ -58,14 +68,17 @@ export class Pool {
     return this.#all.get(hash);
   }
 
-  /** Complete DRUID sets in the order of their completion. */
+  /** Single transactions, and DRUID sets from when they were complete, in the order in which they came. */
   units(): Iterable<readonly PooledTx[]> {
     return this.#units.values();
   }
 
-  /** Transactions without a set, in the order of arrival. */
-  singles(): Iterable<PooledTx> {
-    return this.#singles.values();
+  /** Undefined for what does not wait. */
+  kin(hash: string): Kin | undefined {
+    const tx = this.#all.get(hash);
+    if (tx === undefined) return undefined;
+    const set = tx.unit === 0 ? [] : (this.#units.get(tx.unit) ?? []);
+    return { bytes: tx.bytes.length, behind: [...(this.#parents.get(hash) ?? []), ...set.map((mate) => mate.hash)] };
   }
 
   /** What no block may hold: single transactions, and whole DRUID sets with the member that is to blame. */
@@ -74,21 +87,20 @@ export class Pool {
       const tx = this.#all.get(culprit);
       // Its set may have been taken out for another member.
       if (tx === undefined || fault === null) continue;
-      yield { unit: [...(this.#units.get(tx.unit) ?? [tx])], culprit, fault };
+      yield { unit: [...(this.#units.get(placeOf(tx)) ?? [tx])], culprit, fault };
     }
   }
 
-  add(tx: PooledTx): void {
+  /** Adds it behind all others; `spends` is what its inputs name. */
+  add(tx: PooledTx, spends: readonly OutPoint[]): void {
+    const parents = spends.map(({ tHash }) => tHash).filter((hash) => this.#all.has(hash));
+    if (parents.length > 0) this.#parents.set(tx.hash, [...new Set(parents)]);
     this.#all.set(tx.hash, tx);
     this.#bytes += tx.bytes.length;
     this.#sum.changeText(tx.hash, 1);
     if (tx.fault !== null) this.#unlawful.set(tx.hash, tx);
-    if (tx.unit === 0) {
-      this.#singles.set(tx.hash, tx);
-      return;
-    }
-    const unit = this.#units.get(tx.unit);
-    if (unit === undefined) this.#units.set(tx.unit, [tx]);
+    const unit = this.#units.get(placeOf(tx));
+    if (unit === undefined) this.#units.set(placeOf(tx), [tx]);
     else unit.push(tx);
   }
 
@@ -96,15 +108,20 @@ export class Pool {
     const tx = this.#all.get(hash);
     if (tx === undefined) return;
     this.#all.delete(hash);
-    this.#singles.delete(hash);
+    this.#parents.delete(hash);
     this.#unlawful.delete(hash);
     this.#bytes -= tx.bytes.length;
     this.#sum.changeText(hash, -1);
-    const unit = this.#units.get(tx.unit);
+    const unit = this.#units.get(placeOf(tx));
     if (unit === undefined) return;
     unit.splice(unit.indexOf(tx), 1);
-    if (unit.length === 0) this.#units.delete(tx.unit);
+    if (unit.length === 0) this.#units.delete(placeOf(tx));
   }
+}
+
+/** Where it stands in the order of service; one number for all members of a set. */
+function placeOf({ arrival, unit }: PooledTx): number {
+  return unit === 0 ? arrival : unit;
 }
 
 /** The members of a DRUID set that wait for the others. */

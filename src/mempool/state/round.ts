@@ -96,12 +96,12 @@ export interface RoundPlan {
   readonly seed: bigint;
 }
 
-/** The content of the block after `head`: complete DRUID sets, then single transactions, then unlocks. */
-export function planRound(rules: RoundRules, head: ChainHead, pool: Pool): RoundPlan {
+/** The content of the block after `head`: what waits, oldest first, then unlocks. `setsFirst`: as earlier versions did. */
+export function planRound(rules: RoundRules, head: ChainHead, pool: Pool, { setsFirst = false } = {}): RoundPlan {
   const height = head.height + 1;
   const unlocks = (rules.issuances.get(height) ?? []).map(toRoundTx);
   const transactions =
-    height === 0 ? [...rules.genesis.map(toRoundTx), ...unlocks] : [...chooseTransactions(pool), ...unlocks];
+    height === 0 ? [...rules.genesis.map(toRoundTx), ...unlocks] : [...chooseTransactions(pool, setsFirst), ...unlocks];
   const seed = unicornSeed({
     transactions: transactions.map((tx) => tx.hash),
     participants: head.participants,
@@ -120,8 +120,11 @@ function toRoundTx({ hash, bytes }: IssuedTx): RoundTx {
   return { hash, bytes, arrival: 0, time: 0, unit: 0, operations: 0, fault: null, height: 0 };
 }
 
-/** At most 2,000 single transactions and as many whole sets as the budgets of a block hold, oldest first. */
-function chooseTransactions(pool: Pool): RoundTx[] {
+/**
+ * The oldest single transactions and whole sets, until the next one does not fit: nothing is passed over, so that whatever a
+ * transaction spends is in an earlier block, or before it in this one. At most 2,000 are single ones.
+ */
+function chooseTransactions(pool: Pool, setsFirst: boolean): RoundTx[] {
   const chosen: RoundTx[] = [];
   let bytes = 0;
   let operations = 0;
@@ -134,12 +137,16 @@ function chooseTransactions(pool: Pool): RoundTx[] {
     chosen.push(...unit);
     return true;
   };
-  for (const unit of pool.units()) if (!take(unit)) break;
   let singles = 0;
-  for (const tx of pool.singles()) {
-    if (singles === BLOCK_SIZE_IN_TX || !take([tx])) break;
-    singles++;
-  }
+  const takeAll = (units: Iterable<readonly PooledTx[]>): void => {
+    for (const unit of units) {
+      const isSingle = unit[0]?.unit === 0;
+      if ((isSingle && singles === BLOCK_SIZE_IN_TX) || !take(unit)) break;
+      if (isSingle) singles++;
+    }
+  };
+  if (!setsFirst) takeAll(pool.units());
+  else for (const isSet of [true, false]) takeAll([...pool.units()].filter(([tx]) => (tx?.unit !== 0) === isSet));
   return chosen;
 }
 

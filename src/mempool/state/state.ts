@@ -5,6 +5,7 @@
  */
 
 import { decodeTransaction } from '../../chain/codec.js';
+import { spentOutPoints } from '../../chain/transaction.js';
 import type { Unicorn } from '../../chain/unicorn.js';
 import type { UtxoLookup } from '../../chain/validation.js';
 import { sha3Hex } from '../../crypto/sha3.js';
@@ -12,17 +13,18 @@ import type { KvBatch } from '../../db/kv.js';
 import { UtxoTable } from '../../ledger/utxo/utxo-table.js';
 import { setDigestText } from '../../lib/set-digest.js';
 import type { TxStatus } from '../service.js';
-import { Acceptance, type CandidateTx, type GroupOutcome, SET_EXPIRED } from './acceptance.js';
+import { Acceptance, type AcceptanceContext, type CandidateTx, type GroupOutcome, SET_EXPIRED } from './acceptance.js';
 import type { AdoptedBlock } from './adopted-block.js';
 import { Adoption } from './adoption.js';
 import { EMPTY_HEAD, factsAfter, headAfterAdopted, issuedBefore } from './chain-head.js';
+import { Coins } from './coins.js';
 import type { BlockStoredCommand, CloseBlockCommand, CutBlockCommand, ProofCommand } from './commands.js';
 import { CurrentRound, type RoundContents } from './current-round.js';
 import { FinalStatuses } from './final-statuses.js';
 import { KeptBlocks } from './kept-blocks.js';
 import { keys } from './layout.js';
 import { isPending, type PendingPlaces, type PendingTx, pendingTx } from './pending.js';
-import { DruidPool, Pool, type PooledTx } from './pool.js';
+import { DruidPool, type Kin, Pool, type PooledTx } from './pool.js';
 import { encodeHead, type HeadRecord, type KeptName } from './records.js';
 import {
   type ChainHead,
@@ -60,7 +62,8 @@ export interface StateContents extends RoundContents {
 }
 
 export class MempoolState {
-  readonly utxos: UtxoTable;
+  /** What may be spent, what waits in the pool included. */
+  readonly coins: Coins;
   /** The last blocks that are stored. */
   readonly kept: KeptBlocks;
   readonly #rules: StateRules;
@@ -82,11 +85,11 @@ export class MempoolState {
   /** A state with the given contents; without any, the state before the first command. */
   constructor(rules: StateRules, contents?: StateContents) {
     this.#rules = rules;
-    this.utxos = contents?.utxos ?? new UtxoTable();
+    this.coins = new Coins(contents?.utxos ?? new UtxoTable());
     this.#head = contents?.record?.head ?? EMPTY_HEAD;
     this.#arrivals = contents?.record?.arrivals ?? 0;
     this.#seq = contents?.record?.seq ?? 0;
-    this.#round = new CurrentRound(this.utxos, contents ?? { round: null, spent: [] });
+    this.#round = new CurrentRound(this.coins, contents ?? { round: null, spent: [] });
     this.#places = { pool: this.#pool, druids: this.#druids, round: this.#round };
     this.kept = new KeptBlocks(contents?.kept);
     this.#statuses = new FinalStatuses(this.#seq);
@@ -94,6 +97,11 @@ export class MempoolState {
     this.#adoption = this.#createAdoption();
     for (const tx of contents?.pooled ?? []) this.#restorePooled(tx);
     for (const tx of contents?.waiting ?? []) this.#restoreWaiting(tx);
+  }
+
+  /** The unspent outputs of blocks, the one being made included. */
+  get utxos(): UtxoTable {
+    return this.coins.utxos;
   }
 
   get head(): ChainHead {
@@ -136,6 +144,11 @@ export class MempoolState {
     return pendingTx(hash, this.#places);
   }
 
+  /** What a transaction of the pool is behind; undefined when it does not wait there. */
+  kin(hash: string): Kin | undefined {
+    return this.#pool.kin(hash);
+  }
+
   /** A final status that is decided, until the batch that keeps it is on disk. */
   unwrittenStatus(hash: string): TxStatus | undefined {
     return this.#statuses.unwritten(hash);
@@ -158,26 +171,25 @@ export class MempoolState {
     return sha3Hex(parts.join('\n'));
   }
 
-  /** Accepts groups in their order. `isKnownCreate` tells whether a creation is in the chain. */
+  /** Accepts groups in their order. */
   accept(
     groups: readonly (readonly CandidateTx[])[],
-    time: number,
-    isKnownCreate: (hash: string) => boolean,
+    context: Omit<AcceptanceContext, 'batch'>,
     batch: KvBatch,
   ): GroupOutcome[] {
-    return groups.map((group) => this.#acceptance.accept(group, { time, isKnownCreate, batch }));
+    return groups.map((group) => this.#acceptance.accept(group, { ...context, batch }));
   }
 
   /** Removes from the pool what no block may hold: an earlier version admitted it. `time` is in unix seconds. */
   dropUnlawful(time: number, batch: KvBatch): void {
     if (this.round !== null) return;
-    const modules = { pool: this.#pool, utxos: this.utxos, statuses: this.#statuses, noteRejected: this.#noteRejected };
+    const modules = { pool: this.#pool, coins: this.coins, statuses: this.#statuses, noteRejected: this.#noteRejected };
     dropUnlawful(modules, time, batch);
   }
 
   /** What a cut would put into the next block now; null when a round is under way. */
-  planCut(): RoundPlan | null {
-    return this.round === null ? planRound(this.#rules, this.#head, this.#pool) : null;
+  planCut(order?: { readonly setsFirst: boolean }): RoundPlan | null {
+    return this.round === null ? planRound(this.#rules, this.#head, this.#pool, order) : null;
   }
 
   /** The new round, or null when one is under way. Nothing may be applied between the plan and the cut. */
@@ -221,13 +233,13 @@ export class MempoolState {
    * Takes in the next block as storage has it, in place of the one that is being made. False when it is not the next one.
    * Throws `data_corrupt` when the round cannot be given up.
    */
-  adoptBlock(block: AdoptedBlock, batch: KvBatch): boolean {
+  adoptBlock(block: AdoptedBlock, batch: KvBatch, { isUnchained = false } = {}): boolean {
     const { height, hash, full, bytes } = block;
     if (height !== this.#head.height + 1 || full.block.header.previousHash !== this.#head.hash) return false;
     const { round, issued } = this;
     const returned = round === null ? null : this.#adoption.giveUp(round, this.#round.spent, batch);
     this.#round.end(batch);
-    this.#adoption.take(block, returned, batch);
+    this.#adoption.take(block, { returned, isUnchained }, batch);
     this.#expireDruids(height, Number(full.block.header.timestamp), batch);
     const head = headAfterAdopted(this.#rules, this.#head, block, issued);
     this.#head = head;
@@ -281,7 +293,7 @@ export class MempoolState {
         nextArrival: () => ++this.#arrivals,
         noteRejected: this.#noteRejected,
       },
-      utxos: this.utxos,
+      coins: this.coins,
       pool: this.#pool,
       druids: this.#druids,
       statuses: this.#statuses,
@@ -290,7 +302,7 @@ export class MempoolState {
 
   #createAdoption(): Adoption {
     return new Adoption({
-      utxos: this.utxos,
+      coins: this.coins,
       pool: this.#pool,
       druids: this.#druids,
       statuses: this.#statuses,
@@ -302,11 +314,10 @@ export class MempoolState {
   }
 
   #restorePooled(tx: PooledTx): void {
-    this.#pool.add(tx);
-    for (const { previousOut } of decodeTransaction(tx.bytes).inputs) {
-      const slot = previousOut === null ? 0 : this.utxos.find(previousOut);
-      if (slot !== 0) this.utxos.setClaimed(slot, true);
-    }
+    const decoded = decodeTransaction(tx.bytes);
+    this.coins.hold(decoded);
+    this.coins.offer(tx.hash, decoded);
+    this.#pool.add(tx, spentOutPoints(decoded));
   }
 
   #restoreWaiting(tx: PooledTx): void {

@@ -4,42 +4,49 @@
  */
 
 import { decodeTransaction } from '../../chain/codec.js';
-import { spentOutPoints } from '../../chain/transaction.js';
 import type { KvBatch } from '../../db/kv.js';
-import type { UtxoTable } from '../../ledger/utxo/utxo-table.js';
+import type { Fault } from '../../lib/fault.js';
 import type { TxStatus } from '../service.js';
 import { faultFor } from './acceptance.js';
+import type { Coins } from './coins.js';
 import type { FinalStatuses } from './final-statuses.js';
 import { keys } from './layout.js';
-import type { Pool } from './pool.js';
+import type { Pool, PooledTx } from './pool.js';
+import { resettle } from './resettle.js';
 
 export interface UnlawfulModules {
   readonly pool: Pool;
-  readonly utxos: UtxoTable;
+  readonly coins: Coins;
   readonly statuses: FinalStatuses;
   /** Notes a transaction that was accepted and is rejected, for the events of the node. */
   readonly noteRejected: (hash: string, rule: string) => void;
 }
 
-/** They are Rejected with the rule, a DRUID set as a whole; what they claimed is free again. `time` is in unix seconds. */
+/**
+ * They are Rejected with the rule, a DRUID set as a whole, and so is what spends from them; what they claimed is free again.
+ * `time` is in unix seconds.
+ */
 export function dropUnlawful(
-  { pool, utxos, statuses, noteRejected }: UnlawfulModules,
+  { pool, coins, statuses, noteRejected }: UnlawfulModules,
   time: number,
   batch: KvBatch,
 ): void {
   const rejected = new Map<string, TxStatus>();
+  const reject = (tx: PooledTx, { message }: Fault): void => {
+    batch.del(keys.pooled(tx.arrival));
+    rejected.set(tx.hash, { status: 'Rejected', timestamp: tx.time, additionalInfo: message });
+    noteRejected(tx.hash, message);
+  };
   for (const { unit, culprit, fault } of pool.unlawful()) {
     for (const tx of unit) {
+      const decoded = decodeTransaction(tx.bytes);
       pool.remove(tx.hash);
-      batch.del(keys.pooled(tx.arrival));
-      for (const outPoint of spentOutPoints(decodeTransaction(tx.bytes))) {
-        const slot = utxos.find(outPoint);
-        if (slot !== 0) utxos.setClaimed(slot, false);
-      }
-      const { message } = faultFor(tx.hash, { fault, culprit });
-      rejected.set(tx.hash, { status: 'Rejected', timestamp: tx.time, additionalInfo: message });
-      noteRejected(tx.hash, message);
+      coins.release(decoded);
+      coins.withdraw(tx.hash, decoded);
+      reject(tx, faultFor(tx.hash, { fault, culprit }));
     }
   }
-  if (rejected.size > 0) statuses.decide(rejected, time, batch);
+  if (rejected.size === 0) return;
+  for (const { unit, fault } of resettle({ pool, coins }, [])) for (const tx of unit) reject(tx, fault);
+  statuses.decide(rejected, time, batch);
 }

@@ -17,6 +17,7 @@ const PEER_CODES: ReadonlySet<string> = new Set<ErrorCode>([
   'double_spend',
   'unknown_input',
   'invalid_signature',
+  'too_many_ancestors',
   'mempool_full',
   'mempool_unreachable',
   'storage_unreachable',

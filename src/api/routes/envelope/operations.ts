@@ -77,6 +77,7 @@ export const postCreateTransactions = defineOperation({
     'double_spend',
     'unknown_input',
     'invalid_signature',
+    'too_many_ancestors',
     'mempool_full',
     'write_failed',
     'mempool_unreachable',

@@ -82,6 +82,7 @@ export const createTransactions = defineOperation({
     'double_spend',
     'unknown_input',
     'invalid_signature',
+    'too_many_ancestors',
     'mempool_full',
     'write_failed',
     'mempool_unreachable',
