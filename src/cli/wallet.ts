@@ -9,6 +9,11 @@ const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./wallet/new.js')).command,
   },
   {
+    name: 'restore',
+    summary: 'Brings a wallet back from its words',
+    load: async () => (await import('./wallet/restore.js')).command,
+  },
+  {
     name: 'words',
     summary: 'Shows the words of a wallet',
     load: async () => (await import('./wallet/words.js')).command,
@@ -55,8 +60,8 @@ export const command: Command = {
     name: 'wallet',
     summary: 'Shows and uses a wallet: keys, balance, payments',
     description: [
-      'Works on the wallet of a running user or miner node, over its API and with its API key; `new` and `words` work on the ' +
-        'folder of a node. `tessera help wallet COMMAND` is the page of a command.',
+      'Works on the wallet of a running user or miner node, over its API and with its API key; `new`, `restore` and `words` work on ' +
+        'the folder of a node. `tessera help wallet COMMAND` is the page of a command.',
       'Amounts are shown in display units and in raw units; a display unit is 72072000 raw units. Secrets are never taken ' +
         'from the command line. Commands that spend or show private keys ask first; without a terminal they need --yes.',
     ],

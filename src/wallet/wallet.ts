@@ -25,6 +25,7 @@ import { BlockIntake, type ChainPoint } from './block-intake.js';
 import type { AddressRefresh } from './coins/address-refresh.js';
 import type { CoinTotals } from './coins/coin-index.js';
 import { type BlockOutcome, CoinStore, groupByAddress } from './coins/coin-store.js';
+import type { KeyPlace } from './keys/derived-keys.js';
 import { KeyRing } from './keys/key-ring.js';
 import { Keystore } from './keys/keystore.js';
 import { PassphraseLimiter } from './keys/passphrase-limiter.js';
@@ -135,6 +136,16 @@ export class Wallet implements WalletService {
     writes.onFailure(() => keys.discard([address]));
     await writes.flush();
     return address;
+  }
+
+  /** Places that another copy of this wallet has handed out: they count as handed out here too. */
+  async handOut(places: Iterable<KeyPlace>): Promise<void> {
+    const { keys, writes } = this.#parts;
+    writes.checkRoom();
+    const added: string[] = [];
+    for (const place of places) added.push(...keys.handOutTo(place));
+    writes.onFailure(() => keys.discard(added));
+    await writes.flush();
   }
 
   async exportKeyPairs(): Promise<ReadonlyMap<string, KeyPairRecord>> {

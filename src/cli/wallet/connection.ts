@@ -103,12 +103,13 @@ function urlOf({ api }: Config): string {
   return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${api.port}`;
 }
 
-function checkUrl(text: string): string {
+/** The base URL of an API that a flag names. Throws `UsageError`. */
+export function checkUrl(text: string, flag = 'url'): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.pathname !== '/' || url.search !== '') {
-    throw new UsageError(`--url must be like http://127.0.0.1:3000, not "${text}"`);
+    throw new UsageError(`--${flag} must be like http://127.0.0.1:3000, not "${text}"`);
   }
-  if (url.username !== '' || url.password !== '') throw new UsageError('--url must not hold a secret');
+  if (url.username !== '' || url.password !== '') throw new UsageError(`--${flag} must not hold a secret`);
   return url.origin;
 }
 

@@ -109,6 +109,13 @@ export class KeyRing {
     return this.#handOut(this.#lookahead.next(account));
   }
 
+  /** Hands out this place and all before it in its account, as another copy of the wallet has done. Staged. */
+  handOutTo({ account, index }: KeyPlace): readonly string[] {
+    const addresses: string[] = [];
+    while (this.#lookahead.next(account).index <= index) addresses.push(this.create(account));
+    return addresses;
+  }
+
   /**
    * True for an own address, which something was paid to. One that this wallet did not know to be in use is staged as handed
    * out, with all before it.

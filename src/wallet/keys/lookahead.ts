@@ -18,6 +18,7 @@ export interface WaitingKey {
 
 export class Lookahead {
   readonly #derived: DerivedKeys;
+  readonly #ahead: number;
   /** By account, then by index. */
   readonly #waiting = new Map<Account, Map<number, WaitingKey>>(ACCOUNTS.map((account) => [account, new Map()]));
   /** By address. */
@@ -25,17 +26,21 @@ export class Lookahead {
   /** By account: one past the highest index that was derived. */
   readonly #derivedTo = new Map<Account, number>();
 
-  /** `used`: the places that were handed out. Indexes that are missing among them never were, and come first. */
-  constructor(derived: DerivedKeys, used: Iterable<KeyPlace>) {
+  /**
+   * `used`: the places that were handed out. Indexes that are missing among them never were, and come first. `ahead`: how many
+   * places to look ahead.
+   */
+  constructor(derived: DerivedKeys, used: Iterable<KeyPlace>, ahead = LOOKAHEAD) {
     this.#derived = derived;
+    this.#ahead = ahead;
     const indexes = new Map<Account, Set<number>>(ACCOUNTS.map((account) => [account, new Set()]));
     for (const { account, index } of used) indexes.get(account)?.add(index);
     for (const account of ACCOUNTS) {
       const taken = indexes.get(account) ?? new Set();
       let last = -1;
       for (const index of taken) last = Math.max(last, index);
-      for (let index = 0; index <= last + LOOKAHEAD; index++) if (!taken.has(index)) this.wait({ account, index });
-      this.#derivedTo.set(account, last + 1 + LOOKAHEAD);
+      for (let index = 0; index <= last + ahead; index++) if (!taken.has(index)) this.wait({ account, index });
+      this.#derivedTo.set(account, last + 1 + ahead);
     }
   }
 
@@ -67,7 +72,7 @@ export class Lookahead {
     waiting.delete(index);
     this.#places.delete(key.address);
     const to = this.#derivedTo.get(account) ?? 0;
-    const end = index + 1 + LOOKAHEAD;
+    const end = index + 1 + this.#ahead;
     for (let next = to; next < end; next++) this.wait({ account, index: next });
     this.#derivedTo.set(account, Math.max(to, end));
     return key;

@@ -7,7 +7,7 @@ import { pbkdf2 } from 'node:crypto';
 import { promisify } from 'node:util';
 import { entropyToMnemonic, mnemonicToEntropy } from '@scure/bip39';
 import { wordlist } from '@scure/bip39/wordlists/english.js';
-import { utf8Length } from '../../lib/bytes.js';
+import { equalBytes, utf8Length } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 import type { Random } from '../../lib/random.js';
 
@@ -43,6 +43,10 @@ export function newWords(random: Random, count: WordCount, extraWord = ''): Wall
 /** True for the entropy of 12 or 24 words. */
 export function isEntropy(bytes: Uint8Array): boolean {
   return Object.values(ENTROPY_LENGTHS).includes(bytes.length);
+}
+
+export function isSameWords(a: WalletWords, b: WalletWords): boolean {
+  return equalBytes(a.entropy, b.entropy) && a.extraWord.normalize('NFKD') === b.extraWord.normalize('NFKD');
 }
 
 /** The words, with a space between two. */

@@ -1,0 +1,198 @@
+/** `tessera wallet restore`: a wallet out of its words, with every key that the chain has seen. */
+
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text as readAll } from 'node:stream/consumers';
+import { NodeClient } from '../../client/client.js';
+import type { LoadedConfig } from '../../config/load.js';
+import { systemClock } from '../../lib/clock.js';
+import { errorMessage, TesseraError } from '../../lib/errors.js';
+import { stringifyExact } from '../../lib/json.js';
+import { systemRandom } from '../../lib/random.js';
+import { AddressSearch } from '../../wallet/keys/address-search.js';
+import { DerivedKeys, type KeyPlace } from '../../wallet/keys/derived-keys.js';
+import { KEYSTORE_FILE, Keystore } from '../../wallet/keys/keystore.js';
+import { LOOKAHEAD } from '../../wallet/keys/lookahead.js';
+import { PassphraseLimiter } from '../../wallet/keys/passphrase-limiter.js';
+import { isSameWords, parseWords, type WalletWords } from '../../wallet/keys/words.js';
+import { type CliContext, type Command, integerFlag, type ParsedArgs, UsageError } from '../command.js';
+import { startProgress } from '../progress.js';
+import { showAmount } from './amounts.js';
+import { type FoundBalance, searchChain } from './chain-search.js';
+import { checkUrl, JSON_FLAG, ROLE_FLAGS } from './connection.js';
+import { EXTRA_WORD_FLAGS, extraWord, newPassphrase, newWalletConfig, withWallet } from './own-folder.js';
+import { askSecret, INTERRUPTED, isInteractive } from './prompt.js';
+import { givenSecret, PASSPHRASE, secretFlag } from './secrets.js';
+
+const STDIN = '-';
+const MAX_GAP = 10_000;
+/** The nodes of a network on this machine. */
+const STORAGE = 'http://127.0.0.1:3001';
+const MEMPOOL = 'http://127.0.0.1:3003';
+
+/** The wallet that is to be, and what seals it. */
+interface Wanted {
+  readonly words: WalletWords;
+  readonly passphrase: string;
+}
+
+export const command: Command = {
+  spec: {
+    name: 'wallet restore',
+    summary: 'Brings a wallet back from its words',
+    description: [
+      'Takes the words of a wallet, reads the chain from a storage node, asks a mempool node what is unspent, and makes the ' +
+        'wallet in the data folder of a user or miner node, with every key that was ever paid. The node then shows the same ' +
+        'addresses and the same funds. The list of own payments does not come back, nor do keys that the words do not cover.',
+      'An account ends where as many addresses in a row as --gap says were never paid; the numbers of addresses that were handed ' +
+        'out and never paid are forgotten.',
+      'In a folder that has a wallet already, whose node does not run, it finds the keys that an old copy of the folder does not ' +
+        'know; the words may then be left out. If the command is interrupted, run it again.',
+    ],
+    flags: [
+      ...ROLE_FLAGS,
+      {
+        name: 'words-file',
+        value: 'FILE',
+        description: 'File with the words; - for standard input. Default: asks for them.',
+      },
+      ...EXTRA_WORD_FLAGS,
+      secretFlag(PASSPHRASE, 'the passphrase to seal the wallet with, or of the wallet that is there'),
+      { name: 'storage', value: 'URL', description: `API of a storage node. Default: ${STORAGE}.` },
+      { name: 'mempool', value: 'URL', description: `API of a mempool node. Default: ${MEMPOOL}.` },
+      {
+        name: 'gap',
+        value: 'N',
+        description: `Addresses in a row that may never have been paid. Default: ${LOOKAHEAD}.`,
+      },
+      JSON_FLAG,
+    ],
+    examples: [
+      {
+        line: 'tessera wallet restore --data /var/lib/tessera/user --storage https://storage.example --mempool https://mempool.example',
+        does: 'Asks for a new passphrase and for the words.',
+      },
+      {
+        line: 'tessera wallet restore --data /var/lib/tessera/user --passphrase-file /run/secrets/wallet --gap 200',
+        does: 'Looks again, and further, in the wallet that is there or for words that are typed.',
+      },
+    ],
+    exits: {
+      1: 'nothing was restored, or not everything: the message says why',
+      [INTERRUPTED]: 'interrupted at a question',
+    },
+  },
+  async run(args, context) {
+    const gap = integerFlag(args, 'gap', 1, MAX_GAP) ?? LOOKAHEAD;
+    const loaded = newWalletConfig(args, context);
+    const { config } = loaded;
+    const clients = { storage: clientOf(args, 'storage', STORAGE), mempool: clientOf(args, 'mempool', MEMPOOL) };
+    const file = join(config.node.dataDir, KEYSTORE_FILE);
+    const { words, passphrase } = existsSync(file)
+      ? await existing(file, args, context)
+      : await wanted(args, context, loaded);
+    const derived = await DerivedKeys.of(words);
+    const search = new AddressSearch(derived, gap);
+    const balance = await find(search, clients, context).finally(() => derived.close());
+    await adopt(loaded, { words, passphrase }, search.found);
+    report({ search, balance, file }, args, context);
+    return 0;
+  },
+};
+
+function clientOf(args: ParsedArgs, flag: string, fallback: string): NodeClient {
+  return new NodeClient({ url: checkUrl(args.value(flag) ?? fallback, flag) });
+}
+
+/** The words of the wallet that is there. */
+async function existing(file: string, args: ParsedArgs, context: CliContext): Promise<Wanted> {
+  const passphrase = givenSecret(PASSPHRASE, args, context) ?? (await askSecret(PASSPHRASE.question, context));
+  const keystore = await Keystore.read(
+    { file, passphrase },
+    { random: systemRandom, limiter: new PassphraseLimiter(systemClock) },
+  );
+  const words = keystore.words();
+  keystore.close();
+  const given = args.value('words-file');
+  if (given !== undefined) {
+    const named = parseWords(await readWords(given, context), await extraWord(args, context));
+    if (!isSameWords(named, words)) {
+      throw new TesseraError('invalid_request', `${file} belongs to a wallet with other words: name another folder`);
+    }
+  }
+  return { words, passphrase };
+}
+
+/** The words that are given, and the passphrase for a wallet of them. */
+async function wanted(args: ParsedArgs, context: CliContext, loaded: LoadedConfig): Promise<Wanted> {
+  const given = args.value('words-file');
+  if (given === undefined && !isInteractive(context)) {
+    throw new UsageError('the words are missing: give --words-file FILE, - for standard input, or use a terminal');
+  }
+  const extra = await extraWord(args, context);
+  const words =
+    given === undefined ? await askWords(extra, context) : parseWords(await readWords(given, context), extra);
+  return { words, passphrase: await newPassphrase(args, context, loaded) };
+}
+
+async function readWords(file: string, { stdin }: CliContext): Promise<string> {
+  if (file === STDIN) return readAll(stdin);
+  try {
+    return await readFile(file, 'utf8');
+  } catch (cause) {
+    throw new TesseraError('invalid_request', `${file} cannot be read: ${errorMessage(cause)}`, { cause });
+  }
+}
+
+/** Until they are words. */
+async function askWords(extra: string, context: CliContext): Promise<WalletWords> {
+  for (;;) {
+    const typed = await askSecret('The words, in their order (they are not shown): ', context);
+    try {
+      return parseWords(typed, extra);
+    } catch (error) {
+      context.stderr.write(`${errorMessage(error)}\n`);
+    }
+  }
+}
+
+async function find(
+  search: AddressSearch,
+  clients: { readonly storage: NodeClient; readonly mempool: NodeClient },
+  context: CliContext,
+): Promise<FoundBalance> {
+  const abort = new AbortController();
+  const removers = (['SIGINT', 'SIGTERM'] as const).map((name) => context.onSignal(name, () => abort.abort()));
+  const progress = startProgress('reading the chain', 'blocks', context, systemClock);
+  try {
+    const onProgress = (done: number, total: number): void => progress.update(done, total);
+    return await searchChain(search, { ...clients, onProgress, signal: abort.signal });
+  } finally {
+    progress.end();
+    for (const remove of removers) remove();
+  }
+}
+
+async function adopt(loaded: LoadedConfig, { words, passphrase }: Wanted, found: readonly KeyPlace[]): Promise<void> {
+  const { config } = loaded;
+  const sealed = { ...config, wallet: { ...config.wallet, passphrase } };
+  await withWallet(sealed, words, (wallet) => wallet.handOut(found));
+}
+
+function report(
+  { search, balance, file }: { search: AddressSearch; balance: FoundBalance; file: string },
+  args: ParsedArgs,
+  context: CliContext,
+): void {
+  const addresses = search.found.length;
+  if (args.has('json')) {
+    const { tokens, items } = balance;
+    context.stdout.write(`${stringifyExact({ keystore: file, addresses, tokens, items })}\n`);
+    return;
+  }
+  const kinds = balance.items.size === 0 ? '' : `, and items of ${balance.items.size} kinds`;
+  context.stdout.write(
+    `${file}: ${addresses} addresses are known again; they hold ${showAmount(balance.tokens)}${kinds}\n`,
+  );
+}

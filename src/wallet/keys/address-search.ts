@@ -1,0 +1,35 @@
+/**
+ * Finds out which keys of some words are in use, by the addresses that the chain names: an account ends where `gap` addresses in
+ * a row were never paid. Each address that is found makes the search look further, so the chain is shown to it until it finds
+ * nothing new.
+ */
+
+import type { DerivedKeys, KeyPlace } from './derived-keys.js';
+import { Lookahead } from './lookahead.js';
+
+export class AddressSearch {
+  readonly #lookahead: Lookahead;
+  readonly #used = new Map<string, KeyPlace>();
+
+  constructor(derived: DerivedKeys, gap: number) {
+    this.#lookahead = new Lookahead(derived, [], gap);
+  }
+
+  /** The places that were found to be in use, with those before them. */
+  get found(): readonly KeyPlace[] {
+    return [...this.#used.values()];
+  }
+
+  /** The addresses in use, and those that might be. */
+  get watched(): readonly string[] {
+    return [...this.#used.keys(), ...this.#lookahead.addresses()];
+  }
+
+  /** Notes that the chain has paid the address. True when that is news. */
+  note(address: string): boolean {
+    const place = this.#lookahead.placeOf(address);
+    if (place === undefined) return false;
+    for (const earlier of this.#lookahead.upTo(place)) this.#used.set(this.#lookahead.take(earlier).address, earlier);
+    return true;
+  }
+}
