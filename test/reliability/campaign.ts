@@ -26,10 +26,13 @@ import {
 } from './machine-rounds.js';
 import { ALL_DRILLS, restoreRound } from './restore-rounds.js';
 import { type Outcome, type Round, runRound, sleep } from './round.js';
+import { ALL_START_DRILLS, startRound } from './start-rounds.js';
 import { statesOf } from './stored-data.js';
 
 /** Milliseconds of load before each of the two ages. */
 const BETWEEN_AGES_MS = 2_500;
+/** From this scale on every file call of a start fails once; below it, every second one, and so on. */
+const FINE_SCALE = 4;
 /** Damaged files for each step of the scale. */
 const CASES_OF_SCALE = 1_250;
 
@@ -102,13 +105,16 @@ export class Campaign {
       calls: this.#repeat(machines(ALL_ENDINGS), endingRound),
       blackouts: this.#repeat(machines(['cut', 'torn'] as const), blackoutRound),
       disk: this.#repeat(machines(ALL_DISK_FAULTS), diskRound),
+      starts: machines(this.#chance.sample(ALL_START_DRILLS)).map(
+        startRound(Math.max(1, FINE_SCALE / this.#options.scale)),
+      ),
       clock: this.#repeat(machines(ALL_JUMPS), clockRound),
       restore: this.#repeat(ALL_DRILLS, restoreRound),
       failpoints: this.#chance.sample(FAILPOINTS).map(failpointRound),
     };
     if (!canPreload) {
       this.#say(
-        'left out: calls, blackouts, disk and clock need Linux and a C compiler (apt-get install gcc libc6-dev)',
+        'left out: calls, blackouts, disk, starts and clock need Linux and a C compiler (apt-get install gcc libc6-dev)',
       );
     }
     // Those on the same machines beside each other.
@@ -154,8 +160,8 @@ export class Campaign {
       const [older, newer] = copies;
       if (older === undefined || newer === undefined) throw new Error('there are not two ages');
       const { cases = CASES_OF_SCALE * this.#options.scale } = this.#options;
-      const progress = (done: number, count: number): void => this.#say(`${done} of ${count} damaged files`);
-      for (const outcome of await corruptionOutcomes({ older, newer }, cases, this.#chance, progress)) add(outcome);
+      const options = { count: cases, chance: this.#chance, say: this.#say, isStopped: () => this.#isStopped };
+      for (const outcome of await corruptionOutcomes({ older, newer }, options)) add(outcome);
     } finally {
       await rm(folder, { recursive: true, force: true });
     }

@@ -3,24 +3,31 @@
 import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
 import type { Chance } from './chance.js';
 import { type Ages, type Case, Corruption, type Verdict } from './corruption.js';
+import { outcomeLine } from './report.js';
 import type { Outcome } from './round.js';
 
 const PART = 'corruption';
-const PROGRESS_EVERY = 250;
+const PROGRESS_EVERY = 100;
 
-/** `progress` is told now and then how many cases are done. */
+export interface CorruptionOptions {
+  /** Cases: a case is a node that is started on a damaged folder. */
+  readonly count: number;
+  readonly chance: Chance;
+  /** Is told of each case that went wrong, and now and then how many are done. */
+  readonly say: (line: string) => void;
+  readonly isStopped: () => boolean;
+}
+
 export async function corruptionOutcomes(
   ages: Ages,
-  count: number,
-  chance: Chance,
-  progress: (done: number, count: number) => void,
+  { count, chance, say, isStopped }: CorruptionOptions,
 ): Promise<Outcome[]> {
   const corruption = await Corruption.prepare(ages);
   try {
     const begun = performance.now();
     const verdicts: Verdict[] = [];
     let left: Case[] = [];
-    while (verdicts.length < count) {
+    while (verdicts.length < count && !isStopped()) {
       const one = left.pop();
       if (one === undefined) {
         left = corruption.cases(chance);
@@ -29,7 +36,8 @@ export async function corruptionOutcomes(
       const verdict = await corruption.run(one, chance);
       if (verdict === undefined) continue;
       verdicts.push(verdict);
-      if (verdicts.length % PROGRESS_EVERY === 0) progress(verdicts.length, count);
+      if (verdict.ending === undefined) say(outcomeLine(failureOf(verdict)));
+      if (verdicts.length % PROGRESS_EVERY === 0) say(`${verdicts.length} of ${count} damaged files`);
     }
     const seconds = (performance.now() - begun) / 1_000;
     const wrong = verdicts.filter(({ ending }) => ending === undefined);

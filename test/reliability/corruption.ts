@@ -3,12 +3,14 @@
  * as before) or refused by a named error; an answer that is wrong or missing is a failure (rule P3).
  */
 
-import { cp, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { copyFile, cp, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
+import { PACKAGE_CONFIG_DIR } from '../../src/config/option-table.js';
 import { isTesseraError } from '../../src/lib/errors.js';
 import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
 import type { Chance } from './chance.js';
+import { CONFIG_FILE, startedAnswers } from './started-node.js';
 import { type Answers, type ReadOptions, readFolder, sealProbe } from './stored-data.js';
 
 /** Two ages of the folders of stopped or killed nodes. */
@@ -40,6 +42,10 @@ const REFUSALS: ReadonlySet<string> = new Set([
   'invalid_config',
 ]);
 const KEYSTORE = 'keystore.json';
+const API_KEY = { file: 'api-key', key: '5e'.repeat(32) };
+const GENESIS = 'genesis-dev.json';
+/** A damaged file of the key refuses the owner of the key; it must not open the node to others. */
+const KEY_REFUSED = 'invalid_api_key';
 /** Deleted, the node comes back as another one: docs/operations.md#the-data-folder says so. */
 const NODE_KEY = 'node-key';
 const DATABASES: Readonly<Record<NodeRole, readonly string[]>> = {
@@ -134,7 +140,7 @@ export class Corruption {
     try {
       const isDone = await DAMAGES[damage]?.(join(copy, file), chance, join(this.#ages.older[role], file));
       if (!isDone) return undefined;
-      const answers = new Map(await readFolder(role, copy, this.#options(role, file === KEYSTORE)));
+      const answers = await this.#ask(role, copy, file === KEYSTORE);
       if (file === NODE_KEY && damage === 'deleted') answers.delete(NODE_KEY);
       const wrong = [...(this.#answers.get(role) ?? [])].filter(
         ([name, answer]) => answers.has(name) && answers.get(name) !== answer,
@@ -142,7 +148,10 @@ export class Corruption {
       const text = wrong.map(([name, answer]) => `${name}: ${answer} became ${answers.get(name)}`).join('; ');
       return { ...one, ending: wrong.length === 0 ? 'healed' : undefined, wrong: text };
     } catch (error) {
-      if (isTesseraError(error) && REFUSALS.has(error.code)) {
+      if (
+        isTesseraError(error) &&
+        (REFUSALS.has(error.code) || (file === API_KEY.file && error.code === KEY_REFUSED))
+      ) {
         return { ...one, ending: `refused: ${error.code}`, wrong: '' };
       }
       return { ...one, ending: undefined, wrong: `ended without a name: ${String(error)}` };
@@ -151,14 +160,23 @@ export class Corruption {
     }
   }
 
+  /** Of a node that is started there, and of the records that it leaves. */
+  async #ask(role: NodeRole, folder: string, withKeystore: boolean): Promise<Map<string, string>> {
+    const started = await startedAnswers(role, folder, API_KEY.key);
+    return new Map([...started, ...(await readFolder(role, folder, this.#options(role, withKeystore)))]);
+  }
+
   async #prepare(role: NodeRole): Promise<void> {
     const folder = this.#ages.newer[role];
+    await copyFile(join(PACKAGE_CONFIG_DIR, 'dev.toml'), join(folder, CONFIG_FILE));
+    await copyFile(join(PACKAGE_CONFIG_DIR, GENESIS), join(folder, GENESIS));
+    await writeFile(join(folder, API_KEY.file), `${API_KEY.key}\n`, { mode: 0o600 });
     const entries = await readdir(folder, { recursive: true, withFileTypes: true });
     const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
     this.#files.set(role, files.map((file) => relative(folder, file)).sort());
     const copy = await this.#copy(folder);
     if (files.some((file) => file.endsWith(KEYSTORE))) this.#probes.set(role, await sealProbe(copy));
-    this.#answers.set(role, await readFolder(role, copy, this.#options(role, true)));
+    this.#answers.set(role, await this.#ask(role, copy, true));
     await rm(copy, { recursive: true });
   }
 

@@ -13,7 +13,7 @@ import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
 import { holdingsOf } from '../soak/ledger.js';
 import { Load, lanesOf, SigningWriter, splitFor } from '../soak/writers.js';
 import { createNetwork, type Environment, type Network, type NodeProcess, until } from '../support/processes.js';
-import { ChainRecord, readChain } from './chain-record.js';
+import { ChainRecord, readChain, readSample } from './chain-record.js';
 import { Effects } from './effects.js';
 import { FaultyMachines } from './faulty-machines.js';
 import { AddressWriter, ItemWriter } from './writers.js';
@@ -179,6 +179,11 @@ export class FourNodes {
   /** The blocks that are new since the last look. */
   readNew(): Promise<string[]> {
     return readChain(this.record, this.client('storage'));
+  }
+
+  /** What a node says of a sample of the blocks that it has shown; it may refuse by name (rule P3). Only storage has blocks. */
+  async readKnown(role: NodeRole): Promise<string[]> {
+    return role === 'storage' ? readSample(this.record, this.client('storage')) : [];
   }
 
   /** Every stored block once more. */

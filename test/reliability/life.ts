@@ -10,6 +10,7 @@ import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
 import { growthPerMinute } from '../soak/growth.js';
 import { type Inspector, inspectorOf } from '../soak/inspector.js';
 import { MEASURES, type Sample, Sampler, sampleHeader, sampleLine } from '../soak/sampler.js';
+import { until } from '../support/processes.js';
 import { FourNodes } from './four-nodes.js';
 import { type Outcome, sleep } from './round.js';
 
@@ -69,7 +70,8 @@ async function live(
   let known = { height: await four.height(), at: begun };
   /** Keeps up with the nodes, and says how much of the life is over. */
   const share = async (): Promise<number> => {
-    const now = { height: await four.height(), at: performance.now() };
+    // A snapshot of a heap, or a busy machine, holds up a node for seconds.
+    const now = { height: await until('the height of the chain', () => four.height()), at: performance.now() };
     const rate = (now.height - known.height) / ((now.at - known.at) / 1_000);
     known = now;
     four.pay(rate * RATE.forEachBlock + RATE.more);

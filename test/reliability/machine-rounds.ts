@@ -79,6 +79,8 @@ const DISK_FAULTS = {
   'writes fail': () => 'write * EIO',
   'some writes fail': () => 'write,sync * EIO chance=0.2',
   'read-only': () => 'change * EROFS',
+  'reads fail': () => 'read,map,open * EIO',
+  'some reads fail': () => 'read,map,open * EIO chance=0.3',
   'no files left': () => 'open,create * EMFILE',
   'short writes': () => 'write * short chance=0.5',
   'short reads': () => 'read * short chance=0.5',
@@ -107,7 +109,10 @@ export function diskRound({ fault, role }: { readonly fault: DiskFault; readonly
       });
       await sleep(BROKEN.least + chance.below(BROKEN.spread));
       const met = await hits();
+      // What it still says is right.
+      const wrong = four.nodes[role].isRunning ? await four.readKnown(role) : [];
       await four.faulty.mend();
+      if (wrong.length > 0) throw new Error(wrong.join('; '));
       // A node that stops because of it takes a moment for that.
       await sleep(BROKEN.least);
       return `${met} calls met it, ${await startAgain(four, role)}`;

@@ -1,0 +1,92 @@
+/**
+ * Rounds in which a node starts on a disk that fails once: at the first file call in its folder, at the second, and so on
+ * until a start meets no fault any more. Each start either succeeds, and what the node says is right, or ends by a named error;
+ * then the disk is sound, and all is as it was.
+ */
+
+import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
+import type { NodeProcess } from '../support/processes.js';
+import type { FourNodes } from './four-nodes.js';
+import type { Round } from './round.js';
+
+/** Operations of the faulty disk, and what becomes of one call. */
+const START_FAULTS = {
+  'a read fails': 'read,map EIO',
+  'a file cannot be opened': 'open EIO',
+  'no file is left': 'open,create EMFILE',
+  'a read is short': 'read short',
+  'a write fails': 'write,create,rename,truncate,mkdir EIO',
+  'a write is short': 'write short',
+  'a sync fails': 'sync EIO',
+  'the disk is full': 'write,create,mkdir ENOSPC',
+} as const;
+type StartFault = keyof typeof START_FAULTS;
+
+export interface StartDrill {
+  readonly fault: StartFault;
+  readonly role: NodeRole;
+}
+
+export const ALL_START_DRILLS: readonly StartDrill[] = (Object.keys(START_FAULTS) as StartFault[]).flatMap((fault) =>
+  NODE_ROLES.map((role) => ({ fault, role })),
+);
+
+/** `step`: every call, or every second one, and so on, from a random one on. */
+export function startRound(step: number): (drill: StartDrill) => Round {
+  return ({ fault, role }) => ({
+    needsFaulty: true,
+    part: 'faulty starts',
+    name: `${role}: ${fault}`,
+    async run(four, chance) {
+      const node = four.nodes[role];
+      const endings = new Map<string, number>();
+      await node.kill();
+      try {
+        for (let skip = chance.below(step); ; skip += step) {
+          const ending = await startOnce(
+            four,
+            node,
+            `${START_FAULTS[fault].replace(' ', ` ${node.folder} `)} skip=${skip}`,
+          );
+          if (ending === undefined) break;
+          endings.set(ending, (endings.get(ending) ?? 0) + 1);
+          await node.kill();
+        }
+      } finally {
+        await four.faulty.mend();
+        await node.kill();
+        await node.start();
+      }
+      return [...endings].map(([ending, times]) => `${times} ${ending}`).join(', ') || 'no such calls';
+    },
+  });
+}
+
+/** How a start ended that met the fault; undefined when it did not meet it. Throws when it ended in a way that it must not. */
+async function startOnce(four: FourNodes, node: NodeProcess, rule: string): Promise<string | undefined> {
+  const { disk } = four.faulty.of(node.role);
+  const before = { hits: (await disk.hits()).length, names: namesIn(node).length };
+  await disk.set(`${rule} times=1`);
+  const error = await node.start().then(
+    () => undefined,
+    (thrown: unknown) => thrown as Error,
+  );
+  const hits = (await disk.hits()).slice(before.hits);
+  if (error === undefined) {
+    if (hits.length === 0) return undefined;
+    const faults = await four.readKnown(node.role);
+    if (faults.length > 0) throw new Error(`${rule}: ${faults.join('; ')}`);
+    return 'started';
+  }
+  const name = namesIn(node).slice(before.names).at(-1);
+  if (hits.length === 0) throw new Error(`${rule}: it did not start on a sound disk: ${error.message}`);
+  if (name === undefined || name === 'internal_error') {
+    throw new Error(`${rule}: met ${hits.join(', ')} and ended without a name: ${error.message}`);
+  }
+  return `ended by ${name}`;
+}
+
+/** The codes by which runs of the node have ended, as far as its log goes back. */
+function namesIn(node: NodeProcess): string[] {
+  return [...node.log().matchAll(/^tessera: ([a-z_]+): /gm)].map(([, code = '']) => code);
+}
