@@ -1,4 +1,7 @@
-/** Gives what a database threw a name: a caller always gets an error of the catalogue, whatever went wrong below. */
+/**
+ * Gives what a database or a file of the data directory threw a name: a caller always gets an error of the catalogue,
+ * whatever went wrong below.
+ */
 
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 
@@ -6,6 +9,21 @@ import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 export function databaseError(what: string, error: unknown): TesseraError {
   if (isTesseraError(error)) return error;
   return new TesseraError('database_failed', `${what} cannot be read or written: ${errorMessage(error)}`, {
+    cause: error,
+  });
+}
+
+/** System calls on files; the error of such a call says which one it was. */
+const FILE_CALLS = new Set(['open', 'read', 'write', 'fsync', 'fdatasync', 'ftruncate', 'stat', 'lstat', 'fstat']);
+
+/** The error itself, unless the system refused to read or write a file: then `database_failed` with what it said. */
+export function fileError(error: unknown): unknown {
+  if (isTesseraError(error) || !(error instanceof Error)) return error;
+  // A file that could not be synced has the refusal as its cause.
+  const refusal = error.cause instanceof Error ? error.cause : error;
+  const { syscall, path } = refusal as NodeJS.ErrnoException;
+  if (syscall === undefined || !(path !== undefined || FILE_CALLS.has(syscall))) return error;
+  return new TesseraError('database_failed', `a file of the node cannot be read or written: ${errorMessage(error)}`, {
     cause: error,
   });
 }

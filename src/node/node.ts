@@ -10,6 +10,7 @@ import type { Config } from '../config/schema.js';
 import type { KeyPair } from '../crypto/ed25519.js';
 import { whyNoSodium } from '../crypto/ed25519-backend.js';
 import { DataDir } from '../db/data-dir.js';
+import { fileError } from '../db/database-error.js';
 import { DiskRoom } from '../db/disk-room.js';
 import { type Clock, systemClock } from '../lib/clock.js';
 import { ClosingStack } from '../lib/closing-stack.js';
@@ -102,7 +103,9 @@ export class Node implements Service {
 
   /** Resolves when the API listens, the state is loaded and the links are being opened. */
   start(): Promise<void> {
-    this.#starting ??= this.#open();
+    this.#starting ??= this.#open().catch((error: unknown) => {
+      throw fileError(error);
+    });
     return this.#starting;
   }
 

@@ -4,6 +4,7 @@
  * then the disk is sound, and all is as it was.
  */
 
+import { errorMessage } from '../../src/lib/errors.js';
 import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
 import type { NodeProcess } from '../support/processes.js';
 import type { FourNodes } from './four-nodes.js';
@@ -20,6 +21,8 @@ const START_FAULTS = {
   'a sync fails': 'sync EIO',
   'the disk is full': 'write,create,mkdir ENOSPC',
 } as const;
+/** After so many wrong endings a round is over. */
+const MAX_WRONG = 5;
 type StartFault = keyof typeof START_FAULTS;
 
 export interface StartDrill {
@@ -40,14 +43,15 @@ export function startRound(step: number): (drill: StartDrill) => Round {
     async run(four, chance) {
       const node = four.nodes[role];
       const endings = new Map<string, number>();
+      const wrong: string[] = [];
       await node.kill();
       try {
-        for (let skip = chance.below(step); ; skip += step) {
-          const ending = await startOnce(
-            four,
-            node,
-            `${START_FAULTS[fault].replace(' ', ` ${node.folder} `)} skip=${skip}`,
-          );
+        for (let skip = chance.below(step); wrong.length < MAX_WRONG; skip += step) {
+          const rule = `${START_FAULTS[fault].replace(' ', ` ${node.folder} `)} skip=${skip}`;
+          const ending = await startOnce(four, node, rule).catch((error: unknown) => {
+            wrong.push(errorMessage(error));
+            return 'wrong';
+          });
           if (ending === undefined) break;
           endings.set(ending, (endings.get(ending) ?? 0) + 1);
           await node.kill();
@@ -57,6 +61,7 @@ export function startRound(step: number): (drill: StartDrill) => Round {
         await node.kill();
         await node.start();
       }
+      if (wrong.length > 0) throw new Error(wrong.join('; '));
       return [...endings].map(([ending, times]) => `${times} ${ending}`).join(', ') || 'no such calls';
     },
   });
@@ -79,11 +84,17 @@ async function startOnce(four: FourNodes, node: NodeProcess, rule: string): Prom
     return 'started';
   }
   const name = namesIn(node).slice(before.names).at(-1);
-  if (hits.length === 0) throw new Error(`${rule}: it did not start on a sound disk: ${error.message}`);
+  if (hits.length === 0) throw new Error(`${rule}: it did not start on a sound disk: ${lastLineOf(error)}`);
   if (name === undefined || name === 'internal_error') {
-    throw new Error(`${rule}: met ${hits.join(', ')} and ended without a name: ${error.message}`);
+    throw new Error(`${rule}: met ${hits.join(', ')} and ended without a name: ${lastLineOf(error)}`);
   }
   return `ended by ${name}`;
+}
+
+/** What a process said last that did not start. */
+function lastLineOf({ message }: Error): string {
+  const lines = message.split('\n');
+  return (lines.findLast((line) => line.startsWith('tessera: ')) ?? lines.at(-1) ?? '').slice(0, 300);
 }
 
 /** The codes by which runs of the node have ended, as far as its log goes back. */

@@ -13,15 +13,13 @@ import { IN_CODE } from '../../src/config/sources.js';
 import { stringifyExact } from '../../src/lib/json.js';
 import type { NodeRole } from '../../src/lib/roles.js';
 import { Node } from '../../src/node/node.js';
-import { NodeLogger } from '../../src/observability/logger.js';
+import { silentLogger } from '../support/silent-logger.js';
 
 /** The configuration and the genesis of the node, below its folder: they are files that can be damaged as well. */
 export const CONFIG_FILE = 'node.toml';
 /** Nobody listens there. */
 const NOBODY = '127.0.0.1:1';
 const FOREVER_MS = 3_600_000;
-
-const silent = NodeLogger.create({ level: 'error', format: 'json' }, { out: { write: () => true } });
 
 /** Index of the wallet's keys in the genesis file. */
 const SEEDS: Partial<Record<NodeRole, number>> = { user: 0, miner: 1 };
@@ -68,7 +66,7 @@ const READS: Readonly<Record<NodeRole, Read>> = {
 
 /** Starts the node, asks it for everything and stops it. Throws as it does that does not start, or ends. */
 export async function startedAnswers(role: NodeRole, folder: string, apiKey: string): Promise<Map<string, string>> {
-  const node = await Node.create(configOf(role, folder), { logger: silent });
+  const node = await Node.create(configOf(role, folder), { logger: silentLogger });
   try {
     await Promise.race([node.start(), node.failed]);
     const client = new NodeClient({ url: node.apiUrl, apiKey });
