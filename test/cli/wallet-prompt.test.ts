@@ -190,7 +190,7 @@ describe('amounts', () => {
   );
 
   it('are refused rather than rounded', () => {
-    expect(() => parseAmount('0.00000001', false)).toThrow('the nearest are 0 and 1, with --raw');
+    expect(() => parseAmount('0.00000001', false)).toThrow('with --raw, the nearest are 0 and 1');
     for (const text of ['', '0', '-1', '1e3', '0x10', '1,5', '1.', '.5', 'NaN', '99999999999999']) {
       expect(() => parseAmount(text, false), text).toThrow('AMOUNT');
     }
