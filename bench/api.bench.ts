@@ -1,20 +1,24 @@
 /**
  * The cheapest routes beside bare Fastify routes that send the same bytes, and posting a transaction to a mempool that does
- * nothing beside a bare route that only parses JSON. Slices of both servers alternate and the least CPU time of a slice
- * counts, so that other work on the machine falls on neither. The aim for reads is 80 %.
+ * nothing beside a bare route that only parses JSON. Short slices of the servers alternate and the least CPU time of a slice
+ * counts, so that other work on the machine falls on none. The aim for reads is 80 %. With `--against DIR` the API of another
+ * checkout takes part.
  */
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import { resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { TRANSACTION_BODY } from './api-data.js';
 import { load, requestBytes } from './load.js';
 import { printRow, printSection } from './report.js';
 
+/** The checkout that this file is in. */
+const HERE = new URL('../', import.meta.url);
 const CONNECTIONS = 32;
-/** Requests of a slice: about half a second. */
-const SLICE_REQUESTS = 15_000;
-const SLICES = 8;
+/** Requests of a slice: about a tenth of a second. */
+const SLICE_REQUESTS = 3_000;
+const SLICES = 40;
 
 interface Case {
   readonly name: string;
@@ -35,9 +39,12 @@ const CASES: readonly Case[] = [
   },
 ];
 
-interface Server {
+/** A server and what was measured of it. */
+interface Contestant {
+  readonly name: string;
   readonly child: ChildProcess;
   readonly url: string;
+  readonly slices: Slice[];
 }
 
 interface Slice {
@@ -46,15 +53,16 @@ interface Slice {
   readonly cpu: number;
 }
 
-async function start(kind: string): Promise<Server> {
-  const child = fork(fileURLToPath(new URL('./api-server.ts', import.meta.url)), [kind], {
+async function start(name: string, kind: string, tree: URL): Promise<Contestant> {
+  const child = fork(fileURLToPath(new URL('bench/api-server.ts', tree)), [kind], {
     execArgv: ['--import', 'tsx'],
+    cwd: fileURLToPath(tree),
   });
   const [{ url }] = await once(child, 'message');
-  return { child, url };
+  return { name, child, url, slices: [] };
 }
 
-async function slice({ child, url }: Server, { path, body }: Case): Promise<Slice> {
+async function slice({ child, url }: Contestant, { path, body }: Case): Promise<Slice> {
   const request = requestBytes(`${url}${path}`, body === undefined ? 'GET' : 'POST', body);
   let left = SLICE_REQUESTS;
   child.send('start');
@@ -73,38 +81,38 @@ function best(slices: readonly Slice[]): Slice {
   };
 }
 
-async function measure(one: Case): Promise<readonly [bare: Slice, node: Slice]> {
-  const servers = [await start('bare'), await start(one.role)] as const;
-  const slices: readonly [Slice[], Slice[]] = [[], []];
+async function measure(one: Case, against: URL | undefined): Promise<readonly Contestant[]> {
+  const contestants = [
+    await start(`${one.name}, bare`, 'bare', HERE),
+    await start(one.name, one.role, HERE),
+    ...(against === undefined ? [] : [await start(`${one.name}, the other checkout`, one.role, against)]),
+  ];
   try {
-    // The first slices warm the servers up.
-    for (let i = 0; i <= SLICES; i++) {
-      for (const [place, server] of servers.entries()) {
-        const measured = await slice(server, one);
-        if (i > 0) slices[place === 0 ? 0 : 1].push(measured);
+    // The first slices warm the servers up. The order changes from round to round.
+    for (let round = 0; round <= SLICES; round++) {
+      for (let i = 0; i < contestants.length; i++) {
+        const contestant = contestants[(round + i) % contestants.length] as Contestant;
+        const measured = await slice(contestant, one);
+        if (round > 0) contestant.slices.push(measured);
       }
     }
   } finally {
-    for (const { child } of servers) child.send('exit');
+    for (const { child } of contestants) child.send('exit');
   }
-  return [best(slices[0]), best(slices[1])];
+  return contestants;
 }
 
-export async function apiBench(): Promise<void> {
+/** `against`: the folder of another checkout, built and with its packages, whose API is measured in the same rounds. */
+export async function apiBench(against?: string): Promise<void> {
   printSection('HTTP API beside bare routes (CPU of the server a request; aim for reads: 80 %)');
+  const other = against === undefined ? undefined : pathToFileURL(`${resolve(against)}/`);
   for (const one of CASES) {
-    const [bare, node] = await measure(one);
-    printRow({
-      name: `${one.name}, bare`,
-      value: bare.perSecond,
-      unit: 'requests/s',
-      note: `${bare.cpu.toFixed(1)} us CPU`,
-    });
-    printRow({
-      name: one.name,
-      value: node.perSecond,
-      unit: 'requests/s',
-      note: `${node.cpu.toFixed(1)} us CPU: ${((100 * bare.cpu) / node.cpu).toFixed(0)} % of bare`,
-    });
+    const contestants = await measure(one, other);
+    const [bare] = contestants.map(({ slices }) => best(slices));
+    for (const { name, slices } of contestants) {
+      const { perSecond, cpu } = best(slices);
+      const share = bare === undefined ? '' : `: ${((100 * bare.cpu) / cpu).toFixed(0)} % of bare`;
+      printRow({ name, value: perSecond, unit: 'requests/s', note: `${cpu.toFixed(1)} us CPU${share}` });
+    }
   }
 }

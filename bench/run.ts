@@ -1,5 +1,9 @@
-/** `npm run bench [-- NAME …]`: runs the benchmarks, or those named, one after the other, and prints figures and ratios. */
+/**
+ * `npm run bench [-- NAME … [--against DIR]]`: runs the benchmarks, or those named, one after the other, and prints figures and
+ * ratios. `--against`: a checkout whose API is measured beside this one.
+ */
 
+import { parseArgs } from 'node:util';
 import { admissionBench } from './admission.bench.js';
 import { apiBench } from './api.bench.js';
 import { blockBench } from './block.bench.js';
@@ -12,9 +16,14 @@ import { submissionBench } from './submission.bench.js';
 import { utxoBench } from './utxo.bench.js';
 import { walletBench } from './wallet.bench.js';
 
+const { positionals: names, values } = parseArgs({
+  allowPositionals: true,
+  options: { against: { type: 'string' } },
+});
+
 const BENCHES: Readonly<Record<string, () => Promise<void>>> = {
   admission: admissionBench,
-  api: apiBench,
+  api: () => apiBench(values.against),
   requests: requestsBench,
   messages: messagesBench,
   block: blockBench,
@@ -26,7 +35,6 @@ const BENCHES: Readonly<Record<string, () => Promise<void>>> = {
   wallet: walletBench,
 };
 
-const names = process.argv.slice(2);
 const unknown = names.filter((name) => !(name in BENCHES));
 if (unknown.length > 0) {
   console.error(`no benchmark ${unknown.join(', ')}; there are ${Object.keys(BENCHES).join(', ')}`);
