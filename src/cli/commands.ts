@@ -61,7 +61,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'rebuild',
-    summary: 'Rebuilds the state of a mempool node or a wallet from the chain',
+    summary: 'Rebuilds the data of a node from the chain, and from what can still be read',
     load: async () => (await import('./rebuild.js')).command,
   },
   {
