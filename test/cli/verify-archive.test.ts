@@ -89,7 +89,7 @@ describe('verify --archive', () => {
       const { status, err } = await without('storage', 'archive', range, () => against(role));
       expect({ status, err }).toEqual({
         status: 1,
-        err: expect.stringMatching(/data_corrupt: the (mempool node has|wallet counts on)/),
+        err: expect.stringMatching(/data_corrupt: the (mempool node has|wallet counts)/),
       });
     },
   );
