@@ -1,0 +1,40 @@
+/** The operations that the contract names. Those beyond it come and go; these stay. */
+
+export const CONTRACT_OPERATIONS = [
+  'getDebug',
+  'getBalances',
+  'queryBalances',
+  'getSupply',
+  'createTransactions',
+  'getTransactionStatus',
+  'queryTransactionStatus',
+  'createItem',
+  'getBlockchainEntry',
+  'queryBlockchainEntries',
+  'getBlocks',
+  'getLatestBlock',
+  'getBlock',
+  'getCurrentBlock',
+  'getOutgoingTransactions',
+  'getWallet',
+  'createWalletAddress',
+  'exportKeypairs',
+  'importKeypairs',
+  'changePassphrase',
+  'refreshRunningTotal',
+  'createPayment',
+  'requestDonation',
+  'serializeTransactions',
+  'deserializeTransactions',
+] as const;
+
+export const ENVELOPE_OPERATIONS = [
+  'envelopeCreateTransactions',
+  'envelopeBlockchainEntry',
+  'envelopeFetchBalance',
+  'envelopeCreateItemAsset',
+  'envelopeLatestBlock',
+  'envelopeBlockByNum',
+  'envelopeIssuedSupply',
+  'envelopeTotalSupply',
+] as const;
