@@ -4,7 +4,8 @@
  */
 
 import { scrypt } from 'node:crypto';
-import { utf8 } from '../lib/bytes.js';
+import { type Static, Type } from '@sinclair/typebox';
+import { toHex, utf8 } from '../lib/bytes.js';
 import { TesseraError } from '../lib/errors.js';
 
 /** Bytes of a derived key. */
@@ -19,6 +20,21 @@ export interface ScryptCost {
   readonly r: number;
   /** Parallelization. */
   readonly p: number;
+}
+
+/** How a key was derived, as files store it. */
+export const ScryptParameters = Type.Object({
+  name: Type.Literal('scrypt'),
+  n: Type.Integer(),
+  r: Type.Integer(),
+  p: Type.Integer(),
+  salt: Type.String({ pattern: '^([0-9a-f]{2})+$', maxLength: 1_024 }),
+});
+export type ScryptParameters = Static<typeof ScryptParameters>;
+
+/** The parameters of a new key. */
+export function scryptParameters({ n, r, p }: ScryptCost, salt: Uint8Array): ScryptParameters {
+  return { name: 'scrypt', n, r, p, salt: toHex(salt) };
 }
 
 /** 128 MiB and about 240 ms of one core. */

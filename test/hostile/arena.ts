@@ -3,14 +3,10 @@
  * answer, their memory, descriptors and readiness, and whether the chain goes on.
  */
 
-import { call, createNetwork, type Network, type NodeProcess, until } from '../support/processes.js';
+import { call, createNetwork, type Network, type NodeProcess, type Nodes, until } from '../support/processes.js';
 import { type NodeFigures, NodeWatch } from './node-watch.js';
 
-export interface Arena {
-  readonly storage: NodeProcess;
-  readonly mempool: NodeProcess;
-  readonly miner: NodeProcess;
-  readonly user: NodeProcess;
+export interface Arena extends Nodes {
   /** Size of the attacks: 1 in the test suite, more by hand. */
   readonly scale: number;
 }
@@ -31,12 +27,7 @@ export const WATCHED = { 'metrics.enabled': true, 'metrics.port': 0 };
 export async function startArena(scale: number): Promise<{ readonly network: Network; readonly arena: Arena }> {
   const network = await createNetwork();
   try {
-    const storage = await network.add('storage', 'storage', WATCHED);
-    const mempool = await network.add('mempool', 'mempool', { ...WATCHED, 'peers.storage': storage.peerAddress });
-    const peers = { ...WATCHED, 'peers.mempool': mempool.peerAddress };
-    const miner = await network.add('miner', 'miner', { ...peers, 'wallet.genesis_seed_index': 1 });
-    const user = await network.add('user', 'user', { ...peers, 'wallet.genesis_seed_index': 0 });
-    const arena = { storage, mempool, miner, user, scale };
+    const arena = { ...(await network.addAll(WATCHED)), scale };
     await payOnce(arena);
     return { network, arena };
   } catch (error) {

@@ -9,6 +9,7 @@ import type { NodeRole } from '../../src/lib/roles.js';
 import { readGenesis } from '../../src/node/genesis-file.js';
 import { networkRules } from '../../src/node/network-rules.js';
 import { noMetrics } from '../../src/observability/metrics.js';
+import type { HostAndPort } from '../../src/peers/address.js';
 import type { Identity } from '../../src/peers/link/handshake.js';
 import { LinkNetwork } from '../../src/peers/link-network.js';
 import { WebSocketTransport } from '../../src/peers/transport/websocket-transport.js';
@@ -32,10 +33,15 @@ export async function publicIdentity(role: NodeRole): Promise<Identity> {
   };
 }
 
-/**
- * A node of the given role with a key of its own; without a secret it is a stranger. Not started; it can dial all the same.
- */
-export async function createPeer(role: NodeRole, secret?: string): Promise<LinkNetwork> {
+interface PeerOptions {
+  /** Of the operator; without it the peer is a stranger. */
+  readonly secret?: string;
+  /** A free port by default. */
+  readonly listen?: HostAndPort;
+}
+
+/** A node of the given role with a key of its own. Not started; it can dial all the same. */
+export async function createPeer(role: NodeRole, { secret, listen }: PeerOptions = {}): Promise<LinkNetwork> {
   const { network, nodeKey, rules } = await publicIdentity(role);
   return new LinkNetwork(
     {
@@ -43,7 +49,7 @@ export async function createPeer(role: NodeRole, secret?: string): Promise<LinkN
       role,
       nodeKey,
       rules,
-      listen: { host: '127.0.0.1', port: 0 },
+      listen: listen ?? { host: '127.0.0.1', port: 0 },
       peers: [],
       limits: SETTINGS,
       ...(secret === undefined ? {} : { secret }),

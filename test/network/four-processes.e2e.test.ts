@@ -29,13 +29,7 @@ let user: NodeProcess;
 
 beforeAll(async () => {
   network = await createNetwork();
-  storage = await network.add('storage', 'storage');
-  mempool = await network.add('mempool', 'mempool', { 'peers.storage': storage.peerAddress });
-  const peers = { 'peers.mempool': mempool.peerAddress };
-  [miner, user] = await Promise.all([
-    network.add('miner', 'miner', { ...peers, 'wallet.genesis_seed_index': 1 }),
-    network.add('user', 'user', { ...peers, 'wallet.genesis_seed_index': 0 }),
-  ]);
+  ({ storage, mempool, miner, user } = await network.addAll());
 }, 60_000);
 
 afterAll(() => network.stopAll());

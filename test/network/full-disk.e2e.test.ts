@@ -12,7 +12,7 @@ import type { NodeRole } from '../../src/lib/roles.js';
 import { Ledger } from '../soak/ledger.js';
 import { lanesOf, SigningWriter, splitFor, WalletWriter, type Writer } from '../soak/writers.js';
 import { canMakeFaultyDisks, FaultyDisk } from '../support/faulty-disk/faulty-disk.js';
-import { createNetwork, type Network, type NodeProcess, until } from '../support/processes.js';
+import { createNetwork, type Network, type NodeProcess, type Nodes, until } from '../support/processes.js';
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 });
 
@@ -21,13 +21,6 @@ const PATIENCE_MS = 60_000;
 const COINS = 40;
 /** A connection kept alive ended while a request was on its way: that says nothing about the disk. */
 const BROKEN = 'broken connection';
-
-interface Nodes {
-  readonly storage: NodeProcess;
-  readonly mempool: NodeProcess;
-  readonly miner: NodeProcess;
-  readonly user: NodeProcess;
-}
 
 let network: Network;
 let disk: FaultyDisk;
@@ -42,15 +35,7 @@ beforeAll(async () => {
   if (!canMakeFaultyDisks) return;
   disk = await FaultyDisk.create();
   network = await createNetwork({ environment: () => disk.environment() });
-  const storage = await network.add('storage', 'storage');
-  const mempool = await network.add('mempool', 'mempool', {
-    'peers.storage': storage.peerAddress,
-    'mining.instant': true,
-  });
-  const peers = { 'peers.mempool': mempool.peerAddress };
-  const miner = await network.add('miner', 'miner', { ...peers, 'wallet.genesis_seed_index': 1 });
-  const user = await network.add('user', 'user', { ...peers, 'wallet.genesis_seed_index': 0 });
-  nodes = { storage, mempool, miner, user };
+  nodes = await network.addAll({}, { mempool: { 'mining.instant': true } });
   await prepare();
 });
 

@@ -7,16 +7,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { coinbaseTransaction } from '../../src/chain/builders.js';
 import { encodeFullBlock } from '../../src/chain/codec.js';
 import { DEV_AMOUNT } from '../../src/config/dev-accounts.js';
-import { systemClock } from '../../src/lib/clock.js';
-import { silentLogger } from '../../src/lib/logger.js';
-import { systemRandom } from '../../src/lib/random.js';
-import { noMetrics } from '../../src/observability/metrics.js';
 import { parseAddress } from '../../src/peers/address.js';
-import { LinkNetwork } from '../../src/peers/link-network.js';
 import { encodeUtxos } from '../../src/peers/payloads.js';
-import { WebSocketTransport } from '../../src/peers/transport/websocket-transport.js';
-import { publicIdentity } from '../hostile/stranger.js';
-import { SETTINGS } from '../support/peers.js';
+import { createPeer } from '../hostile/stranger.js';
 import { call, createNetwork, type Network, type NodeProcess, until } from '../support/processes.js';
 import { block, NOBODY, paymentFromOutside, tokens } from '../support/wallet-fixtures.js';
 
@@ -29,11 +22,7 @@ let user: NodeProcess;
 
 beforeAll(async () => {
   network = await createNetwork();
-  storage = await network.add('storage', 'storage');
-  mempool = await network.add('mempool', 'mempool', { 'peers.storage': storage.peerAddress });
-  const peers = { 'peers.mempool': mempool.peerAddress };
-  await network.add('miner', 'miner', { ...peers, 'wallet.genesis_seed_index': 1 });
-  user = await network.add('user', 'user', { ...peers, 'wallet.genesis_seed_index': 0 });
+  ({ storage, mempool, user } = await network.addAll());
 }, 60_000);
 
 afterAll(() => network.stopAll());
@@ -57,25 +46,7 @@ it('cannot make a wallet count a forged block, or outputs that it made up', asyn
   const before = await funds();
   await mempool.kill();
 
-  const { network: name, rules, nodeKey } = await publicIdentity('mempool');
-  const impostor = new LinkNetwork(
-    {
-      network: name,
-      role: 'mempool',
-      nodeKey,
-      rules,
-      listen: parseAddress(mempool.peerAddress),
-      peers: [],
-      limits: SETTINGS,
-    },
-    {
-      transport: new WebSocketTransport(),
-      clock: systemClock,
-      random: systemRandom,
-      logger: silentLogger,
-      metrics: noMetrics,
-    },
-  );
+  const impostor = await createPeer('mempool', { listen: parseAddress(mempool.peerAddress) });
   const riches = paymentFromOutside([tokens(address, FORGED)]);
   const mining = coinbaseTransaction(BigInt(tip.height + 1), 1n, NOBODY);
   const forged = block(tip.height + 1, [riches], { previous: tip.hash, mining });

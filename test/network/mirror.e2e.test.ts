@@ -7,16 +7,10 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { encodeFullBlock, encodeHeader } from '../../src/chain/codec.js';
-import { systemClock } from '../../src/lib/clock.js';
-import { silentLogger } from '../../src/lib/logger.js';
-import { systemRandom } from '../../src/lib/random.js';
 import { readGenesis } from '../../src/node/genesis-file.js';
-import { noMetrics } from '../../src/observability/metrics.js';
 import { joinBlocks } from '../../src/peers/block-list.js';
-import { LinkNetwork } from '../../src/peers/link-network.js';
-import { WebSocketTransport } from '../../src/peers/transport/websocket-transport.js';
-import { PUBLIC, publicIdentity } from '../hostile/stranger.js';
-import { SETTINGS } from '../support/peers.js';
+import type { LinkNetwork } from '../../src/peers/link-network.js';
+import { createPeer, PUBLIC } from '../hostile/stranger.js';
 import { call, createNetwork, type Network, type NodeProcess, until } from '../support/processes.js';
 import { createTestChain } from '../support/storage/test-chain.js';
 import { NOBODY, removeFolders, temporaryFolder } from '../support/wallet-fixtures.js';
@@ -29,11 +23,7 @@ let user: NodeProcess;
 
 beforeAll(async () => {
   network = await createNetwork();
-  storage = await network.add('storage', 'storage');
-  const mempool = await network.add('mempool', 'mempool', { 'peers.storage': storage.peerAddress });
-  const peers = { 'peers.mempool': mempool.peerAddress };
-  await network.add('miner', 'miner', { ...peers, 'wallet.genesis_seed_index': 1 });
-  user = await network.add('user', 'user', { ...peers, 'wallet.genesis_seed_index': 0 });
+  ({ storage, user } = await network.addAll());
 }, 60_000);
 
 afterAll(async () => {
@@ -48,25 +38,7 @@ const payOnce = (): Promise<unknown> =>
 
 /** A storage node that offers a chain of its own: well-formed, with proofs of work, and longer than the true one. */
 async function startForger(asked: string[]): Promise<LinkNetwork> {
-  const { network: name, rules, nodeKey } = await publicIdentity('storage');
-  const forger = new LinkNetwork(
-    {
-      network: name,
-      role: 'storage',
-      nodeKey,
-      rules,
-      listen: { host: '127.0.0.1', port: 0 },
-      peers: [],
-      limits: SETTINGS,
-    },
-    {
-      transport: new WebSocketTransport(),
-      clock: systemClock,
-      random: systemRandom,
-      logger: silentLogger,
-      metrics: noMetrics,
-    },
-  );
+  const forger = await createPeer('storage');
   const chain = createTestChain(0, await readGenesis(PUBLIC.genesisFile));
   const blocks = Array.from({ length: FORGED_BLOCKS }, () => chain.add([]));
   const tip = { next: FORGED_BLOCKS, hash: chain.hash(FORGED_BLOCKS - 1) };

@@ -49,14 +49,7 @@ let copiedAt = 0;
 
 beforeAll(async () => {
   network = await createNetwork();
-  const links = { 'peers.reconnect_max_ms': 200 };
-  storage = await network.add('storage', 'storage', links);
-  mempool = await network.add('mempool', 'mempool', { ...links, 'peers.storage': storage.peerAddress });
-  const peers = { ...links, 'peers.mempool': mempool.peerAddress };
-  [miner, user] = await Promise.all([
-    network.add('miner', 'miner', { ...peers, 'wallet.genesis_seed_index': 1 }),
-    network.add('user', 'user', { ...peers, 'wallet.genesis_seed_index': 0 }),
-  ]);
+  ({ storage, mempool, miner, user } = await network.addAll({ 'peers.reconnect_max_ms': 200 }));
 }, 60_000);
 
 afterAll(() => network.stopAll());

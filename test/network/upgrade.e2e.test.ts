@@ -4,15 +4,8 @@
  */
 
 import { afterAll, beforeEach, expect, it } from 'vitest';
-import { call, createNetwork, type Network, type NodeProcess, until } from '../support/processes.js';
+import { call, createNetwork, type Network, type NodeProcess, type Nodes, until } from '../support/processes.js';
 import { NOBODY } from '../support/wallet-fixtures.js';
-
-interface Four {
-  readonly storage: NodeProcess;
-  readonly mempool: NodeProcess;
-  readonly miner: NodeProcess;
-  readonly user: NodeProcess;
-}
 
 const networks: Network[] = [];
 let network: Network;
@@ -25,17 +18,7 @@ afterAll(async () => {
   for (const one of networks) await one.stopAll();
 });
 
-/** The four nodes, on the folders of the run before. */
-async function startAll(options: Readonly<Record<string, unknown>>): Promise<Four> {
-  const storage = await network.add('storage', 'storage', options);
-  const mempool = await network.add('mempool', 'mempool', { ...options, 'peers.storage': storage.peerAddress });
-  const peers = { ...options, 'peers.mempool': mempool.peerAddress };
-  const miner = await network.add('miner', 'miner', { ...peers, 'wallet.genesis_seed_index': 1 });
-  const user = await network.add('user', 'user', { ...peers, 'wallet.genesis_seed_index': 0 });
-  return { storage, mempool, miner, user };
-}
-
-async function stopAll({ storage, mempool, miner, user }: Four): Promise<void> {
+async function stopAll({ storage, mempool, miner, user }: Nodes): Promise<void> {
   for (const node of [user, miner, mempool, storage]) expect(await node.stop()).toBe(0);
 }
 
@@ -44,7 +27,7 @@ const height = async ({ apiUrl }: NodeProcess): Promise<number> => {
   return Number(block.block.header.b_num);
 };
 
-async function payOnce({ user }: Four): Promise<void> {
+async function payOnce({ user }: Nodes): Promise<void> {
   await call(`${user.apiUrl}/v1/payments`, { kind: 'address', address: NOBODY, amount: 1_000, passphrase: '' });
   await until('the payment in a block', async () => {
     const { transactions } = (await call(`${user.apiUrl}/v1/wallet/history`)) as { transactions: { state: string }[] };
@@ -53,7 +36,7 @@ async function payOnce({ user }: Four): Promise<void> {
 }
 
 it('works unsigned and says so, and is signed from the block on that follows the naming of producers', async () => {
-  const before = await startAll({ 'network.producer_keys': '' });
+  const before = await network.addAll({ 'network.producer_keys': '' });
   await payOnce(before);
   expect(before.user.log()).toContain('network.producer_keys is empty');
   expect(before.mempool.log()).toContain('[network] producer_keys = ');
@@ -61,7 +44,7 @@ it('works unsigned and says so, and is signed from the block on that follows the
   const block = await (await fetch(`${before.storage.apiUrl}/v1/blocks/${old}`)).text();
   await stopAll(before);
 
-  const after = await startAll({});
+  const after = await network.addAll({});
   await payOnce(after);
   expect(await height(after.storage)).toBeGreaterThan(old);
   expect(await (await fetch(`${after.storage.apiUrl}/v1/blocks/${old}`)).text()).toBe(block);

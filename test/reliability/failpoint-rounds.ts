@@ -87,7 +87,7 @@ const askNonsense: Lead = async ({ nodes }) => {
 
 /** A mempool node of the same operator delivers what is no block. */
 const deliverNonsense: Lead = async ({ nodes }) => {
-  const peer = await createPeer('mempool', OPERATOR_SECRET);
+  const peer = await createPeer('mempool', { secret: OPERATOR_SECRET });
   try {
     const link = await peer.dial(nodes.storage.peerAddress, { timeoutMs: PATIENCE_MS });
     const body = { block_num: 1, hash: `b${'0'.repeat(64)}` };

@@ -12,7 +12,14 @@ import { errorMessage } from '../../src/lib/errors.js';
 import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
 import { holdingsOf } from '../soak/ledger.js';
 import { Load, lanesOf, SigningWriter, splitFor } from '../soak/writers.js';
-import { createNetwork, type Environment, type Network, type NodeProcess, until } from '../support/processes.js';
+import {
+  createNetwork,
+  type Environment,
+  type Network,
+  type NodeProcess,
+  type Nodes,
+  until,
+} from '../support/processes.js';
 import { ChainRecord, readChain, readSample } from './chain-record.js';
 import { Effects } from './effects.js';
 import { FaultyMachines } from './faulty-machines.js';
@@ -29,8 +36,6 @@ const LOOK_EVERY = 50;
 const LANES = 20;
 const WALLET_COINS = 60;
 const RATE = 25;
-
-type Nodes = Readonly<Record<NodeRole, NodeProcess>>;
 
 export interface FourNodesOptions {
   /** Given, the nodes are on disks and clocks that can be made to fail (`faulty`), by this seed. */
@@ -76,20 +81,16 @@ export class FourNodes {
       machines?.environment(name, folder, seed ?? 0) ?? {};
     const network = await createNetwork({ logLines: 2_000, environment, nodeArguments });
     try {
-      const storage = await network.add('storage', 'storage', { ...LINKS, 'storage.cache_bytes': CACHE_BYTES });
-      const mempool = await network.add('mempool', 'mempool', { ...LINKS, 'peers.storage': storage.peerAddress });
+      const nodes = await network.addAll(LINKS, { storage: { 'storage.cache_bytes': CACHE_BYTES } });
+      const { storage, mempool } = nodes;
       const common = { ...LINKS, 'peers.mempool': mempool.peerAddress };
-      const [miner, user] = await Promise.all([
-        network.add('miner', 'miner', { ...common, 'wallet.genesis_seed_index': 1 }),
-        network.add('user', 'user', { ...common, 'wallet.genesis_seed_index': 0 }),
-      ]);
       const guests = {
         storage: network.make('guest-storage', 'storage', { ...common, 'peers.storage': storage.peerAddress }),
         // A seed that the genesis file does not have: a wallet without funds and with a blank passphrase.
         user: network.make('guest-user', 'user', { ...common, 'api.auth': 'keys', 'wallet.genesis_seed_index': 9 }),
         mempool: network.make('guest-mempool', 'mempool', LINKS),
       };
-      const four = new FourNodes(network, { storage, mempool, miner, user }, guests, machines);
+      const four = new FourNodes(network, nodes, guests, machines);
       await four.#prepare();
       return four;
     } catch (error) {

@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util';
 import { transactionToCreateJson } from '../../src/chain/create-transaction.js';
 import { NodeClient } from '../../src/client/client.js';
 import { devAccounts } from '../../src/config/dev-accounts.js';
-import { createNetwork, type Network, type NodeProcess, until } from '../support/processes.js';
+import { createNetwork, type Network, type NodeProcess, type Nodes, until } from '../support/processes.js';
 import { inspectorOf } from './inspector.js';
 import { heldBy, Ledger } from './ledger.js';
 import { MEASURES, Sampler, type SoakedNode, sampleHeader, sampleLine } from './sampler.js';
@@ -74,13 +74,6 @@ const { values: options } = parseArgs({
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-interface Nodes {
-  readonly storage: NodeProcess;
-  readonly mempool: NodeProcess;
-  readonly miner: NodeProcess;
-  readonly user: NodeProcess;
-}
-
 interface Check {
   readonly what: string;
   readonly holds: boolean;
@@ -91,12 +84,8 @@ async function startNodes(network: Network): Promise<Nodes> {
   const interval = Number(options['block-interval']);
   const sets = Object.fromEntries(options.set.map((text) => text.split(/=(.*)/s).slice(0, 2)));
   const mining = { 'mining.instant': interval === 0, 'mining.block_interval_ms': interval };
-  const storage = await network.add('storage', 'storage', { 'storage.cache_bytes': STORAGE_CACHE_BYTES, ...sets });
-  const mempool = await network.add('mempool', 'mempool', { ...sets, ...mining, 'peers.storage': storage.peerAddress });
-  const peers = { ...sets, 'peers.mempool': mempool.peerAddress };
-  const miner = await network.add('miner', 'miner', { ...peers, 'wallet.genesis_seed_index': 1 });
-  const user = await network.add('user', 'user', { ...peers, 'wallet.genesis_seed_index': 0 });
-  return { storage, mempool, miner, user };
+  const storage = { 'storage.cache_bytes': STORAGE_CACHE_BYTES, ...sets };
+  return network.addAll(sets, { storage, mempool: mining });
 }
 
 async function inspect(node: NodeProcess): Promise<SoakedNode> {

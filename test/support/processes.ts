@@ -59,10 +59,17 @@ export interface Ending {
   readonly signal: string | null;
 }
 
+export type NodeOptions = Readonly<Record<string, unknown>>;
+
+/** The nodes of a whole network, one of each role. */
+export type Nodes = Readonly<Record<NodeRole, NodeProcess>>;
+
 export interface Network {
   /** A node that is not started yet. */
-  make(name: string, role: NodeRole, options?: Readonly<Record<string, unknown>>): NodeProcess;
-  add(name: string, role: NodeRole, options?: Readonly<Record<string, unknown>>): Promise<NodeProcess>;
+  make(name: string, role: NodeRole, options?: NodeOptions): NodeProcess;
+  add(name: string, role: NodeRole, options?: NodeOptions): Promise<NodeProcess>;
+  /** Starts one node of each role, named by its role, linked to the others and funded; `byRole` adds to `options`. */
+  addAll(options?: NodeOptions, byRole?: Readonly<Partial<Record<NodeRole, NodeOptions>>>): Promise<Nodes>;
   stopAll(): Promise<void>;
 }
 
@@ -96,12 +103,24 @@ export async function createNetwork(networkOptions: NetworkOptions = {}): Promis
     nodes.push(node);
     return node;
   };
+  const add: Network['add'] = async (name, role, options) => {
+    const node = make(name, role, options);
+    await node.start();
+    return node;
+  };
   return {
     make,
-    async add(name, role, options) {
-      const node = make(name, role, options);
-      await node.start();
-      return node;
+    add,
+    async addAll(options = {}, byRole = {}) {
+      const addOne = (role: NodeRole, more: NodeOptions = {}) =>
+        add(role, role, { ...options, ...byRole[role], ...more });
+      const storage = await addOne('storage');
+      const mempool = await addOne('mempool', { 'peers.storage': storage.peerAddress });
+      const [miner, user] = await Promise.all([
+        addOne('miner', { 'peers.mempool': mempool.peerAddress, 'wallet.genesis_seed_index': 1 }),
+        addOne('user', { 'peers.mempool': mempool.peerAddress, 'wallet.genesis_seed_index': 0 }),
+      ]);
+      return { storage, mempool, miner, user };
     },
     async stopAll() {
       await Promise.all(nodes.map((node) => node.kill()));

@@ -5,7 +5,15 @@
 
 import { createHash, createHmac } from 'node:crypto';
 import { type Static, Type } from '@sinclair/typebox';
-import { DEFAULT_SCRYPT_COST, deriveKey, isScryptCost, SALT_LENGTH, type ScryptCost } from '../../crypto/scrypt.js';
+import {
+  DEFAULT_SCRYPT_COST,
+  deriveKey,
+  isScryptCost,
+  SALT_LENGTH,
+  type ScryptCost,
+  ScryptParameters,
+  scryptParameters,
+} from '../../crypto/scrypt.js';
 import { BOX_KEY_LENGTH, BOX_OVERHEAD, open, seal } from '../../crypto/sealed-box.js';
 import { concatBytes, fromHex, toHex, utf8 } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
@@ -17,13 +25,7 @@ const Hex = Type.String({ pattern: '^([0-9a-f]{2})+$', maxLength: 1_024 });
 
 /** What a folder of sealed backups says about its key. */
 export const SealedKey = Type.Object({
-  kdf: Type.Object({
-    name: Type.Literal('scrypt'),
-    n: Type.Integer(),
-    r: Type.Integer(),
-    p: Type.Integer(),
-    salt: Hex,
-  }),
+  kdf: ScryptParameters,
   key: Hex,
 });
 export type SealedKey = Static<typeof SealedKey>;
@@ -89,8 +91,7 @@ export async function newEnvelope(
   const key = random.bytes(BOX_KEY_LENGTH);
   const salt = random.bytes(SALT_LENGTH);
   const box = seal(await deriveKey(passphrase, salt, cost), key, keyContext(id), random);
-  const { n, r, p } = cost;
-  const sealed = { kdf: { name: 'scrypt' as const, n, r, p, salt: toHex(salt) }, key: toHex(box) };
+  const sealed = { kdf: scryptParameters(cost, salt), key: toHex(box) };
   return { envelope: new SealedEnvelope(id, key, random), sealed };
 }
 

@@ -19,6 +19,8 @@ import {
   passphraseBytes,
   SALT_LENGTH,
   type ScryptCost,
+  ScryptParameters,
+  scryptParameters,
 } from '../../crypto/scrypt.js';
 import { BOX_KEY_LENGTH, open, seal } from '../../crypto/sealed-box.js';
 import { sha3Hex } from '../../crypto/sha3.js';
@@ -48,13 +50,7 @@ const MAX_FILE_LENGTH = 16 * 1024;
 
 const Hex = Type.String({ pattern: '^([0-9a-f]{2})+$', maxLength: 1_024 });
 const SealedKey = {
-  kdf: Type.Object({
-    name: Type.Literal('scrypt'),
-    n: Type.Integer(),
-    r: Type.Integer(),
-    p: Type.Integer(),
-    salt: Hex,
-  }),
+  kdf: ScryptParameters,
   master_key: Hex,
   /** Tells damage from a wrong passphrase. */
   checksum: Hex,
@@ -298,11 +294,11 @@ async function unlock(file: KeystoreFile, passphrase: string): Promise<Buffer> {
 async function sealMasterKey(
   { masterKey, words }: Secrets,
   passphrase: string,
-  { n, r, p }: ScryptCost,
+  cost: ScryptCost,
   random: Random,
 ): Promise<KeystoreFile> {
   const salt = random.bytes(SALT_LENGTH);
-  const kdf = { name: 'scrypt' as const, n, r, p, salt: toHex(salt) };
+  const kdf = scryptParameters(cost, salt);
   const key = await deriveKey(passphrase, salt, kdf);
   const file = { format: FILE_FORMAT as typeof FILE_FORMAT, kdf, master_key: '', words: toHex(words), checksum: '' };
   const box = seal(key, masterKey, contextOf(file), random);

@@ -22,7 +22,7 @@ const PATIENCE = 20;
 
 /** A node of the operator gets through at once, and an honest stranger within its patience. */
 async function assertOpen({ mempool }: Arena, during: string): Promise<void> {
-  const operator = await createPeer('storage', OPERATOR_SECRET);
+  const operator = await createPeer('storage', { secret: OPERATOR_SECRET });
   const user = await createPeer('user');
   const dial = { timeoutMs: DIAL_MS };
   try {
