@@ -17,7 +17,7 @@ const ROLES = ['storage', 'mempool', 'miner', 'user'] as const;
 type Role = (typeof ROLES)[number];
 /** Bytes. */
 const MAX_IMAGE_BYTES = 250_000_000;
-/** Milliseconds until a container or an effect is waited for in vain. */
+/** Time limit for waiting, in ms. */
 const PATIENCE_MS = 120_000;
 const LOOK_EVERY_MS = 500;
 /** The image that docker-compose.yml names, unless another is given. */
@@ -36,7 +36,7 @@ function say(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** Runs a program. Its output; throws with what it wrote when it fails, unless `status` may be anything. */
+/** Runs a program and returns its output. Throws with that output when the program fails, unless `mayFail`. */
 function run(program: string, args: readonly string[], { mayFail = false } = {}): string {
   const { status, stdout, stderr, error } = spawnSync(program, args, {
     cwd: ROOT,
@@ -171,7 +171,7 @@ function curl(line: string): { readonly body: string; readonly status: number } 
   return { body, status: Number(output.slice(at + 1)) };
 }
 
-/** Without a word in the transcript. */
+/** Like `curl`, but not in the transcript. */
 function ask(url: string): { readonly [member: string]: unknown } {
   return JSON.parse(run('curl', ['-s', '-H', `x-api-key: ${apiKey}`, url]));
 }

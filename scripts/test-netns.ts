@@ -39,9 +39,9 @@ const SUBMIT_EVERY_MS = 40;
 const PAY_EVERY_MS = 1_000;
 /** Raw units of one payment of the user node. */
 const PAYMENT = 1_000;
-/** Outputs that each account is split into: what there is to spend. */
+/** Number of outputs that each account is split into. */
 const SPLIT = 190;
-/** Milliseconds until something is waited for in vain. */
+/** Time limit for waiting, in ms. */
 const PATIENCE_MS = 180_000;
 const CALL_TIMEOUT_MS = 20_000;
 
@@ -66,7 +66,7 @@ function must(program: string, ...args: string[]): void {
   if (status !== 0) throw new Error(`${program} ${args.join(' ')}: ${stderr}`);
 }
 
-/** What is missing for this test; undefined when nothing is. */
+/** What this test needs and the machine lacks; undefined when it has everything. */
 function missing(): string | undefined {
   if (process.platform !== 'linux') return 'Linux';
   if (process.getuid?.() !== 0) return 'root';
@@ -84,7 +84,7 @@ function missing(): string | undefined {
   return undefined;
 }
 
-/** The outer half: makes the namespaces, the switch and the inner half, and takes everything away again. */
+/** The outer process: makes the namespaces, the switch and the inner process, and removes everything at the end. */
 async function outside(): Promise<number> {
   const lack = missing();
   if (lack !== undefined) {
@@ -103,7 +103,7 @@ async function outside(): Promise<number> {
     const child = spawn('nsenter', [`--net=/var/run/netns/${prefix}client`, process.execPath, ...args], {
       stdio: 'inherit',
     });
-    // Whoever ends this one ends the inner half, which stops its nodes; the namespaces go after it.
+    // A signal to this process ends the inner one, which stops its nodes; the namespaces are removed after it.
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
     return await new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? 1)));
   } finally {
@@ -288,7 +288,7 @@ function spend(account: DevAccount, input: OutPoint, outputs: ReturnType<typeof 
 
 type Phase = 'before' | 'partition' | 'after';
 
-/** What clients were told, by phase. */
+/** The answers that clients got, by phase. */
 interface Tally {
   readonly acknowledged: string[];
   readonly counts: Record<Phase, { submitted: number; paid: number; refused: number }>;
@@ -302,7 +302,7 @@ function refuse(tally: Tally, phase: Phase, error: unknown): void {
   tally.refusals.set(reason, (tally.refusals.get(reason) ?? 0) + 1);
 }
 
-/** The inner half, in the namespace of the clients. */
+/** The inner process, in the namespace of the clients. */
 async function inside(prefix: string): Promise<void> {
   const root = mkdtempSync(join(tmpdir(), 'tessera-netns-'));
   writeFileSync(join(root, 'secret'), 'a secret of four namespaces\n', { mode: 0o600 });

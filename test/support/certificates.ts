@@ -1,4 +1,4 @@
-/** Certificates for 127.0.0.1 that tests use, valid for a hundred years, each its own authority. They guard nothing. */
+/** Self-signed certificates for 127.0.0.1, valid for a hundred years, for tests only. */
 
 export const NODE_CERT = `-----BEGIN CERTIFICATE-----
 MIIBqjCCAVGgAwIBAgIUXQgNzJ96W0o20kYri+U7clLXux0wCgYIKoZIzj0EAwIw

@@ -1,4 +1,4 @@
-/** A store in front of another one, for tests that hold up, count or break its writes. */
+/** A store in front of another one, for tests that delay, count or break its writes. */
 
 import type { Kv } from '../../src/db/kv.js';
 

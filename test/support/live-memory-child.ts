@@ -2,10 +2,10 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Turns of the loop in which garbage is collected: buffers are let go a turn or two after their owners. */
+/** Number of garbage collections: buffers are freed an iteration or two of the event loop after their owners. */
 const COLLECTIONS = 10;
 
-/** Bytes of live buffers, garbage left out. */
+/** Bytes of live buffers, without garbage. */
 async function liveBufferBytes(): Promise<number> {
   if (globalThis.gc === undefined) throw new Error('run with --expose-gc');
   let least = Number.POSITIVE_INFINITY;

@@ -49,7 +49,7 @@ export class ManualClock extends StillClock {
   }
 }
 
-/** The same for what works in promises: they are settled after each timer. */
+/** The same for work in promises, which settle after each timer. */
 export class SettlingClock extends StillClock {
   async advance(ms: number): Promise<void> {
     const end = this.now() + ms;
@@ -58,7 +58,7 @@ export class SettlingClock extends StillClock {
   }
 }
 
-/** Lets everything run that needs no time: promises, and the frames of the memory transport. */
+/** Runs everything that needs no time: promises, and the frames of the memory transport. */
 export async function settle(): Promise<void> {
   for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
 }

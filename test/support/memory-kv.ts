@@ -49,7 +49,7 @@ export class MemoryKv implements Kv {
   }
 }
 
-/** `memory-level` gives and keeps the very bytes: a caller may change his. */
+/** `memory-level` stores and returns the caller's own bytes; they are copied, because the caller may change them. */
 function copied(value: Uint8Array | undefined): Uint8Array | undefined {
   return value && Uint8Array.from(value);
 }

@@ -50,7 +50,7 @@ export function rulesFor(accounts: readonly Account[], rest: Partial<StateRules>
   };
 }
 
-/** What a mempool with these rules holds the blocks of storage against. */
+/** The rules by which a mempool checks the blocks of storage. */
 export function chainFor({ genesis, asertActivationHeight }: StateRules): ChainSyncOptions {
   const transactions = new Map(genesis.map(({ hash, bytes }) => [hash, decodeTransaction(bytes)]));
   return {
@@ -59,7 +59,7 @@ export function chainFor({ genesis, asertActivationHeight }: StateRules): ChainS
   };
 }
 
-/** A storage node that is always where the mempool is, as far as its tip goes. */
+/** Makes the storage node answer with the mempool's own tip. */
 export function keepStep(storage: PeerNetwork): void {
   storage.handle('chain.tip.get', async (link) => {
     const { body } = (await link.request('chain.tip.get', {})) as Message<'chain.tip'>;
@@ -97,7 +97,7 @@ export function unicornOf(seed: bigint): Unicorn {
   return createUnicorn(seed, { modulus: DEFAULT_MODULUS, iterations: 2 });
 }
 
-/** An applier without anything around it. */
+/** An applier on its own. */
 export function applierOf(journal: Journal, kv: Kv, state: MempoolState): Applier {
   const store = new StateStore(kv, systemClock);
   return new Applier({ journal, store, state, unicorn: unicornOf, clock: systemClock, metrics: noMetrics });

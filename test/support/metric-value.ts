@@ -1,4 +1,4 @@
-/** What a metric of a registry stands at. */
+/** The value of a metric in a registry. */
 
 import type { MetricsRegistry } from '../../src/observability/metrics.js';
 

@@ -7,7 +7,7 @@ import { fromHex, utf8 } from '../../src/lib/bytes.js';
 import { type Signal, SignalSource } from '../../src/lib/signal.js';
 import type { Link, PeerNetwork } from '../../src/peers/network.js';
 
-/** No hash meets it. */
+/** A target that no hash meets. */
 export const IMPOSSIBLE = Uint8Array.of(1, 0, 0, 0);
 /** Two leading zero bytes, or 2^240. */
 export const TWO_BYTES = Uint8Array.of(0x21, 0, 0, 1);

@@ -50,7 +50,7 @@ export function nextOf<T>(signal: Signal<T>, fits: (value: T) => boolean = () =>
   return result.promise;
 }
 
-/** What an operator's configuration would say. */
+/** Limits as in a node's configuration. */
 export const SETTINGS: LinkSettings = {
   maxLinks: 256,
   maxLinksPerAddress: 64,
@@ -223,7 +223,7 @@ export async function shakeHandsRaw(
   return sent;
 }
 
-/** The bytes of a message frame, whatever they say. */
+/** The bytes of a message frame, valid or not. */
 export function rawMessage(envelope: unknown, attachment: Uint8Array = new Uint8Array(0)): Uint8Array {
   const json = Buffer.from(typeof envelope === 'string' ? envelope : JSON.stringify(envelope), 'utf8');
   const length = Buffer.alloc(4);

@@ -1,4 +1,4 @@
-/** Nodes that tests start do not outlive whoever started them. */
+/** Nodes that a test process starts do not outlive it. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -19,16 +19,16 @@ export const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url)
 const ENDS_WITH_STARTER = new URL('ends-with-starter.mjs', import.meta.url).href;
 /** Lets a suspended node go on when its standard input ends: this process wants it to, or is gone. */
 const GO_ON = 'trap "" INT TERM; read -r line; kill -CONT "$1"';
-/** Milliseconds between two looks at something that another process must reach. */
+/** Polling interval, in ms. */
 const LOOK_EVERY = 25;
-/** Milliseconds until a test gives up waiting; generous, because machines are slow and shared. */
+/** Time limit for waiting, in ms; generous, because machines are slow and shared. */
 const PATIENCE = 60_000;
 
 export interface NodeProcess {
   readonly role: NodeRole;
-  /** Process id of the run under way. */
+  /** Process id of the current run. */
   readonly pid: number;
-  /** False before the first start, and when the run has ended in whatever way. */
+  /** False before the first start, and when the run has ended. */
   readonly isRunning: boolean;
   /** Its data directory. */
   readonly folder: string;
@@ -42,12 +42,12 @@ export interface NodeProcess {
   kill(): Promise<void>;
   /** SIGTERM; resolves with the exit code. */
   stop(): Promise<number | null>;
-  /** Holds the process as a machine that sleeps does, until `resume`. */
+  /** Suspends the process, like a machine that sleeps, until `resume`. */
   suspend(): void;
   resume(): void;
   /** Starts it again on the same data and ports, with further variables for this run; resolves when it is ready. */
   start(env?: Environment): Promise<void>;
-  /** Resolves when the run under way has ended by itself or by a signal; at once when none is under way. */
+  /** Resolves when the current run has ended by itself or by a signal; at once when there is none. */
   ended(): Promise<Ending>;
 }
 
@@ -80,9 +80,9 @@ export interface NetworkOptions {
   readonly nodeArguments?: readonly string[];
   /** Environment of the process of the node of that name, whose data directory is `folder`. */
   readonly environment?: (name: string, folder: string) => Environment;
-  /** Files and sockets that each process may have open; what this one may by default. */
+  /** Limit of open files and sockets of each process; by default that of this one. */
   readonly openFiles?: number;
-  /** Lines of each node's log that are kept; 400 by default. */
+  /** How many log lines of each node are kept; 400 by default. */
   readonly logLines?: number;
 }
 
@@ -236,7 +236,7 @@ function createNodeProcess(
   };
 }
 
-/** The parsed body of an answer with a 2xx; anything else is an error with the body in it. Integers are exact. */
+/** The parsed body of a 2xx answer, with exact integers. Throws an error with the body for other answers. */
 export async function call(url: string, body?: unknown): Promise<unknown> {
   const init =
     body === undefined
@@ -248,7 +248,7 @@ export async function call(url: string, body?: unknown): Promise<unknown> {
   return text === '' ? undefined : parseExactJson(text);
 }
 
-/** Looks again and again until `look` gives something; what it throws meanwhile is part of the final error. */
+/** Polls until `look` returns something; an error that it throws meanwhile is part of the final error. */
 export async function until<T>(what: string, look: () => Promise<T | undefined>): Promise<T> {
   const deadline = performance.now() + PATIENCE;
   let last: unknown;

@@ -43,7 +43,7 @@ export interface TestNet {
   readonly mempool: FakeMempool;
   readonly mempoolNetwork: PeerNetwork;
   user(options?: TestUserOptions): Promise<TestUser>;
-  /** A bare node of a role, for peers that do not behave. */
+  /** A bare node of a role, for misbehaving peers. */
   stranger(role: NodeRole, listenPort?: number): PeerNetwork;
   stop(): Promise<void>;
 }
@@ -54,7 +54,7 @@ export interface TestNetOptions {
   readonly producers?: Producers;
 }
 
-/** `answer`: who answers in the place of the fake mempool. */
+/** `answer` replaces the answers of the fake mempool. */
 export async function createTestNet(
   answer?: (network: PeerNetwork) => void,
   { signer, producers }: TestNetOptions = {},

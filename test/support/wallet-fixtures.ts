@@ -15,10 +15,10 @@ import { systemRandom } from '../../src/lib/random.js';
 import { type Metrics, noMetrics } from '../../src/observability/metrics.js';
 import { Wallet, type WalletOptions } from '../../src/wallet/wallet.js';
 
-/** Cheap on purpose: what scrypt costs is tested once, with the real parameters. */
+/** Cheap on purpose: one test uses the real parameters. */
 const TEST_SCRYPT = { n: 16, r: 1, p: 1 };
 export const PASSPHRASE = 'a passphrase of the tests';
-/** Where the matured coinbases of these tests go when they are nobody's. */
+/** The receiver of coinbases that no wallet of a test owns. */
 export const NOBODY = '0'.repeat(64);
 
 const folders: string[] = [];
@@ -33,7 +33,7 @@ export async function temporaryFolder(): Promise<string> {
 
 /** Closes what is open and removes every folder that was made; call in `afterAll`. */
 export async function removeFolders(): Promise<void> {
-  // Some are wallets whose disk has failed: they do not close well.
+  // Wallets whose disk has failed cannot be closed cleanly.
   await Promise.allSettled([...closers].map((close) => close()));
   await Promise.all(folders.splice(0).map((folder) => rm(folder, { recursive: true, force: true })));
 }
@@ -49,7 +49,7 @@ export interface OpenWalletOptions extends Partial<WalletOptions> {
   readonly syncFolder?: (folder: string) => Promise<void>;
   readonly clock?: Clock;
   readonly metrics?: Metrics;
-  /** Goes around the store. */
+  /** Bypasses the store. */
   readonly wrap?: (kv: Kv) => Kv;
 }
 
@@ -118,7 +118,7 @@ export function block(
   };
 }
 
-/** The first nonce that will do; one in 256 does. */
+/** The first valid nonce; one in 256 is. */
 export function withProofOfWork(header: BlockHeader): BlockHeader {
   for (let i = 0; ; i++) {
     const nonce = Uint8Array.of(i & 0xff, (i >>> 8) & 0xff, (i >>> 16) & 0xff, 0);
@@ -151,7 +151,7 @@ export async function refreshOnce(
   return true;
 }
 
-/** A transaction out of nowhere that pays these outputs: what others pay to the wallet. */
+/** A transaction of somebody else that pays these outputs. */
 export function paymentFromOutside(outputs: readonly TxOut[], salt = Math.random()): Transaction {
   const previousOut: OutPoint = { tHash: `outside ${salt}`, n: 0 };
   return { inputs: [{ previousOut, script: [] }], outputs, version: 6n, fees: [], druidInfo: null };

@@ -76,7 +76,7 @@ export interface AppSetup {
   readonly calls?: Calls | undefined;
 }
 
-/** An app of that role; what is not given is usual. */
+/** An app of that role, with defaults for what is not given. */
 export async function buildApp(
   role: NodeRole,
   { api, envelope, modules, calls }: AppSetup = {},

@@ -90,7 +90,7 @@ function noted<T extends object>(calls: Calls | undefined, service: T): T {
   });
 }
 
-/** Holdings as the mempool gives them, of a list. */
+/** Makes holdings, in the form of the mempool, from a list. */
 export function holdingsOf(list: readonly Holding[]): Holdings {
   const tokens = list.filter(({ value }) => value.kind === 'token').reduce((sum, { value }) => sum + value.amount, 0n);
   const items = new Map<string, bigint>();

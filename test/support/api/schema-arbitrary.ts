@@ -6,7 +6,7 @@ import { ADDRESS, BLOCK_HASH, GENESIS_HASH, PASSPHRASE, TX_HASH, transactionBody
 
 type Schema = { readonly [word: string]: unknown };
 
-/** Texts that lead somewhere, so that not every request ends at the first check. */
+/** Texts that pass some checks, so that not every request fails at the first. */
 const TELLING = [
   ADDRESS,
   TX_HASH,
@@ -18,7 +18,7 @@ const TELLING = [
   '127.0.0.1:1',
 ];
 
-/** Integers at which implementations break. */
+/** Integers at which implementations tend to break. */
 export const EDGE_INTEGERS: readonly bigint[] = [
   0n,
   1n,

@@ -14,13 +14,13 @@ import type { BlockHeader, FullBlock, OutPoint, Transaction, TxOut } from '../..
 import { type KeyPair, keyPairFromSeed, sign } from '../../../src/crypto/ed25519.js';
 import type { ChainRules } from '../../../src/ledger/block/rules.js';
 
-/** Whoever owns, pays and creates everything. */
+/** The owner of everything: the key that pays and creates. */
 const OWNER = keyPairFromSeed(new Uint8Array(32).fill(3));
 export const ADDRESS = addressOf(OWNER.publicKey);
 export const MINER = 'm'.repeat(64);
 const ACTIVATION_HEIGHT = 3;
 
-/** What each output for `payment` holds. */
+/** Raw units in each output for `payment`. */
 const FUND = 1_000n;
 /**
  * Outputs of the genesis transaction `000001` that pay the owner, from index 1 on: the first for `payment`, the rest for
@@ -159,7 +159,7 @@ export function createTestChain(salt = 0, genesis: Genesis = GENESIS) {
   return {
     blocks,
     add,
-    /** What the next block is made of, to be broken by a test. */
+    /** The parts of the next block, for a test to break. */
     parts: (transactions: readonly Transaction[] = [payment(salt + 7)]) => parts(transactions),
     get issued() {
       return issued;
