@@ -54,7 +54,7 @@ export interface TestNetOptions {
   readonly producers?: Producers;
 }
 
-/** `answer` replaces the answers of the fake mempool. */
+/** With `answer`, the handlers that it registers take the place of the fake mempool. */
 export async function createTestNet(
   answer?: (network: PeerNetwork) => void,
   { signer, producers }: TestNetOptions = {},
