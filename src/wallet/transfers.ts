@@ -52,6 +52,15 @@ export class Transfers {
     return this.#announce(await this.#modules.payments.createItem(order));
   }
 
+  /** Pays what the words do not cover to addresses that they do. Throws `wallet_write_failed`. */
+  async sweep(): Promise<readonly OwnTransaction[]> {
+    const { payments, settlement, writes } = this.#modules;
+    writes.checkRoom();
+    const made = await payments.sweep();
+    for (const one of made) settlement.announceMerge(one);
+    return made;
+  }
+
   /** Own transactions that are queued or sent. */
   inFlight(): readonly OwnTransaction[] {
     return [...this.#modules.outgoing.inFlight()];

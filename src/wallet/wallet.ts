@@ -23,6 +23,7 @@ import { type Metrics, noMetrics } from '../observability/metrics.js';
 import type { ToldBlock } from './block-check.js';
 import { BlockIntake, type ChainPoint } from './block-intake.js';
 import type { AddressRefresh } from './coins/address-refresh.js';
+import { TOKENS } from './coins/coin.js';
 import type { CoinTotals } from './coins/coin-index.js';
 import { type BlockOutcome, CoinStore, groupByAddress } from './coins/coin-store.js';
 import type { KeyPlace } from './keys/derived-keys.js';
@@ -33,7 +34,7 @@ import type { WalletWords } from './keys/words.js';
 import { FORMAT_KEY } from './layout.js';
 import { MetaStore } from './meta.js';
 import { DonationQuota } from './payments/donation-quota.js';
-import { Outgoing } from './payments/outgoing.js';
+import { Outgoing, type OwnTransaction } from './payments/outgoing.js';
 import { Payments } from './payments/payments.js';
 import { Settlement } from './payments/settlement.js';
 import type { KeyPairRecord, OwnPayment, WalletInfo, WalletService } from './service.js';
@@ -146,6 +147,28 @@ export class Wallet implements WalletService {
     for (const place of places) added.push(...keys.handOutTo(place));
     writes.onFailure(() => keys.discard(added));
     await writes.flush();
+  }
+
+  /**
+   * Pays what lies at addresses that the words do not cover to one that they do, and gives up such an address for rewards. What
+   * is locked now stays where it is.
+   */
+  async sweep(): Promise<readonly OwnTransaction[]> {
+    const { keys, meta, transfers, writes } = this.#parts;
+    const made = await transfers.sweep();
+    const { rewardAddress } = meta.current;
+    if (rewardAddress !== null && !keys.isCovered(rewardAddress)) {
+      meta.update({ rewardAddress: null });
+      await writes.flush();
+    }
+    return made;
+  }
+
+  /** Tokens at addresses that the words do not cover, in raw units: what can be spent, what is locked, and what will come. */
+  uncovered(): bigint {
+    const { coins, keys } = this.#parts;
+    const tokens = coins.unspent().filter(({ address, assetId }) => assetId === TOKENS && !keys.isCovered(address));
+    return tokens.reduce((sum, { amount }) => sum + amount, 0n);
   }
 
   async exportKeyPairs(): Promise<ReadonlyMap<string, KeyPairRecord>> {

@@ -114,4 +114,12 @@ describe('tessera wallet new', { timeout: 120_000 }, () => {
     expect(shown(err)).toEqual([]);
     expect((await run(['words', '--data', join(folder, 'quiet'), '--passphrase-file', secret])).code).toBe(2);
   });
+
+  it('makes a wallet that has nothing to sweep', async () => {
+    const place = ['--data', join(folder, 'clean'), '--passphrase-file', secret];
+    expect((await run(['new', ...place])).code).toBe(0);
+    expect((await run(['sweep', ...place])).code).toBe(2);
+    const { code, out } = await run(['sweep', ...place, '--yes', '--json']);
+    expect([code, JSON.parse(out)]).toEqual([0, { transactions: [], tokens: 0, tokens_left: 0 }]);
+  });
 });

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { transactionHash } from '../../src/chain/hash.js';
 import { createdOutPoints } from '../../src/chain/transaction.js';
-import type { Transaction, Utxo } from '../../src/chain/types.js';
+import type { Transaction, TxOut, Utxo } from '../../src/chain/types.js';
 import type { Kv } from '../../src/db/kv.js';
 import { DerivedKeys } from '../../src/wallet/keys/derived-keys.js';
 import { parseWords } from '../../src/wallet/keys/words.js';
@@ -18,9 +18,11 @@ import {
   newWallet,
   nextBlock,
   openWallet,
+  paymentFromOutside,
   refreshOnce,
   removeFolders,
   temporaryFolder,
+  tokens,
 } from '../support/wallet-fixtures.js';
 
 const WALLET_1 = fileURLToPath(new URL('../fixtures/wallet-1', import.meta.url));
@@ -171,5 +173,52 @@ describe('a wallet of an earlier version', () => {
     expect(second.wallet.owns(fresh)).toBe(true);
     expect(second.wallet.isCovered(fresh)).toBe(false);
     await second.close();
+  });
+});
+
+describe('a sweep', () => {
+  it('moves what the words do not cover, tokens and items, and nothing else', async () => {
+    const [one, other] = [await newWallet({ maxInputs: 3 }), await newWallet()];
+    const foreign: string[] = [];
+    for (let i = 0; i < 4; i++) foreign.push(await other.wallet.newAddress());
+    await one.wallet.importKeyPairs(await other.wallet.exportKeyPairs()).catch(() => undefined);
+    const own = await one.wallet.newAddress();
+    const item = { kind: 'item', amount: 9n, genesisHash: 'g of the item', metadata: null } as const;
+    const outputs: TxOut[] = [...foreign.map((address, i) => tokens(address, BigInt(i + 1))), tokens(own, 100n)];
+    outputs.push({ value: item, locktime: 0n, scriptPublicKey: foreign[0] ?? '' });
+    await one.wallet.applyBlock(nextBlock(one.wallet, [paymentFromOutside(outputs)]));
+    expect(one.wallet.uncovered()).toBe(10n);
+
+    const made = await one.wallet.sweep();
+    expect(made.map(({ kind, transaction }) => [kind, transaction.inputs.length])).toEqual([
+      ['merge', 3],
+      ['merge', 1],
+      ['merge', 1],
+    ]);
+    const paid = made.flatMap(({ transaction }) => transaction.outputs);
+    expect(paid.map(({ value }) => value.amount)).toEqual([9n, 1n, 9n]);
+    expect(paid.every(({ scriptPublicKey: to }) => one.wallet.isCovered(to ?? ''))).toBe(true);
+    expect(one.wallet.uncovered()).toBe(0n);
+    expect(await one.wallet.sweep()).toEqual([]);
+    await one.wallet.applyBlock(
+      nextBlock(
+        one.wallet,
+        made.map(({ transaction }) => transaction),
+      ),
+    );
+    expect(one.wallet.totals().available).toBe(110n);
+    await one.close();
+    await other.close();
+  });
+
+  it('gives up an address for rewards that the words do not cover', async () => {
+    const folder = await temporaryFolder();
+    await cp(WALLET_1, folder, { recursive: true });
+    const { passphrase } = JSON.parse(await readFile(join(folder, 'expected.json'), 'utf8'));
+    const { wallet, close } = await openWallet(folder, { passphrase });
+    await wallet.sweep();
+    expect(wallet.totals().available).toBe(0n);
+    expect(wallet.isCovered(await wallet.rewardAddress())).toBe(true);
+    await close();
   });
 });

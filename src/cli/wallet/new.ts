@@ -10,7 +10,7 @@ import { KEYSTORE_FILE } from '../../wallet/keys/keystore.js';
 import { newWords, type WalletWords, WORD_COUNTS, type WordCount, wordsText } from '../../wallet/keys/words.js';
 import { type CliContext, type Command, type ParsedArgs, UsageError } from '../command.js';
 import { JSON_FLAG, ROLE_FLAGS } from './connection.js';
-import { EXTRA_WORD_FLAGS, extraWord, newPassphrase, newWalletConfig, withWallet } from './own-folder.js';
+import { EXTRA_WORD_FLAGS, extraWord, folderConfig, newPassphrase, withWallet } from './own-folder.js';
 import { INTERRUPTED, isInteractive } from './prompt.js';
 import { PASSPHRASE, secretFlag } from './secrets.js';
 import { showAndConfirm, wordTable } from './show-words.js';
@@ -52,7 +52,7 @@ export const command: Command = {
     exits: { [INTERRUPTED]: 'interrupted at a question' },
   },
   async run(args, context) {
-    const loaded = newWalletConfig(args, context);
+    const loaded = folderConfig(args, context);
     const { config } = loaded;
     const keystore = join(config.node.dataDir, KEYSTORE_FILE);
     if (existsSync(keystore))

@@ -33,10 +33,10 @@ export const EXTRA_WORD_FLAGS: readonly FlagSpec[] = [
 ];
 
 /**
- * The configuration of a wallet that is to be made. The file that ships for the role is that of a network whose keys everybody
+ * The configuration of the node in whose folder the wallet is. The file that ships for the role is that of a network whose keys everybody
  * knows: it is read when it is named, never by default.
  */
-export function newWalletConfig(args: ParsedArgs, context: CliContext): LoadedConfig {
+export function folderConfig(args: ParsedArgs, context: CliContext): LoadedConfig {
   const input = configInput(args, context);
   const isNamed = input.file ?? context.env.TESSERA_CONFIG;
   if (isNamed !== undefined) return walletConfig(args, context);

@@ -21,7 +21,7 @@ import { startProgress } from '../progress.js';
 import { showAmount } from './amounts.js';
 import { type FoundBalance, searchChain } from './chain-search.js';
 import { checkUrl, JSON_FLAG, ROLE_FLAGS } from './connection.js';
-import { EXTRA_WORD_FLAGS, extraWord, newPassphrase, newWalletConfig, withWallet } from './own-folder.js';
+import { EXTRA_WORD_FLAGS, extraWord, folderConfig, newPassphrase, withWallet } from './own-folder.js';
 import { askSecret, INTERRUPTED, isInteractive } from './prompt.js';
 import { givenSecret, PASSPHRASE, secretFlag } from './secrets.js';
 
@@ -85,7 +85,7 @@ export const command: Command = {
   },
   async run(args, context) {
     const gap = integerFlag(args, 'gap', 1, MAX_GAP) ?? LOOKAHEAD;
-    const loaded = newWalletConfig(args, context);
+    const loaded = folderConfig(args, context);
     const { config } = loaded;
     const clients = { storage: clientOf(args, 'storage', STORAGE), mempool: clientOf(args, 'mempool', MEMPOOL) };
     const file = join(config.node.dataDir, KEYSTORE_FILE);

@@ -8,7 +8,8 @@ import { KEYSTORE_FILE, Keystore } from '../../wallet/keys/keystore.js';
 import { PassphraseLimiter } from '../../wallet/keys/passphrase-limiter.js';
 import { wordsText } from '../../wallet/keys/words.js';
 import { type Command, UsageError } from '../command.js';
-import { JSON_FLAG, ROLE_FLAGS, walletConfig } from './connection.js';
+import { JSON_FLAG, ROLE_FLAGS } from './connection.js';
+import { folderConfig } from './own-folder.js';
 import { askSecret, INTERRUPTED, isInteractive } from './prompt.js';
 import { givenSecret, PASSPHRASE, secretFlag } from './secrets.js';
 import { wordTable } from './show-words.js';
@@ -31,7 +32,7 @@ export const command: Command = {
     if (!args.has('json') && !isInteractive(context)) {
       throw new UsageError('words are shown on a terminal, and there is none: add --json');
     }
-    const { config } = walletConfig(args, context);
+    const { config } = folderConfig(args, context);
     const passphrase = givenSecret(PASSPHRASE, args, context) ?? (await askSecret(PASSPHRASE.question, context));
     const keystore = await Keystore.read(
       { file: join(config.node.dataDir, KEYSTORE_FILE), passphrase },

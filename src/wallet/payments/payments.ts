@@ -104,6 +104,17 @@ export class Payments {
     return made;
   }
 
+  /** Pays what lies at addresses that the words do not cover to one that they do; resolves with what was made. */
+  async sweep(): Promise<readonly OwnTransaction[]> {
+    const made: OwnTransaction[] = [];
+    for (const assetId of [TOKENS, ...this.#modules.coins.items().keys()]) {
+      for (let next = await this.#sweepOnce(assetId); next !== undefined; next = await this.#sweepOnce(assetId)) {
+        made.push(next);
+      }
+    }
+    return made;
+  }
+
   async #bounded<T>(make: () => Promise<T>): Promise<T> {
     if (this.#underWay >= MAX_UNDER_WAY) {
       throw new TesseraError(
@@ -241,7 +252,6 @@ export class Payments {
   }
 
   async #mergeOnce(threshold: number): Promise<OwnTransaction | undefined> {
-    const { coins: store, keys } = this.#modules;
     await this.#modules.slices.turn();
     const mergeable = this.#mergeable();
     // The largest coins stay, so that the wallet can pay while the merge is on its way.
@@ -249,12 +259,27 @@ export class Payments {
     const coins = mergeable.slice(0, Math.max(count, 0));
     // Payments may have taken them in the meantime.
     if (coins.length < 2) return undefined;
-    const amount = coins.reduce((sum, coin) => sum + coin.amount, 0n);
+    return this.#join(TOKENS, coins);
+  }
+
+  async #sweepOnce(assetId: string): Promise<OwnTransaction | undefined> {
+    const { coins: store, keys } = this.#modules;
+    await this.#modules.slices.turn();
+    const uncovered = store.spendable(assetId).filter(({ amount, address }) => amount > 0n && !keys.isCovered(address));
+    // The largest first: what is too little for an output of this network goes with them.
+    const coins = uncovered.reverse().slice(0, this.#options.limits.maxInputs);
+    const least = assetId === TOKENS ? this.#options.minOutputAmount : 1n;
+    return sumOf(coins) < least ? undefined : this.#join(assetId, coins);
+  }
+
+  /** Pays the coins to a new address of this wallet. */
+  #join(assetId: string, coins: readonly Coin[]): Promise<OwnTransaction> {
+    const { coins: store, keys } = this.#modules;
     store.reserve(coins);
     return this.#spend(coins, 'merge', null, () => ({
       inputs: coins,
-      to: keys.create('change'),
-      asset: assetOf(TOKENS, amount),
+      to: keys.create(assetId === TOKENS ? 'change' : 'items'),
+      asset: assetOf(assetId, sumOf(coins)),
       locktime: 0n,
       change: null,
     }));
@@ -263,4 +288,8 @@ export class Payments {
 
 function maxOf(a: bigint, b: bigint): bigint {
   return a > b ? a : b;
+}
+
+function sumOf(coins: readonly Coin[]): bigint {
+  return coins.reduce((sum, { amount }) => sum + amount, 0n);
 }

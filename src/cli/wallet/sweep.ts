@@ -1,0 +1,68 @@
+/** `tessera wallet sweep`: moves what the words do not cover to addresses that they do. */
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemClock } from '../../lib/clock.js';
+import { TesseraError } from '../../lib/errors.js';
+import { stringifyExact } from '../../lib/json.js';
+import { KEYSTORE_FILE } from '../../wallet/keys/keystore.js';
+import { type Command, UsageError } from '../command.js';
+import { showAmount } from './amounts.js';
+import { JSON_FLAG, ROLE_FLAGS, YES_FLAG } from './connection.js';
+import { folderConfig, withWallet } from './own-folder.js';
+import { askSecret, confirm, DECLINED, INTERRUPTED, isInteractive } from './prompt.js';
+import { givenSecret, PASSPHRASE, secretFlag } from './secrets.js';
+import { needsPassphrase } from './start-passphrase.js';
+import { whileWaiting } from './waiting.js';
+
+export const command: Command = {
+  spec: {
+    name: 'wallet sweep',
+    summary: 'Moves funds to addresses that the words cover',
+    description: [
+      'Works on the folder of a node that does not run. Pays all tokens and items at addresses whose keys were imported, or are ' +
+        'older than the words, to new addresses of the same wallet, in transactions of up to 500 inputs. The node sends them ' +
+        'when it starts; they are in its history as merges.',
+      'What is locked, or waits for a block, stays: run it again later. Keep the old keys: somebody may still pay to them.',
+    ],
+    flags: [...ROLE_FLAGS, secretFlag(PASSPHRASE, 'the passphrase of the wallet'), YES_FLAG, JSON_FLAG],
+    examples: [
+      { line: 'tessera wallet sweep --data /var/lib/tessera/user', does: 'Asks, then makes the transactions.' },
+    ],
+    exits: {
+      [DECLINED]: 'the answer to the question was no',
+      [INTERRUPTED]: 'interrupted at a question',
+    },
+  },
+  async run(args, context) {
+    if (!args.has('yes') && !isInteractive(context)) {
+      throw new UsageError('this command asks before it pays, and there is no terminal to ask on: add --yes');
+    }
+    const loaded = folderConfig(args, context);
+    const { config } = loaded;
+    const keystore = join(config.node.dataDir, KEYSTORE_FILE);
+    if (!existsSync(keystore))
+      throw new TesseraError('invalid_request', `${keystore} is not there: name the data folder`);
+    const isConfigured = args.value(PASSPHRASE.flag) === undefined && !needsPassphrase(loaded);
+    const passphrase = isConfigured
+      ? config.wallet.passphrase
+      : (givenSecret(PASSPHRASE, args, context) ?? (await askSecret(PASSPHRASE.question, context)));
+    const swept = await withWallet(
+      { ...config, wallet: { ...config.wallet, passphrase } },
+      undefined,
+      async (wallet) => {
+        const before = wallet.uncovered();
+        const question = `${showAmount(before)} and the items beside them are not covered by the words. Move them?`;
+        if (!args.has('yes')) await confirm(question, context);
+        const made = await whileWaiting('signing', wallet.sweep(), context, systemClock);
+        return { made: made.map(({ hash }) => hash), before, left: wallet.uncovered() };
+      },
+    );
+    const { made, before, left } = swept;
+    const report = args.has('json')
+      ? stringifyExact({ transactions: made, tokens: before - left, tokens_left: left })
+      : `${made.length} transactions move ${showAmount(before - left)} when the node starts; ${showAmount(left)} stay`;
+    context.stdout.write(`${report}\n`);
+    return 0;
+  },
+};
