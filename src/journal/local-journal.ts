@@ -162,7 +162,7 @@ export class LocalJournal implements Journal {
     if (from < this.#base) {
       throw new TesseraError(
         'data_corrupt',
-        `entry ${from} of the journal has been forgotten; the first one left is ${this.#base}`,
+        `entry ${from} of the journal has been forgotten; the first one left is ${this.#base}: journal and state are not of one backup, so run tessera rebuild`,
       );
     }
     try {

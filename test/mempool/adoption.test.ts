@@ -7,9 +7,19 @@ import { describe, expect, it } from 'vitest';
 import { tokenAsset } from '../../src/chain/assets.js';
 import { createItemTransaction, txOut } from '../../src/chain/builders.js';
 import type { Transaction } from '../../src/chain/types.js';
+import { encodeU64, readU64 } from '../../src/db/keys.js';
+import { keys as journalKeys } from '../../src/journal/layout.js';
+import { Applier } from '../../src/mempool/state/applier.js';
 import { SPENT } from '../../src/mempool/state/coins.js';
 import { keys } from '../../src/mempool/state/layout.js';
-import { account, candidate, genesisOut, pay, payment, rulesFor } from '../support/mempool.js';
+import type { KeptRecord } from '../../src/mempool/state/records.js';
+import { MempoolState } from '../../src/mempool/state/state.js';
+import { StateStore } from '../../src/mempool/state/state-store.js';
+import { noMetrics } from '../../src/observability/metrics.js';
+import { openJournal } from '../support/journal.js';
+import { ManualClock } from '../support/manual-clock.js';
+import { MemoryKv } from '../support/memory-kv.js';
+import { account, candidate, genesisOut, pay, payment, rulesFor, unicornOf } from '../support/mempool.js';
 import { createNode as createNodeWith } from './state-node.js';
 
 const alice = account('alice');
@@ -49,6 +59,29 @@ describe('a state that adopts the blocks of another', () => {
     expect(other.state.head).toMatchObject({ height: 1, hash: maker.state.head.hash, issued: maker.state.head.issued });
     await other.make(send(1));
     expect(other.state.head.height).toBe(2);
+  });
+
+  it('differs in the number of the last arrival alone when the other has refused what it had admitted', async () => {
+    const maker = createNode();
+    await maker.make();
+    const blocks = [await maker.make(send(0))];
+    const other = createNode();
+    await other.adopt(await maker.kept(0));
+    await other.accept(send(0, 9n));
+    for (const { height } of blocks) await other.adopt(await maker.kept(height));
+    expect((await other.status(candidate(send(0, 9n)).hash))?.status).toBe('Rejected');
+    expect(other.state.digest()).not.toBe(maker.state.digest());
+    expect(other.state.utxos.digest).toEqual(maker.state.utxos.digest);
+    expect(other.state.head).toEqual(maker.state.head);
+    expect([other.state.ready, other.state.round]).toEqual([maker.state.ready, maker.state.round]);
+    // As many arrivals there, and nothing is left that tells the two apart.
+    await maker.accept(send(1));
+    await maker.make();
+    const more = await maker.kept(2);
+    await other.adopt(more);
+    const third = createNode();
+    for (const height of [0, 1, 2]) await third.adopt(await maker.kept(height));
+    expect(third.state.digest()).toBe(maker.state.digest());
   });
 
   it('takes none but the next block', async () => {
@@ -137,5 +170,39 @@ describe('a state that adopts the blocks of another', () => {
     expect(maker.state.kept.hashAt(65)).toBe(maker.state.head.hash);
     await maker.reload();
     expect(maker.state.kept.hashAt(2)).toBeDefined();
+  });
+});
+
+describe('the journal of a node that takes in blocks', () => {
+  it('keeps for a minute what the state holds already: a backup copies it a little later than the state', async () => {
+    const maker = createNode();
+    const blocks: KeptRecord[] = [];
+    for (let height = 0; height < 65; height++) {
+      await maker.make();
+      blocks.push(await maker.kept(height));
+    }
+    const clock = new ManualClock();
+    const [journalKv, kv] = [new MemoryKv(), new MemoryKv()];
+    const journal = await openJournal(journalKv);
+    const store = new StateStore(kv, clock);
+    const state = new MempoolState(rules);
+    const applier = new Applier({ journal, store, state, unicorn: unicornOf, clock, metrics: noMetrics });
+    await applier.start();
+    const adopt = ({ bytes, facts }: KeptRecord): Promise<boolean> =>
+      applier.submit<'block-adopted'>({ kind: 'block-adopted', block: bytes, facts });
+    // Commands that change nothing: the first block would let the journal forget all but 64 of them.
+    for (let i = 0; i < 100; i++)
+      await applier.submit<'transactions'>({ kind: 'transactions', time: TIME, groups: [] });
+    const [first, ...rest] = blocks;
+    if (first !== undefined) await adopt(first);
+    const base = async (): Promise<number> => readU64((await journalKv.get(journalKeys.base)) ?? encodeU64(1), 0);
+    await applier.submit<'transactions'>({ kind: 'transactions', time: TIME, groups: [] });
+    expect(await base()).toBe(1);
+    clock.advance(60_000);
+    for (const block of rest) await adopt(block);
+    await applier.submit<'transactions'>({ kind: 'transactions', time: TIME, groups: [] });
+    expect(await base()).toBe(101);
+    await applier.stop();
+    await journal.close();
   });
 });

@@ -12,7 +12,7 @@ import { Archive } from '../../src/storage/archive/archive.js';
 import { RunningStorageService } from '../../src/storage/storage-service.js';
 import { alice, bob, cleanups, newFolder, type Setup, send, setUp, stored } from '../mempool/running.js';
 import { MemoryKv } from '../support/memory-kv.js';
-import { chainFor, rulesFor } from '../support/mempool.js';
+import { candidate, chainFor, genesisOut, pay, payment, rulesFor } from '../support/mempool.js';
 import { type Bed, SECRET } from '../support/peers.js';
 
 const { rules } = chainFor(rulesFor([alice, bob]));
@@ -50,16 +50,25 @@ async function copyOf(kv: Kv): Promise<MemoryKv> {
   return copy;
 }
 
-/** A chain of so many blocks, made by a mempool that has ended; archives as they were after each of them. */
-async function makeChain(folder: string, blocks: number): Promise<{ kvs: MemoryKv[]; digest: string; hash: string }> {
+/** A chain of so many blocks, made by a mempool that has ended; archives as they were after each of them, or after some. */
+async function makeChain(
+  folder: string,
+  blocks: number,
+  isCopied: (height: number) => boolean = () => true,
+): Promise<{ kvs: MemoryKv[]; digest: string; hash: string }> {
   const made = await setUp({ folder, storage: false, miners: ['m1', 'm2'] });
   const kv = new MemoryKv();
   const storage = await addArchive(made, kv);
   const kvs: MemoryKv[] = [];
+  let coin = genesisOut(1);
   for (let height = 0; height < blocks; height++) {
-    if (height > 0) await made.mempool.submit([send(height % 2 === 0 ? alice : bob, height % 2, alice, height)]);
+    if (height > 0) {
+      const tx = payment({ from: bob, inputs: [coin], outputs: [pay(bob, 1_000_000n)] });
+      await made.mempool.submit([tx]);
+      coin = { tHash: candidate(tx).hash, n: 0 };
+    }
     await stored(made.mempool, height);
-    kvs.push(await copyOf(kv));
+    if (isCopied(height)) kvs.push(await copyOf(kv));
   }
   const digest = made.mempool.digest();
   await made.close();
@@ -90,6 +99,25 @@ describe('a mempool node', () => {
     await expect.poll(() => service.problem ?? again.mempool.figures().apart).toBeNull();
     await again.mempool.submit([send(alice, 0, bob)]);
     await stored(again.mempool, 2);
+  });
+
+  it('waits for another storage node when the only one lacks more than it keeps, and makes no other chain', async () => {
+    const folder = await newFolder();
+    const { kvs, hash } = await makeChain(folder, 67, (height) => height % 66 === 0);
+    const again = await setUp({ folder, storage: false });
+    const old = await addArchive(again, kvs[0] as MemoryKv, 'old');
+    await again.mempool.submit([send(alice, 0, bob, 2)]);
+    const waits = /lacks blocks 1 to 66: they must come from another storage node or a backup/;
+    await expect.poll(() => again.mempool.figures().apart).toMatch(waits);
+    await expect.poll(() => old.service.problem).toMatch(/^blocks 1 to 66 are missing here/);
+    await again.bed.clock.advance(60_000);
+    expect([heightOf(again.mempool), old.archive.nextHeight]).toEqual([66, 1]);
+    // A storage node that has them, such as a restored backup, ends it.
+    const whole = await addArchive(again, kvs[1] as MemoryKv, 'whole');
+    await old.network.dial(whole.network.address, { timeoutMs: 5_000 });
+    await expect.poll(() => old.archive.nextHeight, { timeout: 60_000 }).toBeGreaterThanOrEqual(67);
+    expect(await old.archive.hashAt(66)).toBe(hash);
+    await stored(again.mempool, 67);
   });
 
   it('goes by the storage node that has most, whatever another one lacks', async () => {

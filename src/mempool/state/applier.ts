@@ -31,6 +31,8 @@ const COMPACT_EVERY = 64;
 const KEEP_COMMANDS = 10_000;
 /** The same while blocks are adopted: each such command is as large as its block, and storage has the block. */
 const KEEP_ADOPTED = 64;
+/** Milliseconds for which such commands are kept all the same: a backup copies the journal a little later than the state. */
+const KEEP_ADOPTED_MS = 60_000;
 
 interface Outcomes {
   readonly transactions: readonly GroupOutcome[];
@@ -100,6 +102,8 @@ export class Applier implements Service {
   readonly #submitted = new Map<number, Submitted>();
   #entered = new Set<string>();
   #replay: Replay | undefined;
+  /** Where the state stood when blocks were adopted, the oldest first; of those older than `KEEP_ADOPTED_MS` the last. */
+  #milestones: { readonly at: number; readonly seq: number }[] = [];
   #subscription: Subscription | undefined;
   /** Why nothing is applied any more. */
   #ended: unknown;
@@ -204,8 +208,8 @@ export class Applier implements Service {
     this.#emitChanges(stored, adopted);
     this.#reportReplay(last);
     const isDue = ({ height }: { readonly height: number }): boolean => height % COMPACT_EVERY === 0;
-    if (stored.some(isDue)) await this.#compact(KEEP_COMMANDS);
-    if (adopted.some(isDue)) await this.#compact(KEEP_ADOPTED);
+    if (stored.some(isDue)) await this.#compact(state.seq - KEEP_COMMANDS);
+    if (adopted.some(isDue)) await this.#compact(Math.min(state.seq - KEEP_ADOPTED, this.#passMilestone()));
   }
 
   async #apply(command: Command, seq: number, batch: KvBatch, adopted: AdoptedBlock[]): Promise<unknown> {
@@ -268,13 +272,22 @@ export class Applier implements Service {
     this.#state.written();
   }
 
-  /** Makes the state durable by itself and lets the journal forget commands that are much older. */
-  async #compact(keep: number): Promise<void> {
-    const { seq } = this.#state;
-    await this.#write(this.#store.batch(), seq, { settled: [], sync: true });
-    if (seq <= keep) return;
+  /** Notes where the state stands; gives where it stood `KEEP_ADOPTED_MS` ago, 0 when that is not known. */
+  #passMilestone(): number {
+    const now = this.#clock.monotonic();
+    this.#milestones.push({ at: now, seq: this.#state.seq });
+    const isOld = ({ at }: { readonly at: number }): boolean => now - at >= KEEP_ADOPTED_MS;
+    const old = this.#milestones.filter(isOld);
+    this.#milestones = [...old.slice(-1), ...this.#milestones.slice(old.length)];
+    return old.at(-1)?.seq ?? 0;
+  }
+
+  /** Makes the state durable by itself and lets the journal forget the commands up to `seq`. */
+  async #compact(seq: number): Promise<void> {
+    await this.#write(this.#store.batch(), this.#state.seq, { settled: [], sync: true });
+    if (seq <= 0) return;
     try {
-      await this.#journal.compact(seq - keep);
+      await this.#journal.compact(seq);
     } catch (error) {
       // What it could not drop now, it drops the next time.
       if (!isTesseraError(error, 'database_failed')) throw error;
