@@ -3,9 +3,13 @@
 import { loadConfig } from '../config/load.js';
 import type { Config } from '../config/schema.js';
 import { systemClock } from '../lib/clock.js';
-import { type CliContext, type Command, type ParsedArgs, UsageError } from './command.js';
+import { REOPENED_HOURS } from '../wallet/start-over.js';
+import { type CliContext, type Command, integerFlag, type ParsedArgs, UsageError } from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
 import { startProgress } from './progress.js';
+
+/** A year. */
+const MAX_HOURS = 8_784;
 
 export const command: Command = {
   spec: {
@@ -18,7 +22,7 @@ export const command: Command = {
       'Without --archive only the old folder is read, and the node fetches the blocks from a linked storage node when it ' +
         'starts. If interrupted, the same command continues. The node must be stopped, and so must the node of the archive.',
       'On a miner or user node, the wallet discards what it knows of the chain. Its keys stay, its coins are asked for again, ' +
-        'and its payments of the last twelve hours are looked up, and sent again if the chain does not have them. Use this ' +
+        'and its payments of the last twelve hours (--hours) are looked up, and sent again if the chain does not have them. Use this ' +
         'when the chain has lost blocks that the wallet had seen.',
       'On a storage node whose archive is damaged, a new archive takes the blocks that can still be read, each fully validated. ' +
         'The rest comes from other storage nodes or the mempool node when it runs again. With another storage node in ' +
@@ -30,6 +34,13 @@ export const command: Command = {
         name: 'archive',
         value: 'DIR',
         description: 'The data folder of a storage node of this network, or a restored backup of it.',
+      },
+      {
+        name: 'hours',
+        value: 'N',
+        description:
+          `The payments of a wallet of the last N hours are sent again (default ${REOPENED_HOURS}). Not more than ` +
+          'mempool.tx_status_lifetime_hours: a mempool node refuses an older one that is in a block.',
       },
     ],
     examples: [
@@ -49,7 +60,7 @@ export const command: Command = {
         return rebuildState(args, context, config);
       case 'miner':
       case 'user':
-        return forget(context, config);
+        return forget(args, context, config);
       case 'storage':
         return rebuildArchive(args, context, config);
     }
@@ -105,9 +116,10 @@ async function rebuildArchive(args: ParsedArgs, context: CliContext, config: Con
   return 0;
 }
 
-async function forget({ stdout }: CliContext, config: Config): Promise<number> {
+async function forget(args: ParsedArgs, { stdout }: CliContext, config: Config): Promise<number> {
   const { rebuildWallet } = await import('../node/rebuild/rebuild-wallet.js');
-  const { coins, payments, height, aside } = await rebuildWallet(config);
+  const hours = integerFlag(args, 'hours', 0, MAX_HOURS) ?? REOPENED_HOURS;
+  const { coins, payments, height, aside } = await rebuildWallet(config, hours);
   const what = `it had seen block ${height}; ${coins} coins are asked for again and ${payments} payments looked up`;
   stdout.write(`the wallet starts over: ${what} when the node starts; its store as it was is in ${aside}\n`);
   return 0;

@@ -38,8 +38,10 @@ const spec: CommandSpec = {
       'the rules of the chain, and every index entry against the data that it points to; on a mempool node, the state ' +
       'against the digest of the last command. Ends with data_corrupt and status 1 at the first fault.',
     'With --archive, the folder of a storage node of the same network or a restored backup of it, compares what a mempool ' +
-      'node or a wallet counts as unspent with the archive, output by output.',
-    'The nodes must be stopped, because only one process can use a data folder. Nothing is changed.',
+      'node or a wallet counts as unspent with the archive, output by output. With --node, the API of a mempool node that runs, ' +
+      'compares a wallet with what that node has at its addresses.',
+    'The nodes must be stopped, because only one process can use a data folder. Nothing is changed, except that a folder of an ' +
+      'older format is brought to the current one, as at a start.',
   ],
   flags: [
     ...CONFIG_FLAGS,
@@ -48,11 +50,20 @@ const spec: CommandSpec = {
       value: 'DIR',
       description: 'The data folder of a storage node, to compare a mempool node or a wallet with.',
     },
+    {
+      name: 'node',
+      value: 'URL',
+      description: 'The API of a mempool node that runs, to compare a wallet with.',
+    },
   ],
   examples: [
     {
       line: 'tessera verify --role user --config user.toml --archive /var/lib/tessera/storage',
       does: 'Checks a wallet, and its coins against the chain.',
+    },
+    {
+      line: 'tessera verify --role user --config user.toml --node https://mempool.example.net:3003',
+      does: 'The same, against a node that runs.',
     },
     { line: 'tessera verify --role storage --data /var/lib/tessera', does: 'Checks the archive in the folder.' },
   ],
@@ -68,6 +79,8 @@ export const command: Command = {
       throw new TesseraError('data_dir_invalid', `${path} does not exist: there is nothing to verify`);
     const archive = args.value('archive');
     if (archive !== undefined && role === 'storage') throw new UsageError('--archive is for mempool nodes and wallets');
+    const node = args.value('node');
+    if (node !== undefined && role !== 'miner' && role !== 'user') throw new UsageError('--node is for wallets');
     const abort = new AbortController();
     const removers = (['SIGINT', 'SIGTERM'] as const).map((name) => context.onSignal(name, () => abort.abort()));
     const directory = await DataDir.open(path, { role, networkName: config.network.name });
@@ -78,6 +91,8 @@ export const command: Command = {
         context.stdout.write(`${name}: ${records} records, all checksums right\n`);
         const result = await checkRules(name, kv, config, context, abort.signal);
         if (result !== undefined) context.stdout.write(`${name}: ${result}\n`);
+        if (node !== undefined)
+          context.stdout.write(`${name}: ${await holdAgainstNode(node, kv, context, abort.signal)}\n`);
         if (archive === undefined || !COMPARED.has(name)) continue;
         context.stdout.write(`${name}: ${await holdAgainst(archive, name, kv, config, context, abort.signal)}\n`);
       }
@@ -167,6 +182,18 @@ async function holdAgainst(
     progress.end();
     await archive.close();
   }
+}
+
+/** What a wallet counts as unspent against a mempool node that runs. */
+async function holdAgainstNode(url: string, kv: Kv, context: CliContext, signal: AbortSignal): Promise<string> {
+  const { NodeClient } = await import('../client/client.js');
+  const { holdWalletAgainstNode } = await import('../node/verify/wallet-against-node.js');
+  const progress = startProgress('comparing', 'outputs', context, systemClock);
+  const show = (outputs: number) => progress.update(outputs);
+  const client = new NodeClient({ url });
+  const { same, unknown } = await holdWalletAgainstNode(client, kv, show, signal).finally(() => progress.end());
+  const more = `${unknown} more are there that the wallet has yet to see: they come with the next blocks, or with a refresh`;
+  return `${same} unspent outputs are the same on the node${unknown === 0 ? '' : `; ${more}`}`;
 }
 
 async function compare(

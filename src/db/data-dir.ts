@@ -23,6 +23,7 @@ import { keepCopy } from './keep-copy.js';
 import type { Kv } from './kv.js';
 import { type LevelKv, openLevelKv } from './level-kv.js';
 import { DATA_FORMAT, type Marker, readMarker, writeMarker } from './marker.js';
+import { MIGRATIONS } from './migrations.js';
 import { ObservedKv, type WriteMeasures } from './observed-kv.js';
 import { makeFolder, makePrivate } from './private-folder.js';
 import { hasDamageNote, putAside } from './put-aside.js';
@@ -167,7 +168,7 @@ export class DataDir {
   /**
    * Brings the directory to the format of the program, one step after the other; what it was before each is kept beside it.
    */
-  async #migrate({ format = DATA_FORMAT, migrations = [] }: DataDirOptions): Promise<void> {
+  async #migrate({ format = DATA_FORMAT, migrations = MIGRATIONS }: DataDirOptions): Promise<void> {
     for (let to = this.#marker.format + 1; to <= format; to++) {
       const migration = migrations.find((candidate) => candidate.to === to);
       if (migration === undefined) {

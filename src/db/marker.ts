@@ -9,8 +9,11 @@ import { utf8 } from '../lib/bytes.js';
 import { TesseraError } from '../lib/errors.js';
 import { writeFileDurable } from './write-file-durable.js';
 
-/** The format of the data directory that this program writes. A change needs a migration. */
-export const DATA_FORMAT = 1;
+/**
+ * The format of the data directory that this program writes. It is raised, with a migration, whenever a program of the format
+ * before would take what is written for damage, or would go on without it.
+ */
+export const DATA_FORMAT = 2;
 
 /** Its name in the data directory. */
 export const MARKER_FILE = 'tessera.json';

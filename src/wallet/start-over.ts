@@ -13,8 +13,9 @@ import { keyNumber, keyText, META_KEY, outpointRecordKey, PREFIX } from './layou
 import { readMeta } from './meta.js';
 import { reopenPayment } from './payments/outgoing.js';
 
-/** Milliseconds: mempool nodes remember for a day what they have confirmed. */
-const REOPENED_AGE_MS = 12 * 3_600_000;
+const MS_PER_HOUR = 3_600_000;
+/** By default mempool nodes remember for a day what they have confirmed. */
+export const REOPENED_HOURS = 12;
 const MAX_REOPENED = 1_000;
 
 export interface StartedOver {
@@ -26,8 +27,11 @@ export interface StartedOver {
   readonly height: number;
 }
 
-/** Changes the store of a wallet that is not open, in one synced write. Throws `wallet_unreadable`. */
-export async function startOver(kv: Kv, now: number): Promise<StartedOver> {
+/**
+ * Changes the store of a wallet that is not open, in one synced write. Payments of the last `hours` are queued again: of older ones no
+ * mempool node may remember that they are in a block, and it would refuse them. Throws `wallet_unreadable`.
+ */
+export async function startOver(kv: Kv, now: number, hours = REOPENED_HOURS): Promise<StartedOver> {
   const batch = kv.batch();
   const takenBy = new Map<string, string>();
   let payments = 0;
@@ -37,7 +41,7 @@ export async function startOver(kv: Kv, now: number): Promise<StartedOver> {
     limit: MAX_REOPENED,
   })) {
     const reopened = reopenPayment(keyNumber(key), record);
-    if (reopened === undefined || now - reopened.payment.createdAt > REOPENED_AGE_MS) continue;
+    if (reopened === undefined || now - reopened.payment.createdAt > hours * MS_PER_HOUR) continue;
     batch.put(key, reopened.record);
     payments++;
     for (const outPoint of spentOutPoints(reopened.payment.transaction)) {

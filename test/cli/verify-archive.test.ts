@@ -4,15 +4,18 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { outPointKey } from '../../src/chain/transaction.js';
 import { runCli } from '../../src/cli/run.js';
 import { DEV_GENESIS_TX, devAccounts } from '../../src/config/dev-accounts.js';
 import { DataDir } from '../../src/db/data-dir.js';
 import { prefixRange } from '../../src/db/keys.js';
+import type { Kv } from '../../src/db/kv.js';
 import type { NodeRole } from '../../src/lib/roles.js';
 import { DevNetwork } from '../../src/node/dev-network.js';
 import { NodeLogger } from '../../src/observability/logger.js';
 import { UNSPENT, unspentKey } from '../../src/storage/archive/layout.js';
-import { PREFIX } from '../../src/wallet/layout.js';
+import { decodeCoin, encodeCoin } from '../../src/wallet/coins/coin.js';
+import { keyText, outpointRecordKey, PREFIX } from '../../src/wallet/layout.js';
 import { createContext } from '../support/cli-context.js';
 import { call, until } from '../support/processes.js';
 
@@ -30,8 +33,40 @@ beforeAll(async () => {
     await call(`${network.urls.user}/v1/payments`, payment);
     await until(`block ${block}`, async () => ((await wallet(network)) >= block ? true : undefined));
   }
+  // The wallet alone is stopped: the others run on, and answer.
+  await network.nodes.user.stop();
+  const againstNode = () => verify('user', '--node', network.urls.mempool);
+  byNode.whole = await againstNode();
+  byNode.lacking = await without('user', 'wallet', prefixRange(PREFIX.outpoint), againstNode);
+  byNode.foreign = await withForeignCoin(againstNode);
   await network.stop();
-}, 90_000);
+}, 180_000);
+
+type Verified = Awaited<ReturnType<typeof verify>>;
+const byNode: { whole?: Verified; lacking?: Verified; foreign?: Verified } = {};
+
+/** Gives the wallet a coin that is on no chain while the check runs. */
+async function withForeignCoin<T>(work: () => Promise<T>): Promise<T> {
+  const outPoint = { tHash: `g${'0'.repeat(31)}`, n: 0 };
+  const key = outpointRecordKey(outPointKey(outPoint));
+  const change = async (edit: (kv: Kv) => Promise<void>): Promise<void> => {
+    const directory = await DataDir.open(join(folder, 'user'), { role: 'user', networkName: 'tessera-dev' });
+    await edit(await directory.open('wallet'));
+    await directory.close();
+  };
+  await change(async (kv) => {
+    for await (const [first, record] of kv.entries({ ...prefixRange(PREFIX.outpoint), limit: 1 })) {
+      const coin = decodeCoin(keyText(first), record);
+      const foreign = { ...coin, outPoint, key: outPointKey(outPoint), state: 'unspent' as const };
+      await kv.write(kv.batch().put(key, encodeCoin(foreign)), { sync: true });
+    }
+  });
+  try {
+    return await work();
+  } finally {
+    await change((kv) => kv.write(kv.batch().del(key), { sync: true }));
+  }
+}
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -67,6 +102,30 @@ async function without<T>(role: NodeRole, database: string, range: { gte: Uint8A
   );
   return result;
 }
+
+describe('verify --node', () => {
+  it('finds a wallet right', () => {
+    expect(byNode.whole).toMatchObject({ status: 0, err: '' });
+    expect(byNode.whole?.out).toMatch(/wallet: [1-9]\d* unspent outputs are the same on the node$/m);
+  });
+
+  it('says how many outputs the wallet has yet to see', () => {
+    expect(byNode.lacking).toMatchObject({ status: 0, out: expect.stringContaining('1 more are there that') });
+  });
+
+  it('finds a coin that the node does not have', () => {
+    expect(byNode.foreign).toMatchObject({
+      status: 1,
+      err: expect.stringMatching(/data_corrupt: the wallet counts on 0-g0{31}, which is not unspent on the node/),
+    });
+  });
+
+  it('is for wallets, and names a node that does not answer', async () => {
+    expect(await verify('storage', '--node', 'http://127.0.0.1:9')).toMatchObject({ status: 2 });
+    const { status, err } = await verify('user', '--node', 'http://127.0.0.1:9');
+    expect({ status, err }).toEqual({ status: 1, err: expect.stringContaining('node_unreachable') });
+  });
+});
 
 describe('verify --archive', () => {
   it.each<NodeRole>(['mempool', 'user', 'miner'])('finds a %s node of the same chain right', async (role) => {

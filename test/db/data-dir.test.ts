@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DataDir, type DataDirOptions, type Migration } from '../../src/db/data-dir.js';
+import { readMarker } from '../../src/db/marker.js';
 
 let folder: string;
 let path: string;
@@ -30,8 +31,8 @@ async function readBack(): Promise<string | undefined> {
   }
 }
 
-async function writeSome(): Promise<void> {
-  const dir = await DataDir.open(path, STORAGE);
+async function writeSome(options: Partial<DataDirOptions> = {}): Promise<void> {
+  const dir = await DataDir.open(path, { ...STORAGE, ...options });
   const kv = await dir.open('archive');
   await kv.write(kv.batch().put(KEY, Buffer.from('value')), { sync: true });
   await dir.close();
@@ -182,7 +183,7 @@ describe('migrations of a data directory', () => {
   const upTo = (format: number, migrations: Migration[]) => DataDir.open(path, { ...STORAGE, format, migrations });
 
   it('run once each, in order', async () => {
-    await writeSome();
+    await writeSome({ format: 1 });
     const migrations = [appending(3), appending(2)];
     await (await upTo(3, migrations)).close();
     const dir = await upTo(3, migrations);
@@ -192,7 +193,7 @@ describe('migrations of a data directory', () => {
   });
 
   it('continue where a failure stopped them', async () => {
-    await writeSome();
+    await writeSome({ format: 1 });
     const failing: Migration = { to: 3, run: () => Promise.reject(new Error('disk full')) };
     await expect(upTo(3, [appending(2), failing])).rejects.toThrow('disk full');
     const dir = await upTo(3, [appending(2), appending(3)]);
@@ -202,8 +203,8 @@ describe('migrations of a data directory', () => {
   });
 
   it('keep the folder as it was, for the program that wrote it', async () => {
-    await writeSome();
-    await writeSome();
+    await writeSome({ format: 1 });
+    await writeSome({ format: 1 });
     await (await upTo(3, [appending(2), appending(3)])).close();
     const read = async (folder: string, format: number) => {
       const dir = await DataDir.open(folder, { ...STORAGE, format });
@@ -217,7 +218,19 @@ describe('migrations of a data directory', () => {
   });
 
   it('refuse a format that nothing leads to', async () => {
-    await writeSome();
+    await writeSome({ format: 1 });
     await expect(upTo(3, [appending(3)])).rejects.toMatchObject({ code: 'data_dir_invalid' });
+  });
+
+  it('from format 1 to 2 changes nothing but the format, which a program of format 1 refuses', async () => {
+    await writeSome({ format: 1 });
+    expect(await readBack()).toBe('value');
+    expect(await readMarker(path)).toMatchObject({ format: 2 });
+    expect(await readMarker(join(path, 'before-format-2'))).toMatchObject({ format: 1 });
+    const older = DataDir.open(path, { ...STORAGE, format: 1 });
+    await expect(older).rejects.toMatchObject({
+      code: 'data_dir_invalid',
+      message: expect.stringContaining('has format 2, and this program knows formats up to 1'),
+    });
   });
 });

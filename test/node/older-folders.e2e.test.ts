@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCli } from '../../src/cli/run.js';
 import { devAccounts } from '../../src/config/dev-accounts.js';
+import { DATA_FORMAT } from '../../src/db/marker.js';
 import { NODE_ROLES } from '../../src/lib/roles.js';
 import { DevNetwork } from '../../src/node/dev-network.js';
 import { NodeLogger } from '../../src/observability/logger.js';
@@ -28,7 +29,8 @@ interface Expected {
 
 const formats = (await readdir(FIXTURES)).filter((name) => name.startsWith('folders-'));
 
-it('are of every format', () => expect(formats).toEqual(['folders-1']));
+it('are of every format', () =>
+  expect(formats).toEqual(Array.from({ length: DATA_FORMAT }, (_, i) => `folders-${i + 1}`)));
 
 describe.each(formats)('%s', (format) => {
   let folder: string;

@@ -31,10 +31,10 @@ async function seenWallet() {
   return { folder, hash, addresses, payment: paid.transaction };
 }
 
-async function forget(folder: string, now = systemClock.now()): Promise<StartedOver> {
+async function forget(folder: string, now = systemClock.now(), hours?: number): Promise<StartedOver> {
   const kv = await openLevelKv(join(folder, 'db'), { createIfMissing: false });
   try {
-    return await startOver(kv, now);
+    return await startOver(kv, now, hours);
   } finally {
     await kv.close();
   }
@@ -81,6 +81,14 @@ describe('a wallet that starts over', () => {
     expect(await forget(folder, systemClock.now() + 13 * 3_600_000)).toMatchObject({ payments: 0 });
     const { wallet, close } = await openWallet(folder);
     expect(wallet.transfers.takeQueued()).toBeUndefined();
+    await close();
+  });
+
+  it('queues older ones too when it is told how many hours count: the chain may have lost more than twelve', async () => {
+    const { folder, hash } = await seenWallet();
+    expect(await forget(folder, systemClock.now() + 13 * 3_600_000, 24)).toMatchObject({ payments: 1 });
+    const { wallet, close } = await openWallet(folder);
+    expect(wallet.transfers.takeQueued()).toMatchObject({ hash });
     await close();
   });
 });

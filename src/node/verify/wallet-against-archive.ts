@@ -54,7 +54,8 @@ export async function holdWalletAgainst(
   return same;
 }
 
-async function coinsIn(kv: Kv): Promise<Map<string, Coin>> {
+/** The coins of a wallet, by the keys of their outpoints. */
+export async function coinsIn(kv: Kv): Promise<Map<string, Coin>> {
   const coins = new Map<string, Coin>();
   for await (const [key, record] of kv.entries(prefixRange(PREFIX.outpoint))) {
     coins.set(keyText(key), decodeCoin(keyText(key), record));
@@ -62,7 +63,8 @@ async function coinsIn(kv: Kv): Promise<Map<string, Coin>> {
   return coins;
 }
 
-async function addressesIn(kv: Kv): Promise<Set<string>> {
+/** The addresses of a wallet. */
+export async function addressesIn(kv: Kv): Promise<Set<string>> {
   const addresses = new Set<string>();
   for await (const [key] of kv.entries(prefixRange(PREFIX.key))) addresses.add(keyText(key));
   return addresses;
