@@ -33,7 +33,7 @@ export class StorageRole implements Role {
     try {
       const archive = await openArchive(context, scripts);
       const folders = await damagedFolders(context.dataDir.path, ARCHIVE);
-      const damaged = folders.length === 0 ? undefined : await DamagedArchive.open(folders);
+      const damaged = folders.length === 0 ? undefined : new DamagedArchive(folders);
       return new StorageRole(context, archive, scripts, damaged);
     } catch (error) {
       await scripts.close();

@@ -94,7 +94,7 @@ async function heal(withOther: boolean) {
   const folder = await openDirectory();
   await folder.putAside('archive');
   const archive = await Archive.open({ rules: RULES }, { kv: await folder.open('archive') });
-  const damaged = await DamagedArchive.open(await damagedFolders(path, 'archive'));
+  const damaged = new DamagedArchive(await damagedFolders(path, 'archive'));
   let done = 0;
   const healing = new Healing({
     archive,

@@ -77,7 +77,7 @@ async function fill(archive: Archive, options: RebuildStorageOptions): Promise<R
   const { dataDir } = options.config.node;
   const healing = new Healing({
     archive,
-    damaged: await DamagedArchive.open(await damagedFolders(dataDir, ARCHIVE)),
+    damaged: new DamagedArchive(await damagedFolders(dataDir, ARCHIVE)),
     clock: systemClock,
     logger: silentLogger,
     metrics: noMetrics,

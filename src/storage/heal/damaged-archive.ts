@@ -21,25 +21,31 @@ export interface SavedBlock {
 }
 
 export class DamagedArchive {
-  /** The number of blocks that were there, as far as their records tell. */
-  readonly blocks: number;
-  readonly #sources: readonly Salvage[];
+  readonly #folders: readonly string[];
+  readonly #sources: Salvage[] = [];
+  #isOpen = false;
+  #blocks = 0;
 
-  private constructor(sources: readonly Salvage[], blocks: number) {
-    this.#sources = sources;
-    this.blocks = blocks;
+  /** The folders, the newest first: the first that has a block gives it. */
+  constructor(folders: readonly string[]) {
+    this.#folders = folders;
   }
 
-  /** Opens the folders, after a repair where there was none yet; the first that has a block gives it. */
-  static async open(folders: readonly string[]): Promise<DamagedArchive> {
-    const sources: Salvage[] = [];
-    for (const folder of folders) {
+  /** The number of blocks that were there, as far as their records tell; 0 before `open`. */
+  get blocks(): number {
+    return this.#blocks;
+  }
+
+  /** Opens the folders, after a repair where there was none yet, which reads every byte. Does nothing the second time. */
+  async open(): Promise<void> {
+    if (this.#isOpen) return;
+    this.#isOpen = true;
+    for (const folder of this.#folders) {
       const source = await Salvage.open(folder);
-      if (source !== undefined) sources.push(source);
+      if (source === undefined) continue;
+      this.#sources.push(source);
+      this.#blocks = Math.max(this.#blocks, await countBlocks(source));
     }
-    let blocks = 0;
-    for (const source of sources) blocks = Math.max(blocks, await countBlocks(source));
-    return new DamagedArchive(sources, blocks);
   }
 
   /** Undefined for a block that is not there, or not whole. */
@@ -52,7 +58,7 @@ export class DamagedArchive {
   }
 
   async close(): Promise<void> {
-    for (const source of this.#sources) await source.close();
+    for (const source of this.#sources.splice(0)) await source.close();
   }
 }
 

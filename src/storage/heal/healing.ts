@@ -83,6 +83,8 @@ export class Healing {
 
   async #take(): Promise<void> {
     const { archive, damaged, logger, onProgress } = this.#modules;
+    if (this.#isDone) return;
+    await damaged.open();
     while (!this.#isDone && archive.nextHeight < damaged.blocks) {
       if (this.#stopping.signal.aborted) throw new TesseraError('aborted', 'the node is stopping');
       const height = archive.nextHeight;
