@@ -23,7 +23,7 @@ import { keepCopy } from './keep-copy.js';
 import type { Kv } from './kv.js';
 import { type LevelKv, openLevelKv } from './level-kv.js';
 import { DATA_FORMAT, type Marker, readMarker, writeMarker } from './marker.js';
-import { MIGRATIONS } from './migrations.js';
+import { MIGRATIONS, type Migration } from './migrations.js';
 import { ObservedKv, type WriteMeasures } from './observed-kv.js';
 import { makeFolder, makePrivate } from './private-folder.js';
 import { hasDamageNote, putAside } from './put-aside.js';
@@ -41,12 +41,6 @@ const WAY_BACK: Readonly<Record<string, string>> = {
 };
 const WAY_BACK_OF_WALLETS =
   "restore the data directory from a backup, and keep what is there: it may hold the only copy of the wallet's keys";
-
-/** One step from the format before `to` to `to`. It runs again after a crash in the middle, so it must tolerate that. */
-export interface Migration {
-  readonly to: number;
-  run(directory: Pick<DataDir, 'path' | 'open'>): Promise<void>;
-}
 
 export interface DataDirOptions {
   readonly role: string;

@@ -1,6 +1,12 @@
 /** The steps from each format of the data directory to the next one. */
 
-import type { Migration } from './data-dir.js';
+import type { Kv } from './kv.js';
+
+/** One step from the format before `to` to `to`. It runs again after a crash in the middle, so it must tolerate that. */
+export interface Migration {
+  readonly to: number;
+  run(directory: { readonly path: string; open(name: string): Promise<Kv> }): Promise<void>;
+}
 
 /**
  * Format 2: the journal of a mempool node may hold adopted blocks, and commands of later rules under tags of their own; an archive
