@@ -155,15 +155,18 @@ export class BincodeReader {
   readonly #buffer: Uint8Array;
   readonly #view: DataView;
   #at = 0;
+  /** Where reading ends: the end of the bytes, or of what `within` allows. */
+  #end: number;
 
   constructor(bytes: Uint8Array) {
+    this.#end = bytes.length;
     this.#buffer = readable(bytes);
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
   /** Bytes not read yet. */
   get remaining(): number {
-    return this.#buffer.length - this.#at;
+    return this.#end - this.#at;
   }
 
   u8(): number {
@@ -242,6 +245,17 @@ export class BincodeReader {
     return items;
   }
 
+  /** Reads a value that may have `bytes` bytes; a longer one ends inside. */
+  within<T>(bytes: number, read: () => T): T {
+    const end = this.#end;
+    this.#end = Math.min(end, this.#at + bytes);
+    try {
+      return read();
+    } finally {
+      this.#end = end;
+    }
+  }
+
   /** All bytes that are left. */
   rest(): Uint8Array {
     return this.#copy(this.remaining);
@@ -259,7 +273,7 @@ export class BincodeReader {
 
   #take(bytes: number): number {
     const at = this.#at;
-    if (this.#buffer.length - at < bytes) throw malformed('the bytes end inside a value');
+    if (this.#end - at < bytes) throw malformed('the bytes end inside a value');
     this.#at = at + bytes;
     return at;
   }

@@ -43,8 +43,8 @@ const MIN_ENTRY = 8;
 const MIN_TX_IN = 9;
 const MIN_TX_OUT = 21;
 const MIN_EXPECTATION = 28;
-const MIN_STRING = 8;
-const MIN_TRANSACTION = 33;
+export const MIN_STRING = 8;
+export const MIN_TRANSACTION = 33;
 
 // Encoding is synchronous and never re-entered, so one buffer serves every call without an allocation.
 const scratch = new BincodeWriter();

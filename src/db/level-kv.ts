@@ -9,6 +9,8 @@
 
 import { randomBytes } from 'node:crypto';
 import { basename } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { crc32 } from 'node:zlib';
 import { Level } from 'level';
 import { errorMessage } from '../lib/errors.js';
 import { failpoint } from '../lib/failpoints.js';
@@ -18,10 +20,12 @@ import { closedError, isClosed, openError, readError, writeError } from './level
 import { checkFiles } from './level-files/check-files.js';
 import { FolderFiles } from './level-files/database-files.js';
 import { BINARY, type BinaryLevel, LevelReader, operationsOf, type UseLevel } from './level-reader.js';
-import { PendingBatch, recordChecksums, sealRecord, writesOf } from './record.js';
+import { PendingBatch, type PendingWrite, recordChecksums, sealRecord, writesOf } from './record.js';
 import { checkRoom } from './room.js';
 import { encodeMark, MARK_KEY, type Mark, nextMark, readSeal, Seal, sealPath } from './seal.js';
 
+/** Writes that are handed to LevelDB in one turn of the event loop: two milliseconds of work. */
+const PIECE_WRITES = 512;
 /** Bytes of tables that are checked before opening: under a second. The archive's `verify` reads the rest. */
 const DEFAULT_CHECK_BYTES = 256 * 1024 * 1024;
 const ID_LENGTH = 16;
@@ -160,13 +164,13 @@ export class LevelKv implements Kv {
 
   async #write(batch: KvBatch, { sync }: { readonly sync: boolean }): Promise<void> {
     const writes = writesOf(batch);
-    const mark = nextMark(this.#last, recordChecksums(writes), sync);
-    const operations = operationsOf(writes);
-    operations.push({ type: 'put', key: MARK_KEY, value: sealRecord(MARK_KEY, encodeMark(mark)) });
+    const mark = await markOf(writes, this.#last, sync);
+    const last = { key: MARK_KEY, record: sealRecord(MARK_KEY, encodeMark(mark)) };
     const level = await this.#writable();
     failpoint('db.write.before', this.#name);
     try {
-      await level.batch(operations, { ...BINARY, sync });
+      if (writes.length <= PIECE_WRITES) await level.batch(operationsOf([...writes, last]), { ...BINARY, sync });
+      else await writeInPieces(level, [...writes, last], sync);
     } catch (error) {
       await this.#spoil();
       throw writeError(this.#path, this.#wayBack, error);
@@ -264,4 +268,29 @@ async function openLevel(path: string, options: LevelKvOptions): Promise<BinaryL
   });
   await level.open();
   return level;
+}
+
+/** The mark of a batch. Its checksums are taken in pieces, each in a turn of the event loop of its own. */
+async function markOf(writes: readonly PendingWrite[], last: Mark, isSynced: boolean): Promise<Mark> {
+  let mark = nextMark(last, recordChecksums(writes.slice(0, PIECE_WRITES)), isSynced);
+  for (let from = PIECE_WRITES; from < writes.length; from += PIECE_WRITES) {
+    await nextTurn();
+    mark = { ...mark, digest: crc32(recordChecksums(writes.slice(from, from + PIECE_WRITES)), mark.digest) };
+  }
+  return mark;
+}
+
+/** Hands a large batch to LevelDB in pieces; it is written as one all the same. */
+async function writeInPieces(level: BinaryLevel, writes: readonly PendingWrite[], sync: boolean): Promise<void> {
+  const batch = level.batch();
+  try {
+    for (const [i, { key, record }] of writes.entries()) {
+      if (i > 0 && i % PIECE_WRITES === 0) await nextTurn();
+      if (record === undefined) batch.del(key, BINARY);
+      else batch.put(key, record, BINARY);
+    }
+    await batch.write({ sync });
+  } finally {
+    await batch.close();
+  }
 }

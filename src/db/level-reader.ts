@@ -27,7 +27,16 @@ export interface BinaryLevel {
   get(key: Uint8Array, options: typeof BINARY): Promise<Uint8Array | undefined>;
   getMany(keys: Uint8Array[], options: typeof BINARY): Promise<(Uint8Array | undefined)[]>;
   batch(operations: Operation[], options: typeof BINARY & { readonly sync: boolean }): Promise<void>;
+  /** A batch that is handed over write by write. */
+  batch(): LevelBatch;
   iterator(options: typeof BINARY & KvRange & { readonly highWaterMarkBytes: number }): LevelIterator;
+  close(): Promise<void>;
+}
+
+export interface LevelBatch {
+  put(key: Uint8Array, value: Uint8Array, options: typeof BINARY): unknown;
+  del(key: Uint8Array, options: typeof BINARY): unknown;
+  write(options: { readonly sync: boolean }): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -4,12 +4,16 @@
  */
 
 import type { Certificate } from '../chain/certificate.js';
-import type { Utxo } from '../chain/types.js';
-import { isTesseraError } from '../lib/errors.js';
+import { decodeTransactionsInPieces } from '../chain/decode-in-pieces.js';
+import type { Transaction, Utxo } from '../chain/types.js';
+import type { Clock } from '../lib/clock.js';
+import { isTesseraError, TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
-import { MAX_PAGE_OUTPUTS, type MessageBody } from '../peers/messages.js';
+import { Mutex } from '../lib/mutex.js';
+import { TimeSlices } from '../lib/time-slices.js';
+import { MAX_LIST, MAX_PAGE_OUTPUTS, type MessageBody } from '../peers/messages.js';
 import type { Link, Message, PeerNetwork, Reply } from '../peers/network.js';
-import { decodeTransactions, encodeUtxos } from '../peers/payloads.js';
+import { countTransactions, encodeUtxos } from '../peers/payloads.js';
 import type { Admission } from './admission/admission.js';
 import type { ChainSync } from './blocks/chain-sync.js';
 import type { Signer } from './blocks/signer.js';
@@ -28,6 +32,7 @@ export interface GatewayModules {
   readonly admission: Admission;
   readonly statuses: Statuses;
   readonly network: PeerNetwork;
+  readonly clock: Clock;
   readonly logger: Logger;
   /** Undefined in a network that names no producers. */
   readonly signer?: Signer | undefined;
@@ -42,9 +47,13 @@ export class Gateway {
   readonly #network: PeerNetwork;
   readonly #logger: Logger;
   readonly #signer: Signer | undefined;
+  readonly #slices: TimeSlices;
+  /** What comes over one link is read in its order: a payment may spend what the one before it pays. */
+  readonly #reading = new WeakMap<Link, Mutex>();
   readonly #listeners: (() => void)[] = [];
 
-  constructor({ state, applier, sync, admission, statuses, network, logger, signer }: GatewayModules) {
+  constructor({ state, applier, sync, admission, statuses, network, clock, logger, signer }: GatewayModules) {
+    this.#slices = new TimeSlices(clock);
     this.#state = state;
     this.#applier = applier;
     this.#sync = sync;
@@ -80,9 +89,9 @@ export class Gateway {
     for (const remove of this.#listeners.splice(0)) remove();
   }
 
-  async #onSubmit({ sender }: Link, { attachment }: Message<'transactions.submit'>): Promise<Reply> {
+  async #onSubmit(link: Link, { attachment }: Message<'transactions.submit'>): Promise<Reply> {
     try {
-      await this.#admission.submit(decodeTransactions(attachment), sender);
+      await this.#admission.submit(await this.#read(link, attachment), link.sender);
       return { type: 'transactions.result', body: { accepted: true, code: '', detail: '' } };
     } catch (error) {
       if (!isTesseraError(error)) throw error;
@@ -110,6 +119,20 @@ export class Gateway {
       info: additionalInfo.slice(0, MAX_DETAIL),
     }));
     return { type: 'statuses', body: { statuses } };
+  }
+
+  /** The transactions of a submission. Throws `malformed_transaction`, and `invalid_request` for too many. */
+  #read(link: Link, bytes: Uint8Array): Promise<readonly Transaction[]> {
+    const mutex = this.#reading.get(link) ?? new Mutex();
+    this.#reading.set(link, mutex);
+    return mutex.run(() => {
+      const count = countTransactions(bytes);
+      if (count <= MAX_LIST) return decodeTransactionsInPieces(bytes, () => this.#slices.turn());
+      throw new TesseraError(
+        'invalid_request',
+        `${count} transactions in one submission; at most ${MAX_LIST} are taken`,
+      );
+    });
   }
 
   #pageOf({ addresses, after }: MessageBody<'utxos.get'>): {

@@ -6,6 +6,7 @@
  */
 
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { MAX_TRANSACTION_BYTES } from '../chain/constants.js';
 import type { MessageType } from './permissions.js';
 
 /** Bytes. A full block: 2,000 transactions of a generous size, with room. */
@@ -192,7 +193,7 @@ export const MESSAGES = {
   producer: define(Type.Object({ certificate: Type.Optional(Certificate) })),
 
   // Wallets → mempool
-  /** Attachment: Vec<Transaction>, admitted together or not at all. Answered by `transactions.result`. */
+  /** Attachment: Vec<Transaction>, at most `MAX_LIST`, admitted together or not at all. Answered by `transactions.result`. */
   'transactions.submit': define(Empty, {
     maxAttachment: MAX_SUBMISSION_BYTES,
     cost: transactionsCost,
@@ -245,7 +246,7 @@ export const MESSAGES = {
   'address.get': define(Empty, { cost: () => WRITE_COST }),
   address: define(Type.Object({ address: Address })),
   /** Tells the payee of a payment. Attachment: the transaction. */
-  'payment.sent': define(Empty, { maxAttachment: MAX_SUBMISSION_BYTES, cost: transactionsCost }),
+  'payment.sent': define(Empty, { maxAttachment: MAX_TRANSACTION_BYTES, cost: transactionsCost }),
   /** Asks to be paid a donation at `address`; answered by `donation.reply`. */
   'donation.request': define(Type.Object({ address: Address }), { cost: () => WRITE_COST }),
   'donation.reply': define(Type.Object({ accepted: Type.Boolean(), reason: Reason })),

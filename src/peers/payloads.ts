@@ -2,6 +2,7 @@
 
 import { BincodeReader, BincodeWriter } from '../chain/bincode.js';
 import {
+  MIN_TRANSACTION,
   readOutPoint,
   readTransaction,
   readTxOut,
@@ -12,8 +13,6 @@ import {
 import type { Transaction, Utxo } from '../chain/types.js';
 import { concatBytes } from '../lib/bytes.js';
 
-/** Bytes of the shortest transaction: three empty lists, a version, no DRUID info. */
-const MIN_TRANSACTION = 33;
 /** Bytes of the shortest outpoint with its output. */
 const MIN_UTXO = 33;
 
@@ -37,6 +36,11 @@ export function decodeTransactions(bytes: Uint8Array): Transaction[] {
   const transactions = reader.list(MIN_TRANSACTION, () => readTransaction(reader));
   reader.end();
   return transactions;
+}
+
+/** How many transactions a list says that it has. Throws `malformed_transaction`. */
+export function countTransactions(bytes: Uint8Array): number {
+  return new BincodeReader(bytes).length64(MIN_TRANSACTION);
 }
 
 export function encodeUtxos(utxos: readonly Utxo[]): Uint8Array {

@@ -7,13 +7,14 @@
 
 import { setMaxListeners } from 'node:events';
 import { nodeCertificateFault, type Producers } from '../chain/certificate.js';
-import { decodeFullBlock } from '../chain/codec.js';
+import { decodeFullBlockInPieces } from '../chain/decode-in-pieces.js';
 import type { Clock, Timer } from '../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 import { assertSound } from '../lib/fault.js';
 import type { Logger } from '../lib/logger.js';
 import { Mutex } from '../lib/mutex.js';
 import { SignalSource } from '../lib/signal.js';
+import { TimeSlices } from '../lib/time-slices.js';
 import { MAX_LIST, type MessageBody } from '../peers/messages.js';
 import type { Link, PeerNetwork } from '../peers/network.js';
 import type { ToldBlock } from '../wallet/block-check.js';
@@ -63,6 +64,9 @@ export class ChainFollower {
   readonly #stopping = new AbortController();
   /** Serializes all changes of the wallet that come from the chain. */
   readonly #steps = new Mutex();
+  /** Blocks are decoded in the order in which they came. */
+  readonly #reading = new Mutex();
+  readonly #slices: TimeSlices;
   readonly #believed = new Set<Link>();
   readonly #waitingBlocks: ToldBlock[] = [];
   /** Transactions of the wallet whose inputs the mempool node does not find. */
@@ -82,6 +86,7 @@ export class ChainFollower {
     this.#mempools = mempools;
     this.#producers = producers;
     this.#modules = modules;
+    this.#slices = new TimeSlices(modules.clock);
     // Every pending request listens to it.
     setMaxListeners(0, this.#stopping.signal);
     modules.network.handle('block.mined', async (link, { attachment, body }) => {
@@ -317,7 +322,9 @@ export class ChainFollower {
   async #onBlock(link: Link, attachment: Uint8Array, body: MessageBody<'block.mined'>): Promise<void> {
     if (!this.#believed.has(link) || link !== this.#current) return;
     const { hash, certificate } = body;
-    const told = { full: decodeFullBlock(attachment), hash, certificate };
+    const full = await this.#reading.run(() => decodeFullBlockInPieces(attachment, () => this.#slices.turn()));
+    if (link !== this.#current || this.#stopping.signal.aborted) return;
+    const told = { full, hash, certificate };
     this.#modules.wallet.checkBlock(told);
     const { header, transactions } = told.full.block;
     this.blockMined.emit({ height: Number(header.bNum), hash, transactions: transactions.length });

@@ -192,3 +192,28 @@ describe('LevelDB, damaged (rule P3)', () => {
     await expect(openLevelKv(path, { createIfMissing: true })).rejects.toMatchObject({ code: 'database_failed' });
   });
 });
+
+describe('a batch of very many writes', () => {
+  it('is handed over in pieces, with other work between them, and written as one', async () => {
+    const kv = await openLevelKv(path, { createIfMissing: true });
+    let rounds = 0;
+    let isWriting = true;
+    const count = (): void => {
+      rounds++;
+      if (isWriting) setImmediate(count);
+    };
+    const batch = kv.batch();
+    for (let i = 0; i < 20_000; i++) batch.put(u64Key('n', i), Buffer.alloc(20, i));
+    for (let i = 0; i < 20_000; i += 2) batch.del(u64Key('n', i));
+    setImmediate(count);
+    await kv.write(batch, { sync: true });
+    isWriting = false;
+    expect(rounds).toBeGreaterThan(50);
+    await kv.close();
+    // Its files are checked against its digest.
+    const again = await reopen();
+    expect(await again.get(u64Key('n', 0))).toBeUndefined();
+    expect([...((await again.get(u64Key('n', 19_999))) ?? [])]).toEqual([...Buffer.alloc(20, 19_999)]);
+    await again.close();
+  });
+});

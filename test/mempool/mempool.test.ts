@@ -780,6 +780,9 @@ describe('wallets at the other end of a link', () => {
       { attachment: encodeTransactions([send(alice, 0, alice)]) },
     );
     expect(again.body).toMatchObject({ accepted: false, code: 'unknown_input' });
+    const many = encodeTransactions(Array.from({ length: 1_001 }, () => tx));
+    const tooMany = await link.request('transactions.submit', {}, { attachment: many });
+    expect(tooMany.body).toMatchObject({ accepted: false, code: 'invalid_request' });
     const statuses = await link.request('statuses.get', { hashes: [transactionHash(tx), 'g00'] });
     expect(statuses.body).toMatchObject({ statuses: [{ hash: transactionHash(tx), status: 'Confirmed' }] });
   });

@@ -67,9 +67,10 @@ export function createNode(rules: StateRules) {
       await node.stored(closed);
       return closed;
     },
-    adopt: (block: KeptRecord | Round, facts = true) => {
-      const record = 'facts' in block ? block : { bytes: closedBlockBytes(block), facts: null };
-      return step((batch) => state.adoptBlock(readAdoptedBlock(record.bytes, facts ? record.facts : null), batch));
+    adopt: async (from: KeptRecord | Round, facts = true) => {
+      const record = 'facts' in from ? from : { bytes: closedBlockBytes(from), facts: null };
+      const block = await readAdoptedBlock(record.bytes, facts ? record.facts : null, async () => undefined);
+      return step((batch) => state.adoptBlock(block, batch));
     },
     kept: async (height: number): Promise<KeptRecord> => {
       const record = await kv.get(keys.kept(height));

@@ -46,9 +46,13 @@ export interface SpendingModules {
 }
 
 /** No output is spent twice. */
-export function doubleSpendFault(transactions: readonly VerifiedTransaction[]): BlockFault | null {
+export async function doubleSpendFault(
+  transactions: readonly VerifiedTransaction[],
+  slices: TimeSlices,
+): Promise<BlockFault | null> {
   const seen = new Set<string>();
   for (const { hash, transaction } of transactions) {
+    await slices.turn();
     for (const outPoint of spentOutPoints(transaction)) {
       const key = outPointKey(outPoint);
       if (seen.has(key)) return blockFault('inputs', `transaction ${hash} spends ${key}, which another one spends too`);

@@ -102,7 +102,8 @@ export class BlockVerifier {
   async #spendingFault(listed: readonly VerifiedTransaction[], height: number): Promise<BlockFault | null> {
     const spending = listed.filter(({ transaction }) => !isCoinbase(transaction));
     const modules = { ledger: this.#ledger, scripts: this.#scripts, slices: this.#slices };
-    return tradesFault(spending) ?? doubleSpendFault(spending) ?? (await spendingFault(spending, height, modules));
+    const wrong = tradesFault(spending) ?? (await doubleSpendFault(spending, this.#slices));
+    return wrong ?? (await spendingFault(spending, height, modules));
   }
 }
 

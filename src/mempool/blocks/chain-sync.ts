@@ -10,6 +10,7 @@ import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js'
 import type { Logger } from '../../lib/logger.js';
 import { Failure } from '../../lib/service.js';
 import { SignalSource } from '../../lib/signal.js';
+import { TimeSlices } from '../../lib/time-slices.js';
 import type { Metrics } from '../../observability/metrics.js';
 import { splitBlocks } from '../../peers/block-list.js';
 import { MAX_BLOCKS_PER_ANSWER, type RoundFactsBody } from '../../peers/messages.js';
@@ -56,6 +57,7 @@ export class ChainSync {
   readonly #options: ChainSyncOptions;
   readonly #modules: ChainSyncModules;
   readonly #check: AdoptionCheck;
+  readonly #slices: TimeSlices;
   readonly #failure = new Failure();
   readonly #stopping = new AbortController();
   readonly #listeners: (() => void)[] = [];
@@ -72,6 +74,7 @@ export class ChainSync {
   constructor(options: ChainSyncOptions, modules: ChainSyncModules) {
     this.#options = options;
     this.#modules = modules;
+    this.#slices = new TimeSlices(modules.clock);
     this.#check = new AdoptionCheck(options.rules, modules);
     const behind = modules.metrics.gauge('tessera_mempool_blocks_behind');
     this.#listeners.push(modules.metrics.beforeScrape(() => behind.set(this.#missing)));
@@ -240,7 +243,8 @@ export class ChainSync {
     proof: ProvenHashes | undefined,
   ): Promise<AdoptedBlock> {
     const { state, applier } = this.#modules;
-    const block = readAdoptedBlock(bytes, told === undefined ? null : factsOf(told));
+    const facts = told === undefined ? null : factsOf(told);
+    const block = await readAdoptedBlock(bytes, facts, () => this.#slices.turn());
     const { height, hash } = block;
     if (proof !== undefined && proof.at(height) !== hash) {
       throw new TesseraError('block_refused', `block ${height} is another one than the one that is certified`);

@@ -1,6 +1,7 @@
 /** A block that storage has, as the state takes it in. */
 
-import { decodeFullBlock, encodeTransaction } from '../../chain/codec.js';
+import { encodeTransaction } from '../../chain/codec.js';
+import { decodeFullBlockInPieces, type Turn } from '../../chain/decode-in-pieces.js';
 import { blockHash } from '../../chain/hash.js';
 import type { FullBlock } from '../../chain/types.js';
 import type { CandidateTx } from './acceptance.js';
@@ -17,14 +18,14 @@ export interface AdoptedBlock {
   readonly facts: RoundFacts | null;
 }
 
-/** Decodes a block and checks nothing but its form. Throws `malformed_transaction`. */
-export function readAdoptedBlock(bytes: Uint8Array, facts: RoundFacts | null): AdoptedBlock {
-  const full = decodeFullBlock(bytes);
+/** Decodes a block, in pieces, and checks nothing but its form. Throws `malformed_transaction`. */
+export async function readAdoptedBlock(bytes: Uint8Array, facts: RoundFacts | null, turn: Turn): Promise<AdoptedBlock> {
+  const full = await decodeFullBlockInPieces(bytes, turn);
   const { header, transactions: names } = full.block;
-  const transactions = full.transactions.map((tx, i) => ({
-    hash: names[i] ?? '',
-    bytes: encodeTransaction(tx),
-    tx,
-  }));
+  const transactions: CandidateTx[] = [];
+  for (const [i, tx] of full.transactions.entries()) {
+    await turn();
+    transactions.push({ hash: names[i] ?? '', bytes: encodeTransaction(tx), tx });
+  }
   return { height: Number(header.bNum), hash: blockHash(header), full, bytes, transactions, facts };
 }

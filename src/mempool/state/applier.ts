@@ -5,8 +5,10 @@
  */
 
 import { decodeTransaction } from '../../chain/codec.js';
+import type { Turn } from '../../chain/decode-in-pieces.js';
 import { transactionHashOfBytes } from '../../chain/hash.js';
 import { isCreate } from '../../chain/transaction.js';
+import type { Transaction } from '../../chain/types.js';
 import type { Unicorn } from '../../chain/unicorn.js';
 import type { KvBatch } from '../../db/kv.js';
 import type { Appended, Journal, JournalEntry, Subscription } from '../../journal/journal.js';
@@ -15,13 +17,14 @@ import { createDeferred, type Deferred } from '../../lib/deferred.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import { Failure, type Service } from '../../lib/service.js';
 import { SignalSource } from '../../lib/signal.js';
+import { TimeSlices } from '../../lib/time-slices.js';
 import { type HistogramHandle, type Metrics, startTimer } from '../../observability/metrics.js';
 import type { MempoolProgress } from '../progress.js';
 import type { CandidateTx, GroupOutcome } from './acceptance.js';
 import { type AdoptedBlock, readAdoptedBlock } from './adopted-block.js';
 import { type Command, decodeCommand, encodeCommand } from './commands.js';
 import { keys } from './layout.js';
-import type { Round } from './round.js';
+import type { Round, RoundPlan } from './round.js';
 import type { MempoolState, RejectedTx } from './state.js';
 import type { StateStore } from './state-store.js';
 
@@ -98,6 +101,7 @@ export class Applier implements Service {
   readonly #progress: MempoolProgress | undefined;
   readonly #blockApplySeconds: HistogramHandle;
   readonly #failure = new Failure();
+  readonly #turn: Turn;
   /** By the number of the command in the journal. */
   readonly #submitted = new Map<number, Submitted>();
   #entered = new Set<string>();
@@ -114,6 +118,8 @@ export class Applier implements Service {
     this.#state = state;
     this.#unicorn = unicorn;
     this.#clock = clock;
+    const slices = new TimeSlices(clock);
+    this.#turn = () => slices.turn();
     this.#progress = progress;
     this.#blockApplySeconds = metrics.histogram('tessera_mempool_block_apply_duration_seconds');
     this.#failure.follow(store);
@@ -229,7 +235,8 @@ export class Applier implements Service {
         if (!command.keepsAll) state.dropUnlawful(command.time, batch);
         const plan = state.planCut({ setsFirst: command.keepsAll === true || command.setsFirst === true });
         if (plan === null) return null;
-        return state.cutBlock(command, plan, await this.#unicorn(plan.seed), batch);
+        const decoded = await this.#decoded(plan);
+        return state.cutBlock(command, { ...plan, decoded }, await this.#unicorn(plan.seed), batch);
       }
       case 'proof':
         return state.addProof(command, batch);
@@ -242,12 +249,22 @@ export class Applier implements Service {
         return round;
       }
       case 'block-adopted': {
-        const block = readAdoptedBlock(command.block, command.facts);
+        const block = await readAdoptedBlock(command.block, command.facts, this.#turn);
         const isNext = state.adoptBlock(block, batch, { isUnchained: command.unchained === true });
         if (isNext) adopted.push(block);
         return isNext;
       }
     }
+  }
+
+  /** A block of the largest size takes half a second to decode: not in one piece, and before anything is changed. */
+  async #decoded({ transactions }: RoundPlan): Promise<readonly Transaction[]> {
+    const decoded: Transaction[] = [];
+    for (const { bytes } of transactions) {
+      await this.#turn();
+      decoded.push(decodeTransaction(bytes));
+    }
+    return decoded;
   }
 
   /** Tells which of the creations are in the chain. */

@@ -13,7 +13,7 @@ import {
 } from '../../chain/constants.js';
 import { blockHash, merkleRoot, txsHash } from '../../chain/hash.js';
 import { blockReward } from '../../chain/reward.js';
-import type { Block, BlockHeader } from '../../chain/types.js';
+import type { Block, BlockHeader, Transaction } from '../../chain/types.js';
 import {
   drawOne,
   drawSelection,
@@ -94,6 +94,8 @@ export interface RoundPlan {
   readonly issued: bigint;
   /** Input of the unicorn. */
   readonly seed: bigint;
+  /** The transactions, where they have been decoded. */
+  readonly decoded?: readonly Transaction[];
 }
 
 /** The content of the block after `head`: what waits, oldest first, then unlocks. `setsFirst`: as earlier versions did. */

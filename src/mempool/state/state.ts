@@ -198,7 +198,7 @@ export class MempoolState {
     this.#expireDruids(plan.height, command.time, batch);
     const opened = openRound(this.#rules, this.#head, plan, unicorn, command);
     for (const { hash } of opened.transactions) this.#pool.remove(hash);
-    this.#round.open(opened, batch);
+    this.#round.open(opened, batch, plan.decoded);
     this.#head = { ...this.#head, issued: this.#head.issued + plan.issued };
     return opened;
   }

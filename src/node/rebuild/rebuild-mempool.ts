@@ -193,7 +193,8 @@ class ArchiveSource {
       told === undefined
         ? null
         : { participants: told.participants, proofHashes: told.proofs, asertHashes: told.asert_hashes };
-    return readAdoptedBlock(bytes, facts);
+    // Nothing else runs in a process that rebuilds.
+    return readAdoptedBlock(bytes, facts, async () => undefined);
   }
 
   close(): Promise<void> {

@@ -4,13 +4,14 @@
  */
 
 import { type BlockPlace, blockCertificateFault, type Certificate, type Producers } from '../../chain/certificate.js';
-import { decodeFullBlock } from '../../chain/codec.js';
+import { decodeFullBlockInPieces } from '../../chain/decode-in-pieces.js';
 import { blockHash } from '../../chain/hash.js';
 import type { FullBlock } from '../../chain/types.js';
 import type { Clock } from '../../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
 import { Mutex } from '../../lib/mutex.js';
+import { TimeSlices } from '../../lib/time-slices.js';
 import type { DoubleSigning } from '../../observability/double-signing.js';
 import type { Metrics } from '../../observability/metrics.js';
 import { joinBlocks } from '../../peers/block-list.js';
@@ -49,10 +50,14 @@ export class BlockReceiver {
   /** One answer at a time is in memory, however many peers ask; strangers do not keep the operator's nodes waiting. */
   readonly #answering = new Mutex();
   readonly #answeringStrangers = new Mutex();
+  /** Blocks are read and stored in the order in which they came. */
+  readonly #receiving = new Mutex();
+  readonly #slices: TimeSlices;
 
   /** Sets the handlers of `block.deliver`, `headers.get`, `blocks.get`, `chain.tip.get` and `chain.tip`. */
   constructor(modules: BlockReceiverModules) {
     this.#modules = modules;
+    this.#slices = new TimeSlices(modules.clock);
     const { archive, network, onTip } = modules;
     network.handle('block.deliver', (link, message) => this.#onDeliver(link, message));
     network.handle('headers.get', (link, message) => this.#onHeadersGet(link, message));
@@ -69,7 +74,7 @@ export class BlockReceiver {
       return errorReply(new TesseraError('protocol_violation', 'only a trusted mempool node delivers blocks'));
     }
     try {
-      return await this.#receive(message);
+      return await this.#receiving.run(() => this.#receive(message));
     } catch (error) {
       const height = message.body.block_num;
       this.#modules.logger.error({ err: error, height }, 'a delivered block could not be stored');
@@ -98,7 +103,7 @@ export class BlockReceiver {
     const height = body.block_num;
     let full: FullBlock;
     try {
-      full = decodeFullBlock(attachment);
+      full = await decodeFullBlockInPieces(attachment, () => this.#slices.turn());
     } catch (error) {
       return this.#refuse(height, `the block cannot be decoded: ${errorMessage(error)}`);
     }

@@ -13,7 +13,7 @@ import {
   isNamed,
   type Producers,
 } from '../../chain/certificate.js';
-import { decodeFullBlock } from '../../chain/codec.js';
+import { decodeFullBlockInPieces } from '../../chain/decode-in-pieces.js';
 import { blockHash } from '../../chain/hash.js';
 import type { FullBlock } from '../../chain/types.js';
 import type { Clock, Timer } from '../../lib/clock.js';
@@ -21,6 +21,7 @@ import { type ErrorCode, errorMessage, isTesseraError, TesseraError } from '../.
 import { assertSound } from '../../lib/fault.js';
 import type { Logger } from '../../lib/logger.js';
 import { type Signal, SignalSource } from '../../lib/signal.js';
+import { TimeSlices } from '../../lib/time-slices.js';
 import type { DoubleSigning } from '../../observability/double-signing.js';
 import { type Metrics, noMetrics } from '../../observability/metrics.js';
 import { splitBlocks } from '../../peers/block-list.js';
@@ -80,6 +81,7 @@ export class CatchUp {
   readonly #healing: CatchUpModules['healing'];
   readonly #network: CatchUpModules['network'];
   readonly #clock: Clock;
+  readonly #slices: TimeSlices;
   readonly #logger: Logger;
   readonly #doubleSigning: DoubleSigning;
   readonly #producers: Producers | undefined;
@@ -108,6 +110,7 @@ export class CatchUp {
     this.#healing = healing;
     this.#network = network;
     this.#clock = clock;
+    this.#slices = new TimeSlices(clock);
     this.#logger = logger;
     this.#doubleSigning = doubleSigning;
     this.#producers = options.producers;
@@ -247,7 +250,8 @@ export class CatchUp {
       if (this.#isStopping || (proof !== undefined && proof.at(from + i) === undefined)) break;
       // Nothing proves what a peer says about a round, so only a node of this operator is believed.
       const facts = link.trusted && i === count - 1 ? round : undefined;
-      await this.#store(decodeFullBlock(bytes), { certificate: certificates.get(from + i), proof, facts });
+      const full = await decodeFullBlockInPieces(bytes, () => this.#slices.turn());
+      await this.#store(full, { certificate: certificates.get(from + i), proof, facts });
       this.#doubts.clear(link);
       this.#progress.emit(this.#status());
     }
