@@ -1,8 +1,8 @@
 /**
  * The cheapest routes beside bare Fastify routes that send the same bytes, and posting a transaction to a mempool that does
  * nothing beside a bare route that only parses JSON. Short slices of the servers alternate and the least CPU time of a slice
- * counts, so that other work on the machine falls on none. The aim for reads is 80 %. With `--against DIR` the API of another
- * checkout takes part.
+ * counts, so that other work on the machine falls on none. The aim for reads is 80 %. With `--against DIR` the API of
+ * another checkout takes part.
  */
 
 import { type ChildProcess, fork } from 'node:child_process';

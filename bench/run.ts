@@ -1,6 +1,6 @@
 /**
- * `npm run bench [-- NAME … [--against DIR]]`: runs the benchmarks, or those named, one after the other, and prints figures and
- * ratios. `--against`: a checkout whose API is measured beside this one.
+ * `npm run bench [-- NAME … [--against DIR]]`: runs the benchmarks, or those named, one after the other, and prints figures
+ * and ratios. `--against`: a checkout whose API is measured beside this one.
  */
 
 import { parseArgs } from 'node:util';

@@ -4,7 +4,10 @@
  * syntax is old on purpose, so that an old Node.js can run this file.
  */
 
-/** The oldest version of each line of Node.js that runs the program, and the line from which on all do: `engines` in package.json. */
+/**
+ * The oldest version of each line of Node.js that runs the program, and the line from which on all do: `engines` in
+ * package.json.
+ */
 const OLDEST: Readonly<Record<number, number>> = { 20: 19, 22: 13 };
 const ALL_FROM = 24;
 

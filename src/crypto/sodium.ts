@@ -1,8 +1,8 @@
 /**
  * Verification by libsodium (the optional package sodium-native), in six tenths of the time of OpenSSL. It only ever
  * accepts: what it does not accept is put to node:crypto, which decides (decision B3). So it has to be certain that it
- * accepts nothing that node:crypto refuses. It is tried on the edge cases whenever a process or a worker thread loads it, and is
- * not used where it disagrees; `npm run compare:signatures` compares the two on as many signatures as one likes.
+ * accepts nothing that node:crypto refuses. It is tried on the edge cases whenever a process or a worker thread loads it,
+ * and is not used where it disagrees; `npm run compare:signatures` compares the two on as many signatures as one likes.
  */
 
 import { createRequire } from 'node:module';

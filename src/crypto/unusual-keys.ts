@@ -48,8 +48,8 @@ const COFACTOR = 8n;
 /** Bits of a window of the table of a key of full order: 1,408 points, half a mebibyte. There are about twenty such keys. */
 const TABLE_WINDOW = 6;
 /**
- * Verifications of other signatures that one under an unusual key takes as long as. Measured beside node:crypto: 2.2 for keys
- * of small order, 4.3 for the others; libsodium takes 0.57 of its time.
+ * Verifications of other signatures that one under an unusual key takes as long as. Measured beside node:crypto: 2.2 for
+ * keys of small order, 4.3 for the others; libsodium takes 0.57 of its time.
  */
 const UNUSUAL_KEY_COST = 8;
 

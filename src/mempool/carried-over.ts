@@ -16,7 +16,10 @@ import type { StateStore } from './state/state-store.js';
 
 /** Groups that are read at once. */
 const CHUNK = 100;
-/** Verdicts on the transactions themselves, beside that an input is unknown. After any other error they are kept and tried again: they were acknowledged. */
+/**
+ * Verdicts on the transactions themselves, beside that an input is unknown. After any other error they are kept and tried
+ * again: they were acknowledged.
+ */
 const VERDICTS: ReadonlySet<string> = new Set([
   'transaction_rejected',
   'invalid_signature',

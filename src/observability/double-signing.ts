@@ -1,6 +1,6 @@
 /**
- * A producer that has signed two blocks of one height (docs/adr/0010-block-certificates.md). Nothing prevents it; whoever sees
- * both says so, by name, and keeps the first.
+ * A producer that has signed two blocks of one height (docs/adr/0010-block-certificates.md). Nothing prevents it; whoever
+ * sees both says so, by name, and keeps the first.
  */
 
 import type { Logger } from '../lib/logger.js';

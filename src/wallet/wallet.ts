@@ -150,8 +150,8 @@ export class Wallet implements WalletService {
   }
 
   /**
-   * Pays what lies at addresses that the words do not cover to one that they do, and gives up such an address for rewards. What
-   * is locked now stays where it is.
+   * Pays what lies at addresses that the words do not cover to one that they do, and gives up such an address for rewards.
+   * What is locked now stays where it is.
    */
   async sweep(): Promise<readonly OwnTransaction[]> {
     const { keys, meta, transfers, writes } = this.#parts;
@@ -164,7 +164,9 @@ export class Wallet implements WalletService {
     return made;
   }
 
-  /** Tokens at addresses that the words do not cover, in raw units: what can be spent, what is locked, and what will come. */
+  /**
+   * Tokens at addresses that the words do not cover, in raw units: what can be spent, what is locked, and what will come.
+   */
   uncovered(): bigint {
     const { coins, keys } = this.#parts;
     const tokens = coins.unspent().filter(({ address, assetId }) => assetId === TOKENS && !keys.isCovered(address));

@@ -1,4 +1,6 @@
-/** The words of a new wallet: shown once to a person, given to a script, and never the public keys of the shipped network. */
+/**
+ * The words of a new wallet: shown once to a person, given to a script, and never the public keys of the shipped network.
+ */
 
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

@@ -24,8 +24,8 @@ export function connect(address: string): Promise<Connection> {
 }
 
 /**
- * A link that answers no ping and reads what comes. `behind` is sent in the same turn as the end of the handshake. Throws with
- * the reason when the node refuses it.
+ * A link that answers no ping and reads what comes. `behind` is sent in the same turn as the end of the handshake. Throws
+ * with the reason when the node refuses it.
  */
 export async function openRawLink(address: string, role: NodeRole, behind?: Uint8Array): Promise<RawLink> {
   const identity = await publicIdentity(role);

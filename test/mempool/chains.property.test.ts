@@ -1,6 +1,6 @@
 /**
- * Whatever chains, trades and lists are submitted, and whenever blocks are cut: everything admitted is in a block that storage
- * takes, behind what it spends; nothing is spent twice; and the journal leads to the same state again
+ * Whatever chains, trades and lists are submitted, and whenever blocks are cut: everything admitted is in a block that
+ * storage takes, behind what it spends; nothing is spent twice; and the journal leads to the same state again
  * (docs/adr/0018-chained-payments.md).
  */
 

@@ -1,4 +1,6 @@
-/** A file of the data directory that the system does not give ends the start by a name, never as an internal error (rule P3). */
+/**
+ * A file of the data directory that the system does not give ends the start by a name, never as an internal error (rule P3).
+ */
 
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -182,7 +182,9 @@ export class FourNodes {
     return readChain(this.record, this.client('storage'));
   }
 
-  /** What a node says of a sample of the blocks that it has shown; it may refuse by name (rule P3). Only storage has blocks. */
+  /**
+   * What a node says of a sample of the blocks that it has shown; it may refuse by name (rule P3). Only storage has blocks.
+   */
   async readKnown(role: NodeRole): Promise<string[]> {
     return role === 'storage' ? readSample(this.record, this.client('storage')) : [];
   }

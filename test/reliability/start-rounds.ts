@@ -1,7 +1,7 @@
 /**
  * Rounds in which a node starts on a disk that fails once: at the first file call in its folder, at the second, and so on
- * until a start meets no fault any more. Each start either succeeds, and what the node says is right, or ends by a named error;
- * then the disk is sound, and all is as it was.
+ * until a start meets no fault any more. Each start either succeeds, and what the node says is right, or ends by a named
+ * error; then the disk is sound, and all is as it was.
  */
 
 import { errorMessage } from '../../src/lib/errors.js';
@@ -67,7 +67,9 @@ export function startRound(step: number): (drill: StartDrill) => Round {
   });
 }
 
-/** How a start ended that met the fault; undefined when it did not meet it. Throws when it ended in a way that it must not. */
+/**
+ * How a start ended that met the fault; undefined when it did not meet it. Throws when it ended in a way that it must not.
+ */
 async function startOnce(four: FourNodes, node: NodeProcess, rule: string): Promise<string | undefined> {
   const { disk } = four.faulty.of(node.role);
   const before = { hits: (await disk.hits()).length, names: namesIn(node).length };

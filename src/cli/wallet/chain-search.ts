@@ -1,4 +1,7 @@
-/** Looks for the addresses of some words in the chain: block by block at a storage node, and in what is unspent at a mempool node. */
+/**
+ * Looks for the addresses of some words in the chain: block by block at a storage node, and in what is unspent at a mempool
+ * node.
+ */
 
 import { queryBalances } from '../../api/routes/mempool/operations.js';
 import type { BalancesResponse } from '../../api/routes/mempool/schemas.js';

@@ -1,4 +1,7 @@
-/** What the commands share that work on the folder of a node which does not run: its configuration, its passphrase, its wallet. */
+/**
+ * What the commands share that work on the folder of a node which does not run: its configuration, its passphrase, its
+ * wallet.
+ */
 
 import { type LoadedConfig, loadConfig } from '../../config/load.js';
 import type { Config } from '../../config/schema.js';
@@ -33,8 +36,8 @@ export const EXTRA_WORD_FLAGS: readonly FlagSpec[] = [
 ];
 
 /**
- * The configuration of the node in whose folder the wallet is. The file that ships for the role is that of a network whose keys everybody
- * knows: it is read when it is named, never by default.
+ * The configuration of the node in whose folder the wallet is. The file that ships for the role is that of a network whose
+ * keys everybody knows: it is read when it is named, never by default.
  */
 export function folderConfig(args: ParsedArgs, context: CliContext): LoadedConfig {
   const input = configInput(args, context);

@@ -88,7 +88,9 @@ export async function spendingFault(
   return found.find((verdict) => verdict !== null) ?? null;
 }
 
-/** What the next transaction of a block may spend: what is unspent before the block, and what the ones before it have made. */
+/**
+ * What the next transaction of a block may spend: what is unspent before the block, and what the ones before it have made.
+ */
 class SpendableOutputs {
   readonly #found = new Map<string, TxOut>();
   /** Transactions of the block whose outputs its inputs name. */

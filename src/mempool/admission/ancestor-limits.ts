@@ -1,7 +1,7 @@
 /**
- * How much that waits a transaction may be behind: those whose outputs it spends, those that these spend, and so on; members of
- * a DRUID set are behind each other. Counted when a transaction arrives: what is behind one that waits never grows. A limit
- * of this node, not a rule of the chain (docs/adr/0018-chained-payments.md).
+ * How much that waits a transaction may be behind: those whose outputs it spends, those that these spend, and so on; members
+ * of a DRUID set are behind each other. Counted when a transaction arrives: what is behind one that waits never grows. A
+ * limit of this node, not a rule of the chain (docs/adr/0018-chained-payments.md).
  */
 
 import { spentOutPoints } from '../../chain/transaction.js';

@@ -1,7 +1,7 @@
 /**
- * Finds out which keys of some words are in use, by the addresses that the chain names: an account ends where `gap` addresses in
- * a row were never paid. Each address that is found makes the search look further, so the chain is shown to it until it finds
- * nothing new.
+ * Finds out which keys of some words are in use, by the addresses that the chain names: an account ends where `gap`
+ * addresses in a row were never paid. Each address that is found makes the search look further, so the chain is shown to it
+ * until it finds nothing new.
  */
 
 import type { DerivedKeys, KeyPlace } from './derived-keys.js';

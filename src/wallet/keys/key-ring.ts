@@ -1,8 +1,8 @@
 /**
  * The key pairs of the wallet: one for each address, sealed under the master key in the store. New ones are derived from the
  * words; each is stored with its place among them, in one batch, before anybody is told of its address. Keys without a
- * place are imported, or older than the words: these do not cover them. Addresses, versions and places are in memory; a secret
- * is unsealed for the moment in which it signs or is exported, and wiped.
+ * place are imported, or older than the words: these do not cover them. Addresses, versions and places are in memory; a
+ * secret is unsealed for the moment in which it signs or is exported, and wiped.
  */
 
 import { addressOf } from '../../chain/address.js';

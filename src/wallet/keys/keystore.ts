@@ -1,8 +1,8 @@
 /**
  * The wallet's master key and its words, in one small file: 32 random bytes, sealed under the passphrase, and the words,
- * sealed under the master key. The file is replaced as a whole, so after a crash exactly one passphrase opens the wallet; what
- * is sealed under the master key is not touched by a change of passphrase. While the wallet is open the master key is in
- * memory, and of the passphrase only a keyed hash, so that the right one is recognized without another derivation.
+ * sealed under the master key. The file is replaced as a whole, so after a crash exactly one passphrase opens the wallet;
+ * what is sealed under the master key is not touched by a change of passphrase. While the wallet is open the master key is
+ * in memory, and of the passphrase only a keyed hash, so that the right one is recognized without another derivation.
  *
  * A file of format 1 has no words. It gets some when it is opened, and a copy of it stays beside the new one.
  */
@@ -116,7 +116,8 @@ export class Keystore {
 
   /**
    * Opens the keystore, or makes it when there is none; one of an older format is replaced. Throws `wrong_passphrase`,
-   * `wallet_unreadable` when the file is damaged or newer than this program, `blank_passphrase` for a new wallet without one.
+   * `wallet_unreadable` when the file is damaged or newer than this program, `blank_passphrase` for a new wallet without
+   * one.
    */
   static async open(options: KeystoreOptions, modules: KeystoreModules): Promise<Keystore> {
     const { file, passphrase, createIfMissing, allowBlankPassphrase } = options;

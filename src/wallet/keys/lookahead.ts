@@ -27,8 +27,8 @@ export class Lookahead {
   readonly #derivedTo = new Map<Account, number>();
 
   /**
-   * `used`: the places that were handed out. Indexes that are missing among them never were, and come first. `ahead`: how many
-   * places to look ahead.
+   * `used`: the places that were handed out. Indexes that are missing among them never were, and come first. `ahead`: how
+   * many places to look ahead.
    */
   constructor(derived: DerivedKeys, used: Iterable<KeyPlace>, ahead = LOOKAHEAD) {
     this.#derived = derived;

@@ -1,4 +1,7 @@
-/** Clients of the API with a grudge: keys that they guess, bodies larger than any may be, hundreds of lists of bad signatures. */
+/**
+ * Clients of the API with a grudge: keys that they guess, bodies larger than any may be, hundreds of lists of bad
+ * signatures.
+ */
 
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -86,7 +89,9 @@ async function postLargeBodies({ mempool, scale }: Arena): Promise<void> {
   }
 }
 
-/** Lists as long as they may be, all at once, in which the last signature is wrong: all before it are verified for nothing. */
+/**
+ * Lists as long as they may be, all at once, in which the last signature is wrong: all before it are verified for nothing.
+ */
 async function postBadSignatures({ mempool, scale }: Arena): Promise<void> {
   const honest = spendOf(devAccount(3), [txOut(tokenAsset(1_000n), freshAddress())]);
   const one = stringifyExact(transactionToCreateJson(honest));

@@ -1,4 +1,7 @@
-/** A miner that hands in one proof again and again, and proofs of other rounds: each counts once, and costs the journal nothing more. */
+/**
+ * A miner that hands in one proof again and again, and proofs of other rounds: each counts once, and costs the journal
+ * nothing more.
+ */
 
 import { coinbaseTransaction } from '../../../src/chain/builders.js';
 import { decodeHeader, encodeTransaction } from '../../../src/chain/codec.js';
