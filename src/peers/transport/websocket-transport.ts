@@ -35,6 +35,11 @@ const UPGRADE_TIMEOUT_MS = 5_000;
 /** Milliseconds that a closing connection has to send what is queued. */
 const CLOSE_TIMEOUT_MS = 1_000;
 const DEFAULT_MAX_SOCKETS = 2_048;
+/**
+ * Connections that the system keeps until they are accepted, as far as `net.core.somaxconn` allows; 511 by default. When a
+ * flood fills that queue, everybody else waits for repeats of the system, which come after 1, 3, 7 and 15 seconds.
+ */
+const BACKLOG = 4_096;
 /** The header with which a dialer shows its pass. */
 const PASS_HEADER = 'x-tessera-pass';
 const MAX_PASS_LENGTH = 256;
@@ -114,7 +119,7 @@ function open(server: Server, at: HostAndPort): Promise<HostAndPort> {
       const message = `cannot listen for peers on ${formatAddress(at)}: ${errorMessage(cause)}`;
       reject(new TesseraError(code, message, { cause }));
     });
-    server.listen(at.port, at.host, () => {
+    server.listen({ port: at.port, host: at.host, backlog: BACKLOG }, () => {
       const { port } = server.address() as AddressInfo;
       // What goes wrong later on one socket is that socket's end, not the listener's.
       server.on('error', () => undefined);

@@ -9,6 +9,7 @@ const MIB = 1024 * 1024;
 const LINKS = 16;
 const FLOOD_MS = 4_000;
 const ENTRIES = 1_000;
+const MAX_WAVES = 3;
 
 async function withLinks(arena: Arena, count: number, attack: (links: readonly RawLink[]) => Promise<void>) {
   const links: RawLink[] = [];
@@ -43,7 +44,7 @@ async function ask(arena: Arena, reads: boolean): Promise<void> {
 
 /** Frames whose end never comes, again and again: what is queued here at once is this process's own memory. */
 async function sendWithoutEnd(arena: Arena): Promise<void> {
-  for (let wave = 0; wave < arena.scale; wave++) await sendWaveWithoutEnd(arena);
+  for (let wave = 0; wave < Math.min(arena.scale, MAX_WAVES); wave++) await sendWaveWithoutEnd(arena);
 }
 
 async function sendWaveWithoutEnd(arena: Arena): Promise<void> {

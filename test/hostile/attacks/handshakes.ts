@@ -18,7 +18,7 @@ const ESCAPES = '\u001b[2J\u001b]0;owned\u0007\u202e';
 
 /** A large message in the same breath as the end of the handshake: it is a message, and no part of the handshake. */
 async function sendRightBehind({ mempool, scale }: Arena): Promise<void> {
-  for (let i = 0; i < 3 * scale; i++) {
+  for (let i = 0; i < 2 + scale; i++) {
     const frame = messageFrame({ t: 'transactions.submit', id: 1, b: {} }, encodeTransactions(creations(CREATIONS)));
     const link = await openRawLink(mempool.peerAddress, 'user', frame);
     const answered = (async () => {

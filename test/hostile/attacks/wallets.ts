@@ -15,7 +15,7 @@ import { block, NOBODY, paymentFromOutside, tokens } from '../../support/wallet-
 import { type Arena, WATCHED, type Watch } from '../arena.js';
 import { type Attack, mustBe } from '../attack.js';
 import { createPeer } from '../stranger.js';
-import { devAccount, spendOf, submitByHttp, untilTokens } from '../submit.js';
+import { devAccount, spendOf, submitByHttp } from '../submit.js';
 
 /** Outputs of one payment, and payments. */
 const DUST = 1_000;
@@ -36,12 +36,12 @@ async function sendDust({ mempool, user, scale }: Arena): Promise<void> {
       inputs: [from],
       outputs: [...dust, txOut(tokenAsset(left), own)],
     });
+    // What the payment before has left can be spent when that is in a block.
     await until('the dust to be admitted', async () => {
       const code = await submitByHttp(mempool, [tx]);
       if (code === '') return true;
       throw new Error(code);
     });
-    await untilTokens(mempool, [address], (i + 1) * DUST);
     from = { tHash: transactionHash(tx), n: DUST };
   }
   await call(`${user.apiUrl}/v1/wallet`);
