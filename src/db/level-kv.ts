@@ -12,7 +12,7 @@ import { basename } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { Level } from 'level';
-import { errorMessage } from '../lib/errors.js';
+import { errorMessage, TesseraError } from '../lib/errors.js';
 import { failpoint } from '../lib/failpoints.js';
 import { Mutex } from '../lib/mutex.js';
 import type { Kv, KvBatch, KvEntry, KvRange } from './kv.js';
@@ -20,9 +20,9 @@ import { closedError, isClosed, openError, readError, writeError } from './level
 import { checkFiles } from './level-files/check-files.js';
 import { FolderFiles } from './level-files/database-files.js';
 import { BINARY, type BinaryLevel, LevelReader, operationsOf, type UseLevel } from './level-reader.js';
-import { PendingBatch, type PendingWrite, recordChecksums, sealRecord, writesOf } from './record.js';
+import { PendingBatch, type PendingWrite, recordChecksums, sealRecord, unsealRecord, writesOf } from './record.js';
 import { checkRoom } from './room.js';
-import { encodeMark, MARK_KEY, type Mark, nextMark, readSeal, Seal, sealPath } from './seal.js';
+import { decodeMark, encodeMark, MARK_KEY, type Mark, nextMark, readSeal, Seal, sealPath } from './seal.js';
 
 /** Writes that are handed to LevelDB in one turn of the event loop: two milliseconds of work. */
 const PIECE_WRITES = 512;
@@ -84,9 +84,11 @@ export class LevelKv implements Kv {
     const kv = new LevelKv(path, options);
     try {
       kv.#sealed = await readSeal(sealPath(path));
-      kv.#last = (await kv.#check()) ?? kv.#sealed ?? kv.#last;
+      const mark = await kv.#check();
+      kv.#last = mark ?? kv.#sealed ?? kv.#last;
       failpoint('db.open.before', kv.#name);
       kv.#level = await openLevel(path, options);
+      await mustHold(kv.#level, mark, kv.#wayBack);
       failpoint('db.open.after', kv.#name);
       // All that is in the database is in synced tables now.
       kv.#sealed = kv.#last;
@@ -223,9 +225,10 @@ export class LevelKv implements Kv {
       const level = this.#level;
       this.#level = undefined;
       await level?.close();
-      await this.#check();
+      const mark = await this.#check();
       const opened = await openLevel(this.#path, { ...this.#options, createIfMissing: false });
       this.#level = opened;
+      await mustHold(opened, mark, this.#wayBack);
       this.#isSpoiled = false;
       return opened;
     } catch (error) {
@@ -293,4 +296,17 @@ async function writeInPieces(level: BinaryLevel, writes: readonly PendingWrite[]
   } finally {
     await batch.close();
   }
+}
+
+/**
+ * LevelDB drops the rest of a log that the system does not let it read, and opens: then the mark of the last batch, which the
+ * check has seen, is not there. Throws `data_lost`.
+ */
+async function mustHold(level: BinaryLevel, mark: Mark | undefined, wayBack: string): Promise<void> {
+  if (mark === undefined) return;
+  const record = await level.get(MARK_KEY, BINARY);
+  const there = record === undefined ? 0 : decodeMark(unsealRecord(MARK_KEY, record)).number;
+  if (there >= mark.number) return;
+  const missing = mark.number - there;
+  throw new TesseraError('data_lost', `the system did not let LevelDB read its last ${missing} writes: ${wayBack}`);
 }

@@ -47,6 +47,8 @@ export interface CampaignOptions {
   readonly most?: number;
   /** Damaged files; by the scale when absent. */
   readonly cases?: number;
+  /** All rounds on one network, as long as none fails: quicker, and slower machines below it all. */
+  readonly isShort?: boolean;
   /** Folder for what is left of a network after a failure. */
   readonly keep?: string | undefined;
   /** Hears of progress on what takes long. */
@@ -77,8 +79,9 @@ export class Campaign {
     try {
       for (const round of this.#rounds()) {
         if (this.#isStopped) break;
-        if (this.#four?.canFail !== (round.needsFaulty ?? false)) await this.#leave(add);
-        this.#four ??= await FourNodes.start({ seed: round.needsFaulty ? this.#options.seed : undefined });
+        const canFail = round.needsFaulty === true || (this.#options.isShort === true && canPreload);
+        if (this.#four?.canFail !== canFail) await this.#leave(add);
+        this.#four ??= await FourNodes.start({ seed: canFail ? this.#options.seed : undefined });
         const outcome = await runRound(round, this.#four, this.#chance);
         add(outcome);
         if (outcome.result === 'failed') await this.#renew(outcome);

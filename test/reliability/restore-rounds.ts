@@ -1,65 +1,107 @@
 /**
- * Restore drills: the folder of a mempool or storage node is put back to an older age, or lost, while the other node is as
- * it was. Both must converge with everything that was acknowledged and is in a block
- * (docs/operations.md#backup-and-restore).
+ * Restore drills: the folders of one or two nodes are put back to an older age, or lost, while the others are as they were.
+ * All must converge with everything that was acknowledged and is in a block (docs/operations.md#backup-and-restore).
  */
 
+import { existsSync } from 'node:fs';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
 import { type NodeProcess, until } from '../support/processes.js';
 import type { FourNodes } from './four-nodes.js';
 import { type Round, sleep } from './round.js';
 
 /** How old the copy is: milliseconds of load behind it; without a number there is no copy at all. */
-const AGES = { 'some blocks older': 400, 'many blocks older': 3_000, lost: undefined } as const;
+const AGES = { lost: undefined, 'some blocks older': 400, 'many blocks older': 3_000 } as const;
 type Age = keyof typeof AGES;
-type Restored = 'mempool' | 'storage';
+const PAYMENTS_A_SECOND = 10;
 
 export interface Drill {
-  readonly role: Restored;
-  readonly age: Age;
-  /** The other of the two nodes is restarted too, and is up after this one. */
-  readonly both: boolean;
+  /** The ages of the nodes that are put back. */
+  readonly ages: Readonly<Partial<Record<NodeRole, Age>>>;
+  /** A node that is restarted too, and is up after them. */
+  readonly restarted?: NodeRole;
 }
 
-export const ALL_DRILLS: readonly Drill[] = (['mempool', 'storage'] as const).flatMap((role) =>
-  (Object.keys(AGES) as Age[]).flatMap((age) => [false, true].map((both) => ({ role, age, both }))),
+const ALL_AGES = Object.keys(AGES) as Age[];
+const CHAIN = ['mempool', 'storage'] as const;
+/** The miner is not among them: the keys of its newest rewards are lost with a younger folder, and the rewards with them. */
+const WALLETS = ['user'] as const;
+
+/** Each of mempool and storage alone, and both in every pair of ages. */
+const CHAIN_DRILLS: readonly Drill[] = [
+  ...ALL_AGES.flatMap((age): Drill[] => [
+    { ages: { mempool: age } },
+    { ages: { mempool: age }, restarted: 'storage' },
+    { ages: { storage: age } },
+    { ages: { storage: age }, restarted: 'mempool' },
+  ]),
+  ...ALL_AGES.flatMap((mempool) => ALL_AGES.map((storage): Drill => ({ ages: { mempool, storage } }))),
+];
+
+/** A wallet that is older, alone and with a mempool or storage node of every age. One that is lost has lost its keys. */
+const WALLET_DRILLS: readonly Drill[] = WALLETS.flatMap((wallet) =>
+  (['some blocks older', 'many blocks older'] as const).flatMap((age): Drill[] => [
+    { ages: { [wallet]: age } },
+    ...CHAIN.flatMap((role) => ALL_AGES.map((other): Drill => ({ ages: { [wallet]: age, [role]: other } }))),
+  ]),
 );
 
-export function restoreRound({ role, age, both }: Drill): Round {
+export const ALL_DRILLS: readonly Drill[] = [...CHAIN_DRILLS, ...WALLET_DRILLS];
+
+export function restoreRound({ ages, restarted }: Drill): Round {
+  const roles = NODE_ROLES.filter((role) => ages[role] !== undefined);
+  const names = roles.map((role) => `${role} ${ages[role]}`).join(', ');
   return {
     part: 'restore drills',
-    name: `${role}: ${age}${both ? ', both restarted' : ''}`,
+    name: restarted === undefined ? names : `${names}, ${restarted} restarted`,
     async run(four) {
-      const node = four.nodes[role];
-      const other = four.nodes[role === 'mempool' ? 'storage' : 'mempool'];
       const folder = await mkdtemp(join(tmpdir(), 'tessera-age-'));
       try {
-        await settle(four);
-        const height = await four.height();
-        await copyStopped(node, folder);
-        four.write();
-        await sleep(AGES[age] ?? AGES['some blocks older']);
-        // What is in no block is lost with the folder of a mempool node: the manual says so.
-        await settle(four);
-        const blocks = (await four.height()) - height;
+        const heights = await age(four, ages, folder);
         const last = await four.height();
-        if (role === 'storage') await secondStorage(four, last);
-        await node.kill();
-        if (both) await other.kill();
-        await rm(node.folder, { recursive: true });
-        if (AGES[age] !== undefined) await cp(folder, node.folder, { recursive: true });
-        await node.start();
-        if (both) await other.start();
-        if (role === 'storage') await reaches(node.apiUrl, last);
-        return AGES[age] === undefined ? 'converged' : `${blocks} blocks older, converged`;
+        if (ages.storage !== undefined) await secondStorage(four, last);
+        for (const role of roles) await four.nodes[role].kill();
+        if (restarted !== undefined) await four.nodes[restarted].kill();
+        for (const role of roles) await putBack(four.nodes[role], join(folder, role));
+        for (const role of NODE_ROLES) if (ages[role] !== undefined) await four.nodes[role].start();
+        if (restarted !== undefined) await four.nodes[restarted].start();
+        if (ages.storage !== undefined) await reaches(four.nodes.storage.apiUrl, last);
+        const older = [...heights].map(([role, height]) => `${role} ${last - height} blocks older`);
+        return [...older, 'converged'].join(', ');
       } finally {
         await four.freshGuest(four.guestStorage);
         await rm(folder, { recursive: true, force: true });
       }
     },
   };
+}
+
+/** Copies of the nodes at their ages, below `folder`; the heights at which they were made. */
+async function age(four: FourNodes, ages: Drill['ages'], folder: string): Promise<ReadonlyMap<NodeRole, number>> {
+  const heights = new Map<NodeRole, number>();
+  // New addresses have new keys, which an older wallet does not have: the manual says so.
+  const isKeyed = WALLETS.some((role) => ages[role] !== undefined);
+  for (const [name, ms] of Object.entries(AGES).reverse()) {
+    await settle(four);
+    for (const role of NODE_ROLES.filter((one) => ages[one] === name && ms !== undefined)) {
+      heights.set(role, await four.height());
+      await copyStopped(four.nodes[role], join(folder, role));
+    }
+    if (isKeyed) four.pay(PAYMENTS_A_SECOND);
+    else four.write();
+    await sleep(ms ?? 0);
+  }
+  // What is in no block is lost with the folder of a mempool node: the manual says so.
+  await settle(four);
+  return heights;
+}
+
+/** Puts the copy in the place of the folder of a node that is not running; without a copy the folder is lost. */
+async function putBack(node: NodeProcess, copy: string): Promise<void> {
+  await rm(node.folder, { recursive: true });
+  if (existsSync(copy)) await cp(copy, node.folder, { recursive: true });
 }
 
 async function settle(four: FourNodes): Promise<void> {
