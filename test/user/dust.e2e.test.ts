@@ -2,6 +2,7 @@
 
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { UtxoTable } from '../../src/ledger/utxo/utxo-table.js';
+import { systemClock } from '../../src/lib/clock.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { SignalSource } from '../../src/lib/signal.js';
 import { Gateway, type GatewayModules } from '../../src/mempool/gateway.js';
@@ -25,6 +26,7 @@ describe('an address with 200,000 outputs of nothing', () => {
       sync: { caughtUp: new SignalSource() },
       admission: { submit: async () => [] },
       statuses: { get: async () => new Map() },
+      clock: systemClock,
       logger: silentLogger,
     };
     net = await createTestNet((network) => {
