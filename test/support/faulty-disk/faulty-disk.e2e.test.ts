@@ -40,7 +40,12 @@ const CODE_OF = `const codeOf = (work) => { try { return work() ?? 'done'; } cat
 
 describe.runIf(canMakeFaultyDisks)('a faulty disk', () => {
   it('fails the calls that a rule names, and no others', async () => {
-    await disk.set('write a EIO skip=1 times=1', 'create b EROFS', 'sync * ENOSPC', 'statfs * free=8192000');
+    await disk.set(
+      'write /data/a EIO skip=1 times=1',
+      'create /data/b EROFS',
+      'sync * ENOSPC',
+      'statfs * free=8192000',
+    );
     const { printed } = await run(`${CODE_OF}
       const a = fs.openSync('a', 'w');
       const written = [1, 2, 3].map(() => codeOf(() => fs.writeSync(a, 'x')));
