@@ -7,7 +7,7 @@ import { concatBytes, equalBytes, fromHex, utf8 } from '../lib/bytes.js';
 import { TesseraError } from '../lib/errors.js';
 import type { Random } from '../lib/random.js';
 import { publicKeyOf, signBytes, verifyBytes } from './ed25519-backend.js';
-import { isUnusualKey, verifyByEquation } from './unusual-keys.js';
+import { hasSmallOrderR, isUnusualKey, verifyByEquation } from './unusual-keys.js';
 
 export const PUBLIC_KEY_LENGTH = 32;
 export const SIGNATURE_LENGTH = 64;
@@ -32,9 +32,9 @@ export interface KeyPair {
 export function verifySignature(publicKey: Uint8Array, message: Uint8Array | string, signature: Uint8Array): boolean {
   if (!haveLengths(publicKey, signature)) return false;
   const bytes = messageBytes(message);
-  return isUnusualKey(publicKey)
-    ? verifyByEquation(publicKey, bytes, signature)
-    : verifyBytes(publicKey, bytes, signature);
+  if (isUnusualKey(publicKey)) return verifyByEquation(publicKey, bytes, signature);
+  if (verifyBytes(publicKey, bytes, signature)) return true;
+  return hasSmallOrderR(signature) && verifyByEquation(publicKey, bytes, signature);
 }
 
 /** The 64-byte signature of `message` by the secret `seed`; texts are signed as UTF-8. Throws `malformed_key_pair`. */

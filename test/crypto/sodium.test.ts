@@ -26,11 +26,18 @@ describe('the edge cases', () => {
     expect(edges.slice(0, 64).every(([key, signature]) => withCofactor(key, message, signature))).toBe(true);
   });
 
-  it('have the verdict of the equation, of node:crypto, and of the two together', () => {
-    const verdicts = edges.map(([key, signature]) => verifyByEquation(key, message, signature));
-    expect(edges.map(([key, signature]) => verifyByOpenssl(key, message, signature))).toEqual(verdicts);
+  const verdicts = edges.map(([key, signature]) => verifyByEquation(key, message, signature));
+
+  // Node 24 failed here: its OpenSSL refuses edge case 65, an R of small order.
+  it('have the verdict of the equation on every version of Node', () => {
     expect(edges.map(([key, signature]) => verifySignature(key, message, signature))).toEqual(verdicts);
+    expect(verdicts[65]).toBe(true);
     expect(new Set(verdicts).size).toBe(2);
+  });
+
+  it('are accepted by node:crypto only where the equation holds', () => {
+    const accepted = edges.map(([key, signature]) => verifyByOpenssl(key, message, signature));
+    expect(accepted.filter((is, i) => is && verdicts[i] === false)).toEqual([]);
   });
 });
 

@@ -10,7 +10,7 @@ import { OP } from '../../src/chain/script/opcodes.js';
 import { scriptSignatureOperations } from '../../src/chain/signature-operations.js';
 import type { Script, StackEntry, Transaction } from '../../src/chain/types.js';
 import { sign } from '../../src/crypto/ed25519.js';
-import { verificationCost } from '../../src/crypto/unusual-keys.js';
+import { signatureCost, verificationCost } from '../../src/crypto/unusual-keys.js';
 import { MAX_SUBMITTED_OPERATIONS, VerificationBounds } from '../../src/mempool/admission/verification-bounds.js';
 import type { Mempool } from '../../src/mempool/mempool.js';
 import { type Account, account, candidate, genesisOut, pay, payment, rulesFor } from '../support/mempool.js';
@@ -110,9 +110,17 @@ describe('what waits for verification', () => {
     bounds.reserve([spender(MAX_SUBMITTED_OPERATIONS)], 'c')();
   });
 
-  it('counts what a key costs: signatures under one of small order several times', () => {
-    const smallOrder: StackEntry = { kind: 'pubkey', bytes: Uint8Array.of(1, ...new Uint8Array(31)) };
-    const dear = spender(MAX_SUBMITTED_OPERATIONS / verificationCost(smallOrder.bytes), smallOrder);
+  const identity = Uint8Array.of(1, ...new Uint8Array(31));
+  it.each<[string, StackEntry, number]>([
+    ['under a key of small order', { kind: 'pubkey', bytes: identity }, verificationCost(identity)],
+    [
+      'with an R of small order',
+      { kind: 'signature', bytes: Uint8Array.of(...identity, ...new Uint8Array(32)) },
+      signatureCost(identity),
+    ],
+  ])('counts signatures %s as what they cost', (_what, entry, cost) => {
+    expect(cost).toBeGreaterThan(1);
+    const dear = spender(MAX_SUBMITTED_OPERATIONS / cost, entry);
     const bounds = new VerificationBounds();
     const release = bounds.reserve([dear], 'a');
     expect(() => bounds.reserve([spender(1)], 'a')).toThrow(full);

@@ -3,7 +3,7 @@
 import { MAX_BLOCK_SIGNATURE_OPERATIONS } from '../../chain/constants.js';
 import { scriptSignatureOperations } from '../../chain/signature-operations.js';
 import type { Script } from '../../chain/types.js';
-import { verificationCost } from '../../crypto/unusual-keys.js';
+import { signatureCost, verificationCost } from '../../crypto/unusual-keys.js';
 import { TesseraError } from '../../lib/errors.js';
 import type { CandidateTx } from '../state/acceptance.js';
 
@@ -61,13 +61,18 @@ export class VerificationBounds {
   }
 }
 
-/** Signature operations of the scripts, those under keys that are dear to verify counted several times. */
+/** Signature operations of the scripts, counted several times where a key or a signature is dear to verify. */
 function costOf(inputs: readonly { readonly script: Script }[]): number {
-  return inputs.reduce((sum, { script }) => sum + scriptSignatureOperations(script) * dearestKey(script), 0);
+  return inputs.reduce((sum, { script }) => sum + scriptSignatureOperations(script) * dearest(script), 0);
 }
 
-function dearestKey(script: Script): number {
-  return script.reduce((most, one) => (one.kind === 'pubkey' ? Math.max(most, verificationCost(one.bytes)) : most), 1);
+function dearest(script: Script): number {
+  return script.reduce((most, entry) => Math.max(most, entryCost(entry)), 1);
+}
+
+function entryCost(entry: Script[number]): number {
+  if (entry.kind === 'pubkey') return verificationCost(entry.bytes);
+  return entry.kind === 'signature' ? signatureCost(entry.bytes) : 1;
 }
 
 function sum(a: Amount, b: Amount, sign: 1 | -1 = 1): Amount {
