@@ -234,6 +234,34 @@ describe('submitting', () => {
     expect(mempool.figures().waitingCount).toBe(1);
   });
 
+  it('keeps room for payments, and for the creations of others, when one sender floods it with item creations (decision B14)', async () => {
+    const pool = { maxTransactions: 64, maxBytes: 1_000_000 };
+    const blocks = { instant: false, blockInterval: 10_000, proofWindow: 0, minMiners: 1, partitionSize: 10 };
+    const { mempool, bed } = await setUp({ folder: await newFolder(), mempool: { pool, blocks } });
+    await stored(mempool, 0);
+    let next = 1n;
+    const create = () => createItemTransaction({ bNum: 0n, amount: next++, spec: 'Create', metadata: null }, bob.key);
+    const flood = async (sender: string): Promise<number> => {
+      const lists = Array.from({ length: 80 }, () => mempool.submit([create()], sender));
+      const refused = (await Promise.allSettled(lists)).filter(({ status }) => status === 'rejected');
+      for (const one of refused) {
+        expect(one).toMatchObject({
+          reason: { code: 'mempool_full', message: expect.stringContaining('item creations') },
+        });
+      }
+      return lists.length - refused.length;
+    };
+    expect(await flood('flood')).toBe(8);
+    expect(await flood('another flood')).toBe(4);
+    await mempool.submit([create()], 'honest');
+    await mempool.submit([send(alice, 0, bob)], 'flood');
+    expect(mempool.figures()).toMatchObject({ creations: 13, waitingCount: 14 });
+    const mined = stored(mempool, 1);
+    await bed.clock.advance(10_000);
+    await mined;
+    expect(await flood('flood')).toBe(8);
+  });
+
   it('names the posted transaction when its DRUID set is refused, and calls it Rejected (decision B15)', async () => {
     const { mempool } = await setUp({ folder: await newFolder() });
     await stored(mempool, 0);

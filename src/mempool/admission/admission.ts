@@ -116,7 +116,7 @@ export class Admission {
       this.#room.check();
       const candidates = await this.#candidatesOf(transactions, sender);
       const fresh = await this.#check(candidates, sender);
-      if (fresh.length > 0) await this.#admit(fresh);
+      if (fresh.length > 0) await this.#admit(fresh, sender);
       if (fresh.length > 0) this.#admitted.inc(fresh.length);
       if (candidates.length > fresh.length) this.#known.inc(candidates.length - fresh.length);
       return candidates.map(({ hash, tx }) => ({ hash, transaction: tx }));
@@ -219,8 +219,8 @@ export class Admission {
     return spentOutPoints(tx).some((outPoint) => this.#state.coins.isClaimed(outPoint));
   }
 
-  async #admit(fresh: readonly CandidateTx[]): Promise<void> {
-    const release = this.#pool.reserve(fresh);
+  async #admit(fresh: readonly CandidateTx[], sender: string): Promise<void> {
+    const release = this.#pool.reserve(fresh, sender);
     try {
       let rest = fresh;
       while (rest.length > 0) {

@@ -5,6 +5,7 @@
 import { TesseraError } from '../../lib/errors.js';
 import type { CandidateTx } from '../state/acceptance.js';
 import type { MempoolState } from '../state/state.js';
+import { CreationShare } from './creation-share.js';
 
 /**
  * The share of the pool that transactions may take while they wait for the others of their DRUID. They claim no inputs, so
@@ -18,6 +19,9 @@ export interface PoolBoundsOptions {
   readonly maxBytes: number;
 }
 
+/** What the bounds look at. */
+type PooledState = Pick<MempoolState, 'waiting' | 'waitingDruids' | 'druidSet' | 'creations' | 'kin'>;
+
 interface Amount {
   readonly count: number;
   readonly bytes: number;
@@ -25,18 +29,20 @@ interface Amount {
 
 export class PoolBounds {
   readonly #options: PoolBoundsOptions;
-  readonly #state: Pick<MempoolState, 'waiting' | 'waitingDruids' | 'druidSet'>;
+  readonly #state: PooledState;
+  readonly #creations: CreationShare;
   /** On their way through the journal. */
   #reserved: Amount = { count: 0, bytes: 0 };
   #reservedDruids: Amount = { count: 0, bytes: 0 };
 
-  constructor(options: PoolBoundsOptions, state: Pick<MempoolState, 'waiting' | 'waitingDruids' | 'druidSet'>) {
+  constructor(options: PoolBoundsOptions, state: PooledState) {
     this.#options = options;
     this.#state = state;
+    this.#creations = new CreationShare(options, state);
   }
 
   /** Reserves room; the result gives it back. Throws `mempool_full`. */
-  reserve(candidates: readonly CandidateTx[]): () => void {
+  reserve(candidates: readonly CandidateTx[], sender = ''): () => void {
     const { maxTransactions, maxBytes } = this.#options;
     const added = amountOf(candidates);
     const druids = amountOf(this.#incomplete(candidates));
@@ -54,8 +60,12 @@ export class PoolBounds {
         'too many DRUID transactions wait for the others of their sets; try again later, or submit the whole set together',
       );
     }
+    const releaseCreations = this.#creations.reserve(candidates, sender);
     this.#add(added, druids, 1);
-    return () => this.#add(added, druids, -1);
+    return () => {
+      this.#add(added, druids, -1);
+      releaseCreations();
+    };
   }
 
   #add(added: Amount, druids: Amount, sign: 1 | -1): void {

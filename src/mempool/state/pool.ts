@@ -48,11 +48,19 @@ export class Pool {
   readonly #parents = new Map<string, readonly string[]>();
   /** Those with a fault: there are some only after an upgrade. */
   readonly #unlawful = new Map<string, PooledTx>();
+  /** Item creations, which spend nothing, by hash. */
+  readonly #creations = new Set<string>();
   readonly #sum = new SetSum();
   #bytes = 0;
+  #creationBytes = 0;
 
   get count(): number {
     return this.#all.size;
+  }
+
+  /** Item creations among them. */
+  get creations(): { readonly count: number; readonly bytes: number } {
+    return { count: this.#creations.size, bytes: this.#creationBytes };
   }
 
   /** Bytes of all transactions. */
@@ -99,6 +107,10 @@ export class Pool {
     this.#bytes += tx.bytes.length;
     this.#sum.changeText(tx.hash, 1);
     if (tx.fault !== null) this.#unlawful.set(tx.hash, tx);
+    if (spends.length === 0) {
+      this.#creations.add(tx.hash);
+      this.#creationBytes += tx.bytes.length;
+    }
     const unit = this.#units.get(placeOf(tx));
     if (unit === undefined) this.#units.set(placeOf(tx), [tx]);
     else unit.push(tx);
@@ -110,6 +122,7 @@ export class Pool {
     this.#all.delete(hash);
     this.#parents.delete(hash);
     this.#unlawful.delete(hash);
+    if (this.#creations.delete(hash)) this.#creationBytes -= tx.bytes.length;
     this.#bytes -= tx.bytes.length;
     this.#sum.changeText(hash, -1);
     const unit = this.#units.get(placeOf(tx));

@@ -128,6 +128,11 @@ export class MempoolState {
     return { count: this.#pool.count + this.#druids.count, bytes: this.#pool.bytes + this.#druids.bytes };
   }
 
+  /** Item creations that are ready for a block. */
+  get creations(): { readonly count: number; readonly bytes: number } {
+    return this.#pool.creations;
+  }
+
   /** Transactions that wait for others of their DRUID: their number, their bytes, and the sets they belong to. */
   get waitingDruids(): { readonly count: number; readonly bytes: number; readonly sets: number } {
     return { count: this.#druids.count, bytes: this.#druids.bytes, sets: this.#druids.sets };

@@ -1,0 +1,104 @@
+/**
+ * The share of the pool that item creations may take (decision B14). They spend nothing, so that a stranger without funds makes any
+ * number of them: they have a quarter of the pool and never more than fits into one block, so that a payment waits behind at
+ * most one block of them. Who sends them leaves as much to others as it takes.
+ */
+
+import { BLOCK_SIZE_IN_TX } from '../../chain/constants.js';
+import { isCreate } from '../../chain/transaction.js';
+import { TesseraError } from '../../lib/errors.js';
+import type { CandidateTx } from '../state/acceptance.js';
+import type { MempoolState } from '../state/state.js';
+
+const SHARE_OF_POOL = 4;
+/** However small the pool is: one creation, and the place that its sender leaves to others. */
+const LEAST = 2;
+
+export interface CreationShareOptions {
+  /** Of the whole pool. */
+  readonly maxTransactions: number;
+  readonly maxBytes: number;
+}
+
+interface Amount {
+  readonly count: number;
+  readonly bytes: number;
+}
+
+/** A creation that this node was sent since it started, in the pool or on its way there. */
+interface Sent {
+  readonly sender: string;
+  readonly bytes: number;
+  isOnItsWay: boolean;
+}
+
+const NOTHING: Amount = { count: 0, bytes: 0 };
+
+export class CreationShare {
+  readonly #max: Amount;
+  readonly #state: Pick<MempoolState, 'creations' | 'kin'>;
+  /** On their way through the journal. */
+  #reserved = NOTHING;
+  /** By hash; some may have left the pool. */
+  readonly #sent = new Map<string, Sent>();
+
+  constructor({ maxTransactions, maxBytes }: CreationShareOptions, state: Pick<MempoolState, 'creations' | 'kin'>) {
+    const count = Math.max(LEAST, Math.min(maxTransactions / SHARE_OF_POOL, BLOCK_SIZE_IN_TX));
+    this.#max = { count, bytes: maxBytes / SHARE_OF_POOL };
+    this.#state = state;
+  }
+
+  /** Reserves room for the creations among the candidates; the result gives it back. Throws `mempool_full`. */
+  reserve(candidates: readonly CandidateTx[], sender: string): () => void {
+    const creations = candidates.filter(({ tx }) => isCreate(tx));
+    if (creations.length === 0) return () => undefined;
+    const added = creations.reduce((all, { bytes }) => sum(all, { count: 1, bytes: bytes.length }), NOTHING);
+    if (!this.#fits(added, sender)) {
+      this.#forgetThoseThatLeft();
+      if (!this.#fits(added, sender)) throw this.#full();
+    }
+    this.#reserved = sum(this.#reserved, added);
+    for (const { hash, bytes } of creations) this.#sent.set(hash, { sender, bytes: bytes.length, isOnItsWay: true });
+    return () => {
+      this.#reserved = sum(this.#reserved, added, -1);
+      for (const { hash } of creations) this.#arrived(hash);
+    };
+  }
+
+  /** Those of all, and those of the sender once more: what it has, it leaves to others too. */
+  #fits(added: Amount, sender: string): boolean {
+    if (this.#sent.size > this.#max.count) return false;
+    const taken = [this.#state.creations, this.#reserved, added, this.#of(sender), added].reduce((a, b) => sum(a, b));
+    return taken.count <= this.#max.count && taken.bytes <= this.#max.bytes;
+  }
+
+  #of(sender: string): Amount {
+    let own = NOTHING;
+    for (const one of this.#sent.values()) if (one.sender === sender) own = sum(own, { count: 1, bytes: one.bytes });
+    return own;
+  }
+
+  #arrived(hash: string): void {
+    const one = this.#sent.get(hash);
+    if (one !== undefined) one.isOnItsWay = false;
+  }
+
+  /** Into a block, or refused on its way. */
+  #forgetThoseThatLeft(): void {
+    for (const [hash, { isOnItsWay }] of this.#sent) {
+      if (!isOnItsWay && this.#state.kin(hash) === undefined) this.#sent.delete(hash);
+    }
+  }
+
+  #full(): TesseraError {
+    const count = Math.floor(this.#max.count / 2);
+    return new TesseraError(
+      'mempool_full',
+      `too many item creations wait for a block; at most ${count} of one sender do; try again after the next block`,
+    );
+  }
+}
+
+function sum(a: Amount, b: Amount, sign: 1 | -1 = 1): Amount {
+  return { count: a.count + sign * b.count, bytes: a.bytes + sign * b.bytes };
+}
