@@ -3,7 +3,7 @@
  * answer, their memory, descriptors and readiness, and whether the chain goes on.
  */
 
-import { call, createNetwork, type Network, type NodeProcess, type Nodes, until } from '../support/processes.js';
+import { call, type Network, type NodeProcess, type Nodes, until } from '../support/processes.js';
 import { type NodeFigures, NodeWatch } from './node-watch.js';
 
 export interface Arena extends Nodes {
@@ -24,16 +24,10 @@ export interface Seen {
 /** Options of every node that is watched. */
 export const WATCHED = { 'metrics.enabled': true, 'metrics.port': 0 };
 
-export async function startArena(scale: number): Promise<{ readonly network: Network; readonly arena: Arena }> {
-  const network = await createNetwork();
-  try {
-    const arena = { ...(await network.addAll(WATCHED)), scale };
-    await payOnce(arena);
-    return { network, arena };
-  } catch (error) {
-    await network.stopAll();
-    throw error;
-  }
+export async function startArena(network: Network, scale: number): Promise<Arena> {
+  const arena = { ...(await network.addAll(WATCHED)), scale };
+  await payOnce(arena);
+  return arena;
 }
 
 /** A payment of the user to itself, from its route to the block that storage keeps. */
