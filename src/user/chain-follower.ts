@@ -21,7 +21,7 @@ import type { ToldBlock } from '../wallet/block-check.js';
 import type { ChainPoint } from '../wallet/block-intake.js';
 import type { OwnTransaction } from '../wallet/payments/outgoing.js';
 import type { Wallet } from '../wallet/wallet.js';
-import { Evidence, type TransactionStatus } from './evidence.js';
+import { Evidence, type Finding, type TransactionStatus } from './evidence.js';
 import { refreshAddresses } from './utxo-pages.js';
 
 /** Time limit for an answer about statuses, in ms. */
@@ -129,10 +129,11 @@ export class ChainFollower {
     this.#contested.add(hash);
     if (link === undefined || this.#contested.size > 1) return;
     this.#afterwards(link, 'a payment could not be looked up', async () => {
-      const hashes = [...this.#contested];
+      const { transfers } = this.#modules.wallet;
+      // What they depend on too: it may be what is missing.
+      const entries = transfers.lineageOf(this.#contested);
       this.#contested.clear();
-      const entries = hashes.flatMap((one) => this.#modules.wallet.transfers.inFlightByHash(one) ?? []);
-      const addresses = new Set(hashes.flatMap((one) => this.#modules.wallet.transfers.addressesOf(one)));
+      const addresses = new Set(entries.flatMap(({ hash }) => transfers.addressesOf(hash)));
       await this.#review(link, entries, [...addresses]);
     });
   }
@@ -274,16 +275,16 @@ export class ChainFollower {
     const statuses = await this.#fetchStatuses(link, entries);
     const evidence = new Evidence(entries);
     const point = await this.#refresh(link, addresses, evidence);
-    for (const entry of entries) await this.#settle(entry, evidence, statuses.get(entry.hash));
+    const findings = evidence.findings(statuses);
+    for (const entry of entries) await this.#settle(entry, findings.get(entry.hash));
     return point;
   }
 
-  async #settle(entry: OwnTransaction, evidence: Evidence, status: TransactionStatus | undefined): Promise<void> {
+  async #settle({ hash, state }: OwnTransaction, finding: Finding | undefined): Promise<void> {
     const { wallet } = this.#modules;
-    const { hash, state } = entry;
     // An answer that came meanwhile is newer.
     if (wallet.transfers.inFlightByHash(hash)?.state !== state) return;
-    switch (evidence.findingFor(entry, status)) {
+    switch (finding) {
       case 'admitted':
         return wallet.settlement.markSent(hash);
       case 'confirmed':

@@ -26,13 +26,16 @@ interface ExpectedChange {
 }
 
 export class Evidence {
+  readonly #entries: readonly OwnTransaction[];
   readonly #wanted = new Set<string>();
   readonly #present = new Set<string>();
   /** By index and address: outputs to an address that was made for this payment only. */
   readonly #changes = new Map<string, ExpectedChange>();
   readonly #copied = new Set<string>();
 
+  /** In the order in which they were made, each with all those in flight that it depends on. */
   constructor(entries: readonly OwnTransaction[]) {
+    this.#entries = entries;
     for (const { hash, kind, transaction } of entries) {
       for (const outPoint of outPointsOf(hash, transaction)) this.#wanted.add(outPointKey(outPoint));
       // A payment pays, then gives change; a merge has one output, to an address of its own.
@@ -52,18 +55,49 @@ export class Evidence {
     }
   }
 
-  /** The `status` must have been asked for before the outputs. */
-  findingFor({ hash, transaction, state }: OwnTransaction, status: TransactionStatus | undefined): Finding {
-    if (status?.status === 'Pending') return 'admitted';
-    if (status?.status === 'Confirmed') return 'confirmed';
-    const isPresent = (outPoint: OutPoint): boolean => this.#present.has(outPointKey(outPoint));
-    if (createdOutPoints(transaction, hash).some(({ outPoint }) => isPresent(outPoint))) return 'confirmed';
+  /** By hash, in the order of the entries. The statuses must have been asked for before the outputs. */
+  findings(statuses: ReadonlyMap<string, TransactionStatus>): ReadonlyMap<string, Finding> {
+    const inChain = this.#inChain(statuses);
+    const findings = new Map<string, Finding>();
+    for (const entry of this.#entries) {
+      const isWaiting = entry.transaction.inputs.some(({ previousOut }) => {
+        const found = findings.get(previousOut?.tHash ?? '');
+        return found !== undefined && found !== 'confirmed';
+      });
+      if (statuses.get(entry.hash)?.status === 'Pending') findings.set(entry.hash, 'admitted');
+      else if (inChain.has(entry.hash)) findings.set(entry.hash, 'confirmed');
+      else findings.set(entry.hash, this.#findingByInputs(entry, isWaiting));
+    }
+    return findings;
+  }
+
+  /** Those that are proven to be in the chain, and what these spend. */
+  #inChain(statuses: ReadonlyMap<string, TransactionStatus>): ReadonlySet<string> {
+    const inChain = new Set<string>();
+    for (const { hash, transaction } of [...this.#entries].reverse()) {
+      const status = statuses.get(hash)?.status;
+      const hasOutput = createdOutPoints(transaction, hash).some(({ outPoint }) => this.#isPresent(outPoint));
+      if (!inChain.has(hash) && status !== 'Confirmed' && (status === 'Pending' || !hasOutput)) continue;
+      inChain.add(hash);
+      for (const { tHash } of spentOutPoints(transaction)) inChain.add(tHash);
+    }
+    return inChain;
+  }
+
+  /** `isWaiting`: it spends an output of one that is in no block. */
+  #findingByInputs({ hash, transaction, state }: OwnTransaction, isWaiting: boolean): Finding {
     const inputs = spentOutPoints(transaction);
-    // A transaction with an unspent input is in no block.
-    if (inputs.length === 0 || inputs.some(isPresent)) return state === 'sent' ? 'missing' : 'open';
+    // A transaction with an unspent input is in no block, and neither is one with an input that does not exist yet.
+    if (isWaiting || inputs.length === 0 || inputs.some((outPoint) => this.#isPresent(outPoint))) {
+      return state === 'sent' ? 'missing' : 'open';
+    }
     if (this.#copied.has(hash)) return 'copied';
     // Once it is admitted, nothing else can spend its inputs: if they are spent, it is in the chain.
     return state === 'sent' ? 'confirmed' : 'open';
+  }
+
+  #isPresent(outPoint: OutPoint): boolean {
+    return this.#present.has(outPointKey(outPoint));
   }
 }
 

@@ -2,7 +2,9 @@
  * Sends the wallet's queued transactions to the mempool node until it has admitted or refused each of them. A refusal is
  * final only if it is about the transaction itself. One that depends on the state of the chain (`unknown_input`,
  * `double_spend`) may be temporary, while a block is being stored: the payment stays queued, its inputs stay reserved, and
- * the follower looks it up. Every payment has its own retry time, so that one that fails does not delay the others.
+ * the follower looks it up. Every payment has its own retry time, so that one that fails does not delay the others. A payment
+ * that spends an output of another one is sent when that one is admitted; one that is behind too many that wait for a block is
+ * sent again with each block (docs/adr/0023-own-change.md).
  */
 
 import { setMaxListeners } from 'node:events';
@@ -33,6 +35,8 @@ const FINAL_REFUSALS: ReadonlySet<string> = new Set([
 ]);
 /** Refusals about the inputs. Only a block can prove them. */
 const CONTESTED: ReadonlySet<string> = new Set(['double_spend', 'unknown_input']);
+/** It is behind too many transactions that wait for a block. */
+const TOO_DEEP = 'too_many_ancestors';
 
 export interface SenderModules {
   readonly wallet: Wallet;
@@ -48,13 +52,15 @@ export interface SenderModules {
 }
 
 interface Verdict {
-  readonly kind: 'admitted' | 'refused' | 'contested' | 'again';
+  readonly kind: 'admitted' | 'refused' | 'contested' | 'deep' | 'again';
   readonly reason: string;
 }
 
 interface Retry {
   failures: number;
   timer: Timer | undefined;
+  /** The next block may make it admissible. */
+  waitsForBlock: boolean;
 }
 
 export class Sender {
@@ -101,6 +107,16 @@ export class Sender {
     this.#pump();
   }
 
+  /** A block has come: what was behind too many transactions is sent again at once. */
+  blockCame(): void {
+    for (const [hash, { timer, waitsForBlock }] of [...this.#retries]) {
+      if (timer === undefined || !waitsForBlock) continue;
+      this.#forget(hash);
+      this.#modules.wallet.transfers.putBack(hash);
+    }
+    this.#pump();
+  }
+
   #pump(): void {
     while (!this.#stopping.signal.aborted && this.#running.size < PARALLEL) {
       const link = this.#modules.link();
@@ -121,7 +137,7 @@ export class Sender {
       if (verdict.kind === 'admitted') await this.#noteAdmitted(entry);
       else if (verdict.kind === 'refused') await this.#noteRefused(entry, verdict.reason);
       else {
-        this.#tryLater(entry, verdict.reason);
+        this.#tryLater(entry, verdict.reason, verdict.kind === 'deep');
         if (verdict.kind === 'contested') contested(entry.hash);
       }
     } catch (error) {
@@ -157,13 +173,14 @@ export class Sender {
     returned(await wallet.settlement.markRejected(entry.hash, reason));
   }
 
-  #tryLater({ hash }: OwnTransaction, reason: string): void {
+  #tryLater({ hash }: OwnTransaction, reason: string, waitsForBlock = false): void {
     const { wallet, clock, logger } = this.#modules;
     if (this.#stopping.signal.aborted || wallet.transfers.inFlightByHash(hash) === undefined) return;
-    const retry = this.#retries.get(hash) ?? { failures: 0, timer: undefined };
+    const retry = this.#retries.get(hash) ?? { failures: 0, timer: undefined, waitsForBlock };
     const delay = Math.min(FIRST_RETRY * 2 ** retry.failures, MAX_RETRY);
     logger.info({ hash, reason, delay }, 'a payment will be sent again');
     retry.failures += 1;
+    retry.waitsForBlock = waitsForBlock;
     retry.timer?.cancel();
     retry.timer = clock.after(delay, () => {
       retry.timer = undefined;
@@ -196,5 +213,6 @@ export class Sender {
 function verdictOf(code: string, detail: string): Verdict {
   const reason = detail === '' ? code : `${code}: ${detail}`;
   if (FINAL_REFUSALS.has(code)) return { kind: 'refused', reason };
+  if (code === TOO_DEEP) return { kind: 'deep', reason };
   return { kind: CONTESTED.has(code) ? 'contested' : 'again', reason };
 }

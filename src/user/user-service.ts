@@ -86,7 +86,11 @@ export class RunningUserService implements UserService, Service {
   /** Call once, before or after the network starts. */
   async start(): Promise<void> {
     this.#wallet.setRefresher(async (addresses) => this.#follower.requestRefresh(addresses));
-    this.#unsubscribe = this.#follower.ready.on(() => this.#sender.wake());
+    const offs = [
+      this.#follower.ready.on(() => this.#sender.wake()),
+      this.#follower.blockMined.on(() => this.#sender.blockCame()),
+    ];
+    this.#unsubscribe = () => offs.forEach((off) => void off());
     this.#follower.start();
     this.#sender.start();
   }

@@ -70,6 +70,19 @@ export class Transfers {
     return this.#modules.outgoing.get(hash);
   }
 
+  /** Those of the transactions that are in flight, and all in flight that they depend on, in the order in which they were made. */
+  lineageOf(hashes: Iterable<string>): readonly OwnTransaction[] {
+    const { outgoing } = this.#modules;
+    const found = new Set<OwnTransaction>();
+    const open = [...hashes].flatMap((hash) => outgoing.get(hash) ?? []);
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      if (found.has(next)) continue;
+      found.add(next);
+      open.push(...outgoing.parentsOf(next));
+    }
+    return this.inFlight().filter((entry) => found.has(entry));
+  }
+
   /** Own addresses that a transaction in flight spends from and pays to. */
   addressesOf(hash: string): readonly string[] {
     const entry = this.#modules.outgoing.get(hash);

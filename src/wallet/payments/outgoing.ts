@@ -1,11 +1,13 @@
 /**
  * The wallet's own transactions: a durable queue of what must be sent, and the history of what became of it. States go
  * `queued` (durable, the mempool has not answered) → `sent` (admitted) → `confirmed` or `rejected`. The bytes are stored
- * once and sent again as they are: a payment never becomes another transaction. Settled ones are on disk only.
+ * once and sent again as they are: a payment never becomes another transaction. One that spends an output of another one is
+ * sent after it (docs/adr/0023-own-change.md). Settled ones are on disk only.
  */
 
 import { type BincodeReader, BincodeWriter } from '../../chain/bincode.js';
 import { readTransaction, writeTransaction } from '../../chain/codec.js';
+import { spentOutPoints } from '../../chain/transaction.js';
 import type { Transaction } from '../../chain/types.js';
 import { decodeRecord, readChoice } from '../../db/decode-record.js';
 import { prefixRange } from '../../db/keys.js';
@@ -49,8 +51,10 @@ export class Outgoing {
   readonly #meta: MetaStore;
   /** Queued or sent, by hash. */
   readonly #inFlight = new Map<string, Entry>();
-  /** Hashes of those that can be sent now. */
+  /** Hashes of those that can be sent now, unless they spend an output of one that is not admitted. */
   readonly #queued = new Set<string>();
+  /** By the hash of one that is not admitted: those that spend its outputs, and were passed over. */
+  readonly #held = new Map<string, Set<string>>();
 
   private constructor(kv: Kv, writes: WriteBuffer, meta: MetaStore) {
     this.#kv = kv;
@@ -88,10 +92,16 @@ export class Outgoing {
     if (entry === undefined) return;
     this.#inFlight.delete(hash);
     this.#queued.delete(hash);
+    this.#held.delete(hash);
     this.#writes.del(paymentKey(entry.number));
   }
 
-  /** Queued or sent. */
+  /** How many are queued or sent. */
+  get size(): number {
+    return this.#inFlight.size;
+  }
+
+  /** Queued or sent, in the order in which they were made: what spends an output of another comes after it. */
   inFlight(): Iterable<OwnTransaction> {
     return this.#inFlight.values();
   }
@@ -100,12 +110,18 @@ export class Outgoing {
     return this.#inFlight.get(hash);
   }
 
-  /** Takes the next one to send; it is not given again until `putBack`. */
+  /**
+   * Takes the next one to send; it is not given again until `putBack`. One that spends an output of another is passed over
+   * until that one is admitted.
+   */
   takeQueued(): OwnTransaction | undefined {
     for (const hash of this.#queued) {
       this.#queued.delete(hash);
       const entry = this.#inFlight.get(hash);
-      if (entry?.state === 'queued') return entry;
+      if (entry?.state !== 'queued') continue;
+      const parent = this.parentsOf(entry).find(({ state }) => state === 'queued');
+      if (parent === undefined) return entry;
+      this.#hold(hash, parent.hash);
     }
     return undefined;
   }
@@ -125,7 +141,13 @@ export class Outgoing {
     if (state === 'queued') this.#queued.add(hash);
     else this.#queued.delete(hash);
     if (state === 'confirmed' || state === 'rejected') this.#inFlight.delete(hash);
+    if (state !== 'queued') this.#letGo(hash);
     return entry;
+  }
+
+  /** Those in flight whose outputs it spends. */
+  parentsOf({ transaction }: OwnTransaction): readonly OwnTransaction[] {
+    return spentOutPoints(transaction).flatMap(({ tHash }) => this.#inFlight.get(tHash) ?? []);
   }
 
   /** Oldest first; the most recent ones. */
@@ -134,6 +156,17 @@ export class Outgoing {
     const range = { ...prefixRange(PREFIX.payment), reverse: true, limit: Math.min(limit, HISTORY_SHOWN) };
     for await (const [key, record] of this.#kv.entries(range)) newest.push(decodeEntry(keyNumber(key), record));
     return newest.reverse();
+  }
+
+  #hold(hash: string, parent: string): void {
+    const held = this.#held.get(parent);
+    if (held === undefined) this.#held.set(parent, new Set([hash]));
+    else held.add(hash);
+  }
+
+  #letGo(parent: string): void {
+    for (const hash of this.#held.get(parent) ?? []) this.release(hash);
+    this.#held.delete(parent);
   }
 }
 
