@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { OP } from '../../src/chain/script/opcodes.js';
-import type { ScriptCheck } from '../../src/chain/validation.js';
+import type { ScriptCheck, SignatureCheck } from '../../src/chain/validation.js';
 import { keyPairFromSeed, sign } from '../../src/crypto/ed25519.js';
 import { Verifier } from '../../src/ledger/verifier/verifier.js';
 import { encodeChecks, runEncodedChecks } from '../../src/ledger/verifier/verify-batch.js';
 
 const key = keyPairFromSeed(new Uint8Array(32).fill(7));
 
-function signatureCheck(message: string, signed = message): ScriptCheck {
+function signatureCheck(message: string, signed = message): SignatureCheck {
   return { kind: 'signature', message, signature: sign(key.seed, signed), publicKey: key.publicKey };
 }
 
@@ -74,6 +74,32 @@ describe.each([0, 1, 2])('the verifier with %i threads', (threads) => {
     expect(current.ran.worker).toBe(worker);
     expect(await current.verify([signatureCheck('a'), BURN])).toBe(false);
     expect(await current.verify([signatureCheck('a'), TRUE])).toBe(true);
+  });
+
+  it('verifies a signature once, whatever transactions it is in, and tells apart what differs in key, text or signature', async () => {
+    verifier = new Verifier({ threads });
+    const current = verifier;
+    const ran = (): number => current.ran.worker + current.ran.main;
+    const good = signatureCheck('a');
+    const bad = signatureCheck('a', 'another');
+    expect(await current.verify([good])).toBe(true);
+    expect(await current.verify([bad])).toBe(false);
+    expect(ran()).toBe(2);
+    const forms = Array.from({ length: 500 }, (_, i) => current.verify([i % 2 === 0 ? good : bad]));
+    expect(await Promise.all(forms)).toEqual(Array.from({ length: 500 }, (_, i) => i % 2 === 0));
+    expect(ran()).toBe(2);
+    const other = keyPairFromSeed(new Uint8Array(32).fill(8));
+    expect(await current.verify([{ ...good, publicKey: other.publicKey }])).toBe(false);
+    expect(await current.verify([{ ...good, message: 'b' }])).toBe(false);
+    expect(ran()).toBe(4);
+  });
+
+  it('verifies few of a thousand copies of a signature that come at once', async () => {
+    verifier = new Verifier({ threads });
+    const current = verifier;
+    const copies = Array.from({ length: 1_000 }, () => current.verify([FLOOD]));
+    expect((await Promise.all(copies)).every((holds) => holds)).toBe(true);
+    expect(current.ran.worker + current.ran.main).toBeLessThan(150 * (threads + 1));
   });
 
   it('holds for no checks, and refuses work once it is closed', async () => {

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { p2shAddress } from '../../src/chain/address.js';
 import { tokenAsset } from '../../src/chain/assets.js';
-import { txOut } from '../../src/chain/builders.js';
+import { createItemTransaction, txOut } from '../../src/chain/builders.js';
 import { MAX_BLOCK_SIGNATURE_OPERATIONS } from '../../src/chain/constants.js';
 import { transactionHash } from '../../src/chain/hash.js';
 import { OP } from '../../src/chain/script/opcodes.js';
@@ -11,6 +11,7 @@ import { scriptSignatureOperations } from '../../src/chain/signature-operations.
 import type { Script, StackEntry, Transaction } from '../../src/chain/types.js';
 import { sign } from '../../src/crypto/ed25519.js';
 import { signatureCost, verificationCost } from '../../src/crypto/unusual-keys.js';
+import type { ErrorCode } from '../../src/lib/errors.js';
 import { MAX_SUBMITTED_OPERATIONS, VerificationBounds } from '../../src/mempool/admission/verification-bounds.js';
 import type { Mempool } from '../../src/mempool/mempool.js';
 import { type Account, account, candidate, genesisOut, pay, payment, rulesFor } from '../support/mempool.js';
@@ -86,6 +87,56 @@ describe('a script within the budget', () => {
       await expect(mempool.submit([spend])).rejects.toMatchObject({ code: 'invalid_signature' });
     }
     expect(checksRun(mempool)).toBe(before + 1);
+  });
+});
+
+describe('a thousand forms of one signature, the last of them wrong', () => {
+  const amount = 1_000_000n;
+  const wrong = (tx: Transaction): Transaction => ({
+    ...tx,
+    inputs: tx.inputs.map(({ previousOut, script }) => ({
+      previousOut,
+      script: script.map((entry) =>
+        entry.kind === 'signature' ? { ...entry, bytes: sign(bob.key.seed, 'another text') } : entry,
+      ),
+    })),
+  });
+  const formsOf = (form: (i: number) => Transaction): Transaction[] =>
+    Array.from({ length: 1_000 }, (_, i) => (i < 999 ? form(i) : wrong(form(i))));
+  const honest = payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(bob, amount)] });
+  const druid = { participants: 2n, expectations: [], genesisHash: null };
+  const create = (i: number): Transaction =>
+    createItemTransaction({ bNum: 0n, amount: 1n, spec: 'Create', metadata: `form ${i}` }, alice.key);
+
+  it.each<[string, (i: number) => Transaction, ErrorCode]>([
+    // The second spends what the first does.
+    ['a payment in all versions', (i) => ({ ...honest, version: BigInt(i) }), 'double_spend'],
+    ['halves of trades', (i) => ({ ...honest, druidInfo: { ...druid, druid: `d${i}` } }), 'invalid_signature'],
+    ['item creations', create, 'invalid_signature'],
+  ])('costs a few verifications, not a thousand: %s', async (_what, form, code) => {
+    const { mempool } = await setUp({ folder: await newFolder() });
+    await stored(mempool, 0);
+    const before = checksRun(mempool);
+    await expect(mempool.submit(formsOf(form))).rejects.toMatchObject({ code });
+    expect(checksRun(mempool) - before).toBeLessThan(100);
+    expect(mempool.figures().waitingCount).toBe(0);
+  });
+
+  it('is refused for an unknown input as before, when nobody has what they spend', async () => {
+    const { mempool } = await setUp({ folder: await newFolder() });
+    await stored(mempool, 0);
+    const lost = payment({ from: alice, inputs: [genesisOut(7)], outputs: [pay(bob, amount)] });
+    await expect(mempool.submit(formsOf((i) => ({ ...lost, version: BigInt(i) })))).rejects.toMatchObject({
+      code: 'unknown_input',
+      details: { hash: transactionHash({ ...lost, version: 0n }) },
+    });
+  });
+
+  it('is one payment and the same answer when all are the same (decision V4)', async () => {
+    const { mempool } = await setUp({ folder: await newFolder() });
+    await stored(mempool, 0);
+    await mempool.submit(Array.from({ length: 50 }, () => honest));
+    await stored(mempool, 1);
   });
 });
 

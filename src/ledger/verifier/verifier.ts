@@ -2,8 +2,9 @@
  * Verifies signatures and runs scripts beside the event loop. Checks that arrive in one turn of the loop travel together: a
  * worker fed with batches is four times as fast as one fed one by one. The main thread takes its share of the signatures, a
  * few in each turn, so that a machine with few cores is used in full; scripts, which can cost many signatures each, are left
- * to the workers. The outcome of a script depends on nothing but the script, so it runs once: a script that was refused
- * cannot be made to run again in another transaction.
+ * to the workers. The outcome of a check depends on nothing but the check, so it runs once: what was refused cannot be made
+ * to run again in another transaction, and one signature that many transactions carry (it covers neither version, fees nor
+ * trade) is verified for all of them.
  */
 
 import { Worker } from 'node:worker_threads';
@@ -29,8 +30,10 @@ const MAX_BATCHES = 2;
 /** Signatures that the main thread verifies in one turn of the loop: well under a millisecond. */
 const MAIN_THREAD_SHARE = 4;
 
-/** Verdicts of scripts that are remembered. */
-const REMEMBERED_SCRIPTS = 20_000;
+/** Signatures of the main thread's share that are looked at, those with a known verdict included. */
+const MAIN_THREAD_LOOKS = 64;
+/** Verdicts that are remembered, of scripts and of signatures: 5 MiB each. */
+const REMEMBERED = 20_000;
 
 /** The checks of one caller. */
 interface Job {
@@ -43,8 +46,8 @@ interface Job {
 interface Task {
   readonly check: ScriptCheck;
   readonly job: Job;
-  /** The address of a script, which is the hash of all of it; '' for a signature. */
-  readonly address: string;
+  /** What its verdict is remembered by: all that it depends on. */
+  readonly name: string;
 }
 
 interface Lane {
@@ -62,8 +65,11 @@ export interface VerifierOptions {
 export class Verifier {
   readonly #lanes: Lane[] = [];
   readonly #ran = { worker: 0, main: 0 };
-  /** By their addresses. */
-  readonly #verdicts = new LRUCache<string, boolean>({ max: REMEMBERED_SCRIPTS });
+  /** By kind, so that signatures, which are many and cheap, keep no script from being remembered; then by name. */
+  readonly #verdicts = {
+    signature: new LRUCache<string, boolean>({ max: REMEMBERED }),
+    script: new LRUCache<string, boolean>({ max: REMEMBERED }),
+  };
   readonly #signatures = new FairQueue<Task>();
   readonly #scripts = new FairQueue<Task>();
   #scheduled = false;
@@ -88,10 +94,8 @@ export class Verifier {
     if (checks.length === 0) return true;
     const job: Job = { left: checks.length, done: createDeferred<boolean>(), settled: false };
     for (const check of checks) {
-      if (check.kind === 'script') {
-        const unknown = this.#unknown([{ check, job, address: p2shAddress(check.script) }]);
-        for (const task of unknown) this.#scripts.push(sender, task);
-      } else this.#signatures.push(sender, { check, job, address: '' });
+      const queue = check.kind === 'script' ? this.#scripts : this.#signatures;
+      for (const task of this.#unknown([{ check, job, name: nameOf(check) }])) queue.push(sender, task);
     }
     this.#schedule();
     return job.done.promise;
@@ -111,10 +115,7 @@ export class Verifier {
     worker.unref();
     worker.on('message', ({ id, outcomes }: { id: number; outcomes: Uint8Array }) => {
       this.#ran.worker += outcomes.length;
-      for (const [i, { job, address }] of (lane.batches.get(id) ?? []).entries()) {
-        if (address !== '') this.#verdicts.set(address, outcomes[i] === 1);
-        settle(job, outcomes[i] === 1);
-      }
+      for (const [i, task] of (lane.batches.get(id) ?? []).entries()) this.#decide(task, outcomes[i] === 1);
       lane.batches.delete(id);
       this.#schedule();
     });
@@ -122,10 +123,15 @@ export class Verifier {
     this.#lanes.push(lane);
   }
 
-  /** Settles the scripts that have run before; returns the others. */
+  #decide({ check, job, name }: Task, holds: boolean): void {
+    this.#verdicts[check.kind].set(name, holds);
+    settle(job, holds);
+  }
+
+  /** Settles the checks that have run before; returns the others. */
   #unknown(tasks: readonly Task[]): Task[] {
-    return tasks.filter(({ job, address }) => {
-      const verdict = this.#verdicts.get(address);
+    return tasks.filter(({ check, job, name }) => {
+      const verdict = this.#verdicts[check.kind].get(name);
       if (verdict !== undefined && !job.settled) settle(job, verdict);
       return verdict === undefined;
     });
@@ -169,7 +175,8 @@ export class Verifier {
     if (!hasSignatures) return [];
     lane.ranScripts = false;
     // Half goes to the worker, half stays for the main thread, which would wait for the answers anyway.
-    return open(this.#signatures.take(Math.min(MAX_SIGNATURES, Math.ceil(this.#signatures.length / 2))));
+    const half = Math.ceil(this.#signatures.length / 2);
+    return this.#unknown(open(this.#signatures.take(Math.min(MAX_SIGNATURES, half))));
   }
 
   #takeScripts(): readonly Task[] {
@@ -190,14 +197,22 @@ export class Verifier {
 
   /** A few signatures on the main thread; the rest waits for the next turn, so that requests are read in between. */
   #takeShare(): void {
-    for (const { check, job } of open(this.#signatures.take(MAIN_THREAD_SHARE))) {
-      if (job.settled) continue;
-      this.#ran.main++;
-      settle(job, runCheck(check));
+    const end = this.#ran.main + MAIN_THREAD_SHARE;
+    for (let looks = 0; looks < MAIN_THREAD_LOOKS && this.#ran.main < end; looks++) {
+      for (const task of this.#unknown(open(this.#signatures.take(1)))) {
+        this.#ran.main++;
+        this.#decide(task, runCheck(task.check));
+      }
     }
     // Scripts wait for a worker, whose answer schedules the next turn.
     if (this.#signatures.length > 0) this.#schedule();
   }
+}
+
+/** A script by its address, the hash of all of it; a signature by its bytes, those of its key, and its text. */
+function nameOf(check: ScriptCheck): string {
+  if (check.kind === 'script') return p2shAddress(check.script);
+  return Buffer.concat([check.signature, check.publicKey]).toString('latin1') + check.message;
 }
 
 /** Drops the checks of callers that already have their verdict. */

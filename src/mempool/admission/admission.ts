@@ -7,7 +7,7 @@
 import { LRUCache } from 'lru-cache';
 import { encodeTransaction } from '../../chain/codec.js';
 import { transactionHashOfBytes } from '../../chain/hash.js';
-import { createdOutput, isCreate, isUnspendable, spentOutPoints } from '../../chain/transaction.js';
+import { createdOutput, isCreate, isUnspendable, outPointKey, spentOutPoints } from '../../chain/transaction.js';
 import type { OutPoint, Transaction, TxOut } from '../../chain/types.js';
 import { INVALID_SCRIPT, planCreateValidation, planValidation, type ValidationPlan } from '../../chain/validation.js';
 import type { Room } from '../../db/disk-room.js';
@@ -60,6 +60,8 @@ export interface AdmissionModules {
 interface Submission {
   readonly sender: string;
   readonly list: SubmittedList;
+  /** Members that spend what an earlier one of the list spends. */
+  readonly rivals: ReadonlySet<string>;
 }
 
 interface Group {
@@ -148,7 +150,8 @@ export class Admission {
       const wrong = candidateFault(candidate, this.#minOutputAmount);
       if (wrong !== null) this.#refuse({ hash: candidate.hash, fault: wrong });
     }
-    const submission = { sender, list: new Map(unknown.map((candidate) => [candidate.hash, candidate])) };
+    const list = new Map(unknown.map((candidate) => [candidate.hash, candidate]));
+    const submission = { sender, list, rivals: rivalsIn(list) };
     const release = this.#verifications.reserve(unknown, sender);
     try {
       const fresh: CandidateTx[] = [];
@@ -176,12 +179,15 @@ export class Admission {
   }
 
   /** The verdict of the rules that need no journal; the scripts last, off the event loop. */
-  async #verdict({ hash, tx }: CandidateTx, { sender, list }: Submission): Promise<Verdict | 'known'> {
+  async #verdict({ hash, tx }: CandidateTx, { sender, list, rivals }: Submission): Promise<Verdict | 'known'> {
     // It may have been admitted while the chunks before it were checked; a creation that is in a block has no inputs that
     // would show it.
     if (this.#statuses.isAdmittedInMemory(hash)) return 'known';
     if (isCreate(tx) && (await this.#statuses.isAdmitted(hash))) return 'known';
     if (tx.druidInfo === null && this.#spendsClaimed(tx)) return SPENT;
+    // Told before signatures are verified, for one signature may stand in all forms of a payment.
+    const visible = (outPoint: OutPoint): boolean => this.#visibleOutput(outPoint, list) !== undefined;
+    if (rivals.has(hash) && spentOutPoints(tx).every(visible)) return SPENT;
     const tooMany = this.#ancestors.fault(tx, list);
     if (tooMany !== null) return tooMany;
     const plan = isCreate(tx)
@@ -274,6 +280,20 @@ function outputOf(candidate: CandidateTx | undefined, { n }: OutPoint): TxOut | 
   if (candidate === undefined) return undefined;
   const txOut = createdOutput(candidate.tx, n);
   return txOut === undefined || isUnspendable(txOut) ? undefined : txOut;
+}
+
+/** Halves of trades are left out: they claim nothing while they wait for others. */
+function rivalsIn(list: SubmittedList): ReadonlySet<string> {
+  const spent = new Set<string>();
+  const rivals = new Set<string>();
+  for (const { hash, tx } of list.values()) {
+    if (tx.druidInfo !== null) continue;
+    for (const key of spentOutPoints(tx).map(outPointKey)) {
+      if (spent.has(key)) rivals.add(hash);
+      spent.add(key);
+    }
+  }
+  return rivals;
 }
 
 /** Roughly what examining a transaction costs. */
