@@ -49,9 +49,8 @@ const MAX_CHECK_MS = 1_000;
 /** A connection without traffic is closed after this many times the time limit of a request. */
 const IDLE_FACTOR = 2;
 /** Headers that existing clients send from browsers (reference, §6.7). */
-const CORS_REQUEST_HEADERS = 'accept, content-type, if-none-match, x-api-key, x-cache-id, x-nonce, x-request-id'.split(
-  ', ',
-);
+const CORS_REQUEST_HEADERS =
+  'accept, content-type, idempotency-key, if-none-match, x-api-key, x-cache-id, x-nonce, x-request-id'.split(', ');
 const CORS_RESPONSE_HEADERS = ['etag', 'retry-after', 'x-request-id'];
 
 /**

@@ -48,6 +48,8 @@ export interface Operation {
   readonly long?: boolean;
   /** Stateless, so `api.tooling_everywhere` mounts it on every role (decision V23). */
   readonly tooling?: boolean;
+  /** Takes an `Idempotency-Key`: a repetition gets the same answer, and does nothing (docs/wallet.md#paid-exactly-once). */
+  readonly idempotencyKey?: boolean;
   readonly summary: string;
   readonly description?: string;
   /** Object schemas whose members are the parameters. */

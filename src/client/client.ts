@@ -57,6 +57,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** For envelope routes: makes it safe to repeat the request. */
   readonly cacheId?: string;
+  /** For operations that take an `Idempotency-Key`: makes it safe to repeat the request. */
+  readonly idempotencyKey?: string | undefined;
 }
 
 /** The parts of a request that the operation has. */
@@ -115,7 +117,8 @@ export class NodeClient {
     return text === '' ? undefined : readJson(text, this.url);
   }
 
-  async #exchange(operation: Operation, args: AnyArguments, { signal, cacheId }: CallOptions) {
+  async #exchange(operation: Operation, args: AnyArguments, options: CallOptions) {
+    const { signal, cacheId, idempotencyKey } = options;
     const signals = [
       ...(signal ? [signal] : []),
       ...(this.#timeoutMs > 0 ? [AbortSignal.timeout(this.#timeoutMs)] : []),
@@ -130,6 +133,7 @@ export class NodeClient {
           accept: 'application/json',
           ...(sendsKey ? { 'x-api-key': this.#apiKey } : {}),
           ...(cacheId === undefined ? {} : { 'x-cache-id': cacheId }),
+          ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
           ...(args.body === undefined ? {} : { 'content-type': 'application/json' }),
         },
         ...(args.body === undefined ? {} : { body: stringifyExact(args.body) }),

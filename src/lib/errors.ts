@@ -17,6 +17,7 @@ export const ERROR_CODES = {
   payload_too_large: 'The body is larger than the node accepts.',
   unsupported_media_type: 'The body is not application/json.',
   idempotency_conflict: 'The x-cache-id was used before with another route or body.',
+  idempotency_key_reused: 'The Idempotency-Key was used before for another request.',
   // Access
   missing_api_key: 'The route needs an API key and none was sent.',
   invalid_api_key: 'This node does not know the API key, or the key does not cover the route.',

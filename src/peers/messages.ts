@@ -247,8 +247,10 @@ export const MESSAGES = {
   address: define(Type.Object({ address: Address })),
   /** Tells the payee of a payment. Attachment: the transaction. */
   'payment.sent': define(Empty, { maxAttachment: MAX_TRANSACTION_BYTES, cost: transactionsCost }),
-  /** Asks to be paid a donation at `address`; answered by `donation.reply`. */
-  'donation.request': define(Type.Object({ address: Address }), { cost: () => WRITE_COST }),
+  /** Asks to be paid a donation at `address`; answered by `donation.reply`. For one `id` a peer is paid once. */
+  'donation.request': define(Type.Object({ address: Address, id: Type.Optional(hexOf(32)) }), {
+    cost: () => WRITE_COST,
+  }),
   'donation.reply': define(Type.Object({ accepted: Type.Boolean(), reason: Reason })),
 
   // Any node

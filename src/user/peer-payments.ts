@@ -14,10 +14,10 @@ import { SignalSource } from '../lib/signal.js';
 import { parseAddress } from '../peers/address.js';
 import type { MessageBody } from '../peers/messages.js';
 import type { Link, PeerNetwork, Reply } from '../peers/network.js';
+import type { KeepIntent } from '../wallet/payments/intents.js';
 import type { OwnTransaction } from '../wallet/payments/outgoing.js';
 import { checkAmount } from '../wallet/payments/payment-builder.js';
 import type { Wallet } from '../wallet/wallet.js';
-import type { AddressPayment } from './service.js';
 
 /** Milliseconds to open a link (decision V15). */
 const DIAL_TIMEOUT = 5_000;
@@ -25,6 +25,8 @@ const DIAL_TIMEOUT = 5_000;
 const ANSWER_TIMEOUT = 10_000;
 /** Number of peers for which an unused address is kept; beyond that, a new peer gets the address of the oldest. */
 const MAX_OFFERED = 1_000;
+/** Instead of the hash of a donation. */
+const NOT_PAID = '';
 
 export interface PeerPaymentOptions {
   /** Raw units paid to a peer that asks; 0 refuses. */
@@ -44,6 +46,14 @@ export interface PeerPaymentModules {
 export interface AnnouncedPayment {
   readonly hash: string;
   readonly peer: string;
+}
+
+/** A payment to the peer at `address`. */
+interface PeerOrder {
+  readonly address: string;
+  readonly amount: bigint;
+  readonly locktime: bigint;
+  readonly keep?: KeepIntent | undefined;
 }
 
 /** The time limit and abort signal of a request to a peer. */
@@ -74,14 +84,14 @@ export class PeerPayments {
       const address = await this.#addressFor(link.nodeKey);
       return { type: 'address', body: { address } };
     });
-    network.handle('donation.request', (link, { body }) => this.#donate(link, body.address));
+    network.handle('donation.request', (link, { body }) => this.#donate(link, body));
     network.handle('payment.sent', (link, { attachment }) => {
       this.#onPaymentSent(link, attachment);
       return undefined;
     });
   }
 
-  async payPeer({ address: peer, amount, locktime }: Omit<AddressPayment, 'passphrase'>): Promise<OwnTransaction> {
+  async payPeer({ address: peer, amount, locktime, keep }: PeerOrder): Promise<OwnTransaction> {
     checkAmount(amount);
     const link = await this.#reach(peer);
     const answer = await this.#ask(peer, link.request('address.get', {}, this.#waiting));
@@ -89,13 +99,17 @@ export class PeerPayments {
     if (address === undefined || !hasValidAddressLength(address)) {
       throw new TesseraError('peer_unreachable', `${peer} did not answer with an address; nothing was paid`);
     }
-    return this.#modules.wallet.transfers.pay({ address, amount, locktime, peer });
+    return this.#modules.wallet.transfers.pay({ address, amount, locktime, peer, keep });
   }
 
-  async requestDonation(peer: string): Promise<void> {
+  /** The peer pays once for an `id`, however often it is asked. */
+  async requestDonation(peer: string, id?: string): Promise<void> {
     const link = await this.#reach(peer);
     const address = await this.#addressFor(link.nodeKey);
-    const answer = await this.#ask(peer, link.request('donation.request', { address }, this.#waiting));
+    const answer = await this.#ask(
+      peer,
+      link.request('donation.request', { address, ...(id && { id }) }, this.#waiting),
+    );
     if (answer.type !== 'donation.reply') {
       throw new TesseraError('peer_unreachable', `${peer} answered ${answer.type} to a request for a donation`);
     }
@@ -155,16 +169,21 @@ export class PeerPayments {
     }
   }
 
-  async #donate(link: Link, address: string): Promise<Reply<'donation.reply'>> {
+  async #donate(link: Link, { address, id }: MessageBody<'donation.request'>): Promise<Reply<'donation.reply'>> {
     const { wallet, logger } = this.#modules;
     const { donationAmount, donationsPerPeerPerDay, donationsPerDay } = this.#options;
     if (donationAmount === 0n) return donationReply(false, 'this node gives no donations');
     if (!hasValidAddressLength(address)) throw new TesseraError('invalid_request', 'an address has 32 or 64 bytes');
     const limits = { perPeerPerDay: donationsPerPeerPerDay, perDay: donationsPerDay };
     const order = { address, amount: donationAmount, locktime: 0n, peer: link.address };
+    const donate = async (keep?: KeepIntent): Promise<string> => {
+      const made = await wallet.transfers.donate({ ...order, keep }, link.nodeKey, limits);
+      return made?.hash ?? NOT_PAID;
+    };
     try {
-      const paid = await wallet.transfers.donate(order, link.nodeKey, limits);
-      return paid ? donationReply(true, '') : donationReply(false, 'no more donations today');
+      const intent = { scope: `donation to ${link.nodeKey}`, key: id ?? '', request: [] };
+      const paid = await (id === undefined ? donate() : wallet.intents.once(intent, donate));
+      return paid !== NOT_PAID ? donationReply(true, '') : donationReply(false, 'no more donations today');
     } catch (error) {
       // A stranger learns that it is not paid, but nothing about the wallet.
       if (!isTesseraError(error)) throw error;

@@ -8,6 +8,21 @@ export interface AddressPayment {
   readonly amount: bigint;
   readonly locktime: bigint;
   readonly passphrase: string;
+  /** With the same key the same payment is made once; another one throws `idempotency_key_reused`. */
+  readonly idempotencyKey?: string | undefined;
+}
+
+export interface DonationOptions {
+  /** As in `AddressPayment`; the peer pays at most once for it. */
+  readonly idempotencyKey?: string | undefined;
+}
+
+export interface ItemRequest {
+  readonly spec: GenesisHashSpec;
+  readonly amount: bigint;
+  readonly metadata: string | null;
+  /** As in `AddressPayment`. */
+  readonly idempotencyKey?: string | undefined;
 }
 
 export interface UserService {
@@ -19,11 +34,7 @@ export interface UserService {
   /** Asks the peer at `host:port` for an address and pays it. Throws as `payAddress`, and `peer_unreachable`. */
   payPeer(payment: AddressPayment): Promise<void>;
   /** Asks the peer at `host:port` for a donation. Throws `peer_unreachable`. */
-  requestDonation(peer: string): Promise<void>;
+  requestDonation(peer: string, options?: DonationOptions): Promise<void>;
   /** Builds, signs and queues an item creation; resolves when it is durable. */
-  createItem(request: {
-    readonly spec: GenesisHashSpec;
-    readonly amount: bigint;
-    readonly metadata: string | null;
-  }): Promise<{ readonly txHash: string }>;
+  createItem(request: ItemRequest): Promise<{ readonly txHash: string }>;
 }

@@ -4,20 +4,24 @@
  */
 
 import type { Producers } from '../chain/certificate.js';
+import { sha3Hex } from '../crypto/sha3.js';
 import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../lib/logger.js';
 import { Failure, type Service } from '../lib/service.js';
 import type { Signal } from '../lib/signal.js';
 import { requireSocketAddress } from '../lib/socket-address.js';
 import type { PeerNetwork } from '../peers/network.js';
+import type { KeepIntent } from '../wallet/payments/intents.js';
 import type { Wallet } from '../wallet/wallet.js';
 import { ChainFollower, type MinedBlock } from './chain-follower.js';
 import { type AnnouncedPayment, PeerPayments } from './peer-payments.js';
 import { Sender } from './sender.js';
-import type { AddressPayment, UserService } from './service.js';
+import type { AddressPayment, DonationOptions, ItemRequest, UserService } from './service.js';
 
 /** Default limit of donations to all peers together in a day. */
 const DEFAULT_DONATIONS_PER_DAY = 100;
+/** Callers of the API share their idempotency keys: a key outlives the API key with which it came. */
+const CALLERS = 'api';
 
 export interface UserServiceOptions {
   /** Configured mempool nodes, `host:port`, as given to the network. Blocks of others are ignored. */
@@ -104,25 +108,53 @@ export class RunningUserService implements UserService, Service {
     await this.#follower.stop();
   }
 
-  async payAddress({ passphrase, ...order }: AddressPayment): Promise<{ readonly txHash: string }> {
+  async payAddress({ passphrase, idempotencyKey, ...order }: AddressPayment): Promise<{ readonly txHash: string }> {
+    // The passphrase comes first, for repetitions too, and is no part of what the key stands for.
     await this.#wallet.verifyPassphrase(passphrase);
-    const { hash } = await this.#wallet.transfers.pay(order);
-    return { txHash: hash };
+    const { address, amount, locktime } = order;
+    const txHash = await this.#once(idempotencyKey, ['payment', 'address', address, amount, locktime], async (keep) => {
+      const { hash } = await this.#wallet.transfers.pay({ ...order, keep });
+      return hash;
+    });
+    return { txHash };
   }
 
-  async payPeer({ passphrase, ...order }: AddressPayment): Promise<void> {
+  async payPeer({ passphrase, idempotencyKey, ...order }: AddressPayment): Promise<void> {
     // The passphrase comes first for both kinds of payment (docs/clients.md#payments).
     await this.#wallet.verifyPassphrase(passphrase);
-    requireSocketAddress(order.address);
-    await this.#peers.payPeer(order);
+    const { address, amount, locktime } = order;
+    requireSocketAddress(address);
+    await this.#once(idempotencyKey, ['payment', 'ip', address, amount, locktime], async (keep) => {
+      const { hash } = await this.#peers.payPeer({ ...order, keep });
+      return hash;
+    });
   }
 
-  requestDonation(peer: string): Promise<void> {
-    return this.#peers.requestDonation(peer);
+  async requestDonation(peer: string, { idempotencyKey }: DonationOptions = {}): Promise<void> {
+    if (idempotencyKey === undefined) return this.#peers.requestDonation(peer);
+    const request = ['donation', peer];
+    // The peer pays once for an id, so that a repetition after a crash asks for nothing more.
+    const id = sha3Hex(JSON.stringify([...request, idempotencyKey]));
+    const intent = { scope: CALLERS, key: idempotencyKey, request };
+    return this.#wallet.intents.onceDone(intent, () => this.#peers.requestDonation(peer, id));
   }
 
-  async createItem(request: Parameters<UserService['createItem']>[0]): Promise<{ readonly txHash: string }> {
-    const { hash } = await this.#wallet.transfers.createItem(request);
-    return { txHash: hash };
+  async createItem({ idempotencyKey, ...order }: ItemRequest): Promise<{ readonly txHash: string }> {
+    const { spec, amount, metadata } = order;
+    const txHash = await this.#once(idempotencyKey, ['item', spec, amount, metadata], async (keep) => {
+      const { hash } = await this.#wallet.transfers.createItem({ ...order, keep });
+      return hash;
+    });
+    return { txHash };
+  }
+
+  #once(
+    key: string | undefined,
+    words: readonly (string | bigint | null)[],
+    make: (keep?: KeepIntent) => Promise<string>,
+  ): Promise<string> {
+    if (key === undefined) return make();
+    const request = words.map((word) => (word === null ? word : String(word)));
+    return this.#wallet.intents.once({ scope: CALLERS, key, request }, make);
   }
 }

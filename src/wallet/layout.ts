@@ -9,6 +9,7 @@
  *   s <u64>           a spent outpoint, in the order in which they were spent
  *   p <u64>           an own transaction and its state, in the order in which they were made
  *   d <day><node key> donations to a peer on a day (UTC)
+ *   n <day><digest>   what was done for an idempotency key that came on a day (UTC)
  */
 
 import { prefixKey, readU64, textKey, u64Key } from '../db/keys.js';
@@ -17,7 +18,15 @@ import { asBuffer } from '../lib/bytes.js';
 /** Version of this key map and of the records behind the keys. */
 export const STORE_FORMAT = 1;
 
-export const PREFIX = { key: 'k', place: 'i', outpoint: 'u', spent: 's', payment: 'p', donation: 'd' } as const;
+export const PREFIX = {
+  key: 'k',
+  place: 'i',
+  outpoint: 'u',
+  spent: 's',
+  payment: 'p',
+  donation: 'd',
+  intent: 'n',
+} as const;
 
 export const FORMAT_KEY: Uint8Array = prefixKey('v');
 export const META_KEY: Uint8Array = prefixKey('m');
@@ -28,6 +37,7 @@ export const outpointRecordKey = (outpoint: string): Uint8Array => textKey(PREFI
 export const spentKey = (number: number): Uint8Array => u64Key(PREFIX.spent, number);
 export const paymentKey = (number: number): Uint8Array => u64Key(PREFIX.payment, number);
 export const donationKey = (day: string, nodeKey: string): Uint8Array => textKey(PREFIX.donation, `${day}${nodeKey}`);
+export const intentKey = (day: string, digest: string): Uint8Array => textKey(PREFIX.intent, `${day}${digest}`);
 
 /** The text after the prefix. */
 export function keyText(key: Uint8Array): string {

@@ -34,6 +34,7 @@ import type { WalletWords } from './keys/words.js';
 import { FORMAT_KEY } from './layout.js';
 import { MetaStore } from './meta.js';
 import { DonationQuota } from './payments/donation-quota.js';
+import { Intents } from './payments/intents.js';
 import { Outgoing, type OwnTransaction } from './payments/outgoing.js';
 import { Payments } from './payments/payments.js';
 import { Settlement } from './payments/settlement.js';
@@ -69,6 +70,8 @@ export interface WalletOptions {
   readonly dust?: bigint;
   /** Raw units that a token output has at least in this network; 1 by default (decision B18). */
   readonly minOutputAmount?: bigint;
+  /** Idempotency keys that are kept at most. */
+  readonly maxIntents?: number;
   /** Funds and keys that a new wallet starts with (development and test networks). */
   readonly seeds?: readonly WalletSeed[];
   readonly seedKeyPairs?: ReadonlyMap<string, KeyPairRecord>;
@@ -98,6 +101,7 @@ interface Parts {
   readonly coins: CoinStore;
   readonly settlement: Settlement;
   readonly transfers: Transfers;
+  readonly intents: Intents;
   readonly chain: BlockIntake;
 }
 
@@ -264,6 +268,11 @@ export class Wallet implements WalletService {
     return this.#parts.transfers;
   }
 
+  /** What was done for requests that may be repeated. */
+  get intents(): Intents {
+    return this.#parts.intents;
+  }
+
   /** What became of own transactions. */
   get settlement(): Settlement {
     return this.#parts.settlement;
@@ -318,11 +327,12 @@ export class Wallet implements WalletService {
 
   /** Writes what is staged and wipes the keys from memory. */
   async close(): Promise<void> {
-    const { limiter, writes, keystore, keys, transfers } = this.#parts;
+    const { limiter, writes, keystore, keys, transfers, intents } = this.#parts;
     if (writes.isClosed) return;
     writes.refuseMore();
     limiter.close();
     await transfers.settled();
+    await intents.close();
     await writes.flush().finally(() => {
       keys.close();
       keystore.close();
@@ -374,6 +384,7 @@ async function openParts(options: WalletOptions, modules: WalletModules): Promis
   const coins = await CoinStore.open({ kv, writes, meta, owns: (address) => keys.claim(address) });
   const outgoing = await Outgoing.open(kv, writes, meta);
   const donations = await DonationQuota.open(kv, writes, clock);
+  const intents = await Intents.open({ maxKept: options.maxIntents }, { kv, writes, clock, logger });
   const slices = new TimeSlices(clock);
   const limits = { maxInputs: options.maxInputs ?? DEFAULT_MAX_INPUTS, dust: options.dust ?? DEFAULT_DUST };
   const payments = new Payments(
@@ -384,5 +395,5 @@ async function openParts(options: WalletOptions, modules: WalletModules): Promis
   const transfers = new Transfers({ coins, outgoing, donations, payments, settlement, writes, logger });
   const doubleSigning = new DoubleSigning({ logger, metrics });
   const chain = new BlockIntake(options, { coins, keys, meta, settlement, slices, transfers, writes, doubleSigning });
-  return { writes, limiter, keystore, keys, meta, coins, settlement, transfers, chain };
+  return { writes, limiter, keystore, keys, meta, coins, settlement, transfers, intents, chain };
 }

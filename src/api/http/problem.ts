@@ -23,6 +23,7 @@ const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
   payload_too_large: 413,
   unsupported_media_type: 415,
   idempotency_conflict: 400,
+  idempotency_key_reused: 422,
   missing_api_key: 401,
   invalid_api_key: 401,
   wrong_passphrase: 401,
@@ -185,6 +186,7 @@ function errorsOf(operation: Operation): readonly ErrorCode[] {
   if (operation.method !== 'GET' || operation.aliases?.includes('POST')) {
     codes.add('malformed_json').add('invalid_request').add('payload_too_large').add('unsupported_media_type');
   }
+  if (operation.idempotencyKey) codes.add('idempotency_key_reused');
   if (operation.apiKey) codes.add('missing_api_key').add('invalid_api_key');
   for (const code of GENERAL) codes.add(code);
   return [...codes];

@@ -5,6 +5,7 @@ import { sha3Hex } from '../../crypto/sha3.js';
 import { ERROR_CODES, type ErrorCode } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
 import type { NodeRole } from '../../lib/roles.js';
+import { MAX_IDEMPOTENCY_KEY } from '../http/idempotency-key.js';
 import { errorStatusesOf, PROBLEM_MEDIA_TYPE } from '../http/problem.js';
 import { membersOf, type Operation, type Success } from '../operation.js';
 import type { ApiLimits } from '../options.js';
@@ -55,7 +56,9 @@ export function openApiDocument(operations: readonly Operation[], { role, limits
       const item = paths[operation.path] ?? {};
       // An operation id names one method, so an alias gets an id of its own.
       const operationId = index === 0 ? operation.id : `${operation.id}${capitalized(method.toLowerCase())}`;
-      item[method.toLowerCase()] = operationEntry({ ...operation, method }, operationId, schemas);
+      // Mempool nodes keep no keys.
+      const idempotencyKey = operation.idempotencyKey === true && role !== 'mempool';
+      item[method.toLowerCase()] = operationEntry({ ...operation, method, idempotencyKey }, operationId, schemas);
       paths[operation.path] = item;
     }
   }
@@ -112,7 +115,7 @@ function operationEntry(operation: Operation, operationId: string, schemas: Sche
   };
 }
 
-function parametersOf({ params, query, headers, family }: Operation, schemas: SchemaSet): Json[] {
+function parametersOf({ params, query, headers, family, idempotencyKey }: Operation, schemas: SchemaSet): Json[] {
   const parameters: Json[] = [];
   const add = (members: ReturnType<typeof membersOf>, place: 'path' | 'query' | 'header') => {
     for (const { name, schema, required } of members) {
@@ -130,6 +133,7 @@ function parametersOf({ params, query, headers, family }: Operation, schemas: Sc
   add(membersOf(params), 'path');
   add(membersOf(query), 'query');
   add(membersOf(headers), 'header');
+  if (idempotencyKey) parameters.push(IDEMPOTENCY_KEY_HEADER);
   if (family === 'envelope') {
     parameters.push({
       name: 'x-cache-id',
@@ -141,6 +145,22 @@ function parametersOf({ params, query, headers, family }: Operation, schemas: Sc
   }
   return parameters;
 }
+
+const IDEMPOTENCY_KEY_HEADER = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'A name for this request, best a UUID, with or without quotes. A repetition with the same key gets the same answer and ' +
+    'does nothing; with the same key and another body it is refused. Without an answer, or with an error, repeat it with ' +
+    'the same key. Keys are kept until the end of the next day (UTC), for all callers together. An extension of the contract.',
+  schema: {
+    type: 'string',
+    minLength: 1,
+    maxLength: MAX_IDEMPOTENCY_KEY,
+    examples: ['8e03978e-40d5-43dd-bc93-6894a57f9324'],
+  },
+};
 
 function responsesOf(operation: Operation, schemas: SchemaSet): JsonObject {
   const responses: Record<string, Json> = {};

@@ -16,6 +16,7 @@ import type { CoinStore } from '../coins/coin-store.js';
 import { type KeyRing, wipeKeys } from '../keys/key-ring.js';
 import type { MetaStore } from '../meta.js';
 import type { WriteBuffer } from '../write-buffer.js';
+import type { KeepIntent } from './intents.js';
 import type { Outgoing, OutgoingKind, OwnTransaction } from './outgoing.js';
 import { assetOf, buildItemCreation, buildPaymentInTurns, checkPayment, type PaymentPlan } from './payment-builder.js';
 
@@ -29,12 +30,16 @@ export interface PaymentOrder {
   readonly kind?: OutgoingKind;
   /** Peer to tell, `host:port`. */
   readonly peer?: string;
+  /** Keeps what asked for it, in the same batch. */
+  readonly keep?: KeepIntent | undefined;
 }
 
 export interface ItemOrder {
   readonly spec: GenesisHashSpec;
   readonly amount: bigint;
   readonly metadata: string | null;
+  /** As in `PaymentOrder`. */
+  readonly keep?: KeepIntent | undefined;
 }
 
 export interface PaymentOptions {
@@ -62,6 +67,13 @@ const MAX_MERGES = 4;
 const ITEM_DUST = 1n;
 /** Payments that are being made at once; a wallet makes several hundred in a second. */
 const MAX_UNDER_WAY = 1_000;
+
+/** What an own transaction is made for. */
+interface Made {
+  readonly kind: OutgoingKind;
+  readonly peer: string | null;
+  readonly keep?: KeepIntent | undefined;
+}
 
 interface Chosen {
   readonly coins: readonly Coin[];
@@ -138,7 +150,8 @@ export class Payments {
     await this.#modules.slices.turn();
     const { coins, change } = this.#choose(assetId, amount);
     store.reserve(coins);
-    return this.#spend(coins, order.kind ?? 'payment', order.peer ?? null, () => ({
+    const made = { kind: order.kind ?? 'payment', peer: order.peer ?? null, keep: order.keep };
+    return this.#spend(coins, made, () => ({
       inputs: coins,
       to: address,
       asset: assetOf(assetId, amount),
@@ -161,7 +174,7 @@ export class Payments {
     } finally {
       wipeKeys(signing);
     }
-    return this.#enqueue(transaction, 'item', null);
+    return this.#enqueue(transaction, { kind: 'item', peer: null, keep: order.keep });
   }
 
   #choose(assetId: string, amount: bigint): Chosen {
@@ -200,12 +213,7 @@ export class Payments {
   }
 
   /** Signs reserved coins away and records the transaction as the wallet's own; the coins come back if anything fails. */
-  async #spend(
-    coins: readonly Coin[],
-    kind: OutgoingKind,
-    peer: string | null,
-    plan: () => PaymentPlan,
-  ): Promise<OwnTransaction> {
+  async #spend(coins: readonly Coin[], made: Made, plan: () => PaymentPlan): Promise<OwnTransaction> {
     const { coins: store, keys } = this.#modules;
     let transaction: Transaction;
     try {
@@ -219,14 +227,15 @@ export class Payments {
       store.cancel(coins);
       throw error;
     }
-    return this.#enqueue(transaction, kind, peer);
+    return this.#enqueue(transaction, made);
   }
 
-  async #enqueue(transaction: Transaction, kind: OutgoingKind, peer: string | null): Promise<OwnTransaction> {
+  async #enqueue(transaction: Transaction, { kind, peer, keep }: Made): Promise<OwnTransaction> {
     const { coins, outgoing, writes, clock } = this.#modules;
     const hash = transactionHash(transaction);
     outgoing.add({ hash, transaction, kind, peer, createdAt: clock.now() });
     coins.spendBy(hash, transaction);
+    keep?.(hash);
     writes.onFailure(() => {
       coins.release(hash, transaction);
       outgoing.discard(hash);
@@ -276,7 +285,7 @@ export class Payments {
   #join(assetId: string, coins: readonly Coin[]): Promise<OwnTransaction> {
     const { coins: store, keys } = this.#modules;
     store.reserve(coins);
-    return this.#spend(coins, 'merge', null, () => ({
+    return this.#spend(coins, { kind: 'merge', peer: null }, () => ({
       inputs: coins,
       to: keys.create(assetId === TOKENS ? 'change' : 'items'),
       asset: assetOf(assetId, sumOf(coins)),

@@ -16,6 +16,7 @@ import * as archive from '../../../src/storage/archive/records.js';
 import { type Coin, decodeCoin, encodeCoin } from '../../../src/wallet/coins/coin.js';
 import { META_KEY, paymentKey } from '../../../src/wallet/layout.js';
 import { MetaStore } from '../../../src/wallet/meta.js';
+import { decodeIntent, encodeIntent } from '../../../src/wallet/payments/intents.js';
 import { Outgoing } from '../../../src/wallet/payments/outgoing.js';
 import { WriteBuffer } from '../../../src/wallet/write-buffer.js';
 import * as arbitraries from '../../support/arbitraries.js';
@@ -154,6 +155,7 @@ const CODECS: readonly Codec[] = [
   fileReader('batch', readBatch),
   fileReader('table', (file) => checkTable(file, { ...table, size: file.length })),
   fileReader('last key of a table', newestOfLastKey),
+  codecOf('idempotency key', fc.record({ fingerprint: text, name: text }), encodeIntent, decodeIntent),
 ];
 
 export const storedRecords = codecTarget('records', CODECS, CODES);

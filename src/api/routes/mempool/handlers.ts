@@ -5,6 +5,7 @@ import { fromHex, isHex } from '../../../lib/bytes.js';
 import { TesseraError } from '../../../lib/errors.js';
 import { addressGroup } from '../../../lib/ip-address.js';
 import type { ItemCreation, SubmittedTransaction, TxStatus } from '../../../mempool/service.js';
+import { idempotencyKeyOf } from '../../http/idempotency-key.js';
 import { addRoutes } from '../../http/route.js';
 import { apiAssetView, balanceView } from '../views.js';
 import { balanceAnswer } from './balance-answer.js';
@@ -42,13 +43,23 @@ export const mempoolRoutes: FastifyPluginCallback = (app, _options, done) => {
       return statusesView(await services.mempool.statuses(body.hashes));
     },
 
-    async createItem({ body, ip }) {
+    async createItem(request) {
+      const { body, ip } = request;
+      if (idempotencyKeyOf(request) !== undefined) throw noKeysHere();
       const { asset, toAddress, txHash } = await services.mempool.createItem(itemCreationOf(body), addressGroup(ip));
       return { asset: apiAssetView(asset), to_address: toAddress, tx_hash: txHash };
     },
   });
   done();
 };
+
+/** The guarantee of a key would be false here: each block has its own transaction for the same item. */
+function noKeysHere(): TesseraError {
+  return new TesseraError(
+    'invalid_request',
+    'A mempool node keeps no Idempotency-Key: send the request without it, or to a node with a wallet.',
+  );
+}
 
 /** The first output of a transaction (decision V2). */
 function outputSummary({ outputs }: SubmittedTransaction['transaction']) {

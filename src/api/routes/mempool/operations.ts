@@ -125,10 +125,11 @@ export const createItem = defineOperation({
   roles: ['mempool', 'miner', 'user'],
   tag,
   apiKey: true,
+  idempotencyKey: true,
   summary: 'Create items',
   description:
     'On a mempool node the client signs: public_key, script_public_key and signature are required and the answer is 201. ' +
-    'On a node with a wallet the node signs and the answer is 202.',
+    'On a node with a wallet the node signs and the answer is 202; only there can it take an Idempotency-Key.',
   body: { schema: CreateItemRequest },
   success: {
     201: { description: 'Created (mempool node).', schema: ItemCreatedResponse },

@@ -8,6 +8,7 @@ import { fromHex, isHex, toHex } from '../../../lib/bytes.js';
 import { TesseraError } from '../../../lib/errors.js';
 import type { UserService } from '../../../user/service.js';
 import type { KeyPairRecord, OwnPayment, WalletInfo } from '../../../wallet/service.js';
+import { idempotencyKeyOf } from '../../http/idempotency-key.js';
 import { LazyList } from '../../http/lazy-list.js';
 import { addRoutes } from '../../http/route.js';
 import { genesisHashSpecOf } from '../mempool/handlers.js';
@@ -80,13 +81,15 @@ export const walletRoutes: FastifyPluginCallback = (app, _options, done) => {
       return undefined;
     },
 
-    createPayment: async ({ body }) => pay(services.user, body),
+    createPayment: async (request) => pay(services.user, request.body, idempotencyKeyOf(request)),
 
-    async createItem({ body }, reply) {
+    async createItem(request, reply) {
+      const { body } = request;
       await services.user.createItem({
         spec: genesisHashSpecOf(body.genesis_hash_spec),
         amount: BigInt(body.item_amount),
         metadata: body.metadata ?? null,
+        idempotencyKey: idempotencyKeyOf(request),
       });
       reply.code(202);
       return { item_amount: body.item_amount };
@@ -95,8 +98,9 @@ export const walletRoutes: FastifyPluginCallback = (app, _options, done) => {
   done();
 };
 
-async function pay(user: UserService, { kind, address, amount, locktime, passphrase }: PaymentRequest) {
-  const order = { address, amount: BigInt(amount), locktime: BigInt(locktime ?? 0), passphrase };
+async function pay(user: UserService, body: PaymentRequest, idempotencyKey: string | undefined) {
+  const { kind, address, amount, locktime, passphrase } = body;
+  const order = { address, amount: BigInt(amount), locktime: BigInt(locktime ?? 0), passphrase, idempotencyKey };
   const paid = { to_address: address, amount: { kind: 'token' as const, amount } };
   if (kind === 'address') return { ...paid, tx_hash: (await user.payAddress(order)).txHash };
   await user.payPeer(order);

@@ -145,6 +145,7 @@ export const createPayment = defineOperation({
   roles: withWallet,
   tag: 'Payments',
   apiKey: true,
+  idempotencyKey: true,
   summary: 'Pay from the wallet of this node',
   description:
     'Kind address: the payment is built, signed and queued, and survives a restart. Kind ip: the peer is asked for an ' +

@@ -1,0 +1,220 @@
+/**
+ * What was done for each idempotency key, so that a request which is repeated does nothing twice and gets the same answer
+ * (docs/wallet.md#paid-exactly-once). A key is kept in the same batch as the transaction that was made for it, until the end
+ * of the day (UTC) after the one on which it came. Keys are in folders by day: what has expired is dropped a day at a time.
+ */
+
+import { BincodeWriter } from '../../chain/bincode.js';
+import { sha3Hex } from '../../crypto/sha3.js';
+import { decodeRecord } from '../../db/decode-record.js';
+import { prefixRange } from '../../db/keys.js';
+import type { Kv } from '../../db/kv.js';
+import type { Clock } from '../../lib/clock.js';
+import { errorMessage, TesseraError } from '../../lib/errors.js';
+import type { Logger } from '../../lib/logger.js';
+import { intentKey, keyText, PREFIX } from '../layout.js';
+import type { WriteBuffer } from '../write-buffer.js';
+
+/** `2026-11-21` */
+const DAY_LENGTH = 10;
+const MS_PER_DAY = 86_400_000;
+/** Keys that are kept at most, of all days: about 200 MB on disk, nothing in memory. */
+const MAX_KEPT = 1_000_000;
+/** Keys that are dropped in one batch. */
+const DROPPED_AT_ONCE = 1_000;
+
+/** A request that may be repeated. */
+export interface Intent {
+  /** Whose key it is: of callers of the API, or of another node. Two scopes share no keys. */
+  readonly scope: string;
+  readonly key: string;
+  /** What is asked for, in the same words whenever the same is meant. No secrets: a digest of it is kept. */
+  readonly request: readonly (string | null)[];
+}
+
+/** Stages the record of an intent; call it in the step that stages what was done for it, with its name. */
+export type KeepIntent = (name: string) => void;
+
+export interface IntentsOptions {
+  /** 1,000,000 by default. */
+  readonly maxKept?: number | undefined;
+}
+
+export interface IntentsModules {
+  readonly kv: Kv;
+  readonly writes: WriteBuffer;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+interface KeptIntent {
+  readonly fingerprint: string;
+  readonly name: string;
+}
+
+interface Running {
+  readonly fingerprint: string;
+  readonly result: Promise<string>;
+}
+
+export class Intents {
+  readonly #maxKept: number;
+  readonly #modules: IntentsModules;
+  /** Number of keys by day; the days of before yesterday are on their way out. */
+  readonly #days: Map<string, number>;
+  /** Requests under way, by the digest of their key. */
+  readonly #running = new Map<string, Running>();
+  #dropping: Promise<void> = Promise.resolve();
+  #isClosed = false;
+
+  private constructor({ maxKept = MAX_KEPT }: IntentsOptions, modules: IntentsModules, days: Map<string, number>) {
+    this.#maxKept = maxKept;
+    this.#modules = modules;
+    this.#days = days;
+  }
+
+  static async open(options: IntentsOptions, modules: IntentsModules): Promise<Intents> {
+    const days = new Map<string, number>();
+    for await (const [key] of modules.kv.entries(prefixRange(PREFIX.intent))) {
+      const day = keyText(key).slice(0, DAY_LENGTH);
+      days.set(day, (days.get(day) ?? 0) + 1);
+    }
+    const intents = new Intents(options, modules, days);
+    intents.#dropExpired();
+    return intents;
+  }
+
+  /**
+   * The name of what was made for this intent: by `make`, or by an earlier request with the same key, which is waited for if
+   * it is under way. What `make` does not keep, because it fails or does nothing, leaves the key free. Throws
+   * `idempotency_key_reused` when the key came with another request, `overloaded` when too many keys are kept, and what
+   * `make` throws.
+   */
+  async once(intent: Intent, make: (keep: KeepIntent) => Promise<string>): Promise<string> {
+    const id = sha3Hex(JSON.stringify([intent.scope, intent.key]));
+    const fingerprint = sha3Hex(JSON.stringify(intent.request));
+    const running = this.#running.get(id);
+    if (running !== undefined) {
+      checkSame(running.fingerprint, fingerprint);
+      return running.result;
+    }
+    const result = this.#first(id, fingerprint, make);
+    this.#running.set(id, { fingerprint, result });
+    try {
+      return await result;
+    } finally {
+      this.#running.delete(id);
+    }
+  }
+
+  /** As `once`, for what leaves no transaction in this wallet: the key is kept after it was done. */
+  async onceDone(intent: Intent, act: () => Promise<void>): Promise<void> {
+    await this.once(intent, async (keep) => {
+      await act();
+      keep('');
+      await this.#modules.writes.flush();
+      return '';
+    });
+  }
+
+  /** Resolves when nothing is being dropped any more. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#dropping;
+  }
+
+  async #first(id: string, fingerprint: string, make: (keep: KeepIntent) => Promise<string>): Promise<string> {
+    this.#dropExpired();
+    const kept = await this.#find(id);
+    if (kept !== undefined) {
+      checkSame(kept.fingerprint, fingerprint);
+      return kept.name;
+    }
+    this.#checkRoom();
+    return make((name) => this.#keep(id, { fingerprint, name }));
+  }
+
+  async #find(id: string): Promise<KeptIntent | undefined> {
+    const keys = [...this.#days.keys()].map((day) => intentKey(day, id));
+    const [record] = (await this.#modules.kv.getMany(keys)).filter((found) => found !== undefined);
+    return record && decodeIntent(record);
+  }
+
+  /** A key that is given up for others before its time would be a payment made twice. */
+  #checkRoom(): void {
+    const kept = [...this.#days.values()].reduce((sum, count) => sum + count, this.#running.size);
+    if (kept <= this.#maxKept) return;
+    throw new TesseraError(
+      'overloaded',
+      `this wallet keeps ${this.#maxKept} idempotency keys already; the oldest go at the end of the day (UTC)`,
+    );
+  }
+
+  #keep(id: string, kept: KeptIntent): void {
+    const { writes } = this.#modules;
+    const day = this.#dayOf(0);
+    const key = intentKey(day, id);
+    writes.put(key, encodeIntent(kept));
+    this.#days.set(day, (this.#days.get(day) ?? 0) + 1);
+    writes.onFailure(() => {
+      writes.del(key);
+      this.#days.set(day, (this.#days.get(day) ?? 1) - 1);
+    });
+  }
+
+  #dayOf(daysAgo: number): string {
+    return new Date(this.#modules.clock.now() - daysAgo * MS_PER_DAY).toISOString().slice(0, DAY_LENGTH);
+  }
+
+  #dropExpired(): void {
+    const yesterday = this.#dayOf(1);
+    const expired = [...this.#days.keys()].filter((day) => day < yesterday);
+    for (const day of expired) {
+      this.#days.delete(day);
+      this.#dropping = this.#dropping.then(() => this.#dropDay(day));
+    }
+  }
+
+  /** Nobody reads or writes these keys any more. What cannot be dropped is dropped after the next start. */
+  async #dropDay(day: string): Promise<void> {
+    const { kv, logger } = this.#modules;
+    const range = { gte: intentKey(day, ''), lt: intentKey(day, 'g'), limit: DROPPED_AT_ONCE };
+    try {
+      for (let count = DROPPED_AT_ONCE; count === DROPPED_AT_ONCE && !this.#isClosed; ) {
+        const batch = kv.batch();
+        for await (const [key] of kv.entries(range)) batch.del(key);
+        count = batch.size;
+        if (count > 0) await kv.write(batch, { sync: false });
+      }
+    } catch (error) {
+      logger.warn({ day, error: errorMessage(error) }, 'idempotency keys that have expired could not be dropped');
+    }
+  }
+}
+
+function checkSame(known: string, asked: string): void {
+  if (known === asked) return;
+  throw new TesseraError(
+    'idempotency_key_reused',
+    'this Idempotency-Key was used before for another request; nothing was done now: take a new key for a new request',
+  );
+}
+
+const scratch = new BincodeWriter();
+
+export function encodeIntent({ fingerprint, name }: KeptIntent): Uint8Array {
+  const to = scratch.reset();
+  to.string(fingerprint);
+  to.string(name);
+  return to.toBytes();
+}
+
+/** Throws `wallet_unreadable`. */
+export function decodeIntent(record: Uint8Array): KeptIntent {
+  return decodeRecord(
+    'idempotency key',
+    record,
+    (from) => ({ fingerprint: from.string(), name: from.string() }),
+    'wallet_unreadable',
+  );
+}
