@@ -69,12 +69,6 @@ interface Submitted {
 
 type Groups = readonly (readonly CandidateTx[])[];
 
-interface WriteOptions {
-  /** Commands whose changes are in the batch, with their outcomes. */
-  readonly settled: readonly (readonly [seq: number, outcome: unknown])[];
-  readonly sync?: boolean;
-}
-
 /** From the last command in the state as it was read, to the journal's head at that time. */
 interface Replay {
   readonly from: number;
@@ -141,8 +135,8 @@ export class Applier implements Service {
       );
     }
     const done = createDeferred<void>();
-    this.#replay = { from: seq, to: head, done };
     if (head === seq) done.resolve();
+    else this.#replay = { from: seq, to: head, done };
     this.#subscription = this.#journal.subscribe(
       seq + 1,
       (entries) => this.#deliver(entries),
@@ -203,13 +197,13 @@ export class Applier implements Service {
       const outcome = await this.#apply(command, entry.seq, batch, adopted);
       outcomes.push([entry.seq, outcome]);
       if (command.kind !== 'block-stored' && command.kind !== 'block-adopted') continue;
-      // What commands look up on disk must be there before the next one is applied.
-      await this.#write(batch, entry.seq, { settled: outcomes });
+      // What commands look up in the store must be there before the next one is applied.
+      await this.#write(batch, entry.seq);
       batch = this.#store.batch();
       if (command.kind === 'block-stored' && outcome !== null) stored.push(outcome as Round);
     }
     const last = entries.at(-1)?.seq ?? state.seq;
-    if (batch.size > 0 || state.seq !== last) await this.#write(batch, last, { settled: outcomes });
+    if (batch.size > 0 || state.seq !== last) await this.#write(batch, last);
     for (const [seq, outcome] of outcomes) this.#settle(seq, outcome);
     this.#emitChanges(stored, adopted);
     this.#reportReplay(last);
@@ -277,15 +271,13 @@ export class Applier implements Service {
   }
 
   /**
-   * Writes the changes of commands. When the write must wait for room on the disk, the commands are settled at once all the
-   * same: they are in the journal, and in force.
+   * Writes the changes of commands. What the disk refuses for now is held: the commands are in the journal, and in force.
+   * During a replay there is room for one batch only.
    */
-  async #write(batch: KvBatch, seq: number, { settled, sync = false }: WriteOptions): Promise<void> {
+  async #write(batch: KvBatch, seq: number): Promise<void> {
     this.#state.seal(seq, batch);
-    const onDelay = (): void => {
-      for (const [of, outcome] of settled) this.#settle(of, outcome);
-    };
-    await this.#store.write(batch, { sync, onDelay });
+    const isOnDisk = await this.#store.write(batch, { sync: false });
+    if (!isOnDisk && this.#replay !== undefined) await this.#store.drained();
     this.#state.written();
   }
 
@@ -301,8 +293,10 @@ export class Applier implements Service {
 
   /** Makes the state durable by itself and lets the journal forget the commands up to `seq`. */
   async #compact(seq: number): Promise<void> {
-    await this.#write(this.#store.batch(), this.#state.seq, { settled: [], sync: true });
-    if (seq <= 0) return;
+    const batch = this.#store.batch();
+    this.#state.seal(this.#state.seq, batch);
+    const isOnDisk = await this.#store.write(batch, { sync: true });
+    if (seq <= 0 || !isOnDisk) return;
     try {
       await this.#journal.compact(seq);
     } catch (error) {

@@ -1,23 +1,26 @@
 /**
  * The database of the mempool's state. Writes run one after the other, so that nobody writes based on what was read before
- * somebody else's write. What the disk refuses is retried until it succeeds: meanwhile the state in memory is ahead, and the
- * journal has all of it. Damage ends the mempool with an error that names it.
+ * somebody else's write. What the disk refuses is held in memory and retried until it succeeds: meanwhile commands that are
+ * in the journal go on, and reads by key see what is held. Damage ends the mempool with an error that names it.
  */
 
 import { databaseError } from '../../db/database-error.js';
 import type { Kv, KvBatch, KvEntry, KvRange } from '../../db/kv.js';
+import { unsealRecord, writesOf } from '../../db/record.js';
 import type { Clock } from '../../lib/clock.js';
-import { TesseraError } from '../../lib/errors.js';
+import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import { Mutex } from '../../lib/mutex.js';
 import { Failure } from '../../lib/service.js';
 
 /** Milliseconds between two attempts to write what the disk refuses. */
 const RETRY_MS = 1_000;
 
-export interface StateWriteOptions {
+interface StateWriteOptions {
   readonly sync: boolean;
-  /** Called once when the disk refuses a write for now. */
-  readonly onDelay?: () => void;
+}
+
+interface HeldBatch extends StateWriteOptions {
+  readonly batch: KvBatch;
 }
 
 export class StateStore {
@@ -26,7 +29,14 @@ export class StateStore {
   readonly #writes = new Mutex();
   readonly #failure = new Failure();
   readonly #stopping = new AbortController();
+  /** What the disk has refused so far, in order. Whoever fills it stops while there is a problem, so it stays small. */
+  readonly #held: HeldBatch[] = [];
+  /** What the held batches put (null: delete), by key. */
+  readonly #heldRecords = new Map<string, Uint8Array | null>();
+  #draining: Promise<void> | undefined;
   #problem: string | null = null;
+  /** Why what was held is not written any more: nothing may follow it. */
+  #ended: unknown;
 
   constructor(kv: Kv, clock: Clock) {
     this.#kv = kv;
@@ -48,16 +58,24 @@ export class StateStore {
     this.#stopping.abort();
   }
 
-  get(key: Uint8Array): Promise<Uint8Array | undefined> {
-    return this.#guard(() => this.#kv.get(key));
+  async get(key: Uint8Array): Promise<Uint8Array | undefined> {
+    return (await this.getMany([key]))[0];
   }
 
   /** In the order of `keys`. */
-  getMany(keys: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]> {
-    return keys.length === 0 ? Promise.resolve([]) : this.#guard(() => this.#kv.getMany(keys));
+  async getMany(keys: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]> {
+    if (keys.length === 0) return [];
+    // Before the disk is read: what is written in the meantime is gone from here afterwards.
+    const held = this.#heldRecords.size === 0 ? [] : keys.map((key) => this.#heldRecords.get(nameOf(key)));
+    const values = await this.#guard(() => this.#kv.getMany(keys));
+    return keys.map((key, i) => {
+      const record = held[i];
+      if (record === undefined) return values[i];
+      return record === null ? undefined : unsealRecord(key, record);
+    });
   }
 
-  /** All entries of a range; only for ranges of bounded size. */
+  /** All entries of a range on disk, without what is held; only for ranges of bounded size. */
   list(range: KvRange): Promise<KvEntry[]> {
     return this.#guard(async () => {
       const entries: KvEntry[] = [];
@@ -70,34 +88,79 @@ export class StateStore {
     return this.#kv.batch();
   }
 
-  write(batch: KvBatch, options: StateWriteOptions): Promise<void> {
+  /** Resolves with true when the batch is on disk, with false when it is held because the disk refuses it for now. */
+  write(batch: KvBatch, options: StateWriteOptions): Promise<boolean> {
     return this.#writes.run(() => this.#write(batch, options));
   }
 
-  /** Writes what `change` puts into the batch; no other write comes between its reads and this one. */
-  update(change: (batch: KvBatch) => Promise<void>): Promise<void> {
-    return this.#writes.run(async () => {
-      const batch = this.#kv.batch();
-      await change(batch);
-      if (batch.size > 0) await this.#write(batch, { sync: false });
-    });
+  /** Resolves when nothing is held. Rejects with `shutting_down` when that ends first. */
+  async drained(): Promise<void> {
+    await this.#draining;
   }
 
-  async #write(batch: KvBatch, { sync, onDelay }: StateWriteOptions): Promise<void> {
-    for (;;) {
+  /** Writes what `change` puts into the batch; no other write comes between its reads and this one. */
+  async update(change: (batch: KvBatch) => Promise<void>): Promise<void> {
+    for (let isDone = false; !isDone; ) {
+      await this.drained();
+      isDone = await this.#writes.run(async () => {
+        // Ranges are read from the disk, which must have everything then.
+        if (this.#draining !== undefined) return false;
+        const batch = this.#kv.batch();
+        await change(batch);
+        if (batch.size > 0) await this.#write(batch, { sync: false });
+        return true;
+      });
+    }
+    await this.drained();
+  }
+
+  async #write(batch: KvBatch, options: StateWriteOptions): Promise<boolean> {
+    if (this.#ended !== undefined) throw this.#ended;
+    if (this.#draining === undefined) {
       try {
-        await this.#guard(() => this.#kv.write(batch, { sync }));
-        this.#problem = null;
-        return;
+        await this.#guard(() => this.#kv.write(batch, options));
+        return true;
       } catch (error) {
-        if (!(error instanceof TesseraError) || error.code !== 'database_failed') throw error;
-        if (this.#stopping.signal.aborted)
-          throw new TesseraError('shutting_down', 'the node is stopping', { cause: error });
-        const isFirst = this.#problem === null;
+        if (!isTesseraError(error, 'database_failed')) throw error;
         this.#problem = error.message;
-        if (isFirst) onDelay?.();
       }
-      await this.#pause();
+    }
+    this.#held.push({ batch, ...options });
+    for (const { key, record } of writesOf(batch)) this.#heldRecords.set(nameOf(key), record ?? null);
+    this.#draining ??= this.#drain();
+    // Those who wait for it get the reason; nobody else needs it.
+    this.#draining.catch(() => undefined);
+    return false;
+  }
+
+  /** Tries to write what is held until all of it is on disk. */
+  async #drain(): Promise<void> {
+    try {
+      while (this.#held.length > 0) {
+        await this.#pause();
+        if (this.#stopping.signal.aborted) throw new TesseraError('shutting_down', 'the node is stopping');
+        for (let first = this.#held[0]; first !== undefined && (await this.#retry(first)); first = this.#held[0]) {
+          this.#held.shift();
+        }
+      }
+      this.#problem = null;
+    } catch (error) {
+      this.#ended = error;
+      throw error;
+    } finally {
+      this.#heldRecords.clear();
+      this.#draining = undefined;
+    }
+  }
+
+  async #retry({ batch, sync }: HeldBatch): Promise<boolean> {
+    try {
+      await this.#guard(() => this.#kv.write(batch, { sync }));
+      return true;
+    } catch (error) {
+      if (!isTesseraError(error, 'database_failed')) throw error;
+      this.#problem = error.message;
+      return false;
     }
   }
 
@@ -123,4 +186,8 @@ export class StateStore {
       throw named;
     }
   }
+}
+
+function nameOf(key: Uint8Array): string {
+  return Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1');
 }

@@ -282,7 +282,7 @@ export class MempoolState {
     batch.put(keys.head, encodeHead(record));
   }
 
-  /** The sealed batch is on disk. */
+  /** The sealed batch is in the store. */
   written(): void {
     this.#statuses.written();
   }
