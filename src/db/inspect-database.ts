@@ -1,9 +1,10 @@
 /** A look at a database that changes nothing, while its node runs or not: the check that the node makes at its start. */
 
 import { join } from 'node:path';
-import { isTesseraError, TesseraError } from '../lib/errors.js';
+import { isTesseraError } from '../lib/errors.js';
+import { folderOf } from './kept-files.js';
 import { checkFiles } from './level-files/check-files.js';
-import { FolderFiles } from './level-files/database-files.js';
+import { LookedAtFiles } from './level-files/database-files.js';
 import { readSeal, sealPath } from './seal.js';
 
 /** How many looks are taken: files of a running database come and go. */
@@ -20,17 +21,10 @@ export async function inspectDatabase(dataDir: string, name: string, tableBytes:
       // The seal first: the logs that are read after it hold what it names.
       const sealed = await readSeal(sealPath(path));
       const options = { tableBytes, sealed, wayBack: 'see docs/operations.md, "Backup and restore"' };
-      return (await checkFiles(name, new LookedAt(path), options))?.number ?? 0;
+      return (await checkFiles(name, new LookedAtFiles(await folderOf(path)), options))?.number ?? 0;
     } catch (error) {
       const isDamage = isTesseraError(error, 'data_lost') || isTesseraError(error, 'data_corrupt');
       if (!isDamage || attempt === ATTEMPTS) throw error;
     }
-  }
-}
-
-/** What a crash has left after the last write is cut off by the node, not here. */
-class LookedAt extends FolderFiles {
-  override async cut(name: string): Promise<void> {
-    if (!name.endsWith('.log')) throw new TesseraError('internal_error', `${name} is not to be cut`);
   }
 }

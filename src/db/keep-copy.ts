@@ -5,6 +5,7 @@
 
 import { copyFile, link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { folderOf } from './kept-files.js';
 import { syncFolder } from './write-file-durable.js';
 
 const FOLDER_MODE = 0o700;
@@ -31,7 +32,7 @@ export async function keepCopy(path: string, format: number): Promise<void> {
   await mkdir(join(unfinished, DATABASES), { mode: FOLDER_MODE });
   const databases = await readdir(join(path, DATABASES), { withFileTypes: true }).catch(() => []);
   for (const { name } of databases.filter((entry) => entry.isDirectory())) {
-    await copyFiles(join(path, DATABASES, name), join(unfinished, DATABASES, name));
+    await copyFiles(await folderOf(join(path, DATABASES, name)), join(unfinished, DATABASES, name));
   }
   await copyInto(join(path, DATABASES), join(unfinished, DATABASES)).catch(ifMissing);
   await syncFolder(join(unfinished, DATABASES));

@@ -12,17 +12,19 @@ import { basename } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { Level } from 'level';
-import { errorMessage, TesseraError } from '../lib/errors.js';
+import { errorMessage } from '../lib/errors.js';
 import { failpoint } from '../lib/failpoints.js';
 import { Mutex } from '../lib/mutex.js';
+import { forgetFiles, keepFiles, putBackFiles } from './kept-files.js';
 import type { Kv, KvBatch, KvEntry, KvRange } from './kv.js';
 import { closedError, isClosed, openError, readError, writeError } from './level-errors.js';
 import { checkFiles } from './level-files/check-files.js';
 import { FolderFiles } from './level-files/database-files.js';
 import { BINARY, type BinaryLevel, LevelReader, operationsOf, type UseLevel } from './level-reader.js';
-import { PendingBatch, type PendingWrite, recordChecksums, sealRecord, unsealRecord, writesOf } from './record.js';
+import { mustHold } from './must-hold.js';
+import { PendingBatch, type PendingWrite, recordChecksums, sealRecord, writesOf } from './record.js';
 import { checkRoom } from './room.js';
-import { decodeMark, encodeMark, MARK_KEY, type Mark, nextMark, readSeal, Seal, sealPath } from './seal.js';
+import { encodeMark, MARK_KEY, type Mark, nextMark, readSeal, Seal, sealPath } from './seal.js';
 
 /** Writes that are handed to LevelDB in one turn of the event loop: two milliseconds of work. */
 const PIECE_WRITES = 512;
@@ -84,12 +86,10 @@ export class LevelKv implements Kv {
     const kv = new LevelKv(path, options);
     try {
       kv.#sealed = await readSeal(sealPath(path));
+      await putBackFiles(path, kv.#name, kv.#sealed);
       const mark = await kv.#check();
       kv.#last = mark ?? kv.#sealed ?? kv.#last;
-      failpoint('db.open.before', kv.#name);
-      kv.#level = await openLevel(path, options);
-      await mustHold(kv.#level, mark, kv.#wayBack);
-      failpoint('db.open.after', kv.#name);
+      await kv.#openChecked(mark, options);
       // All that is in the database is in synced tables now.
       kv.#sealed = kv.#last;
       kv.#seal = await Seal.open(sealPath(path), kv.#last);
@@ -225,15 +225,34 @@ export class LevelKv implements Kv {
       const level = this.#level;
       this.#level = undefined;
       await level?.close();
+      await putBackFiles(this.#path, this.#name, this.#sealed);
       const mark = await this.#check();
-      const opened = await openLevel(this.#path, { ...this.#options, createIfMissing: false });
-      this.#level = opened;
-      await mustHold(opened, mark, this.#wayBack);
+      const opened = await this.#openChecked(mark, { ...this.#options, createIfMissing: false });
       this.#isSpoiled = false;
       return opened;
     } catch (error) {
       throw openError(this.#path, this.#wayBack, error);
     }
+  }
+
+  /**
+   * Opens the files, which have been checked up to `mark`, and sees that LevelDB has read all of them. If not, the next attempt
+   * finds them as they were.
+   */
+  async #openChecked(mark: Mark | undefined, options: LevelKvOptions): Promise<BinaryLevel> {
+    const kept = await keepFiles(this.#path, this.#name);
+    failpoint('db.open.before', this.#name);
+    const level = await openLevel(this.#path, options).catch(async (error: unknown) => {
+      const refusal = openError(this.#path, this.#wayBack, error);
+      // Whoever has the database open goes on writing to it.
+      if (refusal.code === 'data_dir_locked') await forgetFiles(this.#path, this.#name);
+      throw refusal;
+    });
+    this.#level = level;
+    await mustHold(this.#name, level, mark, kept);
+    failpoint('db.open.after', this.#name);
+    await forgetFiles(this.#path, this.#name);
+    return level;
   }
 
   /** After a failed write: what was not acknowledged must not be there after kill -9 either. */
@@ -296,17 +315,4 @@ async function writeInPieces(level: BinaryLevel, writes: readonly PendingWrite[]
   } finally {
     await batch.close();
   }
-}
-
-/**
- * LevelDB drops the rest of a log that the system does not let it read, and opens: then the mark of the last batch, which the
- * check has seen, is not there. Throws `data_lost`.
- */
-async function mustHold(level: BinaryLevel, mark: Mark | undefined, wayBack: string): Promise<void> {
-  if (mark === undefined) return;
-  const record = await level.get(MARK_KEY, BINARY);
-  const there = record === undefined ? 0 : decodeMark(unsealRecord(MARK_KEY, record)).number;
-  if (there >= mark.number) return;
-  const missing = mark.number - there;
-  throw new TesseraError('data_lost', `the system did not let LevelDB read its last ${missing} writes: ${wayBack}`);
 }

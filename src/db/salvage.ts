@@ -11,6 +11,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, rename, truncate } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { ClassicLevel } from 'classic-level';
+import { bringBackFiles } from './kept-files.js';
 import type { Kv, KvEntry, KvRange } from './kv.js';
 import { readError } from './level-errors.js';
 import { readLog } from './level-files/log.js';
@@ -46,6 +47,7 @@ export class Salvage implements Pick<Kv, 'get' | 'getMany' | 'entries' | 'close'
   /** Opens what was put aside in `path`, and repairs it first; undefined when there is nothing that LevelDB can use. */
   static async open(path: string): Promise<Salvage | undefined> {
     if (!existsSync(join(path, REPAIRED_FILE))) {
+      await bringBackFiles(path);
       await keepSoundFiles(path);
       const isRepaired = await ClassicLevel.repair(path).then(
         () => true,

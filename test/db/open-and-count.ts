@@ -1,19 +1,62 @@
-/** For `unread-logs.e2e.test.ts`: opens a database and prints how many records it has, or the code of the error. */
+/**
+ * For `unread-logs.e2e.test.ts`, as a process of its own on a faulty disk.
+ *
+ *   PATH WRITES BYTES         opens a database, makes so many writes of so many bytes, with a dot for each that was
+ *                             acknowledged, and prints how many records it has then
+ *   PATH each RULES...        for each set of rules (separated by `;`): opens a copy while the disk does that, and then on a
+ *                             sound disk; prints a line with what both had, a count or the code of the error
+ */
 
+import { writeSync } from 'node:fs';
+import { cp, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { u64Key } from '../../src/db/keys.js';
 import { openLevelKv } from '../../src/db/level-kv.js';
 import { isTesseraError } from '../../src/lib/errors.js';
+import { armFailpoint } from '../../src/lib/failpoints.js';
 
-const [path = '', writes = '0'] = process.argv.slice(2);
-try {
-  const kv = await openLevelKv(path, { createIfMissing: true });
-  for (let n = 0; n < Number(writes); n++) {
-    await kv.write(kv.batch().put(Uint8Array.of(n), new Uint8Array(100)), { sync: true });
+const STDOUT = 1;
+const RULES_FILE = process.env.FAULTY_DISK_RULES ?? '';
+
+async function writeAndCount(path: string, writes = 0, bytes = 0): Promise<string> {
+  try {
+    const kv = await openLevelKv(path, { createIfMissing: true });
+    for (let n = 0; n < writes; n++) {
+      await kv.write(kv.batch().put(u64Key('n', n), new Uint8Array(bytes).fill(n)), { sync: true });
+      writeSync(STDOUT, '.');
+    }
+    let count = 0;
+    for await (const _ of kv.entries({ gte: u64Key('n', 0), lt: u64Key('o', 0) })) count += 1;
+    // A process that ends as kill -9 does leaves what was written in the log.
+    if (writes === 0) await kv.close();
+    return String(count);
+  } catch (error) {
+    return isTesseraError(error) ? error.code : String(error);
   }
-  let count = 0;
-  for await (const _ of kv.entries({ gte: new Uint8Array(), lt: Uint8Array.of(0xff) })) count += 1;
-  process.stdout.write(String(count));
-} catch (error) {
-  process.stdout.write(isTesseraError(error) ? error.code : String(error));
 }
-// As kill -9 does it: what was written stays in the log.
+
+async function setRules(text: string): Promise<void> {
+  await writeFile(`${RULES_FILE}.next`, text.replaceAll(';', '\n'));
+  await rename(`${RULES_FILE}.next`, RULES_FILE);
+}
+
+async function openEach(path: string, sets: readonly string[]): Promise<void> {
+  for (const rules of sets) {
+    const folder = await mkdtemp(join(tmpdir(), 'tessera-opened-'));
+    const copy = join(folder, basename(path));
+    await setRules('');
+    await cp(dirname(path), folder, { recursive: true });
+    await setRules(rules);
+    const first = await writeAndCount(copy);
+    await setRules('');
+    writeSync(STDOUT, `${first} ${await writeAndCount(copy)}\n`);
+    await rm(folder, { recursive: true });
+  }
+}
+
+const [path = '', writes = '0', ...rest] = process.argv.slice(2);
+armFailpoint(process.env);
+if (writes === 'each') await openEach(path, rest);
+else writeSync(STDOUT, await writeAndCount(path, Number(writes), Number(rest[0] ?? 100)));
 process.kill(process.pid, 'SIGKILL');

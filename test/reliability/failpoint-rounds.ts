@@ -27,6 +27,8 @@ interface Way {
   readonly lead?: Lead;
   /** The node is a guest: it begins with an empty folder, and is removed in the end. */
   readonly isGuest?: boolean;
+  /** A place at which the node has ended before, in a start of its own. */
+  readonly after?: string;
   /** The place is passed so often that any of the first `SPREAD` times is as good. */
   readonly isFrequent?: boolean;
 }
@@ -133,6 +135,8 @@ function wayTo({ place, subject }: FailpointName): Way {
   // Files are made in a new folder.
   if (place.startsWith('file.')) return { node: (four) => four.guestUser, isGuest: true };
   const node: Way['node'] = ({ nodes }, chance) => nodes[chance.pick(OWNERS[subject] ?? [])];
+  // Files are put back when an opening was interrupted.
+  if (place.startsWith('db.put-back.')) return { node, after: `db.open.after:${subject}` };
   if (place.startsWith('db.close.')) return { node, lead: stopIt };
   // The database of the mempool is rarely synced.
   return { node, isFrequent: place.startsWith('db.write.') && `${place}:${subject}` !== 'db.write.sealed:mempool' };
@@ -149,6 +153,7 @@ export function failpointRound(point: FailpointName): Round {
       if (way.isGuest) await four.freshGuest(node);
       else await node.kill();
       try {
+        if (way.after !== undefined) await endThere(four, node, way.after, undefined);
         await endThere(four, node, `${point.text}@${times}`, way.lead);
         await until(`the node to end at ${point.text}`, async () =>
           node.log().includes(`failpoint ${point.text} reached`) ? true : undefined,

@@ -12,6 +12,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TesseraError } from '../../lib/errors.js';
+import { folderOf } from '../kept-files.js';
 import { type DatabaseFiles, FolderFiles } from '../level-files/database-files.js';
 import { logsFrom, type Manifest, readManifest, type TableFile, tableName } from '../level-files/manifest.js';
 import { checkTable } from '../level-files/table.js';
@@ -79,7 +80,7 @@ export class DatabaseCopy {
 
   async #manifest(): Promise<Manifest | undefined> {
     try {
-      return await readManifest(new FolderFiles(this.#folder));
+      return await readManifest(new FolderFiles(await folderOf(this.#folder)));
     } catch (error) {
       // The node has begun a new MANIFEST at this moment; `finish` tells that from damage.
       if (error instanceof RangeError) return undefined;
@@ -92,7 +93,7 @@ export class DatabaseCopy {
     const small: SmallFile[] = [];
     const seal = await readFile(sealPath(this.#folder)).catch(ifGone);
     if (seal !== undefined) small.push({ path: `${this.name}.seal`, bytes: seal });
-    const captured = new Captured(this.#folder);
+    const captured = new Captured(await folderOf(this.#folder));
     const manifest = await readManifest(captured).catch(ifDamaged);
     // A database that was never written to has a seal at most; the check tells it from one whose files are gone.
     if (manifest === undefined) return captured.files.size === 0 ? this.#keepAll(small) : undefined;
@@ -133,7 +134,7 @@ export class DatabaseCopy {
 
   async #copyTable(name: string, table: TableFile): Promise<BackedUpFile | undefined> {
     const { store, known } = this.#modules;
-    const place = join(this.#folder, name);
+    const place = join(await folderOf(this.#folder), name);
     const stats = await stat(place, { bigint: true }).catch(ifGone);
     if (stats === undefined) return undefined;
     const path = `${DATABASES}/${this.name}/${name}`;

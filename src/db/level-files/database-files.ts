@@ -1,7 +1,8 @@
 /** Where the files of a database are read from: its folder, or a backup of it. */
 
-import { readdir, readFile, stat, truncate } from 'node:fs/promises';
+import { open, readdir, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
+import { TesseraError } from '../../lib/errors.js';
 
 export interface DatabaseFiles {
   /** Names of all files. */
@@ -27,7 +28,7 @@ export class FolderFiles implements DatabaseFiles {
   }
 
   read(name: string): Promise<Buffer | undefined> {
-    return readFile(join(this.#path, name)).catch(ifMissing);
+    return readWhole(join(this.#path, name)).catch(ifMissing);
   }
 
   async size(name: string): Promise<number | undefined> {
@@ -36,6 +37,33 @@ export class FolderFiles implements DatabaseFiles {
 
   cut(name: string, length: number): Promise<void> {
     return truncate(join(this.#path, name), length);
+  }
+}
+
+/** The files in a folder that is only looked at: what a crash has left after the last write is cut off by the node. */
+export class LookedAtFiles extends FolderFiles {
+  override async cut(name: string): Promise<void> {
+    if (!name.endsWith('.log')) throw new TesseraError('internal_error', `${name} is not to be cut`);
+  }
+}
+
+/**
+ * All bytes that the file has. A disk that fails in the middle of a file gives what comes before that and the error only with
+ * the next call, so a short read is not the end of the file.
+ */
+async function readWhole(path: string): Promise<Buffer> {
+  const file = await open(path, 'r');
+  try {
+    const bytes = Buffer.alloc((await file.stat()).size);
+    let length = 0;
+    while (length < bytes.length) {
+      const { bytesRead } = await file.read(bytes, length, bytes.length - length, length);
+      if (bytesRead === 0) break;
+      length += bytesRead;
+    }
+    return bytes.subarray(0, length);
+  } finally {
+    await file.close();
   }
 }
 

@@ -7,7 +7,7 @@ import type { DatabaseFiles } from './database-files.js';
 import { readLog } from './log.js';
 import { VarintReader } from './varints.js';
 
-const CURRENT = 'CURRENT';
+export const CURRENT = 'CURRENT';
 const MANIFEST_NAME = /^(MANIFEST-\d+)\n$/;
 
 export interface TableFile {
@@ -32,6 +32,12 @@ export function tableName({ number }: Pick<TableFile, 'number'>, ending: 'ldb' |
   return `${String(number).padStart(6, '0')}.${ending}`;
 }
 
+/** The tables among the files of a database that the MANIFEST names. */
+export function tablesOf({ tables }: Manifest, files: readonly string[]): string[] {
+  const names = new Set(tables.flatMap((table) => [tableName(table), tableName(table, 'sst')]));
+  return files.filter((name) => names.has(name));
+}
+
 /** The logs among the files of a database that hold what is in no table, oldest first. */
 export function logsFrom(logNumber: number, files: readonly string[]): string[] {
   return files
@@ -39,12 +45,19 @@ export function logsFrom(logNumber: number, files: readonly string[]): string[] 
     .sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10));
 }
 
-/** Undefined when there is no database yet; a `RangeError` says that the files are missing or damaged. */
-export async function readManifest(files: DatabaseFiles): Promise<Manifest | undefined> {
+/** The MANIFEST that CURRENT names; undefined when there is no CURRENT. */
+export async function manifestName(files: DatabaseFiles): Promise<string | undefined> {
   const current = await files.read(CURRENT);
   if (current === undefined) return undefined;
   const name = MANIFEST_NAME.exec(current.toString('latin1'))?.[1];
   if (name === undefined) throw new RangeError('CURRENT names no MANIFEST');
+  return name;
+}
+
+/** Undefined when there is no database yet; a `RangeError` says that the files are missing or damaged. */
+export async function readManifest(files: DatabaseFiles): Promise<Manifest | undefined> {
+  const name = await manifestName(files);
+  if (name === undefined) return undefined;
   const file = await files.read(name);
   if (file === undefined) throw new MissingFile(`${name} is missing`);
   const { records, fault } = readLog(file);

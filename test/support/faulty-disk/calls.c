@@ -266,6 +266,24 @@ int rename(const char *from, const char *to) {
   DONE(result);
 }
 
+int link(const char *from, const char *to) {
+  REAL(link);
+  char whole_from[PATH_MAX];
+  char whole_to[PATH_MAX];
+  from = absolute(from, whole_from);
+  to = absolute(to, whole_to);
+  struct verdict verdict = judge(LINK, to, from, 0);
+  if (verdict.error != 0) return refused(verdict);
+  bool is_noted = undo_concerns(to);
+  if (is_noted) undo_lock();
+  int result = real(from, to);
+  if (is_noted) {
+    if (result == 0) undo_after_create(to);
+    undo_unlock();
+  }
+  DONE(result);
+}
+
 int unlink(const char *path) {
   REAL(unlink);
   char whole[PATH_MAX];

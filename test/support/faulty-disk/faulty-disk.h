@@ -10,10 +10,11 @@
  *   open      opening a file to read it         create   opening a file in order to write it
  *   read      read, pread, readv ...            write    write, pwrite, writev ...
  *   sync      fsync, fdatasync                  map      mapping a file into memory
- *   rename, unlink, truncate, mkdir, rmdir      statfs   asking how much room there is
- *   change    create, write, sync, rename, unlink, truncate, mkdir and rmdir
+ *   rename, link, unlink, truncate, mkdir, rmdir
+ *   statfs    asking how much room there is
+ *   change    create, write, sync, rename, link, unlink, truncate, mkdir and rmdir
  *   any       all of them
- * PATH is a part of the path that the operation is about (of a rename: of either path), or * for each. Sockets and pipes
+ * PATH is a part of the path that the operation is about (of a rename or a link: of either path), or * for each. Sockets and pipes
  * are no files: no rule concerns them.
  * ACTION:
  *   ENOSPC, EIO, EROFS ...   the call fails with that error and does nothing
@@ -58,6 +59,7 @@ enum operation {
   MKDIR = 1 << 9,
   RMDIR = 1 << 10,
   STATFS = 1 << 11,
+  LINK = 1 << 12,
 };
 
 /* What the rules say about one call. */

@@ -41,8 +41,8 @@ struct name {
 static const struct name OPERATIONS[] = {
     {"open", OPEN},     {"create", CREATE},     {"read", READ},   {"write", WRITE}, {"sync", SYNC},
     {"map", MAP},       {"rename", RENAME},     {"unlink", UNLINK}, {"truncate", TRUNCATE},
-    {"mkdir", MKDIR},   {"rmdir", RMDIR},       {"statfs", STATFS},
-    {"change", CREATE | WRITE | SYNC | RENAME | UNLINK | TRUNCATE | MKDIR | RMDIR},
+    {"mkdir", MKDIR},   {"rmdir", RMDIR},       {"statfs", STATFS},   {"link", LINK},
+    {"change", CREATE | WRITE | SYNC | RENAME | LINK | UNLINK | TRUNCATE | MKDIR | RMDIR},
     {"any", ~0},        {NULL, 0}};
 
 static const struct name ERRORS[] = {

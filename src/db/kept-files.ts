@@ -1,0 +1,168 @@
+/**
+ * The files of a database as they were before LevelDB opened it, until all that they hold has been seen in it. Opening
+ * removes logs and replaces the MANIFEST, also when the system let LevelDB read only a part of them
+ * (`level-files/README.md`); then the next opening puts them back from here.
+ *
+ *   db/<name>/before-open       links to CURRENT, the MANIFEST, and the tables and logs that it needs
+ *   db/<name>/before-open.tmp   being made
+ *   db/<name>/before-open.old   not needed any more, being removed
+ *
+ * LevelDB never changes a file of an earlier opening, so links are enough; a file system without links gets copies of all
+ * but the tables. No write is acknowledged between `keepFiles` and `forgetFiles`: what is kept is never older than what
+ * somebody was told.
+ */
+
+import type { BigIntStats } from 'node:fs';
+import { copyFile, link, mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isTesseraError, TesseraError } from '../lib/errors.js';
+import { failpoint } from '../lib/failpoints.js';
+import { checkFiles } from './level-files/check-files.js';
+import { type DatabaseFiles, FolderFiles, LookedAtFiles } from './level-files/database-files.js';
+import { CURRENT, logsFrom, manifestName, readManifest, tablesOf } from './level-files/manifest.js';
+import { isSameDatabase, type Mark } from './seal.js';
+import { syncFolder, writeFileDurable } from './write-file-durable.js';
+
+const FOLDER = 'before-open';
+const FOLDER_MODE = 0o700;
+const FILE_MODE = 0o600;
+/** Links that are made at once. */
+const AT_ONCE = 64;
+/** What link(2) says where there are none. */
+const NO_LINKS: readonly unknown[] = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];
+const TABLE = /\.(?:ldb|sst)$/;
+/** Files of LevelDB that hold data. */
+const DATA_FILE = /^(?:\d+\.(?:log|ldb|sst|dbtmp)|MANIFEST-\d+)$/;
+
+const keptFolder = (path: string): string => join(path, FOLDER);
+
+/** The folder with the files of the database in `path`: those before an opening that has not ended well, if there is one. */
+export async function folderOf(path: string): Promise<string> {
+  return (await isThere(keptFolder(path))) ? keptFolder(path) : path;
+}
+
+/** Before LevelDB opens the database, whose files have been checked. Undefined when there is none yet. */
+export async function keepFiles(path: string, name: string): Promise<DatabaseFiles | undefined> {
+  const files = new FolderFiles(path);
+  const [manifest, manifestFile] = [await readManifest(files), await manifestName(files)];
+  if (manifest === undefined || manifestFile === undefined) return undefined;
+  const list = await files.list();
+  // The files were whole when putBackFiles left them: what is kept still is of this opening.
+  await forgetFiles(path, name);
+  const unfinished = `${keptFolder(path)}.tmp`;
+  await rm(unfinished, { recursive: true, force: true });
+  await mkdir(unfinished, { mode: FOLDER_MODE });
+  const needed = [...tablesOf(manifest, list), ...logsFrom(manifest.logNumber, list)];
+  await linkAll(path, unfinished, [CURRENT, manifestFile, ...needed]);
+  await syncFolder(unfinished);
+  await rename(unfinished, keptFolder(path));
+  await syncFolder(path);
+  failpoint('db.open.kept', name);
+  return new FolderFiles(keptFolder(path));
+}
+
+/** Once LevelDB holds all of it, before the first write. */
+export async function forgetFiles(path: string, name: string): Promise<void> {
+  const old = `${keptFolder(path)}.old`;
+  await rm(old, { recursive: true, force: true });
+  if (!(await isThere(keptFolder(path)))) return;
+  await rename(keptFolder(path), old);
+  await syncFolder(path);
+  failpoint('db.open.forgotten', name);
+  await rm(old, { recursive: true });
+}
+
+/**
+ * Before the check of a database: puts its files back as they were, when an opening was interrupted, or has not found in the
+ * database all that they hold. Interrupted itself, it is done again by the next opening. `sealed`: the last batch that was
+ * acknowledged as synced.
+ */
+export async function putBackFiles(path: string, name: string, sealed: Mark | undefined): Promise<void> {
+  if (!(await isThere(keptFolder(path)))) return;
+  if (await isOutdated(path, name, sealed)) return forgetFiles(path, name);
+  const [kept, now] = [new FolderFiles(keptFolder(path)), new FolderFiles(path)];
+  const wanted = await kept.list();
+  await bringBackFiles(path);
+  failpoint('db.put-back.files', name);
+  const current = await kept.read(CURRENT);
+  if (current === undefined) throw new TesseraError('data_lost', `the file ${name}/${FOLDER}/${CURRENT} is missing`);
+  await writeFileDurable(join(path, CURRENT), current, FILE_MODE);
+  failpoint('db.put-back.current', name);
+  // Where there are no links, the tables are only here.
+  const manifest = await readManifest(now);
+  const list = await now.list();
+  const needed = new Set([...wanted, ...(manifest === undefined ? [] : tablesOf(manifest, list))]);
+  for (const file of list) if (DATA_FILE.test(file) && !needed.has(file)) await rm(join(path, file));
+  await syncFolder(path);
+  failpoint('db.put-back.after', name);
+}
+
+/** Links what is kept, but for CURRENT, into the folder of the database again; what is there besides stays. */
+export async function bringBackFiles(path: string): Promise<void> {
+  const missing: string[] = [];
+  for (const file of await new FolderFiles(keptFolder(path)).list()) {
+    const isHere = file === CURRENT || (await isSameFile(join(path, file), join(keptFolder(path), file)));
+    if (!isHere) missing.push(file);
+  }
+  for (const file of missing) await rm(join(path, file), { force: true });
+  await linkAll(keptFolder(path), path, missing);
+  await syncFolder(path);
+}
+
+/** Whether the database has batches that what was kept has not: somebody has put another copy of it there since. */
+async function isOutdated(path: string, name: string, sealed: Mark | undefined): Promise<boolean> {
+  const options = { tableBytes: 0, wayBack: '' };
+  try {
+    const now = await checkFiles(name, new LookedAtFiles(path), { ...options, sealed });
+    const kept = await checkFiles(name, new LookedAtFiles(keptFolder(path)), { ...options, sealed: undefined });
+    return now !== undefined && kept !== undefined && isSameDatabase(now, kept) && now.number > kept.number;
+  } catch (error) {
+    if (isTesseraError(error, 'data_lost') || isTesseraError(error, 'data_corrupt')) return false;
+    throw error;
+  }
+}
+
+async function linkAll(from: string, to: string, names: readonly string[]): Promise<void> {
+  for (let i = 0; i < names.length; i += AT_ONCE) {
+    await Promise.all(names.slice(i, i + AT_ONCE).map((name) => linkOrCopy(join(from, name), join(to, name))));
+  }
+}
+
+async function linkOrCopy(from: string, to: string): Promise<void> {
+  try {
+    await link(from, to);
+  } catch (error) {
+    const isWithoutLinks = error instanceof Error && 'code' in error && NO_LINKS.includes(error.code);
+    if (!isWithoutLinks) throw error;
+    if (!TABLE.test(from)) await copySynced(from, to);
+  }
+}
+
+async function copySynced(from: string, to: string): Promise<void> {
+  await copyFile(from, to);
+  const file = await open(to, 'r');
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+async function isSameFile(a: string, b: string): Promise<boolean> {
+  const [one, other] = [await statOf(a), await statOf(b)];
+  return one !== undefined && one.ino === other?.ino && one.dev === other.dev;
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return (await statOf(path)) !== undefined;
+}
+
+async function statOf(path: string): Promise<BigIntStats | undefined> {
+  try {
+    return await stat(path, { bigint: true });
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))
+      return undefined;
+    throw error;
+  }
+}
