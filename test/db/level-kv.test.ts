@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { appendFile, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { textKey, u64Key } from '../../src/db/keys.js';
 import type { Kv } from '../../src/db/kv.js';
 import { openLevelKv } from '../../src/db/level-kv.js';
+import { recordOf } from './incompressible.js';
 
 let folder: string;
 let path: string;
@@ -152,7 +152,8 @@ describe('LevelDB, damaged (rule P3)', () => {
     for (let part = 0; part < 40; part++) {
       const batch = kv.batch();
       for (let i = 0; i < 100; i++) {
-        const value = part % 2 === 0 ? Buffer.alloc(3_000, i) : createHash('sha512').update(`${part} ${i}`).digest();
+        // So much that does not compress that no compaction could put it into one table.
+        const value = part % 2 === 0 ? Buffer.alloc(3_000, i) : recordOf(part * 100 + i);
         batch.put(textKey('k', `${(part * 7919 + i * 31) % 4_000} of ${part}`), value);
       }
       await kv.write(batch, { sync: false });
