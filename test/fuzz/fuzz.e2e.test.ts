@@ -4,6 +4,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { readCorpus } from './corpus.js';
 import { Dice } from './dice.js';
 import { fuzz } from './fuzzer.js';
+import { fuzzAndMeasure, MAX_GROWTH } from './heap-growth.js';
 import { mutate } from './mutate.js';
 import { TARGETS } from './targets/index.js';
 
@@ -47,5 +48,20 @@ describe('the fuzzer', () => {
       },
     };
     await expect(fuzz(target, { runs: 5_000, seed: SEED })).rejects.toMatchObject({ input: { length: 4 } });
+  });
+
+  it('sees what a target holds of each input, and not what it lets go', { timeout: 120_000 }, async () => {
+    const targetThat = (keeps: boolean) => {
+      const kept: number[][] = [];
+      const run = (): string => {
+        if (!keeps) kept.length = 0;
+        kept.push(new Array<number>(8_192).fill(1.5));
+        return 'fine';
+      };
+      return { name: 'a target', seed: (dice: Dice) => dice.bytes(4), run };
+    };
+    const options = { runs: 512, seed: SEED };
+    expect((await fuzzAndMeasure(targetThat(true), options)).growth).toBeGreaterThan(MAX_GROWTH);
+    expect((await fuzzAndMeasure(targetThat(false), options)).growth).toBeLessThan(MAX_GROWTH);
   });
 });

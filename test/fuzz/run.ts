@@ -5,17 +5,11 @@
 
 import { parseArgs } from 'node:util';
 import { keepInput } from './corpus.js';
-import { Finding, type FuzzReport, fuzz } from './fuzzer.js';
+import { Finding } from './fuzzer.js';
+import { fuzzAndMeasure, type HeapReport, MAX_GROWTH } from './heap-growth.js';
 import { fuzzHttp } from './http.js';
-import { liveHeap } from './live-heap.js';
 import type { FuzzTarget } from './target.js';
 import { TARGETS } from './targets/index.js';
-
-const MIB = 1024 * 1024;
-/** MiB that the live heap may grow by in a run: inputs that are kept, caches that fill. */
-const MAX_GROWTH = 64;
-/** Runs before the heap is measured for the first time. */
-const WARM_UP = 2_000;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -46,17 +40,14 @@ async function runTarget(target: FuzzTarget): Promise<void> {
     say(`${error.stack}\nuncaught, seed ${seed}`);
     process.exit(1);
   });
-  await fuzz(target, { runs: Math.min(runs, WARM_UP), seed });
-  const before = liveHeap();
-  const report = await fuzz(target, { runs, seed });
+  const report = await fuzzAndMeasure(target, { runs, seed });
   await target.close?.();
-  const growth = (liveHeap() - before) / MIB;
   say(table(report.endings));
-  say(summary(report, growth));
-  if (growth > MAX_GROWTH) throw new Error(`the live heap grew by ${growth.toFixed(0)} MiB`);
+  say(summary(report));
+  if (report.growth > MAX_GROWTH) throw new Error(`the live heap grew by ${report.growth.toFixed(1)} MiB`);
 }
 
-function summary({ functions, interesting, seconds, slowestMs }: FuzzReport, growth: number): string {
+function summary({ functions, interesting, seconds, slowestMs, growth }: HeapReport): string {
   return [
     `${runs} inputs in ${seconds.toFixed(1)} s, seed ${seed}: nothing found`,
     `${interesting} of them led to new code, in ${functions} functions; the slowest took ${slowestMs.toFixed(1)} ms; the live heap grew by ${growth.toFixed(1)} MiB`,

@@ -41,6 +41,8 @@ export interface MemoryHub {
   readonly wires: readonly MemoryWire[];
   /** Connections accepted now and not closed. */
   readonly openWires: number;
+  /** Lets go of wires that have ended, for tests that dial without end. */
+  forgetEnded(): void;
 }
 
 export interface MemoryHubOptions {
@@ -72,6 +74,7 @@ export function createMemoryHub(options: MemoryHubOptions = {}): MemoryHub {
     const accepted = new Set<MemoryWire>();
     listeners.set(name, (connection, wire) => {
       accepted.add(wire);
+      connection.onClose(() => accepted.delete(wire));
       onConnection(connection);
     });
     return {
@@ -99,6 +102,10 @@ export function createMemoryHub(options: MemoryHubOptions = {}): MemoryHub {
     wires,
     get openWires() {
       return wires.filter((wire) => wire.open).length;
+    },
+    forgetEnded() {
+      const open = wires.filter((wire) => wire.open);
+      wires.splice(0, wires.length, ...open);
     },
   };
 }

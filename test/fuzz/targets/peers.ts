@@ -193,6 +193,7 @@ class Victims {
     mustBe(node.links.size === 0, 'a link is left');
     mustBe(node.queuedBytes === 0, 'bytes wait for a link that is gone');
     mustBe(this.bed.hub.openWires === 0, 'a connection is left');
+    this.bed.hub.forgetEnded();
     this.#runs++;
     if (this.#runs % HONEST_EVERY === 0) await this.#visit(node);
   }
