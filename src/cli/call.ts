@@ -9,6 +9,7 @@ import { API_PORTS } from '../config/ports.js';
 import { didYouMean } from '../config/suggest.js';
 import { errorMessage, TesseraError } from '../lib/errors.js';
 import { parseExactJson, prettyExact } from '../lib/json.js';
+import { printableJson } from '../lib/printable.js';
 import { isNodeRole, NODE_ROLES } from '../lib/roles.js';
 import { type CliContext, type Command, type CommandSpec, type ParsedArgs, UsageError } from './command.js';
 
@@ -87,7 +88,7 @@ export async function callCommand(
   const client = new NodeClient({ url: urlOf(args, operation), apiKey: await apiKeyOf(args, context) });
   const parts = await argumentsOf(operation, pairs, readSource);
   const answer: unknown = await client.call(operation, parts as never);
-  if (answer !== undefined) context.stdout.write(`${prettyExact(answer)}\n`);
+  if (answer !== undefined) context.stdout.write(`${printableJson(prettyExact(answer))}\n`);
   return 0;
 }
 

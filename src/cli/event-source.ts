@@ -1,6 +1,13 @@
 /** Reads server-sent events: the events of one connection, and the parser of their text. */
 
+import { readText } from '../client/read-answer.js';
 import { errorMessage, TesseraError } from '../lib/errors.js';
+
+/** Characters of the largest event; those of nodes have some hundred. */
+const MAX_EVENT_LENGTH = 1024 * 1024;
+const MAX_REFUSAL_BYTES = 64 * 1024;
+/** An id that a header can carry. */
+const EVENT_ID = /^[\x21-\x7e]{1,128}$/;
 
 /** One event as it came: `data` is JSON text, untouched, so integers stay exact. */
 export interface ReceivedEvent {
@@ -37,8 +44,10 @@ export async function* readEvents({ url, apiKey, lastEventId, signal }: EventReq
     ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
   };
   try {
-    const response = await fetch(url, { headers, signal });
+    // A key is for this node only.
+    const response = await fetch(url, { headers, signal, redirect: 'error' });
     if (!response.ok || response.body === null) throw await refusal(response);
+    checkIsStream(response, url);
     const parser = new EventParser(lastEventId ?? '');
     const decoder = new TextDecoder();
     for await (const chunk of response.body) yield* parser.take(decoder.decode(chunk as Uint8Array, { stream: true }));
@@ -49,8 +58,14 @@ export async function* readEvents({ url, apiKey, lastEventId, signal }: EventReq
   }
 }
 
+function checkIsStream({ headers }: Response, url: string): void {
+  const type = headers.get('content-type') ?? '';
+  if (/^text\/event-stream(;|$)/.test(type)) return;
+  throw new TesseraError('invalid_request', `${url} answers, and not with events as a node does`);
+}
+
 async function refusal(response: Response): Promise<TesseraError> {
-  const text = await response.text();
+  const text = await readText(response, MAX_REFUSAL_BYTES);
   const detail = detailOf(text) ?? response.statusText;
   const isPassing = response.status >= 500 || response.status === 429;
   return new TesseraError(isPassing ? 'peer_unreachable' : 'invalid_request', `${response.status}: ${detail}`);
@@ -68,18 +83,36 @@ function detailOf(text: string): string | undefined {
 
 /** Parses `text/event-stream` (HTML standard, 9.2.6) as nodes write it. */
 export class EventParser {
-  #rest = '';
+  /** The pieces of an event that is not complete, and their characters. */
+  #pieces: string[] = [];
+  #length = 0;
   #id: string;
 
   constructor(lastId = '') {
     this.#id = lastId;
   }
 
-  /** The events that the text completes. */
+  /** The events that the text completes. Throws `peer_unreachable` for one that is too long. */
   take(text: string): EventNews[] {
-    const blocks = (this.#rest + text).split('\n\n');
-    this.#rest = blocks.pop() ?? '';
+    // Without a line end in the piece there is none to find in what came before.
+    const isEnd = text.includes('\n');
+    this.#pieces.push(text);
+    this.#length += text.length;
+    if (!isEnd) {
+      this.#checkLength(this.#length);
+      return [];
+    }
+    const blocks = this.#pieces.join('').split('\n\n');
+    const rest = blocks.pop() ?? '';
+    for (const block of [...blocks, rest]) this.#checkLength(block.length);
+    this.#pieces = [rest];
+    this.#length = rest.length;
     return blocks.map((block) => this.#event(block));
+  }
+
+  #checkLength(length: number): void {
+    if (length <= MAX_EVENT_LENGTH) return;
+    throw new TesseraError('peer_unreachable', `an event is longer than ${MAX_EVENT_LENGTH} characters`);
   }
 
   #event(block: string): EventNews {
@@ -87,7 +120,7 @@ export class EventParser {
     const data: string[] = [];
     for (const line of block.split('\n')) {
       const [, field = '', value = ''] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
-      if (field === 'id') this.#id = value;
+      if (field === 'id' && EVENT_ID.test(value)) this.#id = value;
       else if (field === 'event') name = value;
       else if (field === 'data') data.push(value);
     }

@@ -6,11 +6,15 @@
 import { createDeferred } from '../lib/deferred.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
+import { printable } from '../lib/printable.js';
 import type { Service } from '../lib/service.js';
 import type { CliContext } from './command.js';
 
 /** Milliseconds for a clean stop. */
 const STOP_TIMEOUT_MS = 5_000;
+
+/** Characters of a line of a message. */
+const MAX_LINE = 4_000;
 
 /** Exit status of a process that a signal ended: 128 + its number. */
 const SIGNAL_EXITS = { SIGINT: 130, SIGTERM: 143 } as const;
@@ -100,8 +104,9 @@ export function errorFields(error: unknown): object {
   return { code: error.code, error: error.message, ...details, ...cause };
 }
 
-/** `tessera: data_dir_locked: Another process …` */
+/** `tessera: data_dir_locked: Another process …`; what others wrote into the message is shown as text. */
 export function failureText(error: unknown): string {
   const code = isTesseraError(error) ? error.code : 'internal_error';
-  return `tessera: ${code}: ${errorMessage(error)}`;
+  const lines = errorMessage(error).split('\n');
+  return `tessera: ${code}: ${lines.map((line) => printable(line, MAX_LINE)).join('\n')}`;
 }

@@ -4,9 +4,10 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { API_PORTS } from '../config/ports.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
-import { parseExactJson } from '../lib/json.js';
+import { printable } from '../lib/printable.js';
 import { type CliContext, type Command, type CommandSpec, type ParsedArgs, UsageError } from './command.js';
-import { type ReceivedEvent, readEvents } from './event-source.js';
+import { jsonLine, textLine } from './event-lines.js';
+import { readEvents } from './event-source.js';
 
 const DEFAULT_URL = `http://127.0.0.1:${API_PORTS.mempool}`;
 const API_KEY_FILE_ENV = 'TESSERA_API_KEY_FILE';
@@ -71,7 +72,7 @@ async function watch(args: ParsedArgs, context: CliContext): Promise<number> {
       } catch (error) {
         if (stop.signal.aborted) break;
         if (!isTesseraError(error, 'peer_unreachable')) throw error;
-        context.stderr.write(`tessera: no connection to ${url}: ${errorMessage(error)}\n`);
+        context.stderr.write(`tessera: no connection to ${url}: ${printable(errorMessage(error))}\n`);
       }
       const delay = Math.min(FIRST_RETRY_MS * 2 ** failures, MAX_RETRY_MS);
       failures++;
@@ -123,16 +124,4 @@ async function* withWatchdog<T>(
   } finally {
     clearTimeout(timer);
   }
-}
-
-function jsonLine({ id, name, data }: ReceivedEvent): string {
-  return `{"id":${JSON.stringify(id)},"event":${JSON.stringify(name)},"data":${data}}`;
-}
-
-/** `12:00:01 block block_num=7 hash=b1… transactions=2` */
-function textLine({ name, data }: ReceivedEvent): string {
-  const members = Object.entries(parseExactJson(data, { anyName: true }) as Record<string, unknown>)
-    .filter(([, value]) => value !== null)
-    .map(([member, value]) => `${member}=${String(value)}`);
-  return [new Date().toISOString().slice(11, 19), name, ...members].join(' ');
 }

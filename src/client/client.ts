@@ -7,6 +7,7 @@ import type { Arguments, Operation, Result } from '../api/operation.js';
 import { type KnownOperation, OPERATIONS } from '../api/operations.js';
 import { ERROR_CODES, type ErrorCode, errorMessage, TesseraError } from '../lib/errors.js';
 import { type JsonValue, parseExactJson, stringifyExact } from '../lib/json.js';
+import { readText } from './read-answer.js';
 
 /** Error codes that mean that the request has not reached the node. */
 const NOT_SENT: ReadonlySet<string> = new Set([
@@ -20,6 +21,8 @@ const NOT_SENT: ReadonlySet<string> = new Set([
 
 /** Default time limit for an answer, in ms. */
 const TIMEOUT_MS = 30_000;
+/** Default bound of an answer in bytes: a list of large blocks in JSON. */
+const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 
 /** No answer came. `sent` is true when the node may have received the request and acted on it. */
 export class NoAnswer extends TesseraError {
@@ -51,6 +54,8 @@ export interface ClientOptions {
   readonly apiKey?: string | undefined;
   /** Time limit in ms; 0 for none. */
   readonly timeoutMs?: number;
+  /** Bytes of the largest answer, unpacked. */
+  readonly maxAnswerBytes?: number;
 }
 
 export interface CallOptions {
@@ -91,11 +96,13 @@ export class NodeClient {
   readonly api: OperationMethods;
   readonly #apiKey: string | undefined;
   readonly #timeoutMs: number;
+  readonly #maxAnswerBytes: number;
 
-  constructor({ url, apiKey, timeoutMs = TIMEOUT_MS }: ClientOptions) {
+  constructor({ url, apiKey, timeoutMs = TIMEOUT_MS, maxAnswerBytes = MAX_ANSWER_BYTES }: ClientOptions) {
     this.url = url;
     this.#apiKey = apiKey;
     this.#timeoutMs = timeoutMs;
+    this.#maxAnswerBytes = maxAnswerBytes;
     const methods = OPERATIONS.map((operation: Operation) => [
       operation.id,
       (args: AnyArguments = {}, options: CallOptions = {}) => this.#send(operation, args, options),
@@ -138,7 +145,7 @@ export class NodeClient {
         },
         ...(args.body === undefined ? {} : { body: stringifyExact(args.body) }),
       });
-      return { response, text: await response.text() };
+      return { response, text: await readText(response, this.#maxAnswerBytes) };
     } catch (cause) {
       signal?.throwIfAborted();
       throw new NoAnswer(this.url, cause);

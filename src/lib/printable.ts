@@ -10,3 +10,15 @@ export function printable(text: string, maxLength = 1_000): string {
     .replace(UNSAFE, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
   return shown.length > maxLength ? shown.slice(0, maxLength) : shown;
 }
+
+/** What JSON leaves as it is and a terminal may not. */
+const UNSAFE_IN_JSON = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** JSON text with unsafe characters in its strings as `\uXXXX`: the same value. */
+export function printableJson(json: string): string {
+  return json.replace(UNSAFE_IN_JSON, (character) =>
+    [...Array(character.length).keys()]
+      .map((at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`)
+      .join(''),
+  );
+}
