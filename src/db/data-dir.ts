@@ -108,6 +108,7 @@ export class DataDir {
       this.#opened.delete(name);
       await putAside(this.path, join(this.path, DATABASE_FOLDER), name);
       await this.#mark({ databases: this.#marker.databases.filter((other) => other !== name) });
+      failpoint('aside.marked', name);
     });
   }
 

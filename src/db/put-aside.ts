@@ -6,6 +6,7 @@
 import { existsSync } from 'node:fs';
 import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { failpoint } from '../lib/failpoints.js';
 import { sealPath } from './seal.js';
 import { syncFolder, writeFileDurable } from './write-file-durable.js';
 
@@ -41,8 +42,10 @@ export async function putAside(path: string, databases: string, name: string): P
     const number = newest === undefined ? 1 : Number(newest.slice(newest.lastIndexOf('-') + 1)) + 1;
     await rename(folder, join(path, `damaged-${name}-${number}`));
     await syncFolder(path);
+    failpoint('aside.moved', name);
   }
   await rm(sealPath(folder), { force: true });
   await syncFolder(databases);
+  failpoint('aside.seal', name);
   await forgetDamage(path, name);
 }

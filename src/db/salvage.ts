@@ -11,9 +11,11 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, rename, truncate } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { ClassicLevel } from 'classic-level';
+import { isTesseraError } from '../lib/errors.js';
+import { failpoint } from '../lib/failpoints.js';
 import { bringBackFiles } from './kept-files.js';
 import type { Kv, KvEntry, KvRange } from './kv.js';
-import { readError } from './level-errors.js';
+import { openError, readError } from './level-errors.js';
 import { readLog } from './level-files/log.js';
 import { checkBlocks, soundValues } from './level-files/table.js';
 import { BINARY, type BinaryLevel, LevelReader, type Operation } from './level-reader.js';
@@ -44,19 +46,17 @@ export class Salvage implements Pick<Kv, 'get' | 'getMany' | 'entries' | 'close'
     });
   }
 
-  /** Opens what was put aside in `path`, and repairs it first; undefined when there is nothing that LevelDB can use. */
+  /**
+   * Opens what was put aside in `path`, and repairs it first; undefined when there is nothing that LevelDB can use. Throws
+   * `database_failed` when the system refuses.
+   */
   static async open(path: string): Promise<Salvage | undefined> {
-    if (!existsSync(join(path, REPAIRED_FILE))) {
-      await bringBackFiles(path);
-      await keepSoundFiles(path);
-      const isRepaired = await ClassicLevel.repair(path).then(
-        () => true,
-        () => false,
-      );
-      if (!isRepaired) return undefined;
-      await putBack(path);
-      await writeFileDurable(join(path, REPAIRED_FILE), new Uint8Array(), 0o600);
+    if (existsSync(join(path, REPAIRED_FILE))) {
+      const level = await openLevel(path).catch(ifDamaged);
+      if (level !== undefined) return new Salvage(path, level);
+      // Its removal was interrupted: what is left is repaired once more.
     }
+    if (!(await repair(path))) return undefined;
     return new Salvage(path, await openLevel(path));
   }
 
@@ -80,8 +80,32 @@ export class Salvage implements Pick<Kv, 'get' | 'getMany' | 'entries' | 'close'
 
 async function openLevel(path: string): Promise<BinaryLevel> {
   const level = new ClassicLevel<Uint8Array, Uint8Array>(path, { ...BINARY, createIfMissing: false });
-  await level.open();
+  await level.open().catch((error: unknown) => {
+    throw openError(path, WAY_BACK, error);
+  });
   return level;
+}
+
+/** False when nothing is left that LevelDB can use. Interrupted at any moment, it is done again. */
+async function repair(path: string): Promise<boolean> {
+  const name = basename(path);
+  await bringBackFiles(path);
+  await keepSoundFiles(path);
+  failpoint('salvage.sound', name);
+  const isRepaired = await ClassicLevel.repair(path).then(
+    () => true,
+    (error: unknown) => ifDamaged(openError(path, WAY_BACK, error)),
+  );
+  if (isRepaired !== true) return false;
+  failpoint('salvage.repaired', name);
+  await putBack(path);
+  await writeFileDurable(join(path, REPAIRED_FILE), new Uint8Array(), 0o600);
+  failpoint('salvage.ready', name);
+  return true;
+}
+
+function ifDamaged(error: unknown): undefined {
+  if (!isTesseraError(error, 'data_lost') && !isTesseraError(error, 'data_corrupt')) throw error;
 }
 
 async function keepSoundFiles(path: string): Promise<void> {

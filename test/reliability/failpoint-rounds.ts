@@ -1,5 +1,7 @@
 /** A round for each failpoint: the node that passes it is started with it armed and led there, and must have ended there. */
 
+import { readdir, stat, truncate } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { NodeRole } from '../../src/lib/roles.js';
 import { type MessageType, PERMISSIONS, type Permission } from '../../src/peers/permissions.js';
 import { messageFrame, openRawLink } from '../hostile/raw-link.js';
@@ -29,6 +31,9 @@ interface Way {
   readonly isGuest?: boolean;
   /** A place at which the node has ended before, in a start of its own. */
   readonly after?: string;
+  /** What is done before it is started with the failpoint armed, and when it is up again after that. */
+  readonly prepare?: Lead;
+  readonly check?: Lead;
   /** The place is passed so often that any of the first `SPREAD` times is as good. */
   readonly isFrequent?: boolean;
 }
@@ -99,6 +104,26 @@ const deliverNonsense: Lead = async ({ nodes }) => {
   }
 };
 
+/** A storage node that has all blocks is killed, and half of its log is gone: the next start heals. */
+const damageArchive: Lead = async (four, node) => {
+  await startGuestStorage(four, node);
+  await node.kill();
+  const folder = join(node.folder, 'db', 'archive');
+  for (const name of await readdir(folder)) {
+    const file = join(folder, name);
+    if (name.endsWith('.log')) await truncate(file, Math.floor((await stat(file)).size / 2));
+  }
+};
+
+/** The archive has what it had, and nothing of the damaged one is left. */
+const isHealed: Lead = async (_four, node) => {
+  await until('the archive to be whole again', async () => {
+    const isReady = (await fetch(`${node.apiUrl}/readyz`)).status === 200;
+    const names = await readdir(node.folder);
+    return isReady && !names.some((name) => name.startsWith('damaged-')) ? true : undefined;
+  });
+};
+
 const stopIt: Lead = async (_four, armed) => {
   await armed.stop();
 };
@@ -134,6 +159,9 @@ function wayTo({ place, subject }: FailpointName): Way {
   if (place === 'folder.database.made') return { node: (four) => guestWith(four, subject), isGuest: true };
   // Files are made in a new folder.
   if (place.startsWith('file.')) return { node: (four) => four.guestUser, isGuest: true };
+  if (/^(?:aside|salvage|heal)\./.test(place)) {
+    return { node: (four) => four.guestStorage, isGuest: true, prepare: damageArchive, check: isHealed };
+  }
   const node: Way['node'] = ({ nodes }, chance) => nodes[chance.pick(OWNERS[subject] ?? [])];
   // Files are put back when an opening was interrupted.
   if (place.startsWith('db.put-back.')) return { node, after: `db.open.after:${subject}` };
@@ -153,6 +181,7 @@ export function failpointRound(point: FailpointName): Round {
       if (way.isGuest) await four.freshGuest(node);
       else await node.kill();
       try {
+        await way.prepare?.(four, node);
         if (way.after !== undefined) await endThere(four, node, way.after, undefined);
         await endThere(four, node, `${point.text}@${times}`, way.lead);
         await until(`the node to end at ${point.text}`, async () =>
@@ -162,6 +191,7 @@ export function failpointRound(point: FailpointName): Round {
       } finally {
         await node.kill();
         await node.start();
+        await way.check?.(four, node);
         for (const guest of four.guests) await four.freshGuest(guest);
       }
       return times === 1 ? 'ended there' : `ended there the ${times}th time`;

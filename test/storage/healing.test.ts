@@ -3,7 +3,7 @@
  * P3).
  */
 
-import { cp, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, rmdir, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -93,6 +93,15 @@ async function flip(file: string, at: (size: number) => number): Promise<void> {
 async function heal(withOther: boolean) {
   const folder = await openDirectory();
   await folder.putAside('archive');
+  return takeFromDamaged(folder, withOther);
+}
+
+/** The start after an interrupted one. */
+async function goOn() {
+  return takeFromDamaged(await openDirectory(), false);
+}
+
+async function takeFromDamaged(folder: DataDir, withOther: boolean) {
   const archive = await Archive.open({ rules: RULES }, { kv: await folder.open('archive') });
   const damaged = new DamagedArchive(await damagedFolders(path, 'archive'));
   let done = 0;
@@ -181,6 +190,68 @@ describe('an archive that is put aside', () => {
     expect(alone).toBe(5);
     expect(fetched).toEqual([5]);
     expect(await damagedFolders(path, 'archive')).toHaveLength(2);
+    await expectWhole(archive);
+    await service.stop();
+  });
+});
+
+/** What kill -9 leaves at each step: `test/reliability/failpoint-rounds.ts` ends real nodes there. */
+describe('healing that was interrupted', () => {
+  /** What was put aside, after it was repaired and taken over; its removal has only begun. */
+  async function healedOnce(): Promise<string> {
+    const first = await heal(false);
+    expect(first.alone).toBe(BLOCKS);
+    await first.service.stop();
+    await directory?.close();
+    const [aside = ''] = await damagedFolders(path, 'archive');
+    return aside;
+  }
+
+  it.each(['CURRENT', 'MANIFEST', '.ldb', 'repaired', 'LOCK'])(
+    'goes on when only %s had been removed',
+    async (part) => {
+      const aside = await healedOnce();
+      for (const name of await readdir(aside)) if (name.includes(part)) await rm(join(aside, name));
+      const { archive, service, done } = await goOn();
+      expect(done()).toBe(1);
+      await expectWhole(archive);
+      await service.stop();
+    },
+  );
+
+  it('goes on when nothing but the empty folder was left', async () => {
+    const aside = await healedOnce();
+    for (const name of await readdir(aside)) await rm(join(aside, name), { recursive: true });
+    const { archive, service, done } = await goOn();
+    expect(done()).toBe(1);
+    await expectWhole(archive);
+    await service.stop();
+  });
+
+  it('keeps what was put aside while the system does not let it be repaired, whatever other nodes give', async () => {
+    const folder = await openDirectory();
+    await folder.putAside('archive');
+    const [aside = ''] = await damagedFolders(path, 'archive');
+    // LevelDB cannot write its MANIFEST.
+    await mkdir(join(aside, '000001.dbtmp'));
+    await expect(takeFromDamaged(folder, false)).rejects.toMatchObject({ code: 'database_failed' });
+    await folder.close();
+    await rmdir(join(aside, '000001.dbtmp'));
+    const { archive, service, alone } = await goOn();
+    expect(alone).toBe(BLOCKS);
+    await expectWhole(archive);
+    await service.stop();
+  });
+
+  it('goes on when LevelDB had repaired nothing or a part of it', async () => {
+    const folder = await openDirectory();
+    await folder.putAside('archive');
+    await folder.close();
+    const [aside = ''] = await damagedFolders(path, 'archive');
+    // A repair moves what it has read to a folder of its own, and writes CURRENT last.
+    await rm(join(aside, 'CURRENT'));
+    const { archive, service, done } = await goOn();
+    expect(done()).toBe(1);
     await expectWhole(archive);
     await service.stop();
   });

@@ -6,6 +6,7 @@
 
 import type { Clock, Timer } from '../../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
+import { failpoint } from '../../lib/failpoints.js';
 import type { Logger } from '../../lib/logger.js';
 import { Mutex } from '../../lib/mutex.js';
 import type { CounterHandle, Metrics } from '../../observability/metrics.js';
@@ -106,6 +107,7 @@ export class Healing {
     this.#own = height;
     try {
       await archive.store(block.full, block.certificate, block.facts);
+      failpoint('heal.block', 'archive');
       this.#fromFolder.inc();
       return true;
     } catch (error) {
@@ -155,7 +157,9 @@ export class Healing {
     this.#isDone = true;
     this.#unsubscribe();
     await damaged.close();
+    failpoint('heal.whole', 'archive');
     await onDone();
+    failpoint('heal.removed', 'archive');
     logger.info(
       { blocks: archive.nextHeight, fromOtherNodes: this.#fetched },
       'the archive is whole again, and what was damaged is removed',
