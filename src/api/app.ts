@@ -13,7 +13,7 @@ import { access } from './http/access.js';
 import { answers } from './http/answers.js';
 import { ApiKeys, type ApiKeysOptions } from './http/api-key.js';
 import { bodyBudget } from './http/body-budget.js';
-import { answerClientError, closeInTime, countRequests, limitConnections } from './http/connections.js';
+import { answerClientError, closeInTime, countRequests, limitConnections, workInTurn } from './http/connections.js';
 import { ErrorAnswers } from './http/error-answers.js';
 import { addJsonBodyParser } from './http/json.js';
 import { mountedOperations } from './http/mounted-operations.js';
@@ -72,7 +72,8 @@ export async function createApi(options: ApiOptions, modules: ApiModules): Promi
   app.setErrorHandler(errors.onError);
   app.setNotFoundHandler(errors.onNotFound);
 
-  // The order of the hooks: a request gets its id and log line, is counted, and then its key is checked.
+  // The order of the hooks: a request waits for its turn, gets its id and log line, is counted, and then its key is checked.
+  workInTurn(app);
   await app.register(commonHeaders);
   await app.register(requestLog, { log });
   if (api.rateLimit.enabled) {

@@ -119,6 +119,19 @@ function countingStorage(entry: StoredEntry) {
   return { reads, storage: { ...fakeStorage(), entry: read } };
 }
 
+it('a long answer of few entries counts as one, and only a few are read before it does (rule P6)', async () => {
+  const large: StoredEntry = { ...TX_ENTRY, json: Buffer.from(stringifyExact('x'.repeat(100 * 1024))) };
+  const { reads, storage } = countingStorage(large);
+  const app = await openApp('storage', { modules: { storage } });
+  const keys = Array.from({ length: 20 }, (_, i) => `g${String(i).padStart(31, '0')}`);
+  const ask = () =>
+    send(app, { method: 'POST', url: '/v1/blockchain-entries/query', payload: stringifyExact({ keys }) });
+  const answers = await Promise.all(Array.from({ length: 20 }, ask));
+  expect(answers.map(({ status }) => status).sort()).toEqual([...Array(8).fill(200), ...Array(12).fill(503)]);
+  expect(reads.most).toBeLessThanOrEqual(20 * 4 + 8 * 20);
+  expect((await ask()).status).toBe(200);
+});
+
 describe('many entries', () => {
   const keys = stringifyExact(Array.from({ length: 1_000 }, (_, i) => `g${String(i).padStart(31, '0')}`));
 

@@ -15,6 +15,8 @@ import { PROBLEM_MEDIA_TYPE, problemHeaders, problemOf } from './problem.js';
 const GRACE_MS = 2_000;
 /** Milliseconds for reading the rest of a body that is too large. */
 const DRAIN_MS = 10_000;
+/** How many requests of a connection may wait for the answers before them. */
+const MAX_AHEAD = 64;
 
 /**
  * Refuses connections of a remote address beyond `limit`. An IPv6 /64 is one address. Loopback is not limited, because a
@@ -70,6 +72,24 @@ export function drainBody({ raw }: FastifyRequest, reply: FastifyReply, clock: C
 }
 
 /**
+ * The requests of a connection are worked on one after the other. One that is sent ahead of the answers before it waits for
+ * its turn: until then its response has no connection, and nothing would tell that the client is gone, so that what it takes
+ * would never be given back (rule P6). A connection with too many of them is closed.
+ */
+export function workInTurn(app: FastifyInstance): void {
+  const ahead = new WeakMap<Socket, number>();
+  app.addHook('onRequest', async ({ raw: { socket } }, { raw: response }) => {
+    if (response.socket !== null) return;
+    const count = (ahead.get(socket) ?? 0) + 1;
+    ahead.set(socket, count);
+    if (count > MAX_AHEAD) socket.destroy();
+    // Never resolves when the connection ends first: then there is nothing to do and nobody to tell.
+    await new Promise<void>((resolve) => response.once('socket', () => resolve()));
+    ahead.set(socket, (ahead.get(socket) ?? 1) - 1);
+  });
+}
+
+/**
  * When the app closes, connections without a request (browsers keep some in reserve) are closed at once, since Node would
  * wait for them. Pending answers get some time.
  */
@@ -89,12 +109,16 @@ export function closeInTime(app: FastifyInstance, clock: Clock): void {
   app.addHook('onClose', async () => grace?.cancel());
 }
 
-/** Counts the pending requests, each from its first byte until its answer is sent or its connection is closed. */
+/** Counts the pending requests, each from its turn on its connection until its answer is sent or the connection is closed. */
 export function countRequests(server: Server, metrics: Metrics): void {
   const inFlight = metrics.gauge('tessera_http_requests_in_flight');
   server.on('request', (_request, response) => {
-    inFlight.inc();
-    response.once('close', () => inFlight.dec());
+    const count = (): void => {
+      inFlight.inc();
+      response.once('close', () => inFlight.dec());
+    };
+    if (response.socket === null) response.once('socket', count);
+    else count();
   });
 }
 

@@ -4,7 +4,8 @@ import { TesseraError } from '../../../lib/errors.js';
 import type { StoredEntry } from '../../../storage/service.js';
 import type { LongAnswers } from '../../http/long-answers.js';
 
-/** Concurrent reads for one request. */
+/** Concurrent reads for one request: a few until it is known whether the answer is a long one. */
+const FIRST_READS = 4;
 const READS_AT_ONCE = 32;
 /** Maximum size of the entries in one answer, in bytes. */
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
@@ -25,13 +26,14 @@ export async function readEntries<K, E extends StoredEntry>(
   const found: (E | undefined)[] = [];
   let bytes = 0;
   const readSome = async (): Promise<void> => {
-    const some = await Promise.all(keys.slice(found.length, found.length + READS_AT_ONCE).map(read));
+    const count = Math.min(READS_AT_ONCE, FIRST_READS + found.length);
+    const some = await Promise.all(keys.slice(found.length, found.length + count).map(read));
     found.push(...some);
     for (const entry of some) bytes += entry?.json.length ?? 0;
     if (bytes > MAX_ANSWER_BYTES) throw tooMuch();
   };
   while (found.length < keys.length && bytes <= LONG_BYTES) await readSome();
-  if (found.length === keys.length) return found;
+  if (bytes <= LONG_BYTES) return found;
   return long.make(async () => {
     while (found.length < keys.length) await readSome();
     return found;
