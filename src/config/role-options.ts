@@ -178,6 +178,12 @@ export const wallet = group('The wallet (roles user and miner).', {
       'When there are more spendable token outputs than this, the smallest are merged into one after each block, until about ' +
       'half as many are left. A transaction has at most 500 inputs.',
   }),
+  spend_own_change: flag({
+    default: true,
+    description:
+      'Payments spend the change of earlier ones before a block has it, when what blocks have does not suffice. If false, ' +
+      'change is locked until its block.',
+  }),
   genesis_seed_index: Type.Optional(
     integer({
       minimum: 0,

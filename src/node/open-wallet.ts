@@ -25,6 +25,7 @@ export async function openWallet(context: WalletContext): Promise<Wallet> {
         // Only networks with public keys have seeds for wallets.
         allowBlankPassphrase: seedIndex !== undefined,
         aggregateAbove: config.wallet.aggregateAbove,
+        spendOwnChange: config.wallet.spendOwnChange,
         activationHeight: config.mining.asertActivationHeight,
         producers: context.producers,
         words: context.words,

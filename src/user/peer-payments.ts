@@ -93,6 +93,7 @@ export class PeerPayments {
 
   async payPeer({ address: peer, amount, locktime, keep }: PeerOrder): Promise<OwnTransaction> {
     checkAmount(amount);
+    this.#modules.wallet.transfers.checkFunds(amount);
     const link = await this.#reach(peer);
     const answer = await this.#ask(peer, link.request('address.get', {}, this.#waiting));
     const address = answer.type === 'address' ? (answer.body as MessageBody<'address'>).address : undefined;

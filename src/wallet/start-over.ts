@@ -8,7 +8,7 @@ import { outPointKey, spentOutPoints } from '../chain/transaction.js';
 import { prefixRange } from '../db/keys.js';
 import type { Kv } from '../db/kv.js';
 import { utf8 } from '../lib/bytes.js';
-import { decodeCoin, encodeCoin } from './coins/coin.js';
+import { type Coin, decodeCoin, encodeCoin } from './coins/coin.js';
 import { keyNumber, keyText, META_KEY, outpointRecordKey, PREFIX } from './layout.js';
 import { readMeta } from './meta.js';
 import { reopenPayment } from './payments/outgoing.js';
@@ -34,6 +34,7 @@ export interface StartedOver {
 export async function startOver(kv: Kv, now: number, hours = REOPENED_HOURS): Promise<StartedOver> {
   const batch = kv.batch();
   const takenBy = new Map<string, string>();
+  const queued = new Set<string>();
   let payments = 0;
   for await (const [key, record] of kv.entries({
     ...prefixRange(PREFIX.payment),
@@ -43,6 +44,7 @@ export async function startOver(kv: Kv, now: number, hours = REOPENED_HOURS): Pr
     const reopened = reopenPayment(keyNumber(key), record);
     if (reopened === undefined || now - reopened.payment.createdAt > hours * MS_PER_HOUR) continue;
     batch.put(key, reopened.record);
+    queued.add(reopened.payment.hash);
     payments++;
     for (const outPoint of spentOutPoints(reopened.payment.transaction)) {
       takenBy.set(outPointKey(outPoint), reopened.payment.hash);
@@ -50,7 +52,11 @@ export async function startOver(kv: Kv, now: number, hours = REOPENED_HOURS): Pr
   }
   let coins = 0;
   for await (const [key, record] of kv.entries(prefixRange(PREFIX.outpoint))) {
-    if (decodeCoin(keyText(key), record).state !== 'unspent') continue;
+    const coin = decodeCoin(keyText(key), record);
+    if (coin.state === 'pending' && queued.has(coin.outPoint.tHash)) {
+      batch.put(key, encodeCoin({ ...coin, inChain: false }));
+    }
+    if (coin.state !== 'unspent') continue;
     batch.del(key);
     coins++;
   }
@@ -61,7 +67,8 @@ export async function startOver(kv: Kv, now: number, hours = REOPENED_HOURS): Pr
     const by = takenBy.get(name);
     if (by === undefined) continue;
     batch.del(key);
-    batch.put(outpointRecordKey(name), encodeCoin({ ...spent, key: name, state: 'pending', by }));
+    const taken: Coin = { ...spent, key: name, state: 'pending', by, inChain: !queued.has(spent.outPoint.tHash) };
+    batch.put(outpointRecordKey(name), encodeCoin(taken));
   }
   const { blockHash: _hash, certified: _certified, ...meta } = await readMeta(kv);
   batch.put(META_KEY, utf8(JSON.stringify({ ...meta, block: -1 })));

@@ -28,6 +28,11 @@ export class Transfers {
     this.#modules = modules;
   }
 
+  /** Throws `payment_refused` or `insufficient_funds` when so many tokens cannot be paid, whatever else is under way. */
+  checkFunds(amount: bigint): void {
+    this.#modules.payments.checkFunds(amount);
+  }
+
   /** Throws `payment_refused`, `insufficient_funds`, `overloaded` or `wallet_write_failed`. */
   async pay(order: PaymentOrder): Promise<OwnTransaction> {
     this.#modules.writes.checkRoom();

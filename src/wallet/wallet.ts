@@ -61,6 +61,8 @@ export interface WalletOptions {
   readonly words?: WalletWords | undefined;
   /** Merge small outputs when more spendable token outputs than this are held; null never does. */
   readonly aggregateAbove: number | null;
+  /** Spend outputs of own transactions that no block has yet; true by default. */
+  readonly spendOwnChange?: boolean;
   /** Blocks after this one carry a difficulty target; without it none does. */
   readonly activationHeight?: number;
   /** Who signs blocks; undefined in a network that names none. */
@@ -381,14 +383,15 @@ async function openParts(options: WalletOptions, modules: WalletModules): Promis
   );
   const keys = await KeyRing.open({ kv, writes, keystore });
   const meta = await MetaStore.open(kv, writes);
-  const coins = await CoinStore.open({ kv, writes, meta, owns: (address) => keys.claim(address) });
+  const { spendOwnChange = true } = options;
+  const coins = await CoinStore.open({ spendOwnChange }, { kv, writes, meta, owns: (address) => keys.claim(address) });
   const outgoing = await Outgoing.open(kv, writes, meta);
   const donations = await DonationQuota.open(kv, writes, clock);
   const intents = await Intents.open({ maxKept: options.maxIntents }, { kv, writes, clock, logger });
   const slices = new TimeSlices(clock);
   const limits = { maxInputs: options.maxInputs ?? DEFAULT_MAX_INPUTS, dust: options.dust ?? DEFAULT_DUST };
   const payments = new Payments(
-    { limits, aggregateAbove: options.aggregateAbove, minOutputAmount: options.minOutputAmount ?? 1n },
+    { limits, aggregateAbove: options.aggregateAbove, minOutputAmount: options.minOutputAmount ?? 1n, spendOwnChange },
     { coins, keys, outgoing, writes, meta, clock, slices },
   );
   const settlement = new Settlement({ coins, outgoing, writes, metrics, logger });

@@ -19,7 +19,7 @@ export class WriteBuffer {
   readonly #kv: Kv;
   readonly #room: Room;
   #staged = new Map<string, StagedRecord>();
-  #undos: (() => void)[] = [];
+  readonly #undos: (() => void)[] = [];
   #writing: Promise<void> | undefined;
   #next: Promise<void> | undefined;
   #isClosed = false;
@@ -67,7 +67,8 @@ export class WriteBuffer {
 
   /**
    * What is staged now belongs to a call that reports its failure: when it cannot be written, `undo` takes it back, in
-   * memory and by staging what undoes it, before anything else is written.
+   * memory and by staging what undoes it, before anything else is written. What was staged later may build on it, so that it
+   * fails too, and is undone before.
    */
   onFailure(undo: () => void): void {
     this.#undos.push(undo);
@@ -82,7 +83,10 @@ export class WriteBuffer {
     // The write under way may have begun before the caller staged: wait for the one after it, with everyone else.
     this.#next ??= this.#writing.then(
       () => this.#begin(),
-      () => this.#begin(),
+      (error) => {
+        this.#next = undefined;
+        throw error;
+      },
     );
     return this.#next;
   }
@@ -99,8 +103,7 @@ export class WriteBuffer {
     const records = this.#staged;
     if (records.size === 0) return;
     this.#staged = new Map();
-    const undos = this.#undos;
-    this.#undos = [];
+    const undos = this.#undos.splice(0);
     const batch = this.#kv.batch();
     for (const { key, value } of records.values()) {
       if (value === null) batch.del(key);
@@ -111,7 +114,7 @@ export class WriteBuffer {
     } catch (cause) {
       // Newer records win over those that could not be written.
       this.#staged = new Map([...records, ...this.#staged]);
-      for (const undo of undos.reverse()) undo();
+      for (const undo of [...undos, ...this.#undos.splice(0)].reverse()) undo();
       throw new TesseraError('wallet_write_failed', 'the wallet cannot be written to disk; nothing was paid', {
         cause,
       });

@@ -29,6 +29,8 @@ export interface FakeMempool {
   refuseWith: ErrorCode | ((hash: string) => ErrorCode | undefined) | undefined;
   /** Admits, but lets the answer get lost. */
   silent: boolean;
+  /** Refuses what is behind more transactions of the pool. */
+  maxAncestors: number;
   /** Outputs of one page. */
   maxUtxos: number;
   /** Names another block as the last one. */
@@ -62,13 +64,33 @@ export function createFakeMempool(network: PeerNetwork, signer?: Signer): FakeMe
   const certified = () =>
     signer === undefined || tip === null || !fake.sign ? {} : { certificate: signer.block({ height, hash: tip }) };
 
+  /** Those of the pool that it is behind. */
+  function ancestorsOf(transaction: Transaction): Set<string> {
+    const found = new Set<string>();
+    const open = [transaction];
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      for (const { tHash } of spentOutPoints(next)) {
+        const parent = pool.get(tHash);
+        if (parent === undefined || found.has(tHash)) continue;
+        found.add(tHash);
+        open.push(parent);
+      }
+    }
+    return found;
+  }
+
   function admit(transaction: Transaction): { code: string; detail: string } | undefined {
     const hash = transactionHash(transaction);
     submissions.push(hash);
     const refusal = typeof fake.refuseWith === 'function' ? fake.refuseWith(hash) : fake.refuseWith;
     if (refusal !== undefined) return { code: refusal, detail: 'as the test wants' };
     if (statuses.has(hash)) return undefined;
-    const lookup = (outPoint: OutPoint) => utxos.get(outPointKey(outPoint))?.[1];
+    if (ancestorsOf(transaction).size > fake.maxAncestors) return { code: 'too_many_ancestors', detail: hash };
+    const lookup = (outPoint: OutPoint) => {
+      const parent = pool.get(outPoint.tHash);
+      const created = parent && createdOutPoints(parent).find(({ outPoint: { n } }) => n === outPoint.n);
+      return created?.txOut ?? utxos.get(outPointKey(outPoint))?.[1];
+    };
     const verdict = isCreate(transaction)
       ? createFault(transaction)
       : transactionFault(transaction, BigInt(Math.max(height, 0)), lookup);
@@ -131,6 +153,7 @@ export function createFakeMempool(network: PeerNetwork, signer?: Signer): FakeMe
     },
     refuseWith: undefined,
     silent: false,
+    maxAncestors: 100,
     maxUtxos: 1_000,
     loop: false,
     sign: true,

@@ -15,6 +15,7 @@ const coin = (arrival: number, n: number): Coin => ({
   arrival,
   locktime: 0n,
   state: 'unspent',
+  inChain: true,
   by: null,
 });
 

@@ -17,8 +17,8 @@ export const command: Command = {
     name: 'wallet balance',
     summary: 'Shows what the wallet holds',
     description: [
-      'Available funds can be spent now. Locked funds are mining rewards of the last hundred blocks, outputs with a ' +
-        'locktime, and change that waits for its block. The total is both. Items are counted by their genesis hash.',
+      'Available funds can be spent now, own change included that no block has yet. Locked funds are mining rewards of ' +
+        'the last hundred blocks and outputs with a locktime. The total is both. Items are counted by their genesis hash.',
     ],
     flags: [
       ...NODE_FLAGS,

@@ -45,9 +45,8 @@ export async function holdWalletAgainst(
     coins.delete(key);
     same++;
   }
-  for (const { key, state } of coins.values()) {
-    const isOfChain = state === 'unspent' || state === 'pending';
-    if (isOfChain && !later.spent.has(key)) {
+  for (const { key, inChain } of coins.values()) {
+    if (inChain && !later.spent.has(key)) {
       throw disagreement(`the wallet counts ${key}, which is not unspent in the archive: refresh the wallet`);
     }
   }

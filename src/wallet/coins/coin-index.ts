@@ -18,27 +18,37 @@ export interface CoinTotals {
   readonly running: bigint;
   readonly available: bigint;
   readonly locked: bigint;
-  /** Of `locked`: outputs of own transactions, change mostly, that no block has yet. */
+  /** Of `running`: outputs of own transactions, change mostly, that no block has yet. */
   readonly unconfirmed: bigint;
+}
+
+export interface CoinIndexOptions {
+  /** Outputs of own transactions that no block has yet can be spent. */
+  readonly spendOwnChange: boolean;
 }
 
 export class CoinIndex {
   readonly #coins = new Map<string, Coin>();
   readonly #byAddress = new Map<string, Set<Coin>>();
-  /** By asset. */
+  readonly #options: CoinIndexOptions;
+  /** By asset: coins of the chain. */
   readonly #spendable = new Map<string, SortedCoins>();
-  /** Unspent coins whose locktime has not come, by locktime. */
+  /** By asset: coins of own transactions that no block has yet. */
+  readonly #ownChange = new Map<string, SortedCoins>();
+  /** Free coins whose locktime has not come, by locktime. */
   readonly #lockedUntil = new Map<bigint, Set<Coin>>();
   readonly #running = new Map<string, bigint>();
   readonly #available = new Map<string, bigint>();
   readonly #expected = new Map<string, bigint>();
+  readonly #reserved = new Map<string, bigint>();
   /** What is listed, in page order. */
   readonly #listed = new SortedCoins(compareCoins);
   #height: number;
 
   /** `height`: last block, -1 before the first. */
-  constructor(height: number) {
+  constructor(height: number, options: CoinIndexOptions) {
     this.#height = height;
+    this.#options = options;
   }
 
   get(outPoint: OutPoint): Coin | undefined {
@@ -80,9 +90,19 @@ export class CoinIndex {
     return page === undefined ? listed.slice() : listed.slice(page * PAGE_SIZE, (page + 1) * PAGE_SIZE);
   }
 
-  /** Ascending by amount; valid until the next change. */
+  /** What the chain has, ascending by amount; valid until the next change. */
   spendable(assetId: string): readonly Coin[] {
     return this.#spendable.get(assetId)?.sorted() ?? [];
+  }
+
+  /** What own transactions will bring and may be spent already, ascending by amount; valid until the next change. */
+  ownChange(assetId: string): readonly Coin[] {
+    return this.#ownChange.get(assetId)?.sorted() ?? [];
+  }
+
+  /** Taken for payments that are being built. */
+  reserved(assetId: string): bigint {
+    return this.#reserved.get(assetId) ?? 0n;
   }
 
   put(coin: Coin): void {
@@ -101,10 +121,11 @@ export class CoinIndex {
     if (siblings?.size === 0) this.#byAddress.delete(coin.address);
   }
 
-  move(coin: Coin, state: CoinState, by: string | null): void {
+  move(coin: Coin, state: CoinState, by: string | null, inChain = coin.inChain): void {
     this.#countOut(coin);
     coin.state = state;
     coin.by = by;
+    coin.inChain = inChain;
     this.#countIn(coin);
   }
 
@@ -124,12 +145,13 @@ export class CoinIndex {
   }
 
   #countIn(coin: Coin): void {
+    if (coin.state === 'reserved') add(this.#reserved, coin.assetId, coin.amount);
     if (!isListed(coin)) return;
     this.#listed.add(coin);
     add(this.#running, coin.assetId, coin.amount);
-    if (coin.state === 'expected') {
-      add(this.#expected, coin.assetId, coin.amount);
-    } else if (this.#isLocked(coin.locktime)) {
+    if (!coin.inChain) add(this.#expected, coin.assetId, coin.amount);
+    if (!this.#mayBeSpent(coin)) return;
+    if (this.#isLocked(coin.locktime)) {
       const waiting = this.#lockedUntil.get(coin.locktime);
       if (waiting) waiting.add(coin);
       else this.#lockedUntil.set(coin.locktime, new Set([coin]));
@@ -139,22 +161,30 @@ export class CoinIndex {
   }
 
   #countOut(coin: Coin): void {
+    if (coin.state === 'reserved') add(this.#reserved, coin.assetId, -coin.amount);
     if (!isListed(coin)) return;
     this.#listed.remove(coin);
     add(this.#running, coin.assetId, -coin.amount);
-    if (coin.state === 'expected') {
-      add(this.#expected, coin.assetId, -coin.amount);
-    } else if (!this.#lockedUntil.get(coin.locktime)?.delete(coin)) {
-      this.#spendable.get(coin.assetId)?.remove(coin);
-      add(this.#available, coin.assetId, -coin.amount);
-    }
+    if (!coin.inChain) add(this.#expected, coin.assetId, -coin.amount);
+    if (!this.#mayBeSpent(coin) || this.#lockedUntil.get(coin.locktime)?.delete(coin)) return;
+    this.#sortedFor(coin).remove(coin);
+    add(this.#available, coin.assetId, -coin.amount);
+  }
+
+  #mayBeSpent({ inChain }: Coin): boolean {
+    return inChain || this.#options.spendOwnChange;
+  }
+
+  #sortedFor({ assetId, inChain }: Coin): SortedCoins {
+    const byAsset = inChain ? this.#spendable : this.#ownChange;
+    const known = byAsset.get(assetId);
+    const coins = known ?? new SortedCoins(compareAmounts);
+    if (known === undefined) byAsset.set(assetId, coins);
+    return coins;
   }
 
   #makeSpendable(coin: Coin): void {
-    const known = this.#spendable.get(coin.assetId);
-    const coins = known ?? new SortedCoins(compareAmounts);
-    if (known === undefined) this.#spendable.set(coin.assetId, coins);
-    coins.add(coin);
+    this.#sortedFor(coin).add(coin);
     add(this.#available, coin.assetId, coin.amount);
   }
 }

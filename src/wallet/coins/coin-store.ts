@@ -13,7 +13,7 @@ import type { MetaStore } from '../meta.js';
 import type { WalletOutpoint } from '../service.js';
 import type { WriteBuffer } from '../write-buffer.js';
 import { type Coin, type CoinState, compareCoins, decodeCoin, encodeCoin, isListed, newCoin } from './coin.js';
-import { CoinIndex, type CoinTotals } from './coin-index.js';
+import { CoinIndex, type CoinIndexOptions, type CoinTotals } from './coin-index.js';
 
 /** Spent outpoints that are listed: the most recent ones. */
 const SPENT_SHOWN = 10_000;
@@ -36,6 +36,12 @@ export interface CoinStoreModules {
   readonly owns: (address: string) => boolean;
 }
 
+/** An own transaction by its hash. */
+interface Made {
+  readonly hash: string;
+  readonly transaction: Transaction;
+}
+
 /** The number of a batch of coins (a block, a refresh, a payment); taken when the first coin of the batch arrives. */
 type Arrival = () => number;
 
@@ -44,18 +50,20 @@ export class CoinStore {
   readonly #writes: WriteBuffer;
   readonly #meta: MetaStore;
   readonly #owns: (address: string) => boolean;
+  readonly #options: CoinIndexOptions;
   #index: CoinIndex;
 
-  private constructor({ kv, writes, meta, owns }: CoinStoreModules) {
+  private constructor(options: CoinIndexOptions, { kv, writes, meta, owns }: CoinStoreModules) {
+    this.#options = options;
     this.#kv = kv;
     this.#writes = writes;
     this.#meta = meta;
     this.#owns = owns;
-    this.#index = new CoinIndex(meta.current.block);
+    this.#index = new CoinIndex(meta.current.block, options);
   }
 
-  static async open(modules: CoinStoreModules): Promise<CoinStore> {
-    const store = new CoinStore(modules);
+  static async open(options: CoinIndexOptions, modules: CoinStoreModules): Promise<CoinStore> {
+    const store = new CoinStore(options, modules);
     for await (const [key, record] of modules.kv.entries(prefixRange(PREFIX.outpoint))) {
       store.#index.put(decodeCoin(keyText(key), record));
     }
@@ -97,9 +105,19 @@ export class CoinStore {
     return [...spent.values()].sort(compareCoins);
   }
 
-  /** Spendable now, ascending by amount; valid until the next change. */
+  /** Spendable now, and in the chain, ascending by amount; valid until the next change. */
   spendable(assetId: string): readonly Coin[] {
     return this.#index.spendable(assetId);
+  }
+
+  /** Spendable now, and expected from own transactions, ascending by amount; valid until the next change. */
+  ownChange(assetId: string): readonly Coin[] {
+    return this.#index.ownChange(assetId);
+  }
+
+  /** Taken for payments that are being built. */
+  reservedTotal(assetId: string): bigint {
+    return this.#index.reserved(assetId);
   }
 
   /** True when the address holds, or will hold by an own transaction, an outpoint that is not spent. */
@@ -128,8 +146,15 @@ export class CoinStore {
   /** Gives reserved coins back. */
   cancel(coins: readonly Coin[]): void {
     for (const coin of coins) {
-      if (this.#index.holds(coin) && coin.state === 'reserved') this.#index.move(coin, 'unspent', null);
+      if (!this.#isReserved(coin)) continue;
+      const { state, by } = freed(coin);
+      this.#index.move(coin, state, by);
     }
+  }
+
+  /** False when the chain, or the end of the transaction that makes one of them, has taken a reserved coin. */
+  areReserved(coins: readonly Coin[]): boolean {
+    return coins.every((coin) => this.#isReserved(coin));
   }
 
   /** An own transaction is on its way: its inputs are pending, its outputs to own addresses expected. */
@@ -143,33 +168,44 @@ export class CoinStore {
     }
   }
 
+  /** Own transactions that spend outputs of this one. */
+  spendersOf({ hash, transaction }: Made): readonly string[] {
+    return this.#expectedOf({ hash, transaction }).flatMap(({ by, state }) => (state === 'pending' && by ? [by] : []));
+  }
+
   /**
-   * An own transaction will never be in a block: its inputs come back (decision V13), its outputs vanish. Returns the
-   * addresses of the inputs.
+   * Own transactions, each with all that spend from it, will never be in a block: their inputs come back (decision V13),
+   * their outputs vanish. Returns the addresses of the inputs.
    */
-  release(hash: string, transaction: Transaction): readonly string[] {
+  release(ended: readonly Made[]): readonly string[] {
     const addresses = new Set<string>();
-    for (const coin of this.#inputs(transaction)) {
-      if (coin.state !== 'pending' || coin.by !== hash) continue;
-      addresses.add(coin.address);
-      this.#move(coin, 'unspent', null);
+    for (const { hash, transaction } of ended) {
+      for (const coin of this.#inputs(transaction)) {
+        if (coin.state !== 'pending' || coin.by !== hash) continue;
+        addresses.add(coin.address);
+        const { state, by } = freed(coin);
+        this.#move(coin, state, by);
+      }
     }
-    this.dropExpected(hash, transaction);
+    for (const made of ended) this.dropExpected(made);
     return [...addresses];
   }
 
   /** The outputs expected from an own transaction will never exist: it is in the chain under another hash. */
-  dropExpected(hash: string, transaction: Transaction): void {
-    for (const coin of this.#expectedOf(hash, transaction)) this.#drop(coin);
+  dropExpected(made: Made): void {
+    for (const coin of this.#expectedOf(made)) this.#drop(coin);
   }
 
   /**
-   * An own transaction is in the chain, though its block was not seen. Its inputs are spent for good; outputs that no
-   * refresh has brought are spent already.
+   * An own transaction is in the chain, though its block was not seen. Its inputs are spent for good; of its outputs, those
+   * that own transactions spend are in the chain or were, and those that no refresh has brought are spent already.
    */
-  settle(hash: string, transaction: Transaction): void {
-    this.takeSpent(transaction);
-    for (const coin of this.#expectedOf(hash, transaction)) this.#spendForGood(coin);
+  settle(made: Made): void {
+    this.takeSpent(made.transaction);
+    for (const coin of this.#expectedOf(made)) {
+      if (coin.state === 'expected') this.#spendForGood(coin);
+      else this.#noteInChain(coin);
+    }
   }
 
   /** The transaction is in the chain: what it spends is gone for good. */
@@ -224,7 +260,7 @@ export class CoinStore {
   goBackTo(height: number): void {
     this.#meta.update({ block: height });
     const coins = [...this.#index.values()];
-    this.#index = new CoinIndex(height);
+    this.#index = new CoinIndex(height, this.#options);
     for (const coin of coins) this.#index.put(coin);
   }
 
@@ -267,11 +303,14 @@ export class CoinStore {
     }
   }
 
-  *#expectedOf(hash: string, transaction: Transaction): Generator<Coin> {
-    for (const { outPoint } of createdOutPoints(transaction, hash)) {
-      const coin = this.#index.get(outPoint);
-      if (coin?.state === 'expected') yield coin;
-    }
+  /** Its outputs that are not in the chain, free or taken. */
+  #expectedOf({ hash, transaction }: Made): readonly Coin[] {
+    const made = createdOutPoints(transaction, hash).flatMap(({ outPoint }) => this.#index.get(outPoint) ?? []);
+    return made.filter(({ inChain }) => !inChain);
+  }
+
+  #isReserved(coin: Coin): boolean {
+    return this.#index.holds(coin) && coin.state === 'reserved';
   }
 
   #takeIn(hash: string, transaction: Transaction, arrival: Arrival): void {
@@ -285,7 +324,14 @@ export class CoinStore {
     if (address === null || !this.#owns(address)) return;
     const known = this.#index.get(outPoint);
     if (known === undefined) this.#put(newCoin(outPoint, txOut, address, arrival(), 'unspent', null));
-    else if (known.state === 'expected') this.#move(known, 'unspent', null);
+    else if (!known.inChain) this.#noteInChain(known);
+  }
+
+  /** An expected output is in the chain, whatever has taken it. */
+  #noteInChain(coin: Coin): void {
+    if (coin.state === 'expected') this.#index.move(coin, 'unspent', null, true);
+    else this.#index.move(coin, coin.state, coin.by, true);
+    this.#save(coin);
   }
 
   #arrival(): Arrival {
@@ -325,6 +371,11 @@ export class CoinStore {
     this.#writes.put(spentKey(spent), encodeCoin(coin));
     this.#meta.update({ spent: spent + 1 });
   }
+}
+
+/** What a coin is when nothing takes it. */
+function freed({ inChain, outPoint }: Coin): { readonly state: CoinState; readonly by: string | null } {
+  return inChain ? { state: 'unspent', by: null } : { state: 'expected', by: outPoint.tHash };
 }
 
 /** The coins of a list by owning address, as wallet info shows them. */

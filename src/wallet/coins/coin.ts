@@ -9,8 +9,8 @@ import { decodeRecord, readChoice } from '../../db/decode-record.js';
 import { compareUtf8 } from '../../lib/bytes.js';
 
 /**
- * - `expected`: an output of an own transaction that no block has yet; nothing may spend it.
- * - `unspent`: in the set of the chain.
+ * - `expected`: free, an output of an own transaction that no block has yet.
+ * - `unspent`: free, in the set of the chain.
  * - `reserved`: input of a payment that is being built; only ever in memory.
  * - `pending`: input of an own transaction that no block has yet.
  * - `spent`: for good.
@@ -31,11 +31,15 @@ export interface Coin {
   readonly arrival: number;
   readonly locktime: bigint;
   state: CoinState;
+  /** False while it is an output of an own transaction that no block has yet. */
+  inChain: boolean;
   /** Hash of the own transaction that makes an `expected` or spends a `pending` coin; else null. */
   by: string | null;
 }
 
-const STATES: readonly CoinState[] = ['expected', 'unspent', 'reserved', 'pending', 'spent'];
+/** `chained`: pending, and not in the chain. Records hold the index: new states go to the end. */
+type RecordState = CoinState | 'chained';
+const STATES: readonly RecordState[] = ['expected', 'unspent', 'reserved', 'pending', 'spent', 'chained'];
 
 export const TOKENS = '';
 
@@ -54,7 +58,7 @@ const scratch = new BincodeWriter();
 
 export function encodeCoin(coin: Coin): Uint8Array {
   const to = scratch.reset();
-  to.u8(STATES.indexOf(coin.state));
+  to.u8(STATES.indexOf(recordState(coin)));
   writeOutPoint(to, coin.outPoint);
   writeAsset(to, coin.value);
   to.string(coin.address);
@@ -70,7 +74,7 @@ export function decodeCoin(key: string, bytes: Uint8Array): Coin {
 }
 
 function readCoin(key: string, from: BincodeReader): Coin {
-  const state = readChoice(from, STATES);
+  const stored = readChoice(from, STATES);
   const outPoint = readOutPoint(from);
   const value = readAsset(from);
   const address = from.string();
@@ -86,9 +90,16 @@ function readCoin(key: string, from: BincodeReader): Coin {
     address,
     arrival,
     locktime,
-    state,
+    state: stored === 'chained' ? 'pending' : stored,
+    inChain: stored !== 'chained' && stored !== 'expected',
     by,
   };
+}
+
+/** A reservation ends with the process, so that it is stored as free. */
+function recordState({ state, inChain }: Coin): RecordState {
+  if (state === 'reserved') return inChain ? 'unspent' : 'expected';
+  return state === 'pending' && !inChain ? 'chained' : state;
 }
 
 /** True for what counts as owned. */
@@ -116,6 +127,7 @@ export function newCoin(
     arrival,
     locktime: txOut.locktime,
     state,
+    inChain: state !== 'expected',
     by,
   };
 }

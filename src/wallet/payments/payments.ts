@@ -1,21 +1,24 @@
 /**
- * Makes own transactions: takes coins, signs, and hands the result to the queue. Coins are chosen and taken in one
- * synchronous step, so parallel payments never touch an outpoint twice; a payment counts when keys, coins and transaction
- * are durable together, and whatever fails before gives the coins back. Many payments at once share the event loop with
- * everything else; beyond a bound they are turned away.
+ * Makes own transactions: takes coins, signs, and hands the result to the queue. One is built at a time, so that each sees
+ * the change of the one before, and payments at once find the same money as payments in a row (docs/adr/0023-own-change.md);
+ * their writes share a sync. A payment counts when keys, coins and transaction are durable together, and whatever fails
+ * before gives the coins back. Many payments at once share the event loop with everything else; beyond a bound they are
+ * turned away.
  */
 
 import { transactionHash } from '../../chain/hash.js';
 import type { GenesisHashSpec, Transaction } from '../../chain/types.js';
 import type { Clock } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
+import { Mutex } from '../../lib/mutex.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
 import { type Coin, TOKENS } from '../coins/coin.js';
-import { lowerBound, type SelectionLimits, selectCoins } from '../coins/coin-selection.js';
+import { lowerBound } from '../coins/coin-selection.js';
 import type { CoinStore } from '../coins/coin-store.js';
 import { type KeyRing, wipeKeys } from '../keys/key-ring.js';
 import type { MetaStore } from '../meta.js';
 import type { WriteBuffer } from '../write-buffer.js';
+import { Funds, type FundsOptions } from './funds.js';
 import type { KeepIntent } from './intents.js';
 import type { Outgoing, OutgoingKind, OwnTransaction } from './outgoing.js';
 import { assetOf, buildItemCreation, buildPaymentInTurns, checkPayment, type PaymentPlan } from './payment-builder.js';
@@ -42,12 +45,9 @@ export interface ItemOrder {
   readonly keep?: KeepIntent | undefined;
 }
 
-export interface PaymentOptions {
-  readonly limits: SelectionLimits;
+export interface PaymentOptions extends FundsOptions {
   /** Merge when more spendable token outputs than this are held; null never does. */
   readonly aggregateAbove: number | null;
-  /** The least raw units of a token output: the payment, and its change. */
-  readonly minOutputAmount: bigint;
 }
 
 export interface PaymentModules {
@@ -63,10 +63,12 @@ export interface PaymentModules {
 
 /** Merges under way at once: a wallet with thousands of rewards shrinks by a few thousand in each block. */
 const MAX_MERGES = 4;
-/** Items are counted one by one: no change is too small. */
-const ITEM_DUST = 1n;
 /** Payments that are being made at once; a wallet makes several hundred in a second. */
 const MAX_UNDER_WAY = 1_000;
+/** Payments that no block has; they are kept in memory. */
+const MAX_IN_FLIGHT = 100_000;
+/** How often a payment is built again because the chain has taken its coins meanwhile. */
+const MAX_ATTEMPTS = 5;
 
 /** What an own transaction is made for. */
 interface Made {
@@ -75,19 +77,23 @@ interface Made {
   readonly keep?: KeepIntent | undefined;
 }
 
-interface Chosen {
-  readonly coins: readonly Coin[];
-  readonly change: bigint;
-}
-
 export class Payments {
   readonly #options: PaymentOptions;
   readonly #modules: PaymentModules;
+  readonly #funds: Funds;
+  /** Gives coins to one transaction at a time. */
+  readonly #building = new Mutex();
   #underWay = 0;
 
   constructor(options: PaymentOptions, modules: PaymentModules) {
     this.#options = options;
     this.#modules = modules;
+    this.#funds = new Funds(options, modules.coins);
+  }
+
+  /** Throws `payment_refused` or `insufficient_funds` when so many tokens cannot be paid, whatever else is under way. */
+  checkFunds(amount: bigint): void {
+    this.#funds.check(TOKENS, amount);
   }
 
   /**
@@ -109,9 +115,9 @@ export class Payments {
     const made: OwnTransaction[] = [];
     if (aggregateAbove === null) return made;
     while (this.#mergeable().length > Math.max(aggregateAbove, 1) && this.#mergesUnderWay() < MAX_MERGES) {
-      const merge = await this.#mergeOnce(aggregateAbove);
+      const merge = await this.#building.run(() => this.#mergeOnce(aggregateAbove));
       if (merge === undefined) break;
-      made.push(merge);
+      made.push(await this.#written(merge));
     }
     return made;
   }
@@ -120,14 +126,21 @@ export class Payments {
   async sweep(): Promise<readonly OwnTransaction[]> {
     const made: OwnTransaction[] = [];
     for (const assetId of [TOKENS, ...this.#modules.coins.items().keys()]) {
-      for (let next = await this.#sweepOnce(assetId); next !== undefined; next = await this.#sweepOnce(assetId)) {
-        made.push(next);
+      const sweepOnce = () => this.#building.run(() => this.#sweepOnce(assetId));
+      for (let next = await sweepOnce(); next !== undefined; next = await sweepOnce()) {
+        made.push(await this.#written(next));
       }
     }
     return made;
   }
 
   async #bounded<T>(make: () => Promise<T>): Promise<T> {
+    if (this.#modules.outgoing.size >= MAX_IN_FLIGHT) {
+      throw new TesseraError(
+        'overloaded',
+        `${MAX_IN_FLIGHT} payments of this wallet wait for a block; try again after the next one`,
+      );
+    }
     if (this.#underWay >= MAX_UNDER_WAY) {
       throw new TesseraError(
         'overloaded',
@@ -145,19 +158,32 @@ export class Payments {
   async #pay(order: PaymentOrder): Promise<OwnTransaction> {
     const { address, amount, locktime } = order;
     checkPayment(address, amount, locktime);
-    const { coins: store, keys } = this.#modules;
-    const assetId = order.genesisHash ?? TOKENS;
-    await this.#modules.slices.turn();
-    const { coins, change } = this.#choose(assetId, amount);
-    store.reserve(coins);
-    const made = { kind: order.kind ?? 'payment', peer: order.peer ?? null, keep: order.keep };
-    return this.#spend(coins, made, () => ({
-      inputs: coins,
-      to: address,
-      asset: assetOf(assetId, amount),
-      locktime,
-      change: change === 0n ? null : { amount: change, address: keys.create(assetId === TOKENS ? 'change' : 'items') },
-    }));
+    this.#funds.check(order.genesisHash ?? TOKENS, amount);
+    return this.#written(await this.#building.run(() => this.#buildPayment(order)));
+  }
+
+  async #buildPayment({ address, amount, locktime, genesisHash, kind, peer, keep }: PaymentOrder): Promise<string> {
+    const { coins: store, keys, slices } = this.#modules;
+    const assetId = genesisHash ?? TOKENS;
+    for (let attempt = 1; ; attempt++) {
+      await slices.turn();
+      const { coins, change } = this.#funds.choose(assetId, amount);
+      store.reserve(coins);
+      const transaction = await this.#sign(coins, () => ({
+        inputs: coins,
+        to: address,
+        asset: assetOf(assetId, amount),
+        locktime,
+        change:
+          change === 0n ? null : { amount: change, address: keys.create(assetId === TOKENS ? 'change' : 'items') },
+      }));
+      if (transaction !== undefined) {
+        return this.#enqueue(transaction, { kind: kind ?? 'payment', peer: peer ?? null, keep });
+      }
+      if (attempt === MAX_ATTEMPTS) {
+        throw new TesseraError('overloaded', 'the outputs of this wallet change too fast; try again in a moment');
+      }
+    }
   }
 
   async #createItem(order: ItemOrder): Promise<OwnTransaction> {
@@ -174,52 +200,17 @@ export class Payments {
     } finally {
       wipeKeys(signing);
     }
-    return this.#enqueue(transaction, { kind: 'item', peer: null, keep: order.keep });
+    return this.#written(this.#enqueue(transaction, { kind: 'item', peer: null, keep: order.keep }));
   }
 
-  #choose(assetId: string, amount: bigint): Chosen {
-    const { limits, minOutputAmount } = this.#options;
-    const least = assetId === TOKENS ? minOutputAmount : 1n;
-    if (amount < least) {
-      throw new TesseraError('payment_refused', `an output of this network has at least ${least} raw units`);
-    }
-    const dust = assetId === TOKENS ? maxOf(limits.dust, least) : ITEM_DUST;
-    const selection = selectCoins(this.#modules.coins.spendable(assetId), amount, { ...limits, dust });
-    if (selection.kind === 'found') {
-      if (selection.change === 0n || selection.change >= least) return selection;
-      throw new TesseraError(
-        'insufficient_funds',
-        `the change would be ${selection.change} raw units, and an output of this network has at least ${least}: pay ${selection.change} more, or less`,
-      );
-    }
-    if (selection.kind === 'short') throw this.#shortfall(assetId, amount);
-    throw new TesseraError(
-      'insufficient_funds',
-      `one transaction has at most ${limits.maxInputs} inputs and could pay ${selection.reachable} of ${amount}: pay less, ` +
-        'or pay yourself first to join small outputs',
-      { details: { reachable: String(selection.reachable), needed: String(amount) } },
-    );
-  }
-
-  #shortfall(assetId: string, needed: bigint): TesseraError {
-    const { available, locked, unconfirmed } = this.#modules.coins.totals(assetId);
-    const what = assetId === TOKENS ? 'raw units' : `items ${assetId}`;
-    const wait = unconfirmed > 0n ? `, ${unconfirmed} of it until a block has own payments` : '';
-    return new TesseraError(
-      'insufficient_funds',
-      `the payment needs ${needed} ${what}: available ${available}, locked ${locked}${wait}, short of ${needed - available}`,
-      { details: { needed: String(needed), available: String(available), locked: String(locked) } },
-    );
-  }
-
-  /** Signs reserved coins away and records the transaction as the wallet's own; the coins come back if anything fails. */
-  async #spend(coins: readonly Coin[], made: Made, plan: () => PaymentPlan): Promise<OwnTransaction> {
-    const { coins: store, keys } = this.#modules;
-    let transaction: Transaction;
+  /** Signs reserved coins away. They come back if that fails, and when one of them was lost meanwhile: undefined then. */
+  async #sign(coins: readonly Coin[], plan: () => PaymentPlan): Promise<Transaction | undefined> {
+    const { coins: store, keys, slices } = this.#modules;
     try {
       const signing = await keys.signingKeys(coins.map(({ address }) => address));
       try {
-        transaction = await buildPaymentInTurns(plan(), signing, () => this.#modules.slices.turn());
+        const transaction = await buildPaymentInTurns(plan(), signing, () => slices.turn());
+        if (store.areReserved(coins)) return transaction;
       } finally {
         wipeKeys(signing);
       }
@@ -227,24 +218,32 @@ export class Payments {
       store.cancel(coins);
       throw error;
     }
-    return this.#enqueue(transaction, made);
+    store.cancel(coins);
+    return undefined;
   }
 
-  async #enqueue(transaction: Transaction, { kind, peer, keep }: Made): Promise<OwnTransaction> {
+  /** Stages a transaction as the wallet's own; gives its hash. */
+  #enqueue(transaction: Transaction, { kind, peer, keep }: Made): string {
     const { coins, outgoing, writes, clock } = this.#modules;
     const hash = transactionHash(transaction);
     outgoing.add({ hash, transaction, kind, peer, createdAt: clock.now() });
     coins.spendBy(hash, transaction);
     keep?.(hash);
     writes.onFailure(() => {
-      coins.release(hash, transaction);
+      coins.release([{ hash, transaction }]);
       outgoing.discard(hash);
     });
+    return hash;
+  }
+
+  /** Resolves when what was staged is durable: then it may be sent. */
+  async #written(hash: string): Promise<OwnTransaction> {
+    const { outgoing, writes } = this.#modules;
     await writes.flush();
     outgoing.release(hash);
     const made = outgoing.get(hash);
-    if (made === undefined) throw new TesseraError('internal_error', `the own transaction ${hash} is gone`);
-    return made;
+    if (made !== undefined) return made;
+    throw new TesseraError('wallet_write_failed', 'the wallet could not be written to disk; nothing was paid');
   }
 
   #mergesUnderWay(): number {
@@ -260,18 +259,17 @@ export class Payments {
     return first === 0 ? coins : coins.slice(first);
   }
 
-  async #mergeOnce(threshold: number): Promise<OwnTransaction | undefined> {
+  async #mergeOnce(threshold: number): Promise<string | undefined> {
     await this.#modules.slices.turn();
     const mergeable = this.#mergeable();
     // The largest coins stay, so that the wallet can pay while the merge is on its way.
     const count = Math.min(this.#options.limits.maxInputs, mergeable.length - Math.floor(threshold / 2));
     const coins = mergeable.slice(0, Math.max(count, 0));
-    // Payments may have taken them in the meantime.
     if (coins.length < 2) return undefined;
     return this.#join(TOKENS, coins);
   }
 
-  async #sweepOnce(assetId: string): Promise<OwnTransaction | undefined> {
+  async #sweepOnce(assetId: string): Promise<string | undefined> {
     const { coins: store, keys } = this.#modules;
     await this.#modules.slices.turn();
     const uncovered = store.spendable(assetId).filter(({ amount, address }) => amount > 0n && !keys.isCovered(address));
@@ -281,22 +279,19 @@ export class Payments {
     return sumOf(coins) < least ? undefined : this.#join(assetId, coins);
   }
 
-  /** Pays the coins to a new address of this wallet. */
-  #join(assetId: string, coins: readonly Coin[]): Promise<OwnTransaction> {
+  /** Pays the coins to a new address of this wallet; undefined when the chain has taken one of them meanwhile. */
+  async #join(assetId: string, coins: readonly Coin[]): Promise<string | undefined> {
     const { coins: store, keys } = this.#modules;
     store.reserve(coins);
-    return this.#spend(coins, { kind: 'merge', peer: null }, () => ({
+    const transaction = await this.#sign(coins, () => ({
       inputs: coins,
       to: keys.create(assetId === TOKENS ? 'change' : 'items'),
       asset: assetOf(assetId, sumOf(coins)),
       locktime: 0n,
       change: null,
     }));
+    return transaction && this.#enqueue(transaction, { kind: 'merge', peer: null });
   }
-}
-
-function maxOf(a: bigint, b: bigint): bigint {
-  return a > b ? a : b;
 }
 
 function sumOf(coins: readonly Coin[]): bigint {

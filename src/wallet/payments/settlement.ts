@@ -11,6 +11,7 @@ import type { CounterHandle, Metrics } from '../../observability/metrics.js';
 import type { CoinTotals } from '../coins/coin-index.js';
 import type { BlockOutcome, CoinStore, Displaced } from '../coins/coin-store.js';
 import type { WriteBuffer } from '../write-buffer.js';
+import { withDescendants } from './descendants.js';
 import type { Outgoing, OwnTransaction } from './outgoing.js';
 import { isSamePayment } from './payment-builder.js';
 
@@ -88,12 +89,15 @@ export class Settlement {
     this.#queued.emit(entry);
   }
 
-  /** A rule refuses it for good: its inputs come back (decision V13). Resolves with their addresses. */
+  /**
+   * A rule refuses it for good: its inputs come back, and those of what spends from it (decision V13). Resolves with their
+   * addresses.
+   */
   async markRejected(hash: string, reason: string): Promise<readonly string[]> {
-    const entry = this.#outgoing.get(hash);
-    if (entry === undefined) return [];
-    const addresses = this.#coins.release(hash, entry.transaction);
-    await this.commit(this.#end(hash, 'rejected', reason));
+    const ended = this.#withDescendants(hash);
+    if (ended.length === 0) return [];
+    const addresses = this.#coins.release(ended);
+    await this.commit([...this.#end(hash, 'rejected', reason), ...this.#endDescendants(hash, ended)]);
     return addresses;
   }
 
@@ -101,9 +105,11 @@ export class Settlement {
   async markConfirmed(hash: string, { asCopy = false } = {}): Promise<void> {
     const entry = this.#outgoing.get(hash);
     if (entry === undefined) return;
-    if (asCopy) this.#coins.dropExpected(hash, entry.transaction);
-    this.#coins.settle(hash, entry.transaction);
-    await this.commit(this.#end(hash, 'confirmed'));
+    const ended = asCopy ? this.#withDescendants(hash).slice(1) : [];
+    this.#coins.release(ended);
+    if (asCopy) this.#coins.dropExpected(entry);
+    this.#coins.settle(entry);
+    await this.commit([...this.#end(hash, 'confirmed'), ...this.#endDescendants(hash, ended)]);
   }
 
   /** Takes in a block, without making it durable; settles only what the block proves. */
@@ -114,7 +120,7 @@ export class Settlement {
     const named = block.block.transactions.flatMap((hash) => this.#outgoing.get(hash) ?? []);
     if (outcome === 'known') {
       // A refresh was ahead of the blocks and has brought the funds; the own transactions settle here.
-      for (const { hash, transaction } of named) this.#coins.settle(hash, transaction);
+      for (const made of named) this.#coins.settle(made);
       for (const { by } of displaced) this.#coins.takeSpent(by);
     }
     const confirmed = named.flatMap(({ hash }) => this.#end(hash, 'confirmed'));
@@ -138,11 +144,24 @@ export class Settlement {
    * transaction can never be in the chain; inputs that are left come back.
    */
   #settleDisplaced({ hash, byHash, by }: Displaced): readonly OwnTransaction[] {
-    const entry = this.#outgoing.get(hash);
+    const ended = this.#withDescendants(hash);
+    const entry = ended[0];
     if (entry === undefined) return [];
-    this.#coins.release(hash, entry.transaction);
-    if (isSamePayment(entry.transaction, by)) return this.#end(hash, 'confirmed');
-    return this.#end(hash, 'rejected', `an input was spent by another transaction: ${byHash}`);
+    this.#coins.release(ended);
+    const done = isSamePayment(entry.transaction, by)
+      ? this.#end(hash, 'confirmed')
+      : this.#end(hash, 'rejected', `an input was spent by another transaction: ${byHash}`);
+    return [...done, ...this.#endDescendants(hash, ended)];
+  }
+
+  #withDescendants(hash: string): readonly OwnTransaction[] {
+    return withDescendants(hash, { coins: this.#coins, outgoing: this.#outgoing });
+  }
+
+  /** Without its outputs, what spends from it can never be in the chain. */
+  #endDescendants(hash: string, ended: readonly OwnTransaction[]): readonly OwnTransaction[] {
+    const reason = `it spends an output of ${hash}, which will never exist`;
+    return ended.flatMap((one) => (one.hash === hash ? [] : this.#end(one.hash, 'rejected', reason)));
   }
 
   #end(hash: string, state: 'confirmed' | 'rejected', reason = ''): readonly OwnTransaction[] {

@@ -37,10 +37,16 @@ const coin: fc.Arbitrary<Coin> = fc
     address: text,
     arrival: count,
     locktime: amount,
-    state: fc.constantFrom('expected' as const, 'unspent' as const, 'pending' as const, 'spent' as const),
+    use: fc.constantFrom(
+      { state: 'expected' as const, inChain: false },
+      { state: 'unspent' as const, inChain: true },
+      { state: 'pending' as const, inChain: false },
+      { state: 'pending' as const, inChain: true },
+      { state: 'spent' as const, inChain: true },
+    ),
     by: fc.option(text),
   })
-  .map((one) => ({ ...one, key: '', amount: 0n, assetId: '' }));
+  .map(({ use, ...one }) => ({ ...one, ...use, key: '', amount: 0n, assetId: '' }));
 
 /** A record that a store reads when it opens, and gives nothing of: it opens or says why not. */
 function openedCodec(

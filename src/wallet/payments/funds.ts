@@ -1,0 +1,112 @@
+/**
+ * The coins for a payment: what the chain has first, then own change that no block has yet, and the reason when they do not
+ * suffice. It takes nothing; the caller reserves what was chosen before anything else runs.
+ */
+
+import { TesseraError } from '../../lib/errors.js';
+import { type Coin, TOKENS } from '../coins/coin.js';
+import { type Selection, type SelectionLimits, selectCoins } from '../coins/coin-selection.js';
+import type { CoinStore } from '../coins/coin-store.js';
+
+/** Items are counted one by one: no change is too small. */
+const ITEM_DUST = 1n;
+
+export interface FundsOptions {
+  readonly limits: SelectionLimits;
+  /** The least raw units of a token output: the payment, and its change. */
+  readonly minOutputAmount: bigint;
+  /** Outputs of own transactions that no block has yet can be spent. */
+  readonly spendOwnChange: boolean;
+}
+
+export interface Chosen {
+  readonly coins: readonly Coin[];
+  readonly change: bigint;
+}
+
+export class Funds {
+  readonly #options: FundsOptions;
+  readonly #coins: CoinStore;
+
+  constructor(options: FundsOptions, coins: CoinStore) {
+    this.#options = options;
+    this.#coins = coins;
+  }
+
+  /**
+   * What no other payment can change: throws `payment_refused` for less than an output of this network has, and
+   * `insufficient_funds` for more than the wallet has, what payments under construction have taken included.
+   */
+  check(assetId: string, amount: bigint): void {
+    const least = this.#least(assetId);
+    if (amount < least) {
+      throw new TesseraError('payment_refused', `an output of this network has at least ${least} raw units`);
+    }
+    if (amount > this.#available(assetId)) throw this.#shortfall(assetId, amount);
+  }
+
+  /** Throws `insufficient_funds`. */
+  choose(assetId: string, amount: bigint): Chosen {
+    const least = this.#least(assetId);
+    const dust = assetId === TOKENS ? maxOf(this.#options.limits.dust, least) : ITEM_DUST;
+    const limits = { ...this.#options.limits, dust };
+    const isPayable = (selection: Selection<Coin>): selection is Extract<Selection<Coin>, Chosen> =>
+      selection.kind === 'found' && (selection.change === 0n || selection.change >= least);
+    const inChain = this.#coins.spendable(assetId);
+    const first = selectCoins(inChain, amount, limits);
+    if (isPayable(first)) return first;
+    const ownChange = this.#coins.ownChange(assetId);
+    const best = ownChange.length === 0 ? first : selectCoins(merged(inChain, ownChange), amount, limits);
+    if (isPayable(best)) return best;
+    throw this.#refusal(assetId, amount, best);
+  }
+
+  #least(assetId: string): bigint {
+    return assetId === TOKENS ? this.#options.minOutputAmount : 1n;
+  }
+
+  /** What is taken for a payment that is being built counts: it may come back, and its change will. */
+  #available(assetId: string): bigint {
+    return this.#coins.totals(assetId).available + this.#coins.reservedTotal(assetId);
+  }
+
+  #refusal(assetId: string, amount: bigint, selection: Selection<Coin>): TesseraError {
+    if (selection.kind === 'short') return this.#shortfall(assetId, amount);
+    if (selection.kind === 'found') {
+      const { change } = selection;
+      return new TesseraError(
+        'insufficient_funds',
+        `the change would be ${change} raw units, and an output of this network has at least ${this.#least(assetId)}: pay ${change} more, or less`,
+      );
+    }
+    return new TesseraError(
+      'insufficient_funds',
+      `one transaction has at most ${this.#options.limits.maxInputs} inputs and could pay ${selection.reachable} of ${amount}: ` +
+        'pay less, or pay yourself first to join small outputs',
+      { details: { reachable: String(selection.reachable), needed: String(amount) } },
+    );
+  }
+
+  #shortfall(assetId: string, needed: bigint): TesseraError {
+    const { locked, unconfirmed } = this.#coins.totals(assetId);
+    const available = this.#available(assetId);
+    const what = assetId === TOKENS ? 'raw units' : `items ${assetId}`;
+    const isWaited = unconfirmed > 0n && !this.#options.spendOwnChange;
+    const wait = isWaited ? `, ${unconfirmed} of it until a block has own payments` : '';
+    return new TesseraError(
+      'insufficient_funds',
+      `the payment needs ${needed} ${what}: available ${available}, locked ${locked}${wait}, short of ${needed - available}`,
+      { details: { needed: String(needed), available: String(available), locked: String(locked) } },
+    );
+  }
+}
+
+/** Two lists in ascending order of amount as one. */
+function merged(a: readonly Coin[], b: readonly Coin[]): readonly Coin[] {
+  // Two sorted runs: the built-in sort only merges them.
+  return [...a, ...b].sort((x, y) => (x.amount < y.amount ? -1 : Number(x.amount > y.amount)));
+}
+
+function maxOf(a: bigint, b: bigint): bigint {
+  return a > b ? a : b;
+}
