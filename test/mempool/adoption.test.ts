@@ -19,7 +19,7 @@ import { noMetrics } from '../../src/observability/metrics.js';
 import { openJournal } from '../support/journal.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { MemoryKv } from '../support/memory-kv.js';
-import { account, candidate, genesisOut, pay, payment, rulesFor, unicornOf } from '../support/mempool.js';
+import { type Account, account, candidate, genesisOut, pay, payment, rulesFor, unicornOf } from '../support/mempool.js';
 import { createNode as createNodeWith } from './state-node.js';
 
 const alice = account('alice');
@@ -170,6 +170,59 @@ describe('a state that adopts the blocks of another', () => {
     expect(maker.state.kept.hashAt(65)).toBe(maker.state.head.hash);
     await maker.reload();
     expect(maker.state.kept.hashAt(2)).toBeDefined();
+  });
+});
+
+describe('a DRUID set that a block of others tears apart', () => {
+  const carol = account('carol');
+  const half = (from: Account, n: number): Transaction =>
+    payment({
+      from,
+      inputs: [genesisOut(n)],
+      outputs: [pay(from, 1_000_000n)],
+      druidInfo: { druid: 'trade', participants: 2n, expectations: [], genesisHash: null },
+    });
+  const [ofAlice, ofBob, ofCarol] = [half(alice, 0), half(bob, 1), half(carol, 2)];
+
+  /** One has made a block of the halves of alice and bob; the other has the set of alice and carol, and a child of carol's. */
+  async function torn(waits: 'in the pool' | 'in its round') {
+    const withCarol = rulesFor([alice, bob, carol], { asertActivationHeight: 1 });
+    const [maker, other] = [createNodeWith(withCarol), createNodeWith(withCarol)];
+    await maker.make();
+    await other.adopt(await maker.kept(0));
+    expect(await maker.acceptAs([ofAlice, ofBob])).toBeNull();
+    expect(await other.acceptAs([ofAlice, ofCarol])).toBeNull();
+    const child = payment({
+      from: carol,
+      inputs: [{ tHash: candidate(ofCarol).hash, n: 0 }],
+      outputs: [pay(bob, 1_000_000n)],
+    });
+    expect(await other.accept(child)).toBeNull();
+    if (waits === 'in its round') await other.cut();
+    await maker.make();
+    expect(await other.adopt(await maker.kept(1))).toBe(true);
+    return { other, child };
+  }
+
+  it.each(['in the pool', 'in its round'] as const)(
+    'waits no longer (%s): no block may hold a part of it (rule P2, docs/chain.md#druid-sets)',
+    async (waits) => {
+      const { other, child } = await torn(waits);
+      for (const tx of [ofCarol, child]) {
+        expect((await other.status(candidate(tx).hash))?.status).toBe('Rejected');
+      }
+      const round = await other.cut();
+      expect(round.transactions.filter(({ arrival }) => arrival !== 0)).toEqual([]);
+    },
+  );
+
+  it('gives its inputs back, now and after a restart', async () => {
+    const { other } = await torn('in the pool');
+    await other.reload();
+    const again = payment({ from: carol, inputs: [genesisOut(2)], outputs: [pay(bob, 1_000_000n)] });
+    expect(await other.accept(again)).toBeNull();
+    const round = await other.cut();
+    expect(round.transactions.map(({ hash }) => hash)).toContain(candidate(again).hash);
   });
 });
 

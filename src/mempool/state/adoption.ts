@@ -44,6 +44,13 @@ export interface TakeOptions {
   readonly isUnchained: boolean;
 }
 
+interface TakenOut {
+  /** Unix seconds at which each transaction of the block that waited was first seen. */
+  readonly seen: ReadonlyMap<string, number>;
+  /** The complete sets that they belonged to. */
+  readonly sets: ReadonlySet<number>;
+}
+
 export class Adoption {
   readonly #modules: AdoptionModules;
 
@@ -84,14 +91,15 @@ export class Adoption {
     const timestamp = Number(block.full.block.header.timestamp);
     const waiting = new Map(returned?.map((tx) => [tx.hash, tx]));
     const decided = new Map<string, TxStatus>();
-    const seen = this.#takeOut(block, waiting, decided, batch);
+    const { seen, sets } = this.#takeOut(block, waiting, decided, batch);
+    const torn = isUnchained ? [] : this.#takeOutTorn(sets, waiting, decided, batch);
     if (block.height > 0) {
       const additionalInfo = `In block ${block.height} ${block.hash}`;
       for (const { hash } of block.transactions)
         decided.set(hash, { status: 'Confirmed', timestamp: seen.get(hash) ?? timestamp, additionalInfo });
     }
-    // Waiting transactions may spend outputs of a round that was given up.
-    let isContested = returned !== null;
+    // Waiting transactions may spend outputs of a round that was given up, or of what was taken out.
+    let isContested = returned !== null || torn.length > 0;
     for (const { hash, tx } of block.transactions) {
       for (const outPoint of spentOutPoints(tx)) {
         isContested ||= coins.isClaimed(outPoint);
@@ -105,24 +113,23 @@ export class Adoption {
     statuses.decide(decided, timestamp, batch);
   }
 
-  /**
-   * What is in the block no longer waits; returns the unix seconds at which each such transaction was first seen. What
-   * waited with it for others of its set has missed its block.
-   */
+  /** What is in the block no longer waits. What waited with it for others of its set has missed its block. */
   #takeOut(
     { height, transactions }: AdoptedBlock,
     waiting: Map<string, PooledTx>,
     decided: Map<string, TxStatus>,
     batch: KvBatch,
-  ): ReadonlyMap<string, number> {
+  ): TakenOut {
     const { coins, pool, druids, noteArrival } = this.#modules;
     const names = new Set(transactions.map(({ hash }) => hash));
     const seen = new Map<string, number>();
+    const sets = new Set<number>();
     for (const { hash, tx } of transactions) {
       const pooled = waiting.get(hash) ?? pool.get(hash);
       const set = druids.setOf(hash);
       if (pooled !== undefined) {
         seen.set(hash, pooled.time);
+        if (pooled.unit !== 0) sets.add(pooled.unit);
         waiting.delete(hash);
         pool.remove(hash);
         batch.del(keys.pooled(pooled.arrival));
@@ -136,7 +143,32 @@ export class Adoption {
         }
       } else if (height > 0 && !seen.has(hash) && !isCoinbase(tx)) noteArrival();
     }
-    return seen;
+    return { seen, sets };
+  }
+
+  /** The rest of complete sets of which the block has a part, with others: no block may hold it any more. */
+  #takeOutTorn(
+    sets: ReadonlySet<number>,
+    waiting: Map<string, PooledTx>,
+    decided: Map<string, TxStatus>,
+    batch: KvBatch,
+  ): readonly PooledTx[] {
+    const { coins, pool } = this.#modules;
+    const pooled = [...sets].flatMap((unit) => pool.membersOf(unit));
+    const returned = [...waiting.values()].filter(({ unit }) => sets.has(unit));
+    for (const { hash, bytes } of pooled) {
+      const tx = decodeTransaction(bytes);
+      pool.remove(hash);
+      coins.release(tx);
+      coins.withdraw(hash, tx);
+    }
+    for (const { hash } of returned) waiting.delete(hash);
+    const torn = [...pooled, ...returned];
+    for (const tx of torn) {
+      batch.del(keys.pooled(tx.arrival));
+      this.#reject(tx, WITHOUT_IT, decided);
+    }
+    return torn;
   }
 
   /** What is no longer possible is Rejected, a set as a whole. */

@@ -81,6 +81,11 @@ export class Pool {
     return this.#units.values();
   }
 
+  /** The members of a complete DRUID set that are here, by the number of the set. */
+  membersOf(unit: number): readonly PooledTx[] {
+    return [...(this.#units.get(unit) ?? [])];
+  }
+
   /** Undefined for what does not wait. */
   kin(hash: string): Kin | undefined {
     const tx = this.#all.get(hash);
