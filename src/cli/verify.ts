@@ -36,7 +36,7 @@ const spec: CommandSpec = {
   description: [
     'Reads every record of the node’s databases and checks its checksum. On a storage node, it also checks every block by ' +
       'the rules of the chain, and every index entry against the data that it points to; on a mempool node, the state ' +
-      'against the digest of the last command. Ends with data_corrupt and status 1 at the first fault.',
+      'against the digest of the last command, and against the journal, which is applied once more in memory. Ends with data_corrupt and status 1 at the first fault.',
     'With --archive, the folder of a storage node of the same network or a restored backup of it, compares what a mempool ' +
       'node or a wallet counts as unspent with the archive, output by output. With --node, the API of a mempool node that runs, ' +
       'compares a wallet with what that node has at its addresses.',
@@ -85,12 +85,17 @@ export const command: Command = {
     const removers = (['SIGINT', 'SIGTERM'] as const).map((name) => context.onSignal(name, () => abort.abort()));
     const directory = await DataDir.open(path, { role, networkName: config.network.name });
     try {
+      const opened = new Map<string, Kv>();
       for (const name of DATABASES[role]) {
         const kv = await directory.open(name);
+        opened.set(name, kv);
         const records = await countRecords(name, kv, context, abort.signal);
         context.stdout.write(`${name}: ${records} records, all checksums right\n`);
         const result = await checkRules(name, kv, config, context, abort.signal);
         if (result !== undefined) context.stdout.write(`${name}: ${result}\n`);
+        const journal = name === 'mempool' ? opened.get('journal') : undefined;
+        if (journal !== undefined)
+          context.stdout.write(`${name}: ${await checkReplay(kv, journal, config, context, abort.signal)}\n`);
         if (node !== undefined)
           context.stdout.write(`${name}: ${await holdAgainstNode(node, kv, context, abort.signal)}\n`);
         if (archive === undefined || !COMPARED.has(name)) continue;
@@ -152,6 +157,30 @@ async function checkState(kv: Kv, config: Config, context: CliContext): Promise<
   const state = await loadState(kv, config, (outputs) => progress.update(outputs));
   progress.end();
   return `${state.utxos.size} unspent outputs and the pool match their digest, after command ${state.seq}`;
+}
+
+/** The state as the next start will have it, and the same from the journal alone. */
+async function checkReplay(
+  state: Kv,
+  journal: Kv,
+  config: Config,
+  context: CliContext,
+  signal: AbortSignal,
+): Promise<string> {
+  const { readGenesis } = await import('../node/genesis-file.js');
+  const { stateRules, unicornSource } = await import('../node/mempool-role.js');
+  const { replayJournal } = await import('../node/verify/replayed-state.js');
+  const progress = startProgress('replaying', 'commands', context, systemClock);
+  const { head, first, isFromNothing } = await replayJournal({
+    state,
+    journal,
+    rules: stateRules(await readGenesis(config.network.genesisFile), config),
+    unicorn: unicornSource(config),
+    signal,
+    onProgress: (done, total) => progress.update(done, total),
+  }).finally(() => progress.end());
+  if (isFromNothing) return `the journal alone gives the same state, after command ${head}`;
+  return `the journal leads on to command ${head}; it begins at command ${first}, so it was not applied from the first on`;
 }
 
 async function loadState(kv: Kv, config: Config, onProgress: (outputs: number) => void): Promise<MempoolState> {

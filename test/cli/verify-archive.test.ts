@@ -9,8 +9,10 @@ import { runCli } from '../../src/cli/run.js';
 import { DEV_GENESIS_TX, devAccounts } from '../../src/config/dev-accounts.js';
 import { DataDir } from '../../src/db/data-dir.js';
 import { prefixRange } from '../../src/db/keys.js';
-import type { Kv } from '../../src/db/kv.js';
+import type { Kv, KvEntry, KvRange } from '../../src/db/kv.js';
+import { ranges } from '../../src/journal/layout.js';
 import type { NodeRole } from '../../src/lib/roles.js';
+import { decodeCommand, encodeCommand } from '../../src/mempool/state/commands.js';
 import { DevNetwork } from '../../src/node/dev-network.js';
 import { NodeLogger } from '../../src/observability/logger.js';
 import { UNSPENT, unspentKey } from '../../src/storage/archive/layout.js';
@@ -85,7 +87,7 @@ async function verify(role: NodeRole, ...flags: string[]) {
 const against = (role: NodeRole) => verify(role, '--archive', join(folder, 'storage'));
 
 /** Takes the first record of a range away while the check runs, and puts it back. */
-async function without<T>(role: NodeRole, database: string, range: { gte: Uint8Array; lt: Uint8Array }, work: () => T) {
+async function without<T>(role: NodeRole, database: string, range: KvRange, work: () => T) {
   const change = async (edit: (kv: Awaited<ReturnType<DataDir['open']>>) => Promise<void>): Promise<void> => {
     const directory = await DataDir.open(join(folder, role), { role, networkName: 'tessera-dev' });
     await edit(await directory.open(database));
@@ -100,6 +102,27 @@ async function without<T>(role: NodeRole, database: string, range: { gte: Uint8A
   await change((kv) =>
     kv.write(kv.batch().put(taken?.[0] ?? new Uint8Array(), taken?.[1] ?? new Uint8Array()), { sync: true }),
   );
+  return result;
+}
+
+/** Puts the first command in the place of the last one that holds transactions, whole as it is, while the check runs. */
+async function withOtherCommand<T>(work: () => Promise<T>): Promise<T> {
+  const directory = async (edit: (kv: Kv) => Promise<void>): Promise<void> => {
+    const opened = await DataDir.open(join(folder, 'mempool'), { role: 'mempool', networkName: 'tessera-dev' });
+    await edit(await opened.open('journal'));
+    await opened.close();
+  };
+  let taken: KvEntry | undefined;
+  await directory(async (kv) => {
+    for await (const entry of kv.entries(ranges.entries))
+      if (decodeCommand(entry[1]).kind === 'transactions') taken = entry;
+    const [key = new Uint8Array()] = taken ?? [];
+    const empty = encodeCommand({ kind: 'transactions', time: 0, groups: [] });
+    await kv.write(kv.batch().put(key, empty), { sync: true });
+  });
+  const result = await work();
+  const [key, value] = taken ?? [new Uint8Array(), new Uint8Array()];
+  await directory((kv) => kv.write(kv.batch().put(key, value), { sync: true }));
   return result;
 }
 
@@ -161,7 +184,19 @@ describe('verify --archive', () => {
     });
   });
 
+  it('finds a state that its journal does not give', async () => {
+    // The journal is whole: it begins with the chain.
+    expect((await verify('mempool')).out).toMatch(
+      /^mempool: the journal alone gives the same state, after command \d+$/m,
+    );
+    const last = await without('mempool', 'journal', { ...ranges.entries, reverse: true }, () => verify('mempool'));
+    expect(last).toMatchObject({ status: 1, err: expect.stringMatching(/data_corrupt: the journal ends at command/) });
+    const other = await withOtherCommand(() => verify('mempool'));
+    expect(other).toMatchObject({ status: 1, err: expect.stringContaining('data_corrupt: the journal does not give') });
+  });
+
   it('leaves all as it was', async () => {
+    expect((await against('mempool')).status).toBe(0);
     expect((await against('user')).status).toBe(0);
     expect((await verify('storage')).status).toBe(0);
   });
