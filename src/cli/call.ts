@@ -5,6 +5,7 @@ import type { TSchema } from '@sinclair/typebox';
 import { membersOf, type Operation } from '../api/operation.js';
 import { OPERATIONS } from '../api/operations.js';
 import { type AnyArguments, NodeClient } from '../client/client.js';
+import { takesKeys } from '../client/repeat.js';
 import { API_PORTS } from '../config/ports.js';
 import { didYouMean } from '../config/suggest.js';
 import { errorMessage, TesseraError } from '../lib/errors.js';
@@ -12,6 +13,7 @@ import { parseExactJson, prettyExact } from '../lib/json.js';
 import { printableJson } from '../lib/printable.js';
 import { isNodeRole, NODE_ROLES } from '../lib/roles.js';
 import { type CliContext, type Command, type CommandSpec, type ParsedArgs, UsageError } from './command.js';
+import { doOnce, IDEMPOTENCY_KEY_FLAG, UNKNOWN } from './once.js';
 
 const API_KEY_FILE_ENV = 'TESSERA_API_KEY_FILE';
 /** The key that stands for a whole body. */
@@ -29,7 +31,7 @@ const spec: CommandSpec = {
       'key=@FILE takes the content of a file, and key=@- that of standard input: use that for passphrases. body=JSON gives ' +
       'the whole body at once.',
     'Prints the answer as JSON with exact integers. If the node refuses, its reason goes to standard error and the exit ' +
-      'status is 1.',
+      'status is 1. Payments, items and donation requests are repeated when their answer is lost, and done once.',
   ],
   arguments: [
     { name: 'OPERATION', description: 'Id of the operation.' },
@@ -55,6 +57,7 @@ const spec: CommandSpec = {
       value: 'FILE',
       description: `File with an API key of the node. Default: the file that ${API_KEY_FILE_ENV} names.`,
     },
+    IDEMPOTENCY_KEY_FLAG,
   ],
   examples: [
     { line: 'tessera call', does: 'Lists the operations.' },
@@ -65,7 +68,10 @@ const spec: CommandSpec = {
       does: 'A payment; the passphrase is read from standard input.',
     },
   ],
-  exits: { 1: 'the node refused, or cannot be reached' },
+  exits: {
+    1: 'the node refused, or cannot be reached',
+    [UNKNOWN]: 'no answer came in two minutes, and it may have been done; the message says how to repeat it safely',
+  },
 };
 
 /** Reads a file, or standard input for `-`. */
@@ -87,9 +93,21 @@ export async function callCommand(
   const operation = findOperation(id);
   const client = new NodeClient({ url: urlOf(args, operation), apiKey: await apiKeyOf(args, context) });
   const parts = await argumentsOf(operation, pairs, readSource);
-  const answer: unknown = await client.call(operation, parts as never);
+  const answer: unknown = (await isDoneOnce(operation, args, client))
+    ? await doOnce(operation, parts as never, client, { args, context })
+    : await client.call(operation, parts as never);
   if (answer !== undefined) context.stdout.write(`${printableJson(prettyExact(answer))}\n`);
   return 0;
+}
+
+/** True for what is asked with an idempotency key. Mempool nodes create items too, and keep no keys. */
+async function isDoneOnce(operation: Operation, args: ParsedArgs, client: NodeClient): Promise<boolean> {
+  const isNamed = args.value(IDEMPOTENCY_KEY_FLAG.name) !== undefined;
+  if (operation.idempotencyKey !== true) {
+    if (isNamed) throw new UsageError(`${operation.id} takes no --${IDEMPOTENCY_KEY_FLAG.name}`);
+    return false;
+  }
+  return isNamed || !operation.roles.includes('mempool') || takesKeys(client, operation);
 }
 
 function listOperations(): string {

@@ -64,6 +64,8 @@ export interface CallOptions {
   readonly cacheId?: string;
   /** For operations that take an `Idempotency-Key`: makes it safe to repeat the request. */
   readonly idempotencyKey?: string | undefined;
+  /** Instead of that of the client. */
+  readonly timeoutMs?: number;
 }
 
 /** The parts of a request that the operation has. */
@@ -125,11 +127,8 @@ export class NodeClient {
   }
 
   async #exchange(operation: Operation, args: AnyArguments, options: CallOptions) {
-    const { signal, cacheId, idempotencyKey } = options;
-    const signals = [
-      ...(signal ? [signal] : []),
-      ...(this.#timeoutMs > 0 ? [AbortSignal.timeout(this.#timeoutMs)] : []),
-    ];
+    const { signal, cacheId, idempotencyKey, timeoutMs = this.#timeoutMs } = options;
+    const signals = [...(signal ? [signal] : []), ...(timeoutMs > 0 ? [AbortSignal.timeout(timeoutMs)] : [])];
     const sendsKey = this.#apiKey !== undefined && operation.apiKey === true;
     try {
       const response = await fetch(targetOf(this.url, operation, args), {

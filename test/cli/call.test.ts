@@ -69,7 +69,18 @@ describe('tessera call', () => {
     const pairs = ['kind=address', `address=${ADDRESS}`, 'amount=1000', 'locktime=null', `passphrase=${PASSPHRASE}`];
     await run(['createPayment', ...pairs, ...flags]);
     expect(calls).toEqual([
-      { name: 'payAddress', args: [{ address: ADDRESS, amount: 1000n, locktime: 0n, passphrase: PASSPHRASE }] },
+      {
+        name: 'payAddress',
+        args: [
+          {
+            address: ADDRESS,
+            amount: 1000n,
+            locktime: 0n,
+            passphrase: PASSPHRASE,
+            idempotencyKey: expect.stringMatching(/^[0-9a-f-]{36}$/),
+          },
+        ],
+      },
     ]);
     await run(['getWallet', 'spent=true', 'page=2', ...flags]);
     expect(calls.at(-1)).toEqual({ name: 'info', args: [{ page: 2, spent: true }] });

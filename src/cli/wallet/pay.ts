@@ -8,15 +8,14 @@ import { systemClock } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
 import { parseAddress } from '../../peers/address.js';
-import { type Command, ExitError, integerFlag, type ParsedArgs, UsageError } from '../command.js';
+import { type Command, integerFlag, type ParsedArgs, UsageError } from '../command.js';
+import { doOnce, IDEMPOTENCY_KEY_FLAG, UNKNOWN } from '../once.js';
 import { parseAmount, showAmount } from './amounts.js';
 import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS, YES_FLAG } from './connection.js';
 import { askSecret, confirm, DECLINED, INTERRUPTED, isInteractive } from './prompt.js';
 import { givenSecret, PASSPHRASE, secretFlag } from './secrets.js';
 import { whileWaiting } from './waiting.js';
 
-/** Exit status when it is unknown whether the payment was made. */
-const UNKNOWN = 3;
 /** Number of history entries to read when looking for this payment: later ones may follow it. */
 const LOOK_BACK = 1_000;
 /** Milliseconds between polls of the state of a payment. */
@@ -43,8 +42,8 @@ export const command: Command = {
       'AMOUNT is in display units and must be a whole number of raw units (72072000 to a display unit); with --raw it is ' +
         'in raw units.',
       'Before paying, the command shows the amount, the receiver and the funds, and asks; without a terminal it needs --yes. ' +
-        'If the node does not answer, it does not try again, because the payment may have been made: see `tessera wallet ' +
-        'history`.',
+        'If an answer is lost, the request is repeated for two minutes: the node knows it by its key and pays once. A script that ' +
+        'is itself repeated gives the key: --idempotency-key.',
     ],
     arguments: [
       { name: 'TO', required: true, description: 'Address, or HOST:PORT of a user or miner node.' },
@@ -56,6 +55,7 @@ export const command: Command = {
       { name: 'raw', description: 'AMOUNT is in raw units.' },
       { name: 'locktime', value: 'BLOCK', description: 'The first block in which the receiver can spend it.' },
       { name: 'wait', short: 'w', description: 'Waits until a block has confirmed it, or it was rejected (status 1).' },
+      IDEMPOTENCY_KEY_FLAG,
       YES_FLAG,
       JSON_FLAG,
     ],
@@ -69,7 +69,8 @@ export const command: Command = {
     ],
     exits: {
       ...NODE_EXITS,
-      [UNKNOWN]: 'no answer came: the payment may have been made; look at the history before you pay again',
+      [UNKNOWN]:
+        'no answer came in two minutes: the payment may have been made; the message says how to repeat it safely',
       [DECLINED]: 'the answer to the question was no',
       [INTERRUPTED]: 'interrupted at a question',
     },
@@ -84,7 +85,8 @@ export const command: Command = {
     const client = connect(args, context);
     if (!args.has('yes')) await confirm(await question(order, client), context);
     const passphrase = given ?? (await askSecret(PASSPHRASE.question, context));
-    const answer = await whileWaiting('paying', pay(order, passphrase, client), context, systemClock);
+    const paying = doOnce(createPayment, { body: { ...order, passphrase } }, client, { args, context });
+    const answer = await whileWaiting('paying', paying, context, systemClock);
     const hash = answer.tx_hash;
     if (!args.has('wait') || hash === null) {
       context.stdout.write(args.has('json') ? `${stringifyExact(answer)}\n` : `${accepted(order, hash)}\n`);
@@ -133,19 +135,6 @@ async function question({ address, amount, kind, locktime }: Order, client: Node
     `  to ${kind === 'ip' ? 'the node ' : ''}${address}`,
     'Pay?',
   ].join('\n');
-}
-
-async function pay(order: Order, passphrase: string, client: NodeClient) {
-  try {
-    return await client.call(createPayment, { body: { ...order, passphrase } });
-  } catch (error) {
-    if (!(error instanceof NoAnswer) || !error.sent) throw error;
-    throw new ExitError(
-      UNKNOWN,
-      error.code,
-      `${error.message}; the payment may have been made: look at tessera wallet history before you pay again`,
-    );
-  }
 }
 
 function accepted({ kind, address, amount }: Order, hash: string | null): string {
