@@ -128,6 +128,12 @@ const PAYMENT_LIST: readonly OwnPayment[] = Array.from({ length: PAYMENTS }, (_,
   reason: '',
   peer: null,
   createdAt: 1_700_000_000_000,
+  height: 7,
+  time: 1_700_000_005,
+  amount: 1n,
+  fee: 0n,
+  toSelf: false,
+  label: null,
   outputs: [{ address: ADDRESS, value: { kind: 'token', amount: 1n }, own: false }],
 }));
 
@@ -140,6 +146,9 @@ const WALLET: WalletService = {
     items: new Map(),
   }),
   newAddress: async () => ADDRESS,
+  movements: async () => ({ movements: [], next: null }),
+  labels: () => [],
+  setLabels: async () => undefined,
   exportKeyPairs: async () =>
     new Map(
       Array.from({ length: PAYMENTS }, (_, i) => [

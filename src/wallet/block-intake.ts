@@ -4,14 +4,16 @@
  */
 
 import { blockCertificateFault, type Certificate, type Producers } from '../chain/certificate.js';
-import type { Transaction } from '../chain/types.js';
+import type { FullBlock, Transaction } from '../chain/types.js';
 import { TesseraError } from '../lib/errors.js';
 import { assertSound } from '../lib/fault.js';
+import { Mutex } from '../lib/mutex.js';
 import type { TimeSlices } from '../lib/time-slices.js';
 import type { DoubleSigning } from '../observability/double-signing.js';
 import { contentFault, placeFault, type ToldBlock } from './block-check.js';
 import { AddressRefresh } from './coins/address-refresh.js';
 import type { BlockOutcome, CoinStore } from './coins/coin-store.js';
+import type { History } from './history/history.js';
 import type { KeyRing } from './keys/key-ring.js';
 import type { MetaStore } from './meta.js';
 import type { Settlement } from './payments/settlement.js';
@@ -36,6 +38,7 @@ export interface BlockIntakeOptions {
 
 export interface BlockIntakeModules {
   readonly coins: CoinStore;
+  readonly history: History;
   readonly keys: KeyRing;
   readonly meta: MetaStore;
   readonly settlement: Settlement;
@@ -49,6 +52,8 @@ export class BlockIntake {
   readonly #activationHeight: number;
   readonly #producers: Producers | undefined;
   readonly #modules: BlockIntakeModules;
+  /** Blocks are taken in one after the other. */
+  readonly #applying = new Mutex();
 
   constructor(options: BlockIntakeOptions, modules: BlockIntakeModules) {
     this.#activationHeight = options.activationHeight ?? Number.POSITIVE_INFINITY;
@@ -77,11 +82,17 @@ export class BlockIntake {
   }
 
   /** Throws `protocol_violation` as `check` does, and for a block that does not follow the last one. */
-  async apply(told: ToldBlock): Promise<BlockOutcome> {
-    const { settlement, meta, transfers, writes } = this.#modules;
+  apply(told: ToldBlock): Promise<BlockOutcome> {
+    return this.#applying.run(() => this.#apply(told));
+  }
+
+  async #apply(told: ToldBlock): Promise<BlockOutcome> {
+    const { history, settlement, meta, transfers, writes } = this.#modules;
     const { full, hash } = told;
     writes.checkOpen();
     this.check(told);
+    await history.prepare(this.#concerning(full));
+    writes.checkOpen();
     const misplaced = placeFault(full.block.header, hash, { height: this.height, hash: this.tipHash });
     if (misplaced !== null && this.#isTipOpen) return 'gap';
     if (misplaced !== null) this.#noteOther(placeBeside(told, this.height), told.certificate);
@@ -172,6 +183,15 @@ export class BlockIntake {
     const { coins, meta } = this.#modules;
     coins.goBackTo(height);
     meta.update({ blockHash: hash ?? undefined, certified: true });
+  }
+
+  /** Hashes of the transactions of a block that concern the wallet. */
+  #concerning({ block, transactions, miningTransaction }: FullBlock): readonly string[] {
+    const found = block.transactions.filter((_, i) => {
+      const transaction = transactions[i];
+      return transaction !== undefined && this.#concerns(transaction);
+    });
+    return this.#concerns(miningTransaction) ? [...found, block.header.miningTxHash] : found;
   }
 
   #concerns({ inputs, outputs, fees }: Transaction): boolean {

@@ -10,6 +10,9 @@
  *   p <u64>           an own transaction and its state, in the order in which they were made
  *   d <day><node key> donations to a peer on a day (UTC)
  *   n <day><digest>   what was done for an idempotency key that came on a day (UTC)
+ *   h <u64>           a movement, in the order in which the wallet learned of them
+ *   j <hash>          the number of the movement that a transaction is
+ *   l <kind><name>    the label of an address or a transaction
  */
 
 import { prefixKey, readU64, textKey, u64Key } from '../db/keys.js';
@@ -26,6 +29,9 @@ export const PREFIX = {
   payment: 'p',
   donation: 'd',
   intent: 'n',
+  movement: 'h',
+  movementOf: 'j',
+  label: 'l',
 } as const;
 
 export const FORMAT_KEY: Uint8Array = prefixKey('v');
@@ -38,6 +44,9 @@ export const spentKey = (number: number): Uint8Array => u64Key(PREFIX.spent, num
 export const paymentKey = (number: number): Uint8Array => u64Key(PREFIX.payment, number);
 export const donationKey = (day: string, nodeKey: string): Uint8Array => textKey(PREFIX.donation, `${day}${nodeKey}`);
 export const intentKey = (day: string, digest: string): Uint8Array => textKey(PREFIX.intent, `${day}${digest}`);
+export const movementKey = (number: number): Uint8Array => u64Key(PREFIX.movement, number);
+export const movementOfKey = (hash: string): Uint8Array => textKey(PREFIX.movementOf, hash);
+export const labelKey = (kind: string, name: string): Uint8Array => textKey(PREFIX.label, `${kind} ${name}`);
 
 /** The text after the prefix. */
 export function keyText(key: Uint8Array): string {

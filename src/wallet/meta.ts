@@ -20,6 +20,8 @@ const MetaRecord = Type.Object({
   arrivals: Count,
   spent: Count,
   payments: Count,
+  /** Movements in the history; absent in a folder of an earlier version, which has none yet. */
+  movements: Type.Optional(Count),
   rewardAddress: Type.Union([Type.String(), Type.Null()]),
   /** True once the seeds of the configuration were loaded. */
   seeded: Type.Boolean(),

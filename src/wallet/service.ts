@@ -27,6 +27,82 @@ export type PaymentState = (typeof PAYMENT_STATES)[number];
 export const PAYMENT_KINDS = ['payment', 'donation', 'item', 'merge'] as const;
 export type PaymentKind = (typeof PAYMENT_KINDS)[number];
 
+/**
+ * What moves funds: the kinds of own transactions, what miners get, halves of trades, funds that came with imported keys or
+ * with a new chain, and changes whose transaction the wallet has not seen.
+ */
+export const MOVEMENT_KINDS = [...PAYMENT_KINDS, 'reward', 'trade', 'import', 'genesis', 'unexplained'] as const;
+export type MovementKind = (typeof MOVEMENT_KINDS)[number];
+
+/** `self`: everything stays in the wallet, but the fee. */
+export const MOVEMENT_DIRECTIONS = ['in', 'out', 'self'] as const;
+export type MovementDirection = (typeof MOVEMENT_DIRECTIONS)[number];
+
+/** A movement of the wallet's funds: one transaction, as far as it concerns the wallet. */
+export interface WalletMovement {
+  /** Its place in the history, which never changes. */
+  readonly number: number;
+  /** Null when the wallet does not know which transaction it was. */
+  readonly hash: string | null;
+  /** Its hash in the chain, when a copy with another unsigned version was mined. */
+  readonly copyHash: string | null;
+  readonly kind: MovementKind;
+  readonly direction: MovementDirection;
+  readonly state: PaymentState;
+  /** Why it was rejected; else empty. */
+  readonly reason: string;
+  readonly peer: string | null;
+  /** Milliseconds since the Unix epoch; null when that was not written down. */
+  readonly seenAt: number | null;
+  /** Of its block, if the wallet has seen it. */
+  readonly height: number | null;
+  /** Of its block, in Unix seconds. */
+  readonly time: number | null;
+  /** Raw units that came, went or were paid to itself, without change and fee. */
+  readonly amount: bigint;
+  /** The same of items, by genesis hash. */
+  readonly items: ReadonlyMap<string, bigint>;
+  /** What the balance has changed by, in raw units; 0 for what was rejected. */
+  readonly net: bigint;
+  /** Raw units, when this wallet has paid it. */
+  readonly fee: bigint | null;
+  /** Addresses of senders, as far as known. */
+  readonly from: readonly string[];
+  /** The first of each side; `outputCount` in all. */
+  readonly outputs: readonly {
+    readonly address: string | null;
+    readonly amount: bigint;
+    /** Empty for tokens, else the genesis hash. */
+    readonly assetId: string;
+    readonly own: boolean;
+  }[];
+  readonly outputCount: number;
+  readonly label: string | null;
+}
+
+export interface MovementQuery {
+  /** The number where the page before this one has ended. */
+  readonly cursor?: number;
+  readonly limit: number;
+  readonly newestFirst: boolean;
+  readonly kind?: MovementKind;
+  readonly state?: PaymentState;
+  readonly direction?: MovementDirection;
+  /** One that is paid or has signed. */
+  readonly address?: string;
+  /** Unix seconds of its block, or else of when it was seen; both ends belong to it. */
+  readonly from?: number;
+  readonly to?: number;
+  readonly fromHeight?: number;
+  readonly toHeight?: number;
+}
+
+export interface MovementPage {
+  readonly movements: readonly WalletMovement[];
+  /** The cursor of the next page; null at the end. A page may be short, or empty, before the end. */
+  readonly next: number | null;
+}
+
 /** A transaction of this wallet and what became of it. */
 export interface OwnPayment {
   readonly hash: string;
@@ -38,8 +114,29 @@ export interface OwnPayment {
   readonly peer: string | null;
   /** Milliseconds since the Unix epoch. */
   readonly createdAt: number;
-  /** `own`: it stays in this wallet, as change does. */
+  /** Of the block that has it, when the wallet knows it. */
+  readonly height: number | null;
+  /** Unix seconds of that block. */
+  readonly time: number | null;
+  /** Raw units that were paid, without change and fee. */
+  readonly amount: bigint;
+  readonly fee: bigint | null;
+  /** True when everything but the fee stays in this wallet. */
+  readonly toSelf: boolean;
+  readonly label: string | null;
+  /** `own`: it was the wallet's when the payment was made, as change is. */
   readonly outputs: readonly { readonly address: string | null; readonly value: Asset; readonly own: boolean }[];
+}
+
+/** What a label is of: an address, or a transaction by its hash. */
+export const LABEL_KINDS = ['address', 'transaction'] as const;
+export type LabelKind = (typeof LABEL_KINDS)[number];
+
+export interface Label {
+  readonly kind: LabelKind;
+  readonly name: string;
+  /** Empty for none. */
+  readonly label: string;
 }
 
 export interface KeyPairRecord {
@@ -67,6 +164,12 @@ export interface WalletService {
   }): Promise<readonly (readonly [hash: string, transaction: Transaction])[]>;
   /** Own payments with their states, oldest first; the most recent 10,000, or `limit`. */
   payments(options?: { readonly limit?: number }): Promise<readonly OwnPayment[]>;
+  /** What the owner calls addresses and transactions. */
+  labels(): readonly Label[];
+  /** Durable when it resolves; all or none, an empty one takes the label away. Throws `invalid_request`. */
+  setLabels(labels: readonly Label[]): Promise<void>;
+  /** A page of the history. */
+  movements(query: MovementQuery): Promise<MovementPage>;
   /** Resolves when the refresh has been requested. Throws `no_addresses` or `refresh_failed`. */
   refresh(target: { readonly all: true } | { readonly addresses: readonly string[] }): Promise<void>;
 }

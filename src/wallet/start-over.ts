@@ -70,7 +70,11 @@ export async function startOver(kv: Kv, now: number, hours = REOPENED_HOURS): Pr
     const taken: Coin = { ...spent, key: name, state: 'pending', by, inChain: !queued.has(spent.outPoint.tHash) };
     batch.put(outpointRecordKey(name), encodeCoin(taken));
   }
-  const { blockHash: _hash, certified: _certified, ...meta } = await readMeta(kv);
+  // The history is built anew from what is left when the wallet is opened.
+  for (const prefix of [PREFIX.movement, PREFIX.movementOf]) {
+    for await (const [key] of kv.entries(prefixRange(prefix))) batch.del(key);
+  }
+  const { blockHash: _hash, certified: _certified, movements: _movements, ...meta } = await readMeta(kv);
   batch.put(META_KEY, utf8(JSON.stringify({ ...meta, block: -1 })));
   await kv.write(batch, { sync: true });
   return { coins, payments, height: meta.block };

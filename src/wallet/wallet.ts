@@ -4,9 +4,6 @@
  * network. Every write is durable when its promise resolves.
  */
 
-import { addressOf } from '../chain/address.js';
-import { tokenAsset } from '../chain/assets.js';
-import { txOut } from '../chain/builders.js';
 import type { Producers } from '../chain/certificate.js';
 import type { WalletSeed } from '../chain/genesis.js';
 import type { Transaction } from '../chain/types.js';
@@ -26,11 +23,14 @@ import type { AddressRefresh } from './coins/address-refresh.js';
 import { TOKENS } from './coins/coin.js';
 import type { CoinTotals } from './coins/coin-index.js';
 import { type BlockOutcome, CoinStore, groupByAddress } from './coins/coin-store.js';
+import { History } from './history/history.js';
+import { Records } from './history/records.js';
 import type { KeyPlace } from './keys/derived-keys.js';
 import { KeyRing } from './keys/key-ring.js';
 import { Keystore } from './keys/keystore.js';
 import { PassphraseLimiter } from './keys/passphrase-limiter.js';
 import type { WalletWords } from './keys/words.js';
+import { Labels } from './labels.js';
 import { FORMAT_KEY } from './layout.js';
 import { MetaStore } from './meta.js';
 import { DonationQuota } from './payments/donation-quota.js';
@@ -38,7 +38,16 @@ import { Intents } from './payments/intents.js';
 import { Outgoing, type OwnTransaction } from './payments/outgoing.js';
 import { Payments } from './payments/payments.js';
 import { Settlement } from './payments/settlement.js';
-import type { KeyPairRecord, OwnPayment, WalletInfo, WalletService } from './service.js';
+import { loadSeeds } from './seeds.js';
+import type {
+  KeyPairRecord,
+  Label,
+  MovementPage,
+  MovementQuery,
+  OwnPayment,
+  WalletInfo,
+  WalletService,
+} from './service.js';
 import { Transfers } from './transfers.js';
 import { WriteBuffer } from './write-buffer.js';
 
@@ -101,6 +110,8 @@ interface Parts {
   readonly keys: KeyRing;
   readonly meta: MetaStore;
   readonly coins: CoinStore;
+  readonly history: History;
+  readonly records: Records;
   readonly settlement: Settlement;
   readonly transfers: Transfers;
   readonly intents: Intents;
@@ -185,12 +196,13 @@ export class Wallet implements WalletService {
   }
 
   async importKeyPairs(pairs: ReadonlyMap<string, KeyPairRecord>): Promise<readonly string[]> {
-    const { keys, writes } = this.#parts;
+    const { history, keys, writes } = this.#parts;
     writes.checkRoom();
     const added = [...pairs.keys()].filter((address) => !this.owns(address));
     const imported = keys.importPairs(pairs);
     writes.onFailure(() => keys.discard(added));
     await writes.flush();
+    history.expectImport(added);
     if (imported.length > 0) await this.#requestRefresh(imported);
     return imported;
   }
@@ -208,15 +220,20 @@ export class Wallet implements WalletService {
     return (await this.transfers.history(limit)).map(({ hash, transaction }) => [hash, transaction] as const);
   }
 
-  async payments({ limit }: { readonly limit?: number } = {}): Promise<readonly OwnPayment[]> {
-    return (await this.transfers.history(limit)).map(({ transaction, ...entry }) => ({
-      ...entry,
-      outputs: transaction.outputs.map(({ value, scriptPublicKey: address }) => ({
-        address,
-        value,
-        own: address !== null && this.owns(address),
-      })),
-    }));
+  payments({ limit }: { readonly limit?: number } = {}): Promise<readonly OwnPayment[]> {
+    return this.#parts.records.payments(limit);
+  }
+
+  movements(query: MovementQuery): Promise<MovementPage> {
+    return this.#parts.records.movements(query);
+  }
+
+  labels(): readonly Label[] {
+    return this.#parts.records.labels();
+  }
+
+  setLabels(list: readonly Label[]): Promise<void> {
+    return this.#parts.records.setLabels(list);
   }
 
   async refresh(target: { readonly all: true } | { readonly addresses: readonly string[] }): Promise<void> {
@@ -352,20 +369,6 @@ export class Wallet implements WalletService {
   }
 }
 
-/** The keys and funds that the configuration gives to a new wallet. */
-async function loadSeeds(parts: Parts, { seeds = [], seedKeyPairs = new Map() }: WalletOptions): Promise<void> {
-  const { keys, coins, meta, writes } = parts;
-  const placed = seeds.map((seed) => ({ seed, address: addressOf(seed.publicKey, seed.addressVersion) }));
-  const pairs = new Map<string, KeyPairRecord>(seedKeyPairs);
-  for (const { seed, address } of placed) pairs.set(address, seed);
-  keys.importPairs(pairs);
-  for (const { seed, address } of placed) {
-    coins.add({ tHash: seed.tHash, n: seed.n }, txOut(tokenAsset(seed.amount), address));
-  }
-  meta.update({ seeded: true });
-  await writes.flush();
-}
-
 async function openParts(options: WalletOptions, modules: WalletModules): Promise<Parts> {
   const { kv, clock, random, logger, metrics = noMetrics } = modules;
   const writes = new WriteBuffer(kv, modules.room);
@@ -386,17 +389,31 @@ async function openParts(options: WalletOptions, modules: WalletModules): Promis
   const { spendOwnChange = true } = options;
   const coins = await CoinStore.open({ spendOwnChange }, { kv, writes, meta, owns: (address) => keys.claim(address) });
   const outgoing = await Outgoing.open(kv, writes, meta);
+  const owns = (address: string): boolean => keys.owns(address);
+  const inFlight = [...outgoing.inFlight()].map(({ hash }) => hash);
+  const history = await History.open({ kv, writes, meta, owns, logger, now: () => clock.now() }, inFlight);
+  const records = new Records({ history, labels: await Labels.open(kv, writes), outgoing, writes, owns });
   const donations = await DonationQuota.open(kv, writes, clock);
   const intents = await Intents.open({ maxKept: options.maxIntents }, { kv, writes, clock, logger });
   const slices = new TimeSlices(clock);
   const limits = { maxInputs: options.maxInputs ?? DEFAULT_MAX_INPUTS, dust: options.dust ?? DEFAULT_DUST };
   const payments = new Payments(
     { limits, aggregateAbove: options.aggregateAbove, minOutputAmount: options.minOutputAmount ?? 1n, spendOwnChange },
-    { coins, keys, outgoing, writes, meta, clock, slices },
+    { coins, keys, outgoing, history, writes, meta, clock, slices },
   );
-  const settlement = new Settlement({ coins, outgoing, writes, metrics, logger });
+  const settlement = new Settlement({ coins, outgoing, history, writes, metrics, logger });
   const transfers = new Transfers({ coins, outgoing, donations, payments, settlement, writes, logger });
   const doubleSigning = new DoubleSigning({ logger, metrics });
-  const chain = new BlockIntake(options, { coins, keys, meta, settlement, slices, transfers, writes, doubleSigning });
-  return { writes, limiter, keystore, keys, meta, coins, settlement, transfers, intents, chain };
+  const chain = new BlockIntake(options, {
+    coins,
+    history,
+    keys,
+    meta,
+    settlement,
+    slices,
+    transfers,
+    writes,
+    doubleSigning,
+  });
+  return { writes, limiter, keystore, keys, meta, coins, history, records, settlement, transfers, intents, chain };
 }

@@ -7,6 +7,7 @@
 import { outPointKey } from '../../chain/transaction.js';
 import type { Utxo } from '../../chain/types.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
+import type { History } from '../history/history.js';
 import type { WriteBuffer } from '../write-buffer.js';
 import type { CoinStore } from './coin-store.js';
 
@@ -15,6 +16,7 @@ const COINS_PER_STEP = 500;
 
 export interface AddressRefreshModules {
   readonly coins: CoinStore;
+  readonly history: History;
   readonly writes: WriteBuffer;
   readonly slices: TimeSlices;
 }
@@ -26,22 +28,27 @@ export class AddressRefresh {
   readonly #height: number;
   readonly #present = new Set<string>();
   readonly #arrival: () => number;
+  /** Where the history ended when the refresh began. */
+  readonly #since: number;
 
   constructor(addresses: ReadonlySet<string>, height: number, modules: AddressRefreshModules) {
     this.#addresses = addresses;
     this.#height = height;
     this.#modules = modules;
     this.#arrival = modules.coins.beginArrival();
+    this.#since = modules.history.end;
   }
 
   /** Takes in one page. */
   async add(utxos: readonly Utxo[]): Promise<void> {
-    const { coins, writes, slices } = this.#modules;
+    const { coins, history, writes, slices } = this.#modules;
     for (let at = 0; at < utxos.length; at += COINS_PER_STEP) {
       await slices.turn();
       const some = utxos.slice(at, at + COINS_PER_STEP);
       for (const [outPoint] of some) this.#present.add(outPointKey(outPoint));
-      coins.takeUnspent(some, this.#addresses, this.#arrival);
+      const unknown = some.flatMap(([outPoint]) => (coins.has(outPoint) ? [] : outPoint.tHash));
+      await history.prepare([...new Set(unknown)]);
+      history.takeArrivals(coins.takeUnspent(some, this.#addresses, this.#arrival), this.#since);
       await writes.flush();
     }
   }
@@ -50,13 +57,14 @@ export class AddressRefresh {
   async finish(): Promise<void> {
     // Before block 0 the chain holds nothing, so a coin that is missing there has not been spent.
     if (this.#height < 0) return;
-    const { coins, writes, slices } = this.#modules;
+    const { coins, history, writes, slices } = this.#modules;
     await slices.turn();
     const missing = coins.countedAt(this.#addresses).filter(({ key }) => !this.#present.has(key));
     for (let at = 0; at < missing.length; at += COINS_PER_STEP) {
       await slices.turn();
-      coins.takeMissing(missing.slice(at, at + COINS_PER_STEP));
+      history.takeVanished(coins.takeMissing(missing.slice(at, at + COINS_PER_STEP)));
       await writes.flush();
     }
+    history.endImport(this.#addresses);
   }
 }

@@ -14,6 +14,7 @@ import type { WalletOutpoint } from '../service.js';
 import type { WriteBuffer } from '../write-buffer.js';
 import { type Coin, type CoinState, compareCoins, decodeCoin, encodeCoin, isListed, newCoin } from './coin.js';
 import { CoinIndex, type CoinIndexOptions, type CoinTotals } from './coin-index.js';
+import type { SpentCoin, TakenTransaction } from './taken.js';
 
 /** Spent outpoints that are listed: the most recent ones. */
 const SPENT_SHOWN = 10_000;
@@ -157,15 +158,20 @@ export class CoinStore {
     return coins.every((coin) => this.#isReserved(coin));
   }
 
-  /** An own transaction is on its way: its inputs are pending, its outputs to own addresses expected. */
-  spendBy(hash: string, transaction: Transaction): void {
-    for (const coin of this.#inputs(transaction)) this.#move(coin, 'pending', hash);
+  /** An own transaction is on its way: its inputs are pending, its outputs to own addresses expected. Gives both. */
+  spendBy(hash: string, transaction: Transaction): { readonly spent: readonly Coin[]; readonly made: readonly Coin[] } {
+    const spent = [...this.#inputs(transaction)];
+    for (const coin of spent) this.#move(coin, 'pending', hash);
+    const made: Coin[] = [];
     const arrival = this.#arrival();
     for (const { outPoint, txOut } of createdOutPoints(transaction, hash)) {
       const address = txOut.scriptPublicKey;
       if (address === null || !this.#owns(address) || this.#index.get(outPoint) !== undefined) continue;
-      this.#put(newCoin(outPoint, txOut, address, arrival(), 'expected', hash));
+      const coin = newCoin(outPoint, txOut, address, arrival(), 'expected', hash);
+      this.#put(coin);
+      made.push(coin);
     }
+    return { spent, made };
   }
 
   /** Own transactions that spend outputs of this one. */
@@ -191,33 +197,55 @@ export class CoinStore {
     return [...addresses];
   }
 
-  /** The outputs expected from an own transaction will never exist: it is in the chain under another hash. */
-  dropExpected(made: Made): void {
-    for (const coin of this.#expectedOf(made)) this.#drop(coin);
+  /** The outputs expected from an own transaction will never exist: it is in the chain under another hash. Gives them. */
+  dropExpected(made: Made): readonly Coin[] {
+    const expected = this.#expectedOf(made);
+    for (const coin of expected) this.#drop(coin);
+    return expected;
   }
 
   /**
    * An own transaction is in the chain, though its block was not seen. Its inputs are spent for good; of its outputs, those
-   * that own transactions spend are in the chain or were, and those that no refresh has brought are spent already.
+   * that own transactions spend are in the chain or were, and those that no refresh has brought are spent already. Gives
+   * the latter.
    */
-  settle(made: Made): void {
+  settle(made: Made): readonly Coin[] {
     this.takeSpent(made.transaction);
+    const gone: Coin[] = [];
     for (const coin of this.#expectedOf(made)) {
-      if (coin.state === 'expected') this.#spendForGood(coin);
+      if (coin.state === 'expected') gone.push(coin);
       else this.#noteInChain(coin);
     }
+    for (const coin of gone) this.#spendForGood(coin);
+    return gone;
   }
 
   /** The transaction is in the chain: what it spends is gone for good. */
-  takeSpent(transaction: Transaction): void {
-    for (const coin of this.#inputs(transaction)) this.#spendForGood(coin);
+  takeSpent(transaction: Transaction): readonly SpentCoin[] {
+    const spent = [...this.#inputs(transaction)].map((coin) => ({
+      coin,
+      by: coin.state === 'pending' ? coin.by : null,
+    }));
+    for (const { coin } of spent) this.#spendForGood(coin);
+    return spent;
+  }
+
+  /** Hash of the copy of an own transaction that has brought one of the outputs that are expected of it. */
+  copyOf(made: Made): string | undefined {
+    for (const { address, amount, assetId, outPoint } of this.#expectedOf(made)) {
+      for (const other of this.#index.at(address)) {
+        const isSame = other.outPoint.n === outPoint.n && other.amount === amount && other.assetId === assetId;
+        if (isSame && other.outPoint.tHash !== made.hash) return other.outPoint.tHash;
+      }
+    }
+    return undefined;
   }
 
   // The chain
 
   /** Adds an outpoint by hand: a seed of a development network. */
-  add(outPoint: OutPoint, txOut: TxOut): void {
-    this.#arrive(outPoint, txOut, this.#arrival());
+  add(outPoint: OutPoint, txOut: TxOut): Coin | undefined {
+    return this.#arrive(outPoint, txOut, this.#arrival());
   }
 
   /** Own transactions whose inputs the block spends by another transaction. Changes nothing. */
@@ -233,8 +261,11 @@ export class CoinStore {
     return [...found.values()];
   }
 
-  /** Takes in a block. Idempotent. */
-  applyBlock({ block, transactions, miningTransaction }: FullBlock): BlockOutcome {
+  /** Takes in a block, and tells of each transaction that changes something. Idempotent. */
+  applyBlock(
+    { block, transactions, miningTransaction }: FullBlock,
+    onTaken: (taken: TakenTransaction) => void = () => {},
+  ): BlockOutcome {
     const height = Number(block.header.bNum);
     if (height <= this.height) return 'known';
     if (height > this.height + 1) return 'gap';
@@ -243,9 +274,10 @@ export class CoinStore {
     this.advanceTo(height);
     block.transactions.forEach((hash, i) => {
       const transaction = transactions[i];
-      if (transaction) this.#takeIn(hash, transaction, arrival);
+      if (transaction) onTaken(this.#takeIn({ hash, transaction, isReward: false }, arrival));
     });
-    this.#takeIn(block.header.miningTxHash, miningTransaction, arrival);
+    const reward = { hash: block.header.miningTxHash, transaction: miningTransaction, isReward: true };
+    onTaken(this.#takeIn(reward, arrival));
     return 'applied';
   }
 
@@ -266,13 +298,13 @@ export class CoinStore {
 
   /**
    * Takes in unspent outputs of some addresses, in one batch with those of the same `arrival`; other addresses are left
-   * alone.
+   * alone. Gives the coins that are new.
    */
-  takeUnspent(utxos: readonly Utxo[], addresses: ReadonlySet<string>, arrival: Arrival): void {
-    for (const [outPoint, txOut] of utxos) {
+  takeUnspent(utxos: readonly Utxo[], addresses: ReadonlySet<string>, arrival: Arrival): readonly Coin[] {
+    return utxos.flatMap(([outPoint, txOut]) => {
       const address = txOut.scriptPublicKey;
-      if (address !== null && addresses.has(address)) this.#arrive(outPoint, txOut, arrival);
-    }
+      return address !== null && addresses.has(address) ? (this.#arrive(outPoint, txOut, arrival) ?? []) : [];
+    });
   }
 
   /** The number of a batch that arrives in several pieces. */
@@ -289,9 +321,14 @@ export class CoinStore {
     return coins;
   }
 
-  /** The chain no longer has these. Those that a payment has taken in the meantime are left alone (decision V13). */
-  takeMissing(coins: readonly Coin[]): void {
-    for (const coin of coins) if (this.#index.holds(coin) && coin.state === 'unspent') this.#spendForGood(coin);
+  /**
+   * The chain no longer has these. Those that a payment has taken in the meantime are left alone (decision V13); gives the
+   * others.
+   */
+  takeMissing(coins: readonly Coin[]): readonly Coin[] {
+    const gone = coins.filter((coin) => this.#index.holds(coin) && coin.state === 'unspent');
+    for (const coin of gone) this.#spendForGood(coin);
+    return gone;
   }
 
   // Single coins
@@ -313,18 +350,27 @@ export class CoinStore {
     return this.#index.holds(coin) && coin.state === 'reserved';
   }
 
-  #takeIn(hash: string, transaction: Transaction, arrival: Arrival): void {
-    this.takeSpent(transaction);
-    for (const { outPoint, txOut } of createdOutPoints(transaction, hash)) this.#arrive(outPoint, txOut, arrival);
+  #takeIn(found: Omit<TakenTransaction, 'spent' | 'arrived'>, arrival: Arrival): TakenTransaction {
+    const { hash, transaction } = found;
+    const spent = this.takeSpent(transaction);
+    const arrived = createdOutPoints(transaction, hash).flatMap(
+      ({ outPoint, txOut }) => this.#arrive(outPoint, txOut, arrival) ?? [],
+    );
+    return { ...found, spent, arrived };
   }
 
-  /** An output that is in the chain's set. */
-  #arrive(outPoint: OutPoint, txOut: TxOut, arrival: Arrival): void {
+  /** An output that is in the chain's set; gives the coin when it is new. */
+  #arrive(outPoint: OutPoint, txOut: TxOut, arrival: Arrival): Coin | undefined {
     const address = txOut.scriptPublicKey;
-    if (address === null || !this.#owns(address)) return;
+    if (address === null || !this.#owns(address)) return undefined;
     const known = this.#index.get(outPoint);
-    if (known === undefined) this.#put(newCoin(outPoint, txOut, address, arrival(), 'unspent', null));
-    else if (!known.inChain) this.#noteInChain(known);
+    if (known !== undefined) {
+      if (!known.inChain) this.#noteInChain(known);
+      return undefined;
+    }
+    const coin = newCoin(outPoint, txOut, address, arrival(), 'unspent', null);
+    this.#put(coin);
+    return coin;
   }
 
   /** An expected output is in the chain, whatever has taken it. */

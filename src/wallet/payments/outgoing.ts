@@ -205,6 +205,11 @@ function isSettled(record: Uint8Array): boolean {
   return state === 'confirmed' || state === 'rejected';
 }
 
+/** A stored payment. Throws `wallet_unreadable`. */
+export function decodePayment(number: number, record: Uint8Array): OwnTransaction {
+  return decodeEntry(number, record);
+}
+
 /** Throws `wallet_unreadable`. */
 function decodeEntry(number: number, record: Uint8Array): Entry {
   return decodeRecord('payment', record, (from) => readEntry(number, from), 'wallet_unreadable');

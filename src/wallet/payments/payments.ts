@@ -15,6 +15,7 @@ import type { TimeSlices } from '../../lib/time-slices.js';
 import { type Coin, TOKENS } from '../coins/coin.js';
 import { lowerBound } from '../coins/coin-selection.js';
 import type { CoinStore } from '../coins/coin-store.js';
+import type { History } from '../history/history.js';
 import { type KeyRing, wipeKeys } from '../keys/key-ring.js';
 import type { MetaStore } from '../meta.js';
 import type { WriteBuffer } from '../write-buffer.js';
@@ -54,6 +55,7 @@ export interface PaymentModules {
   readonly coins: CoinStore;
   readonly keys: KeyRing;
   readonly outgoing: Outgoing;
+  readonly history: History;
   readonly writes: WriteBuffer;
   readonly meta: MetaStore;
   readonly clock: Clock;
@@ -224,14 +226,17 @@ export class Payments {
 
   /** Stages a transaction as the wallet's own; gives its hash. */
   #enqueue(transaction: Transaction, { kind, peer, keep }: Made): string {
-    const { coins, outgoing, writes, clock } = this.#modules;
+    const { coins, outgoing, history, writes, clock } = this.#modules;
     const hash = transactionHash(transaction);
-    outgoing.add({ hash, transaction, kind, peer, createdAt: clock.now() });
-    coins.spendBy(hash, transaction);
+    const own = { hash, transaction, kind, peer, createdAt: clock.now() };
+    outgoing.add(own);
+    const { spent, made: expected } = coins.spendBy(hash, transaction);
+    history.takeOwn(own, spent, expected);
     keep?.(hash);
     writes.onFailure(() => {
       coins.release([{ hash, transaction }]);
       outgoing.discard(hash);
+      history.discard(hash);
     });
     return hash;
   }

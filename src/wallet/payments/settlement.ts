@@ -8,8 +8,10 @@ import { errorMessage } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
 import { type Signal, SignalSource } from '../../lib/signal.js';
 import type { CounterHandle, Metrics } from '../../observability/metrics.js';
+import type { Coin } from '../coins/coin.js';
 import type { CoinTotals } from '../coins/coin-index.js';
 import type { BlockOutcome, CoinStore, Displaced } from '../coins/coin-store.js';
+import type { BlockPlace, History } from '../history/history.js';
 import type { WriteBuffer } from '../write-buffer.js';
 import { withDescendants } from './descendants.js';
 import type { Outgoing, OwnTransaction } from './outgoing.js';
@@ -18,23 +20,33 @@ import { isSamePayment } from './payment-builder.js';
 export interface SettlementModules {
   readonly coins: CoinStore;
   readonly outgoing: Outgoing;
+  readonly history: History;
   readonly writes: WriteBuffer;
   readonly metrics: Metrics;
   readonly logger: Logger;
 }
 
+interface InKnownBlock {
+  readonly displaced: readonly Displaced[];
+  /** Hash of the copy → hash of the own transaction. */
+  readonly copies: ReadonlyMap<string, string>;
+  readonly place: BlockPlace;
+}
+
 export class Settlement {
   readonly #coins: CoinStore;
   readonly #outgoing: Outgoing;
+  readonly #history: History;
   readonly #writes: WriteBuffer;
   readonly #outcomes: { readonly confirmed: CounterHandle; readonly rejected: CounterHandle };
   readonly #queued: SignalSource<OwnTransaction>;
   readonly #settled: SignalSource<OwnTransaction>;
   readonly #changed: SignalSource<CoinTotals>;
 
-  constructor({ coins, outgoing, writes, metrics, logger }: SettlementModules) {
+  constructor({ coins, outgoing, history, writes, metrics, logger }: SettlementModules) {
     this.#coins = coins;
     this.#outgoing = outgoing;
+    this.#history = history;
     this.#writes = writes;
     this.#outcomes = {
       confirmed: metrics.counter('tessera_wallet_payments_total', 'confirmed'),
@@ -105,24 +117,26 @@ export class Settlement {
   async markConfirmed(hash: string, { asCopy = false } = {}): Promise<void> {
     const entry = this.#outgoing.get(hash);
     if (entry === undefined) return;
+    const copyHash = asCopy ? this.#coins.copyOf(entry) : undefined;
+    if (copyHash !== undefined) await this.#history.prepare([copyHash]);
+    if (this.#outgoing.get(hash) !== entry) return;
     const ended = asCopy ? this.#withDescendants(hash).slice(1) : [];
     this.#coins.release(ended);
-    if (asCopy) this.#coins.dropExpected(entry);
-    this.#coins.settle(entry);
+    if (asCopy) this.#joinCopy(hash, copyHash, this.#coins.dropExpected(entry));
+    this.#history.takeVanished(this.#coins.settle(entry));
     await this.commit([...this.#end(hash, 'confirmed'), ...this.#endDescendants(hash, ended)]);
   }
 
   /** Takes in a block, without making it durable; settles only what the block proves. */
   takeBlock(block: FullBlock): { readonly outcome: BlockOutcome; readonly done: readonly OwnTransaction[] } {
     const displaced = this.#coins.displacedBy(block);
-    const outcome = this.#coins.applyBlock(block);
+    const copies = this.#copiesAmong(displaced);
+    const { bNum, timestamp } = block.block.header;
+    const place = { height: Number(bNum), time: Number(timestamp) };
+    const outcome = this.#coins.applyBlock(block, (taken) => this.#history.take(taken, place, copies.get(taken.hash)));
     if (outcome === 'gap') return { outcome, done: [] };
     const named = block.block.transactions.flatMap((hash) => this.#outgoing.get(hash) ?? []);
-    if (outcome === 'known') {
-      // A refresh was ahead of the blocks and has brought the funds; the own transactions settle here.
-      for (const made of named) this.#coins.settle(made);
-      for (const { by } of displaced) this.#coins.takeSpent(by);
-    }
+    if (outcome === 'known') this.#settleKnown(block, named, { displaced, copies, place });
     const confirmed = named.flatMap(({ hash }) => this.#end(hash, 'confirmed'));
     return { outcome, done: [...confirmed, ...displaced.flatMap((one) => this.#settleDisplaced(one))] };
   }
@@ -164,8 +178,35 @@ export class Settlement {
     return ended.flatMap((one) => (one.hash === hash ? [] : this.#end(one.hash, 'rejected', reason)));
   }
 
+  /** Copies of own payments among what has displaced them, with the hash of the payment. */
+  #copiesAmong(displaced: readonly Displaced[]): ReadonlyMap<string, string> {
+    return new Map(
+      displaced.flatMap(({ hash, byHash, by }) => {
+        const entry = this.#outgoing.get(hash);
+        return entry !== undefined && isSamePayment(entry.transaction, by) ? [[byHash, hash] as const] : [];
+      }),
+    );
+  }
+
+  /** A refresh was ahead of the block and has brought the funds; the own transactions settle here. */
+  #settleKnown(block: FullBlock, named: readonly OwnTransaction[], { displaced, copies, place }: InKnownBlock): void {
+    for (const made of named) this.#history.takeVanished(this.#coins.settle(made));
+    for (const { by, byHash } of displaced) {
+      const taken = { hash: byHash, transaction: by, isReward: false, spent: this.#coins.takeSpent(by), arrived: [] };
+      this.#history.take(taken, place, copies.get(byHash));
+    }
+    this.#history.locate(block, place);
+  }
+
+  /** A refresh has brought the outputs of a copy: they are the ones that were expected. */
+  #joinCopy(hash: string, copyHash: string | undefined, expected: readonly Coin[]): void {
+    if (copyHash === undefined) this.#history.takeVanished(expected);
+    else this.#history.joinCopy(hash, copyHash, expected);
+  }
+
   #end(hash: string, state: 'confirmed' | 'rejected', reason = ''): readonly OwnTransaction[] {
     const entry = this.#outgoing.mark(hash, state, reason);
+    if (entry) this.#history.settle(hash, state, reason);
     return entry ? [entry] : [];
   }
 }

@@ -12,7 +12,7 @@ import type { Holding, Holdings, MempoolService } from '../../../src/mempool/ser
 import type { MinerService } from '../../../src/miner/service.js';
 import type { LatestBlock, StorageService, StoredBlock, StoredTransaction } from '../../../src/storage/service.js';
 import type { UserService } from '../../../src/user/service.js';
-import type { KeyPairRecord, WalletService } from '../../../src/wallet/service.js';
+import type { KeyPairRecord, WalletMovement, WalletService } from '../../../src/wallet/service.js';
 
 export const ADDRESS = 'ab'.repeat(32);
 export const OTHER_ADDRESS = 'cd'.repeat(32);
@@ -212,6 +212,28 @@ const KEY_PAIR: KeyPairRecord = {
   addressVersion: null,
 };
 
+const MOVEMENT: WalletMovement = {
+  number: 5,
+  hash: TX_HASH,
+  copyHash: null,
+  kind: 'payment',
+  direction: 'out',
+  state: 'confirmed',
+  reason: '',
+  peer: null,
+  seenAt: 1_700_000_000_000,
+  height: 7,
+  time: 1_700_000_005,
+  amount: 72_072_000n,
+  items: new Map(),
+  net: -72_072_001n,
+  fee: 1n,
+  from: [],
+  outputs: [{ address: ADDRESS, amount: 72_072_000n, assetId: '', own: false }],
+  outputCount: 1,
+  label: 'rent',
+};
+
 export function fakeWallet(calls?: Calls): WalletService {
   return noted<WalletService>(calls, {
     info: async () => ({
@@ -245,9 +267,18 @@ export function fakeWallet(calls?: Calls): WalletService {
         reason: 'double_spend',
         peer: null,
         createdAt: 1_700_000_000_000,
+        height: null,
+        time: null,
+        amount: 72_072_000n,
+        fee: 0n,
+        toSelf: false,
+        label: 'rent',
         outputs: [{ address: ADDRESS, value: { kind: 'token', amount: 72_072_000n }, own: false }],
       },
     ],
+    movements: async () => ({ movements: [MOVEMENT], next: 6 }),
+    labels: () => [{ kind: 'address', name: ADDRESS, label: 'landlord' }],
+    setLabels: async () => undefined,
     refresh: async () => undefined,
   });
 }

@@ -1,0 +1,258 @@
+/**
+ * The history of a wallet's folder that has none, because an earlier version has written it or the wallet has started over:
+ * put together from its coins, spent ones included, and its payments. Blocks and times of what others have paid were not
+ * written down. It is written in several batches and counts when its length is in the record of counters, so a start that
+ * was cut off begins again.
+ */
+
+import { outPointKey } from '../../chain/transaction.js';
+import { encodeU64, prefixRange } from '../../db/keys.js';
+import type { Kv, KvBatch } from '../../db/kv.js';
+import { TesseraError } from '../../lib/errors.js';
+import type { Logger } from '../../lib/logger.js';
+import { type Coin, decodeCoin } from '../coins/coin.js';
+import {
+  keyNumber,
+  keyText,
+  movementKey,
+  movementOfKey,
+  outpointRecordKey,
+  PREFIX,
+  paymentKey,
+  spentKey,
+} from '../layout.js';
+import { decodePayment } from '../payments/outgoing.js';
+import type { PaymentState } from '../service.js';
+import { amountsOf, factsOf, seenOutputs } from './facts.js';
+import { encodeMovement, type Movement, sumOf, UNKNOWN } from './movement.js';
+
+/** Records read at once, and movements in one write. */
+const AT_ONCE = 1_000;
+/** Coins between two lines of the log. */
+const LOGGED = 100_000;
+
+/** An own payment while its coins are being added up. */
+interface Payment {
+  readonly number: number;
+  readonly state: PaymentState;
+  /** When the first of its own outputs arrived: with the payment itself; infinite without one. */
+  firstOutput: number;
+  /** When the last of its inputs arrived. */
+  lastInput: number;
+  inputs: number;
+  spent: Movement['spent'];
+  received: Movement['received'];
+  readonly own: Set<number>;
+}
+
+/** A coin that no own payment has made: by its number among the spent ones, or its outpoint. */
+interface Arrived {
+  readonly arrival: number;
+  readonly at: number | string;
+}
+
+export interface BuildHistoryModules {
+  readonly kv: Kv;
+  readonly logger: Logger;
+}
+
+/** Writes the movements and gives their number. Throws `wallet_unreadable`. */
+export function buildHistory(modules: BuildHistoryModules): Promise<number> {
+  return new HistoryBuilder(modules).build();
+}
+
+class HistoryBuilder {
+  readonly #kv: Kv;
+  readonly #logger: Logger;
+  /** By hash, oldest first. */
+  readonly #payments = new Map<string, Payment>();
+  readonly #arrived: Arrived[] = [];
+  /** Numbers of spent coins of which nobody knows what has spent them. */
+  readonly #vanished: number[] = [];
+  /** Hashes of transactions in the batch. */
+  readonly #named = new Set<string>();
+  #batch: KvBatch;
+  #number = 0;
+
+  constructor({ kv, logger }: BuildHistoryModules) {
+    this.#kv = kv;
+    this.#logger = logger;
+    this.#batch = kv.batch();
+  }
+
+  async build(): Promise<number> {
+    await this.#clear();
+    await this.#readPayments();
+    await this.#readCoins();
+    this.#arrived.sort((a, b) => a.arrival - b.arrival);
+    await this.#writeAll();
+    await this.#writeVanished();
+    await this.#flush();
+    if (this.#number > 0) this.#logger.info({ movements: this.#number }, 'the history of the wallet is built');
+    return this.#number;
+  }
+
+  /** What a start that was cut off has left. */
+  async #clear(): Promise<void> {
+    for (const prefix of [PREFIX.movement, PREFIX.movementOf]) {
+      for await (const [key] of this.#kv.entries(prefixRange(prefix))) {
+        this.#batch.del(key);
+        if (this.#batch.size >= AT_ONCE) await this.#flush();
+      }
+    }
+    await this.#flush();
+  }
+
+  async #readPayments(): Promise<void> {
+    for await (const [key, record] of this.#kv.entries(prefixRange(PREFIX.payment))) {
+      const { hash, state } = decodePayment(keyNumber(key), record);
+      const sums = { inputs: 0, spent: new Map(), received: new Map(), own: new Set<number>() };
+      this.#payments.set(hash, { number: keyNumber(key), state, firstOutput: Infinity, lastInput: -1, ...sums });
+    }
+  }
+
+  /** Every coin once, with its place in the store. */
+  async *#coins(): AsyncGenerator<readonly [coin: Coin, at: number | string]> {
+    for await (const [key, record] of this.#kv.entries(prefixRange(PREFIX.outpoint))) {
+      const coin = decodeCoin(keyText(key), record);
+      yield [coin, coin.key];
+    }
+    for await (const [key, record] of this.#kv.entries(prefixRange(PREFIX.spent))) {
+      const coin = decodeCoin('', record);
+      // One that a refresh has brought back counts as what it is now.
+      const isBack = (await this.#kv.get(outpointRecordKey(outPointKey(coin.outPoint)))) !== undefined;
+      if (!isBack) yield [coin, keyNumber(key)];
+    }
+  }
+
+  async #readCoins(): Promise<void> {
+    if (this.#payments.size > 0) {
+      for await (const [{ outPoint, arrival }] of this.#coins()) {
+        const maker = this.#payments.get(outPoint.tHash);
+        if (maker !== undefined) maker.firstOutput = Math.min(maker.firstOutput, arrival);
+      }
+    }
+    let read = 0;
+    for await (const [coin, at] of this.#coins()) {
+      read += 1;
+      if (read % LOGGED === 0) this.#logger.info({ coins: read }, 'building the history of the wallet');
+      this.#arrive(coin, at);
+      this.#spend(coin, at);
+    }
+  }
+
+  #arrive(coin: Coin, at: number | string): void {
+    const { arrival, outPoint } = coin;
+    const maker = this.#payments.get(outPoint.tHash);
+    // The outputs of a payment come in one batch with it; what came later came with an imported key.
+    if (maker === undefined || maker.state === 'rejected' || arrival > maker.firstOutput) {
+      this.#arrived.push({ arrival, at });
+      return;
+    }
+    maker.received = sumOf(maker.received, amountsOf([coin]));
+    maker.own.add(outPoint.n);
+  }
+
+  #spend(coin: Coin, at: number | string): void {
+    if (coin.state !== 'spent' && coin.state !== 'pending') return;
+    // Change that was spent before it was seen names the payment that has made it.
+    const isUnseen = coin.by === coin.outPoint.tHash;
+    const spender = coin.by === null || isUnseen ? undefined : this.#payments.get(coin.by);
+    if (spender === undefined || spender.state === 'rejected') {
+      if (typeof at === 'number') this.#vanished.push(at);
+      return;
+    }
+    spender.inputs += 1;
+    spender.spent = sumOf(spender.spent, amountsOf([coin]));
+    spender.lastInput = Math.max(spender.lastInput, coin.arrival);
+  }
+
+  /** Payments in their order, each behind the coins that it spends; the coins of others by arrival. */
+  async #writeAll(): Promise<void> {
+    let at = 0;
+    for (const [hash, payment] of this.#payments) {
+      const place = Number.isFinite(payment.firstOutput) ? payment.firstOutput : payment.lastInput;
+      const from = at;
+      while ((this.#arrived[at]?.arrival ?? Infinity) <= place) at += 1;
+      await this.#writeArrived(from, at);
+      await this.#writePayment(hash, payment);
+    }
+    await this.#writeArrived(at, this.#arrived.length);
+  }
+
+  async #writePayment(hash: string, payment: Payment): Promise<void> {
+    const { number, inputs, spent, received, own } = payment;
+    const record = await this.#kv.get(paymentKey(number));
+    if (record === undefined) return;
+    const { transaction, kind, state, reason, peer, createdAt } = decodePayment(number, record);
+    const facts = factsOf({ hash, transaction, kind, inputs, spent, own });
+    await this.#write({
+      ...UNKNOWN,
+      ...facts,
+      hash,
+      isOwn: true,
+      state,
+      reason,
+      peer,
+      seenAt: createdAt,
+      received,
+      spent,
+    });
+  }
+
+  async #writeArrived(from: number, to: number): Promise<void> {
+    for (let at = from; at < to; ) {
+      const { arrival } = this.#arrived[at] ?? { arrival: 0 };
+      const groups = new Map<string, Coin[]>();
+      for (; at < to && this.#arrived[at]?.arrival === arrival; at += 1) {
+        const coin = await this.#coinAt(this.#arrived[at]?.at ?? 0);
+        const group = groups.get(coin.outPoint.tHash);
+        if (group) group.push(coin);
+        else groups.set(coin.outPoint.tHash, [coin]);
+      }
+      for (const [hash, coins] of groups) {
+        const kind = (await this.#isNamed(hash)) ? ('import' as const) : ('payment' as const);
+        await this.#write({ ...UNKNOWN, ...seenOutputs(coins), kind, hash, received: amountsOf(coins) });
+      }
+    }
+  }
+
+  async #writeVanished(): Promise<void> {
+    for (let at = 0; at < this.#vanished.length; at += AT_ONCE) {
+      const coins: Coin[] = [];
+      for (const number of this.#vanished.slice(at, at + AT_ONCE)) coins.push(await this.#coinAt(number));
+      const unexplained = { kind: 'unexplained' as const, leaves: true, hash: null, spent: amountsOf(coins) };
+      await this.#write({ ...UNKNOWN, ...seenOutputs([]), ...unexplained });
+    }
+  }
+
+  /** True when a movement of the transaction is there, or will be: its other outputs came first. */
+  async #isNamed(hash: string): Promise<boolean> {
+    if (this.#payments.has(hash) || this.#named.has(hash)) return true;
+    return (await this.#kv.get(movementOfKey(hash))) !== undefined;
+  }
+
+  async #coinAt(at: number | string): Promise<Coin> {
+    const record = await this.#kv.get(typeof at === 'number' ? spentKey(at) : outpointRecordKey(at));
+    if (record === undefined) throw new TesseraError('wallet_unreadable', 'a coin of the wallet store is gone');
+    return decodeCoin(typeof at === 'number' ? '' : at, record);
+  }
+
+  async #write(movement: Omit<Movement, 'number'>): Promise<void> {
+    const number = this.#number;
+    this.#number += 1;
+    this.#batch.put(movementKey(number), encodeMovement({ ...movement, number }));
+    const { hash, kind } = movement;
+    if (hash !== null && kind !== 'import') {
+      this.#batch.put(movementOfKey(hash), encodeU64(number));
+      this.#named.add(hash);
+    }
+    if (this.#batch.size >= AT_ONCE) await this.#flush();
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#batch.size > 0) await this.#kv.write(this.#batch, { sync: true });
+    this.#batch = this.#kv.batch();
+    this.#named.clear();
+  }
+}

@@ -1,0 +1,200 @@
+/** One movement of the wallet: a transaction as far as it concerns its coins, and the record of it on disk. */
+
+import { type BincodeReader, BincodeWriter } from '../../chain/bincode.js';
+import { decodeRecord, readChoice } from '../../db/decode-record.js';
+import { TOKENS } from '../coins/coin.js';
+import {
+  MOVEMENT_KINDS,
+  type MovementDirection,
+  type MovementKind,
+  PAYMENT_STATES,
+  type PaymentState,
+} from '../service.js';
+
+/** Raw units of tokens (`''`) and numbers of items by genesis hash. */
+export type Amounts = ReadonlyMap<string, bigint>;
+
+export interface MovementOutput {
+  readonly n: number;
+  readonly address: string | null;
+  readonly assetId: string;
+  readonly amount: bigint;
+  /** It came to this wallet by this movement. */
+  readonly own: boolean;
+}
+
+/** What does not change once it is known. */
+export interface MovementFacts {
+  readonly kind: MovementKind;
+  /** Addresses whose keys signed it, when not all of its inputs are of this wallet. */
+  readonly from: readonly string[];
+  /** The first of each side; `outputCount` says how many there are. */
+  readonly outputs: readonly MovementOutput[];
+  readonly outputCount: number;
+  /** True when something went to addresses that are not of this wallet. */
+  readonly leaves: boolean;
+  /** Raw units, when this wallet has paid it. */
+  readonly fee: bigint | null;
+}
+
+export interface Movement extends MovementFacts {
+  /** Its place in the history: movements are numbered as this wallet learns of them. */
+  readonly number: number;
+  /** Null when the wallet does not know which transaction it was. */
+  readonly hash: string | null;
+  /** Hash under which it is in the chain, when that is another one (docs/wallet.md#payments). */
+  readonly copyHash: string | null;
+  /** Made by this wallet. */
+  readonly isOwn: boolean;
+  readonly state: PaymentState;
+  /** Why it was rejected; else empty. */
+  readonly reason: string;
+  readonly peer: string | null;
+  /** When the wallet learned of it, in ms since the Unix epoch; 0 when that was not written down. */
+  readonly seenAt: number;
+  /** Of its block; null while there is none, or when the wallet has not seen it. */
+  readonly height: number | null;
+  /** Of its block, in Unix seconds. */
+  readonly time: number | null;
+  readonly received: Amounts;
+  readonly spent: Amounts;
+}
+
+/** A movement of the chain of which nothing else is known yet. */
+export const UNKNOWN = {
+  copyHash: null,
+  isOwn: false,
+  state: 'confirmed',
+  reason: '',
+  peer: null,
+  seenAt: 0,
+  height: null,
+  time: null,
+  received: new Map() as Amounts,
+  spent: new Map() as Amounts,
+} as const;
+
+/** Rejected movements move nothing. */
+export function counts({ state }: Pick<Movement, 'state'>): boolean {
+  return state !== 'rejected';
+}
+
+/** Adds up; the second may be taken off. */
+export function sumOf(a: Amounts, b: Amounts, sign: 1n | -1n = 1n): Map<string, bigint> {
+  const sum = new Map(a);
+  for (const [assetId, amount] of b) {
+    const total = (sum.get(assetId) ?? 0n) + sign * amount;
+    if (total === 0n) sum.delete(assetId);
+    else sum.set(assetId, total);
+  }
+  return sum;
+}
+
+/** What the wallet has more or less of, by this movement. */
+export function netOf({ received, spent }: Pick<Movement, 'received' | 'spent'>): Amounts {
+  return sumOf(received, spent, -1n);
+}
+
+export function directionOf({ spent, leaves }: Pick<Movement, 'spent' | 'leaves'>): MovementDirection {
+  if (spent.size === 0) return 'in';
+  return leaves ? 'out' : 'self';
+}
+
+/** What was moved: what came, what others got, or what the wallet has paid to itself; change and fee are no part of it. */
+export function movedBy(movement: Movement): Amounts {
+  const direction = directionOf(movement);
+  if (direction === 'in') return movement.received;
+  if (direction === 'out') {
+    const fee = new Map([[TOKENS, movement.fee ?? 0n]]);
+    return sumOf(sumOf(movement.spent, movement.received, -1n), fee, -1n);
+  }
+  const [paid] = movement.outputs;
+  return new Map(paid === undefined ? [] : [[paid.assetId, paid.amount]]);
+}
+
+const scratch = new BincodeWriter();
+
+export function encodeMovement(movement: Movement): Uint8Array {
+  const to = scratch.reset();
+  to.u8(MOVEMENT_KINDS.indexOf(movement.kind));
+  to.u8(PAYMENT_STATES.indexOf(movement.state));
+  to.u8((movement.isOwn ? 1 : 0) | (movement.leaves ? 2 : 0));
+  to.optionalString(movement.hash);
+  to.optionalString(movement.copyHash);
+  to.string(movement.reason);
+  to.optionalString(movement.peer);
+  to.u64(BigInt(Math.floor(movement.seenAt)));
+  writeOptional(to, movement.height);
+  writeOptional(to, movement.time);
+  writeAmounts(to, movement.received);
+  writeAmounts(to, movement.spent);
+  to.optionalString(movement.fee === null ? null : String(movement.fee));
+  writeList(to, movement.from, (address) => to.string(address));
+  to.u32(movement.outputCount);
+  writeList(to, movement.outputs, (output) => {
+    to.u32(output.n);
+    to.optionalString(output.address);
+    to.string(output.assetId);
+    to.u64(output.amount);
+    to.u8(output.own ? 1 : 0);
+  });
+  return to.toBytes();
+}
+
+/** Throws `wallet_unreadable`. */
+export function decodeMovement(number: number, bytes: Uint8Array): Movement {
+  return decodeRecord('movement', bytes, (from) => readMovement(number, from), 'wallet_unreadable');
+}
+
+function readMovement(number: number, from: BincodeReader): Movement {
+  const kind = readChoice(from, MOVEMENT_KINDS);
+  const state = readChoice(from, PAYMENT_STATES);
+  const flags = from.u8();
+  const hash = from.optionalString();
+  const copyHash = from.optionalString();
+  const reason = from.string();
+  const peer = from.optionalString();
+  const seenAt = from.number64();
+  const [height, time] = [readOptional(from), readOptional(from)];
+  const [received, spent] = [readAmounts(from), readAmounts(from)];
+  const fee = from.optionalString();
+  const senders = from.list(1, () => from.string());
+  const outputCount = from.u32();
+  const outputs = from.list(1, () => ({
+    n: from.u32(),
+    address: from.optionalString(),
+    assetId: from.string(),
+    amount: from.u64(),
+    own: from.u8() === 1,
+  }));
+  const { isOwn, leaves } = { isOwn: (flags & 1) !== 0, leaves: (flags & 2) !== 0 };
+  const facts = { kind, from: senders, outputs, outputCount, leaves, fee: fee === null ? null : BigInt(fee) };
+  const whole = { ...facts, number, hash, copyHash, isOwn, state, reason, peer, seenAt, height, time };
+  return { ...whole, received, spent };
+}
+
+function writeOptional(to: BincodeWriter, value: number | null): void {
+  to.u8(value === null ? 0 : 1);
+  if (value !== null) to.i64(BigInt(value));
+}
+
+function readOptional(from: BincodeReader): number | null {
+  return from.option() ? Number(from.i64()) : null;
+}
+
+/** Sums of items have no bound, so they are texts. */
+function writeAmounts(to: BincodeWriter, amounts: Amounts): void {
+  writeList(to, [...amounts], ([assetId, amount]) => {
+    to.string(assetId);
+    to.string(String(amount));
+  });
+}
+
+function readAmounts(from: BincodeReader): Amounts {
+  return new Map(from.list(2, () => [from.string(), BigInt(from.string())] as const));
+}
+
+function writeList<T>(to: BincodeWriter, list: readonly T[], write: (item: T) => void): void {
+  to.length64(list.length);
+  for (const item of list) write(item);
+}
