@@ -2,7 +2,6 @@
  * A block of 2,000 payments: cutting and applying it in the mempool, writing it in the archive, reading it back over HTTP.
  */
 
-import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,6 +25,7 @@ import { Verifier } from '../src/ledger/verifier/verifier.js';
 import { systemClock } from '../src/lib/clock.js';
 import { parseExactJson } from '../src/lib/json.js';
 import { silentLogger } from '../src/lib/logger.js';
+import { atOnce } from '../src/lib/pieces.js';
 import { systemRandom } from '../src/lib/random.js';
 import { closedBlockBytes, closedHash, type Round } from '../src/mempool/state/round.js';
 import { MempoolState } from '../src/mempool/state/state.js';
@@ -36,6 +36,7 @@ import { UNSPENT, UNSPENT_TIP_KEY } from '../src/storage/archive/layout.js';
 import { load, repeat, requestBytes } from './load.js';
 import { benchGenesis, benchPayments } from './payments.js';
 import { printRow, printSection } from './report.js';
+import { measureTurns } from './turns.js';
 
 const TRANSACTIONS = 2_000;
 const ROUNDS = 5;
@@ -85,7 +86,7 @@ async function makeRounds(kv: Kv): Promise<{ rounds: Round[]; admit: number; cut
         const plan = state.planCut();
         if (plan === null) throw new Error('a round is under way');
         const unicorn = createUnicorn(plan.seed, { modulus: DEFAULT_MODULUS, iterations: 2 });
-        return state.cutBlock({ kind: 'cut-block', time: 1, miners: ['m'] }, plan, unicorn, batch);
+        return atOnce(state.cutBlock({ kind: 'cut-block', time: 1, miners: ['m'] }, plan, unicorn, batch));
       },
       height > 0 ? times.cut : undefined,
     );
@@ -98,7 +99,7 @@ async function makeRounds(kv: Kv): Promise<{ rounds: Round[]; admit: number; cut
     rounds.push(closed);
     const hash = closedHash(closed);
     await step(
-      (batch) => state.blockStored({ kind: 'block-stored', height, hash }, batch),
+      (batch) => atOnce(state.blockStored({ kind: 'block-stored', height, hash }, batch)),
       height > 0 ? times.store : undefined,
     );
   }
@@ -165,27 +166,6 @@ async function countBench(rules: ChainRules, kv: Kv, blocks: number): Promise<vo
   await archive.countUnspent();
   const rate = (TRANSACTIONS * (blocks - 1)) / ((performance.now() - start) / 1_000);
   printRow({ name: 'archive: counting unspent outputs anew', value: rate, unit: 'tx/s' });
-}
-
-/** Processor time of the longest turn of the loop until the result is called; 0 where the system does not tell. */
-function measureTurns(): () => number {
-  const file = `/proc/self/task/${process.pid}/schedstat`;
-  if (!existsSync(file)) return () => 0;
-  const used = (): number => Number(readFileSync(file, 'latin1').split(' ')[0]) / 1e6;
-  let running = true;
-  let longest = 0;
-  let last = used();
-  const turn = (): void => {
-    const now = used();
-    longest = Math.max(longest, now - last);
-    last = now;
-    if (running) setImmediate(turn);
-  };
-  setImmediate(turn);
-  return () => {
-    running = false;
-    return longest;
-  };
 }
 
 /** Hot reads over HTTP beside a bare route that sends the same bytes. */

@@ -8,6 +8,7 @@ import { admissionBench } from './admission.bench.js';
 import { apiBench } from './api.bench.js';
 import { blockBench } from './block.bench.js';
 import { chainBench } from './chain.bench.js';
+import { largestBlockBench } from './largest-block.bench.js';
 import { messagesBench } from './messages.bench.js';
 import { nonceBench } from './nonce.bench.js';
 import { requestsBench } from './requests.bench.js';
@@ -27,6 +28,7 @@ const BENCHES: Readonly<Record<string, () => Promise<void>>> = {
   requests: requestsBench,
   messages: messagesBench,
   block: blockBench,
+  largest: largestBlockBench,
   submission: submissionBench,
   utxo: utxoBench,
   nonce: nonceBench,

@@ -26,8 +26,9 @@ import { PendingBatch, type PendingWrite, recordChecksums, sealRecord, writesOf 
 import { checkRoom } from './room.js';
 import { encodeMark, MARK_KEY, type Mark, nextMark, readSeal, Seal, sealPath } from './seal.js';
 
-/** Writes that are handed to LevelDB in one turn of the event loop: two milliseconds of work. */
+/** Writes, and bytes of them, that are handed to LevelDB in one turn of the event loop: two milliseconds of work. */
 const PIECE_WRITES = 512;
+const PIECE_BYTES = 1024 * 1024;
 /** Bytes of tables that are checked before opening: under a second. The archive's `verify` reads the rest. */
 const DEFAULT_CHECK_BYTES = 256 * 1024 * 1024;
 const ID_LENGTH = 16;
@@ -171,7 +172,7 @@ export class LevelKv implements Kv {
     const level = await this.#writable();
     failpoint('db.write.before', this.#name);
     try {
-      if (writes.length <= PIECE_WRITES) await level.batch(operationsOf([...writes, last]), { ...BINARY, sync });
+      if (isOnePiece(writes)) await level.batch(operationsOf([...writes, last]), { ...BINARY, sync });
       else await writeInPieces(level, [...writes, last], sync);
     } catch (error) {
       await this.#spoil();
@@ -302,12 +303,25 @@ async function markOf(writes: readonly PendingWrite[], last: Mark, isSynced: boo
   return mark;
 }
 
+function isOnePiece(writes: readonly PendingWrite[]): boolean {
+  if (writes.length > PIECE_WRITES) return false;
+  return writes.reduce((bytes, { record }) => bytes + (record?.length ?? 0), 0) <= PIECE_BYTES;
+}
+
 /** Hands a large batch to LevelDB in pieces; it is written as one all the same. */
 async function writeInPieces(level: BinaryLevel, writes: readonly PendingWrite[], sync: boolean): Promise<void> {
   const batch = level.batch();
+  let count = 0;
+  let bytes = 0;
   try {
-    for (const [i, { key, record }] of writes.entries()) {
-      if (i > 0 && i % PIECE_WRITES === 0) await nextTurn();
+    for (const { key, record } of writes) {
+      if (count === PIECE_WRITES || bytes > PIECE_BYTES) {
+        await nextTurn();
+        count = 0;
+        bytes = 0;
+      }
+      count++;
+      bytes += record?.length ?? 0;
       if (record === undefined) batch.del(key, BINARY);
       else batch.put(key, record, BINARY);
     }

@@ -2,6 +2,7 @@
 
 import { encodeTransaction } from '../../src/chain/codec.js';
 import type { Transaction } from '../../src/chain/types.js';
+import { atOnce } from '../../src/lib/pieces.js';
 import { readAdoptedBlock } from '../../src/mempool/state/adopted-block.js';
 import { keys } from '../../src/mempool/state/layout.js';
 import { loadMempoolState } from '../../src/mempool/state/load.js';
@@ -40,13 +41,8 @@ export function createNode(rules: StateRules) {
       step((batch) => {
         const plan = state.planCut(order);
         if (plan === null) throw new Error('a round is under way');
-        const round = state.cutBlock(
-          { kind: 'cut-block', time, miners: ['m1', 'm2'] },
-          plan,
-          unicornOf(plan.seed),
-          batch,
-        );
-        return round as Round;
+        const command = { kind: 'cut-block' as const, time, miners: ['m1', 'm2'] };
+        return atOnce(state.cutBlock(command, plan, unicornOf(plan.seed), batch)) as Round;
       }),
     async close(round: Round, miners = ['m1', 'm2']): Promise<Round> {
       for (const name of miners) {
@@ -59,7 +55,7 @@ export function createNode(rules: StateRules) {
     },
     stored: (closed: Round) =>
       step((batch) =>
-        state.blockStored({ kind: 'block-stored', height: closed.height, hash: closedHash(closed) }, batch),
+        atOnce(state.blockStored({ kind: 'block-stored', height: closed.height, hash: closedHash(closed) }, batch)),
       ),
     async make(...txs: Transaction[]): Promise<Round> {
       for (const tx of txs) await node.accept(tx);

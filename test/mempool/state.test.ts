@@ -9,6 +9,7 @@ import { txInsAddress } from '../../src/chain/signable.js';
 import type { DruidExpectation, DruidInfo, Transaction } from '../../src/chain/types.js';
 import { DUPLICATE_INPUTS } from '../../src/chain/validation.js';
 import { toHex } from '../../src/lib/bytes.js';
+import { atOnce } from '../../src/lib/pieces.js';
 import { KNOWN_CREATE, SET_EXPIRED } from '../../src/mempool/state/acceptance.js';
 import { SPENT } from '../../src/mempool/state/coins.js';
 import { keys } from '../../src/mempool/state/layout.js';
@@ -59,7 +60,7 @@ function createBench(rules: StateRules = rulesFor([alice, bob])) {
       const round = await step((batch) => {
         const plan = state.planCut();
         if (plan === null) return null;
-        return state.cutBlock({ kind: 'cut-block', time, miners: ['m1'] }, plan, unicornOf(plan.seed), batch);
+        return atOnce(state.cutBlock({ kind: 'cut-block', time, miners: ['m1'] }, plan, unicornOf(plan.seed), batch));
       });
       if (round === null) throw new Error('a round is under way');
       return round;
@@ -71,7 +72,7 @@ function createBench(rules: StateRules = rulesFor([alice, bob])) {
     },
     close: (height: number) => step((batch) => state.closeBlock({ kind: 'close-block', height }, batch)),
     stored: (height: number, hash: string) =>
-      step((batch) => state.blockStored({ kind: 'block-stored', height, hash }, batch)),
+      step((batch) => atOnce(state.blockStored({ kind: 'block-stored', height, hash }, batch))),
     /** A whole round. */
     block: async (): Promise<Round> => {
       const round = await bench.cut();

@@ -2,11 +2,12 @@
 
 import type { Producers } from '../../chain/certificate.js';
 import type { Genesis } from '../../chain/genesis.js';
-import { merkleRoot, txsHash } from '../../chain/hash.js';
+import { merkleRootPieces, txsHash } from '../../chain/hash.js';
 import { difficultyFault, proofOfWorkFault } from '../../chain/pow.js';
 import type { BlockHeader, FullBlock } from '../../chain/types.js';
 import { TesseraError } from '../../lib/errors.js';
 import { type Fault, fault } from '../../lib/fault.js';
+import type { Pieces } from '../../lib/pieces.js';
 
 /** What the network's configuration says about its chain. */
 export interface ChainRules {
@@ -80,11 +81,14 @@ export function placeFault(header: BlockHeader, hash: string, tip: ChainTip, rul
 }
 
 /** The header binds the list, and the list names what is there. */
-export function listsFault({ block: { header, transactions: names }, transactions }: FullBlock): BlockFault | null {
+export function* listsFault({ block, transactions }: FullBlock): Pieces<BlockFault | null> {
+  const { header, transactions: names } = block;
   if (txsHash(names) !== header.txsHash) {
     return blockFault('list', "the hash of the list of transactions is not the header's");
   }
-  if (merkleRoot(names) !== header.merkleRoot) return blockFault('merkle', "the Merkle root is not the header's");
+  yield;
+  if ((yield* merkleRootPieces(names)) !== header.merkleRoot)
+    return blockFault('merkle', "the Merkle root is not the header's");
   if (names.length === transactions.length) return null;
   const message = `the block names ${names.length} transactions and brings ${transactions.length}`;
   return blockFault('transactions', message);

@@ -23,8 +23,8 @@ import type { TimeSlices } from '../../lib/time-slices.js';
 import { type BlockFault, type BlockRule, blockFault } from './rules.js';
 import type { VerifiedTransaction } from './verified-block.js';
 
-/** Outputs that are asked for at a time. */
-const LOOKUP_CHUNK = 500;
+/** Outputs, or hashes, that are asked for at a time. */
+export const LOOKUP_CHUNK = 500;
 
 /** What is known of the chain after the last block. */
 export interface LedgerView {
@@ -68,7 +68,7 @@ export async function spendingFault(
   height: number,
   { ledger, scripts, slices }: SpendingModules,
 ): Promise<BlockFault | null> {
-  const outputs = await SpendableOutputs.read(transactions, ledger);
+  const outputs = await SpendableOutputs.read(transactions, ledger, slices);
   // What the mempool compares locktimes with when it admits what can be in this block.
   const currentBlock = BigInt(Math.max(0, height - 1));
   const verdicts: Promise<BlockFault | null>[] = [];
@@ -100,17 +100,23 @@ class SpendableOutputs {
   private constructor() {}
 
   /** With nothing yet of the block itself. */
-  static async read(transactions: readonly VerifiedTransaction[], ledger: LedgerView): Promise<SpendableOutputs> {
+  static async read(
+    transactions: readonly VerifiedTransaction[],
+    ledger: LedgerView,
+    slices: TimeSlices,
+  ): Promise<SpendableOutputs> {
     const outputs = new SpendableOutputs();
     const names = new Set(transactions.map(({ hash }) => hash));
     const before: OutPoint[] = [];
     for (const { transaction } of transactions) {
+      await slices.turn();
       for (const outPoint of spentOutPoints(transaction)) {
         if (names.has(outPoint.tHash)) outputs.#parents.add(outPoint.tHash);
         else before.push(outPoint);
       }
     }
     for (let from = 0; from < before.length; from += LOOKUP_CHUNK) {
+      await slices.turn();
       const chunk = before.slice(from, from + LOOKUP_CHUNK);
       const unspent = await ledger.unspent(chunk);
       for (const [i, outPoint] of chunk.entries()) outputs.#put(outPoint, unspent[i]);

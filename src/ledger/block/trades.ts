@@ -1,6 +1,7 @@
 /** DRUID sets in a block: whole, together, and fair to every party (docs/chain.md#druid-sets). */
 
 import { druidSetFault } from '../../chain/druid.js';
+import type { Pieces } from '../../lib/pieces.js';
 import { type BlockFault, blockFault } from './rules.js';
 import type { VerifiedTransaction } from './verified-block.js';
 
@@ -8,8 +9,9 @@ import type { VerifiedTransaction } from './verified-block.js';
  * Whoever makes the blocks could otherwise let one half of a trade happen without the other. The members of a set stand
  * side by side, so that two sets under one name are told apart.
  */
-export function tradesFault(transactions: readonly VerifiedTransaction[]): BlockFault | null {
+export function* tradesFault(transactions: readonly VerifiedTransaction[]): Pieces<BlockFault | null> {
   for (let at = 0; at < transactions.length; ) {
+    yield;
     const first = transactions[at];
     const info = first?.transaction.druidInfo ?? null;
     if (first === undefined || info === null) {

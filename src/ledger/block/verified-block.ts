@@ -8,6 +8,7 @@ import {
   spentOutPoints,
 } from '../../chain/transaction.js';
 import type { OutPoint, Transaction } from '../../chain/types.js';
+import type { Pieces } from '../../lib/pieces.js';
 
 export interface VerifiedTransaction {
   readonly hash: string;
@@ -36,13 +37,16 @@ export interface VerifiedBlock extends OutputChanges {
  * What the transactions of a block change together, applied one after the other. An input that names what no earlier one has
  * created is among the spent: it is in the chain before the block, or the block is not valid.
  */
-export function changesBy(transactions: readonly Pick<VerifiedTransaction, 'hash' | 'transaction'>[]): OutputChanges {
+export function* changesBy(
+  transactions: readonly Pick<VerifiedTransaction, 'hash' | 'transaction'>[],
+): Pieces<OutputChanges> {
   const earlier = new Set<string>();
   const spent: OutPoint[] = [];
   /** What is spent of transactions of the block, by key. */
   const inner = new Map<string, OutPoint>();
   const parents = new Set<string>();
   for (const { hash, transaction } of transactions) {
+    yield;
     for (const outPoint of spentOutPoints(transaction)) {
       if (!earlier.has(outPoint.tHash)) spent.push(outPoint);
       else {
@@ -54,6 +58,10 @@ export function changesBy(transactions: readonly Pick<VerifiedTransaction, 'hash
   }
   const isLeft = ({ outPoint, txOut }: PlacedTxOut): boolean =>
     !isUnspendable(txOut) && !(parents.has(outPoint.tHash) && inner.delete(outPointKey(outPoint)));
-  const created = transactions.flatMap(({ hash, transaction }) => createdOutPoints(transaction, hash).filter(isLeft));
+  const created: PlacedTxOut[] = [];
+  for (const { hash, transaction } of transactions) {
+    yield;
+    for (const one of createdOutPoints(transaction, hash)) if (isLeft(one)) created.push(one);
+  }
   return { spent: [...spent, ...inner.values()], created };
 }

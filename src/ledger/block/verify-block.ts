@@ -13,6 +13,7 @@ import { blockHash, transactionHashOfBytes } from '../../chain/hash.js';
 import { isCoinbase } from '../../chain/transaction.js';
 import type { BlockHeader, FullBlock, Transaction } from '../../chain/types.js';
 import type { Clock } from '../../lib/clock.js';
+import { inPieces, type Pieces } from '../../lib/pieces.js';
 import { TimeSlices } from '../../lib/time-slices.js';
 import { BlockBudget } from './budget.js';
 import { submittedFormFault } from './form.js';
@@ -27,7 +28,14 @@ import {
   placeFault,
   workFault,
 } from './rules.js';
-import { doubleSpendFault, invalid, type LedgerView, type ScriptVerifier, spendingFault } from './spending.js';
+import {
+  doubleSpendFault,
+  invalid,
+  type LedgerView,
+  LOOKUP_CHUNK,
+  type ScriptVerifier,
+  spendingFault,
+} from './spending.js';
 import { tradesFault } from './trades.js';
 import { changesBy, type VerifiedBlock, type VerifiedTransaction } from './verified-block.js';
 
@@ -54,7 +62,8 @@ export class BlockVerifier {
   async verify(full: FullBlock, tip: ChainTip): Promise<VerifiedBlock> {
     const { header } = full.block;
     const hash = blockHash(header);
-    assertRule(placeFault(header, hash, tip, this.#rules) ?? listsFault(full) ?? workFault(header, this.#rules));
+    assertRule(placeFault(header, hash, tip, this.#rules));
+    assertRule((await this.#inPieces(listsFault(full))) ?? workFault(header, this.#rules));
     const listed = tip.next === 0 ? this.#genesis(full) : await this.#formed(full);
     const mining = encoded(full.miningTransaction);
     assertRule(miningNameFault(header, mining) ?? supplyFault(full, tip, this.#rules));
@@ -62,7 +71,12 @@ export class BlockVerifier {
     assertRule(await this.#repeatedFault(transactions));
     if (tip.next > 0) assertRule(await this.#spendingFault(listed, tip.next));
     const issued = issuedAfter(full, tip, this.#rules);
-    return { hash, height: tip.next, transactions, issued, ...changesBy(transactions) };
+    const changes = await this.#inPieces(changesBy(transactions));
+    return { hash, height: tip.next, transactions, issued, ...changes };
+  }
+
+  #inPieces<T>(work: Pieces<T>): Promise<T> {
+    return inPieces(work, () => this.#slices.turn());
   }
 
   #genesis(full: FullBlock): VerifiedTransaction[] {
@@ -94,15 +108,20 @@ export class BlockVerifier {
       if (hashes.has(hash)) return blockFault('duplicate', `transaction ${hash} is in the block twice`);
       hashes.add(hash);
     }
-    const [known] = await this.#ledger.knownHashes([...hashes]);
-    return known === undefined ? null : blockFault('duplicate', `transaction ${known} is in an earlier block`);
+    const all = [...hashes];
+    for (let from = 0; from < all.length; from += LOOKUP_CHUNK) {
+      await this.#slices.turn();
+      const [known] = await this.#ledger.knownHashes(all.slice(from, from + LOOKUP_CHUNK));
+      if (known !== undefined) return blockFault('duplicate', `transaction ${known} is in an earlier block`);
+    }
+    return null;
   }
 
   /** Issuances are those that the genesis file sets for this block, and spend nothing. */
   async #spendingFault(listed: readonly VerifiedTransaction[], height: number): Promise<BlockFault | null> {
     const spending = listed.filter(({ transaction }) => !isCoinbase(transaction));
     const modules = { ledger: this.#ledger, scripts: this.#scripts, slices: this.#slices };
-    const wrong = tradesFault(spending) ?? (await doubleSpendFault(spending, this.#slices));
+    const wrong = (await this.#inPieces(tradesFault(spending))) ?? (await doubleSpendFault(spending, this.#slices));
     return wrong ?? (await spendingFault(spending, height, modules));
   }
 }

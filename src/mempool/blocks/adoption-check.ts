@@ -44,9 +44,10 @@ function viewOf(state: MempoolState, store: StateStore): LedgerView {
   return {
     async knownHashes(hashes) {
       const known = await store.getMany(hashes.map(keys.create));
-      const { round } = state;
-      const made = new Set(round?.transactions.map(({ hash }) => hash));
-      return hashes.filter((hash, i) => known[i] !== undefined && !made.has(hash));
+      const found = hashes.filter((_, i) => known[i] !== undefined);
+      if (found.length === 0) return found;
+      const made = new Set(state.round?.transactions.map(({ hash }) => hash));
+      return found.filter((hash) => !made.has(hash));
     },
     async unspent(outPoints) {
       return outPoints.map(state.storedOutputs());

@@ -15,6 +15,7 @@ import type { Appended, Journal, JournalEntry, Subscription } from '../../journa
 import type { Clock } from '../../lib/clock.js';
 import { createDeferred, type Deferred } from '../../lib/deferred.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
+import { inPieces } from '../../lib/pieces.js';
 import { Failure, type Service } from '../../lib/service.js';
 import { SignalSource } from '../../lib/signal.js';
 import { TimeSlices } from '../../lib/time-slices.js';
@@ -230,7 +231,10 @@ export class Applier implements Service {
         const plan = state.planCut({ setsFirst: command.keepsAll === true || command.setsFirst === true });
         if (plan === null) return null;
         const decoded = await this.#decoded(plan);
-        return state.cutBlock(command, { ...plan, decoded }, await this.#unicorn(plan.seed), batch);
+        return inPieces(
+          state.cutBlock(command, { ...plan, decoded }, await this.#unicorn(plan.seed), batch),
+          this.#turn,
+        );
       }
       case 'proof':
         return state.addProof(command, batch);
@@ -238,7 +242,7 @@ export class Applier implements Service {
         return state.closeBlock(command, batch);
       case 'block-stored': {
         const stopTimer = startTimer(this.#blockApplySeconds, this.#clock);
-        const round = state.blockStored(command, batch);
+        const round = await inPieces(state.blockStored(command, batch), this.#turn);
         stopTimer();
         return round;
       }

@@ -5,15 +5,19 @@
  */
 
 import { encodeTxOut } from '../../chain/codec.js';
-import { createdOutPoints, isUnspendable, spentOutPoints } from '../../chain/transaction.js';
+import { createdOutPoints, isUnspendable, type PlacedTxOut, spentOutPoints } from '../../chain/transaction.js';
 import type { OutPoint, Transaction, TxOut } from '../../chain/types.js';
 import { UNKNOWN_UTXO } from '../../chain/validation.js';
 import type { KvBatch } from '../../db/kv.js';
 import type { UtxoTable } from '../../ledger/utxo/utxo-table.js';
 import { fault, type Verdict } from '../../lib/fault.js';
+import type { Pieces } from '../../lib/pieces.js';
 import { keys } from './layout.js';
 
 export const SPENT = fault('double_spend', 'An input is spent by another transaction');
+
+/** Outputs that one piece of a transaction writes. */
+const PIECE_OUTPUTS = 512;
 
 /** Where an output is. */
 interface Place {
@@ -97,15 +101,33 @@ export class Coins {
     }
   }
 
+  /** The costly half of `create`, in pieces: what is written. Nobody sees it before `add`, which must follow. */
+  *record(created: readonly PlacedTxOut[], batch: KvBatch): Pieces<void> {
+    for (const [i, { outPoint, txOut }] of created.entries()) {
+      if (i > 0 && i % PIECE_OUTPUTS === 0) yield;
+      batch.put(keys.utxo(outPoint), encodeTxOut(txOut));
+    }
+    if (created.length > PIECE_OUTPUTS) yield;
+  }
+
+  /** The other half: what was recorded can be spent. */
+  add(created: readonly PlacedTxOut[]): void {
+    for (const { outPoint, txOut } of created) this.#insert(outPoint, txOut);
+  }
+
   /** Adds one output of a block. */
   insert(outPoint: OutPoint, txOut: TxOut, batch: KvBatch): void {
+    this.#insert(outPoint, txOut);
+    batch.put(keys.utxo(outPoint), encodeTxOut(txOut));
+  }
+
+  #insert(outPoint: OutPoint, txOut: TxOut): void {
     const waited = this.#waiting.find(outPoint);
     this.utxos.insert(outPoint, txOut);
     if (waited !== 0) {
       this.utxos.setClaimed(this.utxos.find(outPoint), this.#waiting.isClaimed(waited));
       this.#waiting.remove(waited);
     }
-    batch.put(keys.utxo(outPoint), encodeTxOut(txOut));
   }
 
   /** Removes an output of a block that must be there, and returns it. */

@@ -5,11 +5,12 @@
 
 import { decodeTransaction } from '../../chain/codec.js';
 import { transactionHashOfBytes } from '../../chain/hash.js';
-import { createdOutPoints, isCreate, outPointKey, spentOutPoints } from '../../chain/transaction.js';
+import { createdOutPoints, isCreate, isUnspendable, outPointKey, spentOutPoints } from '../../chain/transaction.js';
 import type { Transaction, Utxo } from '../../chain/types.js';
 import type { UtxoLookup } from '../../chain/validation.js';
 import type { KvBatch } from '../../db/kv.js';
 import { TesseraError } from '../../lib/errors.js';
+import type { Pieces } from '../../lib/pieces.js';
 import type { Coins } from './coins.js';
 import type { ProofCommand } from './commands.js';
 import { keys } from './layout.js';
@@ -47,20 +48,30 @@ export class CurrentRound {
   }
 
   /**
-   * Begins a round: its transactions change the unspent outputs at once, one after the other (decision V7). `transactions`
-   * spares decoding what the caller has decoded.
+   * Begins a round, in pieces: it is there from the first of them on, and its transactions change the unspent outputs one
+   * after the other (decision V7). Between two pieces each of them has done so wholly or not at all, and `outputsBefore`
+   * is right. `transactions` spares decoding what the caller has decoded; `taken` is called for each with its change.
    */
-  open(round: Round, batch: KvBatch, transactions?: readonly Transaction[]): void {
+  *open(
+    round: Round,
+    batch: KvBatch,
+    { transactions, taken }: { readonly transactions?: readonly Transaction[]; readonly taken: (hash: string) => void },
+  ): Pieces<void> {
     const spent: Utxo[] = [];
-    for (const [i, { hash, bytes }] of round.transactions.entries()) {
-      const tx = transactions?.[i] ?? decodeTransaction(bytes);
-      for (const outPoint of spentOutPoints(tx)) spent.push([outPoint, this.#coins.spend(outPoint, batch)]);
-      if (isCreate(tx)) batch.put(keys.create(hash), new Uint8Array());
-      this.#coins.create(hash, tx, batch);
-    }
     this.#spent = spent;
-    batch.put(keys.spent, encodeCoins(spent));
     this.#set(round, batch);
+    for (const [i, { hash, bytes }] of round.transactions.entries()) {
+      yield;
+      const tx = transactions?.[i] ?? decodeTransaction(bytes);
+      if (isCreate(tx)) batch.put(keys.create(hash), new Uint8Array());
+      const created = createdOutPoints(tx, hash).filter(({ txOut }) => !isUnspendable(txOut));
+      yield* this.#coins.record(created, batch);
+      for (const outPoint of spentOutPoints(tx)) spent.push([outPoint, this.#coins.spend(outPoint, batch)]);
+      this.#coins.add(created);
+      taken(hash);
+    }
+    yield;
+    batch.put(keys.spent, encodeCoins(spent));
   }
 
   /** False when the proof comes too late or is a second one of its miner. */

@@ -4,12 +4,15 @@
  */
 
 import type { KvBatch } from '../../db/kv.js';
+import { atOnce, type Pieces } from '../../lib/pieces.js';
 import type { TxStatus } from '../service.js';
 import { FIRST_REFUSAL_NUMBER, keys } from './layout.js';
 import { encodeHashes, encodeStatus } from './records.js';
 
 /** How many groups of statuses one command can decide: keeps their numbers apart. */
 const MAX_GROUPS = 64;
+/** Statuses of one piece. */
+const PIECE_STATUSES = 256;
 
 export class FinalStatuses {
   readonly #unwritten = new Map<string, TxStatus>();
@@ -28,10 +31,20 @@ export class FinalStatuses {
 
   /** Puts statuses into a batch, to be forgotten together; `time` is that of the decision in unix seconds. */
   decide(statuses: ReadonlyMap<string, TxStatus>, time: number, batch: KvBatch): void {
+    atOnce(this.decideInPieces(statuses, time, batch));
+  }
+
+  /** The same in pieces: each status can be read from its piece on. */
+  *decideInPieces(statuses: ReadonlyMap<string, TxStatus>, time: number, batch: KvBatch): Pieces<void> {
     if (statuses.size === 0) return;
     // Never earlier than a first sight, whatever the clock says, so that nothing expires before its time.
     let latest = time;
+    let left = 0;
     for (const [hash, status] of statuses) {
+      if (left-- === 0) {
+        yield;
+        left = PIECE_STATUSES;
+      }
       this.#unwritten.set(hash, status);
       batch.put(keys.status(hash), encodeStatus(status));
       latest = Math.max(latest, status.timestamp);

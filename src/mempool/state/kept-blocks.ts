@@ -4,6 +4,7 @@
  */
 
 import type { KvBatch } from '../../db/kv.js';
+import type { Pieces } from '../../lib/pieces.js';
 import { keys } from './layout.js';
 import { encodeKept, encodeKeptNames, type KeptName, type KeptRecord } from './records.js';
 
@@ -24,10 +25,12 @@ export class KeptBlocks {
     return this.#names.find((name) => name.height === height)?.hash;
   }
 
-  /** Adds a block to the batch and removes those that are too old. */
-  keep(height: number, hash: string, record: KeptRecord, batch: KvBatch): void {
+  /** Adds a block to the batch and removes those that are too old, in pieces: each takes a copy of the block. */
+  *keep(height: number, hash: string, record: KeptRecord, batch: KvBatch): Pieces<void> {
     const bytes = encodeKept(record);
+    yield;
     batch.put(keys.kept(height), bytes);
+    yield;
     const names = [...this.#names, { height, hash, size: bytes.length }];
     let size = names.reduce((sum, name) => sum + name.size, 0);
     while (names.length > MAX_KEPT_BLOCKS || (size > MAX_KEPT_BYTES && names.length > 1)) {

@@ -16,7 +16,7 @@ import { transactionSignatureOperations } from '../../chain/signature-operations
 import type { Utxo } from '../../chain/types.js';
 import { decodeRecord, readChoice } from '../../db/decode-record.js';
 import { submittedFormFault } from '../../ledger/block/form.js';
-import { fromUtf8, utf8 } from '../../lib/bytes.js';
+import { concatBytes, fromUtf8, utf8 } from '../../lib/bytes.js';
 import type { TxStatus, TxStatusKind } from '../service.js';
 import type { PooledTx } from './pool.js';
 import type { ChainHead, Proof, Round, RoundTx } from './round.js';
@@ -207,8 +207,9 @@ export interface KeptRecord {
 export function encodeKept({ bytes, facts }: KeptRecord): Uint8Array {
   const writer = scratch.reset();
   writeFacts(writer, facts);
-  writer.bytes(bytes);
-  return writer.toBytes();
+  writer.length64(bytes.length);
+  // Copied once: a block may have 32 MiB.
+  return concatBytes(writer.toBytes(), bytes);
 }
 
 export function decodeKept(record: Uint8Array): KeptRecord {

@@ -11,7 +11,7 @@ import {
   MAX_BLOCK_TX_BYTES,
   NETWORK_VERSION,
 } from '../../chain/constants.js';
-import { blockHash, merkleRoot, txsHash } from '../../chain/hash.js';
+import { blockHash, merkleRootPieces, txsHash } from '../../chain/hash.js';
 import { blockReward } from '../../chain/reward.js';
 import type { Block, BlockHeader, Transaction } from '../../chain/types.js';
 import {
@@ -23,6 +23,7 @@ import {
   USAGE_WINNER,
   unicornSeed,
 } from '../../chain/unicorn.js';
+import type { Pieces } from '../../lib/pieces.js';
 import type { CutBlockCommand } from './commands.js';
 import type { Pool, PooledTx } from './pool.js';
 
@@ -153,13 +154,13 @@ function chooseTransactions(pool: Pool, setsFirst: boolean): RoundTx[] {
 }
 
 /** The round that miners work on. */
-export function openRound(
+export function* openRound(
   rules: RoundRules,
   head: ChainHead,
   plan: RoundPlan,
   unicorn: Unicorn,
   command: CutBlockCommand,
-): Round {
+): Pieces<Round> {
   const { height, transactions, issued } = plan;
   const hashes = transactions.map((tx) => tx.hash);
   const header: BlockHeader = {
@@ -177,7 +178,7 @@ export function openRound(
     }),
     seedValue: seedValueOf(unicorn),
     previousHash: head.hash,
-    merkleRoot: merkleRoot(hashes),
+    merkleRoot: yield* merkleRootPieces(hashes),
     txsHash: txsHash(hashes),
   };
   return {

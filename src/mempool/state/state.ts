@@ -11,6 +11,7 @@ import type { UtxoLookup } from '../../chain/validation.js';
 import { sha3Hex } from '../../crypto/sha3.js';
 import type { KvBatch } from '../../db/kv.js';
 import { UtxoTable } from '../../ledger/utxo/utxo-table.js';
+import { atOnce, type Pieces } from '../../lib/pieces.js';
 import { setDigestText } from '../../lib/set-digest.js';
 import type { TxStatus } from '../service.js';
 import { Acceptance, type AcceptanceContext, type CandidateTx, type GroupOutcome, SET_EXPIRED } from './acceptance.js';
@@ -38,6 +39,9 @@ import {
 } from './round.js';
 import type { RoundFacts } from './round-facts.js';
 import { dropUnlawful } from './unlawful.js';
+
+/** Transactions of a stored block that one piece looks at. */
+const PIECE_TRANSACTIONS = 1_024;
 
 /** What the rules of a network fix for the mempool; the same on every replica. */
 export interface StateRules extends RoundRules {
@@ -197,14 +201,17 @@ export class MempoolState {
     return this.round === null ? planRound(this.#rules, this.#head, this.#pool, order) : null;
   }
 
-  /** The new round, or null when one is under way. Nothing may be applied between the plan and the cut. */
-  cutBlock(command: CutBlockCommand, plan: RoundPlan, unicorn: Unicorn, batch: KvBatch): Round | null {
+  /**
+   * The new round, or null when one is under way. Nothing may be applied between the plan and the end of the cut. Between two
+   * pieces whoever reads finds each transaction waiting or in the round, and the outputs as before or after it.
+   */
+  *cutBlock(command: CutBlockCommand, plan: RoundPlan, unicorn: Unicorn, batch: KvBatch): Pieces<Round | null> {
     if (this.round !== null) return null;
-    this.#expireDruids(plan.height, command.time, batch);
-    const opened = openRound(this.#rules, this.#head, plan, unicorn, command);
-    for (const { hash } of opened.transactions) this.#pool.remove(hash);
-    this.#round.open(opened, batch, plan.decoded);
+    yield* this.#expireDruids(plan.height, command.time, batch);
+    const opened = yield* openRound(this.#rules, this.#head, plan, unicorn, command);
     this.#head = { ...this.#head, issued: this.#head.issued + plan.issued };
+    const taken = (hash: string): void => this.#pool.remove(hash);
+    yield* this.#round.open(opened, batch, { ...(plan.decoded && { transactions: plan.decoded }), taken });
     return opened;
   }
 
@@ -221,15 +228,17 @@ export class MempoolState {
   }
 
   /** The round that this finishes, or null when it does not concern the closed block. */
-  blockStored(command: BlockStoredCommand, batch: KvBatch): Round | null {
+  *blockStored(command: BlockStoredCommand, batch: KvBatch): Pieces<Round | null> {
     const done = this.round;
     if (done === null || done.winner === null || done.height !== command.height) return null;
     if (closedHash(done) !== command.hash) return null;
     const timestamp = Number(done.header.timestamp);
-    this.#confirm(done, command.hash, timestamp, batch);
+    yield* this.#confirm(done, command.hash, timestamp, batch);
+    const bytes = closedBlockBytes(done);
+    yield;
     const facts = this.factsOf(done);
+    yield* this.kept.keep(done.height, command.hash, { bytes, facts }, batch);
     this.#head = { ...this.#head, height: done.height, hash: command.hash, timestamp, ...facts };
-    this.kept.keep(done.height, command.hash, { bytes: closedBlockBytes(done), facts }, batch);
     this.#round.end(batch);
     return done;
   }
@@ -245,10 +254,10 @@ export class MempoolState {
     const returned = round === null ? null : this.#adoption.giveUp(round, this.#round.spent, batch);
     this.#round.end(batch);
     this.#adoption.take(block, { returned, isUnchained }, batch);
-    this.#expireDruids(height, Number(full.block.header.timestamp), batch);
+    atOnce(this.#expireDruids(height, Number(full.block.header.timestamp), batch));
     const head = headAfterAdopted(this.#rules, this.#head, block, issued);
     this.#head = head;
-    this.kept.keep(height, hash, { bytes, facts: head }, batch);
+    atOnce(this.kept.keep(height, hash, { bytes, facts: head }, batch));
     return true;
   }
 
@@ -331,20 +340,22 @@ export class MempoolState {
   }
 
   /** Rejects DRUID sets that have waited too long for block `height`; `time` is in unix seconds. */
-  #expireDruids(height: number, time: number, batch: KvBatch): void {
+  *#expireDruids(height: number, time: number, batch: KvBatch): Pieces<void> {
     for (const set of this.#druids.olderThan(height - this.#rules.druidLifetime)) {
+      yield;
       this.#acceptance.rejectSet(set, SET_EXPIRED, time, batch);
     }
   }
 
   /** The transactions of a stored block get their final status; those of block 0 have none. */
-  #confirm({ height, transactions }: Round, hash: string, timestamp: number, batch: KvBatch): void {
+  *#confirm({ height, transactions }: Round, hash: string, timestamp: number, batch: KvBatch): Pieces<void> {
     const additionalInfo = `In block ${height} ${hash}`;
     const confirmed = new Map<string, TxStatus>();
-    for (const tx of transactions) {
+    for (const [i, tx] of transactions.entries()) {
+      if (i % PIECE_TRANSACTIONS === 0) yield;
       if (tx.arrival !== 0) batch.del(keys.pooled(tx.arrival));
       if (height > 0) confirmed.set(tx.hash, { status: 'Confirmed', timestamp: tx.time, additionalInfo });
     }
-    this.#statuses.decide(confirmed, timestamp, batch);
+    yield* this.#statuses.decideInPieces(confirmed, timestamp, batch);
   }
 }

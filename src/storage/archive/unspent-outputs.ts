@@ -10,6 +10,7 @@ import type { OutPoint, TxOut } from '../../chain/types.js';
 import type { Kv, KvBatch } from '../../db/kv.js';
 import { changesBy, type VerifiedBlock } from '../../ledger/block/verified-block.js';
 import { TesseraError } from '../../lib/errors.js';
+import { atOnce } from '../../lib/pieces.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
 import { UNSPENT_TIP_KEY, unspentKey } from './layout.js';
 import type { ArchiveReader } from './reader.js';
@@ -103,7 +104,7 @@ export class UnspentOutputs {
       if (signal?.aborted) throw new TesseraError('aborted', 'the count of unspent outputs was cancelled');
       const { record, transactions } = await this.#reader.wholeBlock(this.#next + step.blocks);
       const { hash, height } = record;
-      await step.add({ hash, height, ...changesBy(transactions) });
+      await step.add({ hash, height, ...atOnce(changesBy(transactions)) });
       if (step.changes < this.#stepChanges && height + 1 < target) continue;
       await step.write(height + 1 === target);
       this.#next = height + 1;

@@ -1,0 +1,24 @@
+/** The longest turn of the event loop, in processor time of the main thread, so that other work on the machine does not count. */
+
+import { existsSync, readFileSync } from 'node:fs';
+
+/** Milliseconds of the longest turn until the result is called; 0 where the system does not tell. */
+export function measureTurns(): () => number {
+  const file = `/proc/self/task/${process.pid}/schedstat`;
+  if (!existsSync(file)) return () => 0;
+  const used = (): number => Number(readFileSync(file, 'latin1').split(' ')[0]) / 1e6;
+  let running = true;
+  let longest = 0;
+  let last = used();
+  const turn = (): void => {
+    const now = used();
+    longest = Math.max(longest, now - last);
+    last = now;
+    if (running) setImmediate(turn);
+  };
+  setImmediate(turn);
+  return () => {
+    running = false;
+    return longest;
+  };
+}

@@ -1,0 +1,23 @@
+/**
+ * Long work that can be interrupted: a generator that yields between its pieces. Run at once or in pieces, it does the same in the
+ * same order, so that a rule or a command needs to be written only once.
+ */
+
+export type Pieces<T> = Generator<void, T, void>;
+
+/** Runs all of it without a pause. */
+export function atOnce<T>(work: Pieces<T>): T {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+  }
+}
+
+/** Runs it in pieces, each when `turn` resolves. */
+export async function inPieces<T>(work: Pieces<T>, turn: () => Promise<void>): Promise<T> {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+    await turn();
+  }
+}
