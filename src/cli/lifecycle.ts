@@ -3,6 +3,7 @@
  * the process at once, and a fatal error stops what can still be stopped and is reported with its code.
  */
 
+import { fileError } from '../db/database-error.js';
 import { createDeferred } from '../lib/deferred.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
@@ -92,8 +93,10 @@ export function reportFailure(
   message: string,
   { logger, context }: Pick<LifecycleModules, 'logger' | 'context'>,
 ): void {
-  context.stderr.write(`${failureText(error)}\n`);
-  logger.error(errorFields(error), message);
+  // Files of the program are among them: a system that has no file left gives none.
+  const named = fileError(error);
+  context.stderr.write(`${failureText(named)}\n`);
+  logger.error(errorFields(named), message);
 }
 
 /** An error as log fields. Errors with a code are expected, so their stack is of no use to an operator. */

@@ -2,9 +2,10 @@
 
 import { Worker } from 'node:worker_threads';
 import type { BlockHeader } from '../chain/types.js';
+import { fileError } from '../db/database-error.js';
 import type { Clock, Timer } from '../lib/clock.js';
 import { createDeferred, type Deferred } from '../lib/deferred.js';
-import { errorMessage, TesseraError } from '../lib/errors.js';
+import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
 import { workerUrl } from '../lib/worker-url.js';
 import { MAX_RANGES, searchJobOf } from './nonce-search.js';
@@ -49,7 +50,8 @@ export class PowPool {
     return Number(Atomics.load(this.#tried, 0));
   }
 
-  /** Resolves when every thread is ready. Throws `internal_error` when one cannot be started. */
+  /** Resolves when every thread is ready. Throws `database_failed` when the system does not give one its
+   * files, `internal_error` when one cannot be started for another reason. */
   async start(): Promise<void> {
     const starts = await Promise.allSettled(Array.from({ length: this.#count }, (_, range) => this.#spawn(range)));
     const failed = starts.find((start) => start.status === 'rejected');
@@ -98,7 +100,7 @@ export class PowPool {
     const ready = createDeferred<void>();
     const workerData: PowWorkerData = { currentJob: this.#currentJob, range, hashes: this.#hashes };
     const worker = new Worker(workerUrl(import.meta.url, './pow-worker.js'), { workerData, execArgv: [] });
-    let reason = 'it exited';
+    let failure: unknown;
     let isReady = false;
     this.#workers.add(worker);
     worker.on('message', (report: PowReport) => {
@@ -109,12 +111,15 @@ export class PowPool {
       } else if (report.job === this.#task?.job) this.#finish(report.nonce);
     });
     worker.on('error', (error) => {
-      reason = errorMessage(error);
+      failure = error;
     });
     worker.on('exit', () => {
       this.#workers.delete(worker);
-      if (!isReady) ready.reject(new TesseraError('internal_error', `a mining thread did not start: ${reason}`));
-      else if (!this.#stopped) this.#replaceLater(range, reason);
+      const reason = failure === undefined ? 'it exited' : errorMessage(failure);
+      if (isReady && !this.#stopped) this.#replaceLater(range, reason);
+      const named = fileError(failure);
+      const code = isTesseraError(named) ? named.code : 'internal_error';
+      ready.reject(new TesseraError(code, `a mining thread did not start: ${reason}`, { cause: failure }));
     });
     await ready.promise;
   }
