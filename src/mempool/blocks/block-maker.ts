@@ -156,7 +156,7 @@ export class BlockMaker {
 
   /** Does the next thing that can be done; called after everything that may have changed something. */
   #proceed(): void {
-    if (!this.#running || this.#busy) return;
+    if (!this.#running || this.#busy || this.#applier.problem !== null) return;
     const { round } = this.#state;
     if (round === null) {
       if (this.#mayCut()) this.#run('cut-block', () => this.#cut());

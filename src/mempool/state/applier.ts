@@ -78,7 +78,7 @@ interface Replay {
 }
 
 export class Applier implements Service {
-  /** After each batch of commands that changed the state. */
+  /** After each batch of commands that changed the state, and when commands are taken again. */
   readonly applied = new SignalSource<void>();
   /** Hashes of transactions that entered the pool. */
   readonly admitted = new SignalSource<readonly string[]>();
@@ -150,6 +150,11 @@ export class Applier implements Service {
     this.#store.stop();
     await this.#subscription?.stop();
     this.#end(new TesseraError('shutting_down', 'the node is stopping'));
+  }
+
+  /** Why no command is taken for now; null when they are. */
+  get problem(): string | null {
+    return this.#store.problem;
   }
 
   /** Appends and applies a command. `groups` spares decoding what the caller has decoded. */
@@ -281,8 +286,15 @@ export class Applier implements Service {
   async #write(batch: KvBatch, seq: number): Promise<void> {
     this.#state.seal(seq, batch);
     const isOnDisk = await this.#store.write(batch, { sync: false });
-    if (!isOnDisk && this.#replay !== undefined) await this.#store.drained();
+    if (!isOnDisk) await this.#held();
     this.#state.written();
+  }
+
+  /** Nothing new is taken until what is held is written; then who waits for that goes on. */
+  async #held(): Promise<void> {
+    const drained = this.#store.drained();
+    if (this.#replay !== undefined) await drained;
+    else drained.then(() => this.applied.emit()).catch(() => undefined);
   }
 
   /** Notes where the state stands; gives where it stood `KEEP_ADOPTED_MS` ago, 0 when that is not known. */
