@@ -22,6 +22,11 @@ export function isCreate(tx: Transaction): boolean {
   return isCreateCandidate(tx) && tx.outputs[0]?.value.kind === 'item';
 }
 
+/** False for creations and for what only passes items on: whoever sends it needs no tokens. */
+export function movesTokens(tx: Transaction): boolean {
+  return [...tx.outputs, ...tx.fees].some(({ value }) => value.kind === 'token');
+}
+
 /** The outpoints that the inputs spend, in order; inputs without one are left out. */
 export function spentOutPoints(tx: Transaction): OutPoint[] {
   const outPoints: OutPoint[] = [];

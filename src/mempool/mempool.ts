@@ -82,8 +82,8 @@ export interface MempoolFigures {
   readonly utxos: number;
   readonly miners: number;
   readonly druidSets: number;
-  /** Item creations that wait for a block. */
-  readonly creations: number;
+  /** Transactions without tokens that wait for a block. */
+  readonly tokenless: number;
   /** Signature and script checks run so far, by where. */
   readonly checks: { readonly worker: number; readonly main: number };
   /** Number of the last command applied. */
@@ -212,7 +212,7 @@ export class Mempool implements MempoolService, Service {
       utxos: state.utxos.size,
       miners: maker.miners.length,
       druidSets: state.waitingDruids.sets,
-      creations: state.creations.count,
+      tokenless: state.tokenless.count,
       checks: verifier.ran,
       seq: state.seq,
       apart: sync.problem,
@@ -294,7 +294,7 @@ export class Mempool implements MempoolService, Service {
       transactions: metrics.gauge('tessera_mempool_transactions'),
       bytes: metrics.gauge('tessera_mempool_bytes'),
       druidSets: metrics.gauge('tessera_mempool_druid_sets'),
-      creations: metrics.gauge('tessera_mempool_item_creations'),
+      tokenless: metrics.gauge('tessera_mempool_tokenless'),
       unspentOutputs: metrics.gauge('tessera_mempool_unspent_outputs'),
       miners: metrics.gauge('tessera_mempool_miners'),
       height: metrics.gauge('tessera_block_height'),
@@ -307,7 +307,7 @@ export class Mempool implements MempoolService, Service {
       gauges.transactions.set(figures.waitingCount);
       gauges.bytes.set(figures.waitingBytes);
       gauges.druidSets.set(figures.druidSets);
-      gauges.creations.set(figures.creations);
+      gauges.tokenless.set(figures.tokenless);
       gauges.unspentOutputs.set(figures.utxos);
       gauges.miners.set(figures.miners);
       gauges.height.set(figures.height);

@@ -52,7 +52,7 @@ export const METRICS = {
   tessera_mempool_transactions: gauge('Transactions waiting for a block.'),
   tessera_mempool_bytes: gauge('Bytes of encoded transactions waiting for a block.'),
   tessera_mempool_druid_sets: gauge('DRUID sets that wait for a member.'),
-  tessera_mempool_item_creations: gauge('Item creations waiting for a block.'),
+  tessera_mempool_tokenless: gauge('Transactions without tokens (item creations and transfers) waiting for a block.'),
   tessera_mempool_unspent_outputs: gauge('Outputs that can still be spent.'),
   tessera_mempool_admissions_total: counter(
     'Transactions by verdict: admitted, known, or the code of the refusal, which counts once for a whole list.',

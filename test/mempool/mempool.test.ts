@@ -246,7 +246,7 @@ describe('submitting', () => {
       const refused = (await Promise.allSettled(lists)).filter(({ status }) => status === 'rejected');
       for (const one of refused) {
         expect(one).toMatchObject({
-          reason: { code: 'mempool_full', message: expect.stringContaining('item creations') },
+          reason: { code: 'mempool_full', message: expect.stringContaining('without tokens') },
         });
       }
       return lists.length - refused.length;
@@ -255,11 +255,34 @@ describe('submitting', () => {
     expect(await flood('another flood')).toBe(4);
     await mempool.submit([create()], 'honest');
     await mempool.submit([send(alice, 0, bob)], 'flood');
-    expect(mempool.figures()).toMatchObject({ creations: 13, waitingCount: 14 });
+    expect(mempool.figures()).toMatchObject({ tokenless: 13, waitingCount: 14 });
     const mined = stored(mempool, 1);
     await bed.clock.advance(10_000);
     await mined;
     expect(await flood('flood')).toBe(8);
+  });
+
+  it('keeps room for payments when one creation is passed on to any number of outputs (decision B14)', async () => {
+    const pool = { maxTransactions: 64, maxBytes: 1_000_000 };
+    const blocks = { instant: false, blockInterval: 10_000, proofWindow: 0, minMiners: 1, partitionSize: 10 };
+    const { mempool } = await setUp({ folder: await newFolder(), mempool: { pool, blocks } });
+    await stored(mempool, 0);
+    const made = createItemTransaction({ bNum: 0n, amount: 80n, spec: 'Create', metadata: null }, bob.key);
+    const one = txOut({ kind: 'item', amount: 1n, genesisHash: transactionHash(made), metadata: null }, bob.address);
+    const parts = Array.from({ length: 80 }, () => one);
+    const split = payment({ from: bob, inputs: [{ tHash: transactionHash(made), n: 0 }], outputs: parts });
+    await mempool.submit([made], 'flood');
+    await mempool.submit([split], 'flood');
+    const leaves = parts.map((_, n) =>
+      payment({ from: bob, inputs: [{ tHash: transactionHash(split), n }], outputs: [one] }),
+    );
+    const outcomes = await Promise.allSettled(leaves.map((leaf) => mempool.submit([leaf], 'flood')));
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(6);
+    for (const outcome of outcomes) {
+      if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 'mempool_full' });
+    }
+    await mempool.submit([send(alice, 0, bob)], 'flood');
+    expect(mempool.figures()).toMatchObject({ tokenless: 8, waitingCount: 9 });
   });
 
   it('names the posted transaction when its DRUID set is refused, and calls it Rejected (decision B15)', async () => {

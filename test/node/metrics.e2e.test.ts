@@ -10,7 +10,7 @@ const QUIET = new Set([
   'tessera_mempool_transactions',
   'tessera_mempool_bytes',
   'tessera_mempool_druid_sets',
-  'tessera_mempool_item_creations',
+  'tessera_mempool_tokenless',
   'tessera_mempool_blocks_behind',
   'tessera_storage_blocks_behind',
   'tessera_peers_dial_failures_total',

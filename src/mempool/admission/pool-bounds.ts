@@ -5,7 +5,7 @@
 import { TesseraError } from '../../lib/errors.js';
 import type { CandidateTx } from '../state/acceptance.js';
 import type { MempoolState } from '../state/state.js';
-import { CreationShare } from './creation-share.js';
+import { TokenlessShare } from './tokenless-share.js';
 
 /**
  * The share of the pool that transactions may take while they wait for the others of their DRUID. They claim no inputs, so
@@ -20,7 +20,7 @@ export interface PoolBoundsOptions {
 }
 
 /** What the bounds look at. */
-type PooledState = Pick<MempoolState, 'waiting' | 'waitingDruids' | 'druidSet' | 'creations' | 'kin'>;
+type PooledState = Pick<MempoolState, 'waiting' | 'waitingDruids' | 'druidSet' | 'tokenless' | 'kin'>;
 
 interface Amount {
   readonly count: number;
@@ -30,7 +30,7 @@ interface Amount {
 export class PoolBounds {
   readonly #options: PoolBoundsOptions;
   readonly #state: PooledState;
-  readonly #creations: CreationShare;
+  readonly #tokenless: TokenlessShare;
   /** On their way through the journal. */
   #reserved: Amount = { count: 0, bytes: 0 };
   #reservedDruids: Amount = { count: 0, bytes: 0 };
@@ -38,7 +38,7 @@ export class PoolBounds {
   constructor(options: PoolBoundsOptions, state: PooledState) {
     this.#options = options;
     this.#state = state;
-    this.#creations = new CreationShare(options, state);
+    this.#tokenless = new TokenlessShare(options, state);
   }
 
   /** Reserves room; the result gives it back. Throws `mempool_full`. */
@@ -60,11 +60,11 @@ export class PoolBounds {
         'too many DRUID transactions wait for the others of their sets; try again later, or submit the whole set together',
       );
     }
-    const releaseCreations = this.#creations.reserve(candidates, sender);
+    const releaseTokenless = this.#tokenless.reserve(candidates, sender);
     this.#add(added, druids, 1);
     return () => {
       this.#add(added, druids, -1);
-      releaseCreations();
+      releaseTokenless();
     };
   }
 

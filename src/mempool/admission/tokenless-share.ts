@@ -1,20 +1,21 @@
 /**
- * The share of the pool that item creations may take (decision B14). They spend nothing, so that a stranger without funds makes any
- * number of them: they have a quarter of the pool and never more than fits into one block, so that a payment waits behind at
- * most one block of them. Who sends them leaves as much to others as it takes.
+ * The share of the pool for transactions without tokens (decision B14). An item creation spends nothing, and what it makes can
+ * be passed on to any number of outputs, so that a stranger without funds makes any number of them: they have a quarter of
+ * the pool and never more than fits into one block, so that a payment waits behind at most one block of them. Who sends them
+ * leaves as much to others as it takes.
  */
 
 import { BLOCK_SIZE_IN_TX } from '../../chain/constants.js';
-import { isCreate } from '../../chain/transaction.js';
+import { movesTokens } from '../../chain/transaction.js';
 import { TesseraError } from '../../lib/errors.js';
 import type { CandidateTx } from '../state/acceptance.js';
 import type { MempoolState } from '../state/state.js';
 
 const SHARE_OF_POOL = 4;
-/** However small the pool is: one creation, and the place that its sender leaves to others. */
+/** However small the pool is: one transaction, and the place that its sender leaves to others. */
 const LEAST = 2;
 
-export interface CreationShareOptions {
+export interface TokenlessShareOptions {
   /** Of the whole pool. */
   readonly maxTransactions: number;
   readonly maxBytes: number;
@@ -25,7 +26,7 @@ interface Amount {
   readonly bytes: number;
 }
 
-/** A creation that this node was sent since it started, in the pool or on its way there. */
+/** A transaction that this node was sent since it started, in the pool or on its way there. */
 interface Sent {
   readonly sender: string;
   readonly bytes: number;
@@ -34,41 +35,41 @@ interface Sent {
 
 const NOTHING: Amount = { count: 0, bytes: 0 };
 
-export class CreationShare {
+export class TokenlessShare {
   readonly #max: Amount;
-  readonly #state: Pick<MempoolState, 'creations' | 'kin'>;
+  readonly #state: Pick<MempoolState, 'tokenless' | 'kin'>;
   /** On their way through the journal. */
   #reserved = NOTHING;
   /** By hash; some may have left the pool. */
   readonly #sent = new Map<string, Sent>();
 
-  constructor({ maxTransactions, maxBytes }: CreationShareOptions, state: Pick<MempoolState, 'creations' | 'kin'>) {
+  constructor({ maxTransactions, maxBytes }: TokenlessShareOptions, state: Pick<MempoolState, 'tokenless' | 'kin'>) {
     const count = Math.max(LEAST, Math.min(maxTransactions / SHARE_OF_POOL, BLOCK_SIZE_IN_TX));
     this.#max = { count, bytes: maxBytes / SHARE_OF_POOL };
     this.#state = state;
   }
 
-  /** Reserves room for the creations among the candidates; the result gives it back. Throws `mempool_full`. */
+  /** Reserves room for those without tokens among the candidates; the result gives it back. Throws `mempool_full`. */
   reserve(candidates: readonly CandidateTx[], sender: string): () => void {
-    const creations = candidates.filter(({ tx }) => isCreate(tx));
-    if (creations.length === 0) return () => undefined;
-    const added = creations.reduce((all, { bytes }) => sum(all, { count: 1, bytes: bytes.length }), NOTHING);
+    const tokenless = candidates.filter(({ tx }) => !movesTokens(tx));
+    if (tokenless.length === 0) return () => undefined;
+    const added = tokenless.reduce((all, { bytes }) => sum(all, { count: 1, bytes: bytes.length }), NOTHING);
     if (!this.#fits(added, sender)) {
       this.#forgetThoseThatLeft();
       if (!this.#fits(added, sender)) throw this.#full();
     }
     this.#reserved = sum(this.#reserved, added);
-    for (const { hash, bytes } of creations) this.#sent.set(hash, { sender, bytes: bytes.length, isOnItsWay: true });
+    for (const { hash, bytes } of tokenless) this.#sent.set(hash, { sender, bytes: bytes.length, isOnItsWay: true });
     return () => {
       this.#reserved = sum(this.#reserved, added, -1);
-      for (const { hash } of creations) this.#arrived(hash);
+      for (const { hash } of tokenless) this.#arrived(hash);
     };
   }
 
   /** Those of all, and those of the sender once more: what it has, it leaves to others too. */
   #fits(added: Amount, sender: string): boolean {
     if (this.#sent.size > this.#max.count) return false;
-    const taken = [this.#state.creations, this.#reserved, added, this.#of(sender), added].reduce((a, b) => sum(a, b));
+    const taken = [this.#state.tokenless, this.#reserved, added, this.#of(sender), added].reduce((a, b) => sum(a, b));
     return taken.count <= this.#max.count && taken.bytes <= this.#max.bytes;
   }
 
@@ -94,7 +95,7 @@ export class CreationShare {
     const count = Math.floor(this.#max.count / 2);
     return new TesseraError(
       'mempool_full',
-      `too many item creations wait for a block; at most ${count} of one sender do; try again after the next block`,
+      `too many transactions without tokens (item creations and transfers) wait for a block; at most ${count} of one sender do; try again after the next block`,
     );
   }
 }

@@ -8,7 +8,7 @@
 import { decodeTransaction } from '../../chain/codec.js';
 import { druidSetFault } from '../../chain/druid.js';
 import { transactionSignatureOperations } from '../../chain/signature-operations.js';
-import { hasDuplicateInputs, isCreate, spentOutPoints } from '../../chain/transaction.js';
+import { hasDuplicateInputs, isCreate } from '../../chain/transaction.js';
 import type { Transaction } from '../../chain/types.js';
 import { DUPLICATE_INPUTS } from '../../chain/validation.js';
 import type { KvBatch } from '../../db/kv.js';
@@ -253,7 +253,7 @@ export class Acceptance {
 
   #store(candidate: CandidateTx, time: number, unit: number, batch: KvBatch): void {
     const tx = this.#pooled(candidate, time, unit);
-    this.#pool.add(tx, spentOutPoints(candidate.tx));
+    this.#pool.add(tx, candidate.tx);
     batch.put(keys.pooled(tx.arrival), encodePooled(tx));
   }
 

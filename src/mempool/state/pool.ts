@@ -4,7 +4,8 @@
  * encoded bytes, not decoded objects: they are smaller, and the garbage collector need not walk through them.
  */
 
-import type { OutPoint } from '../../chain/types.js';
+import { movesTokens, spentOutPoints } from '../../chain/transaction.js';
+import type { Transaction } from '../../chain/types.js';
 import type { Fault, Verdict } from '../../lib/fault.js';
 import { type SetDigest, SetSum } from '../../lib/set-digest.js';
 
@@ -48,19 +49,19 @@ export class Pool {
   readonly #parents = new Map<string, readonly string[]>();
   /** Those with a fault: there are some only after an upgrade. */
   readonly #unlawful = new Map<string, PooledTx>();
-  /** Item creations, which spend nothing, by hash. */
-  readonly #creations = new Set<string>();
+  /** Those that move no tokens, by hash. */
+  readonly #tokenless = new Set<string>();
   readonly #sum = new SetSum();
   #bytes = 0;
-  #creationBytes = 0;
+  #tokenlessBytes = 0;
 
   get count(): number {
     return this.#all.size;
   }
 
-  /** Item creations among them. */
-  get creations(): { readonly count: number; readonly bytes: number } {
-    return { count: this.#creations.size, bytes: this.#creationBytes };
+  /** Those among them that move no tokens. */
+  get tokenless(): { readonly count: number; readonly bytes: number } {
+    return { count: this.#tokenless.size, bytes: this.#tokenlessBytes };
   }
 
   /** Bytes of all transactions. */
@@ -104,17 +105,19 @@ export class Pool {
     }
   }
 
-  /** Adds it behind all others; `spends` is what its inputs name. */
-  add(tx: PooledTx, spends: readonly OutPoint[]): void {
-    const parents = spends.map(({ tHash }) => tHash).filter((hash) => this.#all.has(hash));
+  /** Adds it behind all others. `decoded` is what its bytes say. */
+  add(tx: PooledTx, decoded: Transaction): void {
+    const parents = spentOutPoints(decoded)
+      .map(({ tHash }) => tHash)
+      .filter((hash) => this.#all.has(hash));
     if (parents.length > 0) this.#parents.set(tx.hash, [...new Set(parents)]);
     this.#all.set(tx.hash, tx);
     this.#bytes += tx.bytes.length;
     this.#sum.changeText(tx.hash, 1);
     if (tx.fault !== null) this.#unlawful.set(tx.hash, tx);
-    if (spends.length === 0) {
-      this.#creations.add(tx.hash);
-      this.#creationBytes += tx.bytes.length;
+    if (!movesTokens(decoded)) {
+      this.#tokenless.add(tx.hash);
+      this.#tokenlessBytes += tx.bytes.length;
     }
     const unit = this.#units.get(placeOf(tx));
     if (unit === undefined) this.#units.set(placeOf(tx), [tx]);
@@ -127,7 +130,7 @@ export class Pool {
     this.#all.delete(hash);
     this.#parents.delete(hash);
     this.#unlawful.delete(hash);
-    if (this.#creations.delete(hash)) this.#creationBytes -= tx.bytes.length;
+    if (this.#tokenless.delete(hash)) this.#tokenlessBytes -= tx.bytes.length;
     this.#bytes -= tx.bytes.length;
     this.#sum.changeText(hash, -1);
     const unit = this.#units.get(placeOf(tx));

@@ -4,7 +4,6 @@
  */
 
 import { decodeTransaction } from '../../chain/codec.js';
-import { spentOutPoints } from '../../chain/transaction.js';
 import type { Transaction } from '../../chain/types.js';
 import type { Fault } from '../../lib/fault.js';
 import type { Coins } from './coins.js';
@@ -38,7 +37,7 @@ export function resettle(
   const lost: LostUnit[] = [];
   for (const unit of unitsOf(all)) {
     const fault = enter(unit, coins, isUnchained);
-    if (fault === null) for (const { pooled, tx } of unit) pool.add(pooled, spentOutPoints(tx));
+    if (fault === null) for (const { pooled, tx } of unit) pool.add(pooled, tx);
     else lost.push({ unit: unit.map(({ pooled }) => pooled), fault });
   }
   return lost;

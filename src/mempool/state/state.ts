@@ -5,7 +5,6 @@
  */
 
 import { decodeTransaction } from '../../chain/codec.js';
-import { spentOutPoints } from '../../chain/transaction.js';
 import type { Unicorn } from '../../chain/unicorn.js';
 import type { UtxoLookup } from '../../chain/validation.js';
 import { sha3Hex } from '../../crypto/sha3.js';
@@ -132,9 +131,9 @@ export class MempoolState {
     return { count: this.#pool.count + this.#druids.count, bytes: this.#pool.bytes + this.#druids.bytes };
   }
 
-  /** Item creations that are ready for a block. */
-  get creations(): { readonly count: number; readonly bytes: number } {
-    return this.#pool.creations;
+  /** Those that are ready for a block and move no tokens. */
+  get tokenless(): { readonly count: number; readonly bytes: number } {
+    return this.#pool.tokenless;
   }
 
   /** Transactions that wait for others of their DRUID: their number, their bytes, and the sets they belong to. */
@@ -331,7 +330,7 @@ export class MempoolState {
     const decoded = decodeTransaction(tx.bytes);
     this.coins.hold(decoded);
     this.coins.offer(tx.hash, decoded);
-    this.#pool.add(tx, spentOutPoints(decoded));
+    this.#pool.add(tx, decoded);
   }
 
   #restoreWaiting(tx: PooledTx): void {
