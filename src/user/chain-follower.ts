@@ -71,6 +71,8 @@ export class ChainFollower {
   readonly #waitingBlocks: ToldBlock[] = [];
   /** Transactions of the wallet whose inputs the mempool node does not find. */
   readonly #contested = new Set<string>();
+  /** By hash: why the mempool node refuses a transaction for good. */
+  readonly #refusals = new Map<string, string>();
   readonly #unsubscribe: (() => void)[] = [];
   #current: Link | undefined;
   #inStep = false;
@@ -118,14 +120,16 @@ export class ChainFollower {
   requestRefresh(addresses: readonly string[]): void {
     const link = this.#current;
     if (link === undefined) throw new TesseraError('mempool_unreachable', 'no mempool node is linked');
-    this.#afterwards(link, 'a refresh failed', async () => {
-      await this.#refresh(link, addresses, new Evidence([]));
-    });
+    this.#afterwards(link, 'a refresh failed', () => this.#refresh(link, addresses, new Evidence([])));
   }
 
-  /** Looks up a transaction of the wallet whose inputs the mempool node does not find. */
-  investigate(hash: string): void {
+  /**
+   * Looks up a transaction of the wallet whose inputs the mempool node does not find, or that it refuses for good, with its
+   * reason: then it is rejected, unless it is in a block.
+   */
+  investigate(hash: string, refusal?: string): void {
     const link = this.#current;
+    if (refusal !== undefined) this.#refusals.set(hash, refusal);
     this.#contested.add(hash);
     if (link === undefined || this.#contested.size > 1) return;
     this.#afterwards(link, 'a payment could not be looked up', async () => {
@@ -138,15 +142,22 @@ export class ChainFollower {
     });
   }
 
-  /** Runs a step that is not part of a synchronization; if it fails, everything is synchronized. */
-  #afterwards(link: Link, failure: string, step: () => Promise<void>): void {
+  /** Runs a step that is not part of a synchronization. If it fails, everything is fetched later; payments go on meanwhile. */
+  #afterwards(link: Link, failure: string, step: () => Promise<unknown>): void {
     void this.#steps.run(async () => {
       try {
-        await step();
+        if (link === this.#current) await step();
       } catch (error) {
-        if (this.#stopping.signal.aborted) return;
-        this.#modules.logger.warn({ error: errorMessage(error) }, `${failure}: refreshing everything`);
-        if (link === this.#current) this.#synchronize(link);
+        if (this.#stopping.signal.aborted || link !== this.#current) return;
+        const { clock, logger } = this.#modules;
+        logger.warn({ error: errorMessage(error) }, `${failure}: refreshing everything`);
+        if (isTesseraError(error, 'protocol_violation')) return link.close(errorMessage(error));
+        // Out of step, a synchronization is on its way, which fetches everything and lets payments go out.
+        if (!this.#inStep) return;
+        this.#retry?.cancel();
+        this.#retry = clock.after(RETRY_AFTER, () =>
+          this.#afterwards(link, failure, async () => (this.#inStep ? this.#catchUp(link) : undefined)),
+        );
       }
     });
   }
@@ -194,6 +205,7 @@ export class ChainFollower {
     this.#current = link;
     this.#inStep = false;
     this.#contested.clear();
+    this.#refusals.clear();
     this.#retry?.cancel();
     if (link) this.#synchronize(link);
   }
@@ -206,6 +218,7 @@ export class ChainFollower {
   #synchronize(link: Link): void {
     const { wallet, clock, logger } = this.#modules;
     this.#inStep = false;
+    this.#retry?.cancel();
     void this.#steps.run(async () => {
       if (link !== this.#current || this.#inStep || this.#stopping.signal.aborted) return;
       try {
@@ -293,8 +306,18 @@ export class ChainFollower {
         return wallet.settlement.markConfirmed(hash, { asCopy: true });
       case 'missing':
         return wallet.settlement.requeue(hash);
+      case 'absent':
+        return this.#rejectRefused(hash);
       case 'open':
     }
+  }
+
+  /** It is in no block, as of an answer that came after the refusal. */
+  async #rejectRefused(hash: string): Promise<void> {
+    const refusal = this.#refusals.get(hash);
+    if (refusal === undefined) return;
+    this.#refusals.delete(hash);
+    await this.#modules.wallet.settlement.markRejected(hash, refusal);
   }
 
   async #fetchStatuses(link: Link, entries: readonly OwnTransaction[]): Promise<Map<string, TransactionStatus>> {

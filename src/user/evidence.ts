@@ -1,7 +1,7 @@
 /**
  * Finds out the state of the wallet's transactions from the answers of a mempool node: their statuses, and the unspent
- * outputs of the wallet's addresses. A payment is never rejected here: spent inputs do not say what spent them; only a block
- * does (`Wallet.applyBlock`).
+ * outputs of the wallet's addresses. Spent inputs do not reject a payment: they do not say what spent them; only a block does
+ * (`Wallet.applyBlock`).
  */
 
 import { createdOutPoints, outPointKey, spentOutPoints } from '../chain/transaction.js';
@@ -16,9 +16,10 @@ export type TransactionStatus = MessageBody<'statuses'>['statuses'][number];
  * - `copied`: a copy of it with another hash is in the chain.
  * - `admitted`: the mempool node has it.
  * - `missing`: it was admitted, but the mempool node no longer has it; it must be sent again.
+ * - `absent`: it is in no block; when the mempool node refuses its form too, it never will be.
  * - `open`: nothing is proven; it stays as it is.
  */
-export type Finding = 'confirmed' | 'copied' | 'admitted' | 'missing' | 'open';
+export type Finding = 'confirmed' | 'copied' | 'admitted' | 'missing' | 'absent' | 'open';
 
 interface ExpectedChange {
   readonly hash: string;
@@ -89,7 +90,7 @@ export class Evidence {
     const inputs = spentOutPoints(transaction);
     // A transaction with an unspent input is in no block, and neither is one with an input that does not exist yet.
     if (isWaiting || inputs.length === 0 || inputs.some((outPoint) => this.#isPresent(outPoint))) {
-      return state === 'sent' ? 'missing' : 'open';
+      return state === 'sent' ? 'missing' : 'absent';
     }
     if (this.#copied.has(hash)) return 'copied';
     // Once it is admitted, nothing else can spend its inputs: if they are spent, it is in the chain.

@@ -1,8 +1,8 @@
 /**
  * Sends the wallet's queued transactions to the mempool node until it has admitted or refused each of them. A refusal is
- * final only if it is about the transaction itself. One that depends on the state of the chain (`unknown_input`,
- * `double_spend`) may be temporary, while a block is being stored: the payment stays queued, its inputs stay reserved, and
- * the follower looks it up. Every payment has its own retry time, so that one that fails does not delay the others. A payment
+ * final only if it is about the transaction itself, and the follower finds that no block has it. One that depends on the
+ * state of the chain (`unknown_input`, `double_spend`) may be temporary, while a block is being stored: the payment stays
+ * queued, its inputs stay reserved, and the follower looks it up. Every payment has its own retry time, so that one that fails does not delay the others. A payment
  * that spends an output of another one is sent when that one is admitted; one that is behind too many that wait for a block is
  * sent again with each block (docs/adr/0023-own-change.md).
  */
@@ -26,7 +26,7 @@ const ANSWER_TIMEOUT = 15_000;
 const FIRST_RETRY = 250;
 const MAX_RETRY = 30_000;
 
-/** Refusals that are about the transaction itself: no later attempt can succeed. */
+/** Refusals that are about the transaction itself: no later attempt can succeed, if no earlier one has. */
 const FINAL_REFUSALS: ReadonlySet<string> = new Set([
   'transaction_rejected',
   'invalid_signature',
@@ -45,10 +45,11 @@ export interface SenderModules {
   /** The link to send over; undefined while the wallet is not in step. */
   readonly link: () => Link | undefined;
   readonly admitted: (transaction: OwnTransaction) => void;
-  /** Called when inputs at these addresses are returned after a refusal, to check them against the chain. */
-  readonly returned: (addresses: readonly string[]) => void;
-  /** Called when the mempool node does not find the inputs of this transaction, to look it up in the chain. */
-  readonly contested: (hash: string) => void;
+  /**
+   * Called when the mempool node does not find the inputs of this transaction, or refuses it for good, with its reason: to
+   * look it up in the chain.
+   */
+  readonly contested: (hash: string, refusal?: string) => void;
 }
 
 interface Verdict {
@@ -135,10 +136,10 @@ export class Sender {
     const verdict = await this.#submit(link, entry);
     try {
       if (verdict.kind === 'admitted') await this.#noteAdmitted(entry);
-      else if (verdict.kind === 'refused') await this.#noteRefused(entry, verdict.reason);
       else {
         this.#tryLater(entry, verdict.reason, verdict.kind === 'deep');
         if (verdict.kind === 'contested') contested(entry.hash);
+        if (verdict.kind === 'refused') this.#noteRefused(entry, verdict.reason);
       }
     } catch (error) {
       logger.error({ hash: entry.hash, error: errorMessage(error) }, 'the answer to a payment could not be stored');
@@ -167,10 +168,11 @@ export class Sender {
     this.#modules.admitted(entry);
   }
 
-  async #noteRefused(entry: OwnTransaction, reason: string): Promise<void> {
-    const { wallet, logger, returned } = this.#modules;
-    logger.warn({ hash: entry.hash, reason }, 'the mempool node has refused a transaction of this wallet');
-    returned(await wallet.settlement.markRejected(entry.hash, reason));
+  /** The node may have admitted it before, and have forgotten that it is in a block: only the chain rejects it. */
+  #noteRefused({ hash }: OwnTransaction, reason: string): void {
+    const { logger, contested } = this.#modules;
+    logger.warn({ hash, reason }, 'the mempool node has refused a transaction of this wallet');
+    contested(hash, reason);
   }
 
   #tryLater({ hash }: OwnTransaction, reason: string, waitsForBlock = false): void {

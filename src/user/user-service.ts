@@ -62,10 +62,7 @@ export class RunningUserService implements UserService, Service {
       ...modules,
       link: () => this.#follower.link,
       admitted: (transaction) => this.#peers.tell(transaction),
-      returned: (addresses) => {
-        if (addresses.length > 0 && this.inStep) this.#follower.requestRefresh(addresses);
-      },
-      contested: (hash) => this.#follower.investigate(hash),
+      contested: (hash, refusal) => this.#follower.investigate(hash, refusal),
     });
   }
 

@@ -31,6 +31,10 @@ export interface FakeMempool {
   silent: boolean;
   /** Refuses what is behind more transactions of the pool. */
   maxAncestors: number;
+  /** Answers no page of outputs. */
+  failPages: boolean;
+  /** How many it has not answered. */
+  failedPages: number;
   /** Outputs of one page. */
   maxUtxos: number;
   /** Names another block as the last one. */
@@ -117,6 +121,10 @@ export function createFakeMempool(network: PeerNetwork, signer?: Signer): FakeMe
       body: { block_num: height, hash: tip, ...certified(), ...(next === undefined ? {} : { next }) },
       attachment: encodeUtxos(found),
     });
+    if (fake.failPages) {
+      fake.failedPages += 1;
+      throw new TesseraError('internal_error', 'as the test wants');
+    }
     if (fake.loop) return answer({ address: body.addresses[0] ?? '' });
     for (const [index, address] of body.addresses.entries()) {
       const { after } = index === 0 ? body : {};
@@ -153,6 +161,8 @@ export function createFakeMempool(network: PeerNetwork, signer?: Signer): FakeMe
     },
     refuseWith: undefined,
     silent: false,
+    failPages: false,
+    failedPages: 0,
     maxAncestors: 100,
     maxUtxos: 1_000,
     loop: false,

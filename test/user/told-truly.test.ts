@@ -1,0 +1,106 @@
+/** What a payment is said to be, and that one payment in trouble is no trouble for others (docs/wallet.md#payments). */
+
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createTestNet, type TestNet, type TestUser, until } from '../support/user.js';
+import { NOBODY, PASSPHRASE, removeFolders, tokens } from '../support/wallet-fixtures.js';
+
+let net: TestNet;
+
+beforeEach(async () => {
+  net = await createTestNet();
+});
+afterEach(() => net.stop());
+afterAll(removeFolders);
+
+const order = (amount: bigint) => ({ address: NOBODY, amount, locktime: 0n, passphrase: PASSPHRASE });
+const entryOf = async ({ wallet }: TestUser, hash: string) =>
+  (await wallet.transfers.history()).find((entry) => entry.hash === hash);
+const stateOf = async (node: TestUser, hash: string) => (await entryOf(node, hash))?.state;
+
+async function richUser(amounts: readonly bigint[]): Promise<TestUser> {
+  const node = await net.user();
+  await until(() => node.user.inStep);
+  for (const amount of amounts) net.mempool.grant([tokens(await node.wallet.newAddress(), amount)]);
+  await node.wallet.refresh({ all: true });
+  const total = amounts.reduce((sum, amount) => sum + amount, 0n);
+  await until(() => node.wallet.totals().available === total);
+  return node;
+}
+
+/** Pays so that the mempool node admits it and the answer is lost; its block comes, and after a day it is forgotten. */
+async function forgottenPayment(node: TestUser, amount: bigint): Promise<string> {
+  net.mempool.silent = true;
+  const { txHash } = await node.user.payAddress(order(amount));
+  await until(() => net.mempool.submissions.includes(txHash));
+  await node.stop();
+  net.mempool.silent = false;
+  net.mempool.mine();
+  net.mempool.forget();
+  return txHash;
+}
+
+describe('a payment in the chain, of which the mempool node knows no more', () => {
+  it('is not rejected when the node refuses its form meanwhile, and its inputs do not come back', async () => {
+    const before = await richUser([100n, 7n]);
+    const txHash = await forgottenPayment(before, 100n);
+    net.mempool.refuseWith = 'transaction_rejected';
+    const sent = net.mempool.submissions.length;
+    const node = await net.user({ folder: before.folder });
+    await until(() => net.mempool.submissions.length >= sent + 2);
+    expect(await stateOf(node, txHash)).not.toBe('rejected');
+    expect(node.wallet.totals()).toMatchObject({ running: 7n, available: 7n });
+  });
+
+  it('is confirmed when its change is there', async () => {
+    const before = await richUser([100n]);
+    const txHash = await forgottenPayment(before, 60n);
+    const node = await net.user({ folder: before.folder });
+    await until(async () => (await stateOf(node, txHash)) === 'confirmed');
+    expect(node.wallet.totals()).toMatchObject({ running: 40n, available: 40n });
+  });
+});
+
+describe('a payment whose form is refused', () => {
+  it('is rejected when its inputs are proven to be unspent, and not before', async () => {
+    const node = await richUser([100n]);
+    net.mempool.failPages = true;
+    net.mempool.refuseWith = 'transaction_rejected';
+    const { txHash } = await node.user.payAddress(order(30n));
+    await until(() => net.mempool.submissions.length >= 2);
+    expect(await stateOf(node, txHash)).toBe('queued');
+    net.mempool.failPages = false;
+    await until(async () => (await stateOf(node, txHash)) === 'rejected');
+    expect(await entryOf(node, txHash)).toMatchObject({ reason: 'transaction_rejected: as the test wants' });
+    expect(node.wallet.totals()).toMatchObject({ running: 100n, available: 100n });
+  });
+});
+
+describe('others are paid', () => {
+  it('while a payment cannot be looked up', async () => {
+    const node = await richUser([100n, 50n]);
+    let held = '';
+    net.mempool.refuseWith = (hash) => (held === '' || held === hash ? 'unknown_input' : undefined);
+    net.mempool.failPages = true;
+    held = (await node.user.payAddress(order(100n))).txHash;
+    await until(() => net.mempool.failedPages >= 1);
+    const { txHash } = await node.user.payAddress(order(50n));
+    await until(async () => (await stateOf(node, txHash)) === 'sent');
+    expect(await stateOf(node, held)).toBe('queued');
+    net.mempool.failPages = false;
+    net.mempool.refuseWith = undefined;
+    await until(async () => (await stateOf(node, held)) === 'sent');
+  });
+
+  it('while a refresh fails', async () => {
+    const node = await richUser([50n]);
+    net.mempool.failPages = true;
+    await node.wallet.refresh({ all: true });
+    await until(() => net.mempool.failedPages >= 1);
+    const { txHash } = await node.user.payAddress(order(50n));
+    await until(async () => (await stateOf(node, txHash)) === 'sent');
+    // What it could not fetch is fetched later.
+    net.mempool.grant([tokens(node.wallet.addresses()[0] ?? '', 9n)]);
+    net.mempool.failPages = false;
+    await until(() => node.wallet.totals().available === 9n);
+  });
+});
