@@ -74,11 +74,12 @@ export class Outgoing {
   }
 
   /** Stages a new one. It is not sent before `release`. */
-  add(made: Pick<OwnTransaction, 'hash' | 'transaction' | 'kind' | 'peer' | 'createdAt'>): void {
+  add(made: Pick<OwnTransaction, 'hash' | 'transaction' | 'kind' | 'peer' | 'createdAt'>): OwnTransaction {
     const entry: Entry = { ...made, number: this.#meta.current.payments, state: 'queued', reason: '' };
     this.#meta.update({ payments: entry.number + 1 });
     this.#inFlight.set(entry.hash, entry);
     this.#writes.put(paymentKey(entry.number), encodeEntry(entry));
+    return entry;
   }
 
   /** It is durable: it may be sent. */

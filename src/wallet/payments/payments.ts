@@ -79,6 +79,13 @@ interface Made {
   readonly keep?: KeepIntent | undefined;
 }
 
+/** A new transaction that may not be on disk yet. */
+interface Staged {
+  readonly made: OwnTransaction;
+  /** It could not be written, or what was staged before it. */
+  isUndone: boolean;
+}
+
 export class Payments {
   readonly #options: PaymentOptions;
   readonly #modules: PaymentModules;
@@ -164,7 +171,7 @@ export class Payments {
     return this.#written(await this.#building.run(() => this.#buildPayment(order)));
   }
 
-  async #buildPayment({ address, amount, locktime, genesisHash, kind, peer, keep }: PaymentOrder): Promise<string> {
+  async #buildPayment({ address, amount, locktime, genesisHash, kind, peer, keep }: PaymentOrder): Promise<Staged> {
     const { coins: store, keys, slices } = this.#modules;
     const assetId = genesisHash ?? TOKENS;
     for (let attempt = 1; ; attempt++) {
@@ -224,12 +231,12 @@ export class Payments {
     return undefined;
   }
 
-  /** Stages a transaction as the wallet's own; gives its hash. */
-  #enqueue(transaction: Transaction, { kind, peer, keep }: Made): string {
+  /** Stages a transaction as the wallet's own. */
+  #enqueue(transaction: Transaction, { kind, peer, keep }: Made): Staged {
     const { coins, outgoing, history, writes, clock } = this.#modules;
     const hash = transactionHash(transaction);
     const own = { hash, transaction, kind, peer, createdAt: clock.now() };
-    outgoing.add(own);
+    const staged: Staged = { made: outgoing.add(own), isUndone: false };
     const { spent, made: expected } = coins.spendBy(hash, transaction);
     history.takeOwn(own, spent, expected);
     keep?.(hash);
@@ -237,18 +244,20 @@ export class Payments {
       coins.release([{ hash, transaction }]);
       outgoing.discard(hash);
       history.discard(hash);
+      staged.isUndone = true;
     });
-    return hash;
+    return staged;
   }
 
   /** Resolves when what was staged is durable: then it may be sent. */
-  async #written(hash: string): Promise<OwnTransaction> {
+  async #written(staged: Staged): Promise<OwnTransaction> {
     const { outgoing, writes } = this.#modules;
     await writes.flush();
-    outgoing.release(hash);
-    const made = outgoing.get(hash);
-    if (made !== undefined) return made;
-    throw new TesseraError('wallet_write_failed', 'the wallet could not be written to disk; nothing was paid');
+    if (staged.isUndone) {
+      throw new TesseraError('wallet_write_failed', 'the wallet cannot be written to disk; nothing was paid');
+    }
+    outgoing.release(staged.made.hash);
+    return staged.made;
   }
 
   #mergesUnderWay(): number {
@@ -264,7 +273,7 @@ export class Payments {
     return first === 0 ? coins : coins.slice(first);
   }
 
-  async #mergeOnce(threshold: number): Promise<string | undefined> {
+  async #mergeOnce(threshold: number): Promise<Staged | undefined> {
     await this.#modules.slices.turn();
     const mergeable = this.#mergeable();
     // The largest coins stay, so that the wallet can pay while the merge is on its way.
@@ -274,7 +283,7 @@ export class Payments {
     return this.#join(TOKENS, coins);
   }
 
-  async #sweepOnce(assetId: string): Promise<string | undefined> {
+  async #sweepOnce(assetId: string): Promise<Staged | undefined> {
     const { coins: store, keys } = this.#modules;
     await this.#modules.slices.turn();
     const uncovered = store.spendable(assetId).filter(({ amount, address }) => amount > 0n && !keys.isCovered(address));
@@ -285,7 +294,7 @@ export class Payments {
   }
 
   /** Pays the coins to a new address of this wallet; undefined when the chain has taken one of them meanwhile. */
-  async #join(assetId: string, coins: readonly Coin[]): Promise<string | undefined> {
+  async #join(assetId: string, coins: readonly Coin[]): Promise<Staged | undefined> {
     const { coins: store, keys } = this.#modules;
     store.reserve(coins);
     const transaction = await this.#sign(coins, () => ({
