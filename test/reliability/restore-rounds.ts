@@ -26,8 +26,8 @@ export interface Drill {
 
 const ALL_AGES = Object.keys(AGES) as Age[];
 const CHAIN = ['mempool', 'storage'] as const;
-/** The miner is not among them: the keys of its newest rewards are lost with a younger folder, and the rewards with them. */
-const WALLETS = ['user'] as const;
+/** The keys of what came after the copy are derived from its words again: change, receipts, and a reward in each block. */
+const WALLETS = ['user', 'miner'] as const;
 
 /** Each of mempool and storage alone, and both in every pair of ages. */
 const CHAIN_DRILLS: readonly Drill[] = [
@@ -81,7 +81,7 @@ export function restoreRound({ ages, restarted }: Drill): Round {
 /** Copies of the nodes at their ages, below `folder`; the heights at which they were made. */
 async function age(four: FourNodes, ages: Drill['ages'], folder: string): Promise<ReadonlyMap<NodeRole, number>> {
   const heights = new Map<NodeRole, number>();
-  // New addresses have new keys, which an older wallet does not have: the manual says so.
+  // An address that was handed out after the copy counts as one again when it is paid: no wallet hands out any here.
   const isKeyed = WALLETS.some((role) => ages[role] !== undefined);
   for (const [name, ms] of Object.entries(AGES).reverse()) {
     await settle(four);
