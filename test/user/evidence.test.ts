@@ -68,11 +68,11 @@ describe('what is known of a chain of own transactions (docs/wallet.md#payments)
       ['admitted', 'missing'],
     ],
     [
-      'proves nothing for children that were not admitted',
+      'finds children that were not admitted in no block, like their parent',
       ['sent', 'queued', 'queued'],
       [],
       (chain) => [inputOf(chain[0] as OwnTransaction)],
-      ['missing', 'open', 'open'],
+      ['missing', 'absent', 'absent'],
     ],
     [
       'takes the parents of what is in the chain for confirmed, also those whose answer was lost',
