@@ -234,6 +234,40 @@ describe('commands of a version without chains (rule P2)', () => {
   });
 });
 
+describe('a child that is sent right behind its parent', () => {
+  it('waits for the verdict on the parent, whichever is checked sooner', async () => {
+    const { mempool } = await setUp({ folder: await newFolder() });
+    await stored(mempool, 0);
+    const chain = chainOf(4);
+    await Promise.all(chain.map((tx) => mempool.submit([tx])));
+    for (const hash of hashesOf(chain)) {
+      expect((await mempool.statuses([hash])).get(hash)?.status).not.toBe('Rejected');
+    }
+  });
+
+  it('is refused when the parent is, and without a parent at once', async () => {
+    const { mempool } = await setUp({ folder: await newFolder() });
+    await stored(mempool, 0);
+    const forged = payment({ from: bob, inputs: [genesisOut(0)], outputs: [pay(bob, FUNDS)] });
+    const child = spendOf(forged, 0, FUNDS, bob);
+    const outcomes = await Promise.allSettled([mempool.submit([forged]), mempool.submit([child])]);
+    expect(outcomes.map((one) => (one.status === 'rejected' ? one.reason.code : ''))).toEqual([
+      'invalid_signature',
+      'unknown_input',
+    ]);
+    await expect(mempool.submit([child])).rejects.toMatchObject({ code: 'unknown_input' });
+  });
+
+  it('does not wait for a list that waits for it', async () => {
+    const { mempool } = await setUp({ folder: await newFolder() });
+    await stored(mempool, 0);
+    const [a, b] = [next(null, FUNDS), payment({ from: bob, inputs: [genesisOut(1)], outputs: [pay(bob, FUNDS)] })];
+    const [childOfA, childOfB] = [spendOf(a, 1, FUNDS - 1n), spendOf(b, 0, FUNDS, bob)];
+    const outcomes = await Promise.allSettled([mempool.submit([a, childOfB]), mempool.submit([b, childOfA])]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  });
+});
+
 describe('the limits of what waits before a transaction', () => {
   const hold = { instant: false, blockInterval: 10_000, proofWindow: 500, minMiners: 1, partitionSize: 10 };
   const pool = { maxTransactions: 1_000, maxBytes: 10_000_000 };
@@ -260,9 +294,22 @@ describe('the limits of what waits before a transaction', () => {
     const { mempool } = await setUp({ folder: await newFolder(), mempool: { pool: limits, blocks: hold } });
     await stored(mempool, 0);
     const chain = chainOf(5);
-    await expect(mempool.submit(chain)).rejects.toMatchObject({ code: 'too_many_ancestors' });
+    await expect(mempool.submit(chain)).rejects.toMatchObject({ code: 'invalid_request' });
     await mempool.submit(chain.slice(0, 4));
     await expect(mempool.submit(chain.slice(4))).rejects.toMatchObject({ code: 'too_many_ancestors' });
+  });
+
+  it('name a list that is beyond them by itself: no block will change that', async () => {
+    const limits = { ...pool, maxAncestors: 3 };
+    const { mempool } = await setUp({ folder: await newFolder(), mempool: { pool: limits, blocks: hold } });
+    await stored(mempool, 0);
+    const chain = chainOf(5);
+    const refused = mempool.submit(chain);
+    await expect(refused).rejects.toMatchObject({ code: 'invalid_request', message: expect.stringContaining('parts') });
+    const hash = transactionHash(chain[4] as Transaction);
+    expect((await mempool.statuses([hash])).size).toBe(0);
+    await mempool.submit(chain.slice(0, 4));
+    await expect(mempool.submit(chain)).rejects.toMatchObject({ code: 'too_many_ancestors' });
   });
 
   it('count the other members of a DRUID set', async () => {

@@ -28,6 +28,7 @@ import { AncestorLimits, type AncestorLimitsOptions, type SubmittedList } from '
 import { candidateFault } from './form-check.js';
 import { PoolBounds, type PoolBoundsOptions } from './pool-bounds.js';
 import { TurnBudget } from './turn-budget.js';
+import { SubmissionsUnderWay } from './under-way.js';
 import { VerificationBounds } from './verification-bounds.js';
 
 /** Inputs and transactions that are examined together. */
@@ -84,6 +85,7 @@ export class Admission {
   readonly #known: CounterHandle;
   readonly #pool: PoolBounds;
   readonly #ancestors: AncestorLimits;
+  readonly #underWay = new SubmissionsUnderWay();
   readonly #minOutputAmount: bigint;
   readonly #verifications = new VerificationBounds();
   readonly #turns = new TurnBudget(TURN_WEIGHT);
@@ -117,8 +119,7 @@ export class Admission {
       this.#assertNotBehind();
       this.#room.check();
       const candidates = await this.#candidatesOf(transactions, sender);
-      const fresh = await this.#check(candidates, sender);
-      if (fresh.length > 0) await this.#admit(fresh, sender);
+      const fresh = await this.#decide(candidates, sender);
       if (fresh.length > 0) this.#admitted.inc(fresh.length);
       if (candidates.length > fresh.length) this.#known.inc(candidates.length - fresh.length);
       return candidates.map(({ hash, tx }) => ({ hash, transaction: tx }));
@@ -128,6 +129,18 @@ export class Admission {
       throw error;
     } finally {
       stopTimer();
+    }
+  }
+
+  /** Checks and admits those that are not admitted yet, and returns them. */
+  async #decide(candidates: readonly CandidateTx[], sender: string): Promise<readonly CandidateTx[]> {
+    const leave = await this.#underWay.enter(candidates);
+    try {
+      const fresh = await this.#check(candidates, sender);
+      if (fresh.length > 0) await this.#admit(fresh, sender);
+      return fresh;
+    } finally {
+      leave();
     }
   }
 
@@ -267,8 +280,8 @@ export class Admission {
   }
 
   #refuse({ hash, fault: { code, message } }: Refusal): never {
-    // What is right and only comes too early has no status.
-    if (code !== 'too_many_ancestors') {
+    // What is right and only comes too early, or with too many others, has no status.
+    if (code !== 'too_many_ancestors' && code !== 'invalid_request') {
       this.#statuses.refuse(hash, message);
       this.#onRefused({ hash, rule: message });
     }

@@ -8,6 +8,7 @@ import { spentOutPoints } from '../../chain/transaction.js';
 import type { Transaction } from '../../chain/types.js';
 import { fault, type Verdict } from '../../lib/fault.js';
 import type { CandidateTx } from '../state/acceptance.js';
+import type { Kin } from '../state/pool.js';
 import type { MempoolState } from '../state/state.js';
 
 export interface AncestorLimitsOptions {
@@ -35,19 +36,25 @@ export class AncestorLimits {
   }
 
   fault(tx: Transaction, list: SubmittedList): Verdict {
+    const ofList = (hash: string): Kin | undefined => submittedKin(list.get(hash));
+    if (!this.#isBeyond(tx, (hash) => this.#state.kin(hash) ?? ofList(hash))) return null;
+    return this.#isBeyond(tx, ofList) ? this.#tooManyInList : this.#tooMany;
+  }
+
+  #isBeyond(tx: Transaction, kinOf: (hash: string) => Kin | undefined): boolean {
     const ancestors = new Set<string>();
     const open = hashesSpentBy(tx);
     let bytes = 0;
     for (let hash = open.pop(); hash !== undefined; hash = open.pop()) {
       if (ancestors.has(hash)) continue;
-      const kin = this.#state.kin(hash) ?? submittedKin(list.get(hash));
+      const kin = kinOf(hash);
       if (kin === undefined) continue;
       ancestors.add(hash);
       bytes += kin.bytes;
-      if (ancestors.size > this.#maxCount || bytes > this.#maxBytes) return this.#tooMany;
+      if (ancestors.size > this.#maxCount || bytes > this.#maxBytes) return true;
       open.push(...kin.behind);
     }
-    return null;
+    return false;
   }
 
   get #tooMany(): Verdict {
@@ -56,9 +63,17 @@ export class AncestorLimits {
       `It is behind more than ${this.#maxCount} transactions or ${this.#maxBytes} bytes that wait for a block; submit it again after the next block`,
     );
   }
+
+  /** No block changes this. */
+  get #tooManyInList(): Verdict {
+    return fault(
+      'invalid_request',
+      `It is behind more than ${this.#maxCount} transactions or ${this.#maxBytes} bytes of the same list; submit the list in parts, each after the block of the one before`,
+    );
+  }
 }
 
-function submittedKin(candidate: CandidateTx | undefined) {
+function submittedKin(candidate: CandidateTx | undefined): Kin | undefined {
   return candidate && { bytes: candidate.bytes.length, behind: hashesSpentBy(candidate.tx) };
 }
 
