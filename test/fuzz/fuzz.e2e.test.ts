@@ -8,7 +8,17 @@ import { fuzzAndMeasure, MAX_GROWTH } from './heap-growth.js';
 import { mutate } from './mutate.js';
 import { TARGETS } from './targets/index.js';
 
-const RUNS: Readonly<Record<string, number>> = { bincode: 3_000, scripts: 1_000, peers: 400, keystore: 300 };
+const RUNS: Readonly<Record<string, number>> = {
+  bincode: 3_000,
+  scripts: 1_000,
+  peers: 400,
+  certificates: 200,
+  proofs: 150,
+  keystore: 300,
+  words: 100,
+  backups: 80,
+  answers: 60,
+};
 const SEED = 9;
 
 afterAll(async () => {
@@ -55,12 +65,12 @@ describe('the fuzzer', () => {
       const kept: number[][] = [];
       const run = (): string => {
         if (!keeps) kept.length = 0;
-        kept.push(new Array<number>(8_192).fill(1.5));
+        kept.push(new Array<number>(16_384).fill(1.5));
         return 'fine';
       };
       return { name: 'a target', seed: (dice: Dice) => dice.bytes(4), run };
     };
-    const options = { runs: 512, seed: SEED };
+    const options = { runs: 256, seed: SEED };
     expect((await fuzzAndMeasure(targetThat(true), options)).growth).toBeGreaterThan(MAX_GROWTH);
     expect((await fuzzAndMeasure(targetThat(false), options)).growth).toBeLessThan(MAX_GROWTH);
   });

@@ -41,7 +41,26 @@ export function encodeListing(listing: Listing): Uint8Array {
 
 /** Throws `backup_invalid`, also for a listing of a newer program. */
 export function decodeListing(bytes: Buffer, what: string): Listing {
-  const value: unknown = JSON.parse(bytes.toString('utf8'));
-  if (Value.Check(Listing, value)) return value;
+  const value = parse(bytes.toString('utf8'));
+  if (Value.Check(Listing, value)) {
+    checkPaths(value, what);
+    return value;
+  }
   throw new TesseraError('backup_invalid', `${what} has a format that this program does not know`);
+}
+
+/** No path is there twice, and none is below another file. */
+function checkPaths({ files }: Listing, what: string): void {
+  const paths = new Set(files.map(({ path }) => path));
+  const folders = files.flatMap(({ path }) => [...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index)));
+  if (paths.size === files.length && !folders.some((folder) => paths.has(folder))) return;
+  throw new TesseraError('backup_invalid', `${what} lists files that cannot stand in one folder`);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

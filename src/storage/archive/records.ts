@@ -82,6 +82,7 @@ export function readTransactionRecord(
   return checked(`transaction ${hash}`, () => {
     const buffer = asBuffer(record);
     const height = Number(buffer.readBigUInt64LE(0));
+    if (!Number.isSafeInteger(height)) return undefined;
     const txNum = buffer.readUInt32LE(U64_LENGTH);
     const bytes = record.subarray(U64_LENGTH + U32_LENGTH);
     const listed = height === 0 && genesisNames[txNum] === hash;
