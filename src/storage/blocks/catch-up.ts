@@ -3,7 +3,7 @@
  * turn for ranges; one that is silent or has nothing is passed over until it speaks again, one that sends a block that
  * fails verification is cut off. Nothing a peer says is believed: every block goes through the archive's own rules, and in a
  * network with producers its hash must be proven by a certificate before it is asked for. Only nodes that know the secret
- * may bring blocks that no certificate proves, and only until the archive has one.
+ * may bring blocks that no certificate proves, and only until the archive has one, or the damaged one had that it heals from.
  */
 
 import {
@@ -55,7 +55,7 @@ export interface CatchUpOptions {
 export interface CatchUpModules {
   readonly archive: Archive;
   /** What a damaged archive still holds: that need not be fetched. */
-  readonly healing?: Pick<Healing, 'take' | 'missingFrom'> | undefined;
+  readonly healing?: Pick<Healing, 'take' | 'missingFrom' | 'isCertified'> | undefined;
   readonly network: Pick<PeerNetwork, 'links' | 'linkUp' | 'linkDown'>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -267,7 +267,8 @@ export class CatchUp {
     const range = { from, to: this.#tips.get(link) ?? from, previousHash: this.#archive.tip.hash };
     const question = { timeoutMs: this.#requestTimeoutMs, signal: this.#stopping.signal };
     this.#proven = await ProvenHashes.ask(link, this.#producers, range, question);
-    if (this.#proven !== undefined || (link.trusted && !this.#archive.isCertified)) return this.#proven;
+    const isCertified = this.#archive.isCertified || this.#healing?.isCertified === true;
+    if (this.#proven !== undefined || (link.trusted && !isCertified)) return this.#proven;
     throw new TesseraError('peer_unreachable', 'the peer has no certificate for its blocks');
   }
 

@@ -9,7 +9,7 @@ import { Salvage } from '../../db/salvage.js';
 import { isTesseraError } from '../../lib/errors.js';
 import type { RoundFactsBody } from '../../peers/messages.js';
 import { readCertificate } from '../archive/certificates.js';
-import { certificateKey, HEIGHTS, heightOfKey, ROUND_KEY } from '../archive/layout.js';
+import { CERTIFICATES, certificateKey, HEIGHTS, heightOfKey, ROUND_KEY } from '../archive/layout.js';
 import { ArchiveReader } from '../archive/reader.js';
 import { readRoundFacts } from '../archive/records.js';
 
@@ -25,6 +25,7 @@ export class DamagedArchive {
   readonly #sources: Salvage[] = [];
   #isOpen = false;
   #blocks = 0;
+  #isCertified = false;
 
   /** The folders, the newest first: the first that has a block gives it. */
   constructor(folders: readonly string[]) {
@@ -36,6 +37,11 @@ export class DamagedArchive {
     return this.#blocks;
   }
 
+  /** True when one of its blocks had a certificate, as far as can be read; false before `open`. */
+  get isCertified(): boolean {
+    return this.#isCertified;
+  }
+
   /** Opens the folders, after a repair where there was none yet, which reads every byte. Does nothing the second time. */
   async open(): Promise<void> {
     if (this.#isOpen) return;
@@ -45,6 +51,7 @@ export class DamagedArchive {
       if (source === undefined) continue;
       this.#sources.push(source);
       this.#blocks = Math.max(this.#blocks, await countBlocks(source));
+      this.#isCertified ||= await hasCertificates(source);
     }
   }
 
@@ -86,6 +93,14 @@ async function countBlocks(source: Salvage): Promise<number> {
   };
   await unlessDamaged(count);
   return blocks;
+}
+
+async function hasCertificates(source: Salvage): Promise<boolean> {
+  const look = async (): Promise<true | undefined> => {
+    for await (const _ of source.entries({ ...CERTIFICATES, limit: 1 })) return true;
+    return undefined;
+  };
+  return (await unlessDamaged(look)) === true;
 }
 
 async function unlessDamaged<T>(read: () => Promise<T | undefined>): Promise<T | undefined> {

@@ -59,6 +59,13 @@ export class Healing {
   }
 
   /**
+   * True when the damaged archive had certificates: the new one takes no block without a proof, as the old one took none.
+   */
+  get isCertified(): boolean {
+    return this.#modules.damaged.isCertified;
+  }
+
+  /**
    * Takes the next blocks from the damaged archive, up to the first that it does not have. Throws `aborted` after `stop`.
    */
   take(): Promise<void> {
