@@ -35,6 +35,7 @@ import { storageRoutes } from './routes/storage/handlers.js';
 import { toolRoutes } from './routes/tools/handlers.js';
 import { userRoutes } from './routes/user/handlers.js';
 import { walletRoutes } from './routes/wallet/handlers.js';
+import { walletHistoryRoutes } from './routes/wallet/history-handlers.js';
 
 import { services } from './services.js';
 
@@ -116,7 +117,7 @@ async function mountRoutes(app: FastifyInstance, options: ApiOptions, modules: A
   if (role === 'mempool') app.register(mempoolRoutes);
   if (role === 'storage') app.register(storageRoutes);
   if (role === 'miner') app.register(miningRoutes);
-  if (role === 'miner' || role === 'user') app.register(walletRoutes);
+  if (role === 'miner' || role === 'user') app.register(walletRoutes).register(walletHistoryRoutes);
   if (role === 'user') app.register(userRoutes);
   if (role === 'user' || api.toolingEverywhere) app.register(toolRoutes);
   if (envelope.enabled) {

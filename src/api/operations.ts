@@ -10,6 +10,7 @@ import { miningOperations } from './routes/mining/operations.js';
 import { storageOperations } from './routes/storage/operations.js';
 import { toolOperations } from './routes/tools/operations.js';
 import { userOperations } from './routes/user/operations.js';
+import { walletHistoryOperations } from './routes/wallet/history-operations.js';
 import { walletOperations } from './routes/wallet/operations.js';
 
 export const OPERATIONS = [
@@ -18,6 +19,7 @@ export const OPERATIONS = [
   ...storageOperations,
   ...miningOperations,
   ...walletOperations,
+  ...walletHistoryOperations,
   ...userOperations,
   ...toolOperations,
   ...eventOperations,

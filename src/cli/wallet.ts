@@ -35,8 +35,13 @@ const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'history',
-    summary: 'Lists the payments of the wallet with their states',
+    summary: 'Lists what came to the wallet and what it has paid',
     load: async () => (await import('./wallet/history.js')).command,
+  },
+  {
+    name: 'label',
+    summary: 'Shows the labels of addresses and transactions, or sets one',
+    load: async () => (await import('./wallet/label.js')).command,
   },
   {
     name: 'export',

@@ -10,7 +10,7 @@ import type { WriteBuffer } from './write-buffer.js';
 
 const MAX_LABELS = 10_000;
 /** Bytes in UTF-8. */
-export const MAX_LABEL = 256;
+const MAX_LABEL = 256;
 const MAX_NAME = 128;
 
 export class Labels {

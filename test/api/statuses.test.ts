@@ -90,6 +90,15 @@ const itemInfo = ok('getItem', 200, 'storage', get(`/v1/items/${GENESIS_HASH}`))
 const current = ok('getCurrentBlock', 200, 'miner', get('/v1/mining/current-block'));
 const outgoing = ok('getOutgoingTransactions', 200, 'user', get('/v1/transactions/outgoing'));
 const wallet = ok('getWallet', 200, 'miner', get('/v1/wallet?page=0&spent=false'));
+const movements = ok('getWalletMovements', 200, 'user', {
+  url: `/v1/wallet/movements?limit=5&cursor=9&order=oldest&kind=payment&state=confirmed&direction=out&address=${ADDRESS}&from=1&to=2&from_block=3&to_block=4`,
+  headers: KEY,
+});
+const labels = ok('getWalletLabels', 200, 'miner', { url: '/v1/wallet/labels', headers: KEY });
+const setLabels = ok('setWalletLabels', 204, 'user', {
+  ...post('/v1/wallet/labels', { labels: [{ kind: 'address', name: ADDRESS, label: 'landlord' }] }),
+  method: 'PUT',
+});
 const address = ok('createWalletAddress', 201, 'user', { ...post('/v1/wallet/addresses', {}) });
 const exported = ok('exportKeypairs', 200, 'user', { url: '/v1/wallet/keypairs', headers: KEY });
 const imported = ok('importKeypairs', 201, 'user', post('/v1/wallet/keypairs', { addresses: { [ADDRESS]: KEY_PAIR } }));
@@ -173,8 +182,12 @@ const TABLE: readonly Row[] = [
   current,
   { ...current, modules: { miner: { currentBlock: () => null } } },
   fails(current, 500, 'not_mining', { modules: { miner: undefined } }),
-  ...[outgoing, wallet, address, exported, imported, passphrase, refresh].flatMap((row) => [row, ...noWallet(row)]),
-  ...[address, exported, imported, passphrase, refresh, payment, donation].flatMap(guarded),
+  ...[outgoing, wallet, movements, labels, setLabels, address, exported, imported, passphrase, refresh].flatMap(
+    (row) => [row, ...noWallet(row)],
+  ),
+  ...[movements, labels, setLabels, address, exported, imported, passphrase, refresh, payment, donation].flatMap(
+    guarded,
+  ),
   fails(imported, 400, 'malformed_key_pair', {
     request: post('/v1/wallet/keypairs', { addresses: { [ADDRESS]: { ...KEY_PAIR, secret_key: 'zz' } } }),
   }),

@@ -119,9 +119,27 @@ describe('tessera wallet', { timeout: 60_000 }, () => {
     const history = await run(['history', ...toAlice]);
     const line = history.out.split('\n').find((row) => row.includes(hash ?? 'no hash'));
     expect(line).toMatch(new RegExp(`confirmed +payment +1\\.5 +108108000 +${PAYEE} +${hash}$`));
-    const { transactions } = JSON.parse((await run(['history', '--json', '--limit', '1', ...toAlice])).out);
-    expect(transactions).toHaveLength(1);
-    expect(transactions[0]).toMatchObject({ tx_hash: hash, kind: 'payment', state: 'confirmed', reason: null });
+    const { movements } = JSON.parse((await run(['history', '--json', '--limit', '1', ...toAlice])).out);
+    expect(movements).toHaveLength(1);
+    expect(movements[0]).toMatchObject({ tx_hash: hash, kind: 'payment', state: 'confirmed', reason: null });
+  });
+
+  it('label and history --csv: what the owner calls a payment is in the list for the accounts', async () => {
+    const { movements } = JSON.parse(
+      (await run(['history', '--json', '--direction', 'out', '-n', '1', ...toAlice])).out,
+    );
+    const { tx_hash: hash } = movements[0];
+    expect((await run(['label', hash, 'rent, "May"', ...toAlice])).code).toBe(0);
+    const { out } = await run(['history', '--csv', '-', '--direction', 'out', ...toAlice]);
+    const [titles, ...lines] = out.split('\r\n');
+    expect(titles).toBe(
+      'number,time,block,state,direction,kind,amount_raw,fee_raw,net_raw,items,counterparty,transaction,label,reason',
+    );
+    const line = lines.find((one) => one.includes(hash)) ?? '';
+    expect(line).toContain(`,out,payment,108108000,0,-108108000,,${PAYEE},${hash},"rent, ""May""",`);
+    const all = JSON.parse((await run(['history', '--all', '--json', ...toAlice])).out).movements;
+    const sum = all.reduce((total: number, { net }: { net: number }) => total + net, 0);
+    expect(sum).toBe(JSON.parse((await run(['balance', '--json', ...toAlice])).out).running_total_tokens);
   });
 
   it('pay takes the passphrase from the environment and raw units with --raw', async () => {

@@ -1,70 +1,212 @@
-/** `tessera wallet history`: the payments of the wallet and their states. */
+/** `tessera wallet history`: what came to the wallet and what it has paid, as a table, JSON or CSV. */
 
 import type { Result } from '../../api/operation.js';
-import { getWalletHistory } from '../../api/routes/wallet/operations.js';
-import { MAX_HISTORY } from '../../api/routes/wallet/schemas.js';
+import { getWalletMovements } from '../../api/routes/wallet/history-operations.js';
+import { MAX_MOVEMENTS, type Movement } from '../../api/routes/wallet/history-schemas.js';
+import type { NodeClient } from '../../client/client.js';
 import { systemClock } from '../../lib/clock.js';
 import { stringifyExact } from '../../lib/json.js';
-import { type Command, integerFlag } from '../command.js';
+import { printable } from '../../lib/printable.js';
+import { MOVEMENT_DIRECTIONS, MOVEMENT_KINDS, PAYMENT_STATES } from '../../wallet/service.js';
+import { type CliContext, type Command, integerFlag, type ParsedArgs, UsageError } from '../command.js';
+import { writeNewFile } from '../new-file.js';
 import { showDisplay } from './amounts.js';
 import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS } from './connection.js';
+import { csv } from './csv.js';
 import { table } from './table.js';
 import { whileWaiting } from './waiting.js';
 
 const DEFAULT_LIMIT = 20;
+const MAX_LIMIT = 10_000_000;
+const FILE_MODE = 0o600;
+const STDOUT = '-';
 
-type Entry = Result<typeof getWalletHistory>['transactions'][number];
+type Page = Result<typeof getWalletMovements>;
+type Query = Record<string, string | number>;
 
 export const command: Command = {
   spec: {
     name: 'wallet history',
-    summary: 'Lists the payments of the wallet with their states',
+    summary: 'Lists what came to the wallet and what it has paid',
     description: [
-      'Lists what this wallet has paid, oldest first: payments, donations, created items, and merges of its own small outputs. ' +
-        'A payment is queued until the mempool node has answered, then sent, and then confirmed by a block; a rejected one ' +
-        'is followed by the reason, and its funds are back in the wallet.',
+      'Lists the movements of the wallet, oldest first: payments in and out, to itself, donations, items, rewards, trades, and ' +
+        'merges of its own outputs. A payment is queued until the mempool node has answered, then sent, and then confirmed by a ' +
+        'block; a rejected one is followed by the reason, and its funds are back in the wallet.',
+      'The amount is what was paid, without change and fee. Movements that are not rejected add up to the balance: --csv and ' +
+        '--json have that change as `net`, in raw units.',
     ],
     flags: [
       ...NODE_FLAGS,
       { name: 'limit', short: 'n', value: 'N', description: `Shows only the last N. Default: ${DEFAULT_LIMIT}.` },
+      { name: 'all', description: 'Shows all of them.' },
+      { name: 'cursor', value: 'NUMBER', description: 'Shows those up to this number; `next` of the page before.' },
+      { name: 'direction', value: 'DIRECTION', description: `Only ${MOVEMENT_DIRECTIONS.join(', ')}.` },
+      { name: 'kind', value: 'KIND', description: `Only one kind: ${MOVEMENT_KINDS.join(', ')}.` },
+      { name: 'state', value: 'STATE', description: `Only one state: ${PAYMENT_STATES.join(', ')}.` },
+      { name: 'address', value: 'ADDRESS', description: 'Only movements that name it.' },
+      { name: 'from', value: 'TIME', description: 'Only since then, as 2026-11-22 or 2026-11-22T08:00:00Z.' },
+      { name: 'to', value: 'TIME', description: 'Only until then.' },
+      { name: 'from-block', value: 'N', description: 'Only in blocks from this one on.' },
+      { name: 'to-block', value: 'N', description: 'Only in blocks up to this one.' },
+      { name: 'csv', value: 'FILE', description: 'Writes all of them to a new file, as CSV; - for standard output.' },
       JSON_FLAG,
     ],
-    examples: [{ line: 'tessera wallet history --limit 5', does: 'Lists the last five payments.' }],
+    examples: [
+      { line: 'tessera wallet history --limit 5', does: 'Lists the last five movements.' },
+      { line: 'tessera wallet history --from 2026-01-01 --csv 2026.csv', does: 'Writes a year for the accounts.' },
+    ],
     exits: NODE_EXITS,
   },
   async run(args, context) {
-    const limit = integerFlag(args, 'limit', 1, MAX_HISTORY) ?? DEFAULT_LIMIT;
-    const answer = connect(args, context).call(getWalletHistory, { query: { limit } });
-    const { transactions } = await whileWaiting('reading the history', answer, context, systemClock);
-    context.stdout.write(args.has('json') ? `${stringifyExact({ transactions })}\n` : page(transactions));
+    const file = args.value('csv');
+    const isWhole = args.has('all') || (file !== undefined && args.value('limit') === undefined);
+    const limit = isWhole ? MAX_LIMIT : (integerFlag(args, 'limit', 1, MAX_LIMIT) ?? DEFAULT_LIMIT);
+    const reading = readAll(connect(args, context), filterOf(args), limit);
+    const { movements, next } = await whileWaiting('reading the history', reading, context, systemClock);
+    if (file !== undefined) return writeCsv(movements, file, context);
+    context.stdout.write(args.has('json') ? `${stringifyExact({ movements, next })}\n` : page(movements));
     return 0;
   },
 };
 
-function page(entries: readonly Entry[]): string {
-  if (entries.length === 0) return 'No payments yet.\n';
-  const columns = [
-    { title: 'TIME (UTC)' },
-    { title: 'STATE' },
-    { title: 'KIND' },
-    { title: 'DISPLAY UNITS', align: 'right' as const },
-    { title: 'RAW UNITS', align: 'right' as const },
-    { title: 'TO' },
-    { title: 'TRANSACTION' },
-  ];
-  const reasons = entries
-    .filter(({ reason }) => reason !== null)
-    .map(({ tx_hash, reason }) => `${tx_hash} was rejected: ${reason}\n`);
-  return table(columns, entries.map(row)) + (reasons.length > 0 ? `\n${reasons.join('')}` : '');
+function filterOf(args: ParsedArgs): Query {
+  const query: Query = {};
+  const add = (name: string, value: string | number | undefined): void => {
+    if (value !== undefined) query[name] = value;
+  };
+  add('direction', choice(args, 'direction', MOVEMENT_DIRECTIONS));
+  add('kind', choice(args, 'kind', MOVEMENT_KINDS));
+  add('state', choice(args, 'state', PAYMENT_STATES));
+  add('address', args.value('address'));
+  add('from', timeFlag(args, 'from', '00:00:00'));
+  add('to', timeFlag(args, 'to', '23:59:59'));
+  for (const name of ['from', 'to'])
+    add(`${name}_block`, integerFlag(args, `${name}-block`, 0, Number.MAX_SAFE_INTEGER));
+  add('cursor', integerFlag(args, 'cursor', 0, Number.MAX_SAFE_INTEGER));
+  return query;
 }
 
-function row({ tx_hash, kind, state, peer, created_at, outputs }: Entry): string[] {
-  const time = new Date(Number(created_at) * 1_000).toISOString().slice(0, 19).replace('T', ' ');
-  // Change is not a payment; merged outputs and created items stay in the wallet.
-  const paid = outputs.some(({ own }) => !own) ? outputs.filter(({ own }) => !own) : outputs;
-  const raw = paid.reduce((sum, { value }) => sum + ('Token' in value ? BigInt(value.Token) : 0n), 0n);
-  const count = paid.reduce((sum, { value }) => sum + ('Item' in value ? BigInt(value.Item.amount) : 0n), 0n);
-  const to = peer ?? paid[0]?.address ?? '';
-  const amounts = count > 0n ? [`${count} items`, ''] : [showDisplay(raw), String(raw)];
-  return [time, state, kind, ...amounts, to, tx_hash];
+function choice(args: ParsedArgs, flag: string, choices: readonly string[]): string | undefined {
+  const value = args.value(flag);
+  if (value === undefined || choices.includes(value)) return value;
+  throw new UsageError(`--${flag} must be one of ${choices.join(', ')}, not "${value}"`);
+}
+
+/** Unix seconds of a day, or of a time with its zone. */
+function timeFlag(args: ParsedArgs, flag: string, timeOfDay: string): number | undefined {
+  const text = args.value(flag);
+  if (text === undefined) return undefined;
+  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text);
+  const isTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?(Z|[+-]\d{2}:\d{2})$/.test(text);
+  const time = Date.parse(isDay ? `${text}T${timeOfDay}Z` : text);
+  if ((isDay || isTime) && time >= 0) return Math.floor(time / 1_000);
+  throw new UsageError(`--${flag} must be like 2026-11-22 (UTC) or 2026-11-22T08:00:00Z, not "${text}"`);
+}
+
+/** The last `limit` that pass the filter, oldest first. */
+async function readAll(client: NodeClient, filter: Query, limit: number): Promise<Page> {
+  const movements: Movement[] = [];
+  let next: Page['next'] = null;
+  let cursor: Query = {};
+  do {
+    const wanted = { limit: Math.min(limit - movements.length, MAX_MOVEMENTS) };
+    const found = await client.call(getWalletMovements, { query: { ...filter, ...cursor, ...wanted } });
+    movements.push(...found.movements);
+    next = found.next;
+    cursor = next === null ? {} : { cursor: Number(next) };
+  } while (next !== null && movements.length < limit);
+  return { movements: movements.reverse(), next };
+}
+
+async function writeCsv(movements: readonly Movement[], file: string, context: CliContext): Promise<number> {
+  const text = csv(COLUMNS, movements.map(cells));
+  if (file === STDOUT) {
+    context.stdout.write(text);
+    return 0;
+  }
+  await writeNewFile(file, text, FILE_MODE);
+  context.stdout.write(`${movements.length} movements written to ${file}\n`);
+  return 0;
+}
+
+/** New columns go to the end: spreadsheets and scripts count them. */
+const COLUMNS = [
+  'number',
+  'time',
+  'block',
+  'state',
+  'direction',
+  'kind',
+  'amount_raw',
+  'fee_raw',
+  'net_raw',
+  'items',
+  'counterparty',
+  'transaction',
+  'label',
+  'reason',
+] as const;
+
+function cells(movement: Movement): string[] {
+  const { number, block_num: block, state, direction, kind, amount, fee, net, items, tx_hash: hash } = movement;
+  const kinds = Object.entries(items).map(([id, count]) => `${count} ${id}`);
+  return [
+    String(number),
+    timeOf(movement) === null ? '' : new Date(Number(timeOf(movement)) * 1_000).toISOString(),
+    block === null ? '' : String(block),
+    state,
+    direction,
+    kind,
+    String(amount),
+    fee === null ? '' : String(fee),
+    String(net),
+    kinds.join(' '),
+    counterparties(movement).join(' '),
+    hash ?? '',
+    movement.label ?? '',
+    movement.reason ?? '',
+  ];
+}
+
+function page(movements: readonly Movement[]): string {
+  if (movements.length === 0) return 'No movements yet.\n';
+  const right = 'right' as const;
+  const columns = [
+    { title: 'TIME (UTC)' },
+    { title: 'BLOCK', align: right },
+    { title: 'WAY' },
+    { title: 'STATE' },
+    { title: 'KIND' },
+    { title: 'DISPLAY UNITS', align: right },
+    { title: 'RAW UNITS', align: right },
+    { title: 'FROM OR TO' },
+    { title: 'TRANSACTION' },
+  ];
+  const notes = movements.flatMap(({ tx_hash: hash, reason, label }) => [
+    ...(label === null ? [] : [`${hash} is labelled: ${printable(label)}\n`]),
+    ...(reason === null ? [] : [`${hash} was rejected: ${printable(reason)}\n`]),
+  ]);
+  return table(columns, movements.map(row)) + (notes.length > 0 ? `\n${notes.join('')}` : '');
+}
+
+function row(movement: Movement): string[] {
+  const { block_num: block, direction, state, kind, amount, items, tx_hash: hash } = movement;
+  const seconds = timeOf(movement);
+  const time = seconds === null ? '' : new Date(Number(seconds) * 1_000).toISOString().slice(0, 19).replace('T', ' ');
+  const count = Object.values(items).reduce<bigint>((sum, one) => sum + BigInt(one), 0n);
+  const amounts = count > 0n ? [`${count} items`, ''] : [showDisplay(BigInt(amount)), String(amount)];
+  const [other = ''] = counterparties(movement);
+  return [time, block === null ? '' : String(block), direction, state, kind, ...amounts, other, hash ?? ''];
+}
+
+/** The other side, as far as known; for what stays in the wallet, its own address. */
+function counterparties({ direction, peer, from, outputs }: Movement): readonly string[] {
+  if (direction === 'in') return from;
+  const addresses = outputs.flatMap(({ own, address }) => (own === (direction === 'self') ? (address ?? []) : []));
+  if (peer !== null) return [peer, ...addresses];
+  return direction === 'self' ? addresses.slice(0, 1) : addresses;
+}
+
+function timeOf({ block_time: time, seen_at: seen }: Movement): Movement['seen_at'] {
+  return time ?? seen;
 }

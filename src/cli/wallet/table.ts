@@ -1,5 +1,7 @@
 /** Tables for people: columns as wide as their widest cell, numbers aligned right. */
 
+import { printable } from '../../lib/printable.js';
+
 export interface Column {
   readonly title: string;
   readonly align?: 'right';
@@ -7,7 +9,8 @@ export interface Column {
 
 /** The lines of the table with its titles, each ending in a line end. */
 export function table(columns: readonly Column[], rows: readonly (readonly string[])[]): string {
-  const lines = [columns.map(({ title }) => title), ...rows];
+  // An address of the chain is any text.
+  const lines = [columns.map(({ title }) => title), ...rows.map((row) => row.map((text) => printable(text)))];
   const widths = columns.map((_, i) => Math.max(...lines.map((line) => line[i]?.length ?? 0)));
   const cell = (text: string, i: number): string =>
     columns[i]?.align === 'right' ? text.padStart(widths[i] ?? 0) : text.padEnd(widths[i] ?? 0);

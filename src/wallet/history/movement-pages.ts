@@ -11,8 +11,6 @@ import { counts, directionOf, type Movement, movedBy, netOf } from './movement.j
 
 /** Records that one request reads. */
 const MAX_READ = 5_000;
-/** Movements of one page. */
-export const MAX_PAGE = 1_000;
 const MS_PER_SECOND = 1_000;
 
 export interface MovementPagesModules {
@@ -34,7 +32,7 @@ export async function readPage(query: MovementQuery, modules: MovementPagesModul
     const shown = showMovement(movement, modules);
     if (passes(shown, query)) movements.push(shown);
     read += 1;
-    const isFull = movements.length === Math.min(limit, MAX_PAGE);
+    const isFull = movements.length === limit;
     if (!isFull && read < MAX_READ) continue;
     next = newestFirst ? movement.number - 1 : movement.number + 1;
     break;
@@ -43,10 +41,7 @@ export async function readPage(query: MovementQuery, modules: MovementPagesModul
   return { movements, next: isEnd ? null : next };
 }
 
-export function showMovement(
-  movement: Movement,
-  { stateOf, labelOf }: Omit<MovementPagesModules, 'history'>,
-): WalletMovement {
+function showMovement(movement: Movement, { stateOf, labelOf }: Omit<MovementPagesModules, 'history'>): WalletMovement {
   const { hash, received: _received, spent: _spent, leaves: _leaves, isOwn, seenAt, ...shown } = movement;
   const moved = new Map(movedBy(movement));
   const amount = moved.get(TOKENS) ?? 0n;
@@ -65,7 +60,7 @@ export function showMovement(
 }
 
 /** Unix seconds: of the block, or else of when the wallet learned of it. */
-export function timeOf({ time, seenAt }: WalletMovement): number | null {
+function timeOf({ time, seenAt }: WalletMovement): number | null {
   return time ?? (seenAt === null ? null : Math.floor(seenAt / MS_PER_SECOND));
 }
 

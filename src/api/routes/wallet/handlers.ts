@@ -120,14 +120,15 @@ function walletInfoView({ addresses, available, locked, running, items }: Wallet
   };
 }
 
-function paymentView({ hash, kind, state, reason, peer, createdAt, outputs }: OwnPayment) {
+function paymentView({ hash, createdAt, height, time, toSelf, reason, outputs, ...shown }: OwnPayment) {
   return {
+    ...shown,
     tx_hash: hash,
-    kind,
-    state,
     reason: reason === '' ? null : reason,
-    peer,
     created_at: Math.floor(createdAt / 1_000),
+    block_num: height,
+    block_time: time,
+    to_self: toSelf,
     outputs: outputs.map(({ address, value, own }) => ({ address, value: assetView(value), own })),
   };
 }

@@ -157,7 +157,7 @@ export const OutgoingTxsResponse = Type.Object(
 );
 
 /** Maximum number of payments in one answer. */
-export const MAX_HISTORY = 10_000;
+const MAX_HISTORY = 10_000;
 
 export const OutgoingQuery = Type.Object({
   limit: Type.Optional(
@@ -195,6 +195,12 @@ export const PaymentHistoryResponse = Type.Object(
             own: Type.Boolean({ description: 'True for what stays in the wallet, such as change.' }),
           }),
         ),
+        amount: Amount({ description: 'Raw units that were paid, without change and fee.' }),
+        fee: Nullable(Amount(), { description: 'Raw units.' }),
+        to_self: Type.Boolean({ description: 'True when everything but the fee stays in the wallet.' }),
+        block_num: Nullable(Int64(), { description: 'Number of its block, if the wallet has seen it.' }),
+        block_time: Nullable(Type.Integer(), { description: 'Unix seconds of its block.' }),
+        label: Nullable(Type.String(), { description: 'What the owner calls it.' }),
       }),
       { description: 'Oldest first; the most recent 10,000.' },
     ),

@@ -1,0 +1,56 @@
+/** The operations on the history of a wallet, and on labels. */
+
+import { defineOperation } from '../../operation.js';
+import { LabelsRequest, LabelsResponse, MovementsQuery, MovementsResponse } from './history-schemas.js';
+
+const withWallet = ['miner', 'user'] as const;
+const tag = 'Wallet';
+
+export const getWalletMovements = defineOperation({
+  id: 'getWalletMovements',
+  family: 'v1',
+  method: 'GET',
+  path: '/v1/wallet/movements',
+  roles: withWallet,
+  tag,
+  apiKey: true,
+  summary: 'The history of the wallet, in and out',
+  description:
+    'An extension of the contract: every movement of the wallet, by pages. The movements that are not rejected add up to the ' +
+    'balance. A page that was read once has the same movements for ever.',
+  query: MovementsQuery,
+  success: { 200: { description: 'A page of movements.', schema: MovementsResponse } },
+  errors: ['no_wallet', 'wallet_unreadable'],
+});
+
+export const getWalletLabels = defineOperation({
+  id: 'getWalletLabels',
+  family: 'v1',
+  method: 'GET',
+  path: '/v1/wallet/labels',
+  roles: withWallet,
+  tag,
+  apiKey: true,
+  summary: 'The labels of addresses and transactions',
+  description: 'An extension of the contract.',
+  long: true,
+  success: { 200: { description: 'All labels.', schema: LabelsResponse } },
+  errors: ['no_wallet', 'wallet_unreadable'],
+});
+
+export const setWalletLabels = defineOperation({
+  id: 'setWalletLabels',
+  family: 'v1',
+  method: 'PUT',
+  path: '/v1/wallet/labels',
+  roles: withWallet,
+  tag,
+  apiKey: true,
+  summary: 'Label addresses and transactions',
+  description: 'An extension of the contract. All are set or none; others stay. A wallet has at most 10,000.',
+  body: { schema: LabelsRequest },
+  success: { 204: { description: 'Set.' } },
+  errors: ['no_wallet', 'wallet_unreadable', 'wallet_write_failed'],
+});
+
+export const walletHistoryOperations = [getWalletMovements, getWalletLabels, setWalletLabels] as const;

@@ -1,0 +1,45 @@
+/** `tessera wallet label`: the labels of addresses and transactions, or a new one. */
+
+import { getWalletLabels, setWalletLabels } from '../../api/routes/wallet/history-operations.js';
+import { hasValidAddressLength } from '../../chain/address.js';
+import { stringifyExact } from '../../lib/json.js';
+import type { Command } from '../command.js';
+import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS } from './connection.js';
+import { table } from './table.js';
+
+export const command: Command = {
+  spec: {
+    name: 'wallet label',
+    summary: 'Shows the labels of addresses and transactions, or sets one',
+    description: [
+      'Without NAME it lists all labels. With NAME, the address or the hash of a transaction, it sets its label to TEXT; without ' +
+        'TEXT it takes the label away. Labels are kept in the wallet, are no secrets, and are part of `tessera wallet backup`.',
+    ],
+    arguments: [
+      { name: 'NAME', required: false, description: 'An address, or the hash of a transaction.' },
+      { name: 'TEXT', required: false, description: 'The label, up to 256 bytes.' },
+    ],
+    flags: [...NODE_FLAGS, JSON_FLAG],
+    examples: [
+      { line: 'tessera wallet label', does: 'Lists all labels.' },
+      { line: "tessera wallet label ADDRESS 'our landlord'", does: 'Says whose address it is.' },
+    ],
+    exits: NODE_EXITS,
+  },
+  async run(args, context) {
+    const [name, label = ''] = args.positionals;
+    const client = connect(args, context);
+    if (name !== undefined) {
+      const kind = hasValidAddressLength(name) && !/^g[0-9a-f]{31}$/.test(name) ? 'address' : 'transaction';
+      await client.call(setWalletLabels, { body: { labels: [{ kind, name, label }] } });
+      if (args.has('json')) context.stdout.write(`${stringifyExact({ kind, name, label })}\n`);
+      return 0;
+    }
+    const { labels } = await client.call(getWalletLabels);
+    const rows = labels.map((one) => [one.kind, one.name, one.label]);
+    const list =
+      rows.length === 0 ? 'No labels yet.\n' : table([{ title: 'KIND' }, { title: 'NAME' }, { title: 'LABEL' }], rows);
+    context.stdout.write(args.has('json') ? `${stringifyExact({ labels })}\n` : list);
+    return 0;
+  },
+};

@@ -1,0 +1,15 @@
+import { expect, it } from 'vitest';
+import { csv } from '../../src/cli/wallet/csv.js';
+
+it('quotes what has to be, and gives no spreadsheet a formula', () => {
+  expect(
+    csv(
+      ['a', 'b'],
+      [
+        ['x,"y"', '-5'],
+        ['=SUM(A1)', '-cmd'],
+        ['two\nlines', ''],
+      ],
+    ),
+  ).toBe('a,b\r\n"x,""y""",-5\r\n\'=SUM(A1),\'-cmd\r\n"two\nlines",\r\n');
+});
