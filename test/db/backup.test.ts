@@ -11,6 +11,7 @@ import { BackupStore, type BackupStoreOptions } from '../../src/db/backup/backup
 import { restoreBackup } from '../../src/db/backup/restore-backup.js';
 import { type TakeBackupOptions, takeBackup } from '../../src/db/backup/take-backup.js';
 import { DataDir } from '../../src/db/data-dir.js';
+import { keepFiles } from '../../src/db/kept-files.js';
 import { readU64, u64Key } from '../../src/db/keys.js';
 import { utf8 } from '../../src/lib/bytes.js';
 import { systemRandom } from '../../src/lib/random.js';
@@ -146,6 +147,16 @@ describe('a backup of a node that writes', () => {
     await directory.close();
     rmSync(folder, { recursive: true });
   }
+
+  it('has all that was there before an opening that was interrupted, whatever LevelDB has removed', async () => {
+    await makeFolder();
+    const journal = join(data, 'db', 'journal');
+    await keepFiles(journal, 'journal');
+    for (const name of readdirSync(journal)) if (/\.(log|ldb)$/.test(name)) rmSync(join(journal, name));
+    const { name } = await take();
+    await restore(join(root, 'restored'), name);
+    expect(await recordsIn(join(root, 'restored'))).toBe(3 * PER_ROUND);
+  });
 
   it('has all that was acknowledged before it began, whatever the writer does meanwhile (rule P1)', async () => {
     await write(0);
