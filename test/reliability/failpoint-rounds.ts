@@ -21,6 +21,9 @@ const AWAY_MS = 200;
 /** Writes that pass a failpoint before the one that ends there: up to so many. */
 const SPREAD = 12;
 
+/** Blocks of an archive that is damaged, at least. */
+const DAMAGED_BLOCKS = 20;
+
 /** How a node is led to a failpoint, beside the load: tried again and again. */
 type Lead = (four: FourNodes, armed: NodeProcess) => Promise<void>;
 
@@ -104,9 +107,13 @@ const deliverNonsense: Lead = async ({ nodes }) => {
   }
 };
 
-/** A storage node that has all blocks is killed, and half of its log is gone: the next start heals. */
+/** A storage node that has blocks is killed, and half of its log is gone: the next start heals. */
 const damageArchive: Lead = async (four, node) => {
-  await startGuestStorage(four, node);
+  const last = Math.min(await four.height(), DAMAGED_BLOCKS);
+  await node.start();
+  await until(`block ${last} at the new storage node`, async () =>
+    (await fetch(`${node.apiUrl}/v1/blocks/${last}`)).status === 200 ? true : undefined,
+  );
   await node.kill();
   const folder = join(node.folder, 'db', 'archive');
   for (const name of await readdir(folder)) {
