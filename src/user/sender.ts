@@ -2,9 +2,9 @@
  * Sends the wallet's queued transactions to the mempool node until it has admitted or refused each of them. A refusal is
  * final only if it is about the transaction itself, and the follower finds that no block has it. One that depends on the
  * state of the chain (`unknown_input`, `double_spend`) may be temporary, while a block is being stored: the payment stays
- * queued, its inputs stay reserved, and the follower looks it up. Every payment has its own retry time, so that one that fails does not delay the others. A payment
- * that spends an output of another one is sent when that one is admitted; one that is behind too many that wait for a block is
- * sent again with each block (docs/adr/0023-own-change.md).
+ * queued, its inputs stay reserved, and the follower looks it up. Every payment has its own retry time, so that one that fails
+ * does not delay the others. A payment that spends an output of another one is sent when that one is admitted; one that is
+ * behind too many that wait for a block is sent again with each block (docs/adr/0023-own-change.md).
  */
 
 import { setMaxListeners } from 'node:events';
@@ -164,7 +164,10 @@ export class Sender {
 
   async #noteAdmitted(entry: OwnTransaction): Promise<void> {
     this.#forget(entry.hash);
-    await this.#modules.wallet.settlement.markSent(entry.hash);
+    const stored = this.#modules.wallet.settlement.markSent(entry.hash);
+    // What spends from it goes out meanwhile: after a crash, statuses say again what was admitted.
+    this.#pump();
+    await stored;
     this.#modules.admitted(entry);
   }
 
