@@ -22,7 +22,8 @@ import { BlockIntake, type ChainPoint } from './block-intake.js';
 import type { AddressRefresh } from './coins/address-refresh.js';
 import { TOKENS } from './coins/coin.js';
 import type { CoinTotals } from './coins/coin-index.js';
-import { type BlockOutcome, CoinStore, groupByAddress } from './coins/coin-store.js';
+import { type BlockOutcome, CoinStore } from './coins/coin-store.js';
+import { type WalletInfoOptions, walletInfo } from './coins/wallet-info.js';
 import { History } from './history/history.js';
 import { Records } from './history/records.js';
 import type { KeyPlace } from './keys/derived-keys.js';
@@ -140,11 +141,8 @@ export class Wallet implements WalletService {
 
   // What the API asks for
 
-  async info({ page, spent }: { readonly page?: number; readonly spent?: boolean }): Promise<WalletInfo> {
-    const { coins } = this.#parts;
-    const list = spent === true ? await coins.spent() : coins.unspent(page);
-    const { running, available, locked } = coins.totals();
-    return { addresses: groupByAddress(list), running, available, locked, items: coins.items() };
+  info(options: WalletInfoOptions): Promise<WalletInfo> {
+    return walletInfo(this.#parts.coins, options);
   }
 
   async newAddress(): Promise<string> {

@@ -4,8 +4,17 @@ import { describe, expect, it } from 'vitest';
 import { stringifyExact } from '../../src/lib/json.js';
 import type { Holding, MempoolService } from '../../src/mempool/service.js';
 import type { StoredEntry } from '../../src/storage/service.js';
+import { groupByAddress } from '../../src/wallet/coins/wallet-info.js';
 import { openApp, send } from '../support/api/app.js';
-import { ADDRESS, fakeMempool, fakeStorage, holdingsOf, TX_ENTRY, transactionBody } from '../support/api/fakes.js';
+import {
+  ADDRESS,
+  fakeMempool,
+  fakeStorage,
+  fakeWallet,
+  holdingsOf,
+  TX_ENTRY,
+  transactionBody,
+} from '../support/api/fakes.js';
 
 const OUTPUTS = 12_000;
 
@@ -15,18 +24,24 @@ const OUTPUT_LIST: readonly Holding[] = Array.from({ length: OUTPUTS }, (_, i) =
   locktime: 0n,
 }));
 
-/** A mempool whose address has 12,000 outputs, and the most outputs that were read within one turn of the loop. */
-function mempoolWithManyOutputs() {
+/** An iteration over the entries, and the most of them that were read within one turn of the loop. */
+function countedInTurns<T>(entries: Iterable<T>) {
   const seen = { mostInATurn: 0, inThisTurn: 0 };
-  const holdings = holdingsOf(OUTPUT_LIST);
-  function* counted(): Generator<Holding> {
-    for (const holding of holdings) {
+  function* counted(): Generator<T> {
+    for (const entry of entries) {
       if (seen.inThisTurn === 0) setImmediate(() => Object.assign(seen, { inThisTurn: 0 }));
       seen.inThisTurn++;
       seen.mostInATurn = Math.max(seen.mostInATurn, seen.inThisTurn);
-      yield holding;
+      yield entry;
     }
   }
+  return { seen, counted };
+}
+
+/** A mempool whose address has 12,000 outputs, and the most outputs that were read within one turn of the loop. */
+function mempoolWithManyOutputs() {
+  const holdings = holdingsOf(OUTPUT_LIST);
+  const { seen, counted } = countedInTurns(holdings);
   const slow = { ...holdings, [Symbol.iterator]: counted };
   const mempool = {
     ...fakeMempool(),
@@ -75,6 +90,28 @@ describe('12,000 outputs', () => {
     expect((await small).status).toBe(200);
     expect(seen.mostInATurn).toBeLessThan(50 * 1_000);
     expect((await send(app, { url: `/v1/balances?address=${ADDRESS}` })).status).toBe(200);
+  });
+});
+
+describe('a wallet of 12,000 addresses', () => {
+  it('is shown whole, a few addresses in each turn of the loop (rule P6)', async () => {
+    const { seen, counted } = countedInTurns(OUTPUT_LIST.map((one) => [one.outPoint.tHash, [one]] as const));
+    // A map as the wallet gives it, whose entries are counted as they are read.
+    const addresses = Object.assign(new Map<string, readonly Holding[]>(), { [Symbol.iterator]: counted });
+    const info = async () => ({ addresses, running: 1n, available: 1n, locked: 0n, items: new Map() });
+    const app = await openApp('user', { modules: { wallet: { ...fakeWallet(), info } } });
+    const { status, body } = await send(app, { url: '/v1/wallet' });
+    expect(status).toBe(200);
+    expect(Object.keys(body.addresses as object)).toEqual(OUTPUT_LIST.map(({ outPoint }) => outPoint.tHash));
+    expect(seen.mostInATurn).toBeGreaterThan(0);
+    expect(seen.mostInATurn).toBeLessThan(1_000);
+  });
+
+  it('is grouped a thousand coins at a time', () => {
+    const work = groupByAddress(OUTPUT_LIST.map((one) => ({ ...one, address: one.outPoint.tHash })));
+    let pieces = 1;
+    for (let step = work.next(); !step.done; step = work.next()) pieces++;
+    expect(pieces).toBe(Math.ceil(OUTPUTS / 1_024));
   });
 });
 

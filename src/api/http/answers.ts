@@ -6,19 +6,22 @@ import type { Clock } from '../../lib/clock.js';
 import { stringifyExact } from '../../lib/json.js';
 import { Turns } from '../../lib/turns.js';
 import { JSON_MEDIA_TYPE } from './json.js';
-import type { LazyList } from './lazy-list.js';
+import type { LazyList, LazyMap } from './lazy-list.js';
 import { LongAnswers } from './long-answers.js';
 
 /**
- * What a handler may return for a value: for an object with free keys also a map, which keeps its order; for a list also a
- * `LazyList`, whose entries are made as they are written.
+ * What a handler may return for a value: for an object with free keys also a map, which keeps its order; `LazyMap` and
+ * `LazyList` make their entries as they are written.
  */
 export type Answerable<T> = T extends string | number | bigint | boolean | null | undefined
   ? T
   : T extends readonly (infer E)[]
     ? readonly Answerable<E>[] | LazyList<Answerable<E>>
     : string extends keyof T
-      ? ReadonlyMap<string, Answerable<T[keyof T]>> | { readonly [key: string]: Answerable<T[keyof T]> }
+      ?
+          | ReadonlyMap<string, Answerable<T[keyof T]>>
+          | LazyMap<Answerable<T[keyof T]>>
+          | { readonly [key: string]: Answerable<T[keyof T]> }
       : { readonly [K in keyof T]: Answerable<T[K]> };
 
 /** With an `etag`, the name of the content, a client that has it gets 304. `immutable` content never changes. */

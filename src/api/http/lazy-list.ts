@@ -1,4 +1,4 @@
-/** A list whose entries are made as they are written, so that a long answer never exists as objects. */
+/** Lists and maps whose entries are made as they are written, so that a long answer never exists as objects. */
 
 export class LazyList<V> implements Iterable<V> {
   readonly #entries: () => Iterator<V>;
@@ -17,5 +17,23 @@ export class LazyList<V> implements Iterable<V> {
 
   [Symbol.iterator](): Iterator<V> {
     return this.#entries();
+  }
+}
+
+/** The members of an object with free keys, in their order. */
+export class LazyMap<V> implements Iterable<readonly [string, V]> {
+  readonly #members: LazyList<readonly [string, V]>;
+
+  private constructor(members: LazyList<readonly [string, V]>) {
+    this.#members = members;
+  }
+
+  /** The same keys with the views of their values. */
+  static of<T, V>(source: Iterable<readonly [string, T]>, view: (value: T) => V): LazyMap<V> {
+    return new LazyMap(LazyList.of(source, ([key, value]) => [key, view(value)] as const));
+  }
+
+  [Symbol.iterator](): Iterator<readonly [string, V]> {
+    return this.#members[Symbol.iterator]();
   }
 }

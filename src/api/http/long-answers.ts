@@ -9,7 +9,7 @@ import type { Clock } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
 import type { Turns } from '../../lib/turns.js';
-import { LazyList } from './lazy-list.js';
+import { LazyList, LazyMap } from './lazy-list.js';
 
 /** Characters written in one turn, a few milliseconds of work. A shorter answer is not a long one. */
 const SLICE_CHARS = 32_768;
@@ -120,7 +120,8 @@ function nextSlice(parts: Generator<string>): string {
 function* partsOf(value: unknown, levels: number): Generator<string> {
   if (levels === 0 || typeof value !== 'object' || value === null) yield stringifyExact(value);
   else if (Array.isArray(value) || value instanceof LazyList) yield* listParts(value, levels - 1);
-  else yield* memberParts(value instanceof Map ? value : Object.entries(value), levels - 1);
+  else if (value instanceof Map || value instanceof LazyMap) yield* memberParts(value, levels - 1);
+  else yield* memberParts(Object.entries(value), levels - 1);
 }
 
 function* listParts(list: Iterable<unknown>, levels: number): Generator<string> {

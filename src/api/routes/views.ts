@@ -3,7 +3,7 @@
 import { assetView, outPointView } from '../../chain/json.js';
 import type { Asset, OutPoint } from '../../chain/types.js';
 import type { Balances } from '../../mempool/service.js';
-import { LazyList } from '../http/lazy-list.js';
+import { LazyList, LazyMap } from '../http/lazy-list.js';
 
 /** The tagged form of the /v1 family. */
 export function apiAssetView(asset: Asset) {
@@ -20,9 +20,7 @@ function outpointEntryView({ outPoint, value }: { readonly outPoint: OutPoint; r
 export function addressListView(
   addresses: ReadonlyMap<string, Iterable<{ readonly outPoint: OutPoint; readonly value: Asset }>>,
 ) {
-  return new Map(
-    [...addresses].map(([address, outputs]) => [address, LazyList.of(outputs, outpointEntryView)] as const),
-  );
+  return LazyMap.of(addresses, (outputs) => LazyList.of(outputs, outpointEntryView));
 }
 
 /** A balance in the form of both route families (decisions V5, V6). */

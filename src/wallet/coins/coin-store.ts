@@ -10,7 +10,6 @@ import { prefixRange } from '../../db/keys.js';
 import type { Kv } from '../../db/kv.js';
 import { keyText, outpointRecordKey, PREFIX, spentKey } from '../layout.js';
 import type { MetaStore } from '../meta.js';
-import type { WalletOutpoint } from '../service.js';
 import type { WriteBuffer } from '../write-buffer.js';
 import { type Coin, type CoinState, compareCoins, decodeCoin, encodeCoin, isListed, newCoin } from './coin.js';
 import { CoinIndex, type CoinIndexOptions, type CoinTotals } from './coin-index.js';
@@ -422,15 +421,4 @@ export class CoinStore {
 /** What a coin is when nothing takes it. */
 function freed({ inChain, outPoint }: Coin): { readonly state: CoinState; readonly by: string | null } {
   return inChain ? { state: 'unspent', by: null } : { state: 'expected', by: outPoint.tHash };
-}
-
-/** The coins of a list by owning address, as wallet info shows them. */
-export function groupByAddress(list: readonly Coin[]): Map<string, WalletOutpoint[]> {
-  const groups = new Map<string, WalletOutpoint[]>();
-  for (const { address, outPoint, value } of list) {
-    const group = groups.get(address);
-    if (group) group.push({ outPoint, value });
-    else groups.set(address, [{ outPoint, value }]);
-  }
-  return groups;
 }
