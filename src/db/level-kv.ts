@@ -249,10 +249,16 @@ export class LevelKv implements Kv {
       if (refusal.code === 'data_dir_locked') await forgetFiles(this.#path, this.#name);
       throw refusal;
     });
+    try {
+      await mustHold(this.#name, level, mark, kept);
+      failpoint('db.open.after', this.#name);
+      await forgetFiles(this.#path, this.#name);
+    } catch (error) {
+      // Nobody may read what is not whole.
+      await level.close().catch(() => undefined);
+      throw error;
+    }
     this.#level = level;
-    await mustHold(this.#name, level, mark, kept);
-    failpoint('db.open.after', this.#name);
-    await forgetFiles(this.#path, this.#name);
     return level;
   }
 

@@ -5,6 +5,8 @@
  *                             acknowledged, and prints how many records it has then
  *   PATH each RULES...        for each set of rules (separated by `;`): opens a copy while the disk does that, and then on a
  *                             sound disk; prints a line with what both had, a count or the code of the error
+ *   PATH reopen RULES         makes ten writes and one that the disk refuses; reopens the database while the disk does that, and
+ *                             prints how many records can be read then
  */
 
 import { writeSync } from 'node:fs';
@@ -55,8 +57,23 @@ async function openEach(path: string, sets: readonly string[]): Promise<void> {
   }
 }
 
+async function reopen(path: string, rules: string): Promise<string> {
+  const kv = await openLevelKv(path, { createIfMissing: true });
+  for (let n = 0; n < 10; n++) await kv.write(kv.batch().put(u64Key('n', n), new Uint8Array(100)), { sync: true });
+  await setRules('write .log ENOSPC');
+  const refused = kv.batch().put(u64Key('n', 10), new Uint8Array(100));
+  const refusal = await kv.write(refused, { sync: true }).catch((error: unknown) => error);
+  await setRules(rules);
+  await kv.recover();
+  const { problem } = kv;
+  let count = 0;
+  for (let n = 0; n < 10; n++) if ((await kv.get(u64Key('n', n))) !== undefined) count += 1;
+  return [isTesseraError(refusal, 'database_failed'), problem !== null, count].join(' ');
+}
+
 const [path = '', writes = '0', ...rest] = process.argv.slice(2);
 armFailpoint(process.env);
 if (writes === 'each') await openEach(path, rest);
+else if (writes === 'reopen') writeSync(STDOUT, await reopen(path, rest.join(' ')));
 else writeSync(STDOUT, await writeAndCount(path, Number(writes), Number(rest[0] ?? 100)));
 process.kill(process.pid, 'SIGKILL');

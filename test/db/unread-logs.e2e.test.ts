@@ -88,6 +88,10 @@ describe.runIf(canMakeFaultyDisks)('a log that cannot be read for a moment (rule
     }
   }, 300_000);
 
+  it('hides nothing when a running node opens the database again after a failed write', async () => {
+    expect(await run(disk.environment(), 'reopen', 'read .log EIO skip=1 times=1')).toBe('true true 10');
+  }, 300_000);
+
   it('costs nothing when the next start is killed while it puts the files back', async () => {
     await run({}, String(WRITES));
     for (const place of ['db.open.after', 'db.put-back.current']) {
