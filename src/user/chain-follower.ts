@@ -30,6 +30,11 @@ const REQUEST_TIMEOUT = 30_000;
 const RETRY_AFTER = 2_000;
 /** Time limit for finding out which configured address a link belongs to, in ms. */
 const IDENTIFY_TIMEOUT = 5_000;
+/**
+ * How often in a row the answers of a mempool node may make the wallet watch more addresses: 20 of each account each time.
+ * Without a bound, a node that names outputs at every address would be asked for ever.
+ */
+const MAX_FOUND_ROUNDS = 50;
 /** Maximum number of blocks kept during a synchronization; the next one fetches the others. */
 const MAX_WAITING_BLOCKS = 32;
 
@@ -120,7 +125,10 @@ export class ChainFollower {
   requestRefresh(addresses: readonly string[]): void {
     const link = this.#current;
     if (link === undefined) throw new TesseraError('mempool_unreachable', 'no mempool node is linked');
-    this.#afterwards(link, 'a refresh failed', () => this.#refresh(link, addresses, new Evidence([])));
+    this.#afterwards(link, 'a refresh failed', async () => {
+      await this.#refresh(link, addresses, new Evidence([]));
+      await this.#refreshFound(link);
+    });
   }
 
   /**
@@ -237,42 +245,50 @@ export class ChainFollower {
 
   async #catchUp(link: Link): Promise<void> {
     const { wallet } = this.#modules;
-    const asked = wallet.watched();
-    const first = await this.#review(link, wallet.transfers.inFlight(), asked);
-    const point = await this.#refreshFound(link, asked, first);
+    // All are asked for now.
+    wallet.takeNewlyWatched();
+    const first = await this.#review(link, wallet.transfers.inFlight(), wallet.watched());
+    const point = await this.#refreshFound(link, first);
     if (point !== undefined) await wallet.advanceTo(point);
-    for (let next = this.#waitingBlocks.shift(); next; next = this.#waitingBlocks.shift()) {
-      await wallet.applyBlock(next);
+    while (this.#waitingBlocks.length > 0) {
+      for (let next = this.#waitingBlocks.shift(); next; next = this.#waitingBlocks.shift()) {
+        await wallet.applyBlock(next);
+      }
+      await this.#refreshFound(link);
     }
     if (this.#blocksDropped) await this.#settleDropped(link);
     // In the same turn as the check of waiting blocks, so that none is left waiting.
     this.#inStep = true;
   }
 
-  /** A refresh that finds addresses in use makes the wallet watch more: those are refreshed too. Gives the oldest block. */
-  async #refreshFound(
-    link: Link,
-    asked: readonly string[],
-    point: ChainPoint | undefined,
-  ): Promise<ChainPoint | undefined> {
-    const { wallet } = this.#modules;
-    const done = new Set(asked);
+  /**
+   * A refresh or a block that shows addresses to be in use makes the wallet watch more: those are refreshed too. Gives the
+   * oldest block of the answers and `point`.
+   */
+  async #refreshFound(link: Link, point?: ChainPoint): Promise<ChainPoint | undefined> {
+    const { wallet, logger } = this.#modules;
     let oldest = point;
-    for (let found = wallet.watched(); found.length > done.size; found = wallet.watched()) {
-      const more = found.filter((address) => !done.has(address));
-      if (more.length === 0) break;
+    for (let round = 0; ; round++) {
+      const more = wallet.takeNewlyWatched();
+      if (more.length === 0) return oldest;
+      if (round === MAX_FOUND_ROUNDS) {
+        logger.warn(
+          { link: link.id, addresses: wallet.addresses().length },
+          'the mempool node names outputs at ever more addresses: the search ends here until the next synchronization',
+        );
+        return oldest;
+      }
       const next = await this.#refresh(link, more, new Evidence([]));
       if (next !== undefined && (oldest === undefined || next.height < oldest.height)) oldest = next;
-      for (const address of more) done.add(address);
     }
-    return oldest;
   }
 
   /** Looks up statuses after blocks were dropped, because these may have held transactions of the wallet. */
   async #settleDropped(link: Link): Promise<void> {
     const { wallet } = this.#modules;
     this.#blocksDropped = false;
-    const statuses = await this.#fetchStatuses(link, wallet.transfers.inFlight());
+    const hashes = wallet.transfers.inFlight().map(({ hash }) => hash);
+    const statuses = await this.#fetchStatuses(link, hashes);
     for (const { hash, status } of statuses.values())
       if (status === 'Confirmed') await wallet.settlement.markConfirmed(hash);
   }
@@ -284,9 +300,13 @@ export class ChainFollower {
     addresses: readonly string[],
   ): Promise<ChainPoint | undefined> {
     const entries = inFlight.map((entry) => ({ ...entry }));
-    // Statuses first: what is confirmed now is included in every later answer.
-    const statuses = await this.#fetchStatuses(link, entries);
     const evidence = new Evidence(entries);
+    // Statuses first: what is confirmed now is included in every later answer.
+    const own = await this.#fetchStatuses(
+      link,
+      entries.map(({ hash }) => hash),
+    );
+    const statuses = new Map([...own, ...(await this.#fetchStatuses(link, evidence.creators(own)))]);
     const point = await this.#refresh(link, addresses, evidence);
     const findings = evidence.findings(statuses);
     for (const entry of entries) await this.#settle(entry, findings.get(entry.hash));
@@ -320,11 +340,11 @@ export class ChainFollower {
     await this.#modules.wallet.settlement.markRejected(hash, refusal);
   }
 
-  async #fetchStatuses(link: Link, entries: readonly OwnTransaction[]): Promise<Map<string, TransactionStatus>> {
+  async #fetchStatuses(link: Link, wanted: readonly string[]): Promise<Map<string, TransactionStatus>> {
     const found = new Map<string, TransactionStatus>();
     const options = { timeoutMs: REQUEST_TIMEOUT, signal: this.#stopping.signal };
-    for (let at = 0; at < entries.length; at += MAX_LIST) {
-      const hashes = entries.slice(at, at + MAX_LIST).map(({ hash }) => hash);
+    for (let at = 0; at < wanted.length; at += MAX_LIST) {
+      const hashes = wanted.slice(at, at + MAX_LIST);
       const answer = await link.request('statuses.get', { hashes }, options);
       if (answer.type !== 'statuses') throw unexpected(link, answer.type);
       for (const status of (answer.body as MessageBody<'statuses'>).statuses) found.set(status.hash, status);
@@ -361,7 +381,10 @@ export class ChainFollower {
     }
     const { wallet, logger } = this.#modules;
     const outcome = await this.#steps.run(() => wallet.applyBlock(told));
-    if (outcome !== 'gap' || link !== this.#current) return;
+    if (link !== this.#current) return;
+    if (outcome === 'applied')
+      this.#afterwards(link, 'a refresh failed', async () => void (await this.#refreshFound(link)));
+    if (outcome !== 'gap') return;
     logger.info({ block: Number(header.bNum), known: wallet.height }, 'blocks are missing: refreshing');
     this.#synchronize(link);
   }

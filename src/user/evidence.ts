@@ -56,7 +56,25 @@ export class Evidence {
     }
   }
 
-  /** By hash, in the order of the entries. The statuses must have been asked for before the outputs. */
+  /**
+   * Transactions of others that decide whether the absence of an input proves a spend: those that made the inputs of what was
+   * admitted and is neither waiting nor in the chain. Their statuses are to be asked for too.
+   */
+  creators(statuses: ReadonlyMap<string, TransactionStatus>): readonly string[] {
+    const creators = new Set<string>();
+    for (const { hash, state, transaction } of this.#entries) {
+      const status = statuses.get(hash)?.status;
+      if (state !== 'sent' || status === 'Pending' || status === 'Confirmed') continue;
+      for (const { tHash } of spentOutPoints(transaction)) creators.add(tHash);
+    }
+    for (const { hash } of this.#entries) creators.delete(hash);
+    return [...creators];
+  }
+
+  /**
+   * By hash, in the order of the entries. The statuses, those of `creators` among them, must have been asked for before the
+   * outputs.
+   */
   findings(statuses: ReadonlyMap<string, TransactionStatus>): ReadonlyMap<string, Finding> {
     const inChain = this.#inChain(statuses);
     const findings = new Map<string, Finding>();
@@ -67,7 +85,7 @@ export class Evidence {
       });
       if (statuses.get(entry.hash)?.status === 'Pending') findings.set(entry.hash, 'admitted');
       else if (inChain.has(entry.hash)) findings.set(entry.hash, 'confirmed');
-      else findings.set(entry.hash, this.#findingByInputs(entry, isWaiting));
+      else findings.set(entry.hash, this.#findingByInputs(entry, isWaiting, statuses));
     }
     return findings;
   }
@@ -86,15 +104,27 @@ export class Evidence {
   }
 
   /** `isWaiting`: it spends an output of one that is in no block. */
-  #findingByInputs({ hash, transaction, state }: OwnTransaction, isWaiting: boolean): Finding {
+  #findingByInputs(
+    { hash, transaction, state }: OwnTransaction,
+    isWaiting: boolean,
+    statuses: ReadonlyMap<string, TransactionStatus>,
+  ): Finding {
     const inputs = spentOutPoints(transaction);
     // A transaction with an unspent input is in no block, and neither is one with an input that does not exist yet.
     if (isWaiting || inputs.length === 0 || inputs.some((outPoint) => this.#isPresent(outPoint))) {
       return state === 'sent' ? 'missing' : 'absent';
     }
     if (this.#copied.has(hash)) return 'copied';
+    if (state !== 'sent') return 'open';
+    // An input may be absent because the block that made it was given up, and this transaction with it.
+    const isGivenUp =
+      statuses.get(hash)?.status === 'Rejected' ||
+      inputs.some(({ tHash }) => {
+        const creator = statuses.get(tHash)?.status;
+        return creator !== undefined && creator !== 'Confirmed';
+      });
     // Once it is admitted, nothing else can spend its inputs: if they are spent, it is in the chain.
-    return state === 'sent' ? 'confirmed' : 'open';
+    return isGivenUp ? 'missing' : 'confirmed';
   }
 
   #isPresent(outPoint: OutPoint): boolean {

@@ -262,6 +262,11 @@ export class Wallet implements WalletService {
     return this.#parts.keys.watched();
   }
 
+  /** Addresses that are watched since the last call: the chain may know of them. */
+  takeNewlyWatched(): readonly string[] {
+    return this.#parts.keys.takeNewlyWatched();
+  }
+
   owns(address: string): boolean {
     return this.#parts.keys.owns(address);
   }

@@ -101,3 +101,39 @@ describe('what is known of a chain of own transactions (docs/wallet.md#payments)
     expect(findings(chain, statuses, unspent(chain))).toEqual(expected);
   });
 });
+
+describe('a coin of somebody else whose transaction never was in a block (docs/wallet.md#payments)', () => {
+  const chain = chainOf(['sent']);
+  const [own] = chain as [OwnTransaction];
+  const creator = inputOf(own)[0].tHash;
+
+  function findingFor(known: Readonly<Record<string, Status>>): Finding | undefined {
+    const evidence = new Evidence(chain);
+    const statuses = Object.entries(known).map(([hash, status]) => [hash, { hash, status, info: '' }] as const);
+    return evidence.findings(new Map(statuses)).get(own.hash);
+  }
+
+  it.each<[string, Record<string, Status>, Finding]>([
+    [
+      'sends again what the mempool node has rejected with it',
+      { [creator]: 'Rejected', [own.hash]: 'Rejected' },
+      'missing',
+    ],
+    ['sends again when only the rejection of the payment is known', { [own.hash]: 'Rejected' }, 'missing'],
+    ['sends again when only the rejection of the other is known', { [creator]: 'Rejected' }, 'missing'],
+    ['sends again when the other waits for its block', { [creator]: 'Pending' }, 'missing'],
+    ['takes it for spent when the other is in a block', { [creator]: 'Confirmed' }, 'confirmed'],
+    ['takes it for spent when the other is older than what the mempool node remembers', {}, 'confirmed'],
+  ])('%s', (_, known, expected) => {
+    expect(findingFor(known)).toBe(expected);
+  });
+
+  it('is asked about only when its status can decide', () => {
+    const evidence = new Evidence(chain);
+    const told = (status: Status) => new Map([[own.hash, { hash: own.hash, status, info: '' }]]);
+    expect(evidence.creators(new Map())).toEqual([creator]);
+    expect(evidence.creators(told('Pending'))).toEqual([]);
+    expect(evidence.creators(told('Confirmed'))).toEqual([]);
+    expect(new Evidence(chainOf(['queued'])).creators(new Map())).toEqual([]);
+  });
+});

@@ -266,6 +266,32 @@ describe('following the chain', () => {
     await until(async () => (await stateOf(again, txHash)) === 'sent');
   });
 
+  it.each([
+    ['says so', true],
+    ['has forgotten the payment', false],
+  ])('keeps a payment from a coin whose block was given up, when the mempool node %s', async (_, isToldOfPayment) => {
+    const node = await richUser([]);
+    const foreign = paymentFromOutside([tokens(await node.wallet.newAddress(), 100n)]);
+    const outPoint = { tHash: transactionHash(foreign), n: 0 };
+    // The outputs of the block that is being made are among those that a wallet is told of.
+    net.mempool.utxos.set(outPointKey(outPoint), [outPoint, foreign.outputs[0] ?? tokens(NOBODY, 0n)]);
+    net.mempool.statuses.set(outPoint.tHash, 'Pending');
+    await node.wallet.refresh({ all: true });
+    await until(() => node.wallet.totals().available === 100n);
+    const { txHash } = await node.user.payAddress(order(100n));
+    await until(async () => (await stateOf(node, txHash)) === 'sent');
+    await node.stop();
+
+    net.mempool.forget();
+    net.mempool.utxos.delete(outPointKey(outPoint));
+    net.mempool.statuses.set(outPoint.tHash, 'Rejected');
+    if (isToldOfPayment) net.mempool.statuses.set(txHash, 'Rejected');
+    net.mempool.refuseWith = 'unknown_input';
+    const again = await net.user({ folder: node.folder });
+    await until(() => net.mempool.submissions.filter((hash) => hash === txHash).length >= 2);
+    expect(await stateOf(again, txHash)).toBe('queued');
+  });
+
   it('settles a payment that was admitted without an answer, and pays it once', async () => {
     const node = await richUser([100n]);
     net.mempool.silent = true;

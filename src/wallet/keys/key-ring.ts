@@ -94,6 +94,11 @@ export class KeyRing {
     return [...this.#addresses.keys(), ...this.#lookahead.addresses()];
   }
 
+  /** Addresses that are watched since the last call. */
+  takeNewlyWatched(): readonly string[] {
+    return this.#lookahead.takeNew();
+  }
+
   /** True for every address of `watched`. */
   owns(address: string): boolean {
     return this.#addresses.has(address) || this.#lookahead.placeOf(address) !== undefined;

@@ -25,6 +25,8 @@ export class Lookahead {
   readonly #places = new Map<string, KeyPlace>();
   /** By account: one past the highest index that was derived. */
   readonly #derivedTo = new Map<Account, number>();
+  /** Addresses that began to wait since `takeNew`. */
+  #new: string[] = [];
 
   /**
    * `used`: the places that were handed out. Indexes that are missing among them never were, and come first. `ahead`: how
@@ -47,6 +49,13 @@ export class Lookahead {
   /** Every address that waits. */
   addresses(): Iterable<string> {
     return this.#places.keys();
+  }
+
+  /** Addresses that wait since the last call, or did in between. */
+  takeNew(): readonly string[] {
+    const taken = this.#new;
+    this.#new = [];
+    return taken;
   }
 
   placeOf(address: string): KeyPlace | undefined {
@@ -83,6 +92,7 @@ export class Lookahead {
     const key = this.#derive(place);
     this.#waitingOf(place.account).set(place.index, key);
     this.#places.set(key.address, place);
+    this.#new.push(key.address);
   }
 
   #derive(place: KeyPlace): WaitingKey {
