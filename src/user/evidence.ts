@@ -9,6 +9,9 @@ import type { OutPoint, Transaction, TxOut, Utxo } from '../chain/types.js';
 import type { MessageBody } from '../peers/messages.js';
 import type { OwnTransaction } from '../wallet/payments/outgoing.js';
 
+/** What the messages between nodes take for a hash. The outputs of a node that lies may name anything. */
+const ASKABLE = /^[\x21-\x7e]{1,128}$/;
+
 export type TransactionStatus = MessageBody<'statuses'>['statuses'][number];
 
 /**
@@ -68,7 +71,7 @@ export class Evidence {
       for (const { tHash } of spentOutPoints(transaction)) creators.add(tHash);
     }
     for (const { hash } of this.#entries) creators.delete(hash);
-    return [...creators];
+    return [...creators].filter((hash) => ASKABLE.test(hash));
   }
 
   /**

@@ -128,12 +128,18 @@ describe('a coin of somebody else whose transaction never was in a block (docs/w
     expect(findingFor(known)).toBe(expected);
   });
 
-  it('is asked about only when its status can decide', () => {
-    const evidence = new Evidence(chain);
+  it('is asked about only when its status can decide, and by a name that can be asked for', () => {
+    const from = (tHash: string, state: State): Evidence => {
+      const inputs = [{ previousOut: { tHash, n: 0 }, script: [] }];
+      return new Evidence([{ ...own, state, transaction: { ...own.transaction, inputs } }]);
+    };
+    const hash = `g${'7'.repeat(31)}`;
     const told = (status: Status) => new Map([[own.hash, { hash: own.hash, status, info: '' }]]);
-    expect(evidence.creators(new Map())).toEqual([creator]);
-    expect(evidence.creators(told('Pending'))).toEqual([]);
-    expect(evidence.creators(told('Confirmed'))).toEqual([]);
-    expect(new Evidence(chainOf(['queued'])).creators(new Map())).toEqual([]);
+    expect(from(hash, 'sent').creators(new Map())).toEqual([hash]);
+    expect(from(hash, 'sent').creators(told('Rejected'))).toEqual([hash]);
+    expect(from(hash, 'sent').creators(told('Pending'))).toEqual([]);
+    expect(from(hash, 'sent').creators(told('Confirmed'))).toEqual([]);
+    expect(from(hash, 'queued').creators(new Map())).toEqual([]);
+    expect(from('not a hash', 'sent').creators(new Map())).toEqual([]);
   });
 });
