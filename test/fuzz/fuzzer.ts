@@ -13,9 +13,13 @@ import type { FuzzTarget } from './target.js';
 export interface FuzzOptions {
   readonly runs: number;
   readonly seed: number;
+  /** Ends earlier when so many milliseconds are over. */
+  readonly maxMs?: number;
 }
 
 export interface FuzzReport {
+  /** Inputs that were made up. */
+  readonly runs: number;
   /** How inputs ended → how many. */
   readonly endings: ReadonlyMap<string, number>;
   /** Inputs that reached new code. */
@@ -49,10 +53,13 @@ const FRESH_ONE_IN = 2;
 /** Tries to make a finding smaller. */
 const MAX_SHRINKS = 400;
 
-export async function fuzz(target: FuzzTarget, { runs, seed }: FuzzOptions): Promise<FuzzReport> {
+export async function fuzz(
+  target: FuzzTarget,
+  { runs, seed, maxMs = Number.POSITIVE_INFINITY }: FuzzOptions,
+): Promise<FuzzReport> {
   const run = new FuzzRun(target, new Dice(seed));
   try {
-    return await run.go(runs);
+    return await run.go(runs, performance.now() + maxMs);
   } finally {
     run.stop();
   }
@@ -75,15 +82,20 @@ class FuzzRun {
     this.#coverage.stop();
   }
 
-  async go(runs: number): Promise<FuzzReport> {
+  async go(runs: number, deadline: number): Promise<FuzzReport> {
     const begun = performance.now();
     for (const { bytes } of readCorpus(this.#target.name)) {
       await this.#try(bytes);
       this.#pool.push(bytes);
     }
     this.#coverage.hasNews(true);
-    for (let left = runs; left > 0; left -= BATCH) await this.#batch(Math.min(BATCH, left));
+    let done = 0;
+    for (let size = 0; done < runs && performance.now() < deadline; done += size) {
+      size = Math.min(BATCH, runs - done);
+      await this.#batch(size);
+    }
     return {
+      runs: done,
       endings: this.#endings,
       interesting: this.#pool.length,
       functions: this.#coverage.size,

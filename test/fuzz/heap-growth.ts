@@ -16,9 +16,9 @@ export interface HeapReport extends FuzzReport {
 }
 
 /** Fuzzes, and measures. The target is not closed: what it would let go of then counts. */
-export async function fuzzAndMeasure(target: FuzzTarget, { runs, seed }: FuzzOptions): Promise<HeapReport> {
+export async function fuzzAndMeasure(target: FuzzTarget, { runs, seed, ...limit }: FuzzOptions): Promise<HeapReport> {
   await fuzz(target, { runs: Math.min(runs, WARM_UP), seed: seed + 1 });
   const before = await liveHeap();
-  const report = await fuzz(target, { runs, seed });
+  const report = await fuzz(target, { runs, seed, ...limit });
   return { ...report, growth: ((await liveHeap()) - before) / MIB };
 }

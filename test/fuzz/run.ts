@@ -1,6 +1,7 @@
 /**
- * `npm run fuzz -- [target] --runs N [--seed S]`: a target of `targets/`, or the HTTP API (`http`, which is also meant
- * without a name). A finding is kept in `corpus/` and shown; the process ends with 1 then.
+ * `npm run fuzz -- [target] --runs N [--seed S] [--minutes M]`: a target of `targets/`, which ends when one of the two is
+ * over, or the HTTP API (`http`, which is also meant without a name). A finding is kept in `corpus/` and shown; the process
+ * ends with 1 then.
  */
 
 import { parseArgs } from 'node:util';
@@ -13,11 +14,13 @@ import { TARGETS } from './targets/index.js';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { runs: { type: 'string', default: '100000' }, seed: { type: 'string' } },
+  options: { runs: { type: 'string', default: '100000' }, seed: { type: 'string' }, minutes: { type: 'string' } },
 });
 const [name = 'http'] = positionals;
 const runs = Number(values.runs);
 const seed = values.seed === undefined ? Date.now() % 2 ** 31 : Number(values.seed);
+const maxMs = values.minutes === undefined ? Number.POSITIVE_INFINITY : 60_000 * Number(values.minutes);
+if (!(maxMs > 0)) throw new Error('--minutes must be a number above 0');
 if (!Number.isSafeInteger(runs) || runs < 1) throw new Error('--runs must be a whole number from 1 on');
 if (!Number.isSafeInteger(seed)) throw new Error('--seed must be a whole number');
 
@@ -40,16 +43,16 @@ async function runTarget(target: FuzzTarget): Promise<void> {
     say(`${error.stack}\nuncaught, seed ${seed}`);
     process.exit(1);
   });
-  const report = await fuzzAndMeasure(target, { runs, seed });
+  const report = await fuzzAndMeasure(target, { runs, seed, maxMs });
   await target.close?.();
   say(table(report.endings));
   say(summary(report));
   if (report.growth > MAX_GROWTH) throw new Error(`the live heap grew by ${report.growth.toFixed(1)} MiB`);
 }
 
-function summary({ functions, interesting, seconds, slowestMs, growth }: HeapReport): string {
+function summary({ runs: done, functions, interesting, seconds, slowestMs, growth }: HeapReport): string {
   return [
-    `${runs} inputs in ${seconds.toFixed(1)} s, seed ${seed}: nothing found`,
+    `${done} inputs in ${seconds.toFixed(1)} s, seed ${seed}: nothing found`,
     `${interesting} of them led to new code, in ${functions} functions; the slowest took ${slowestMs.toFixed(1)} ms; the live heap grew by ${growth.toFixed(1)} MiB`,
   ].join('\n');
 }

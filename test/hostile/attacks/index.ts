@@ -2,6 +2,7 @@
 
 import type { Attack } from '../attack.js';
 import { badSignatures, guessedKeys, largeBodies } from './api-clients.js';
+import { chainedPayments } from './chains.js';
 import { fewDescriptors } from './few-descriptors.js';
 import {
   answersNobodyReads,
@@ -59,6 +60,7 @@ export const ATTACKS: readonly Attack[] = [
   repeatedProofs,
   silentMiners,
   fullPool,
+  chainedPayments,
   slowHeaders,
   slowBodies,
   silentStreams,
