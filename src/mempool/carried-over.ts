@@ -2,16 +2,22 @@
  * Transactions that `tessera rebuild` has found in the old journal and pool: they were acknowledged and are in no block that
  * was found. Once this node stands at the block of storage they are submitted again, like any other; what became impossible
  * is refused with the rule. Old journal and old pool need not give a transaction after those that it spends from: one whose
- * inputs are unknown is tried again as long as others are admitted.
+ * inputs are not there is put off as long as others are admitted. What can only not be admitted yet is tried again after the
+ * next block.
  */
 
+import { transactionHash } from '../chain/hash.js';
+import { spentOutPoints } from '../chain/transaction.js';
+import type { Transaction } from '../chain/types.js';
 import type { Room } from '../db/disk-room.js';
 import { isTesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
 import { decodeTransactions } from '../peers/payloads.js';
 import type { Admission } from './admission/admission.js';
 import type { ChainSync } from './blocks/chain-sync.js';
+import type { Applier } from './state/applier.js';
 import { arrivalOfKey, keys, ranges } from './state/layout.js';
+import type { MempoolState } from './state/state.js';
 import type { StateStore } from './state/state-store.js';
 
 /** Groups that are read at once. */
@@ -27,9 +33,16 @@ const VERDICTS: ReadonlySet<string> = new Set([
   'double_spend',
 ]);
 
-type Outcome = 'admitted' | 'refused' | 'orphan';
+/** Of one transaction, or of a group: then the last of its members' in this order. */
+const OUTCOMES = ['admitted', 'refused', 'orphan', 'later'] as const;
+type Outcome = (typeof OUTCOMES)[number];
+
+/** Verdicts on what the transactions are; other errors of the same kind pass with time. */
+const LATER: ReadonlySet<string> = new Set(['too_many_ancestors', 'mempool_full', 'overloaded', 'invalid_request']);
 
 export interface CarriedOverModules {
+  readonly state: Pick<MempoolState, 'coins' | 'head'>;
+  readonly applier: Pick<Applier, 'confirmed'>;
   readonly store: StateStore;
   readonly admission: Admission;
   readonly sync: Pick<ChainSync, 'mayCut' | 'changed'>;
@@ -41,6 +54,8 @@ export class CarriedOver {
   readonly #modules: CarriedOverModules;
   readonly #listeners: (() => void)[] = [];
   #running: Promise<void> | undefined;
+  /** Something has changed while they were submitted. */
+  #isDueAgain = false;
   #stopped = false;
 
   constructor(modules: CarriedOverModules) {
@@ -48,9 +63,9 @@ export class CarriedOver {
   }
 
   start(): void {
-    const { sync, room } = this.#modules;
+    const { sync, room, applier } = this.#modules;
     const proceed = (): void => this.#proceed();
-    this.#listeners.push(sync.changed.on(proceed), room.isBack.on(proceed));
+    this.#listeners.push(sync.changed.on(proceed), room.isBack.on(proceed), applier.confirmed.on(proceed));
     proceed();
   }
 
@@ -60,65 +75,101 @@ export class CarriedOver {
     await this.#running;
   }
 
+  #end(): void {
+    this.#removeListeners();
+    this.#isDueAgain = false;
+  }
+
   #removeListeners(): void {
     for (const remove of this.#listeners.splice(0)) remove();
   }
 
   #proceed(): void {
-    if (this.#stopped || this.#running !== undefined || !this.#modules.sync.mayCut) return;
+    if (this.#stopped || !this.#modules.sync.mayCut) return;
+    if (this.#running !== undefined) {
+      this.#isDueAgain = true;
+      return;
+    }
+    this.#isDueAgain = false;
     this.#running = this.#submitAll().finally(() => {
       this.#running = undefined;
+      if (this.#isDueAgain) this.#proceed();
     });
   }
 
   async #submitAll(): Promise<void> {
     const { logger } = this.#modules;
-    const counts = { admitted: 0, refused: 0, orphan: 0 };
+    const counts = { admitted: 0, refused: 0, orphan: 0, later: 0 };
     try {
       for (let before = -1; counts.admitted > before && !this.#stopped; ) {
         before = counts.admitted;
-        counts.orphan = 0;
-        await this.#submitOnce(counts, 'orphan');
-        if (counts.orphan === 0) break;
+        await this.#submitOnce(counts, { mayPutOff: true });
       }
-      if (counts.orphan > 0 && !this.#stopped) await this.#submitOnce(counts);
+      if (counts.orphan > 0 && counts.later === 0) await this.#submitOnce(counts, { mayPutOff: false });
       // While the node runs, nothing new is added to what is carried over.
-      this.#removeListeners();
+      if (counts.later === 0) this.#end();
     } catch (error) {
       if (!isTesseraError(error)) throw error;
       if (!this.#stopped) logger.warn({ err: error }, 'transactions of the old journal are submitted again later');
     }
-    const { admitted, refused } = counts;
+    const { admitted, refused, later } = counts;
     if (admitted + refused > 0) {
-      logger.info({ admitted, refused }, 'transactions of the old journal were submitted again');
+      logger.info({ admitted, refused, later }, 'transactions of the old journal were submitted again');
     }
   }
 
-  /** Submits each group, and forgets those with a verdict; `kept` is none. */
-  async #submitOnce(counts: Record<Outcome, number>, kept?: 'orphan'): Promise<void> {
+  /** Submits each group, and forgets those with a verdict. */
+  async #submitOnce(counts: Record<Outcome, number>, { mayPutOff }: { readonly mayPutOff: boolean }): Promise<void> {
     const { store } = this.#modules;
+    counts.orphan = 0;
+    counts.later = 0;
     for (let from = 0, isMore = true; isMore && !this.#stopped; ) {
       const groups = await store.list({ ...ranges.carried, gte: keys.carried(from), limit: CHUNK });
       isMore = groups.length === CHUNK;
       for (const [key, value] of groups) {
         from = arrivalOfKey(key) + 1;
-        const outcome = await this.#submit(value);
-        const verdict = outcome === 'orphan' && kept === undefined ? 'refused' : outcome;
-        counts[verdict]++;
-        if (verdict !== 'orphan') await store.update(async (batch) => void batch.del(key));
+        const outcome = await this.#submit(decodeTransactions(value), mayPutOff);
+        counts[outcome]++;
+        if (outcome === 'admitted' || outcome === 'refused') {
+          await store.update(async (batch) => void batch.del(key));
+        }
       }
     }
   }
 
-  /** Throws when nothing can be decided now. What is in a block counts as admitted. */
-  async #submit(group: Uint8Array): Promise<Outcome> {
+  /** The whole group; one by one when it does not go as a whole. Throws when nothing can be decided now. */
+  async #submit(group: readonly Transaction[], mayPutOff: boolean): Promise<Outcome> {
+    const outcome = await this.#submitTogether(group, mayPutOff);
+    if (outcome === 'admitted' || group.length === 1) return outcome;
+    const outcomes = new Set<Outcome>();
+    for (const tx of group) outcomes.add(await this.#submitTogether([tx], mayPutOff));
+    return OUTCOMES.findLast((one) => outcomes.has(one)) ?? 'admitted';
+  }
+
+  /** What is in a block counts as admitted. */
+  async #submitTogether(txs: readonly Transaction[], mayPutOff: boolean): Promise<Outcome> {
+    const early = this.#isEarly(txs);
+    // Without a word to anybody: a refusal would be known as Rejected.
+    if (early === 'later' || (early === 'orphan' && mayPutOff)) return early;
     try {
-      await this.#modules.admission.submit(decodeTransactions(group));
+      await this.#modules.admission.submit(txs);
       return 'admitted';
     } catch (error) {
-      if (isTesseraError(error, 'unknown_input')) return 'orphan';
-      if (isTesseraError(error) && VERDICTS.has(error.code)) return 'refused';
+      if (!isTesseraError(error)) throw error;
+      if (error.code === 'unknown_input' || VERDICTS.has(error.code)) return 'refused';
+      if (LATER.has(error.code)) return 'later';
       throw error;
     }
+  }
+
+  /** 'orphan' when something they spend is not there, 'later' when it is locked. */
+  #isEarly(txs: readonly Transaction[]): Outcome | undefined {
+    const { coins, head } = this.#modules.state;
+    const own = new Set(txs.map(transactionHash));
+    const spent = txs.flatMap(spentOutPoints).filter(({ tHash }) => !own.has(tHash));
+    const outputs = spent.map((outPoint) => coins.find(outPoint));
+    if (outputs.includes(undefined)) return 'orphan';
+    const height = BigInt(Math.max(0, head.height));
+    return outputs.some((output) => output !== undefined && output.locktime > height) ? 'later' : undefined;
   }
 }

@@ -256,7 +256,7 @@ export class Mempool implements MempoolService, Service {
     });
     const maker = new BlockMaker(this.#options.blocks, { ...modules, applier, sync });
     const sender = new BlockSender({ ...modules, applier, tips });
-    const carried = new CarriedOver({ store, admission, sync, room, logger });
+    const carried = new CarriedOver({ state, applier, store, admission, sync, room, logger });
     const gateway = new Gateway({ ...modules, applier, sync, statuses, admission });
     return { state, applier, statuses, verifier, admission, maker, sender, tips, sync, carried, gateway };
   }
