@@ -106,12 +106,13 @@ async function rebuildArchive(args: ParsedArgs, context: CliContext, config: Con
   if (args.value('archive') !== undefined) throw new UsageError('--archive is for mempool nodes');
   const { readGenesis } = await import('../node/genesis-file.js');
   const { rebuildStorage } = await import('../node/rebuild/rebuild-storage.js');
-  const { blocks, problem } = await withProgress(context, async (onProgress, signal) =>
+  const { blocks, problem, kept } = await withProgress(context, async (onProgress, signal) =>
     rebuildStorage({ config, genesis: await readGenesis(config.network.genesisFile), signal, onProgress }),
   );
   context.stdout.write(`rebuilt with ${blocks} blocks\n`);
   if (blocks === 0)
     context.stderr.write('nothing can be read: all blocks must come from another storage node or a backup\n');
+  for (const folder of kept) context.stderr.write(`nothing of ${folder} can be read: it is kept\n`);
   if (problem !== null) context.stderr.write(`${problem}: start the node, which goes on by itself\n`);
   return 0;
 }

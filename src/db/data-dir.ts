@@ -7,6 +7,7 @@
  *   db/<name>/      one LevelDB per store
  *   db/<name>.seal  what that store must hold (`seal.ts`)
  *   damaged-<name>-<n>/  a database that was put aside, until what can be read of it is in a new one (`put-aside.ts`)
+ *   removed-<name>-<n>/  the same, while it is removed
  *
  * A database that the marker lists is opened with `createIfMissing: false`: without that, LevelDB answers a lost CURRENT
  * file with an empty database.

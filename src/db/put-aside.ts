@@ -1,16 +1,22 @@
 /**
  * Damaged databases of a data directory: the note that one was found to be damaged while its node ran, and the folders of
  * those that were put aside, `damaged-archive-1` and so on. What can be read of these is taken from them by `salvage.ts`.
+ * One that is no longer needed is called `removed-archive-1` while it is removed.
  */
 
 import { existsSync } from 'node:fs';
-import { readdir, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { failpoint } from '../lib/failpoints.js';
 import { sealPath } from './seal.js';
 import { syncFolder, writeFileDurable } from './write-file-durable.js';
 
 const NOTE_MODE = 0o600;
+const FOLDER_MODE = 0o700;
+/** What the seal of a database is called in the folder that it was put aside in. */
+export const SEAL_ASIDE = 'seal';
+/** How the names of folders begin that are being removed. */
+const REMOVED = 'removed-';
 
 const notePath = (path: string, name: string): string => join(path, `damaged-${name}`);
 
@@ -34,18 +40,58 @@ export async function damagedFolders(path: string, name: string): Promise<string
   return numbers.sort((a, b) => b - a).map((number) => join(path, `damaged-${name}-${number}`));
 }
 
-/** Moves the database `name` out of `databases`; does nothing more when it is not there. */
+/**
+ * Moves the database `name` out of `databases`, with its seal, which says how much was acknowledged. One whose files are all
+ * gone leaves a folder with its seal alone. Does nothing more when neither is there.
+ */
 export async function putAside(path: string, databases: string, name: string): Promise<void> {
   const folder = join(databases, name);
+  const seal = sealPath(folder);
+  const [newest] = await damagedFolders(path, name);
+  let aside = newest;
   if (existsSync(folder)) {
-    const [newest] = await damagedFolders(path, name);
-    const number = newest === undefined ? 1 : Number(newest.slice(newest.lastIndexOf('-') + 1)) + 1;
-    await rename(folder, join(path, `damaged-${name}-${number}`));
+    aside = nextFolder(path, name, newest);
+    await rename(folder, aside);
     await syncFolder(path);
     failpoint('aside.moved', name);
+  } else if (existsSync(seal) && (aside === undefined || existsSync(join(aside, SEAL_ASIDE)))) {
+    // A folder without a seal is one whose move was interrupted here.
+    aside = nextFolder(path, name, newest);
+    await mkdir(aside, { mode: FOLDER_MODE });
+    await syncFolder(path);
   }
-  await rm(sealPath(folder), { force: true });
+  if (aside !== undefined && existsSync(seal)) {
+    await rename(seal, join(aside, SEAL_ASIDE));
+    await syncFolder(aside);
+  }
   await syncFolder(databases);
   failpoint('aside.seal', name);
   await forgetDamage(path, name);
+}
+
+function nextFolder(path: string, name: string, newest: string | undefined): string {
+  const number = newest === undefined ? 1 : Number(newest.slice(newest.lastIndexOf('-') + 1)) + 1;
+  return join(path, `damaged-${name}-${number}`);
+}
+
+/**
+ * Removes folders that were put aside. Each gets another name first, so that one whose removal was interrupted is never
+ * taken for a database again: `removeLeftovers` ends what was begun.
+ */
+export async function removeAside(path: string, folders: readonly string[]): Promise<void> {
+  const removed = folders.map((folder) => join(path, basename(folder).replace('damaged-', REMOVED)));
+  for (const [i, folder] of folders.entries()) {
+    const name = removed[i] ?? '';
+    await rm(name, { recursive: true, force: true });
+    await rename(folder, name);
+  }
+  await syncFolder(path);
+  for (const name of removed) await rm(name, { recursive: true, force: true });
+}
+
+/** Removes what an interrupted `removeAside` has left. */
+export async function removeLeftovers(path: string): Promise<void> {
+  for (const entry of await readdir(path)) {
+    if (entry.startsWith(REMOVED)) await rm(join(path, entry), { recursive: true, force: true });
+  }
 }

@@ -52,6 +52,7 @@ export const ERROR_CODES = {
   refresh_failed: 'The refresh could not be requested.',
   not_mining: 'This node does not mine.',
   cannot_pay: 'This node cannot make payments.',
+  archive_incomplete: 'The archive is being made whole and does not have this yet; try again.',
   write_failed: 'The node cannot write to its disk now; nothing was accepted.',
   overloaded: 'The node has more work than it can take; try again.',
   shutting_down: 'The node is stopping.',

@@ -1,9 +1,16 @@
 /** The role storage: the archive in its own database, and its messages with other nodes. */
 
-import { rm } from 'node:fs/promises';
-import { damagedFolders, forgetDamage, hasDamageNote, noteDamage } from '../db/put-aside.js';
+import {
+  damagedFolders,
+  forgetDamage,
+  hasDamageNote,
+  noteDamage,
+  removeAside,
+  removeLeftovers,
+} from '../db/put-aside.js';
 import { Verifier } from '../ledger/verifier/verifier.js';
-import { isTesseraError } from '../lib/errors.js';
+import type { Timer } from '../lib/clock.js';
+import { errorMessage, isTesseraError } from '../lib/errors.js';
 import type { Progress } from '../observability/progress.js';
 import { Archive } from '../storage/archive/archive.js';
 import type { UnspentProgress } from '../storage/archive/unspent-outputs.js';
@@ -13,6 +20,8 @@ import { RunningStorageService } from '../storage/storage-service.js';
 import type { Role, RoleContext, RoleServices } from './role.js';
 
 const ARCHIVE = 'archive';
+/** Milliseconds until a count that the disk has refused is tried again. */
+const COUNT_RETRY_MS = 5_000;
 
 export class StorageRole implements Role {
   readonly type = 'Storage';
@@ -25,6 +34,9 @@ export class StorageRole implements Role {
   #healProgress: Progress | undefined;
   #noting: Promise<void> | undefined;
   readonly #counting: Progress;
+  /** Why the outputs could not be counted; null when they were. */
+  #countProblem: string | null = null;
+  #countRetry: Timer | undefined;
   readonly #catchingUp: Progress;
 
   /** Opens the archive. */
@@ -32,6 +44,9 @@ export class StorageRole implements Role {
     const scripts = new Verifier({ threads: context.config.storage.verifyThreads });
     try {
       const archive = await openArchive(context, scripts);
+      await removeLeftovers(context.dataDir.path).catch((error: unknown) => {
+        context.logger('storage').warn({ err: error }, 'what is left of a damaged archive cannot be removed now');
+      });
       const folders = await damagedFolders(context.dataDir.path, ARCHIVE);
       const damaged = folders.length === 0 ? undefined : new DamagedArchive(folders);
       return new StorageRole(context, archive, scripts, damaged);
@@ -67,10 +82,25 @@ export class StorageRole implements Role {
     const { stopping } = this.#context;
     const abort = (): void => void this.#healing?.stop();
     stopping.addEventListener('abort', abort, { once: true });
-    await this.#healing?.take().finally(() => stopping.removeEventListener('abort', abort));
+    await this.#healing?.takeOrRetry().finally(() => stopping.removeEventListener('abort', abort));
+    await this.#count();
+  }
+
+  /** A full disk ends no node: the count is tried again, and blocks are stored after it. */
+  async #count(): Promise<void> {
+    const { clock, logger, stopping } = this.#context;
     const onProgress = ({ height, target }: UnspentProgress): void => this.#counting.update(height, target);
-    await this.#archive.countUnspent(onProgress, this.#context.stopping);
-    this.#counting.end();
+    try {
+      await this.#archive.countUnspent(onProgress, stopping);
+      this.#countProblem = null;
+      this.#counting.end();
+    } catch (error) {
+      if (!(isTesseraError(error, 'database_failed') || isTesseraError(error, 'write_failed'))) throw error;
+      this.#countProblem = `the unspent outputs cannot be counted now: ${errorMessage(error)}`;
+      logger('storage').error({ err: error }, this.#countProblem);
+      // Damage is reported by the archive itself.
+      this.#countRetry = clock.after(COUNT_RETRY_MS, () => void this.#count().catch(() => undefined));
+    }
   }
 
   start(): Promise<void> {
@@ -78,6 +108,7 @@ export class StorageRole implements Role {
   }
 
   async stop(): Promise<void> {
+    this.#countRetry?.cancel();
     await this.#storage.stop();
     await this.#scripts.close();
     await this.#noting;
@@ -94,9 +125,9 @@ export class StorageRole implements Role {
       metrics,
       logger: logger('storage'),
       onProgress: (done, total) => progress.update(done, total),
-      async onDone() {
+      async onDone(folders) {
         progress.end();
-        for (const folder of await damagedFolders(dataDir.path, ARCHIVE)) await rm(folder, { recursive: true });
+        await removeAside(dataDir.path, folders);
       },
     });
   }
@@ -110,6 +141,7 @@ export class StorageRole implements Role {
       ...(counting === undefined ? [] : [counting]),
       ...(catchingUp === undefined ? [] : [this.#catchingUp.current ?? 'catching up']),
       ...(problem === null ? [] : [problem]),
+      ...(this.#countProblem === null ? [] : [this.#countProblem]),
     ];
   }
 

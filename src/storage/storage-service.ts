@@ -5,6 +5,7 @@
 
 import type { Producers } from '../chain/certificate.js';
 import type { Clock } from '../lib/clock.js';
+import { TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
 import { Failure, type Service } from '../lib/service.js';
 import type { Signal } from '../lib/signal.js';
@@ -12,11 +13,15 @@ import { DoubleSigning } from '../observability/double-signing.js';
 import { type Metrics, noMetrics } from '../observability/metrics.js';
 import type { PeerNetwork } from '../peers/network.js';
 import type { Archive, StoredBlockName } from './archive/archive.js';
+import { parseEntryKey } from './archive/layout.js';
 import { BlockReceiver, tipBody } from './blocks/block-receiver.js';
 import { CatchUp, type CatchUpOptions, type CatchUpProgress } from './blocks/catch-up.js';
 import { MempoolTips } from './blocks/mempool-tips.js';
 import type { Healing } from './heal/healing.js';
 import type { StorageService } from './service.js';
+
+/** A node that lacks fewer blocks than this is only a little late. */
+const FAR_BEHIND = 16;
 
 export interface StorageServiceOptions {
   readonly catchUp?: Omit<CatchUpOptions, 'producers'>;
@@ -137,24 +142,58 @@ export class RunningStorageService implements StorageService, Service {
     return this.#healing?.problem ?? this.#mempoolTips.problem;
   }
 
-  entry(...args: Parameters<StorageService['entry']>): ReturnType<StorageService['entry']> {
-    return this.#archive.entry(...args);
+  /**
+   * What is not here yet may have been here before, and be on other nodes: while the archive is healed or loaded, its absence
+   * is no answer. This and the next three throw `archive_incomplete` then.
+   */
+  async entry(key: string): ReturnType<StorageService['entry']> {
+    const parsed = parseEntryKey(key);
+    if (parsed.kind === 'last') this.#refuseWhileHealing();
+    const entry = await this.#archive.entry(key);
+    if (entry === undefined) this.#refuseIfIncomplete('height' in parsed ? parsed.height : undefined);
+    return entry;
   }
 
-  blockAt(...args: Parameters<StorageService['blockAt']>): ReturnType<StorageService['blockAt']> {
-    return this.#archive.blockAt(...args);
+  async blockAt(height: number): ReturnType<StorageService['blockAt']> {
+    const block = await this.#archive.blockAt(height);
+    if (block === undefined) this.#refuseIfIncomplete(height);
+    return block;
   }
 
-  latest(): ReturnType<StorageService['latest']> {
+  async latest(): ReturnType<StorageService['latest']> {
+    this.#refuseWhileHealing();
     return this.#archive.latest();
   }
 
-  item(...args: Parameters<StorageService['item']>): ReturnType<StorageService['item']> {
-    return this.#archive.item(...args);
+  async item(genesisHash: string): ReturnType<StorageService['item']> {
+    // Its total grows with blocks that are not here yet.
+    this.#refuseWhileHealing();
+    const item = await this.#archive.item(genesisHash);
+    if (item === undefined) this.#refuseIfIncomplete();
+    return item;
   }
 
   verify(...args: Parameters<Archive['verify']>): ReturnType<Archive['verify']> {
     return this.#archive.verify(...args);
+  }
+
+  /** Throws when a block that this archive is known to lack is asked for, or could hold what is: all do without a height. */
+  #refuseIfIncomplete(height = this.#archive.nextHeight): void {
+    const { catchingUp } = this;
+    const isFar = catchingUp !== undefined && catchingUp.target - catchingUp.height >= FAR_BEHIND;
+    const target = Math.max(this.#healing?.target ?? 0, isFar ? catchingUp.target : 0);
+    if (height >= this.#archive.nextHeight && height < target) throw this.#incomplete(target);
+  }
+
+  #refuseWhileHealing(): void {
+    const target = this.#healing?.target ?? 0;
+    if (this.#archive.nextHeight < target) throw this.#incomplete(target);
+  }
+
+  #incomplete(target: number): TesseraError {
+    const all = Number.isFinite(target) ? ` of ${target}` : '';
+    const has = `it has ${this.#archive.nextHeight}${all} blocks`;
+    return new TesseraError('archive_incomplete', `The archive is being made whole: ${has}. Try again later.`);
   }
 
   #announce(): void {

@@ -176,9 +176,10 @@ const TABLE: readonly Row[] = [
   fails(latest, 404, 'no_blocks', emptyStorage),
   itemInfo,
   fails(itemInfo, 404, 'item_not_found', { request: get('/v1/items/unknown') }),
-  ...[entry, entries, blocks, block, latest, itemInfo].map((row) =>
+  ...[entry, entries, blocks, block, latest, itemInfo].flatMap((row) => [
+    fails(row, 503, 'archive_incomplete'),
     fails(row, 500, 'storage_unreachable', { modules: { storage: undefined } }),
-  ),
+  ]),
   current,
   { ...current, modules: { miner: { currentBlock: () => null } } },
   fails(current, 500, 'not_mining', { modules: { miner: undefined } }),

@@ -1,6 +1,6 @@
 /** `tessera doctor`: each thing that can be wrong is found, named, and comes with what to do. */
 
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -79,6 +79,18 @@ describe('a sound node', () => {
     ]) {
       expect(of(check)?.found).toBeTruthy();
     }
+  });
+
+  it('names an archive that was put aside, of which something may be missing (docs/adr/0015)', async () => {
+    await makeStore();
+    mkdirSync(join(data, 'damaged-archive-1'));
+    const { status, of } = await storage();
+    expect(status).toBe(3);
+    expect(of('damage')).toMatchObject({
+      verdict: 'warn',
+      found: expect.stringContaining('damaged-archive-1'),
+      advice: expect.stringContaining('/readyz'),
+    });
   });
 
   it('is left as it is, and may run meanwhile', async () => {

@@ -52,6 +52,7 @@ const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
   refresh_failed: 500,
   not_mining: 500,
   cannot_pay: 500,
+  archive_incomplete: 503,
   write_failed: 503,
   overloaded: 503,
   shutting_down: 503,
@@ -166,6 +167,8 @@ export function problemHeaders(error: TesseraError): Readonly<Record<string, str
     case 'overloaded':
     case 'shutting_down':
       return { 'retry-after': '1' };
+    case 'archive_incomplete':
+      return { 'retry-after': '10' };
     case 'rate_limited':
       // The rate limit has set its own header.
       return error.details.retryAfter === undefined ? {} : { 'retry-after': String(error.details.retryAfter) };

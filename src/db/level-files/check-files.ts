@@ -287,6 +287,7 @@ function batchOf({ data }: LogRecord): Batch {
   }
 }
 
-function marksOf(records: readonly LogRecord[]): (Mark | undefined)[] {
+/** Undefined for a record that is no batch, or has none. */
+export function marksOf(records: readonly LogRecord[]): (Mark | undefined)[] {
   return records.map((record) => batchOf(record).mark);
 }

@@ -8,6 +8,7 @@ import type { Config } from '../../config/schema.js';
 import { lockHolder } from '../../db/folder-lock.js';
 import { inspectDatabase } from '../../db/inspect-database.js';
 import { DATA_FORMAT, type Marker, readMarker } from '../../db/marker.js';
+import { damagedFolders } from '../../db/put-aside.js';
 import { refuseHalfRestored } from '../../db/restore-note.js';
 import { KEYSTORE_FILE } from '../../wallet/keys/keystore.js';
 import { type Examination, type Finding, fail, ok, reasonOf, warn } from './finding.js';
@@ -70,7 +71,20 @@ async function contents(path: string, role: string, network: string, signal: Abo
     return [fail('marker', reasonOf(error), RESTORE)];
   }
   if (marker === undefined) return [await unmarked(path)];
-  return [markerFinding(marker, role, network), ...keystore(path, marker), ...(await databases(path, marker, signal))];
+  return [
+    markerFinding(marker, role, network),
+    ...keystore(path, marker),
+    ...(await databases(path, marker, signal)),
+    ...(await putAside(path, marker)),
+  ];
+}
+
+/** Archives that were put aside: something of them is not in the new one yet. */
+async function putAside(path: string, { databases: names }: Marker): Promise<readonly Finding[]> {
+  const folders = await Promise.all(names.map((name) => damagedFolders(path, name)));
+  const advice =
+    'start the node and look at /readyz, which says what is missing; a folder that stays then is described in docs/operations.md#a-damaged-archive';
+  return folders.flat().map((folder) => warn('damage', `${folder} was damaged and put aside`, advice));
 }
 
 async function unmarked(path: string): Promise<Finding> {

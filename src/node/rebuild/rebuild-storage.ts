@@ -4,11 +4,10 @@
  */
 
 import { existsSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import type { Genesis } from '../../chain/genesis.js';
 import type { Config } from '../../config/schema.js';
 import { DataDir } from '../../db/data-dir.js';
-import { damagedFolders } from '../../db/put-aside.js';
+import { damagedFolders, removeAside, removeLeftovers } from '../../db/put-aside.js';
 import { Verifier } from '../../ledger/verifier/verifier.js';
 import { systemClock } from '../../lib/clock.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
@@ -34,6 +33,8 @@ export interface RebuiltArchive {
   readonly blocks: number;
   /** What block is waited for, in words; null when the archive is whole. */
   readonly problem: string | null;
+  /** Folders that were put aside earlier or now, and of which nothing can be read. */
+  readonly kept: readonly string[];
 }
 
 /** Throws `data_dir_invalid` when there is no archive, `data_dir_locked` while the node runs, `aborted` by the signal. */
@@ -45,6 +46,7 @@ export async function rebuildStorage(options: RebuildStorageOptions): Promise<Re
   const directory = await DataDir.open(node.dataDir, { role: 'storage', networkName: network.name });
   const scripts = new Verifier({ threads: options.config.storage.verifyThreads });
   try {
+    await removeLeftovers(node.dataDir);
     // An interrupted call, or start, has left a new archive: that goes on.
     const isBegun = (await damagedFolders(node.dataDir, ARCHIVE)).length > 0;
     const begun = isBegun ? await openArchive(directory, scripts, options) : undefined;
@@ -82,15 +84,13 @@ async function fill(archive: Archive, options: RebuildStorageOptions): Promise<R
     logger: silentLogger,
     metrics: noMetrics,
     onProgress: options.onProgress,
-    async onDone() {
-      for (const folder of await damagedFolders(dataDir, ARCHIVE)) await rm(folder, { recursive: true });
-    },
+    onDone: (folders) => removeAside(dataDir, folders),
   });
   const abort = (): void => void healing.stop();
   options.signal.addEventListener('abort', abort, { once: true });
   try {
     await healing.take();
-    return { blocks: archive.nextHeight, problem: healing.problem };
+    return { blocks: archive.nextHeight, problem: healing.problem, kept: healing.kept };
   } finally {
     options.signal.removeEventListener('abort', abort);
     await healing.stop();

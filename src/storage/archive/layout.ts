@@ -20,7 +20,7 @@ import { prefixKey, prefixRange, readU64, textKey, u64Key, u64u32Key } from '../
 import { asBuffer } from '../../lib/bytes.js';
 
 export const heightKey = (height: number): Uint8Array => u64Key('h', height);
-/** The height of a `heightKey`. */
+/** The height in the key of a kind that begins with it. */
 export const heightOfKey = (key: Uint8Array): number => readU64(key, 1);
 export const blockKey = (hash: string): Uint8Array => textKey('b', hash);
 export const indexKey = (height: number, txNum: number): Uint8Array => u64u32Key('i', height, txNum);
@@ -30,6 +30,7 @@ export const certificateKey = (height: number): Uint8Array => u64Key('c', height
 export const ROUND_KEY = prefixKey('r');
 export const LAST_KEY = prefixKey('l');
 export const HEIGHTS = prefixRange('h');
+export const INDEXED = prefixRange('i');
 export const CERTIFICATES = prefixRange('c');
 export const UNSPENT = prefixRange('u');
 export const UNSPENT_TIP_KEY = prefixKey('s');

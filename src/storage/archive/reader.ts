@@ -78,7 +78,11 @@ export class ArchiveReader {
 
   /** A block that must be there, with all its transactions in order, the coinbase last. */
   async wholeBlock(height: number): Promise<WholeBlock> {
-    const hash = await this.hashAt(height);
+    return this.wholeBlockOf(await this.hashAt(height));
+  }
+
+  /** The same by its hash. */
+  async wholeBlockOf(hash: string): Promise<WholeBlock> {
     const record = present(await this.block(hash), `block ${hash}`);
     const names = [...record.block.transactions, record.block.header.miningTxHash];
     const found = await this.transactions(names);

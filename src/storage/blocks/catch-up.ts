@@ -55,7 +55,7 @@ export interface CatchUpOptions {
 export interface CatchUpModules {
   readonly archive: Archive;
   /** What a damaged archive still holds: that need not be fetched. */
-  readonly healing?: Pick<Healing, 'take' | 'missingFrom' | 'isCertified'> | undefined;
+  readonly healing?: Pick<Healing, 'takeOrRetry' | 'missingFrom' | 'isCertified'> | undefined;
   readonly network: Pick<PeerNetwork, 'links' | 'linkUp' | 'linkDown'>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -229,7 +229,7 @@ export class CatchUp {
 
   async #fetchFrom(link: Link): Promise<void> {
     this.#asked = link;
-    await this.#healing?.take();
+    await this.#healing?.takeOrRetry();
     const from = this.#archive.nextHeight;
     if ((this.#tips.get(link) ?? 0) <= from) return;
     const wanted = (await this.#healing?.missingFrom(from, this.#blocksPerRequest)) ?? this.#blocksPerRequest;

@@ -1,17 +1,18 @@
 /**
- * The blocks that can still be read of archives that were damaged and put aside. Each is whole and hashes to its name, as
- * far as that can be seen here; the archive that takes it checks it by every rule.
+ * The blocks that can still be read of archives that were damaged and put aside, and how many there were. Each block is
+ * whole and hashes to its name, as far as that can be seen here; the archive that takes it checks it by every rule.
  */
 
+import { existsSync } from 'node:fs';
 import type { Certificate } from '../../chain/certificate.js';
 import type { FullBlock } from '../../chain/types.js';
 import { Salvage } from '../../db/salvage.js';
 import { isTesseraError } from '../../lib/errors.js';
 import type { RoundFactsBody } from '../../peers/messages.js';
 import { readCertificate } from '../archive/certificates.js';
-import { CERTIFICATES, certificateKey, HEIGHTS, heightOfKey, ROUND_KEY } from '../archive/layout.js';
+import { CERTIFICATES, certificateKey, HEIGHTS, heightOfKey, INDEXED, LAST_KEY, ROUND_KEY } from '../archive/layout.js';
 import { ArchiveReader } from '../archive/reader.js';
-import { readRoundFacts } from '../archive/records.js';
+import { readLast, readRoundFacts } from '../archive/records.js';
 
 export interface SavedBlock {
   readonly full: FullBlock;
@@ -20,9 +21,16 @@ export interface SavedBlock {
   readonly facts: RoundFactsBody | undefined;
 }
 
+/** One of the folders. */
+interface Source {
+  readonly salvage: Salvage;
+  /** Number of blocks that it has held; 0 when that cannot be told. */
+  readonly blocks: number;
+}
+
 export class DamagedArchive {
   readonly #folders: readonly string[];
-  readonly #sources: Salvage[] = [];
+  #sources: readonly Source[] = [];
   #isOpen = false;
   #blocks = 0;
   #isCertified = false;
@@ -32,48 +40,98 @@ export class DamagedArchive {
     this.#folders = folders;
   }
 
-  /** The number of blocks that were there, as far as their records tell; 0 before `open`. */
+  /** Whether `open` has succeeded. */
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** The number of blocks that were there, as far as records and seals tell; 0 before `open`. */
   get blocks(): number {
     return this.#blocks;
   }
 
-  /** True when one of its blocks had a certificate, as far as can be read; false before `open`. */
+  /** True when one of its blocks had a certificate, or it cannot be told yet. */
   get isCertified(): boolean {
-    return this.#isCertified;
+    return !this.#isOpen || this.#isCertified;
   }
 
-  /** Opens the folders, after a repair where there was none yet, which reads every byte. Does nothing the second time. */
+  /** The folders whose content is accounted for: they are not needed once an archive has all `blocks`. */
+  get known(): readonly string[] {
+    return this.#sources.filter(isKnown).map(({ salvage }) => salvage.path);
+  }
+
+  /** The folders that hold something of which nothing can be said. */
+  get unknown(): readonly string[] {
+    return this.#sources.filter((source) => !isKnown(source)).map(({ salvage }) => salvage.path);
+  }
+
+  /**
+   * Opens the folders, after a repair where it needs one, which reads every byte. Does nothing the second time. Throws
+   * `database_failed` when the system refuses; a later call may succeed.
+   */
   async open(): Promise<void> {
     if (this.#isOpen) return;
-    this.#isOpen = true;
-    for (const folder of this.#folders) {
-      const source = await Salvage.open(folder);
-      if (source === undefined) continue;
-      this.#sources.push(source);
-      this.#blocks = Math.max(this.#blocks, await countBlocks(source));
-      this.#isCertified ||= await hasCertificates(source);
+    const opened: Salvage[] = [];
+    try {
+      for (const folder of this.#folders) if (existsSync(folder)) opened.push(await Salvage.open(folder));
+      this.#sources = await Promise.all(
+        opened.map(async (salvage) => ({ salvage, blocks: await countBlocks(salvage) })),
+      );
+      this.#blocks = Math.max(0, ...this.#sources.map(({ blocks }) => blocks));
+      for (const salvage of opened) this.#isCertified ||= await hasCertificates(salvage);
+      this.#isOpen = true;
+    } catch (error) {
+      for (const salvage of opened) await salvage.close();
+      throw error;
     }
   }
 
   /** Undefined for a block that is not there, or not whole. */
   async block(height: number): Promise<SavedBlock | undefined> {
-    for (const source of this.#sources) {
-      const block = await unlessDamaged(() => readBlock(source, height));
-      if (block !== undefined) return block;
+    for (const { salvage } of this.#sources) {
+      for (const hashOf of [hashInIndex, hashInNext, hashInLast]) {
+        const block = await unlessDamaged(async () => {
+          const hash = await hashOf(salvage, height);
+          return hash === undefined ? undefined : readBlock(salvage, height, hash);
+        });
+        if (block !== undefined) return block;
+      }
     }
     return undefined;
   }
 
   async close(): Promise<void> {
-    for (const source of this.#sources.splice(0)) await source.close();
+    for (const { salvage } of this.#sources) await salvage.close();
+    this.#sources = [];
   }
 }
 
-async function readBlock(source: Salvage, height: number): Promise<SavedBlock | undefined> {
-  const { record, transactions } = await new ArchiveReader(source).wholeBlock(height);
+function isKnown({ salvage: { facts }, blocks }: Source): boolean {
+  return blocks > 0 || facts.bytes === 0;
+}
+
+async function hashInIndex(source: Salvage, height: number): Promise<string> {
+  return new ArchiveReader(source).hashAt(height);
+}
+
+/** The block after it names it too. */
+async function hashInNext(source: Salvage, height: number): Promise<string | undefined> {
+  const reader = new ArchiveReader(source);
+  const next = await reader.block(await reader.hashAt(height + 1));
+  return next?.block.header.previousHash ?? undefined;
+}
+
+async function hashInLast(source: Salvage, height: number): Promise<string | undefined> {
+  const record = await source.get(LAST_KEY);
+  const last = record && readLast(record);
+  return last?.height === height ? last.hash : undefined;
+}
+
+async function readBlock(source: Salvage, height: number, hash: string): Promise<SavedBlock | undefined> {
+  const { record, transactions } = await new ArchiveReader(source).wholeBlockOf(hash);
   const all = transactions.map(({ transaction }) => transaction);
   const miningTransaction = all.pop();
-  if (miningTransaction === undefined) return undefined;
+  if (miningTransaction === undefined || record.height !== height) return undefined;
   const certificate = await unlessDamaged(async () => {
     const bytes = await source.get(certificateKey(height));
     return bytes && readCertificate(height, bytes);
@@ -85,22 +143,37 @@ async function readBlock(source: Salvage, height: number): Promise<SavedBlock | 
   return { full: { block: record.block, transactions: all, miningTransaction }, certificate, facts };
 }
 
+/**
+ * How many blocks an archive has held: those that some record names, and those whose writes were acknowledged and are in no
+ * file. Each block was one write.
+ */
 async function countBlocks(source: Salvage): Promise<number> {
+  const { acknowledged, lost } = source.facts;
   let blocks = 0;
-  const count = async (): Promise<undefined> => {
-    for await (const [key] of source.entries({ ...HEIGHTS, reverse: true, limit: 1 })) blocks = heightOfKey(key) + 1;
-    return undefined;
-  };
-  await unlessDamaged(count);
-  return blocks;
+  for (const range of [HEIGHTS, INDEXED, CERTIFICATES]) {
+    const height = await unlessDamaged(async () => {
+      const key = await source.lastKey(range);
+      return key && heightOfKey(key);
+    });
+    blocks = Math.max(blocks, (height ?? -1) + 1);
+  }
+  const last = await unlessDamaged(async () => {
+    const record = await source.get(LAST_KEY);
+    return record && readLast(record);
+  });
+  blocks = Math.max(blocks, (last?.height ?? -1) + 1);
+  return source.isReadable && lost !== null ? blocks + lost : Math.max(blocks, acknowledged);
 }
 
 async function hasCertificates(source: Salvage): Promise<boolean> {
-  const look = async (): Promise<true | undefined> => {
+  try {
     for await (const _ of source.entries({ ...CERTIFICATES, limit: 1 })) return true;
-    return undefined;
-  };
-  return (await unlessDamaged(look)) === true;
+    return false;
+  } catch (error) {
+    // A damaged record of one is one all the same.
+    if (isTesseraError(error, 'data_corrupt')) return source.isReadable;
+    throw error;
+  }
 }
 
 async function unlessDamaged<T>(read: () => Promise<T | undefined>): Promise<T | undefined> {

@@ -1,7 +1,8 @@
 /**
  * Making an archive whole again after damage: the new archive takes block after block from the damaged one that was put
  * aside, as far as it can be read, and what cannot be read from other nodes, which catching up asks for it or the mempool
- * delivers. Every block is checked by every rule, wherever it comes from.
+ * delivers. Every block is checked by every rule, wherever it comes from. The damaged one is removed when all that it held,
+ * as far as its records and its seal tell, is in the new one; when nothing can be told, it is kept.
  */
 
 import type { Clock, Timer } from '../../lib/clock.js';
@@ -13,8 +14,9 @@ import type { CounterHandle, Metrics } from '../../observability/metrics.js';
 import type { Archive } from '../archive/archive.js';
 import type { DamagedArchive } from './damaged-archive.js';
 
-/** Milliseconds until it is tried again, after the disk has refused a block. */
+/** Milliseconds until it is tried again, after the system has refused something; twice as many each time, up to the last. */
 const RETRY_MS = 5_000;
+const MAX_RETRY_MS = 300_000;
 
 export interface HealingModules {
   readonly archive: Archive;
@@ -24,8 +26,8 @@ export interface HealingModules {
   readonly metrics: Metrics;
   /** Blocks that are in the archive, of those that were in the damaged one. */
   readonly onProgress: (done: number, total: number) => void;
-  /** The archive has all that the damaged one had: removes that. */
-  readonly onDone: () => Promise<void>;
+  /** The archive has all that these folders held: removes them. */
+  readonly onDone: (folders: readonly string[]) => Promise<void>;
 }
 
 export class Healing {
@@ -41,6 +43,10 @@ export class Healing {
   #own: number | undefined;
   #fetched = 0;
   #retry: Timer | undefined;
+  #retryMs = RETRY_MS;
+  /** What the system has refused last; null when it did not. */
+  #refusal: string | null = null;
+  #kept: readonly string[] = [];
   #isDone = false;
 
   constructor(modules: HealingModules) {
@@ -51,25 +57,60 @@ export class Healing {
     this.#unsubscribe = archive.blockStored.on(({ height }) => this.#onStored(height));
   }
 
-  /** Which block is waited for; null when none is. */
+  /** Which block is waited for, or what the system refuses; null when neither is so. */
   get problem(): string | null {
     const { archive, damaged } = this.#modules;
-    if (this.#isDone || archive.nextHeight >= damaged.blocks || this.#own !== undefined) return null;
+    if (this.#isDone) return null;
+    if (this.#refusal !== null) return `the archive cannot be healed now, which is tried again: ${this.#refusal}`;
+    if (archive.nextHeight >= damaged.blocks || this.#own !== undefined) return null;
     return `block ${archive.nextHeight} of ${damaged.blocks} is damaged here and must come from another storage node (peers.storage), the mempool node, or a backup`;
   }
 
+  /** Number of blocks that the archive has had: until it has them again, what it lacks may be what it had. */
+  get target(): number {
+    if (this.#isDone) return 0;
+    const { damaged } = this.#modules;
+    return damaged.isOpen ? damaged.blocks : Number.POSITIVE_INFINITY;
+  }
+
+  /** When it is done: folders that were not removed, since nothing in them can be read. */
+  get kept(): readonly string[] {
+    return this.#kept;
+  }
+
   /**
-   * True when the damaged archive had certificates: the new one takes no block without a proof, as the old one took none.
+   * True when the damaged archive had certificates, or it cannot be told yet: the new one takes no block without a proof, as
+   * the old one took none.
    */
   get isCertified(): boolean {
     return this.#modules.damaged.isCertified;
   }
 
   /**
-   * Takes the next blocks from the damaged archive, up to the first that it does not have. Throws `aborted` after `stop`.
+   * Takes the next blocks from the damaged archive, up to the first that it does not have. Throws `aborted` after `stop`,
+   * `database_failed` or `write_failed` when the system refuses.
    */
   take(): Promise<void> {
-    return this.#taking.run(() => this.#take());
+    return this.#taking.run(async () => {
+      try {
+        await this.#take();
+        this.#refusal = null;
+        this.#retryMs = RETRY_MS;
+      } catch (error) {
+        if (isRefusal(error)) this.#refusal = errorMessage(error);
+        throw error;
+      }
+    });
+  }
+
+  /** The same, but what the system refuses now is tried again later: a full disk ends no node. */
+  async takeOrRetry(): Promise<void> {
+    try {
+      await this.take();
+    } catch (error) {
+      if (!isRefusal(error) || this.#stopping.signal.aborted) throw error;
+      this.#onRefusal(error);
+    }
   }
 
   /** How many blocks from `height` on the damaged archive does not have, `max` at most. */
@@ -142,34 +183,61 @@ export class Healing {
       this.#fromNodes.inc();
       logger.info({ height }, `block ${height}, which is damaged here, came from another node`);
     }
-    if (archive.nextHeight <= damaged.blocks || damaged.blocks === 0) this.#takeLater(0);
+    if (damaged.isOpen && archive.nextHeight <= damaged.blocks) this.#takeLater(0);
+  }
+
+  #onRefusal(error: unknown): void {
+    this.#modules.logger.error({ err: error }, `the archive cannot be healed now: ${errorMessage(error)}`);
+    this.#takeLater(this.#retryMs);
+    this.#retryMs = Math.min(2 * this.#retryMs, MAX_RETRY_MS);
   }
 
   #takeLater(ms: number): void {
-    const { clock, logger } = this.#modules;
     this.#retry?.cancel();
-    this.#retry = clock.after(ms, () => {
+    this.#retry = this.#modules.clock.after(ms, () => {
       this.take().catch((error: unknown) => {
-        if (this.#stopping.signal.aborted) return;
-        logger.error({ err: error }, `the archive cannot be healed now: ${errorMessage(error)}`);
-        this.#takeLater(RETRY_MS);
+        if (!this.#stopping.signal.aborted) this.#onRefusal(error);
       });
     });
   }
 
   async #finish(): Promise<void> {
-    const { archive, damaged, logger, onDone } = this.#modules;
-    // Nothing could be read: what was put aside stays until there is something in its place.
-    if (this.#isDone || archive.nextHeight === 0) return;
+    if (this.#isDone) return;
     this.#isDone = true;
     this.#unsubscribe();
+    const { archive, damaged, logger } = this.#modules;
+    const { blocks, known, unknown } = damaged;
     await damaged.close();
     failpoint('heal.whole', 'archive');
-    await onDone();
-    failpoint('heal.removed', 'archive');
+    if (unknown.length > 0) {
+      logger.error(
+        { folders: unknown },
+        'nothing of this damaged archive can be read: it is kept, and all blocks come from other nodes',
+      );
+    }
+    this.#kept = unknown;
+    if (!(await this.#remove(known)) || blocks === 0) return;
     logger.info(
       { blocks: archive.nextHeight, fromOtherNodes: this.#fetched },
       'the archive is whole again, and what was damaged is removed',
     );
   }
+
+  /** A folder that cannot be removed now is removed after the next start. */
+  async #remove(folders: readonly string[]): Promise<boolean> {
+    const { logger, onDone } = this.#modules;
+    try {
+      await onDone(folders);
+      failpoint('heal.removed', 'archive');
+      return true;
+    } catch (error) {
+      logger.error({ err: error, folders }, `the damaged archive cannot be removed: ${errorMessage(error)}`);
+      return false;
+    }
+  }
+}
+
+/** The system could not do it now. */
+function isRefusal(error: unknown): boolean {
+  return isTesseraError(error, 'database_failed') || isTesseraError(error, 'write_failed');
 }

@@ -101,7 +101,7 @@ export const postBlockchainEntry = defineOperation({
     }),
   },
   success: { 200: { description: 'Found.', schema: envelope(Any) } },
-  errors: ['entry_not_found', 'storage_unreachable', 'idempotency_conflict'],
+  errors: ['entry_not_found', 'archive_incomplete', 'storage_unreachable', 'idempotency_conflict'],
 });
 
 export const postFetchBalance = defineOperation({
@@ -226,7 +226,7 @@ export const postLatestBlock = defineOperation({
   tag,
   summary: 'The latest stored block',
   success: { 200: { description: 'The block.', schema: envelope(BlockContent) } },
-  errors: ['no_blocks', 'storage_unreachable', 'idempotency_conflict'],
+  errors: ['no_blocks', 'archive_incomplete', 'storage_unreachable', 'idempotency_conflict'],
 });
 
 export const postBlockByNum = defineOperation({
@@ -245,7 +245,7 @@ export const postBlockByNum = defineOperation({
       schema: envelope(Type.Union([Type.Object({ blocks: Type.Array(BlockContent) }), Type.Array(Any)])),
     },
   },
-  errors: ['storage_unreachable', 'idempotency_conflict'],
+  errors: ['archive_incomplete', 'storage_unreachable', 'idempotency_conflict'],
 });
 
 export const postIssuedSupply = defineOperation({

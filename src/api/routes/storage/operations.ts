@@ -26,7 +26,7 @@ export const getBlockchainEntry = defineOperation({
   summary: 'A stored block or transaction',
   params: EntryParams,
   success: { 200: { description: 'The entry.', schema: BlockchainEntryResponse, cacheable: true } },
-  errors: ['entry_not_found', 'storage_unreachable'],
+  errors: ['entry_not_found', 'archive_incomplete', 'storage_unreachable'],
 });
 
 export const queryBlockchainEntries = defineOperation({
@@ -40,7 +40,7 @@ export const queryBlockchainEntries = defineOperation({
   description: 'In the order of the keys; keys without an entry are left out.',
   body: { schema: EntriesQueryRequest },
   success: { 200: { description: 'The entries.', schema: Type.Array(BlockchainEntryResponse) } },
-  errors: ['storage_unreachable'],
+  errors: ['archive_incomplete', 'storage_unreachable'],
 });
 
 export const getBlocks = defineOperation({
@@ -54,7 +54,7 @@ export const getBlocks = defineOperation({
   description: 'In the order of the numbers; numbers without a stored block are left out.',
   query: BlocksQuery,
   success: { 200: { description: 'The blocks.', schema: Type.Array(BlockchainEntryResponse) } },
-  errors: ['storage_unreachable'],
+  errors: ['archive_incomplete', 'storage_unreachable'],
 });
 
 export const getLatestBlock = defineOperation({
@@ -66,7 +66,7 @@ export const getLatestBlock = defineOperation({
   tag,
   summary: 'The latest stored block',
   success: { 200: { description: 'The block.', schema: LatestBlockResponse, cacheable: true } },
-  errors: ['no_blocks', 'storage_unreachable'],
+  errors: ['no_blocks', 'archive_incomplete', 'storage_unreachable'],
 });
 
 export const getBlock = defineOperation({
@@ -79,7 +79,7 @@ export const getBlock = defineOperation({
   summary: 'A block by number',
   params: BlockParams,
   success: { 200: { description: 'The block.', schema: BlockchainEntryResponse, cacheable: true } },
-  errors: ['block_not_found', 'storage_unreachable'],
+  errors: ['block_not_found', 'archive_incomplete', 'storage_unreachable'],
 });
 
 export const getItem = defineOperation({
@@ -93,7 +93,7 @@ export const getItem = defineOperation({
   description: 'An extension of the contract that several clients call.',
   params: ItemParams,
   success: { 200: { description: 'The item.', schema: ItemInfoResponse } },
-  errors: ['item_not_found', 'storage_unreachable'],
+  errors: ['item_not_found', 'archive_incomplete', 'storage_unreachable'],
 });
 
 export const storageOperations = [

@@ -1,0 +1,168 @@
+/**
+ * What a database that was put aside has held, and which of its files are damaged. It is found out before anything is
+ * changed there, and kept in the folder: a repair that was interrupted must not take what it has moved for lost.
+ */
+
+import { type FileHandle, open, readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Static, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { utf8 } from '../lib/bytes.js';
+import { marksOf } from './level-files/check-files.js';
+import { FolderFiles } from './level-files/database-files.js';
+import { readLog } from './level-files/log.js';
+import { type Manifest, readManifest, tableName } from './level-files/manifest.js';
+import { checkBlocks, newestOfLastKey } from './level-files/table.js';
+import { SEAL_ASIDE } from './put-aside.js';
+import { unsealRecord } from './record.js';
+import { decodeMark, isSameDatabase, MARK_KEY, type Mark, readSeal } from './seal.js';
+import { writeFileDurable } from './write-file-durable.js';
+
+export const TABLE = /^\d+\.(ldb|sst)$/;
+export const LOG = /^\d+\.log$/;
+const FACTS_FILE = 'facts.json';
+const FILE_MODE = 0o600;
+/** Bytes that are read at once of a file that cannot be read whole. */
+const PIECE_BYTES = 4096;
+
+const SalvageFacts = Type.Object({
+  /** Number of writes that were acknowledged, as the seal says; 0 when there is none of this database. */
+  acknowledged: Type.Integer({ minimum: 0 }),
+  /** How many of them, the last ones, are in no file; null when it cannot be told which is the last one that is there. */
+  lost: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
+  /** Bytes of its tables and logs. */
+  bytes: Type.Integer({ minimum: 0 }),
+});
+export type SalvageFacts = Static<typeof SalvageFacts>;
+
+export interface Examined {
+  readonly facts: SalvageFacts;
+  /** Tables that are not whole. */
+  readonly damaged: readonly string[];
+}
+
+/** What an earlier examination has found; undefined before the first one. */
+export async function readFacts(path: string): Promise<SalvageFacts | undefined> {
+  try {
+    const content: unknown = JSON.parse(await readFile(join(path, FACTS_FILE), 'utf8'));
+    return Value.Check(SalvageFacts, content) ? content : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError || isSystemError(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
+export async function writeFacts(path: string, facts: SalvageFacts): Promise<void> {
+  await writeFileDurable(join(path, FACTS_FILE), utf8(JSON.stringify(facts)), FILE_MODE);
+}
+
+/** Reads every byte of the tables and logs in the folder. */
+export async function examine(path: string): Promise<Examined> {
+  const names = await readdir(path);
+  const damaged: string[] = [];
+  const marks: Mark[] = [];
+  let bytes = 0;
+  for (const name of names.filter((other) => TABLE.test(other))) {
+    const table = await readWhatCan(join(path, name));
+    bytes += table.length;
+    if (!isSound(table)) damaged.push(name);
+    const mark = markIn(table);
+    if (mark !== undefined) marks.push(mark);
+  }
+  let hasNewest = false;
+  for (const name of byNumber(names.filter((other) => LOG.test(other)))) {
+    const log = await readWhatCan(join(path, name));
+    bytes += log.length;
+    const { records, fault } = readLog(log);
+    const inLog = marksOf([...records, ...(fault?.later ?? [])]).filter((mark) => mark !== undefined);
+    marks.push(...inLog);
+    // The newest log has what came after all tables.
+    hasNewest = inLog.length > 0;
+  }
+  const whole = names.filter((name) => !damaged.includes(name));
+  const isKnown = hasNewest || (await hasAllTables(path, whole));
+  return { facts: { ...held(await readSeal(join(path, SEAL_ASIDE)), isKnown ? marks : undefined), bytes }, damaged };
+}
+
+/** `marks` is undefined when the newest may be missing. */
+function held(sealed: Mark | undefined, marks: readonly Mark[] | undefined): Omit<SalvageFacts, 'bytes'> {
+  if (sealed === undefined) return { acknowledged: 0, lost: marks === undefined ? null : 0 };
+  const acknowledged = sealed.number;
+  if (marks === undefined) return { acknowledged, lost: null };
+  // The seal of another database says nothing of this one.
+  if (!marks.every((mark) => isSameDatabase(mark, sealed))) return { acknowledged: 0, lost: 0 };
+  const last = Math.max(0, ...marks.map(({ number }) => number));
+  return { acknowledged, lost: Math.max(0, acknowledged - last) };
+}
+
+async function hasAllTables(path: string, whole: readonly string[]): Promise<boolean> {
+  const manifest = await unlessDamaged(() => readManifest(new FolderFiles(path)));
+  const isThere = (table: Manifest['tables'][number]): boolean =>
+    whole.includes(tableName(table)) || whole.includes(tableName(table, 'sst'));
+  return manifest?.tables.every(isThere) ?? false;
+}
+
+/** The oldest first. */
+export function byNumber(names: readonly string[]): string[] {
+  return [...names].sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10));
+}
+
+function isSound(table: Buffer): boolean {
+  try {
+    checkBlocks(table);
+    return true;
+  } catch (error) {
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
+}
+
+/** The newest mark in a table, where its last key is one. */
+function markIn(table: Buffer): Mark | undefined {
+  try {
+    const record = newestOfLastKey(table);
+    return record && decodeMark(unsealRecord(MARK_KEY, record));
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+async function unlessDamaged<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof RangeError || isSystemError(error, 'EIO')) return undefined;
+    throw error;
+  }
+}
+
+/** The content of a file, with zeros where the disk does not give it back. */
+export async function readWhatCan(file: string): Promise<Buffer> {
+  try {
+    return await readFile(file);
+  } catch (error) {
+    if (!isSystemError(error, 'EIO')) throw error;
+  }
+  const handle = await open(file, 'r');
+  try {
+    const { size } = await handle.stat();
+    const bytes = Buffer.alloc(size);
+    for (let at = 0; at < size; at += PIECE_BYTES) await readPiece(handle, bytes, at);
+    return bytes;
+  } finally {
+    await handle.close();
+  }
+}
+
+async function readPiece(handle: FileHandle, into: Buffer, at: number): Promise<void> {
+  try {
+    await handle.read(into, at, Math.min(PIECE_BYTES, into.length - at), at);
+  } catch (error) {
+    if (!isSystemError(error, 'EIO')) throw error;
+  }
+}
+
+function isSystemError(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}
