@@ -92,7 +92,8 @@ async function makeDamaged(): Promise<void> {
   const kv = await folder.open('archive');
   const whole = await Archive.open({ rules: SIGNED }, { kv });
   for (const block of chain.blocks) await whole.store(block, certificateOf(block));
-  await kv.write(kv.batch().del(blockKey(chain.hash(LOST))), { sync: true });
+  const another = kv.batch().put(blockKey(chain.hash(LOST)), Buffer.from('another'));
+  await kv.write(another, { sync: true });
   await folder.close();
 }
 
