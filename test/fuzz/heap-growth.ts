@@ -17,7 +17,8 @@ export interface HeapReport extends FuzzReport {
 
 /** Fuzzes, and measures. The target is not closed: what it would let go of then counts. */
 export async function fuzzAndMeasure(target: FuzzTarget, { runs, seed, ...limit }: FuzzOptions): Promise<HeapReport> {
-  await fuzz(target, { runs: Math.min(runs, WARM_UP), seed: seed + 1 });
+  const warmUp = limit.maxMs === undefined ? {} : { maxMs: limit.maxMs / 4 };
+  await fuzz(target, { runs: Math.min(runs, WARM_UP), seed: seed + 1, ...warmUp });
   const before = await liveHeap();
   const report = await fuzz(target, { runs, seed, ...limit });
   return { ...report, growth: ((await liveHeap()) - before) / MIB };
