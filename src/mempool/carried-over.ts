@@ -85,7 +85,9 @@ export class CarriedOver {
   }
 
   #proceed(): void {
-    if (this.#stopped || !this.#modules.sync.mayCut) return;
+    const { sync, state } = this.#modules;
+    // Before block 0 there is nothing that could be spent.
+    if (this.#stopped || !sync.mayCut || state.head.height < 0) return;
     if (this.#running !== undefined) {
       this.#isDueAgain = true;
       return;

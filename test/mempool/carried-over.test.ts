@@ -79,17 +79,11 @@ function passOn(from: Transaction): Transaction {
 }
 
 it('waits for room on the disk, and is in a block then (rule P1)', async () => {
-  const folder = await newFolder();
   const tx = send(alice, 0, bob);
-  const directory = await DataDir.open(folder, { role: 'mempool', networkName: 'test' });
-  const kv = await directory.open('mempool');
-  await kv.write(kv.batch().put(keys.carried(0), joinTransactions([encodeTransaction(tx)])), { sync: true });
-  await directory.close();
-
+  const folder = await carrying([[tx]]);
   const room = new FullDisk();
   const wasAsked = new Promise<void>((resolve) => room.asked.on(() => resolve()));
   const { mempool } = await setUp({ folder, room });
-  // Block 0 waits for room, too: nothing is submitted before somebody can be told that a block may be made.
   await wasAsked;
   room.getRoom();
   await stored(mempool, 1);
