@@ -1,5 +1,8 @@
 /** What an earlier version admitted by laxer rules must not stop the chain: it is dropped when a block is cut. */
 
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { itemAsset } from '../../src/chain/assets.js';
 import { assemble, createItemTransaction, txOut } from '../../src/chain/builders.js';
@@ -9,10 +12,14 @@ import { transactionHash } from '../../src/chain/hash.js';
 import { createAssetScript } from '../../src/chain/script/builders.js';
 import { assetSignable } from '../../src/chain/signable.js';
 import type { DruidInfo, Transaction } from '../../src/chain/types.js';
+import { createConfig } from '../../src/config/load.js';
 import { sign } from '../../src/crypto/ed25519.js';
+import { DataDir } from '../../src/db/data-dir.js';
+import type { Kv } from '../../src/db/kv.js';
 import type { Journal } from '../../src/journal/journal.js';
 import { type Command, decodeCommand, encodeCommand } from '../../src/mempool/state/commands.js';
 import { MempoolState } from '../../src/mempool/state/state.js';
+import { rebuildMempool } from '../../src/node/rebuild/rebuild-mempool.js';
 import { openJournal } from '../support/journal.js';
 import { MemoryKv } from '../support/memory-kv.js';
 import { account, applierOf, genesisOut, mine, pay, payment } from '../support/mempool.js';
@@ -66,8 +73,9 @@ const commandOf = (groups: readonly (readonly Transaction[])[]): Command => ({
 async function journalWith(
   groups: readonly (readonly Transaction[])[],
   more: readonly Command[] = [],
+  kv: Kv = new MemoryKv(),
 ): Promise<Journal> {
-  const journal = await openJournal(new MemoryKv());
+  const journal = await openJournal(kv);
   const state = new MempoolState(stateRulesOf(GENESIS));
   const applier = applierOf(journal, new MemoryKv(), state);
   await applier.start();
@@ -199,6 +207,46 @@ async function replayed(journal: Journal): Promise<MempoolState> {
 
 const namesIn = (state: MempoolState | undefined): string[] | undefined =>
   state?.round?.transactions.map(({ hash }) => hash);
+
+describe('a block of an earlier version that storage will never take', () => {
+  it('is given up by tessera rebuild: what broke a rule is refused, and the rest is in a block (docs/operations.md#rebuilding)', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'tessera-upgrade-'));
+    cleanups.push(() => rm(folder, { recursive: true }));
+    const config = createConfig('mempool', { 'node.data_dir': folder, 'network.secret': 'a secret for this test' });
+    const place = { role: 'mempool' as const, networkName: config.network.name };
+    const old = await DataDir.open(folder, place);
+    const cut: Command = { kind: 'cut-block', time: 2, miners: ['m'], keepsAll: true };
+    const stored = await blockStored(await journalWith([]));
+    const before = await journalWith([[counterfeit()], [honest(1)]], [stored, cut], await old.open('journal'));
+    expect(namesIn(await replayed(before))).toContain(transactionHash(counterfeit()));
+    await before.close();
+    await old.close();
+
+    const signal = new AbortController().signal;
+    await rebuildMempool({ config, genesis: GENESIS, archive: undefined, signal, onProgress: () => undefined });
+
+    const anew = await DataDir.open(folder, place);
+    cleanups.push(() => anew.close());
+    const journal = await openJournal(await anew.open('journal'));
+    const pair = await createPair({
+      genesis: GENESIS,
+      miner: alice,
+      onDemand: true,
+      journal,
+      kv: await anew.open('mempool'),
+    });
+    cleanups.push(pair.close);
+    const hashes = [counterfeit(), honest(1)].map(transactionHash);
+    const statuses = async () => {
+      const found = await pair.mempool.statuses(hashes);
+      return hashes.map((hash) => found.get(hash)?.status);
+    };
+    await expect.poll(statuses, { timeout: 60_000 }).toEqual(['Rejected', 'Pending']);
+    await pair.cut();
+    expect(await statuses()).toEqual(['Rejected', 'Confirmed']);
+    expect(pair.refusals).toEqual([]);
+  });
+});
 
 /** The command that block 0 of such a journal is stored. */
 async function blockStored(journal: Journal): Promise<Command> {

@@ -35,6 +35,8 @@ export interface PairOptions {
   readonly onDemand?: boolean;
   /** Commands that are there before the mempool starts. */
   readonly journal?: Journal;
+  /** The mempool's database; a new one by default. */
+  readonly kv?: Kv;
   /** Called with the hash of each transaction that a rule takes out. */
   readonly onRejected?: (hash: string) => void;
   /** Called with each closed block before the archive gets it. */
@@ -83,7 +85,7 @@ export async function createPair(options: PairOptions): Promise<Pair> {
       verifyThreads: 0,
     },
     {
-      kv: new MemoryKv(),
+      kv: options.kv ?? new MemoryKv(),
       journal: options.journal ?? (await openJournal(new MemoryKv())),
       network,
       clock: bed.clock,
