@@ -6,6 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readEvents } from '../../src/cli/event-source.js';
 import { runCli } from '../../src/cli/run.js';
+import { table } from '../../src/cli/wallet/table.js';
 import { NodeClient } from '../../src/client/client.js';
 import { createContext, type TestContext } from '../support/cli-context.js';
 
@@ -118,6 +119,12 @@ describe('tessera call', () => {
     expect(await runCli(['call', 'getSupply', '--url', url], context)).toBe(1);
     expect(context.err()).toContain('\\u{1b}[2J');
     expect(context.err()).not.toMatch(UNSAFE);
+  });
+});
+
+describe('a table', () => {
+  it('shows escapes in a cell as text, and is as wide as that', () => {
+    expect(table([{ title: 'A' }, { title: 'B' }], [[ESCAPES, 'x']])).not.toMatch(UNSAFE);
   });
 });
 

@@ -1,7 +1,8 @@
 /** Comma-separated values (RFC 4180), for spreadsheets and accounts. */
 
 /** A spreadsheet takes a cell that begins so for a formula, and a peer can choose what is in some cells. */
-const FORMULA = /^[=+@\t\r]|^-(?![0-9])/;
+const FORMULA = /^[=+@\t\r-]/;
+const NUMBER = /^-[0-9]+(\.[0-9]+)?$/;
 
 /** A line of titles and the rows, each ending in CR LF. */
 export function csv(titles: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -9,6 +10,6 @@ export function csv(titles: readonly string[], rows: readonly (readonly string[]
 }
 
 function cell(text: string): string {
-  const safe = FORMULA.test(text) ? `'${text}` : text;
+  const safe = FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
