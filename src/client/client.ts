@@ -36,13 +36,17 @@ export class NoAnswer extends TesseraError {
   }
 }
 
-/** The node refused. Code and message are the node's; details hold the `status` and the `requestId`. */
+/**
+ * The node refused. Code and message are the node's; details hold the `status`, the `requestId`, and `retryAfter` in seconds
+ * when the node has named a time.
+ */
 class RefusedCall extends TesseraError {
   readonly status: number;
   readonly requestId: string | null;
 
-  constructor(code: ErrorCode, message: string, status: number, requestId: string | null) {
-    super(code, message, { details: { status, requestId } });
+  constructor(code: ErrorCode, message: string, { status, headers }: Response) {
+    const requestId = headers.get('x-request-id');
+    super(code, message, { details: { status, requestId, ...retryAfter(headers) } });
     this.status = status;
     this.requestId = requestId;
   }
@@ -168,20 +172,29 @@ function isProblem({ headers }: Response): boolean {
 }
 
 /** The error in a problem document or an error envelope; no node answers anything else. */
-function refusal({ status, headers }: Response, text: string, url: string): TesseraError {
+function refusal(response: Response, text: string, url: string): TesseraError {
+  const { status, headers } = response;
   let answer: JsonValue = null;
   try {
     answer = parseExactJson(text, { anyName: true });
   } catch {
     // This is not a node, or a proxy in front of it.
   }
-  const requestId = headers.get('x-request-id');
   const { code, detail, title, reason } = memberTexts(answer);
   const message = detail ?? title ?? reason;
   if (message === undefined) {
-    return new TesseraError('node_unreachable', `${url} answers with status ${status}, and not as a node does`);
+    const details = { status, ...retryAfter(headers) };
+    return new TesseraError('node_unreachable', `${url} answers with status ${status}, and not as a node does`, {
+      details,
+    });
   }
-  return new RefusedCall(code !== undefined && isErrorCode(code) ? code : codeOf(status), message, status, requestId);
+  return new RefusedCall(code !== undefined && isErrorCode(code) ? code : codeOf(status), message, response);
+}
+
+/** Seconds after which the request may be repeated. */
+function retryAfter(headers: Headers): { readonly retryAfter?: number } {
+  const seconds = Number(headers.get('retry-after') ?? Number.NaN);
+  return Number.isFinite(seconds) && seconds >= 0 ? { retryAfter: seconds } : {};
 }
 
 function memberTexts(value: JsonValue): Readonly<Record<string, string | undefined>> {

@@ -48,6 +48,7 @@ export const ERROR_CODES = {
   duplicate_link: 'The two nodes have a link already.',
   no_wallet: 'This node exposes no wallet.',
   wallet_unreadable: 'The wallet store cannot be read.',
+  wallet_exists: 'The folder has a wallet with other words.',
   wallet_write_failed: 'The wallet store cannot be written.',
   refresh_failed: 'The refresh could not be requested.',
   not_mining: 'This node does not mine.',

@@ -3,12 +3,13 @@
  */
 
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCli } from '../../src/cli/run.js';
+import { lockFolder } from '../../src/db/folder-lock.js';
 import { DerivedKeys } from '../../src/wallet/keys/derived-keys.js';
 import { parseWords } from '../../src/wallet/keys/words.js';
 import { createContext } from '../support/cli-context.js';
@@ -38,6 +39,7 @@ function person(answer: (question: string, screen: string) => string | undefined
   const context = createContext();
   let screen = '';
   const stderr = {
+    isTTY: true,
     write: (text: string): boolean => {
       screen += text;
       const typed = answer(text, screen);
@@ -92,7 +94,33 @@ describe('tessera wallet new', { timeout: 120_000 }, () => {
     const args = ['wallet', 'new', '--data', data, '--passphrase-file', secret];
     expect(await runCli(args, context)).toBe(2);
     expect(screen()).toContain('no wallet was made');
-    expect(existsSync(data)).toBe(false);
+    expect(existsSync(join(data, 'keystore.json'))).toBe(false);
+    // Another network may be chosen for the folder next time.
+    expect(existsSync(join(data, 'tessera.json'))).toBe(false);
+    expect((await run(['new', '--data', data, '--passphrase-file', secret])).code).toBe(0);
+  });
+
+  it('shows no words where the error stream goes into a file, though somebody types at a terminal', async () => {
+    const data = join(folder, 'tee');
+    const { context, out, screen } = person(() => undefined);
+    const intoFile = { ...context, stderr: { write: context.stderr.write } };
+    expect(await runCli(['wallet', 'new', '--data', data, '--passphrase-file', secret], intoFile)).toBe(0);
+    expect(out()).toMatch(/^[0-9a-f]{64}\n$/);
+    expect(shown(screen())).toEqual([]);
+    expect(screen()).toContain('tessera wallet words');
+    expect(await runCli(['wallet', 'words', '--data', data, '--passphrase-file', secret], intoFile)).toBe(2);
+    expect(shown(screen())).toEqual([]);
+  });
+
+  it('shows no words while another process has the folder', async () => {
+    const data = join(folder, 'taken');
+    await mkdir(data);
+    const unlock = await lockFolder(data);
+    const { context, screen } = person((question) => (question.includes('Press Enter') ? '' : undefined));
+    expect(await runCli(['wallet', 'new', '--data', data, '--passphrase-file', secret], context)).toBe(1);
+    await unlock();
+    expect(shown(screen())).toEqual([]);
+    expect(existsSync(join(data, 'keystore.json'))).toBe(false);
   });
 
   it('gives them to a script with --json, 24 on demand, with a passphrase word; `wallet words` gives them again', async () => {

@@ -176,6 +176,29 @@ describe('a wallet of an earlier version', () => {
   });
 });
 
+describe('words that are given for a wallet that is there', () => {
+  it('open it when they are its own; others are refused, and nothing changes', async () => {
+    const { folder, close } = await newWallet({ words: WORDS });
+    await close();
+    const before = await readFile(join(folder, 'keystore.json'));
+    const others = parseWords(`${'zoo '.repeat(11)}wrong`);
+    await expect(openWallet(folder, { words: others })).rejects.toMatchObject({ code: 'wallet_exists' });
+    const withExtra = { ...WORDS, extraWord: 'more' };
+    await expect(openWallet(folder, { words: withExtra })).rejects.toMatchObject({ code: 'wallet_exists' });
+    expect(await readFile(join(folder, 'keystore.json'))).toEqual(before);
+    await (await openWallet(folder, { words: WORDS })).close();
+  });
+
+  it('are not those of a wallet of an earlier version, which has none', async () => {
+    const folder = await temporaryFolder();
+    await cp(WALLET_1, folder, { recursive: true });
+    const { passphrase } = JSON.parse(await readFile(join(folder, 'expected.json'), 'utf8'));
+    const before = await readFile(join(folder, 'keystore.json'));
+    await expect(openWallet(folder, { passphrase, words: WORDS })).rejects.toMatchObject({ code: 'wallet_exists' });
+    expect(await readFile(join(folder, 'keystore.json'))).toEqual(before);
+  });
+});
+
 describe('a sweep', () => {
   it('moves what the words do not cover, tokens and items, and nothing else', async () => {
     const [one, other] = [await newWallet({ maxInputs: 3 }), await newWallet()];
@@ -217,7 +240,7 @@ describe('a sweep', () => {
     const { passphrase } = JSON.parse(await readFile(join(folder, 'expected.json'), 'utf8'));
     const { wallet, close } = await openWallet(folder, { passphrase });
     await wallet.sweep();
-    expect(wallet.totals().available).toBe(0n);
+    expect(wallet.uncovered()).toBe(0n);
     expect(wallet.isCovered(await wallet.rewardAddress())).toBe(true);
     await close();
   });

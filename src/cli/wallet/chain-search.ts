@@ -1,6 +1,6 @@
 /**
  * Looks for the addresses of some words in the chain: block by block at a storage node, and in what is unspent at a mempool
- * node.
+ * node. What was found is kept while a node is asked again.
  */
 
 import { queryBalances } from '../../api/routes/mempool/operations.js';
@@ -10,14 +10,21 @@ import type { BlockchainEntryResponse } from '../../api/routes/storage/schemas.j
 import type { NodeClient } from '../../client/client.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import type { AddressSearch } from '../../wallet/keys/address-search.js';
+import { type Patience, PatientReader } from './patient-reader.js';
 
-/** Blocks in one request, and transactions. */
+/** Blocks in one request, transactions, and addresses; fewer when an answer is too large. */
 const BLOCKS = 50;
 const TRANSACTIONS = 200;
-/** Addresses in one request. */
 const ADDRESSES = 500;
+/**
+ * How often the mempool node alone may lead further: it knows a few blocks that storage does not have yet. One that names
+ * outputs at every address it is asked for would be asked for ever.
+ */
+const MAX_ROUNDS = 50;
+/** How often the chain is read: each time because an address was found that was not expected by then. */
+const MAX_PASSES = 1_000;
 
-export interface ChainSearchModules {
+export interface ChainSearchModules extends Patience {
   readonly storage: NodeClient;
   readonly mempool: NodeClient;
   /** Told how many of the blocks have been read. */
@@ -29,72 +36,156 @@ export interface ChainSearchModules {
 export interface FoundBalance {
   readonly tokens: bigint;
   readonly items: ReadonlyMap<string, bigint>;
+  /** Addresses with more outputs than one answer lists: what they hold is not counted. */
+  readonly uncounted: number;
+}
+
+export interface ChainSearchResult {
+  readonly balance: FoundBalance;
+  /** The last block that was read; -1 when there is none. */
+  readonly height: number;
 }
 
 /** Shows the whole chain to the search until it finds nothing new. Throws what the nodes answer. */
-export async function searchChain(search: AddressSearch, modules: ChainSearchModules): Promise<FoundBalance> {
-  for (;;) {
-    await searchBlocks(search, modules);
-    // What is unspent may be in a block that storage does not have yet.
-    const { isNews, balance } = await searchUnspent(search, modules);
-    if (!isNews) return balance;
-  }
+export function searchChain(search: AddressSearch, modules: ChainSearchModules): Promise<ChainSearchResult> {
+  return new ChainSearch(search, modules).run();
 }
 
-/** Reads the blocks; again up to the last one that was news, because what it told was not known before it. */
-async function searchBlocks(search: AddressSearch, modules: ChainSearchModules): Promise<void> {
-  let end = await heightOf(modules);
-  let done = 0;
-  let total = end + 1;
-  while (end >= 0) {
-    let last = -1;
-    for (let at = 0; at <= end; at += BLOCKS) {
-      const to = Math.min(at + BLOCKS - 1, end);
-      const numbers = Array.from({ length: to - at + 1 }, (_, i) => at + i);
-      if (await searchSome(search, numbers, modules)) last = to;
-      done += numbers.length;
-      modules.onProgress(done, total);
+class ChainSearch {
+  readonly #search: AddressSearch;
+  readonly #modules: ChainSearchModules;
+  readonly #blocks: PatientReader;
+  readonly #transactions: PatientReader;
+  readonly #addresses: PatientReader;
+  readonly #single: PatientReader;
+  #passes = 0;
+  #rounds = 0;
+
+  constructor(search: AddressSearch, modules: ChainSearchModules) {
+    this.#search = search;
+    this.#modules = modules;
+    this.#blocks = new PatientReader(BLOCKS, modules);
+    this.#transactions = new PatientReader(TRANSACTIONS, modules);
+    this.#addresses = new PatientReader(ADDRESSES, modules);
+    this.#single = new PatientReader(1, modules);
+  }
+
+  async run(): Promise<ChainSearchResult> {
+    for (;;) {
+      const height = await this.#readBlocks();
+      // What is unspent may be in a block that storage does not have yet.
+      let { isNews, balance } = await this.#readUnspent();
+      if (!isNews) return { balance, height };
+      while (isNews) ({ isNews, balance } = await this.#readUnspent());
     }
-    end = last;
-    total += end + 1;
   }
-}
 
-/** The number of the last block; -1 when there is none. */
-async function heightOf({ storage, signal }: ChainSearchModules): Promise<number> {
-  try {
-    const { block } = (await storage.call(getLatestBlock, {}, { signal })).block;
-    return Number(block.header.b_num);
-  } catch (error) {
-    if (isTesseraError(error, 'no_blocks')) return -1;
-    throw error;
-  }
-}
-
-/** True when one of the blocks was news. */
-async function searchSome(
-  search: AddressSearch,
-  numbers: readonly number[],
-  { storage, signal }: ChainSearchModules,
-): Promise<boolean> {
-  const blocks = await storage.call(getBlocks, { query: { num: [...numbers] } }, { signal });
-  if (blocks.length !== numbers.length) {
-    throw new TesseraError('data_lost', `${storage.url} has not all of the blocks ${numbers[0]} to ${numbers.at(-1)}`);
-  }
-  const hashes = blocks.flatMap(transactionsOf);
-  let isNews = false;
-  for (let at = 0; at < hashes.length; at += TRANSACTIONS) {
-    const keys = hashes.slice(at, at + TRANSACTIONS);
-    const entries = await storage.call(queryBlockchainEntries, { body: { keys } }, { signal });
-    if (entries.length !== keys.length) {
-      throw new TesseraError(
-        'data_lost',
-        `${storage.url} has not all transactions of the blocks ${numbers[0]} to ${numbers.at(-1)}`,
-      );
+  /** Reads the blocks; again up to the last one that was news, because what it told was not known before it. */
+  async #readBlocks(): Promise<number> {
+    const height = await this.#height();
+    let end = height;
+    let done = 0;
+    let total = end + 1;
+    while (end >= 0) {
+      this.#passes += 1;
+      if (this.#passes > MAX_PASSES) throw this.#endless(this.#modules.storage, 'blocks');
+      let last = -1;
+      for (let at = 0; at <= end; at += BLOCKS) {
+        const to = Math.min(at + BLOCKS - 1, end);
+        const numbers = Array.from({ length: to - at + 1 }, (_, i) => at + i);
+        if (await this.#readSome(numbers)) last = to;
+        done += numbers.length;
+        this.#modules.onProgress(done, total);
+      }
+      end = last;
+      total += end + 1;
     }
-    for (const address of entries.flatMap(addressesOf)) isNews = search.note(address) || isNews;
+    return height;
   }
-  return isNews;
+
+  /** The number of the last block; -1 when there is none. */
+  async #height(): Promise<number> {
+    const { storage, signal } = this.#modules;
+    let height = -1;
+    const ask = async (): Promise<number> => {
+      try {
+        return Number((await storage.call(getLatestBlock, {}, { signal })).block.block.header.b_num);
+      } catch (error) {
+        if (isTesseraError(error, 'no_blocks')) return -1;
+        throw error;
+      }
+    };
+    await this.#single.read([height], ask, (found) => {
+      height = found;
+    });
+    return height;
+  }
+
+  /** True when one of the blocks was news. */
+  async #readSome(numbers: readonly number[]): Promise<boolean> {
+    const { storage, signal } = this.#modules;
+    const among = `of the blocks ${numbers[0]} to ${numbers.at(-1)}`;
+    const blocks: BlockchainEntryResponse[] = [];
+    await this.#blocks.read(
+      numbers,
+      (num) => storage.call(getBlocks, { query: { num: [...num] } }, { signal }),
+      (some) => blocks.push(...some),
+    );
+    if (blocks.length !== numbers.length) throw new TesseraError('data_lost', `${storage.url} has not all ${among}`);
+    const hashes = blocks.flatMap(transactionsOf);
+    let isNews = false;
+    let read = 0;
+    await this.#transactions.read(
+      hashes,
+      (keys) => storage.call(queryBlockchainEntries, { body: { keys: [...keys] } }, { signal }),
+      (entries) => {
+        read += entries.length;
+        for (const address of entries.flatMap(addressesOf)) isNews = this.#search.note(address) || isNews;
+      },
+    );
+    if (read === hashes.length) return isNews;
+    throw new TesseraError('data_lost', `${storage.url} has not all transactions ${among}`);
+  }
+
+  async #readUnspent(): Promise<{ readonly isNews: boolean; readonly balance: FoundBalance }> {
+    const { mempool, signal } = this.#modules;
+    let isNews = false;
+    let tokens = 0n;
+    let uncounted = 0;
+    const items = new Map<string, bigint>();
+    const take = ({ balance }: BalancesResponse): void => {
+      tokens += BigInt(balance.total.tokens);
+      for (const [id, amount] of Object.entries(balance.total.items)) {
+        items.set(id, (items.get(id) ?? 0n) + BigInt(amount));
+      }
+      for (const address of Object.keys(balance.address_list)) isNews = this.#search.note(address) || isNews;
+    };
+    const ask = async (some: readonly string[]): Promise<BalancesResponse | undefined> => {
+      try {
+        return await mempool.call(queryBalances, { body: { addresses: [...some] } }, { signal });
+      } catch (error) {
+        const [address, ...others] = some;
+        if (!isTesseraError(error, 'too_many_outputs') || address === undefined || others.length > 0) throw error;
+        // It is in use, and nobody lists what it holds.
+        isNews = this.#search.note(address) || isNews;
+        uncounted += 1;
+        return undefined;
+      }
+    };
+    await this.#addresses.read(this.#search.watched, ask, (answer) => {
+      if (answer !== undefined) take(answer);
+    });
+    if (isNews) this.#rounds += 1;
+    if (this.#rounds > MAX_ROUNDS) throw this.#endless(mempool, 'outputs');
+    return { isNews, balance: { tokens, items, uncounted } };
+  }
+
+  #endless({ url }: NodeClient, what: string): TesseraError {
+    return new TesseraError(
+      'protocol_violation',
+      `${url} names ${what} of ever more addresses that no other node knows of: ask other nodes, or later`,
+    );
+  }
 }
 
 /** Hashes of the transactions of a block, the mining transaction included. */
@@ -113,24 +204,4 @@ function addressesOf({ data }: BlockchainEntryResponse): readonly string[] {
     readonly { readonly script_public_key: string | null }[]
   >;
   return [...outputs, ...fees].flatMap(({ script_public_key: address }) => address ?? []);
-}
-
-async function searchUnspent(
-  search: AddressSearch,
-  { mempool, signal }: ChainSearchModules,
-): Promise<{ readonly isNews: boolean; readonly balance: FoundBalance }> {
-  let isNews = false;
-  let tokens = 0n;
-  const items = new Map<string, bigint>();
-  const addresses = search.watched;
-  for (let at = 0; at < addresses.length; at += ADDRESSES) {
-    const body = { addresses: addresses.slice(at, at + ADDRESSES) };
-    const { balance }: BalancesResponse = await mempool.call(queryBalances, { body }, { signal });
-    tokens += BigInt(balance.total.tokens);
-    for (const [id, amount] of Object.entries(balance.total.items)) {
-      items.set(id, (items.get(id) ?? 0n) + BigInt(amount));
-    }
-    for (const address of Object.keys(balance.address_list)) isNews = search.note(address) || isNews;
-  }
-  return { isNews, balance: { tokens, items } };
 }

@@ -10,8 +10,8 @@ import { KEYSTORE_FILE } from '../../wallet/keys/keystore.js';
 import { newWords, type WalletWords, WORD_COUNTS, type WordCount, wordsText } from '../../wallet/keys/words.js';
 import { type CliContext, type Command, type ParsedArgs, UsageError } from '../command.js';
 import { JSON_FLAG, ROLE_FLAGS } from './connection.js';
-import { EXTRA_WORD_FLAGS, extraWord, folderConfig, newPassphrase, withWallet } from './own-folder.js';
-import { INTERRUPTED, isInteractive } from './prompt.js';
+import { EXTRA_WORD_FLAGS, extraWord, folderConfig, newPassphrase, withFolder } from './own-folder.js';
+import { INTERRUPTED, isShown } from './prompt.js';
 import { PASSPHRASE, secretFlag } from './secrets.js';
 import { showAndConfirm, wordTable } from './show-words.js';
 import { whileWaiting } from './waiting.js';
@@ -25,7 +25,7 @@ export const command: Command = {
         'passphrase that you choose, and a first address, which is printed. Needs no network. A folder that already has a ' +
         'wallet is left as it is (status 1).',
       'On a terminal it shows the words of the wallet, once, and asks for three of them: they bring back every key that the ' +
-        'wallet will ever make (`tessera wallet restore`). Without a terminal, --json prints them with the address, and ' +
+        'wallet will ever make (`tessera wallet restore`). Without a terminal, also when the error stream goes elsewhere, --json prints them with the address, and ' +
         '--no-confirm shows them on the error stream; otherwise `tessera wallet words` shows them later.',
       'A node that starts without a wallet creates one itself, with the passphrase of its configuration. The node needs the ' +
         'passphrase at each start: from wallet.passphrase_file or TESSERA_WALLET__PASSPHRASE, or typed on a terminal. The files ' +
@@ -55,22 +55,28 @@ export const command: Command = {
     const loaded = folderConfig(args, context);
     const { config } = loaded;
     const keystore = join(config.node.dataDir, KEYSTORE_FILE);
-    if (existsSync(keystore))
-      throw new TesseraError('invalid_request', `${keystore} exists: this folder has a wallet already`);
+    refuseExisting(keystore);
     const count = wordCount(args);
     const passphrase = await newPassphrase(args, context, loaded);
     const words = newWords(systemRandom, count, await extraWord(args, context));
-    await show(words, args, context);
-    const made = withWallet({ ...config, wallet: { ...config.wallet, passphrase } }, words, (wallet) =>
-      wallet.newAddress(),
-    );
-    const address = await whileWaiting('making the wallet', made, context, systemClock);
+    const address = await withFolder(config, async (withWallet) => {
+      // A node that was started meanwhile may have made one.
+      refuseExisting(keystore);
+      await show(words, args, context);
+      const made = withWallet({ passphrase, words }, (wallet) => wallet.newAddress());
+      return whileWaiting('making the wallet', made, context, systemClock);
+    });
     context.stderr.write(`Created ${keystore}. The first address of the wallet:\n`);
     const report = { address, keystore, words: wordsText(words).split(' ') };
     context.stdout.write(args.has('json') ? `${stringifyExact(report)}\n` : `${address}\n`);
     return 0;
   },
 };
+
+function refuseExisting(keystore: string): void {
+  if (!existsSync(keystore)) return;
+  throw new TesseraError('invalid_request', `${keystore} exists: this folder has a wallet already`);
+}
 
 function wordCount(args: ParsedArgs): WordCount {
   const text = args.value('words') ?? String(WORD_COUNTS[0]);
@@ -84,6 +90,6 @@ async function show(words: WalletWords, args: ParsedArgs, context: CliContext): 
   if (args.has('json')) return;
   const list = wordsText(words).split(' ');
   if (args.has('no-confirm')) context.stderr.write(`The words of the wallet:\n\n${wordTable(list)}\n`);
-  else if (isInteractive(context)) await showAndConfirm(list, context, systemRandom);
+  else if (isShown(context)) await showAndConfirm(list, context, systemRandom);
   else context.stderr.write('The words were not shown: `tessera wallet words` shows them on a terminal.\n');
 }

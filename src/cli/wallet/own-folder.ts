@@ -3,9 +3,12 @@
  * wallet.
  */
 
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { type LoadedConfig, loadConfig } from '../../config/load.js';
 import type { Config } from '../../config/schema.js';
 import { DataDir } from '../../db/data-dir.js';
+import { MARKER_FILE, readMarker } from '../../db/marker.js';
 import { systemClock } from '../../lib/clock.js';
 import { silentLogger } from '../../lib/logger.js';
 import { systemRandom } from '../../lib/random.js';
@@ -65,10 +68,38 @@ export async function extraWord(args: ParsedArgs, context: CliContext): Promise<
   return args.has('extra-word') ? askNewSecret(EXTRA_WORD.question, context) : '';
 }
 
+/** What opens the wallet in a folder, or makes it of these words. */
+export interface WalletSeal {
+  readonly passphrase: string;
+  readonly words?: WalletWords | undefined;
+}
+
 /** Opens the wallet in the folder, or makes it, and closes it when the work is done. */
-export async function withWallet<T>(
-  config: Config,
-  words: WalletWords | undefined,
+export type WithWallet = <T>(seal: WalletSeal, work: (wallet: Wallet) => Promise<T>) => Promise<T>;
+
+/**
+ * Has the folder for itself while the work is done: no node can start on it, and make a wallet of its own. A folder that had
+ * no wallet, and gets none, belongs to no node afterwards.
+ */
+export async function withFolder<T>(config: Config, work: (withWallet: WithWallet) => Promise<T>): Promise<T> {
+  const { dataDir: path, role } = config.node;
+  const isClaimed = (await readMarker(path).catch(() => null)) !== undefined;
+  const dataDir = await DataDir.open(path, { role, networkName: config.network.name });
+  let isOpened = false;
+  try {
+    return await work(async (seal, use) => {
+      isOpened = true;
+      return useWallet({ config, dataDir }, seal, use);
+    });
+  } finally {
+    if (!isClaimed && !isOpened) await rm(join(path, MARKER_FILE), { force: true });
+    await dataDir.close();
+  }
+}
+
+async function useWallet<T>(
+  { config, dataDir }: { readonly config: Config; readonly dataDir: DataDir },
+  { passphrase, words }: WalletSeal,
   work: (wallet: Wallet) => Promise<T>,
 ): Promise<T> {
   // The composition root is imported when it is needed: it brings half the program.
@@ -77,16 +108,12 @@ export async function withWallet<T>(
     import('../../node/open-wallet.js'),
   ]);
   const genesis = await readGenesis(config.network.genesisFile);
-  const dataDir = await DataDir.open(config.node.dataDir, { role: config.node.role, networkName: config.network.name });
+  const sealed = { ...config, wallet: { ...config.wallet, passphrase } };
+  const modules = { clock: systemClock, random: systemRandom, logger: () => silentLogger };
+  const wallet = await openWallet({ config: sealed, genesis, dataDir, words, ...modules });
   try {
-    const modules = { clock: systemClock, random: systemRandom, logger: () => silentLogger };
-    const wallet = await openWallet({ config, genesis, dataDir, words, ...modules });
-    try {
-      return await work(wallet);
-    } finally {
-      await wallet.close();
-    }
+    return await work(wallet);
   } finally {
-    await dataDir.close();
+    await wallet.close();
   }
 }

@@ -26,6 +26,11 @@ export function isInteractive({ stdin }: Pick<CliContext, 'stdin'>): boolean {
   return stdin.isTTY === true;
 }
 
+/** True when there is a person to show a secret to: what is written reaches the terminal, and no file or pipe. */
+export function isShown({ stdin, stderr }: Prompting): boolean {
+  return isInteractive({ stdin }) && stderr.isTTY === true;
+}
+
 /**
  * Asks before something that cannot be undone. Returns when the answer is yes; throws `ExitError` with status 4 otherwise,
  * and `UsageError` when there is nobody to ask.

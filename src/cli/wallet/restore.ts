@@ -4,6 +4,8 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
+import { setTimeout } from 'node:timers/promises';
+import { getReadiness } from '../../api/routes/common/operations.js';
 import { NodeClient } from '../../client/client.js';
 import type { LoadedConfig } from '../../config/load.js';
 import { systemClock } from '../../lib/clock.js';
@@ -11,7 +13,7 @@ import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
 import { systemRandom } from '../../lib/random.js';
 import { AddressSearch } from '../../wallet/keys/address-search.js';
-import { DerivedKeys, type KeyPlace } from '../../wallet/keys/derived-keys.js';
+import { DerivedKeys } from '../../wallet/keys/derived-keys.js';
 import { KEYSTORE_FILE, Keystore } from '../../wallet/keys/keystore.js';
 import { LOOKAHEAD } from '../../wallet/keys/lookahead.js';
 import { PassphraseLimiter } from '../../wallet/keys/passphrase-limiter.js';
@@ -19,10 +21,10 @@ import { isSameWords, parseWords, type WalletWords } from '../../wallet/keys/wor
 import { type CliContext, type Command, integerFlag, type ParsedArgs, UsageError } from '../command.js';
 import { startProgress } from '../progress.js';
 import { showAmount } from './amounts.js';
-import { type FoundBalance, searchChain } from './chain-search.js';
-import { checkUrl, JSON_FLAG, ROLE_FLAGS } from './connection.js';
-import { EXTRA_WORD_FLAGS, extraWord, folderConfig, newPassphrase, withWallet } from './own-folder.js';
-import { askSecret, INTERRUPTED, isInteractive } from './prompt.js';
+import { type ChainSearchResult, searchChain } from './chain-search.js';
+import { checkUrl, JSON_FLAG, ROLE_FLAGS, YES_FLAG } from './connection.js';
+import { EXTRA_WORD_FLAGS, extraWord, folderConfig, newPassphrase, withFolder } from './own-folder.js';
+import { askSecret, confirm, DECLINED, INTERRUPTED, isInteractive } from './prompt.js';
 import { givenSecret, PASSPHRASE, secretFlag } from './secrets.js';
 
 const STDIN = '-';
@@ -49,6 +51,8 @@ export const command: Command = {
         'out and never paid are forgotten.',
       'In a folder that has a wallet already, whose node does not run, it finds the keys that an old copy of the folder does not ' +
         'know; the words may then be left out. If the command is interrupted, run it again.',
+      'Both nodes must be ready: one that catches up or heals lacks blocks. A node that is busy or away is asked again, for some ' +
+        'minutes. When nothing is found, the words may be wrong: the command asks before it makes the wallet.',
     ],
     flags: [
       ...ROLE_FLAGS,
@@ -66,6 +70,11 @@ export const command: Command = {
         value: 'N',
         description: `Addresses in a row that may never have been paid. Default: ${LOOKAHEAD}.`,
       },
+      {
+        name: 'anyway',
+        description: 'Searches although a node says that it is not ready: what it lacks is not found.',
+      },
+      { ...YES_FLAG, description: 'Makes the wallet also when nothing is found.' },
       JSON_FLAG,
     ],
     examples: [
@@ -80,6 +89,7 @@ export const command: Command = {
     ],
     exits: {
       1: 'nothing was restored, or not everything: the message says why',
+      [DECLINED]: 'nothing was found, and the answer to the question was no',
       [INTERRUPTED]: 'interrupted at a question',
     },
   },
@@ -89,14 +99,19 @@ export const command: Command = {
     const { config } = loaded;
     const clients = { storage: clientOf(args, 'storage', STORAGE), mempool: clientOf(args, 'mempool', MEMPOOL) };
     const file = join(config.node.dataDir, KEYSTORE_FILE);
-    const { words, passphrase } = existsSync(file)
-      ? await existing(file, args, context)
-      : await wanted(args, context, loaded);
-    const derived = await DerivedKeys.of(words);
-    const search = new AddressSearch(derived, gap);
-    const balance = await find(search, clients, context).finally(() => derived.close());
-    await adopt(loaded, { words, passphrase }, search.found);
-    report({ search, balance, file }, args, context);
+    const isNew = !existsSync(file);
+    const { words, passphrase } = isNew ? await wanted(args, context, loaded) : await existing(file, args, context);
+    await withFolder(config, async (withWallet) => {
+      // A node that was started meanwhile may have made one.
+      if (isNew && existsSync(file)) throw otherWords(file);
+      if (!args.has('anyway')) await checkReady(Object.values(clients));
+      const derived = await DerivedKeys.of(words);
+      const search = new AddressSearch(derived, gap);
+      const found = await find(search, clients, context).finally(() => derived.close());
+      if (isNew && search.found.length === 0 && !args.has('yes')) await confirmEmpty(found, context);
+      await withWallet({ passphrase, words }, (wallet) => wallet.handOut(search.found));
+      report({ search, found, file }, args, context);
+    });
     return 0;
   },
 };
@@ -107,6 +122,10 @@ function clientOf(args: ParsedArgs, flag: string, fallback: string): NodeClient 
 
 /** The words of the wallet that is there. */
 async function existing(file: string, args: ParsedArgs, context: CliContext): Promise<Wanted> {
+  const given = args.value('words-file');
+  if (given === undefined && EXTRA_WORD_FLAGS.some(({ name }) => args.has(name))) {
+    throw new UsageError(`${file} has its words, and its passphrase word: give --words-file too, to compare them`);
+  }
   const passphrase = givenSecret(PASSPHRASE, args, context) ?? (await askSecret(PASSPHRASE.question, context));
   const keystore = await Keystore.read(
     { file, passphrase },
@@ -114,11 +133,10 @@ async function existing(file: string, args: ParsedArgs, context: CliContext): Pr
   );
   const words = keystore.words();
   keystore.close();
-  const given = args.value('words-file');
   if (given !== undefined) {
     const named = parseWords(await readWords(given, context), await extraWord(args, context));
     if (!isSameWords(named, words)) {
-      throw new TesseraError('invalid_request', `${file} belongs to a wallet with other words: name another folder`);
+      throw otherWords(file);
     }
   }
   return { words, passphrase };
@@ -157,42 +175,78 @@ async function askWords(extra: string, context: CliContext): Promise<WalletWords
   }
 }
 
+/** A node that is not ready may not have what was paid, and would say that there is nothing. Throws its reasons. */
+async function checkReady(nodes: readonly NodeClient[]): Promise<void> {
+  const answers = await Promise.all(nodes.map((node) => node.call(getReadiness)));
+  const problems = nodes.flatMap(({ url }, i) => answers[i]?.reasons.map((reason) => `${url}: ${reason}`) ?? []);
+  if (problems.length === 0) return;
+  throw new TesseraError(
+    'node_unreachable',
+    `a node is not ready, and what it lacks would not be found (${problems.join('; ')}): wait, or add --anyway`,
+  );
+}
+
 async function find(
   search: AddressSearch,
   clients: { readonly storage: NodeClient; readonly mempool: NodeClient },
   context: CliContext,
-): Promise<FoundBalance> {
+): Promise<ChainSearchResult> {
   const abort = new AbortController();
   const removers = (['SIGINT', 'SIGTERM'] as const).map((name) => context.onSignal(name, () => abort.abort()));
   const progress = startProgress('reading the chain', 'blocks', context, systemClock);
   try {
-    const onProgress = (done: number, total: number): void => progress.update(done, total);
-    return await searchChain(search, { ...clients, onProgress, signal: abort.signal });
+    return await searchChain(search, {
+      ...clients,
+      signal: abort.signal,
+      onProgress: (done, total) => progress.update(done, total),
+      // Not with a `Clock`, whose timers do not keep the process alive.
+      pause: (ms) => setTimeout(ms, undefined, { signal: abort.signal }),
+      onWait: ({ message }) => context.stderr.write(`${message}: asking again\n`),
+    });
   } finally {
     progress.end();
     for (const remove of removers) remove();
   }
 }
 
-async function adopt(loaded: LoadedConfig, { words, passphrase }: Wanted, found: readonly KeyPlace[]): Promise<void> {
-  const { config } = loaded;
-  const sealed = { ...config, wallet: { ...config.wallet, passphrase } };
-  await withWallet(sealed, words, (wallet) => wallet.handOut(found));
+/** Nothing is found of words that are not those of the wallet either, and the wallet of them would be taken for empty. */
+async function confirmEmpty({ height }: ChainSearchResult, context: CliContext): Promise<void> {
+  const what =
+    `no address of these words was ever paid, up to block ${height}: one of the words may be wrong, or the passphrase word ` +
+    'wrong or missing, which gives another wallet';
+  if (!isInteractive(context)) {
+    throw new TesseraError('invalid_request', `${what}; no wallet was made (--yes makes it)`);
+  }
+  await confirm(`${capitalized(what)}. Make it all the same?`, context);
 }
 
-function report(
-  { search, balance, file }: { search: AddressSearch; balance: FoundBalance; file: string },
-  args: ParsedArgs,
-  context: CliContext,
-): void {
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+function otherWords(file: string): TesseraError {
+  return new TesseraError('wallet_exists', `${file} belongs to a wallet with other words: name another folder`);
+}
+
+interface Restored {
+  readonly search: AddressSearch;
+  readonly found: ChainSearchResult;
+  readonly file: string;
+}
+
+function report({ search, found, file }: Restored, args: ParsedArgs, context: CliContext): void {
   const addresses = search.found.length;
+  const { balance, height } = found;
+  const { tokens, items, uncounted } = balance;
   if (args.has('json')) {
-    const { tokens, items } = balance;
-    context.stdout.write(`${stringifyExact({ keystore: file, addresses, tokens, items })}\n`);
+    const block_num = height < 0 ? null : height;
+    context.stdout.write(`${stringifyExact({ keystore: file, addresses, block_num, tokens, items, uncounted })}\n`);
     return;
   }
-  const kinds = balance.items.size === 0 ? '' : `, and items of ${balance.items.size} kinds`;
+  const kinds = items.size === 0 ? '' : `, and items of ${items.size} kinds`;
+  const rest = uncounted === 0 ? '' : `, without ${uncounted} with more outputs than the node lists`;
+  const end = height < 0 ? 'the chain has no block' : `the last block read is ${height}`;
   context.stdout.write(
-    `${file}: ${addresses} addresses are known again; they hold ${showAmount(balance.tokens)}${kinds}\n`,
+    `${file}: ${addresses} addresses are known again; they hold ${showAmount(tokens)}${kinds}${rest}; ${end}\n`,
   );
 }

@@ -6,14 +6,23 @@ import { systemClock } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
 import { KEYSTORE_FILE } from '../../wallet/keys/keystore.js';
+import type { Wallet } from '../../wallet/wallet.js';
 import { type Command, UsageError } from '../command.js';
 import { showAmount } from './amounts.js';
 import { JSON_FLAG, ROLE_FLAGS, YES_FLAG } from './connection.js';
-import { folderConfig, withWallet } from './own-folder.js';
+import { folderConfig, withFolder } from './own-folder.js';
 import { askSecret, confirm, DECLINED, INTERRUPTED, isInteractive } from './prompt.js';
 import { givenSecret, PASSPHRASE, secretFlag } from './secrets.js';
 import { needsPassphrase } from './start-passphrase.js';
 import { whileWaiting } from './waiting.js';
+
+interface Swept {
+  /** Hashes of the transactions. */
+  readonly made: readonly string[];
+  /** Raw units that the words did not cover, and that they do not cover now. */
+  readonly before: bigint;
+  readonly left: bigint;
+}
 
 export const command: Command = {
   spec: {
@@ -47,17 +56,14 @@ export const command: Command = {
     const passphrase = isConfigured
       ? config.wallet.passphrase
       : (givenSecret(PASSPHRASE, args, context) ?? (await askSecret(PASSPHRASE.question, context)));
-    const swept = await withWallet(
-      { ...config, wallet: { ...config.wallet, passphrase } },
-      undefined,
-      async (wallet) => {
-        const before = wallet.uncovered();
-        const question = `${showAmount(before)} and the items beside them are not covered by the words. Move them?`;
-        if (!args.has('yes')) await confirm(question, context);
-        const made = await whileWaiting('signing', wallet.sweep(), context, systemClock);
-        return { made: made.map(({ hash }) => hash), before, left: wallet.uncovered() };
-      },
-    );
+    const sweep = async (wallet: Wallet): Promise<Swept> => {
+      const before = wallet.uncovered();
+      const question = `${showAmount(before)} and the items beside them are not covered by the words. Move them?`;
+      if (!args.has('yes')) await confirm(question, context);
+      const made = await whileWaiting('signing', wallet.sweep(), context, systemClock);
+      return { made: made.map(({ hash }) => hash), before, left: wallet.uncovered() };
+    };
+    const swept = await withFolder(config, (withWallet) => withWallet({ passphrase }, sweep));
     const { made, before, left } = swept;
     const report = args.has('json')
       ? stringifyExact({ transactions: made, tokens: before - left, tokens_left: left })

@@ -10,7 +10,7 @@ import { wordsText } from '../../wallet/keys/words.js';
 import { type Command, UsageError } from '../command.js';
 import { JSON_FLAG, ROLE_FLAGS } from './connection.js';
 import { folderConfig } from './own-folder.js';
-import { askSecret, INTERRUPTED, isInteractive } from './prompt.js';
+import { askSecret, INTERRUPTED, isShown } from './prompt.js';
 import { givenSecret, PASSPHRASE, secretFlag } from './secrets.js';
 import { wordTable } from './show-words.js';
 
@@ -29,8 +29,8 @@ export const command: Command = {
     exits: { [INTERRUPTED]: 'interrupted at a question' },
   },
   async run(args, context) {
-    if (!args.has('json') && !isInteractive(context)) {
-      throw new UsageError('words are shown on a terminal, and there is none: add --json');
+    if (!args.has('json') && !isShown(context)) {
+      throw new UsageError('words are shown on a terminal, and the error stream is none: add --json');
     }
     const { config } = folderConfig(args, context);
     const passphrase = givenSecret(PASSPHRASE, args, context) ?? (await askSecret(PASSPHRASE.question, context));

@@ -30,7 +30,7 @@ import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { Mutex } from '../../lib/mutex.js';
 import type { Random } from '../../lib/random.js';
 import type { PassphraseLimiter } from './passphrase-limiter.js';
-import { isEntropy, newWords, type WalletWords } from './words.js';
+import { isEntropy, isSameWords, newWords, type WalletWords } from './words.js';
 
 /** Its name in the data directory of a node. */
 export const KEYSTORE_FILE = 'keystore.json';
@@ -69,7 +69,7 @@ export interface KeystoreOptions {
   readonly createIfMissing: boolean;
   /** A new wallet may have a blank passphrase: development networks only (decision V25). */
   readonly allowBlankPassphrase: boolean;
-  /** The words of a new wallet; random ones otherwise. */
+  /** The words that the wallet must have; those of a new one are random otherwise. */
   readonly words?: WalletWords | undefined;
   /** What new seals cost. For tests; `DEFAULT_SCRYPT_COST` otherwise. */
   readonly scryptCost?: ScryptCost;
@@ -116,7 +116,7 @@ export class Keystore {
 
   /**
    * Opens the keystore, or makes it when there is none; one of an older format is replaced. Throws `wrong_passphrase`,
-   * `wallet_unreadable` when the file is damaged or newer than this program, `blank_passphrase` for a new wallet without
+   * `wallet_exists` when it has other words than the given ones, `wallet_unreadable` when the file is damaged or newer than this program, `blank_passphrase` for a new wallet without
    * one.
    */
   static async open(options: KeystoreOptions, modules: KeystoreModules): Promise<Keystore> {
@@ -157,8 +157,15 @@ export class Keystore {
     if (known.format === FILE_FORMAT) {
       const keystore = new Keystore(options, modules, { masterKey, words: fromHex(known.words) });
       // Words that do not open would be found missing on the day that they are needed.
-      keystore.words();
-      return keystore;
+      const words = keystore.words();
+      if (options.words === undefined || isSameWords(options.words, words)) return keystore;
+      keystore.close();
+    }
+    if (options.words !== undefined) {
+      throw new TesseraError(
+        'wallet_exists',
+        `${options.file} belongs to a wallet with other words: it was left as it is`,
+      );
     }
     await keepCopy(options.file, known, modules);
     const words = sealWords(newWords(modules.random, DEFAULT_WORDS), masterKey, modules.random);
