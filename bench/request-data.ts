@@ -166,6 +166,7 @@ const WALLET: WalletService = {
 const USER: UserService = {
   payAddress: async () => ({ txHash: TX_HASH }),
   payPeer: async () => undefined,
+  abandonPayment: async () => undefined,
   requestDonation: async () => undefined,
   createItem: async () => ({ txHash: TX_HASH }),
 };

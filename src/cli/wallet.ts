@@ -34,6 +34,11 @@ const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./wallet/pay.js')).command,
   },
   {
+    name: 'abandon',
+    summary: 'Gives up a payment that was never admitted',
+    load: async () => (await import('./wallet/abandon.js')).command,
+  },
+  {
     name: 'history',
     summary: 'Lists what came to the wallet and what it has paid',
     load: async () => (await import('./wallet/history.js')).command,

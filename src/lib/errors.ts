@@ -30,6 +30,7 @@ export const ERROR_CODES = {
   block_not_found: 'No block is stored at this number.',
   no_blocks: 'No block has been stored yet.',
   item_not_found: 'No item was created under this genesis hash.',
+  payment_not_found: 'No payment of this wallet with this hash waits to be sent.',
   // Refused by the rules of the chain
   transaction_rejected: 'A rule of the chain refuses the transaction.',
   double_spend: 'An input is spent by another transaction.',
@@ -39,6 +40,7 @@ export const ERROR_CODES = {
   mempool_full: 'The pool of this mempool node is full.',
   insufficient_funds: 'The wallet cannot pay this amount.',
   payment_refused: 'The payment cannot be constructed.',
+  payment_sent: 'The payment may be in a block yet; it cannot be abandoned.',
   block_refused: 'A block fails verification and is not stored.',
   // The node cannot do it, or not now
   mempool_unreachable: 'The mempool node cannot be reached or is not ready.',

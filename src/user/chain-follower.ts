@@ -150,6 +150,21 @@ export class ChainFollower {
     });
   }
 
+  /**
+   * What the mempool node and the chain know of these transactions of the wallet now. Throws `mempool_unreachable` when there
+   * is nobody to ask.
+   */
+  async look(hashes: Iterable<string>): Promise<ReadonlyMap<string, Finding>> {
+    const link = this.link;
+    if (link === undefined) throw new TesseraError('mempool_unreachable', 'the wallet is not in step with the chain');
+    return this.#steps.run(async () => {
+      const { transfers } = this.#modules.wallet;
+      const entries = transfers.lineageOf(hashes);
+      const addresses = new Set(entries.flatMap(({ hash }) => transfers.addressesOf(hash)));
+      return (await this.#examine(link, entries, [...addresses])).findings;
+    });
+  }
+
   /** Runs a step that is not part of a synchronization. If it fails, everything is fetched later; payments go on meanwhile. */
   #afterwards(link: Link, failure: string, step: () => Promise<unknown>): void {
     void this.#steps.run(async () => {
@@ -300,6 +315,12 @@ export class ChainFollower {
     addresses: readonly string[],
   ): Promise<ChainPoint | undefined> {
     const entries = inFlight.map((entry) => ({ ...entry }));
+    const { point, findings } = await this.#examine(link, entries, addresses);
+    for (const entry of entries) await this.#settle(entry, findings.get(entry.hash));
+    return point;
+  }
+
+  async #examine(link: Link, entries: readonly OwnTransaction[], addresses: readonly string[]) {
     const evidence = new Evidence(entries);
     // Statuses first: what is confirmed now is included in every later answer.
     const own = await this.#fetchStatuses(
@@ -308,9 +329,7 @@ export class ChainFollower {
     );
     const statuses = new Map([...own, ...(await this.#fetchStatuses(link, evidence.creators(own)))]);
     const point = await this.#refresh(link, addresses, evidence);
-    const findings = evidence.findings(statuses);
-    for (const entry of entries) await this.#settle(entry, findings.get(entry.hash));
-    return point;
+    return { point, findings: evidence.findings(statuses) };
   }
 
   async #settle({ hash, state }: OwnTransaction, finding: Finding | undefined): Promise<void> {

@@ -82,13 +82,10 @@ export class Evidence {
     const inChain = this.#inChain(statuses);
     const findings = new Map<string, Finding>();
     for (const entry of this.#entries) {
-      const isWaiting = entry.transaction.inputs.some(({ previousOut }) => {
-        const found = findings.get(previousOut?.tHash ?? '');
-        return found !== undefined && found !== 'confirmed';
-      });
+      const parents = spentOutPoints(entry.transaction).flatMap(({ tHash }) => findings.get(tHash) ?? []);
       if (statuses.get(entry.hash)?.status === 'Pending') findings.set(entry.hash, 'admitted');
       else if (inChain.has(entry.hash)) findings.set(entry.hash, 'confirmed');
-      else findings.set(entry.hash, this.#findingByInputs(entry, isWaiting, statuses));
+      else findings.set(entry.hash, this.#findingByInputs(entry, parents, statuses));
     }
     return findings;
   }
@@ -106,16 +103,18 @@ export class Evidence {
     return inChain;
   }
 
-  /** `isWaiting`: it spends an output of one that is in no block. */
+  /** `parents`: what was found of those in flight whose outputs it spends. */
   #findingByInputs(
     { hash, transaction, state }: OwnTransaction,
-    isWaiting: boolean,
+    parents: readonly Finding[],
     statuses: ReadonlyMap<string, TransactionStatus>,
   ): Finding {
     const inputs = spentOutPoints(transaction);
+    const isWaiting = parents.some((found) => found !== 'confirmed');
     // A transaction with an unspent input is in no block, and neither is one with an input that does not exist yet.
     if (isWaiting || inputs.length === 0 || inputs.some((outPoint) => this.#isPresent(outPoint))) {
-      return state === 'sent' ? 'missing' : 'absent';
+      if (state === 'sent') return 'missing';
+      return parents.includes('open') ? 'open' : 'absent';
     }
     if (this.#copied.has(hash)) return 'copied';
     if (state !== 'sent') return 'open';

@@ -17,6 +17,7 @@ import type { Link } from '../peers/network.js';
 import { encodeTransactions } from '../peers/payloads.js';
 import type { OwnTransaction } from '../wallet/payments/outgoing.js';
 import type { Wallet } from '../wallet/wallet.js';
+import { type Exposed, Exposure } from './exposure.js';
 
 /** Maximum number of pending submissions. */
 const PARALLEL = 32;
@@ -55,6 +56,8 @@ export interface SenderModules {
 interface Verdict {
   readonly kind: 'admitted' | 'refused' | 'contested' | 'deep' | 'again';
   readonly reason: string;
+  /** The mempool node has said that it did not admit the transaction. */
+  readonly isAnswer?: boolean;
 }
 
 interface Retry {
@@ -66,6 +69,9 @@ interface Retry {
 
 export class Sender {
   readonly #modules: SenderModules;
+  readonly #exposure: Exposure;
+  /** Hashes that are not sent for now. */
+  readonly #withheld = new Set<string>();
   readonly #stopping = new AbortController();
   readonly #running = new Set<Promise<void>>();
   /** By hash: payments whose last attempt failed. */
@@ -74,12 +80,14 @@ export class Sender {
 
   constructor(modules: SenderModules) {
     this.#modules = modules;
+    this.#exposure = new Exposure(modules.clock);
     // Every pending request listens to it.
     setMaxListeners(0, this.#stopping.signal);
   }
 
   start(): void {
     const { wallet } = this.#modules;
+    for (const { hash } of wallet.transfers.inFlight()) this.#exposure.unknown(hash);
     const offQueued = wallet.settlement.queued.on(() => this.#pump());
     const offSettled = wallet.settlement.settled.on((payment) => this.#onSettled(payment));
     this.#unsubscribe = () => {
@@ -118,11 +126,30 @@ export class Sender {
     this.#pump();
   }
 
+  /** Sends none of these from now on, until `letGo`. */
+  withhold(hashes: Iterable<string>): void {
+    for (const hash of hashes) this.#withheld.add(hash);
+  }
+
+  letGo(hashes: Iterable<string>): void {
+    for (const hash of hashes) {
+      if (this.#withheld.delete(hash) && !this.#retries.get(hash)?.timer && !this.#exposure.isUnderWay(hash))
+        this.#modules.wallet.transfers.putBack(hash);
+    }
+    this.#pump();
+  }
+
+  /** What mempool nodes may know of a queued transaction. */
+  exposureOf(hash: string): Exposed {
+    return this.#exposure.of(hash);
+  }
+
   #pump(): void {
     while (!this.#stopping.signal.aborted && this.#running.size < PARALLEL) {
       const link = this.#modules.link();
       const entry = link && this.#modules.wallet.transfers.takeQueued();
       if (link === undefined || entry === undefined) return;
+      if (this.#withheld.has(entry.hash)) continue;
       const sending = this.#send(link, entry).finally(() => {
         this.#running.delete(sending);
         this.#pump();
@@ -133,7 +160,9 @@ export class Sender {
 
   async #send(link: Link, entry: OwnTransaction): Promise<void> {
     const { logger, contested } = this.#modules;
+    this.#exposure.begin(entry.hash);
     const verdict = await this.#submit(link, entry);
+    this.#exposure.end(entry.hash, verdict.isAnswer === true);
     try {
       if (verdict.kind === 'admitted') await this.#noteAdmitted(entry);
       else {
@@ -154,7 +183,7 @@ export class Sender {
       const answer = await link.request('transactions.submit', {}, options);
       if (answer.type !== 'transactions.result') return { kind: 'again', reason: `unexpected answer ${answer.type}` };
       const { accepted, code, detail } = answer.body as MessageBody<'transactions.result'>;
-      return accepted ? { kind: 'admitted', reason: '' } : verdictOf(code, detail);
+      return accepted ? { kind: 'admitted', reason: '' } : { ...verdictOf(code, detail), isAnswer: true };
     } catch (error) {
       return isTesseraError(error)
         ? verdictOf(error.code, error.message)
@@ -198,6 +227,8 @@ export class Sender {
   /** Transactions that spend its outputs, and were refused because these were missing, can be sent now. */
   #onSettled({ hash, state }: OwnTransaction): void {
     this.#forget(hash);
+    this.#withheld.delete(hash);
+    this.#exposure.forget(hash);
     if (state !== 'confirmed') return;
     const { transfers } = this.#modules.wallet;
     for (const [waiting, { timer }] of [...this.#retries]) {

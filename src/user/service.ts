@@ -33,6 +33,11 @@ export interface UserService {
   payAddress(payment: AddressPayment): Promise<{ readonly txHash: string }>;
   /** Asks the peer at `host:port` for an address and pays it. Throws as `payAddress`, and `peer_unreachable`. */
   payPeer(payment: AddressPayment): Promise<void>;
+  /**
+   * Gives up a queued payment that no mempool node has admitted; its inputs come back. Throws `payment_not_found`, and
+   * `payment_sent` when it may come into a block yet.
+   */
+  abandonPayment(txHash: string): Promise<void>;
   /** Asks the peer at `host:port` for a donation. Throws `peer_unreachable`. */
   requestDonation(peer: string, options?: DonationOptions): Promise<void>;
   /** Builds, signs and queues an item creation; resolves when it is durable. */

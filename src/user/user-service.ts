@@ -7,12 +7,14 @@ import type { Producers } from '../chain/certificate.js';
 import { sha3Hex } from '../crypto/sha3.js';
 import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../lib/logger.js';
+import { Mutex } from '../lib/mutex.js';
 import { Failure, type Service } from '../lib/service.js';
 import type { Signal } from '../lib/signal.js';
 import { requireSocketAddress } from '../lib/socket-address.js';
 import type { PeerNetwork } from '../peers/network.js';
 import type { KeepIntent } from '../wallet/payments/intents.js';
 import type { Wallet } from '../wallet/wallet.js';
+import { abandonPayment } from './abandon.js';
 import { ChainFollower, type MinedBlock } from './chain-follower.js';
 import { type AnnouncedPayment, PeerPayments } from './peer-payments.js';
 import { Sender } from './sender.js';
@@ -50,6 +52,7 @@ export class RunningUserService implements UserService, Service {
   readonly #peers: PeerPayments;
   readonly #sender: Sender;
   readonly #failure = new Failure();
+  readonly #abandoning = new Mutex();
   #unsubscribe: (() => void) | undefined;
 
   /** Registers its message handlers at once, so construct it before the network starts. */
@@ -125,6 +128,11 @@ export class RunningUserService implements UserService, Service {
       const { hash } = await this.#peers.payPeer({ ...order, keep });
       return hash;
     });
+  }
+
+  abandonPayment(txHash: string): Promise<void> {
+    const modules = { wallet: this.#wallet, sender: this.#sender, follower: this.#follower };
+    return this.#abandoning.run(() => abandonPayment(txHash, modules));
   }
 
   async requestDonation(peer: string, { idempotencyKey }: DonationOptions = {}): Promise<void> {

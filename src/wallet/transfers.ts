@@ -4,6 +4,7 @@ import { errorMessage } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
 import { Mutex } from '../lib/mutex.js';
 import type { CoinStore } from './coins/coin-store.js';
+import { withDescendants } from './payments/descendants.js';
 import type { DonationLimits, DonationQuota } from './payments/donation-quota.js';
 import type { Outgoing, OwnTransaction } from './payments/outgoing.js';
 import type { ItemOrder, PaymentOrder, Payments } from './payments/payments.js';
@@ -86,6 +87,11 @@ export class Transfers {
       open.push(...outgoing.parentsOf(next));
     }
     return this.inFlight().filter((entry) => found.has(entry));
+  }
+
+  /** A transaction in flight and all that spend from it, itself first; empty when it is not in flight. */
+  familyOf(hash: string): readonly OwnTransaction[] {
+    return withDescendants(hash, this.#modules);
   }
 
   /** Own addresses that a transaction in flight spends from and pays to. */

@@ -114,6 +114,7 @@ const ipPayment = ok(
   'user',
   post('/v1/payments', { ...PAYMENT, kind: 'ip', address: '1.2.3.4:5' }),
 );
+const abandon = ok('abandonPayment', 204, 'user', post(`/v1/payments/${TX_HASH}/abandon`, {}));
 const donation = ok('requestDonation', 202, 'user', post('/v1/donation-requests', { address: '1.2.3.4:5' }));
 const serialize = ok(
   'serializeTransactions',
@@ -186,9 +187,19 @@ const TABLE: readonly Row[] = [
   ...[outgoing, wallet, movements, labels, setLabels, address, exported, imported, passphrase, refresh].flatMap(
     (row) => [row, ...noWallet(row)],
   ),
-  ...[movements, labels, setLabels, address, exported, imported, passphrase, refresh, payment, donation].flatMap(
-    guarded,
-  ),
+  ...[
+    movements,
+    labels,
+    setLabels,
+    address,
+    exported,
+    imported,
+    passphrase,
+    refresh,
+    payment,
+    abandon,
+    donation,
+  ].flatMap(guarded),
   fails(imported, 400, 'malformed_key_pair', {
     request: post('/v1/wallet/keypairs', { addresses: { [ADDRESS]: { ...KEY_PAIR, secret_key: 'zz' } } }),
   }),
@@ -213,6 +224,10 @@ const TABLE: readonly Row[] = [
   fails(ipPayment, 401, 'wrong_passphrase', {
     request: post('/v1/payments', { ...PAYMENT, kind: 'ip', passphrase: 'wrong', address: 'no address' }),
   }),
+  abandon,
+  fails(abandon, 404, 'payment_not_found', { request: post('/v1/payments/g0/abandon', {}) }),
+  fails(abandon, 409, 'payment_sent'),
+  fails(abandon, 500, 'mempool_unreachable'),
   fails(payment, 422, 'insufficient_funds', { request: post('/v1/payments', { ...PAYMENT, amount: 2_000_000 }) }),
   fails(payment, 422, 'payment_refused', { request: post('/v1/payments', { ...PAYMENT, amount: 0 }) }),
   fails(payment, 500, 'no_wallet', NO_WALLET),

@@ -307,6 +307,9 @@ export function fakeUser(calls?: Calls): UserService {
       checkAmount(amount);
       if (address.endsWith(':1')) throw new TesseraError('peer_unreachable', 'No link to the peer could be opened.');
     },
+    async abandonPayment(txHash) {
+      if (txHash !== TX_HASH) throw new TesseraError('payment_not_found', 'No such payment waits to be sent.');
+    },
     async requestDonation(peer) {
       if (peer.endsWith(':1')) throw new TesseraError('peer_unreachable', 'No link to the peer could be opened.');
     },

@@ -83,6 +83,8 @@ export const walletRoutes: FastifyPluginCallback = (app, _options, done) => {
 
     createPayment: async (request) => pay(services.user, request.body, idempotencyKeyOf(request)),
 
+    abandonPayment: async ({ params }) => abandon(services.user, params.tx_hash),
+
     async createItem(request, reply) {
       const { body } = request;
       await services.user.createItem({
@@ -97,6 +99,10 @@ export const walletRoutes: FastifyPluginCallback = (app, _options, done) => {
   });
   done();
 };
+
+async function abandon(user: UserService, hash: string): Promise<undefined> {
+  await user.abandonPayment(hash);
+}
 
 async function pay(user: UserService, body: PaymentRequest, idempotencyKey: string | undefined) {
   const { kind, address, amount, locktime, passphrase } = body;

@@ -12,6 +12,7 @@ import {
   PaymentAcceptedResponse,
   PaymentHistoryQuery,
   PaymentHistoryResponse,
+  PaymentParams,
   PaymentRequest,
   RefreshRequest,
   WalletInfoQuery,
@@ -166,6 +167,31 @@ export const createPayment = defineOperation({
   ],
 });
 
+export const abandonPayment = defineOperation({
+  id: 'abandonPayment',
+  family: 'v1',
+  method: 'POST',
+  path: '/v1/payments/{tx_hash}/abandon',
+  roles: withWallet,
+  tag: 'Payments',
+  apiKey: true,
+  summary: 'Give up a payment that was never admitted',
+  description:
+    'An extension of the contract. A queued payment that no mempool node has admitted becomes rejected, and so do those that ' +
+    'spend its change; their inputs come back. One that may come into a block yet is refused with 409.',
+  params: PaymentParams,
+  success: { 204: { description: 'Given up.' } },
+  errors: [
+    'payment_not_found',
+    'payment_sent',
+    'mempool_unreachable',
+    'no_wallet',
+    'cannot_pay',
+    'wallet_unreadable',
+    'wallet_write_failed',
+  ],
+});
+
 export const walletOperations = [
   getOutgoingTransactions,
   getWalletHistory,
@@ -176,4 +202,5 @@ export const walletOperations = [
   changePassphrase,
   refreshRunningTotal,
   createPayment,
+  abandonPayment,
 ] as const;

@@ -212,6 +212,15 @@ export const PaymentHistoryResponse = Type.Object(
   },
 );
 
+export const PaymentParams = Type.Object({
+  tx_hash: Type.String({
+    minLength: 1,
+    maxLength: 128,
+    description: 'Hash of the payment.',
+    examples: [EXAMPLE_TX_HASH],
+  }),
+});
+
 export const PaymentRequest = Type.Object(
   {
     kind: Enum(['address', 'ip'], { description: 'What address names.' }),

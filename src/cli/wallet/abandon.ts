@@ -1,0 +1,38 @@
+/** `tessera wallet abandon`: gives up a payment that no mempool node has admitted. */
+
+import { abandonPayment } from '../../api/routes/wallet/operations.js';
+import { systemClock } from '../../lib/clock.js';
+import type { Command } from '../command.js';
+import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS, YES_FLAG } from './connection.js';
+import { confirm, DECLINED, INTERRUPTED } from './prompt.js';
+import { whileWaiting } from './waiting.js';
+
+export const command: Command = {
+  spec: {
+    name: 'wallet abandon',
+    summary: 'Gives up a payment that was never admitted',
+    description: [
+      'Gives up a payment that is queued and that no mempool node has admitted: it becomes rejected, and so do payments that spend ' +
+        'its change; their funds are back in the wallet.',
+      'A payment that may come into a block yet is refused: who pays again instead of it could pay twice. Asks first; without a ' +
+        'terminal it needs --yes.',
+    ],
+    arguments: [{ name: 'HASH', required: true, description: 'Hash of the payment, as the history shows it.' }],
+    flags: [...NODE_FLAGS, YES_FLAG, JSON_FLAG],
+    examples: [{ line: 'tessera wallet abandon HASH', does: 'Asks, then gives the payment up.' }],
+    exits: {
+      ...NODE_EXITS,
+      [DECLINED]: 'the answer to the question was no',
+      [INTERRUPTED]: 'interrupted at a question',
+    },
+  },
+  async run(args, context) {
+    const [hash = ''] = args.positionals;
+    const client = connect(args, context);
+    if (!args.has('yes')) await confirm(`Give up the payment ${hash}?`, context);
+    const abandoned = client.call(abandonPayment, { params: { tx_hash: hash } });
+    await whileWaiting('asking the node', abandoned, context, systemClock);
+    context.stdout.write(args.has('json') ? '{"abandoned":true}\n' : `${hash} abandoned\n`);
+    return 0;
+  },
+};

@@ -1,0 +1,66 @@
+/**
+ * Gives up a payment that no mempool node has admitted: its inputs come back, once, and with it go the payments that spend its
+ * change. What may still come into a block is refused: a second payment instead of it could be paid beside it.
+ */
+
+import { spentOutPoints } from '../chain/transaction.js';
+import { errorMessage, TesseraError } from '../lib/errors.js';
+import type { Wallet } from '../wallet/wallet.js';
+import type { ChainFollower } from './chain-follower.js';
+import type { Sender } from './sender.js';
+
+const REASON = 'abandoned before a mempool node had admitted it';
+
+export interface AbandonModules {
+  readonly wallet: Wallet;
+  readonly sender: Sender;
+  readonly follower: ChainFollower;
+}
+
+/**
+ * Resolves when it is durable. Throws `payment_not_found`, `payment_sent`, `mempool_unreachable` when the chain must be asked
+ * and cannot be, `wallet_write_failed`.
+ */
+export async function abandonPayment(hash: string, { wallet, sender, follower }: AbandonModules): Promise<void> {
+  const family = wallet.transfers.familyOf(hash);
+  const hashes = family.map((one) => one.hash);
+  if (hashes.length === 0) {
+    throw new TesseraError(
+      'payment_not_found',
+      `no payment ${hash.slice(0, 64)} waits to be sent; the history shows what became of it`,
+    );
+  }
+  sender.withhold(hashes);
+  try {
+    const exposed = hashes.map((one) => sender.exposureOf(one));
+    if (exposed.includes('out')) throw sent(hash);
+    if (exposed.includes('refused')) {
+      // A creation of items spends nothing by which the chain could tell.
+      if (family.some(({ transaction }) => spentOutPoints(transaction).length === 0)) throw sent(hash);
+      // It was refused. That no block has it from before, only the chain can say.
+      const findings = await look(hashes, follower);
+      if (hashes.some((one) => findings.get(one) !== 'absent')) throw sent(hash);
+    }
+    // What spends its change was made meanwhile goes too: it cannot have been sent before it.
+    if (wallet.transfers.familyOf(hash).some(({ state }) => state !== 'queued')) throw sent(hash);
+    await wallet.settlement.markRejected(hash, REASON);
+  } finally {
+    sender.letGo(hashes);
+  }
+}
+
+async function look(hashes: readonly string[], follower: ChainFollower): ReturnType<ChainFollower['look']> {
+  try {
+    return await follower.look(hashes);
+  } catch (cause) {
+    const why = `the mempool node cannot be asked now, so nothing was abandoned: ${errorMessage(cause)}`;
+    throw new TesseraError('mempool_unreachable', why, { cause });
+  }
+}
+
+function sent(hash: string): TesseraError {
+  return new TesseraError(
+    'payment_sent',
+    `${hash} was sent, and may be in a block yet: it cannot be abandoned; wait for the history to say what became of it`,
+  );
+}

@@ -1,0 +1,73 @@
+/**
+ * What mempool nodes may know of the wallet's queued transactions: whether one was given to them, and what they said. In
+ * memory only: of what was queued before this run nothing is known until it is answered.
+ */
+
+import type { Clock } from '../lib/clock.js';
+
+/** Milliseconds in which a mempool node may still be working on what it has not answered. */
+const STILL_WORKING = 60_000;
+
+/**
+ * - `fresh`: nobody was given it.
+ * - `refused`: the answer was that it is not admitted, and no attempt is without an answer.
+ * - `out`: it may be with a mempool node.
+ */
+export type Exposed = 'fresh' | 'refused' | 'out';
+
+interface Attempts {
+  exposed: Exclude<Exposed, 'fresh'>;
+  underWay: number;
+  /** When the last attempt ended without an answer, by the clock of intervals. */
+  lostAt: number;
+}
+
+export class Exposure {
+  readonly #clock: Clock;
+  /** Those that are not here are fresh. */
+  readonly #attempts = new Map<string, Attempts>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  of(hash: string): Exposed {
+    const attempts = this.#attempts.get(hash);
+    if (attempts === undefined) return 'fresh';
+    return attempts.underWay > 0 ? 'out' : attempts.exposed;
+  }
+
+  isUnderWay(hash: string): boolean {
+    return (this.#attempts.get(hash)?.underWay ?? 0) > 0;
+  }
+
+  /** It was queued before this run. */
+  unknown(hash: string): void {
+    this.#of(hash);
+  }
+
+  begin(hash: string): void {
+    this.#of(hash).underWay += 1;
+  }
+
+  /** `isRefused`: the answer was that it is not admitted. */
+  end(hash: string, isRefused: boolean): void {
+    const attempts = this.#of(hash);
+    attempts.underWay -= 1;
+    const now = this.#clock.monotonic();
+    if (!isRefused) attempts.lostAt = now;
+    attempts.exposed = isRefused && now - attempts.lostAt > STILL_WORKING ? 'refused' : 'out';
+  }
+
+  forget(hash: string): void {
+    if (!this.isUnderWay(hash)) this.#attempts.delete(hash);
+  }
+
+  #of(hash: string): Attempts {
+    const known = this.#attempts.get(hash);
+    if (known !== undefined) return known;
+    const attempts: Attempts = { exposed: 'out', underWay: 0, lostAt: Number.NEGATIVE_INFINITY };
+    this.#attempts.set(hash, attempts);
+    return attempts;
+  }
+}
