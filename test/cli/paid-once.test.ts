@@ -49,7 +49,7 @@ async function lossy(fates: readonly Fate[], options: { readonly funds?: bigint 
     async run(...argv) {
       const context = createContext();
       const flags = ['--url', proxy.url, '--api-key-file', join(folder, 'key')];
-      const secret = argv[0] === 'wallet' ? ['--passphrase-file', join(folder, 'passphrase')] : [];
+      const secret = argv[1] === 'pay' ? ['--passphrase-file', join(folder, 'passphrase')] : [];
       const status = await runCli([...argv, ...flags, ...secret], context);
       return { status, out: context.out(), err: context.err() };
     },
@@ -109,6 +109,19 @@ describe('a key that the caller gives', () => {
     const { run } = await lossy([]);
     expect((await run('call', 'getWallet', '--idempotency-key', 'a')).status).toBe(2);
   });
+});
+
+it('abandons a payment that was never admitted, and no other', { timeout: 60_000 }, async () => {
+  const { node, run } = await lossy([]);
+  await node.network.stop();
+  await until(() => !node.user.inStep);
+  const { txHash } = await node.user.payAddress({ address: NOBODY, amount: 1n, locktime: 0n, passphrase: PASSPHRASE });
+  expect(await run('wallet', 'abandon', txHash)).toMatchObject({ err: expect.stringContaining('add --yes') });
+  const abandoned = await run('wallet', 'abandon', txHash, '--yes');
+  expect([abandoned.status, abandoned.out]).toEqual([0, `${txHash} abandoned\n`]);
+  expect(node.wallet.totals().available).toBe(1_000n);
+  const again = await run('wallet', 'abandon', txHash, '--yes');
+  expect([again.status, again.err]).toEqual([1, expect.stringContaining('payment_not_found')]);
 });
 
 it('is not sent to a mempool node with an item: that would refuse it', async () => {
