@@ -159,7 +159,7 @@ async function expectArrived(answers: readonly Answer[]): Promise<void> {
   expect(BigInt(wallet.available_total_tokens)).toBe(left);
 }
 
-describe('a wallet with one output at instant blocks', () => {
+describe('a wallet with one output at instant blocks (decision V29)', () => {
   beforeAll(() => start({}), 180_000);
   afterAll(() => network.stopAll());
 

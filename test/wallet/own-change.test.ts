@@ -60,7 +60,7 @@ async function expectNothingTwice(): Promise<void> {
   expect(new Set([...spent, ...listed]).size).toBe(spent.length + listed.length);
 }
 
-describe('what a payment spends', () => {
+describe('what a payment spends (decision V29)', () => {
   it('is the change of the one before, in a row and at once', async () => {
     await fund(wallet, [100n]);
     const made = [await pay(10n), await pay(10n)];
