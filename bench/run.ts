@@ -8,6 +8,7 @@ import { admissionBench } from './admission.bench.js';
 import { apiBench } from './api.bench.js';
 import { blockBench } from './block.bench.js';
 import { chainBench } from './chain.bench.js';
+import { fairnessBench } from './fairness.bench.js';
 import { largestBlockBench } from './largest-block.bench.js';
 import { messagesBench } from './messages.bench.js';
 import { nonceBench } from './nonce.bench.js';
@@ -30,6 +31,7 @@ const BENCHES: Readonly<Record<string, () => Promise<void>>> = {
   block: blockBench,
   largest: largestBlockBench,
   submission: submissionBench,
+  fairness: fairnessBench,
   utxo: utxoBench,
   nonce: nonceBench,
   signatures: signatureBench,

@@ -35,7 +35,7 @@ const address = addressOf(key.publicKey);
 
 /** Hands out each output of the genesis once. */
 let nextOutput = 0;
-const fresh = (count: number): OutPoint[] =>
+export const fresh = (count: number): OutPoint[] =>
   Array.from({ length: count }, () => ({ tHash: GENESIS_HASH, n: nextOutput++ }));
 
 interface Parts {
@@ -51,7 +51,7 @@ function signed({ inputs, outputs, druidInfo }: Parts, by: KeyPair = key): Trans
 }
 
 /** A payment of all inputs to as many outputs as are asked for. */
-function payment(inputs: readonly OutPoint[], outputs: number, druidInfo?: DruidInfo): Transaction {
+export function payment(inputs: readonly OutPoint[], outputs: number, druidInfo?: DruidInfo): Transaction {
   const total = AMOUNT * BigInt(inputs.length);
   const each = total / BigInt(outputs);
   const amounts = Array.from({ length: outputs }, (_, i) => (i === 0 ? total - each * BigInt(outputs - 1) : each));
@@ -63,7 +63,7 @@ function payment(inputs: readonly OutPoint[], outputs: number, druidInfo?: Druid
 }
 
 /** The same with signatures of another text. */
-function badlySigned(tx: Transaction): Transaction {
+export function badlySigned(tx: Transaction): Transaction {
   const signature = sign(key.seed, 'another text');
   return {
     ...tx,
@@ -124,7 +124,7 @@ function spendScripts(from: number, count: number): Transaction {
   };
 }
 
-async function createBed() {
+export async function createBed() {
   const keyed = txOut(tokenAsset(AMOUNT), address);
   const scripted = SPECIAL.map((script) => txOut(tokenAsset(AMOUNT), p2shAddress(script)));
   const genesis = assemble({ inputs: [], outputs: [...Array.from({ length: OUTPUTS }, () => keyed), ...scripted] });
