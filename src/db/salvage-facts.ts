@@ -10,7 +10,7 @@ import { Value } from '@sinclair/typebox/value';
 import { utf8 } from '../lib/bytes.js';
 import { marksOf } from './level-files/check-files.js';
 import { FolderFiles } from './level-files/database-files.js';
-import { readLog } from './level-files/log.js';
+import { type LogRecord, readLog } from './level-files/log.js';
 import { type Manifest, readManifest, tableName } from './level-files/manifest.js';
 import { checkBlocks, newestOfLastKey } from './level-files/table.js';
 import { SEAL_ASIDE } from './put-aside.js';
@@ -59,6 +59,7 @@ export async function writeFacts(path: string, facts: SalvageFacts): Promise<voi
 /** Reads every byte of the tables and logs in the folder. */
 export async function examine(path: string): Promise<Examined> {
   const names = await readdir(path);
+  const sealed = await readSeal(join(path, SEAL_ASIDE));
   const damaged: string[] = [];
   const marks: Mark[] = [];
   let bytes = 0;
@@ -67,32 +68,38 @@ export async function examine(path: string): Promise<Examined> {
     bytes += table.length;
     if (!isSound(table)) damaged.push(name);
     const mark = markIn(table);
-    if (mark !== undefined) marks.push(mark);
+    if (isOf(sealed, mark)) marks.push(mark);
   }
   let hasNewest = false;
   for (const name of byNumber(names.filter((other) => LOG.test(other)))) {
     const log = await readWhatCan(join(path, name));
     bytes += log.length;
     const { records, fault } = readLog(log);
-    const inLog = marksOf([...records, ...(fault?.later ?? [])]).filter((mark) => mark !== undefined);
+    const inLog = marksOf([...records, ...(fault?.later ?? [])]).filter((mark) => isOf(sealed, mark));
     marks.push(...inLog);
     // The newest log has what came after all tables.
     hasNewest = inLog.length > 0;
   }
   const whole = names.filter((name) => !damaged.includes(name));
   const isKnown = hasNewest || (await hasAllTables(path, whole));
-  return { facts: { ...held(await readSeal(join(path, SEAL_ASIDE)), isKnown ? marks : undefined), bytes }, damaged };
+  const acknowledged = sealed?.number ?? 0;
+  const last = Math.max(0, ...marks.map(({ number }) => number));
+  return { facts: { acknowledged, lost: isKnown ? Math.max(0, acknowledged - last) : null, bytes }, damaged };
 }
 
-/** `marks` is undefined when the newest may be missing. */
-function held(sealed: Mark | undefined, marks: readonly Mark[] | undefined): Omit<SalvageFacts, 'bytes'> {
-  if (sealed === undefined) return { acknowledged: 0, lost: marks === undefined ? null : 0 };
-  const acknowledged = sealed.number;
-  if (marks === undefined) return { acknowledged, lost: null };
-  // The seal of another database says nothing of this one.
-  if (!marks.every((mark) => isSameDatabase(mark, sealed))) return { acknowledged: 0, lost: 0 };
-  const last = Math.max(0, ...marks.map(({ number }) => number));
-  return { acknowledged, lost: Math.max(0, acknowledged - last) };
+/** Whether a mark is of the database of that seal: a file of another one may have been put there. */
+function isOf(sealed: Mark | undefined, mark: Mark | undefined): mark is Mark {
+  return mark !== undefined && (sealed === undefined || isSameDatabase(mark, sealed));
+}
+
+/** The whole records of a log that was put aside, those behind a fault included, and those of another database left out. */
+export async function ownRecords(path: string, name: string): Promise<LogRecord[]> {
+  const sealed = await readSeal(join(path, SEAL_ASIDE));
+  const { records, fault } = readLog(await readWhatCan(join(path, name)));
+  return [...records, ...(fault?.later ?? [])].filter((record) => {
+    const [mark] = marksOf([record]);
+    return mark === undefined || isOf(sealed, mark);
+  });
 }
 
 async function hasAllTables(path: string, whole: readonly string[]): Promise<boolean> {

@@ -13,13 +13,14 @@ import { ClassicLevel } from 'classic-level';
 import { failpoint } from '../lib/failpoints.js';
 import { bringBackFiles } from './kept-files.js';
 import { readBatch } from './level-files/batch.js';
-import { readLog } from './level-files/log.js';
+import type { LogRecord } from './level-files/log.js';
 import { soundValues, type TableEntry } from './level-files/table.js';
 import { BINARY, type BinaryLevel, type Operation } from './level-reader.js';
 import {
   byNumber,
   examine,
   LOG,
+  ownRecords,
   readFacts,
   readWhatCan,
   type SalvageFacts,
@@ -115,7 +116,7 @@ async function putBack(path: string): Promise<void> {
     }
     for (const name of logs) {
       const writes = new Writes(level);
-      for (const entry of putsIn(await readWhatCan(join(path, name)))) await writes.add(entry);
+      for (const entry of putsIn(await ownRecords(path, name))) await writes.add(entry);
       await writes.end();
     }
   } finally {
@@ -159,10 +160,8 @@ function* newestOf(entries: Iterable<TableEntry>): Generator<TableEntry, undefin
   }
 }
 
-/** What the whole records of a log put, those behind a fault included. */
-function* putsIn(log: Buffer): Generator<TableEntry, undefined> {
-  const { records, fault } = readLog(log);
-  for (const { data } of [...records, ...(fault?.later ?? [])]) {
+function* putsIn(records: readonly LogRecord[]): Generator<TableEntry, undefined> {
+  for (const { data } of records) {
     for (const { key, value } of writesIn(data)) if (value !== undefined) yield { key, value };
   }
 }

@@ -38,6 +38,11 @@ const archiveFolder = (): string => join(path, 'db', 'archive');
 const files = async (ending: string): Promise<string[]> =>
   (await readdir(archiveFolder())).filter((name) => name.endsWith(ending)).map((name) => join(archiveFolder(), name));
 
+const manifest = async (): Promise<string> => {
+  const name = (await readdir(archiveFolder())).find((other) => other.startsWith('MANIFEST'));
+  return join(archiveFolder(), name ?? '');
+};
+
 /** A folder with an archive of `BLOCKS` blocks, in tables but for the last two, and another node that has them all. */
 let made: string;
 let other: StorageNode;
@@ -265,6 +270,9 @@ describe('a file that is damaged', () => {
     ['a lost table', async () => rm((await files('.ldb'))[0] ?? '')],
     ['a flipped byte in the log', async () => flip((await files('.log'))[0] ?? '', (size) => size >> 1)],
     ['a lost log', async () => rm((await files('.log'))[0] ?? '')],
+    ['a flipped byte in the MANIFEST', async () => flip(await manifest(), (size) => size >> 1)],
+    ['a lost MANIFEST', async () => rm(await manifest())],
+    ['a CURRENT that names nothing', async () => writeFile(join(archiveFolder(), 'CURRENT'), 'MANIFEST\n')],
     ['a lost CURRENT', async () => rm(join(archiveFolder(), 'CURRENT'))],
     ['a lost folder', async () => rm(archiveFolder(), { recursive: true })],
   ])('%s: is refused by name, and healed from what is left and another node', async (_what, damage) => {

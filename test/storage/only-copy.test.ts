@@ -35,6 +35,8 @@ const chain = createTestChain().grow(BLOCKS);
 /** A folder with an archive, all of it in the log; and the same with all of it in a table. */
 let inLog: string;
 let inTable: string;
+/** An archive of another chain. */
+let foreign: string;
 let path: string;
 const opened: DataDir[] = [];
 const services: RunningStorageService[] = [];
@@ -57,10 +59,15 @@ async function temporary(): Promise<string> {
 }
 
 beforeAll(async () => {
-  inLog = await temporary();
-  const directory = await openDirectory(inLog);
-  const archive = await Archive.open({ rules: RULES }, { kv: await directory.open('archive') });
-  for (const block of chain.blocks) await archive.store(block);
+  [inLog, foreign] = [await temporary(), await temporary()];
+  for (const [folder, { blocks }] of [
+    [inLog, chain],
+    [foreign, createTestChain(101).grow(BLOCKS)],
+  ] as const) {
+    const directory = await openDirectory(folder);
+    const archive = await Archive.open({ rules: RULES }, { kv: await directory.open('archive') });
+    for (const block of blocks) await archive.store(block);
+  }
   await closeAll();
   inTable = await temporary();
   await cp(inLog, inTable, { recursive: true });
@@ -69,8 +76,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await rm(inLog, { recursive: true });
-  await rm(inTable, { recursive: true });
+  for (const folder of [inLog, inTable, foreign]) await rm(folder, { recursive: true });
 });
 
 beforeEach(async () => {
@@ -178,6 +184,14 @@ describe('a flipped bit in the log', () => {
     const prepared = await prepare();
     await prepared.healing.take();
     await expectOneMissing(prepared, BLOCKS - 1);
+  });
+
+  it('a log of another archive takes nothing away from what the own tables hold', async () => {
+    await use(inTable);
+    await cp(await fileOf('.log', join(foreign, 'db', 'archive')), await fileOf('.log'));
+    const { archive, healing, removed } = await prepare();
+    await healing.take();
+    expect([archive.tip.hash, removed.length]).toEqual([chain.hash(BLOCKS - 1), 1]);
   });
 
   it('changes nothing of what is read after a restart', async () => {

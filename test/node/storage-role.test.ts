@@ -1,0 +1,147 @@
+/**
+ * The start of a storage node whose disk refuses what healing, or counting its unspent outputs, writes: it starts, says why it
+ * is not ready, and goes on when there is room (docs/adr/0014-a-full-disk-ends-no-node.md, rule P7).
+ */
+
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createConfig } from '../../src/config/load.js';
+import { keyPairFromSeed } from '../../src/crypto/ed25519.js';
+import { DataDir } from '../../src/db/data-dir.js';
+import { endlessRoom } from '../../src/db/disk-room.js';
+import type { Kv } from '../../src/db/kv.js';
+import { damagedFolders } from '../../src/db/put-aside.js';
+import { TesseraError } from '../../src/lib/errors.js';
+import { silentLogger } from '../../src/lib/logger.js';
+import { systemRandom } from '../../src/lib/random.js';
+import type { RoleContext } from '../../src/node/role.js';
+import { StorageRole } from '../../src/node/storage-role.js';
+import { noMetrics } from '../../src/observability/metrics.js';
+import { Progress } from '../../src/observability/progress.js';
+import { Archive } from '../../src/storage/archive/archive.js';
+import { UNSPENT, UNSPENT_TIP_KEY } from '../../src/storage/archive/layout.js';
+import { withWrite } from '../support/kv.js';
+import { ManualClock, settle } from '../support/manual-clock.js';
+import { createFakeNode } from '../support/storage/fake-network.js';
+import { createTestChain, GENESIS, RULES } from '../support/storage/test-chain.js';
+
+const BLOCKS = 4;
+const chain = createTestChain().grow(BLOCKS);
+const disk = { isFull: false };
+
+let path: string;
+let directory: DataDir;
+let clock: ManualClock;
+
+beforeEach(async () => {
+  path = await mkdtemp(join(tmpdir(), 'tessera-storage-role-'));
+  clock = new ManualClock();
+  disk.isFull = false;
+  directory = await DataDir.open(path, { role: 'storage', networkName: 'test' });
+  const archive = await Archive.open({ rules: RULES }, { kv: await directory.open('archive') });
+  for (const block of chain.blocks) await archive.store(block);
+});
+
+afterEach(async () => {
+  await directory.close();
+  await rm(path, { recursive: true });
+});
+
+async function change(edit: (kv: Kv, batch: ReturnType<Kv['batch']>) => Promise<void>): Promise<void> {
+  await directory.close();
+  directory = await DataDir.open(path, { role: 'storage', networkName: 'test' });
+  const kv = await directory.open('archive');
+  const batch = kv.batch();
+  await edit(kv, batch);
+  await kv.write(batch, { sync: true });
+}
+
+/** A role on the folder, whose disk is full while `disk` says so. */
+async function openRole(): Promise<StorageRole> {
+  await directory.close();
+  directory = await DataDir.open(path, { role: 'storage', networkName: 'test' });
+  const dataDir = {
+    path,
+    putAside: (name: string) => directory.putAside(name),
+    async open(name: string) {
+      const kv = await directory.open(name);
+      return withWrite(kv, async (batch, options) => {
+        if (disk.isFull) throw new TesseraError('database_failed', 'no space left on device');
+        await kv.write(batch, options);
+      });
+    },
+  };
+  const context: Partial<RoleContext> = {
+    config: createConfig('storage', {
+      'network.secret': 'a secret of this test',
+      'node.data_dir': path,
+      'storage.verify_threads': 0,
+      'mining.asert_activation_height': RULES.activationHeight,
+    }),
+    genesis: GENESIS,
+    dataDir: dataDir as unknown as DataDir,
+    nodeKey: keyPairFromSeed(new Uint8Array(32).fill(1)),
+    producers: undefined,
+    network: createFakeNode('node', 'storage').network as RoleContext['network'],
+    room: endlessRoom,
+    clock,
+    random: systemRandom,
+    stopping: new AbortController().signal,
+    logger: () => silentLogger,
+    metrics: noMetrics,
+    progress: (_name, options) => new Progress(options, { clock }),
+  };
+  return StorageRole.open(context as RoleContext);
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) {
+    clock.advance(1_000);
+    await settle();
+  }
+}
+
+it('a full disk while it heals: it starts, says so, and heals when there is room', async () => {
+  await directory.putAside('archive');
+  disk.isFull = true;
+  const role = await openRole();
+  await role.load();
+  await role.start();
+  expect(role.readiness()).toContain('the archive cannot be healed now, which is tried again: no space left on device');
+  await expect(role.services.storage?.blockAt(2)).rejects.toMatchObject({ code: 'archive_incomplete' });
+  disk.isFull = false;
+  await until(async () => (await damagedFolders(path, 'archive')).length === 0);
+  await until(async () => role.readiness().length === 0);
+  expect(await role.services.storage?.blockAt(BLOCKS - 1)).toMatchObject({ height: BLOCKS - 1 });
+  await role.stop();
+});
+
+it('a full disk while it counts what is unspent: it starts, serves blocks, and counts when there is room', async () => {
+  await change(async (kv, batch) => {
+    batch.del(UNSPENT_TIP_KEY);
+    for await (const [key] of kv.entries(UNSPENT)) batch.del(key);
+  });
+  disk.isFull = true;
+  const role = await openRole();
+  await role.load();
+  await role.start();
+  expect(role.readiness()).toContain('the unspent outputs cannot be counted now: no space left on device');
+  expect(await role.services.storage?.blockAt(2)).toMatchObject({ height: 2 });
+  disk.isFull = false;
+  await until(async () => role.readiness().length === 0);
+  await role.stop();
+});
+
+it('what an interrupted removal has left is removed at the start', async () => {
+  const left = join(path, 'removed-archive-1');
+  await mkdir(left);
+  await writeFile(join(left, '000005.ldb'), 'a part');
+  const role = await openRole();
+  await role.load();
+  expect(existsSync(left)).toBe(false);
+  expect(role.services.storage?.nextHeight).toBe(BLOCKS);
+  await role.stop();
+});
