@@ -56,15 +56,17 @@ export async function writeFacts(path: string, facts: SalvageFacts): Promise<voi
   await writeFileDurable(join(path, FACTS_FILE), utf8(JSON.stringify(facts)), FILE_MODE);
 }
 
-/** Reads every byte of the tables and logs in the folder. */
-export async function examine(path: string): Promise<Examined> {
+/** Reads every byte of the tables and logs in the folder, with `read`. */
+export async function examine(path: string, read = readWhatCan): Promise<Examined> {
   const names = await readdir(path);
   const sealed = await readSeal(join(path, SEAL_ASIDE));
   const damaged: string[] = [];
   const marks: Mark[] = [];
   let bytes = 0;
+  let isAllRead = true;
   for (const name of names.filter((other) => TABLE.test(other))) {
-    const table = await readWhatCan(join(path, name));
+    const { content: table, isWhole } = await read(join(path, name));
+    isAllRead &&= isWhole;
     bytes += table.length;
     if (!isSound(table)) damaged.push(name);
     const mark = markIn(table);
@@ -72,7 +74,8 @@ export async function examine(path: string): Promise<Examined> {
   }
   let hasNewest = false;
   for (const name of byNumber(names.filter((other) => LOG.test(other)))) {
-    const log = await readWhatCan(join(path, name));
+    const { content: log, isWhole } = await read(join(path, name));
+    isAllRead &&= isWhole;
     bytes += log.length;
     const { records, fault } = readLog(log);
     const inLog = marksOf([...records, ...(fault?.later ?? [])]).filter((mark) => isOf(sealed, mark));
@@ -81,7 +84,8 @@ export async function examine(path: string): Promise<Examined> {
     hasNewest = inLog.length > 0;
   }
   const whole = names.filter((name) => !damaged.includes(name));
-  const isKnown = hasNewest || (await hasAllTables(path, whole));
+  // What the disk did not give back now, it may give back to the repair.
+  const isKnown = isAllRead && (hasNewest || (await hasAllTables(path, whole)));
   const acknowledged = sealed?.number ?? 0;
   const last = Math.max(0, ...marks.map(({ number }) => number));
   return { facts: { acknowledged, lost: isKnown ? Math.max(0, acknowledged - last) : null, bytes }, damaged };
@@ -95,7 +99,7 @@ function isOf(sealed: Mark | undefined, mark: Mark | undefined): mark is Mark {
 /** The whole records of a log that was put aside, those behind a fault included, and those of another database left out. */
 export async function ownRecords(path: string, name: string): Promise<LogRecord[]> {
   const sealed = await readSeal(join(path, SEAL_ASIDE));
-  const { records, fault } = readLog(await readWhatCan(join(path, name)));
+  const { records, fault } = readLog((await readWhatCan(join(path, name))).content);
   return [...records, ...(fault?.later ?? [])].filter((record) => {
     const [mark] = marksOf([record]);
     return mark === undefined || isOf(sealed, mark);
@@ -144,10 +148,19 @@ async function unlessDamaged<T>(read: () => Promise<T>): Promise<T | undefined> 
   }
 }
 
+interface ReadFile {
+  readonly content: Buffer;
+  /** False when the disk has failed to give something back. */
+  readonly isWhole: boolean;
+}
+
 /** The content of a file, with zeros where the disk does not give it back. */
-export async function readWhatCan(file: string): Promise<Buffer> {
+export async function readWhatCan(
+  file: string,
+  readAll: (file: string) => Promise<Buffer> = readFile,
+): Promise<ReadFile> {
   try {
-    return await readFile(file);
+    return { content: await readAll(file), isWhole: true };
   } catch (error) {
     if (!isSystemError(error, 'EIO')) throw error;
   }
@@ -156,7 +169,7 @@ export async function readWhatCan(file: string): Promise<Buffer> {
     const { size } = await handle.stat();
     const bytes = Buffer.alloc(size);
     for (let at = 0; at < size; at += PIECE_BYTES) await readPiece(handle, bytes, at);
-    return bytes;
+    return { content: bytes, isWhole: false };
   } finally {
     await handle.close();
   }

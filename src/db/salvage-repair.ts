@@ -109,7 +109,7 @@ async function putBack(path: string): Promise<void> {
     const logs = aside.filter((name) => LOG.test(ASIDE.exec(name)?.[1] ?? ''));
     for (const name of aside.filter((other) => !logs.includes(other))) {
       const missing = new Writes(level);
-      for (const entry of newestOf(soundValues(await readWhatCan(join(path, name))))) {
+      for (const entry of newestOf(soundValues((await readWhatCan(join(path, name))).content))) {
         if ((await level.get(entry.key, BINARY)) === undefined) await missing.add(entry);
       }
       await missing.end();

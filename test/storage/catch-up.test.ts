@@ -99,6 +99,25 @@ describe('catching up', () => {
     await away.service.stop();
   });
 
+  it('far behind, answers "try again" for what it does not have yet, and not that there is no such thing', async () => {
+    const full = await peer('full', 20);
+    const disk = createDeferred<void>();
+    away.hooks.beforeWrite = () => (away.archive.nextHeight < 2 ? Promise.resolve() : disk.promise);
+    await away.service.start();
+    connect(away.node, full.node, clock);
+    await away.until(2);
+    const incomplete = { code: 'archive_incomplete', message: expect.stringContaining('2 of 20 blocks') };
+    expect(await away.service.blockAt(1)).toMatchObject({ height: 1 });
+    expect(await away.service.latest()).toMatchObject({ height: 1 });
+    await expect(away.service.blockAt(12)).rejects.toMatchObject(incomplete);
+    await expect(away.service.entry(chain.hash(12))).rejects.toMatchObject(incomplete);
+    expect(await away.service.blockAt(20)).toBeUndefined();
+    disk.resolve();
+    await away.until(20);
+    expect(await away.service.entry('of no transaction')).toBeUndefined();
+    await away.service.stop();
+  });
+
   it('asks several peers in turn', async () => {
     const peers = await Promise.all([peer('one', 12), peer('two', 12)]);
     await away.service.start();
