@@ -36,7 +36,7 @@ export interface UnlawfulUnit {
 /** A transaction that waits, for whoever counts what must be in a block before another one. */
 export interface Kin {
   readonly bytes: number;
-  /** Hashes of those whose outputs it spends and, where it belongs to a DRUID set, of the set: some may wait no longer. */
+  /** Hashes of those whose outputs it spends and, where it belongs to a DRUID set, that lead to all of the set: some may wait no longer. */
   readonly behind: readonly string[];
 }
 
@@ -91,8 +91,13 @@ export class Pool {
   kin(hash: string): Kin | undefined {
     const tx = this.#all.get(hash);
     if (tx === undefined) return undefined;
-    const set = tx.unit === 0 ? [] : (this.#units.get(tx.unit) ?? []);
-    return { bytes: tx.bytes.length, behind: [...(this.#parents.get(hash) ?? []), ...set.map((mate) => mate.hash)] };
+    return { bytes: tx.bytes.length, behind: [...(this.#parents.get(hash) ?? []), ...this.#mates(tx)] };
+  }
+
+  /** The first of a set names all, the others name the first: the set is walked through once. */
+  #mates({ hash, unit }: PooledTx): readonly string[] {
+    const set = unit === 0 ? [] : (this.#units.get(unit) ?? []);
+    return set[0]?.hash === hash ? set.map((mate) => mate.hash) : set.slice(0, 1).map((mate) => mate.hash);
   }
 
   /** What no block may hold: single transactions, and whole DRUID sets with the member that is to blame. */

@@ -125,7 +125,8 @@ function toRoundTx({ hash, bytes }: IssuedTx): RoundTx {
 
 /**
  * The oldest single transactions and whole sets, until the next one does not fit: nothing is passed over, so that whatever a
- * transaction spends is in an earlier block, or before it in this one. At most 2,000 are single ones.
+ * transaction spends is in an earlier block, or before it in this one. At most 2,000 are single ones. `setsFirst`: as earlier
+ * versions did.
  */
 function chooseTransactions(pool: Pool, setsFirst: boolean): RoundTx[] {
   const chosen: RoundTx[] = [];
@@ -143,7 +144,8 @@ function chooseTransactions(pool: Pool, setsFirst: boolean): RoundTx[] {
   let singles = 0;
   const takeAll = (units: Iterable<readonly PooledTx[]>): void => {
     for (const unit of units) {
-      const isSingle = unit[0]?.unit === 0;
+      // A set of one goes on its own, and costs as much as one that is none.
+      const isSingle = setsFirst ? unit[0]?.unit === 0 : unit.length === 1;
       if ((isSingle && singles === BLOCK_SIZE_IN_TX) || !take(unit)) break;
       if (isSingle) singles++;
     }
