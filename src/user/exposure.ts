@@ -52,15 +52,18 @@ export class Exposure {
 
   /** `isRefused`: the answer was that it is not admitted. */
   end(hash: string, isRefused: boolean): void {
-    const attempts = this.#of(hash);
+    const attempts = this.#attempts.get(hash);
+    // It was settled while the answer was on its way.
+    if (attempts === undefined) return;
     attempts.underWay -= 1;
     const now = this.#clock.monotonic();
     if (!isRefused) attempts.lostAt = now;
     attempts.exposed = isRefused && now - attempts.lostAt > STILL_WORKING ? 'refused' : 'out';
   }
 
+  /** It is settled. */
   forget(hash: string): void {
-    if (!this.isUnderWay(hash)) this.#attempts.delete(hash);
+    this.#attempts.delete(hash);
   }
 
   #of(hash: string): Attempts {
