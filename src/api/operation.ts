@@ -4,6 +4,7 @@
  */
 
 import type { Static, TSchema } from '@sinclair/typebox';
+import type { ApiPermission } from '../config/api-permissions.js';
 import type { ErrorCode } from '../lib/errors.js';
 import type { NodeRole } from '../lib/roles.js';
 
@@ -42,6 +43,8 @@ export interface Operation {
   readonly tag: string;
   /** Asks for the header `x-api-key` (decision H3); `optional`: only for some uses, which its route checks itself. */
   readonly apiKey?: boolean | 'optional';
+  /** What a key must be allowed, when its permissions are limited. Every operation that takes a key has one. */
+  readonly permission?: ApiPermission;
   /** Never open to callers from other machines, whatever the configuration says. */
   readonly secret?: boolean;
   /** The answer may be long: it is written in slices, and refused with 503 while there are too many of them. */

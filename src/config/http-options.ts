@@ -1,6 +1,7 @@
 /** The options of what a node serves over HTTP: the API, the older envelope routes, the metrics. */
 
 import { Type } from '@sinclair/typebox';
+import { API_PERMISSIONS } from './api-permissions.js';
 import { DAY_S, file, hex, host, KIB, MIB, MINUTE_MS, port } from './option-kinds.js';
 import { choice, flag, group, integer, list } from './options.js';
 import { API_PORTS, METRICS_PORTS } from './ports.js';
@@ -12,6 +13,9 @@ const ApiKey = Type.Object(
     sha256: Type.Optional(hex(32)),
     routes: Type.Optional(
       Type.Array(Type.String({ pattern: '^(GET|POST|PUT|\\*) /', maxLength: 128 }), { maxItems: 64 }),
+    ),
+    permissions: Type.Optional(
+      Type.Array(Type.Union(API_PERMISSIONS.map((name) => Type.Literal(name))), { maxItems: API_PERMISSIONS.length }),
     ),
   },
   { additionalProperties: false },
@@ -29,10 +33,12 @@ export const api = group('The HTTP API.', {
     default: [],
     live: true,
     maxItems: 100,
-    example: '[{ name = "ops", sha256 = "<64 hex digits>", routes = ["POST /v1/payments"] }]',
+    example: '[{ name = "shop", sha256 = "<64 hex digits>", permissions = ["read", "pay"] }]',
     description:
-      'Keys for protected routes: a name, the key or its SHA-256 in hex, and optionally the routes that it opens (all of ' +
-      'them by default). With no keys here, the node writes a random one to <data_dir>/api-key.',
+      'Keys for protected routes: a name, the key or its SHA-256 in hex, and optionally what it may do: permissions (read, pay, ' +
+      'export of the private keys, admin for importing keys and changing the passphrase), routes such as "POST /v1/payments", ' +
+      'or both, and then both must allow it. A key without them opens everything, export included. With no keys here, the ' +
+      'node writes a random one, which opens everything, to <data_dir>/api-key.',
   }),
   cors: Type.Union(
     [

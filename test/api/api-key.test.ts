@@ -6,7 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ApiKeys, loadOrCreateApiKey } from '../../src/api/http/api-key.js';
+import type { Operation } from '../../src/api/operation.js';
 import { OPERATIONS } from '../../src/api/operations.js';
+import { API_PERMISSIONS, type ApiPermission } from '../../src/config/api-permissions.js';
 import { isTesseraError } from '../../src/lib/errors.js';
 import { systemRandom } from '../../src/lib/random.js';
 import { API_KEY, openApp, send } from '../support/api/app.js';
@@ -17,6 +19,19 @@ const address = (headers: Record<string, string> = {}) => ({
   url: '/v1/wallet/addresses',
   headers,
 });
+
+function isOpen(keys: ApiKeys, operation: Operation, apiKey: string): boolean {
+  const caller = { apiKey, address: '127.0.0.1', host: undefined, origin: undefined, forwarded: false };
+  try {
+    keys.check(operation, caller);
+    return true;
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'invalid_api_key' });
+    return false;
+  }
+}
+
+const order = (operations: readonly Operation[], id: string) => operations.findIndex((one) => one.id === id);
 
 describe('protected routes', () => {
   it('are at least those of the contract (Authentication, rule 2)', () => {
@@ -68,6 +83,36 @@ describe('protected routes', () => {
     expect((await send(app, { url: '/v1/wallet/keypairs', headers })).status).toBe(200);
     const other = await send(app, { method: 'PUT', url: '/v1/wallet/passphrase', headers, payload: '{}' });
     expect(other.body.code).toBe('invalid_api_key');
+  });
+
+  it('open to a key with permissions only for what these allow, and each has one', async () => {
+    const marked: readonly Operation[] = OPERATIONS.filter((operation) => 'apiKey' in operation && operation.apiKey);
+    expect(marked.filter(({ permission }) => permission === undefined).map(({ id }) => id)).toEqual([]);
+    const opened = (...permissions: ApiPermission[]) => {
+      const key = { name: 'shop', key: 'a-key-of-the-shop' };
+      const keys = new ApiKeys({ host: '127.0.0.1', auth: 'keys', keys: [{ ...key, permissions }] }, OPERATIONS);
+      return marked.filter((operation) => isOpen(keys, operation, key.key)).map(({ id }) => id);
+    };
+    expect(opened('read')).toEqual(
+      ['getWalletMovements', 'getWalletLabels', 'getWalletHistory', 'refreshRunningTotal', 'streamEvents'].sort(
+        (a, b) => order(marked, a) - order(marked, b),
+      ),
+    );
+    expect(opened('pay')).toContain('createPayment');
+    expect(opened('read', 'pay')).not.toContain('exportKeypairs');
+    expect(opened('export')).toEqual(['exportKeypairs']);
+    expect(opened('admin')).toEqual(['importKeypairs', 'changePassphrase']);
+    expect(opened(...API_PERMISSIONS)).toEqual(marked.map(({ id }) => id));
+    expect(opened()).toEqual([]);
+  });
+
+  it('open to a key with routes and permissions where both allow it', async () => {
+    const key = { name: 'shop', key: 'a-key-of-the-shop', routes: ['* /v1/wallet/keypairs'] };
+    const app = await openApp('user', { api: { keys: [{ ...key, permissions: ['export'] }] } });
+    const headers = { 'x-api-key': key.key };
+    expect((await send(app, { url: '/v1/wallet/keypairs', headers })).status).toBe(200);
+    expect((await send(app, { method: 'POST', url: '/v1/wallet/keypairs', headers, payload: '{}' })).status).toBe(401);
+    expect((await send(app, address(headers))).status).toBe(401);
   });
 
   it('never let their answers be stored', async () => {

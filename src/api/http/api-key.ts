@@ -6,6 +6,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { apiKeyFault } from '../../config/api-keys.js';
+import type { ApiPermission } from '../../config/api-permissions.js';
 import { writeFileDurable } from '../../db/write-file-durable.js';
 import { toHex } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
@@ -27,6 +28,8 @@ export interface ApiKeyOptions {
   readonly sha256?: string | undefined;
   /** `POST /v1/payments`, or `* /v1/wallet/keypairs` for every method. Without a list the key opens all routes. */
   readonly routes?: readonly string[] | undefined;
+  /** Without a list the key has all permissions. */
+  readonly permissions?: readonly ApiPermission[] | undefined;
 }
 
 /** Facts about a request that decide who may do what. */
@@ -45,6 +48,8 @@ interface Key {
   readonly digest: Buffer;
   /** Undefined: every route. */
   readonly routes: ReadonlySet<string> | undefined;
+  /** Undefined: every permission. */
+  readonly permissions: ReadonlySet<ApiPermission> | undefined;
 }
 
 export interface ApiKeysOptions {
@@ -104,7 +109,7 @@ export class ApiKeys {
   }
 }
 
-function readKey({ name, key, sha256, routes }: ApiKeyOptions, known: ReadonlySet<string>): Key {
+function readKey({ name, key, sha256, routes, permissions }: ApiKeyOptions, known: ReadonlySet<string>): Key {
   const wrong = apiKeyFault({ key, sha256 });
   if (wrong !== null) throw new TesseraError(wrong.code, `api.keys: "${name}" ${wrong.message}.`);
   const unknown = routes?.find((route) => !known.has(route));
@@ -112,7 +117,7 @@ function readKey({ name, key, sha256, routes }: ApiKeyOptions, known: ReadonlySe
     throw new TesseraError('invalid_config', `api.keys: "${name}" names "${unknown}", which is no protected route.`);
   }
   const digest = key === undefined ? Buffer.from(sha256 ?? '', 'hex') : digestOf(key);
-  return { digest, routes: routes === undefined ? undefined : new Set(routes) };
+  return { digest, routes: routes && new Set(routes), permissions: permissions && new Set(permissions) };
 }
 
 /** Every protected route in the forms that keys may name: with its method, and with `*` for any. */
@@ -121,15 +126,23 @@ function routesOf(operations: readonly Operation[]): ReadonlySet<string> {
   return new Set(protectedOnes.flatMap(({ method, path }) => [`${method} ${path}`, `* ${path}`]));
 }
 
-function opens(keys: readonly Key[], presented: string, { method, path }: Operation): boolean {
+function opens(keys: readonly Key[], presented: string, operation: Operation): boolean {
   const digest = digestOf(presented);
   let found = false;
   // All keys are compared, so that the time reveals nothing about them.
   for (const key of keys) {
-    const covers = key.routes === undefined || key.routes.has(`${method} ${path}`) || key.routes.has(`* ${path}`);
+    const covers = coversRoute(key, operation) && isPermitted(key, operation);
     found = (timingSafeEqual(key.digest, digest) && covers) || found;
   }
   return found;
+}
+
+function coversRoute({ routes }: Key, { method, path }: Operation): boolean {
+  return routes === undefined || routes.has(`${method} ${path}`) || routes.has(`* ${path}`);
+}
+
+function isPermitted({ permissions }: Key, { permission }: Operation): boolean {
+  return permissions === undefined || (permission !== undefined && permissions.has(permission));
 }
 
 function digestOf(key: string): Buffer {

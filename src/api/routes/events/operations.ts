@@ -73,6 +73,7 @@ export const streamEvents = defineOperation({
   roles: NODE_ROLES,
   tag: 'Events',
   apiKey: 'optional',
+  permission: 'read',
   summary: 'Events of this node as they happen',
   description:
     'Server-sent events: each has an id, a name and one line of JSON with exact integers. Ids increase from the start of the ' +

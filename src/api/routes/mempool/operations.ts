@@ -125,6 +125,7 @@ export const createItem = defineOperation({
   roles: ['mempool', 'miner', 'user'],
   tag,
   apiKey: true,
+  permission: 'pay',
   idempotencyKey: true,
   summary: 'Create items',
   description:

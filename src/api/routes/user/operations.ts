@@ -11,6 +11,7 @@ export const requestDonation = defineOperation({
   roles: ['user'],
   tag: 'Payments',
   apiKey: true,
+  permission: 'pay',
   idempotencyKey: true,
   summary: 'Ask a peer for a donation',
   body: { schema: DonationRequest },

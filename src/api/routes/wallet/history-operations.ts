@@ -14,6 +14,7 @@ export const getWalletMovements = defineOperation({
   roles: withWallet,
   tag,
   apiKey: true,
+  permission: 'read',
   summary: 'The history of the wallet, in and out',
   description:
     'An extension of the contract: every movement of the wallet, by pages. The movements that are not rejected add up to the ' +
@@ -31,6 +32,7 @@ export const getWalletLabels = defineOperation({
   roles: withWallet,
   tag,
   apiKey: true,
+  permission: 'read',
   summary: 'The labels of addresses and transactions',
   description: 'An extension of the contract.',
   long: true,
@@ -46,6 +48,7 @@ export const setWalletLabels = defineOperation({
   roles: withWallet,
   tag,
   apiKey: true,
+  permission: 'pay',
   summary: 'Label addresses and transactions',
   description: 'An extension of the contract. All are set or none; others stay. A wallet has at most 10,000.',
   body: { schema: LabelsRequest },
