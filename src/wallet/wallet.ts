@@ -385,7 +385,7 @@ async function openParts(options: WalletOptions, modules: WalletModules): Promis
       words: options.words,
       ...(options.scryptCost ? { scryptCost: options.scryptCost } : {}),
     },
-    { random, limiter, ...(modules.syncFolder ? { syncFolder: modules.syncFolder } : {}) },
+    { random, limiter, logger, ...(modules.syncFolder ? { syncFolder: modules.syncFolder } : {}) },
   );
   const keys = await KeyRing.open({ kv, writes, keystore });
   const meta = await MetaStore.open(kv, writes);

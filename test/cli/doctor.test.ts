@@ -154,6 +154,16 @@ describe('what is wrong is named:', () => {
     expect(of('keystore')).toMatchObject({ verdict: 'fail' });
   });
 
+  it('copies of a keystore, which an earlier passphrase opens', async () => {
+    const directory = await DataDir.open(data, { role: 'user', networkName: 'tessera-local' });
+    await directory.open('wallet');
+    await directory.close();
+    writeFileSync(join(data, 'keystore.json'), '{}');
+    writeFileSync(join(data, 'keystore-format-1-0123abcd.json'), '{}');
+    const { of } = await examine('--role', 'user', ...FREE_PORTS);
+    expect(of('keystore')).toMatchObject({ verdict: 'warn', found: expect.stringContaining('0123abcd') });
+  });
+
   it('a port that another process holds, and which', async () => {
     const port = await listen();
     const { status, of } = await examine('--role', 'storage', '--set', `api.port=${port}`, '--set', 'peers.port=0');

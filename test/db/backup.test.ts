@@ -213,6 +213,17 @@ describe('the next backup', () => {
     for (const [file, changed] of contents) expect(kept.get(String(file))).toBe(changed);
   });
 
+  it('leaves out the copies of a keystore, which an earlier passphrase opens', async () => {
+    await makeFolder();
+    await writeFile(join(data, 'keystore.json'), 'new');
+    await writeFile(join(data, 'keystore-format-1-0123abcd.json'), 'old');
+    const { name } = await take();
+    const restored = join(root, 'restored');
+    await restore(restored, name);
+    const names = readdirSync(restored).filter((file) => file.startsWith('keystore'));
+    expect(names).toEqual(['keystore.json']);
+  });
+
   it('removes old ones and what only they needed, when it is asked to', async () => {
     await makeFolder(1);
     const first = await take();

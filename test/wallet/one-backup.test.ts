@@ -1,6 +1,6 @@
 /** A copy of a wallet is good for ever: what is paid, changed or mined after it was made is found again. */
 
-import { cp, readdir, readFile, stat } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -9,6 +9,7 @@ import { createdOutPoints } from '../../src/chain/transaction.js';
 import type { Transaction, TxOut, Utxo } from '../../src/chain/types.js';
 import type { Kv } from '../../src/db/kv.js';
 import { DerivedKeys } from '../../src/wallet/keys/derived-keys.js';
+import { keystoreCopies } from '../../src/wallet/keys/keystore-copies.js';
 import { parseWords } from '../../src/wallet/keys/words.js';
 import type { Wallet } from '../../src/wallet/wallet.js';
 import { withWrite } from '../support/kv.js';
@@ -173,6 +174,28 @@ describe('a wallet of an earlier version', () => {
     expect(second.wallet.owns(fresh)).toBe(true);
     expect(second.wallet.isCovered(fresh)).toBe(false);
     await second.close();
+  });
+});
+
+describe('a change of passphrase', () => {
+  it('leaves no copy beside the keystore that the old one opens, and copies of others alone', async () => {
+    const folder = await temporaryFolder();
+    await cp(WALLET_1, folder, { recursive: true });
+    const { passphrase } = JSON.parse(await readFile(join(folder, 'expected.json'), 'utf8'));
+    const { wallet, close } = await openWallet(folder, { passphrase });
+    const other = await newWallet({ passphrase });
+    await other.close();
+    await cp(join(other.folder, 'keystore.json'), join(folder, 'keystore-format-1-other.json'));
+    await mkdir(join(folder, 'before-format-2'));
+    await cp(join(WALLET_1, 'keystore.json'), join(folder, 'before-format-2', 'keystore.json'));
+    await expect(wallet.changePassphrase('wrong', 'the new one')).rejects.toMatchObject({ code: 'wrong_passphrase' });
+    expect(await keystoreCopies(join(folder, 'keystore.json'))).toHaveLength(3);
+    await wallet.changePassphrase(passphrase, 'the new one');
+    expect(await keystoreCopies(join(folder, 'keystore.json'))).toEqual([
+      join(folder, 'before-format-2', 'keystore.json'),
+      join(folder, 'keystore-format-1-other.json'),
+    ]);
+    await close();
   });
 });
 

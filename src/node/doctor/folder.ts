@@ -11,6 +11,7 @@ import { DATA_FORMAT, type Marker, readMarker } from '../../db/marker.js';
 import { damagedFolders } from '../../db/put-aside.js';
 import { refuseHalfRestored } from '../../db/restore-note.js';
 import { KEYSTORE_FILE } from '../../wallet/keys/keystore.js';
+import { keystoreCopies } from '../../wallet/keys/keystore-copies.js';
 import { type Examination, type Finding, fail, ok, reasonOf, warn } from './finding.js';
 
 /** The permissions of group and others. */
@@ -73,7 +74,7 @@ async function contents(path: string, role: string, network: string, signal: Abo
   if (marker === undefined) return [await unmarked(path)];
   return [
     markerFinding(marker, role, network),
-    ...keystore(path, marker),
+    ...(await keystore(path, marker)),
     ...(await databases(path, marker, signal)),
     ...(await putAside(path, marker)),
   ];
@@ -106,12 +107,15 @@ function markerFinding(marker: Marker, role: string, network: string): Finding {
 }
 
 /** Checks the master key of a wallet, without which the wallet cannot be opened. */
-function keystore(path: string, { databases: names }: Marker): readonly Finding[] {
+async function keystore(path: string, { databases: names }: Marker): Promise<readonly Finding[]> {
   if (!names.includes('wallet')) return [];
   if (statSync(join(path, KEYSTORE_FILE), { throwIfNoEntry: false }) === undefined) {
     return [fail('keystore', `${KEYSTORE_FILE} is missing, and the wallet has keys`, RESTORE)];
   }
-  return [ok('keystore', `${KEYSTORE_FILE} is present`)];
+  const copies = await keystoreCopies(join(path, KEYSTORE_FILE));
+  if (copies.length === 0) return [ok('keystore', `${KEYSTORE_FILE} is present`)];
+  const found = `${KEYSTORE_FILE} is present; copies open with the passphrase of their time: ${copies.join(', ')}`;
+  return [warn('keystore', found, 'remove them when no earlier version will be started again')];
 }
 
 async function databases(path: string, { databases: names }: Marker, signal: AbortSignal): Promise<readonly Finding[]> {

@@ -4,7 +4,8 @@
  * what is sealed under the master key is not touched by a change of passphrase. While the wallet is open the master key is
  * in memory, and of the passphrase only a keyed hash, so that the right one is recognized without another derivation.
  *
- * A file of format 1 has no words. It gets some when it is opened, and a copy of it stays beside the new one.
+ * A file of format 1 has no words. It gets some when it is opened, and a copy of it stays beside the new one until the
+ * passphrase is changed.
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
@@ -27,8 +28,10 @@ import { sha3Hex } from '../../crypto/sha3.js';
 import { NotSyncedError, writeFileDurable } from '../../db/write-file-durable.js';
 import { concatBytes, fromHex, fromUtf8, toHex, utf8 } from '../../lib/bytes.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
+import type { Logger } from '../../lib/logger.js';
 import { Mutex } from '../../lib/mutex.js';
 import type { Random } from '../../lib/random.js';
+import { copyName, removeCopies } from './keystore-copies.js';
 import type { PassphraseLimiter } from './passphrase-limiter.js';
 import { isEntropy, isSameWords, newWords, type WalletWords } from './words.js';
 
@@ -78,6 +81,7 @@ export interface KeystoreOptions {
 export interface KeystoreModules {
   readonly random: Random;
   readonly limiter: PassphraseLimiter;
+  readonly logger?: Logger;
   /** How a folder is synced; tests make it fail. */
   readonly syncFolder?: (folder: string) => Promise<void>;
 }
@@ -201,7 +205,8 @@ export class Keystore {
   }
 
   /**
-   * Seals the master key under another passphrase. When it resolves only the new one opens the wallet. Throws
+   * Seals the master key under another passphrase. When it resolves only the new one opens the wallet, and copies of it
+   * beside it that the old one opened are gone; the others are named in the log. Throws
    * `blank_passphrase`, `wrong_passphrase` (decision V26) or `wallet_write_failed`; nothing has changed then, unless the
    * message says that the change was made and may be lost.
    */
@@ -224,6 +229,9 @@ export class Keystore {
         );
       }
       this.#verifier = this.#verifierOf(newPassphrase);
+      const left = await removeCopies(this.#options.file, (copy) => this.#isOwnCopy(copy, oldPassphrase));
+      if (left.length === 0) return;
+      this.#modules.logger?.warn({ copies: left }, 'copies of the keystore still open with an earlier passphrase');
     });
   }
 
@@ -248,6 +256,19 @@ export class Keystore {
 
   #checkOpen(): void {
     if (this.#closed) throw new TesseraError('shutting_down', 'the wallet is closed');
+  }
+
+  /** True when the passphrase opens the file, and it has this master key. */
+  async #isOwnCopy(copy: string, passphrase: string): Promise<boolean> {
+    try {
+      const file = await readKeystore(copy);
+      const masterKey = file && (await unlock(file, passphrase));
+      const isOwn = masterKey !== undefined && timingSafeEqual(masterKey, this.#masterKey);
+      masterKey?.fill(0);
+      return isOwn;
+    } catch {
+      return false;
+    }
   }
 
   #verifierOf(passphrase: string): Buffer {
@@ -335,7 +356,7 @@ function sealWords({ entropy, extraWord }: WalletWords, masterKey: Uint8Array, r
 
 /** The file of an earlier format as it is, beside the new one: an earlier version of the program opens it. */
 async function keepCopy(file: string, known: KeystoreFile, { syncFolder }: KeystoreModules): Promise<void> {
-  const name = `${basename(file, '.json')}-format-${known.format}-${known.checksum.slice(0, COPY_NAME_LENGTH)}.json`;
+  const name = copyName(file, known.format, known.checksum.slice(0, COPY_NAME_LENGTH));
   try {
     await writeFileDurable(join(dirname(file), name), await readFile(file), FILE_MODE, syncFolder);
   } catch (cause) {
