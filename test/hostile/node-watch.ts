@@ -134,6 +134,8 @@ async function accountOf(pid: number): Promise<Account> {
     Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0) / KIB_PER_MIB;
   // Behind the name in brackets, which may hold blanks: state, nine numbers, user time, system time.
   const stat = (await readFile(`/proc/${pid}/stat`, 'utf8')).replace(/^.*\) /, '').split(' ');
+  // Of a process that is ending the kernel tells no memory any more.
+  if (field('VmRSS') === 0) throw new Error(`process ${pid} has ended`);
   const cpuSeconds = (Number(stat[11]) + Number(stat[12])) / TICKS_PER_SECOND;
   return { memory: field('VmRSS'), peakMemory: field('VmHWM'), cpuSeconds };
 }
