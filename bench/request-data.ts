@@ -147,6 +147,9 @@ const WALLET: WalletService = {
   }),
   newAddress: async () => ADDRESS,
   movements: async () => ({ movements: [], next: null }),
+  backup: async () => '',
+  sweep: async () => [],
+  uncovered: () => 0n,
   labels: () => [],
   setLabels: async () => undefined,
   exportKeyPairs: async () =>

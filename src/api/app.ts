@@ -34,6 +34,7 @@ import { miningRoutes } from './routes/mining/handlers.js';
 import { storageRoutes } from './routes/storage/handlers.js';
 import { toolRoutes } from './routes/tools/handlers.js';
 import { userRoutes } from './routes/user/handlers.js';
+import { walletBackupRoutes } from './routes/wallet/backup-handlers.js';
 import { walletRoutes } from './routes/wallet/handlers.js';
 import { walletHistoryRoutes } from './routes/wallet/history-handlers.js';
 
@@ -117,7 +118,9 @@ async function mountRoutes(app: FastifyInstance, options: ApiOptions, modules: A
   if (role === 'mempool') app.register(mempoolRoutes);
   if (role === 'storage') app.register(storageRoutes);
   if (role === 'miner') app.register(miningRoutes);
-  if (role === 'miner' || role === 'user') app.register(walletRoutes).register(walletHistoryRoutes);
+  if (role === 'miner' || role === 'user') {
+    app.register(walletRoutes).register(walletHistoryRoutes).register(walletBackupRoutes);
+  }
   if (role === 'user') app.register(userRoutes);
   if (role === 'user' || api.toolingEverywhere) app.register(toolRoutes);
   if (envelope.enabled) {

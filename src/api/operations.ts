@@ -10,6 +10,7 @@ import { miningOperations } from './routes/mining/operations.js';
 import { storageOperations } from './routes/storage/operations.js';
 import { toolOperations } from './routes/tools/operations.js';
 import { userOperations } from './routes/user/operations.js';
+import { walletBackupOperations } from './routes/wallet/backup-operations.js';
 import { walletHistoryOperations } from './routes/wallet/history-operations.js';
 import { walletOperations } from './routes/wallet/operations.js';
 
@@ -20,6 +21,7 @@ export const OPERATIONS = [
   ...miningOperations,
   ...walletOperations,
   ...walletHistoryOperations,
+  ...walletBackupOperations,
   ...userOperations,
   ...toolOperations,
   ...eventOperations,

@@ -59,6 +59,11 @@ const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./wallet/import.js')).command,
   },
   {
+    name: 'backup',
+    summary: 'Writes words, imported keys and labels to one encrypted file',
+    load: async () => (await import('./wallet/backup.js')).command,
+  },
+  {
     name: 'sweep',
     summary: 'Moves funds to addresses that the words cover',
     load: async () => (await import('./wallet/sweep.js')).command,
@@ -75,8 +80,8 @@ export const command: Command = {
     name: 'wallet',
     summary: 'Shows and uses a wallet: keys, balance, payments',
     description: [
-      'Works on the wallet of a running user or miner node, over its API and with its API key; `new`, `restore`, `words` and `sweep` work on ' +
-        'the folder of a node. `tessera help wallet COMMAND` is the page of a command.',
+      'Works on the wallet of a running user or miner node, over its API and with its API key; `new`, `restore`, `words` and, without --online, ' +
+        '`sweep` work on the folder of a node. `tessera help wallet COMMAND` is the page of a command.',
       'Amounts are shown in display units and in raw units; a display unit is 72072000 raw units. Secrets are never taken ' +
         'from the command line. Commands that spend or show private keys ask first; without a terminal they need --yes.',
     ],

@@ -11,6 +11,8 @@ export type WalletContext = Pick<RoleContext, 'config' | 'genesis' | 'dataDir' |
   Partial<Pick<RoleContext, 'metrics' | 'producers' | 'room'>> & {
     /** The words of a new wallet; random ones otherwise. */
     readonly words?: WalletWords | undefined;
+    /** No small outputs are joined: for commands that only bring the wallet up to date. */
+    readonly staysAsItIs?: boolean;
   };
 
 /** Opens the wallet, or makes it. Throws like `Wallet.open`; an error about the passphrase says how to give it. */
@@ -21,10 +23,11 @@ export async function openWallet(context: WalletContext): Promise<Wallet> {
     return await Wallet.open(
       {
         keystoreFile: join(dataDir.path, KEYSTORE_FILE),
+        networkName: config.network.name,
         passphrase: config.wallet.passphrase,
         // Only networks with public keys have seeds for wallets.
         allowBlankPassphrase: seedIndex !== undefined,
-        aggregateAbove: config.wallet.aggregateAbove,
+        aggregateAbove: context.staysAsItIs === true ? null : config.wallet.aggregateAbove,
         spendOwnChange: config.wallet.spendOwnChange,
         activationHeight: config.mining.asertActivationHeight,
         producers: context.producers,

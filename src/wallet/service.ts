@@ -164,6 +164,12 @@ export interface WalletService {
   }): Promise<readonly (readonly [hash: string, transaction: Transaction])[]>;
   /** Own payments with their states, oldest first; the most recent 10,000, or `limit`. */
   payments(options?: { readonly limit?: number }): Promise<readonly OwnPayment[]>;
+  /** The text of a backup file, sealed under the passphrase of the wallet. Throws `wrong_passphrase`. */
+  backup(passphrase: string): Promise<string>;
+  /** Moves what the words do not cover to addresses that they do; gives the transactions, which are queued. */
+  sweep(): Promise<readonly { readonly hash: string }[]>;
+  /** Tokens at addresses that the words do not cover, in raw units. */
+  uncovered(): bigint;
   /** What the owner calls addresses and transactions. */
   labels(): readonly Label[];
   /** Durable when it resolves; all or none, an empty one takes the label away. Throws `invalid_request`. */

@@ -20,13 +20,12 @@ import { type Metrics, noMetrics } from '../observability/metrics.js';
 import type { ToldBlock } from './block-check.js';
 import { BlockIntake, type ChainPoint } from './block-intake.js';
 import type { AddressRefresh } from './coins/address-refresh.js';
-import { TOKENS } from './coins/coin.js';
 import type { CoinTotals } from './coins/coin-index.js';
 import { type BlockOutcome, CoinStore } from './coins/coin-store.js';
 import { type WalletInfoOptions, walletInfo } from './coins/wallet-info.js';
+import { Coverage } from './coverage.js';
 import { History } from './history/history.js';
 import { Records } from './history/records.js';
-import type { KeyPlace } from './keys/derived-keys.js';
 import { KeyRing } from './keys/key-ring.js';
 import { Keystore } from './keys/keystore.js';
 import { PassphraseLimiter } from './keys/passphrase-limiter.js';
@@ -63,6 +62,8 @@ export type Refresher = (addresses: readonly string[]) => Promise<void>;
 export interface WalletOptions {
   /** Path of the keystore file. */
   readonly keystoreFile: string;
+  /** Stands in its backup files; empty in tests. */
+  readonly networkName?: string;
   /** Opens the wallet; for a new wallet, becomes its passphrase. */
   readonly passphrase: string;
   /** A new wallet may have a blank passphrase: development networks only (decision V25). */
@@ -112,6 +113,7 @@ interface Parts {
   readonly meta: MetaStore;
   readonly coins: CoinStore;
   readonly history: History;
+  readonly coverage: Coverage;
   readonly records: Records;
   readonly settlement: Settlement;
   readonly transfers: Transfers;
@@ -154,38 +156,17 @@ export class Wallet implements WalletService {
     return address;
   }
 
-  /** Places that another copy of this wallet has handed out: they count as handed out here too. */
-  async handOut(places: Iterable<KeyPlace>): Promise<void> {
-    const { keys, writes } = this.#parts;
-    writes.checkRoom();
-    const added: string[] = [];
-    for (const place of places) added.push(...keys.handOutTo(place));
-    writes.onFailure(() => keys.discard(added));
-    await writes.flush();
+  /** See `WalletService`. */
+  sweep(): Promise<readonly OwnTransaction[]> {
+    return this.coverage.sweep();
   }
 
-  /**
-   * Pays what lies at addresses that the words do not cover to one that they do, and gives up such an address for rewards.
-   * What is locked now stays where it is.
-   */
-  async sweep(): Promise<readonly OwnTransaction[]> {
-    const { keys, meta, transfers, writes } = this.#parts;
-    const made = await transfers.sweep();
-    const { rewardAddress } = meta.current;
-    if (rewardAddress !== null && !keys.isCovered(rewardAddress)) {
-      meta.update({ rewardAddress: null });
-      await writes.flush();
-    }
-    return made;
-  }
-
-  /**
-   * Tokens at addresses that the words do not cover, in raw units: what can be spent, what is locked, and what will come.
-   */
   uncovered(): bigint {
-    const { coins, keys } = this.#parts;
-    const tokens = coins.unspent().filter(({ address, assetId }) => assetId === TOKENS && !keys.isCovered(address));
-    return tokens.reduce((sum, { amount }) => sum + amount, 0n);
+    return this.coverage.uncovered();
+  }
+
+  backup(passphrase: string): Promise<string> {
+    return this.coverage.backup(passphrase);
   }
 
   async exportKeyPairs(): Promise<ReadonlyMap<string, KeyPairRecord>> {
@@ -283,6 +264,11 @@ export class Wallet implements WalletService {
 
   totals(): CoinTotals {
     return this.#parts.coins.totals();
+  }
+
+  /** What the words cover, and the backup file. */
+  get coverage(): Coverage {
+    return this.#parts.coverage;
   }
 
   /** Own transactions: making and sending them. */
@@ -395,7 +381,8 @@ async function openParts(options: WalletOptions, modules: WalletModules): Promis
   const owns = (address: string): boolean => keys.owns(address);
   const inFlight = [...outgoing.inFlight()].map(({ hash }) => hash);
   const history = await History.open({ kv, writes, meta, owns, logger, now: () => clock.now() }, inFlight);
-  const records = new Records({ history, labels: await Labels.open(kv, writes), outgoing, writes, owns });
+  const labels = await Labels.open(kv, writes);
+  const records = new Records({ history, labels, outgoing, writes, owns });
   const donations = await DonationQuota.open(kv, writes, clock);
   const intents = await Intents.open({ maxKept: options.maxIntents }, { kv, writes, clock, logger });
   const slices = new TimeSlices(clock);
@@ -406,6 +393,7 @@ async function openParts(options: WalletOptions, modules: WalletModules): Promis
   );
   const settlement = new Settlement({ coins, outgoing, history, writes, metrics, logger });
   const transfers = new Transfers({ coins, outgoing, donations, payments, settlement, writes, logger });
+  const coverage = new Coverage(options, { coins, keys, keystore, labels, meta, transfers, writes, random, clock });
   const doubleSigning = new DoubleSigning({ logger, metrics });
   const chain = new BlockIntake(options, {
     coins,
@@ -418,5 +406,6 @@ async function openParts(options: WalletOptions, modules: WalletModules): Promis
     writes,
     doubleSigning,
   });
-  return { writes, limiter, keystore, keys, meta, coins, history, records, settlement, transfers, intents, chain };
+  const answers = { coverage, records, settlement, transfers, intents, chain };
+  return { writes, limiter, keystore, keys, meta, coins, history, ...answers };
 }

@@ -99,6 +99,8 @@ const setLabels = ok('setWalletLabels', 204, 'user', {
   ...post('/v1/wallet/labels', { labels: [{ kind: 'address', name: ADDRESS, label: 'landlord' }] }),
   method: 'PUT',
 });
+const backup = ok('backupWallet', 200, 'user', post('/v1/wallet/backup', { passphrase: PASSPHRASE }));
+const sweep = ok('sweepWallet', 202, 'miner', { url: '/v1/wallet/sweep', method: 'POST', headers: KEY });
 const address = ok('createWalletAddress', 201, 'user', { ...post('/v1/wallet/addresses', {}) });
 const exported = ok('exportKeypairs', 200, 'user', { url: '/v1/wallet/keypairs', headers: KEY });
 const imported = ok('importKeypairs', 201, 'user', post('/v1/wallet/keypairs', { addresses: { [ADDRESS]: KEY_PAIR } }));
@@ -184,13 +186,26 @@ const TABLE: readonly Row[] = [
   current,
   { ...current, modules: { miner: { currentBlock: () => null } } },
   fails(current, 500, 'not_mining', { modules: { miner: undefined } }),
-  ...[outgoing, wallet, movements, labels, setLabels, address, exported, imported, passphrase, refresh].flatMap(
-    (row) => [row, ...noWallet(row)],
-  ),
+  ...[
+    outgoing,
+    wallet,
+    movements,
+    labels,
+    setLabels,
+    backup,
+    sweep,
+    address,
+    exported,
+    imported,
+    passphrase,
+    refresh,
+  ].flatMap((row) => [row, ...noWallet(row)]),
   ...[
     movements,
     labels,
     setLabels,
+    backup,
+    sweep,
     address,
     exported,
     imported,

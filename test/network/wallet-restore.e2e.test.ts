@@ -1,6 +1,7 @@
 /** A wallet is lost with its folder, and comes back from its words: the same addresses, the same funds, and it pays. */
 
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -47,12 +48,17 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-async function wallet(args: readonly string[], input = ''): Promise<{ code: number | null; out: string; err: string }> {
-  const place = ['--data', alice.folder, '--config', 'config/dev.toml', '--role', 'user', '--passphrase-file', secret];
-  const child = spawn(process.execPath, [MAIN, 'wallet', ...args, ...place], {
+function spawnWallet(args: readonly string[]) {
+  const place = ['--data', alice.folder, '--config', 'config/dev.toml', '--role', 'user'];
+  const passphrase = args[0] === 'label' ? [] : ['--passphrase-file', secret];
+  return spawn(process.execPath, [MAIN, 'wallet', ...args, ...place, ...passphrase], {
     env: { PATH: process.env.PATH ?? '' },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
+}
+
+async function wallet(args: readonly string[], input = ''): Promise<{ code: number | null; out: string; err: string }> {
+  const child = spawnWallet(args);
   child.stdin.end(input);
   const exit = new Promise<number | null>((resolve) => child.once('exit', resolve));
   const [out, err, code] = await Promise.all([text(child.stdout), text(child.stderr), exit]);
@@ -76,36 +82,72 @@ async function newAddress(): Promise<string> {
   return ((await call(`${alice.apiUrl}/v1/wallet/addresses`, {})) as { address: string }).address;
 }
 
-describe('a wallet whose folder is gone', { timeout: 600_000 }, () => {
-  it('comes back from its words: the same addresses and funds, and it pays', async () => {
+/** Payments in, and as many out. RESTORE_PAYMENTS=250 is the long form. */
+const PAYMENTS = Number(process.env.RESTORE_PAYMENTS ?? 20);
+
+interface Movement {
+  readonly tx_hash: string;
+  readonly number: number;
+  readonly seen_at: number;
+  readonly peer: string | null;
+  readonly label: string | null;
+  readonly block_num: number | null;
+}
+
+async function movementsOf(node: NodeProcess): Promise<readonly Movement[]> {
+  const { movements } = (await call(`${node.apiUrl}/v1/wallet/movements?limit=1000&order=oldest`)) as {
+    readonly movements: readonly Movement[];
+  };
+  return movements;
+}
+
+/** What the chain gives back of a movement, whenever and by whom it was seen. */
+function fromChain(movements: readonly Movement[]): readonly unknown[] {
+  const known = movements.map(({ number: _number, seen_at: _seen, peer: _peer, label: _label, ...rest }) => rest);
+  return known.sort((x, y) => (x.tx_hash < y.tx_hash ? -1 : 1));
+}
+
+/** Orders that need not wait for each other. */
+async function payMany(from: NodeProcess, to: readonly string[], amount: number, passphrase: string): Promise<void> {
+  for (const address of to) await call(`${from.apiUrl}/v1/payments`, { kind: 'address', address, amount, passphrase });
+}
+
+async function settled(node: NodeProcess, count: number): Promise<readonly Movement[]> {
+  return until(`${count} movements in blocks`, async () => {
+    const movements = await movementsOf(node);
+    return movements.length === count && movements.every(({ block_num: at }) => at !== null) ? movements : undefined;
+  });
+}
+
+const from = (): string[] => ['--storage', storage.apiUrl, '--mempool', mempool.apiUrl];
+
+describe('a wallet whose folder is gone', { timeout: 900_000 }, () => {
+  let words: readonly string[];
+
+  it('comes back from its words: the same addresses, funds and history, and it pays', async () => {
     const made = await wallet(['new', '--json']);
     expect([made.code, made.err]).toEqual([0, expect.any(String)]);
-    const { words, address } = JSON.parse(made.out) as { words: readonly string[]; address: string };
+    const { address, words: written } = JSON.parse(made.out) as { words: readonly string[]; address: string };
+    words = written;
     await alice.start();
     await until('the funds of the bank', async () =>
       (await info(bank)).available_total_tokens > 0 ? true : undefined,
     );
-    for (const [to, amount] of [
-      [address, 5_000_000],
-      [await newAddress(), 3_000_000],
-    ] as const) {
-      await pay(bank, to, amount, '');
-      await until('the payment to alice', async () =>
-        (await info(alice)).addresses[to] === undefined ? undefined : true,
-      );
-    }
-    for (const amount of [1_000_000, 300_000, 200_000]) await pay(alice, PAYEE, amount, PASSPHRASE);
+    // Every other one is the same address: some are paid more than once.
+    const receivers = [address];
+    while (receivers.length < PAYMENTS) receivers.push(receivers.length % 2 === 0 ? address : await newAddress());
+    await payMany(bank, receivers, 1_000_000, '');
+    await settled(alice, PAYMENTS);
+    await payMany(alice, Array(PAYMENTS).fill(PAYEE), 100_000, PASSPHRASE);
+    await pay(alice, await newAddress(), 12_345, PASSPHRASE);
     await call(`${alice.apiUrl}/v1/items`, { item_amount: 7, genesis_hash_spec: 'Create', metadata: null });
-    const before = await until('the items in a block', async () => {
-      const now = await info(alice);
-      const isDone = Object.values(now.item_total)[0] === 7 && now.available_total_tokens === 6_500_000;
-      return isDone ? now : undefined;
-    });
+    const history = await settled(alice, 2 * PAYMENTS + 2);
+    const before = await info(alice);
+    expect(before.running_total_tokens).toBe(PAYMENTS * 900_000);
     expect(await alice.stop()).toBe(0);
     await rm(alice.folder, { recursive: true });
 
-    const from = ['--storage', storage.apiUrl, '--mempool', mempool.apiUrl];
-    const restored = await wallet(['restore', '--json', '--words-file', '-', ...from], words.join(' '));
+    const restored = await wallet(['restore', '--json', '--words-file', '-', ...from()], words.join(' '));
     expect([restored.code, restored.err]).toEqual([0, expect.any(String)]);
     expect(restored.err + restored.out).not.toContain(words.join(' '));
     expect(JSON.parse(restored.out)).toMatchObject({ tokens: before.running_total_tokens, items: before.item_total });
@@ -117,6 +159,39 @@ describe('a wallet whose folder is gone', { timeout: 600_000 }, () => {
     });
     expect(Object.keys(after.addresses).sort()).toEqual(Object.keys(before.addresses).sort());
     expect(after.item_total).toEqual(before.item_total);
-    await pay(alice, PAYEE, before.running_total_tokens, PASSPHRASE);
+    expect(fromChain(await movementsOf(alice))).toEqual(fromChain(history));
+    await pay(alice, PAYEE, 100_000, PASSPHRASE);
+  });
+
+  it('comes back from its backup file with its labels, also when the restore is killed in the middle', async () => {
+    const node = ['--url', alice.apiUrl];
+    expect(await wallet(['label', PAYEE, 'the payee', ...node])).toMatchObject({ code: 0, err: '' });
+    const file = join(folder, 'wallet.backup');
+    const written = await wallet(['backup', file, ...node]);
+    expect([written.code, written.err]).toEqual([0, expect.any(String)]);
+    const [before, history] = [await info(alice), await movementsOf(alice)];
+    expect(await alice.stop()).toBe(0);
+    await rm(alice.folder, { recursive: true });
+
+    // The keystore is the first thing that it writes.
+    const args = ['restore', '--json', '--backup-file', file, ...from()];
+    const child = spawnWallet(args);
+    await until('a keystore', async () =>
+      existsSync(join(alice.folder, 'keystore.json')) || child.exitCode !== null ? true : undefined,
+    );
+    child.kill('SIGKILL');
+    await new Promise<void>((resolve) =>
+      (child.exitCode ?? child.signalCode) !== null ? resolve() : child.once('exit', () => resolve()),
+    );
+    const restored = await wallet(args);
+    expect([restored.code, restored.err]).toEqual([0, expect.any(String)]);
+    await alice.start();
+    await until('the funds of alice', async () =>
+      (await info(alice)).running_total_tokens === before.running_total_tokens ? true : undefined,
+    );
+    expect(fromChain(await movementsOf(alice))).toEqual(fromChain(history));
+    expect((await wallet(['label', ...node])).out).toContain('the payee');
+    const swept = await wallet(['sweep', '--online', '--yes', '--json', ...node]);
+    expect([swept.code, JSON.parse(swept.out)]).toEqual([0, { transactions: [], tokens: 0, tokens_left: 0 }]);
   });
 });

@@ -13,8 +13,8 @@ import type { AddressSearch } from '../../wallet/keys/address-search.js';
 import { type Patience, PatientReader } from './patient-reader.js';
 
 /** Blocks in one request, transactions, and addresses; fewer when an answer is too large. */
-const BLOCKS = 50;
-const TRANSACTIONS = 200;
+export const BLOCKS = 50;
+export const TRANSACTIONS = 200;
 const ADDRESSES = 500;
 /**
  * How often the mempool node alone may lead further: it knows a few blocks that storage does not have yet. One that names

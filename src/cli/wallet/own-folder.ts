@@ -110,7 +110,7 @@ async function useWallet<T>(
   const genesis = await readGenesis(config.network.genesisFile);
   const sealed = { ...config, wallet: { ...config.wallet, passphrase } };
   const modules = { clock: systemClock, random: systemRandom, logger: () => silentLogger };
-  const wallet = await openWallet({ config: sealed, genesis, dataDir, words, ...modules });
+  const wallet = await openWallet({ config: sealed, genesis, dataDir, words, staysAsItIs: true, ...modules });
   try {
     return await work(wallet);
   } finally {

@@ -12,6 +12,7 @@ import { systemClock } from '../../lib/clock.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
 import { systemRandom } from '../../lib/random.js';
+import { openBackup, type WalletBackup } from '../../wallet/backup-file.js';
 import { AddressSearch } from '../../wallet/keys/address-search.js';
 import { DerivedKeys } from '../../wallet/keys/derived-keys.js';
 import { KEYSTORE_FILE, Keystore } from '../../wallet/keys/keystore.js';
@@ -21,7 +22,8 @@ import { isSameWords, parseWords, type WalletWords } from '../../wallet/keys/wor
 import { type CliContext, type Command, integerFlag, type ParsedArgs, UsageError } from '../command.js';
 import { startProgress } from '../progress.js';
 import { showAmount } from './amounts.js';
-import { type ChainSearchResult, searchChain } from './chain-search.js';
+import { takeBlocks } from './chain-blocks.js';
+import { type ChainSearchModules, type ChainSearchResult, searchChain } from './chain-search.js';
 import { checkUrl, JSON_FLAG, ROLE_FLAGS, YES_FLAG } from './connection.js';
 import { EXTRA_WORD_FLAGS, extraWord, folderConfig, newPassphrase, withFolder } from './own-folder.js';
 import { askSecret, confirm, DECLINED, INTERRUPTED, isInteractive } from './prompt.js';
@@ -39,18 +41,23 @@ interface Wanted {
   readonly passphrase: string;
 }
 
+interface Backup extends Wanted {
+  readonly content: WalletBackup;
+}
+
 export const command: Command = {
   spec: {
     name: 'wallet restore',
     summary: 'Brings a wallet back from its words',
     description: [
       'Takes the words of a wallet, reads the chain from a storage node, asks a mempool node what is unspent, and makes the ' +
-        'wallet in the data folder of a user or miner node, with every key that was ever paid. The node then shows the same ' +
-        'addresses and the same funds. The list of own payments does not come back, nor do keys that the words do not cover.',
+        'wallet in the data folder of a user or miner node, with every key that was ever paid, its funds and its history. Keys ' +
+        'that the words do not cover, and labels, come back from the file of `tessera wallet backup` (--backup-file).',
       'An account ends where as many addresses in a row as --gap says were never paid; the numbers of addresses that were handed ' +
         'out and never paid are forgotten.',
       'In a folder that has a wallet already, whose node does not run, it finds the keys that an old copy of the folder does not ' +
-        'know; the words may then be left out. If the command is interrupted, run it again.',
+        'know, and takes in the blocks that it has not seen; the words may then be left out. If the command is interrupted, run ' +
+        'it again: it goes on where it was.',
       'Both nodes must be ready: one that catches up or heals lacks blocks. A node that is busy or away is asked again, for some ' +
         'minutes. When nothing is found, the words may be wrong: the command asks before it makes the wallet.',
     ],
@@ -60,6 +67,11 @@ export const command: Command = {
         name: 'words-file',
         value: 'FILE',
         description: 'File with the words; - for standard input. Default: asks for them.',
+      },
+      {
+        name: 'backup-file',
+        value: 'FILE',
+        description: 'File that `tessera wallet backup` has written; its passphrase becomes that of the wallet.',
       },
       ...EXTRA_WORD_FLAGS,
       secretFlag(PASSPHRASE, 'the passphrase to seal the wallet with, or of the wallet that is there'),
@@ -100,7 +112,10 @@ export const command: Command = {
     const clients = { storage: clientOf(args, 'storage', STORAGE), mempool: clientOf(args, 'mempool', MEMPOOL) };
     const file = join(config.node.dataDir, KEYSTORE_FILE);
     const isNew = !existsSync(file);
-    const { words, passphrase } = isNew ? await wanted(args, context, loaded) : await existing(file, args, context);
+    const backup = await readBackup(args, context, config.network.name);
+    const { words, passphrase } = isNew
+      ? (backup ?? (await wanted(args, context, loaded)))
+      : await existing(file, args, context, backup);
     await withFolder(config, async (withWallet) => {
       // A node that was started meanwhile may have made one.
       if (isNew && existsSync(file)) throw otherWords(file);
@@ -109,8 +124,16 @@ export const command: Command = {
       const search = new AddressSearch(derived, gap);
       const found = await find(search, clients, context).finally(() => derived.close());
       if (isNew && search.found.length === 0 && !args.has('yes')) await confirmEmpty(found, context);
-      await withWallet({ passphrase, words }, (wallet) => wallet.handOut(search.found));
-      report({ search, found, file }, args, context);
+      const uncovered = await withWallet({ passphrase, words }, async (wallet) => {
+        if (backup !== undefined) await wallet.coverage.adopt(backup.content);
+        await wallet.coverage.handOut(search.found);
+        await atWork('reading the history', context, (modules) =>
+          takeBlocks(wallet, found.height, { storage: clients.storage, ...modules }),
+        );
+        return wallet.uncovered();
+      });
+      const balance = { ...found.balance, tokens: found.balance.tokens + uncovered };
+      report({ search, found: { ...found, balance }, file }, args, context);
     });
     return 0;
   },
@@ -121,25 +144,45 @@ function clientOf(args: ParsedArgs, flag: string, fallback: string): NodeClient 
 }
 
 /** The words of the wallet that is there. */
-async function existing(file: string, args: ParsedArgs, context: CliContext): Promise<Wanted> {
+async function existing(
+  file: string,
+  args: ParsedArgs,
+  context: CliContext,
+  backup: Backup | undefined,
+): Promise<Wanted> {
   const given = args.value('words-file');
   if (given === undefined && EXTRA_WORD_FLAGS.some(({ name }) => args.has(name))) {
     throw new UsageError(`${file} has its words, and its passphrase word: give --words-file too, to compare them`);
   }
-  const passphrase = givenSecret(PASSPHRASE, args, context) ?? (await askSecret(PASSPHRASE.question, context));
+  const passphrase = backup?.passphrase ?? (await passphraseOf(args, context));
   const keystore = await Keystore.read(
     { file, passphrase },
     { random: systemRandom, limiter: new PassphraseLimiter(systemClock) },
   );
   const words = keystore.words();
   keystore.close();
-  if (given !== undefined) {
-    const named = parseWords(await readWords(given, context), await extraWord(args, context));
-    if (!isSameWords(named, words)) {
-      throw otherWords(file);
-    }
-  }
+  const named =
+    given === undefined ? backup?.words : parseWords(await readWords(given, context), await extraWord(args, context));
+  if (named !== undefined && !isSameWords(named, words)) throw otherWords(file);
   return { words, passphrase };
+}
+
+/** The content of the backup file that is named. */
+async function readBackup(args: ParsedArgs, context: CliContext, network: string): Promise<Backup | undefined> {
+  const file = args.value('backup-file');
+  if (file === undefined) return undefined;
+  if (args.value('words-file') !== undefined)
+    throw new UsageError('the backup file has the words: give one of the two');
+  const sealed = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new TesseraError('invalid_request', `${file} cannot be read: ${errorMessage(cause)}`, { cause });
+  });
+  const passphrase = await passphraseOf(args, context);
+  const content = await openBackup(sealed, passphrase, network);
+  return { words: content.words, passphrase, content };
+}
+
+async function passphraseOf(args: ParsedArgs, context: CliContext): Promise<string> {
+  return givenSecret(PASSPHRASE, args, context) ?? (await askSecret(PASSPHRASE.question, context));
 }
 
 /** The words that are given, and the passphrase for a wallet of them. */
@@ -186,17 +229,25 @@ async function checkReady(nodes: readonly NodeClient[]): Promise<void> {
   );
 }
 
-async function find(
+function find(
   search: AddressSearch,
   clients: { readonly storage: NodeClient; readonly mempool: NodeClient },
   context: CliContext,
 ): Promise<ChainSearchResult> {
+  return atWork('reading the chain', context, (modules) => searchChain(search, { ...clients, ...modules }));
+}
+
+/** Shows how far the work is, waits for nodes that are busy, and ends it at a signal. */
+async function atWork<T>(
+  title: string,
+  context: CliContext,
+  work: (modules: Omit<ChainSearchModules, 'storage' | 'mempool'>) => Promise<T>,
+): Promise<T> {
   const abort = new AbortController();
   const removers = (['SIGINT', 'SIGTERM'] as const).map((name) => context.onSignal(name, () => abort.abort()));
-  const progress = startProgress('reading the chain', 'blocks', context, systemClock);
+  const progress = startProgress(title, 'blocks', context, systemClock);
   try {
-    return await searchChain(search, {
-      ...clients,
+    return await work({
       signal: abort.signal,
       onProgress: (done, total) => progress.update(done, total),
       // Not with a `Clock`, whose timers do not keep the process alive.

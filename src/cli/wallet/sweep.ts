@@ -2,14 +2,15 @@
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { sweepWallet } from '../../api/routes/wallet/backup-operations.js';
 import { systemClock } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
 import { KEYSTORE_FILE } from '../../wallet/keys/keystore.js';
 import type { Wallet } from '../../wallet/wallet.js';
-import { type Command, UsageError } from '../command.js';
+import { type CliContext, type Command, type ParsedArgs, UsageError } from '../command.js';
 import { showAmount } from './amounts.js';
-import { JSON_FLAG, ROLE_FLAGS, YES_FLAG } from './connection.js';
+import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS, YES_FLAG } from './connection.js';
 import { folderConfig, withFolder } from './own-folder.js';
 import { askSecret, confirm, DECLINED, INTERRUPTED, isInteractive } from './prompt.js';
 import { givenSecret, PASSPHRASE, secretFlag } from './secrets.js';
@@ -29,16 +30,23 @@ export const command: Command = {
     name: 'wallet sweep',
     summary: 'Moves funds to addresses that the words cover',
     description: [
-      'Works on the folder of a node that does not run. Pays all tokens and items at addresses whose keys were imported, or are ' +
+      'Works on the folder of a node that does not run, or, with --online, on a running node. Pays all tokens and items at addresses whose keys were imported, or are ' +
         'older than the words, to new addresses of the same wallet, in transactions of up to 500 inputs. The node sends them ' +
-        'when it starts; they are in its history as merges.',
+        'when it runs; they are in its history as merges.',
       'What is locked, or waits for a block, stays: run it again later. Keep the old keys: somebody may still pay to them.',
     ],
-    flags: [...ROLE_FLAGS, secretFlag(PASSPHRASE, 'the passphrase of the wallet'), YES_FLAG, JSON_FLAG],
+    flags: [
+      ...NODE_FLAGS,
+      secretFlag(PASSPHRASE, 'the passphrase of the wallet; not needed with --online'),
+      { name: 'online', description: 'Asks the node that runs, over its API.' },
+      YES_FLAG,
+      JSON_FLAG,
+    ],
     examples: [
       { line: 'tessera wallet sweep --data /var/lib/tessera/user', does: 'Asks, then makes the transactions.' },
     ],
     exits: {
+      ...NODE_EXITS,
       [DECLINED]: 'the answer to the question was no',
       [INTERRUPTED]: 'interrupted at a question',
     },
@@ -47,6 +55,8 @@ export const command: Command = {
     if (!args.has('yes') && !isInteractive(context)) {
       throw new UsageError('this command asks before it pays, and there is no terminal to ask on: add --yes');
     }
+    if (args.has('online')) return sweepOnline(args, context);
+    if (args.value('url') !== undefined) throw new UsageError('--url names a node that runs: add --online');
     const loaded = folderConfig(args, context);
     const { config } = loaded;
     const keystore = join(config.node.dataDir, KEYSTORE_FILE);
@@ -72,3 +82,16 @@ export const command: Command = {
     return 0;
   },
 };
+
+async function sweepOnline(args: ParsedArgs, context: CliContext): Promise<number> {
+  const client = connect(args, context);
+  const question = `This moves what the words do not cover in the wallet of ${client.url} to addresses that they do. Go on?`;
+  if (!args.has('yes')) await confirm(question, context);
+  const swept = await whileWaiting('signing', client.call(sweepWallet), context, systemClock);
+  const [moved, left] = [BigInt(swept.tokens), BigInt(swept.tokens_left)];
+  const report = args.has('json')
+    ? stringifyExact(swept)
+    : `${swept.transactions.length} transactions move ${showAmount(moved)}; ${showAmount(left)} stay`;
+  context.stdout.write(`${report}\n`);
+  return 0;
+}

@@ -162,8 +162,9 @@ export class KeyRing {
     this.#derived.close();
   }
 
-  async exportPairs(): Promise<ReadonlyMap<string, KeyPairRecord>> {
-    const keys = await this.signingKeys(this.#addresses.keys());
+  /** All pairs, or those of some own addresses. */
+  async exportPairs(wanted: Iterable<string> = this.#addresses.keys()): Promise<ReadonlyMap<string, KeyPairRecord>> {
+    const keys = await this.signingKeys(wanted);
     const pairs = new Map<string, KeyPairRecord>();
     for (const [address, key] of keys) {
       const { publicKey, addressVersion = null } = key;

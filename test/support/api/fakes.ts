@@ -277,6 +277,12 @@ export function fakeWallet(calls?: Calls): WalletService {
       },
     ],
     movements: async () => ({ movements: [MOVEMENT], next: 6 }),
+    backup: async (passphrase) => {
+      if (passphrase !== PASSPHRASE) throw new TesseraError('wrong_passphrase', 'The passphrase is wrong.');
+      return '{"kind":"tessera-wallet-backup"}\n';
+    },
+    sweep: async () => [{ hash: TX_HASH }],
+    uncovered: () => 0n,
     labels: () => [{ kind: 'address', name: ADDRESS, label: 'landlord' }],
     setLabels: async () => undefined,
     refresh: async () => undefined,

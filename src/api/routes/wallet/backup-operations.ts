@@ -1,0 +1,71 @@
+/** The backup file of a wallet, and moving funds under its words. Extensions of the contract. */
+
+import { Type } from '@sinclair/typebox';
+import { defineOperation } from '../../operation.js';
+import { Amount, EXAMPLE_TX_HASH } from '../../schemas/scalars.js';
+
+const withWallet = ['miner', 'user'] as const;
+const tag = 'Wallet';
+
+const PassphraseRequest = Type.Object(
+  {
+    passphrase: Type.String({ maxLength: 1_024, format: 'password', description: 'The passphrase of the wallet.' }),
+  },
+  {
+    $id: 'PassphraseRequest',
+    description: 'The passphrase of the wallet.',
+    examples: [{ passphrase: 'correct horse' }],
+  },
+);
+
+const BackupResponse = Type.Object(
+  { backup: Type.String({ description: 'The text of the file, as `tessera wallet restore` takes it.' }) },
+  { $id: 'BackupResponse', description: 'A backup file.', examples: [{ backup: '{"kind":"tessera-wallet-backup"}' }] },
+);
+
+const SweepResponse = Type.Object(
+  {
+    transactions: Type.Array(Type.String(), { description: 'Hashes of the transactions, which are queued.' }),
+    tokens: Amount({ description: 'Raw units that they move.' }),
+    tokens_left: Amount({ description: 'Raw units that stay, because they are locked or wait for a block.' }),
+  },
+  {
+    $id: 'SweepResponse',
+    description: 'What was moved.',
+    examples: [{ transactions: [EXAMPLE_TX_HASH], tokens: 1000, tokens_left: 0 }],
+  },
+);
+
+export const backupWallet = defineOperation({
+  id: 'backupWallet',
+  family: 'v1',
+  method: 'POST',
+  path: '/v1/wallet/backup',
+  roles: withWallet,
+  tag,
+  apiKey: true,
+  secret: true,
+  summary: 'The backup file of the wallet',
+  description:
+    'An extension of the contract: words, keys that they do not cover, and labels, sealed under the passphrase of the wallet.',
+  body: { schema: PassphraseRequest },
+  success: { 200: { description: 'The file.', schema: BackupResponse } },
+  errors: ['wrong_passphrase', 'no_wallet', 'wallet_unreadable'],
+});
+
+export const sweepWallet = defineOperation({
+  id: 'sweepWallet',
+  family: 'v1',
+  method: 'POST',
+  path: '/v1/wallet/sweep',
+  roles: withWallet,
+  tag,
+  apiKey: true,
+  summary: 'Move funds to addresses that the words cover',
+  description:
+    'An extension of the contract: pays all tokens and items at addresses that the words do not cover to new ones that they do.',
+  success: { 202: { description: 'Queued.', schema: SweepResponse } },
+  errors: ['no_wallet', 'wallet_unreadable', 'wallet_write_failed'],
+});
+
+export const walletBackupOperations = [backupWallet, sweepWallet] as const;

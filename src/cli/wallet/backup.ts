@@ -1,0 +1,77 @@
+/** `tessera wallet backup`: words, imported keys and labels in one encrypted file. */
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { backupWallet } from '../../api/routes/wallet/backup-operations.js';
+import { systemClock } from '../../lib/clock.js';
+import { TesseraError } from '../../lib/errors.js';
+import { stringifyExact } from '../../lib/json.js';
+import { KEYSTORE_FILE } from '../../wallet/keys/keystore.js';
+import { type CliContext, type Command, type ParsedArgs, UsageError } from '../command.js';
+import { writeNewFile } from '../new-file.js';
+import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS } from './connection.js';
+import { folderConfig, withFolder } from './own-folder.js';
+import { askSecret, INTERRUPTED } from './prompt.js';
+import { givenSecret, PASSPHRASE, secretFlag } from './secrets.js';
+import { whileWaiting } from './waiting.js';
+
+const FILE_MODE = 0o600;
+
+export const command: Command = {
+  spec: {
+    name: 'wallet backup',
+    summary: 'Writes words, imported keys and labels to one encrypted file',
+    description: [
+      'Writes a new file with mode 0600 that holds the words of the wallet, the keys that they do not cover, and the labels, sealed ' +
+        'under the passphrase that the wallet has now; `tessera wallet restore --backup-file FILE` takes it. Keys that the wallet ' +
+        'makes later follow from the words. Write a new one after keys were imported or labels were set.',
+      'The wallet is that of a running node; with --offline that of a folder whose node does not run. An existing file is not ' +
+        'overwritten.',
+    ],
+    arguments: [{ name: 'FILE', required: true, description: 'The file to create.' }],
+    flags: [
+      ...NODE_FLAGS,
+      secretFlag(PASSPHRASE, 'the passphrase of the wallet'),
+      { name: 'offline', description: 'Works on the folder of a node that does not run.' },
+      JSON_FLAG,
+    ],
+    examples: [
+      { line: 'tessera wallet backup wallet.backup', does: 'Asks for the passphrase and writes wallet.backup.' },
+      {
+        line: 'tessera wallet backup /mnt/usb/wallet.backup --offline --data /var/lib/tessera/user',
+        does: 'The same for a node that does not run.',
+      },
+    ],
+    exits: { ...NODE_EXITS, [INTERRUPTED]: 'interrupted at a question' },
+  },
+  async run(args, context) {
+    const [file = ''] = args.positionals;
+    if (existsSync(file)) throw new UsageError(`${file} exists; name another file`);
+    const sealed = args.has('offline') ? offline(args, context) : online(args, context);
+    await writeNewFile(file, await sealed, FILE_MODE);
+    context.stdout.write(args.has('json') ? `${stringifyExact({ file })}\n` : `the wallet is backed up in ${file}\n`);
+    return 0;
+  },
+};
+
+async function online(args: ParsedArgs, context: CliContext): Promise<string> {
+  const client = connect(args, context);
+  const passphrase = await passphraseOf(args, context);
+  const answer = client.call(backupWallet, { body: { passphrase } });
+  return (await whileWaiting('sealing', answer, context, systemClock)).backup;
+}
+
+async function offline(args: ParsedArgs, context: CliContext): Promise<string> {
+  if (args.value('url') !== undefined)
+    throw new UsageError('--url names a node that runs, --offline one that does not');
+  const { config } = folderConfig(args, context);
+  const keystore = join(config.node.dataDir, KEYSTORE_FILE);
+  if (!existsSync(keystore))
+    throw new TesseraError('invalid_request', `${keystore} is not there: name the data folder`);
+  const passphrase = await passphraseOf(args, context);
+  return withFolder(config, (withWallet) => withWallet({ passphrase }, (wallet) => wallet.backup(passphrase)));
+}
+
+async function passphraseOf(args: ParsedArgs, context: CliContext): Promise<string> {
+  return givenSecret(PASSPHRASE, args, context) ?? (await askSecret(PASSPHRASE.question, context));
+}

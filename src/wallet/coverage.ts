@@ -1,0 +1,98 @@
+/** What the words of the wallet cover, and its backup file, which has the rest. */
+
+import type { ScryptCost } from '../crypto/scrypt.js';
+import type { Clock } from '../lib/clock.js';
+import type { Random } from '../lib/random.js';
+import { sealBackup, type WalletBackup } from './backup-file.js';
+import { TOKENS } from './coins/coin.js';
+import type { CoinStore } from './coins/coin-store.js';
+import type { KeyPlace } from './keys/derived-keys.js';
+import type { KeyRing } from './keys/key-ring.js';
+import type { Keystore } from './keys/keystore.js';
+import type { Labels } from './labels.js';
+import type { MetaStore } from './meta.js';
+import type { OwnTransaction } from './payments/outgoing.js';
+import type { Transfers } from './transfers.js';
+import type { WriteBuffer } from './write-buffer.js';
+
+export interface CoverageModules {
+  readonly coins: CoinStore;
+  readonly keys: KeyRing;
+  readonly keystore: Keystore;
+  readonly labels: Labels;
+  readonly meta: MetaStore;
+  readonly transfers: Transfers;
+  readonly writes: WriteBuffer;
+  readonly random: Random;
+  readonly clock: Clock;
+}
+
+export interface CoverageOptions {
+  readonly networkName?: string | undefined;
+  /** Cost of new seals; tests only. */
+  readonly scryptCost?: ScryptCost | undefined;
+}
+
+export class Coverage {
+  readonly #options: CoverageOptions;
+  readonly #modules: CoverageModules;
+
+  constructor(options: CoverageOptions, modules: CoverageModules) {
+    this.#options = options;
+    this.#modules = modules;
+  }
+
+  /** Places that another copy of this wallet has handed out: they count as handed out here too. */
+  async handOut(places: Iterable<KeyPlace>): Promise<void> {
+    const { keys, writes } = this.#modules;
+    writes.checkRoom();
+    const added: string[] = [];
+    for (const place of places) added.push(...keys.handOutTo(place));
+    writes.onFailure(() => keys.discard(added));
+    await writes.flush();
+  }
+
+  /** Keys and labels of a backup file; no funds are asked for. Throws `malformed_key_pair`. */
+  async adopt({ keys: pairs, labels: list }: WalletBackup): Promise<void> {
+    const { keys, labels, writes } = this.#modules;
+    writes.checkRoom();
+    keys.importPairs(pairs);
+    labels.set(list);
+    await writes.flush();
+  }
+
+  /**
+   * Pays what lies at addresses that the words do not cover to one that they do, and gives up such an address for rewards.
+   * What is locked now stays where it is.
+   */
+  async sweep(): Promise<readonly OwnTransaction[]> {
+    const { keys, meta, transfers, writes } = this.#modules;
+    const made = await transfers.sweep();
+    const { rewardAddress } = meta.current;
+    if (rewardAddress !== null && !keys.isCovered(rewardAddress)) {
+      meta.update({ rewardAddress: null });
+      await writes.flush();
+    }
+    return made;
+  }
+
+  /**
+   * Tokens at addresses that the words do not cover, in raw units: what can be spent, what is locked, and what will come.
+   */
+  uncovered(): bigint {
+    const { coins, keys } = this.#modules;
+    const tokens = coins.unspent().filter(({ address, assetId }) => assetId === TOKENS && !keys.isCovered(address));
+    return tokens.reduce((sum, { amount }) => sum + amount, 0n);
+  }
+
+  /** The backup file, sealed under the passphrase of the wallet. Throws `wrong_passphrase`; guessing is slowed. */
+  async backup(passphrase: string): Promise<string> {
+    const { clock, keys, keystore, labels, random, writes } = this.#modules;
+    const { networkName: network = '', scryptCost } = this.#options;
+    writes.checkOpen();
+    await keystore.verify(passphrase);
+    const uncovered = [...keys.addresses.keys()].filter((address) => !keys.isCovered(address));
+    const backup = { words: keystore.words(), keys: await keys.exportPairs(uncovered), labels: labels.all() };
+    return sealBackup(backup, { network, passphrase, scryptCost, now: clock.now() }, random);
+  }
+}
