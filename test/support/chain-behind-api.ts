@@ -5,11 +5,14 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { FastifyInstance } from 'fastify';
 import { onTestFinished } from 'vitest';
+import { transactionHash } from '../../src/chain/hash.js';
+import { blockJson, transactionJson } from '../../src/chain/json.js';
 import { TesseraError } from '../../src/lib/errors.js';
 import type { Holding, MempoolService } from '../../src/mempool/service.js';
 import type { StorageService } from '../../src/storage/service.js';
 import { buildApp } from './api/app.js';
 import { fakeMempool, fakeStorage, holdingsOf } from './api/fakes.js';
+import { block, paymentFromOutside, tokens } from './wallet-fixtures.js';
 
 /** Addresses that a transaction pays, and the bytes of its JSON at least. */
 export interface MadeUpTransaction {
@@ -31,8 +34,6 @@ export interface ChainBehindApi {
   lies: boolean;
   readonly urls: { readonly storage: string; readonly mempool: string };
 }
-
-const hashOf = (height: number, n: number): string => `g${height}x${n}`.padEnd(32, '0');
 
 /** Closed when the test ends. */
 export async function chainBehindApi(): Promise<ChainBehindApi> {
@@ -56,34 +57,67 @@ export async function chainBehindApi(): Promise<ChainBehindApi> {
 
 type Made = Omit<ChainBehindApi, 'urls'>;
 
+/** Blocks of the transactions, each behind the one before it, and what is in them by hash. */
+class MadeUpChain {
+  readonly #blocks: Made['blocks'];
+  readonly #made: ReturnType<typeof block>[] = [];
+  readonly #transactions = new Map<string, { readonly json: string; readonly height: number }>();
+
+  constructor(blocks: Made['blocks']) {
+    this.#blocks = blocks;
+  }
+
+  blockJson(height: number): string {
+    this.#makeUpTo(height);
+    const made = this.#made[height];
+    return made === undefined ? '' : `{"block":${blockJson(made.full.block)}}`;
+  }
+
+  transaction(hash: string): { readonly json: string; readonly height: number } | undefined {
+    this.#makeUpTo(this.#blocks.length - 1);
+    return this.#transactions.get(hash);
+  }
+
+  #makeUpTo(end: number): void {
+    for (let height = this.#made.length; height <= end; height++) {
+      const wanted = this.#blocks[height] ?? [];
+      const transactions = wanted.map(({ pays }, n) =>
+        paymentFromOutside(
+          pays.map((address) => tokens(address, 1n)),
+          height + n / 1_000,
+        ),
+      );
+      const made = block(height, transactions, { previous: this.#made.at(-1)?.hash ?? null });
+      this.#made.push(made);
+      const { miningTransaction } = made.full;
+      for (const [n, transaction] of [...transactions, miningTransaction].entries()) {
+        const json = transactionJson(transaction);
+        const padded = `${json.slice(0, -1)}${' '.repeat(wanted[n]?.bytes ?? 0)}}`;
+        this.#transactions.set(transactionHash(transaction), { json: padded, height });
+      }
+    }
+  }
+}
+
 function storageOf({ blocks }: Made): StorageService {
-  const blockJson = (height: number): string => {
-    const transactions = (blocks[height] ?? []).map((_, n) => hashOf(height, n));
-    const header = { b_num: height, nonce_and_mining_tx_hash: [[], hashOf(height, -1)] };
-    return JSON.stringify({ block: { header, transactions } });
-  };
-  const transactionJson = ({ pays, bytes = 0 }: MadeUpTransaction): string => {
-    const outputs = pays.map((address) => ({ script_public_key: address }));
-    return JSON.stringify({ outputs, fees: [], inputs: ' '.repeat(bytes) });
-  };
+  const chain = new MadeUpChain(blocks);
   return {
     ...fakeStorage(),
     latest: async () => {
       const height = blocks.length - 1;
       if (height < 0) return undefined;
-      return { height, hash: 'b', json: Buffer.from(`{"block":${blockJson(height)}}`), block: never };
+      return { height, hash: 'b', json: Buffer.from(`{"block":${chain.blockJson(height)}}`), block: never };
     },
     blockAt: async (height) => {
       if (blocks[height] === undefined) return undefined;
-      const json = Buffer.from(`{"key":"b","data":${blockJson(height)},"item_meta":{}}`);
+      const json = Buffer.from(`{"key":"b","data":${chain.blockJson(height)},"item_meta":{}}`);
       return { kind: 'block', key: 'b', height, txLen: 1, json, block: never };
     },
     entry: async (key) => {
-      const [, height, n] = /^g(\d+)x(-?\d+?)0*$/.exec(key) ?? [];
-      const made = blocks[Number(height)]?.find((_, i) => hashOf(Number(height), i) === key) ?? { pays: [] };
-      if (n === undefined) return undefined;
-      const json = Buffer.from(`{"key":"${key}","data":${transactionJson(made)},"item_meta":{}}`);
-      return { kind: 'tx', key, height: Number(height), txNum: 0, json, transaction: never };
+      const found = chain.transaction(key);
+      if (found === undefined) return undefined;
+      const json = Buffer.from(`{"key":"${key}","data":${found.json},"item_meta":{}}`);
+      return { kind: 'tx', key, height: found.height, txNum: 0, json, transaction: never };
     },
   };
 }
