@@ -144,6 +144,22 @@ describe('tessera wallet restore', { timeout: 120_000 }, () => {
     expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('--words-file') });
   });
 
+  it('changes nothing when it is interrupted while it waits for a node', async () => {
+    const chain = await chainBehindApi();
+    chain.blocks.push([{ pays: [addressAt(0)] }]);
+    chain.failures.push(...Array.from({ length: 1_000 }, () => 503 as const));
+    const context = createContext();
+    const nodes = ['--storage', chain.urls.storage, '--mempool', chain.urls.mempool];
+    const place = ['--data', join(folder, 'interrupted'), '--passphrase-file', secret];
+    const ending = runCli(['wallet', 'restore', ...place, ...nodes, ...words()], context);
+    await expect.poll(() => context.err()).toContain('asking again');
+    context.raise('SIGINT');
+    expect(await ending).toBe(130);
+    expect(context.err()).toContain('nothing was changed');
+    expect(existsSync(join(folder, 'interrupted', 'keystore.json'))).toBe(false);
+    expect(context.listeners()).toBe(0);
+  });
+
   it('reads no chain while another process has the folder', async () => {
     const chain = await chainBehindApi();
     chain.blocks.push([{ pays: [addressAt(0)] }]);

@@ -19,7 +19,7 @@ import { KEYSTORE_FILE, Keystore } from '../../wallet/keys/keystore.js';
 import { LOOKAHEAD } from '../../wallet/keys/lookahead.js';
 import { PassphraseLimiter } from '../../wallet/keys/passphrase-limiter.js';
 import { isSameWords, parseWords, type WalletWords } from '../../wallet/keys/words.js';
-import { type CliContext, type Command, integerFlag, type ParsedArgs, UsageError } from '../command.js';
+import { type CliContext, type Command, ExitError, integerFlag, type ParsedArgs, UsageError } from '../command.js';
 import { startProgress } from '../progress.js';
 import { showAmount } from './amounts.js';
 import { takeBlocks } from './chain-blocks.js';
@@ -102,7 +102,7 @@ export const command: Command = {
     exits: {
       1: 'nothing was restored, or not everything: the message says why',
       [DECLINED]: 'nothing was found, and the answer to the question was no',
-      [INTERRUPTED]: 'interrupted at a question',
+      [INTERRUPTED]: 'interrupted: nothing was changed',
     },
   },
   async run(args, context) {
@@ -254,6 +254,9 @@ async function atWork<T>(
       pause: (ms) => setTimeout(ms, undefined, { signal: abort.signal }),
       onWait: ({ message }) => context.stderr.write(`${message}: asking again\n`),
     });
+  } catch (error) {
+    if (!abort.signal.aborted) throw error;
+    throw new ExitError(INTERRUPTED, 'aborted', 'interrupted: nothing was changed; run the command again');
   } finally {
     progress.end();
     for (const remove of removers) remove();
