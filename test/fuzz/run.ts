@@ -44,7 +44,6 @@ async function runTarget(target: FuzzTarget): Promise<void> {
     process.exit(1);
   });
   const report = await fuzzAndMeasure(target, { runs, seed, maxMs });
-  await target.close?.();
   say(table(report.endings));
   say(summary(report));
   if (report.growth > MAX_GROWTH) throw new Error(`the live heap grew by ${report.growth.toFixed(1)} MiB`);
@@ -67,5 +66,8 @@ try {
   if (!(error instanceof Finding)) throw error;
   say(`${error.stack}\nseed ${seed}; kept as ${keepInput(name, error.input)}`);
   process.exitCode = 1;
+} finally {
+  // Some have made their folders when they were read.
+  for (const one of TARGETS) await one.close?.();
 }
 process.exit();
