@@ -100,7 +100,7 @@ describe('protected routes', () => {
     );
     expect(opened('pay')).toContain('createPayment');
     expect(opened('read', 'pay')).not.toContain('exportKeypairs');
-    expect(opened('export')).toEqual(['exportKeypairs']);
+    expect(opened('export')).toEqual(['exportKeypairs', 'backupWallet']);
     expect(opened('admin')).toEqual(['importKeypairs', 'changePassphrase']);
     expect(opened(...API_PERMISSIONS)).toEqual(marked.map(({ id }) => id));
     expect(opened()).toEqual([]);

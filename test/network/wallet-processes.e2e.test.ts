@@ -312,6 +312,9 @@ describe('keys of one node on another (decisions V11, V13)', () => {
       'wallet.passphrase_file': await passphraseFile('twin', 'another passphrase'),
     });
     expect(await total(twin)).toBe(0n);
+    await until('a mempool node for the refresh', async () =>
+      (await fetch(`${twin.apiUrl}/readyz`)).ok ? true : undefined,
+    );
     const { imported } = (await call(`${twin.apiUrl}/v1/wallet/keypairs`, { addresses: keys })) as {
       imported: string[];
     };

@@ -44,6 +44,7 @@ export const backupWallet = defineOperation({
   roles: withWallet,
   tag,
   apiKey: true,
+  permission: 'export',
   secret: true,
   summary: 'The backup file of the wallet',
   description:
@@ -61,6 +62,7 @@ export const sweepWallet = defineOperation({
   roles: withWallet,
   tag,
   apiKey: true,
+  permission: 'pay',
   summary: 'Move funds to addresses that the words cover',
   description:
     'An extension of the contract: pays all tokens and items at addresses that the words do not cover to new ones that they do.',
