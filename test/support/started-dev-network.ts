@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { IN_CODE } from '../../src/config/sources.js';
 import { DevNetwork } from '../../src/node/dev-network.js';
 import { NodeLogger } from '../../src/observability/logger.js';
+import { until } from './processes.js';
 
 export interface RunningDevNetwork extends DevNetwork {
   /** What the nodes wrote. */
@@ -31,7 +32,7 @@ export async function startDevNetwork(options: Readonly<Record<string, unknown>>
 }
 
 /** Pays from the user node; resolves with the hash when its block is stored. */
-export async function payAndConfirm(network: DevNetwork, address: string, amount: number): Promise<string> {
+export async function payAndConfirm(network: RunningDevNetwork, address: string, amount: number): Promise<string> {
   const response = await fetch(`${network.urls.user}/v1/payments`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -40,14 +41,10 @@ export async function payAndConfirm(network: DevNetwork, address: string, amount
   const { tx_hash } = (await response.json()) as { tx_hash: string };
   const { wallet } = network.nodes.user.services;
   if (wallet === undefined) throw new Error('the user node has no wallet');
-  if (wallet.transfers.inFlightByHash(tx_hash) !== undefined) {
-    await new Promise<void>((resolve) => {
-      const off = wallet.settlement.settled.on(({ hash }) => {
-        if (hash !== tx_hash) return;
-        off();
-        resolve();
-      });
-    });
-  }
+  await until(`payment ${tx_hash} to be in a block`, async () => {
+    const entry = wallet.transfers.inFlightByHash(tx_hash);
+    if (entry !== undefined) throw new Error(`it is ${entry.state}:\n${network.lines.slice(-20).join('')}`);
+    return true;
+  });
   return tx_hash;
 }
