@@ -50,11 +50,29 @@ export async function* readEvents({ url, apiKey, lastEventId, signal }: EventReq
     checkIsStream(response, url);
     const parser = new EventParser(lastEventId ?? '');
     const decoder = new TextDecoder();
-    for await (const chunk of response.body) yield* parser.take(decoder.decode(chunk as Uint8Array, { stream: true }));
+    for await (const chunk of chunksOf(response.body, signal))
+      yield* parser.take(decoder.decode(chunk, { stream: true }));
+    signal.throwIfAborted();
   } catch (error) {
     if (error instanceof TesseraError) throw error;
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
     throw new TesseraError('peer_unreachable', errorMessage(cause), { cause: error });
+  }
+}
+
+/**
+ * What the stream brings, until it ends or is aborted. The signal of a `fetch` does nothing any more once the garbage
+ * collector has taken its request, which nobody holds while the body is read.
+ */
+async function* chunksOf(body: ReadableStream<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  const reader = body.getReader();
+  const cancel = (): void => void reader.cancel().catch(() => undefined);
+  signal.addEventListener('abort', cancel);
+  try {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value;
+  } finally {
+    signal.removeEventListener('abort', cancel);
+    cancel();
   }
 }
 

@@ -1,0 +1,36 @@
+/** Reading events ends when it is told to, however long it has lasted. */
+
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, it, onTestFinished } from 'vitest';
+import { readEvents } from '../../src/cli/event-source.js';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+it('ends with the signal, after the garbage collector too', async () => {
+  const server = createServer((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write('id: 7-1\nevent: block\ndata: {}\n\n');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const stop = new AbortController();
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/events`;
+  const news = readEvents({ url, signal: stop.signal });
+  expect((await news.next()).value?.event?.name).toBe('block');
+  const next = news.next().catch((error: unknown) => error);
+  for (let i = 0; i < 10; i++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    collectGarbage();
+  }
+  stop.abort();
+  expect(await next).toMatchObject({ code: 'peer_unreachable' });
+});
