@@ -1,6 +1,6 @@
 /** Reads server-sent events: the events of one connection, and the parser of their text. */
 
-import { readText } from '../client/read-answer.js';
+import { chunksOf, readText } from '../client/read-answer.js';
 import { errorMessage, TesseraError } from '../lib/errors.js';
 
 /** Characters of the largest event; those of nodes have some hundred. */
@@ -52,27 +52,10 @@ export async function* readEvents({ url, apiKey, lastEventId, signal }: EventReq
     const decoder = new TextDecoder();
     for await (const chunk of chunksOf(response.body, signal))
       yield* parser.take(decoder.decode(chunk, { stream: true }));
-    signal.throwIfAborted();
   } catch (error) {
     if (error instanceof TesseraError) throw error;
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
     throw new TesseraError('peer_unreachable', errorMessage(cause), { cause: error });
-  }
-}
-
-/**
- * What the stream brings, until it ends or is aborted. The signal of a `fetch` does nothing any more once the garbage
- * collector has taken its request, which nobody holds while the body is read.
- */
-async function* chunksOf(body: ReadableStream<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-  const reader = body.getReader();
-  const cancel = (): void => void reader.cancel().catch(() => undefined);
-  signal.addEventListener('abort', cancel);
-  try {
-    for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value;
-  } finally {
-    signal.removeEventListener('abort', cancel);
-    cancel();
   }
 }
 

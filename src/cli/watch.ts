@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { API_PORTS } from '../config/ports.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 import { printable } from '../lib/printable.js';
+import { TimeLimit } from '../lib/time-limit.js';
 import { type CliContext, type Command, type CommandSpec, type ParsedArgs, UsageError } from './command.js';
 import { jsonLine, textLine } from './event-lines.js';
 import { readEvents } from './event-source.js';
@@ -111,17 +112,14 @@ async function* withWatchdog<T>(
   outer: AbortSignal,
   read: (signal: AbortSignal) => AsyncGenerator<T>,
 ): AsyncGenerator<T> {
-  const controller = new AbortController();
-  const bark = (): void => controller.abort(new Error(`nothing came for ${SILENCE_MS / 1_000} s`));
   // The timer does not keep the process alive; the connection does.
-  let timer = setTimeout(bark, SILENCE_MS).unref();
+  const limit = new TimeLimit(SILENCE_MS, outer, () => new Error(`nothing came for ${SILENCE_MS / 1_000} s`));
   try {
-    for await (const value of read(AbortSignal.any([outer, controller.signal]))) {
-      clearTimeout(timer);
-      timer = setTimeout(bark, SILENCE_MS).unref();
+    for await (const value of read(limit.signal)) {
+      limit.restart();
       yield value;
     }
   } finally {
-    clearTimeout(timer);
+    limit.end();
   }
 }

@@ -7,6 +7,7 @@ import type { Arguments, Operation, Result } from '../api/operation.js';
 import { type KnownOperation, OPERATIONS } from '../api/operations.js';
 import { ERROR_CODES, type ErrorCode, errorMessage, TesseraError } from '../lib/errors.js';
 import { type JsonValue, parseExactJson, stringifyExact } from '../lib/json.js';
+import { TimeLimit } from '../lib/time-limit.js';
 import { readText } from './read-answer.js';
 
 /** Error codes that mean that the request has not reached the node. */
@@ -132,13 +133,13 @@ export class NodeClient {
 
   async #exchange(operation: Operation, args: AnyArguments, options: CallOptions) {
     const { signal, cacheId, idempotencyKey, timeoutMs = this.#timeoutMs } = options;
-    const signals = [...(signal ? [signal] : []), ...(timeoutMs > 0 ? [AbortSignal.timeout(timeoutMs)] : [])];
+    const limit = new TimeLimit(timeoutMs, signal);
     const sendsKey = this.#apiKey !== undefined && operation.apiKey === true;
     try {
       const response = await fetch(targetOf(this.url, operation, args), {
         method: operation.method,
         redirect: 'error',
-        signal: AbortSignal.any(signals),
+        signal: limit.signal,
         headers: {
           accept: 'application/json',
           ...(sendsKey ? { 'x-api-key': this.#apiKey } : {}),
@@ -148,10 +149,12 @@ export class NodeClient {
         },
         ...(args.body === undefined ? {} : { body: stringifyExact(args.body) }),
       });
-      return { response, text: await readText(response, this.#maxAnswerBytes) };
+      return { response, text: await readText(response, this.#maxAnswerBytes, limit.signal) };
     } catch (cause) {
       signal?.throwIfAborted();
       throw new NoAnswer(this.url, cause);
+    } finally {
+      limit.end();
     }
   }
 }

@@ -3,15 +3,32 @@
 import { TesseraError } from '../lib/errors.js';
 
 /** Throws `node_unreachable` when it has more bytes, unpacked. */
-export async function readText({ body }: Response, maxBytes: number): Promise<string> {
+export async function readText({ body }: Response, maxBytes: number, signal?: AbortSignal): Promise<string> {
   if (body === null) return '';
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of body as ReadableStream<Uint8Array>) {
+  for await (const chunk of chunksOf(body, signal)) {
     bytes += chunk.length;
     // Leaving the loop cancels the rest.
     if (bytes > maxBytes) throw new TesseraError('node_unreachable', `the answer is larger than ${maxBytes} bytes`);
     chunks.push(chunk);
   }
   return new TextDecoder().decode(Buffer.concat(chunks));
+}
+
+/**
+ * What the stream brings, until it ends or is aborted. The signal of a `fetch` does nothing any more once the garbage
+ * collector has taken its request, which nobody holds while the body is read.
+ */
+export async function* chunksOf(body: ReadableStream<Uint8Array>, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
+  const reader = body.getReader();
+  const cancel = (): void => void reader.cancel().catch(() => undefined);
+  signal?.addEventListener('abort', cancel);
+  try {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value;
+    signal?.throwIfAborted();
+  } finally {
+    signal?.removeEventListener('abort', cancel);
+    cancel();
+  }
 }
