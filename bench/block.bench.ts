@@ -8,12 +8,9 @@ import { join } from 'node:path';
 import Fastify from 'fastify';
 import { createApi } from '../src/api/app.js';
 import { addressOf } from '../src/chain/address.js';
-import { coinbaseTransaction } from '../src/chain/builders.js';
 import { decodeFullBlock, encodeTransaction } from '../src/chain/codec.js';
 import { parseGenesis } from '../src/chain/genesis.js';
-import { transactionHash, transactionHashOfBytes } from '../src/chain/hash.js';
-import { proofOfWorkFault } from '../src/chain/pow.js';
-import type { BlockHeader } from '../src/chain/types.js';
+import { transactionHashOfBytes } from '../src/chain/hash.js';
 import { createUnicorn, DEFAULT_MODULUS } from '../src/chain/unicorn.js';
 import { createConfig } from '../src/config/load.js';
 import { keyPairFromSeed } from '../src/crypto/ed25519.js';
@@ -33,6 +30,7 @@ import { stateRules } from '../src/node/mempool-role.js';
 import { noMetrics } from '../src/observability/metrics.js';
 import { Archive } from '../src/storage/archive/archive.js';
 import { UNSPENT, UNSPENT_TIP_KEY } from '../src/storage/archive/layout.js';
+import { mine } from '../test/support/mempool.js';
 import { load, repeat, requestBytes } from './load.js';
 import { benchGenesis, benchPayments } from './payments.js';
 import { printRow, printSection } from './report.js';
@@ -41,18 +39,7 @@ import { measureTurns } from './turns.js';
 const TRANSACTIONS = 2_000;
 const ROUNDS = 5;
 const READS = 20_000;
-const rewardAddress = addressOf(keyPairFromSeed(sha3Bytes('bench miner')).publicKey);
-
-function prove(header: BlockHeader, reward: bigint) {
-  const coinbase = coinbaseTransaction(header.bNum, reward, rewardAddress);
-  const miningTxHash = transactionHash(coinbase);
-  for (let i = 0; ; i++) {
-    const nonce = Buffer.alloc(4);
-    nonce.writeUInt32LE(i);
-    if (proofOfWorkFault({ ...header, nonce, miningTxHash }) === null)
-      return { nonce, coinbase: encodeTransaction(coinbase) };
-  }
-}
+const miner = { address: addressOf(keyPairFromSeed(sha3Bytes('bench miner')).publicKey) };
 
 const median = (times: number[]): number => times.sort((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
 
@@ -91,8 +78,9 @@ async function makeRounds(kv: Kv): Promise<{ rounds: Round[]; admit: number; cut
       height > 0 ? times.cut : undefined,
     );
     if (round === null) throw new Error('no round');
+    const { nonce, coinbase } = mine(round.header, round.reward, miner);
     await step((batch) =>
-      state.addProof({ kind: 'proof', height, miner: 'm', ...prove(round.header, round.reward) }, batch),
+      state.addProof({ kind: 'proof', height, miner: 'm', nonce, coinbase: encodeTransaction(coinbase) }, batch),
     );
     const closed = await step((batch) => state.closeBlock({ kind: 'close-block', height }, batch));
     if (closed === null) throw new Error('not closed');

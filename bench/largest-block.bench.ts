@@ -8,13 +8,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { addressOf, p2shAddress } from '../src/chain/address.js';
 import { tokenAsset } from '../src/chain/assets.js';
-import { assemble, assembleSigned, coinbaseTransaction, txOut, unsignedInput } from '../src/chain/builders.js';
+import { assemble, assembleSigned, txOut, unsignedInput } from '../src/chain/builders.js';
 import { decodeFullBlock, encodeTransaction } from '../src/chain/codec.js';
-import { transactionHash, transactionHashOfBytes } from '../src/chain/hash.js';
-import { proofOfWorkFault } from '../src/chain/pow.js';
+import { transactionHashOfBytes } from '../src/chain/hash.js';
 import { txInsAddress } from '../src/chain/signable.js';
 import { outPointKey } from '../src/chain/transaction.js';
-import type { BlockHeader, DruidInfo, OutPoint, Script, Transaction } from '../src/chain/types.js';
+import type { DruidInfo, OutPoint, Script, Transaction } from '../src/chain/types.js';
 import { createUnicorn, DEFAULT_MODULUS } from '../src/chain/unicorn.js';
 import { keyPairFromSeed } from '../src/crypto/ed25519.js';
 import { sha3Bytes } from '../src/crypto/sha3.js';
@@ -32,6 +31,7 @@ import { StateStore } from '../src/mempool/state/state-store.js';
 import { noMetrics } from '../src/observability/metrics.js';
 import { Archive } from '../src/storage/archive/archive.js';
 import { contentFault } from '../src/wallet/block-check.js';
+import { mine } from '../test/support/mempool.js';
 import { printRow, printSection } from './report.js';
 import { measureTurns } from './turns.js';
 
@@ -94,17 +94,6 @@ function trades(expectations: number, most: number): Case {
   };
 }
 
-function prove(header: BlockHeader, reward: bigint) {
-  const coinbase = coinbaseTransaction(header.bNum, reward, address);
-  const miningTxHash = transactionHash(coinbase);
-  for (let i = 0; ; i++) {
-    const nonce = Buffer.alloc(4);
-    nonce.writeUInt32LE(i);
-    if (proofOfWorkFault({ ...header, nonce, miningTxHash }) === null)
-      return { nonce, coinbase: encodeTransaction(coinbase) };
-  }
-}
-
 async function timed<T>(name: string, work: () => Promise<T>): Promise<T> {
   const stopTurns = measureTurns();
   const begun = performance.now();
@@ -136,7 +125,8 @@ async function makeBlock({ state, applier }: Bed, measure: typeof timed): Promis
   );
   if (round === null) throw new Error('no round');
   const { height, header, reward } = round;
-  const proof = { kind: 'proof' as const, height, miner: 'm', ...prove(header, reward) };
+  const { nonce, coinbase } = mine(header, reward, { address });
+  const proof = { kind: 'proof' as const, height, miner: 'm', nonce, coinbase: encodeTransaction(coinbase) };
   await measure('mempool: proof', () => applier.submit<'proof'>(proof));
   const closed = await measure('mempool: close', () => applier.submit<'close-block'>({ kind: 'close-block', height }));
   if (closed === null) throw new Error('not closed');

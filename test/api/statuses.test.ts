@@ -147,6 +147,9 @@ const refusals = (row: Row): Row[] =>
   );
 const emptyStorage: Partial<Row> = { modules: { storage: fakeStorage(undefined, true) } };
 
+/** What only the owner of a wallet may do. */
+const ownWallet = [movements, labels, setLabels, backup, sweep, address, exported, imported, passphrase, refresh];
+
 const TABLE: readonly Row[] = [
   debug,
   ...[balances, balancesQuery, supply, status, statusQuery].flatMap((row) => [row, ...unreachable(row)]),
@@ -186,35 +189,8 @@ const TABLE: readonly Row[] = [
   current,
   { ...current, modules: { miner: { currentBlock: () => null } } },
   fails(current, 500, 'not_mining', { modules: { miner: undefined } }),
-  ...[
-    outgoing,
-    wallet,
-    movements,
-    labels,
-    setLabels,
-    backup,
-    sweep,
-    address,
-    exported,
-    imported,
-    passphrase,
-    refresh,
-  ].flatMap((row) => [row, ...noWallet(row)]),
-  ...[
-    movements,
-    labels,
-    setLabels,
-    backup,
-    sweep,
-    address,
-    exported,
-    imported,
-    passphrase,
-    refresh,
-    payment,
-    abandon,
-    donation,
-  ].flatMap(guarded),
+  ...[outgoing, wallet, ...ownWallet].flatMap((row) => [row, ...noWallet(row)]),
+  ...[...ownWallet, payment, abandon, donation].flatMap(guarded),
   fails(imported, 400, 'malformed_key_pair', {
     request: post('/v1/wallet/keypairs', { addresses: { [ADDRESS]: { ...KEY_PAIR, secret_key: 'zz' } } }),
   }),

@@ -9,8 +9,8 @@ import { API_KEY, buildApp } from '../support/api/app.js';
 import { type Calls, PASSPHRASE as FAKE_PASSPHRASE } from '../support/api/fakes.js';
 import { createContext } from '../support/cli-context.js';
 import { type Fate, type LossyProxy, startLossyProxy } from '../support/lossy-proxy.js';
-import { createTestNet, type TestUser, until } from '../support/user.js';
-import { NOBODY, PASSPHRASE, removeFolders, tokens } from '../support/wallet-fixtures.js';
+import { createTestNet, richUser, type TestUser, until } from '../support/user.js';
+import { NOBODY, PASSPHRASE, removeFolders } from '../support/wallet-fixtures.js';
 
 afterAll(removeFolders);
 
@@ -24,12 +24,7 @@ interface Setup {
 /** A funded user node with an API, behind a proxy that loses its first answers in these ways. */
 async function lossy(fates: readonly Fate[], options: { readonly funds?: bigint } = {}): Promise<Setup> {
   const net = await createTestNet();
-  const node = await net.user();
-  await until(() => node.user.inStep);
-  const funds = options.funds ?? 1_000n;
-  net.mempool.grant([tokens(await node.wallet.newAddress(), funds)]);
-  await node.wallet.refresh({ all: true });
-  await until(() => node.wallet.totals().available === funds);
+  const node = await richUser(net, [options.funds ?? 1_000n]);
   const app = await buildApp('user', { modules: { wallet: node.wallet, user: node.user } });
   const proxy = await startLossyProxy(await app.listen({ host: '127.0.0.1', port: 0 }), {
     fate: (nth) => fates[nth] ?? 'pass',

@@ -109,7 +109,7 @@ export interface Mined {
 }
 
 /** The first nonce that meets the target, with a coinbase that pays `to`. */
-export function mine(template: BlockHeader | Uint8Array, reward: bigint, to: Account): Mined {
+export function mine(template: BlockHeader | Uint8Array, reward: bigint, to: Pick<Account, 'address'>): Mined {
   const header = template instanceof Uint8Array ? decodeHeader(template) : template;
   const coinbase = coinbaseTransaction(header.bNum, reward, to.address);
   const miningTxHash = transactionHash(coinbase);

@@ -12,11 +12,20 @@ import { noMetrics } from '../../src/observability/metrics.js';
 import { LinkNetwork } from '../../src/peers/link-network.js';
 import type { PeerNetwork } from '../../src/peers/network.js';
 import { RunningUserService } from '../../src/user/user-service.js';
+import type { OwnTransaction } from '../../src/wallet/payments/outgoing.js';
 import type { Wallet } from '../../src/wallet/wallet.js';
 import { createFakeMempool, type FakeMempool } from './fake-mempool.js';
 import { createMemoryHub, type MemoryHub } from './memory-transport.js';
 import { SETTINGS } from './peers.js';
-import { newWallet, type OpenWallet, type OpenWalletOptions, openWallet } from './wallet-fixtures.js';
+import {
+  NOBODY,
+  newWallet,
+  type OpenWallet,
+  type OpenWalletOptions,
+  openWallet,
+  PASSPHRASE,
+  tokens,
+} from './wallet-fixtures.js';
 
 export const MEMPOOL = '127.0.0.1:12300';
 
@@ -120,6 +129,29 @@ export async function createTestNet(
       for (const stop of stops) await stop();
     },
   };
+}
+
+/** A user in step with the chain whose wallet has these coins. */
+export async function richUser(
+  net: TestNet,
+  amounts: readonly bigint[],
+  options: TestUserOptions = {},
+): Promise<TestUser> {
+  const node = await net.user(options);
+  await until(() => node.user.inStep);
+  for (const amount of amounts) net.mempool.grant([tokens(await node.wallet.newAddress(), amount)]);
+  await node.wallet.refresh({ all: true });
+  const total = amounts.reduce((sum, amount) => sum + amount, 0n);
+  await until(() => node.wallet.totals().available === total);
+  return node;
+}
+
+/** A payment to ask a user for. */
+export const order = (amount: bigint, address = NOBODY) => ({ address, amount, locktime: 0n, passphrase: PASSPHRASE });
+
+/** The state of an own transaction, on disk too. */
+export async function stateOf({ wallet }: TestUser, hash: string): Promise<OwnTransaction['state'] | undefined> {
+  return (await wallet.transfers.history()).find((entry) => entry.hash === hash)?.state;
 }
 
 /** Resolves when the condition holds; the test's own timeout is the limit. */

@@ -1,8 +1,8 @@
 /** Giving up a payment that was never admitted (docs/wallet.md#payments). */
 
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createTestNet, type TestNet, type TestUser, until } from '../support/user.js';
-import { NOBODY, PASSPHRASE, removeFolders, tokens } from '../support/wallet-fixtures.js';
+import { createTestNet, order, richUser, stateOf, type TestNet, type TestUser, until } from '../support/user.js';
+import { removeFolders } from '../support/wallet-fixtures.js';
 
 let net: TestNet;
 
@@ -11,20 +11,6 @@ beforeEach(async () => {
 });
 afterEach(() => net.stop());
 afterAll(removeFolders);
-
-const order = (amount: bigint) => ({ address: NOBODY, amount, locktime: 0n, passphrase: PASSPHRASE });
-const stateOf = async ({ wallet }: TestUser, hash: string) =>
-  (await wallet.transfers.history()).find((entry) => entry.hash === hash)?.state;
-
-async function richUser(amounts: readonly bigint[]): Promise<TestUser> {
-  const node = await net.user();
-  await until(() => node.user.inStep);
-  for (const amount of amounts) net.mempool.grant([tokens(await node.wallet.newAddress(), amount)]);
-  await node.wallet.refresh({ all: true });
-  const total = amounts.reduce((sum, amount) => sum + amount, 0n);
-  await until(() => node.wallet.totals().available === total);
-  return node;
-}
 
 /** Tries until the attempt of the sender that is under way has its answer. */
 async function abandon({ user }: TestUser, hash: string): Promise<void> {
@@ -41,7 +27,7 @@ async function abandon({ user }: TestUser, hash: string): Promise<void> {
 
 describe('a payment that was never admitted', () => {
   it('is abandoned where nobody was given it, and its inputs come back', async () => {
-    const before = await richUser([100n]);
+    const before = await richUser(net, [100n]);
     await before.stop();
     await net.mempoolNetwork.stop();
     const node = await net.user({ folder: before.folder });
@@ -54,7 +40,7 @@ describe('a payment that was never admitted', () => {
   });
 
   it.each(['mempool_full', 'unknown_input'] as const)('is abandoned while the node refuses it (%s)', async (code) => {
-    const node = await richUser([100n]);
+    const node = await richUser(net, [100n]);
     net.mempool.refuseWith = code;
     const { txHash } = await node.user.payAddress(order(30n));
     await until(() => net.mempool.submissions.length >= 1);
@@ -70,7 +56,7 @@ describe('a payment that was never admitted', () => {
   });
 
   it('takes along what spends its change, once, whoever asks at the same time', async () => {
-    const node = await richUser([100n]);
+    const node = await richUser(net, [100n]);
     net.mempool.refuseWith = 'mempool_full';
     const first = await node.user.payAddress(order(30n));
     const second = await node.user.payAddress(order(30n));
@@ -84,7 +70,7 @@ describe('a payment that was never admitted', () => {
 
 describe('a payment that may be in a block yet', () => {
   it('is not abandoned when it was sent, or is unknown', async () => {
-    const node = await richUser([100n]);
+    const node = await richUser(net, [100n]);
     const { txHash } = await node.user.payAddress(order(30n));
     await until(async () => (await stateOf(node, txHash)) === 'sent');
     await expect(node.user.abandonPayment(txHash)).rejects.toMatchObject({ code: 'payment_sent' });
@@ -95,7 +81,7 @@ describe('a payment that may be in a block yet', () => {
   });
 
   it('is not abandoned when the answer to it is lost, also after a restart', async () => {
-    const before = await richUser([100n]);
+    const before = await richUser(net, [100n]);
     net.mempool.silent = true;
     const { txHash } = await before.user.payAddress(order(30n));
     await until(() => net.mempool.submissions.includes(txHash));
@@ -108,7 +94,7 @@ describe('a payment that may be in a block yet', () => {
   });
 
   it('is not abandoned when it was mined, and the node refuses what it has forgotten', async () => {
-    const before = await richUser([100n]);
+    const before = await richUser(net, [100n]);
     net.mempool.silent = true;
     const { txHash } = await before.user.payAddress(order(100n));
     await until(() => net.mempool.submissions.includes(txHash));
@@ -126,7 +112,7 @@ describe('a payment that may be in a block yet', () => {
   });
 
   it('is sent on after it could not be abandoned', async () => {
-    const node = await richUser([100n]);
+    const node = await richUser(net, [100n]);
     net.mempool.refuseWith = 'mempool_full';
     const { txHash } = await node.user.payAddress(order(30n));
     await until(() => net.mempool.submissions.length >= 1);

@@ -2,8 +2,8 @@
 
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { spentOutPoints } from '../../src/chain/transaction.js';
-import { createTestNet, type TestNet, type TestUser, until } from '../support/user.js';
-import { NOBODY, PASSPHRASE, removeFolders, tokens } from '../support/wallet-fixtures.js';
+import { createTestNet, order, richUser, type TestNet, type TestUser, until } from '../support/user.js';
+import { removeFolders } from '../support/wallet-fixtures.js';
 
 let net: TestNet;
 
@@ -12,18 +12,6 @@ beforeEach(async () => {
 });
 afterEach(() => net.stop());
 afterAll(removeFolders);
-
-const order = (amount: bigint) => ({ address: NOBODY, amount, locktime: 0n, passphrase: PASSPHRASE });
-
-/** A user in step with the chain whose wallet has one output. */
-async function userWith(amount: bigint): Promise<TestUser> {
-  const node = await net.user();
-  await until(() => node.user.inStep);
-  net.mempool.grant([tokens(await node.wallet.newAddress(), amount)]);
-  await node.wallet.refresh({ all: true });
-  await until(() => node.wallet.totals().available === amount);
-  return node;
-}
 
 const pays = async ({ user }: TestUser, times: number): Promise<string[]> => {
   const made = await Promise.all(Array.from({ length: times }, () => user.payAddress(order(1n))));
@@ -41,7 +29,7 @@ const allHave =
 
 describe('a chain of payments', () => {
   it('is sent in its order, each once when nothing fails', async () => {
-    const node = await userWith(100n);
+    const node = await richUser(net, [100n]);
     const hashes = await pays(node, 20);
     await until(allAre(node, 'sent'));
     expect(net.mempool.submissions).toEqual(hashes);
@@ -51,7 +39,7 @@ describe('a chain of payments', () => {
   });
 
   it('goes out with the blocks where it is deeper than the mempool node takes', async () => {
-    const node = await userWith(1_000n);
+    const node = await richUser(net, [1_000n]);
     net.mempool.maxAncestors = 10;
     const hashes = await pays(node, 40);
     for (let blocks = 0; net.mempool.statuses.size < 40; blocks++) {
@@ -64,7 +52,7 @@ describe('a chain of payments', () => {
   });
 
   it('waits for a parent that is held up, and lets others pass', async () => {
-    const node = await userWith(100n);
+    const node = await richUser(net, [100n]);
     let held = '';
     net.mempool.refuseWith = (hash) => (hash === held || held === '' ? 'overloaded' : undefined);
     [held = ''] = await pays(node, 1);
@@ -78,7 +66,7 @@ describe('a chain of payments', () => {
   });
 
   it('ends as a whole when its first is refused for good', async () => {
-    const node = await userWith(100n);
+    const node = await richUser(net, [100n]);
     net.mempool.silent = true;
     const hashes = await pays(node, 5);
     await until(() => net.mempool.submissions.length === 1);
@@ -96,7 +84,7 @@ describe('a chain of payments', () => {
   });
 
   it('is sent again from its first, in its order, when the mempool node has lost it', async () => {
-    const node = await userWith(100n);
+    const node = await richUser(net, [100n]);
     const hashes = await pays(node, 5);
     await until(allAre(node, 'sent'));
     await node.stop();
@@ -109,7 +97,7 @@ describe('a chain of payments', () => {
   });
 
   it('heals while linked when the mempool node has lost a parent: what the child lacks is looked up', async () => {
-    const node = await userWith(100n);
+    const node = await richUser(net, [100n]);
     await pays(node, 2);
     await until(allAre(node, 'sent'));
     net.mempool.forget();
@@ -122,7 +110,7 @@ describe('a chain of payments', () => {
   });
 
   it('is confirmed when it was mined while the node was down, and nothing but its last output is left', async () => {
-    const node = await userWith(100n);
+    const node = await richUser(net, [100n]);
     const hashes = await pays(node, 3);
     await until(allAre(node, 'sent'));
     await node.stop();
@@ -135,7 +123,7 @@ describe('a chain of payments', () => {
   });
 
   it('spends nothing twice', async () => {
-    const node = await userWith(100n);
+    const node = await richUser(net, [100n]);
     await pays(node, 50);
     const spent = node.wallet.transfers.inFlight().flatMap(({ transaction }) => spentOutPoints(transaction));
     expect(new Set(spent.map(({ tHash, n }) => `${tHash} ${n}`)).size).toBe(spent.length);

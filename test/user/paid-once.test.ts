@@ -1,8 +1,10 @@
 /** Payments, items and donations with an idempotency key (docs/wallet.md#paid-exactly-once). */
 
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
-import { createTestNet, type TestNet, type TestUser, until } from '../support/user.js';
-import { NOBODY, PASSPHRASE, removeFolders, tokens } from '../support/wallet-fixtures.js';
+import { createTestNet, richUser, type TestNet, type TestUser, until } from '../support/user.js';
+import { NOBODY, PASSPHRASE, removeFolders } from '../support/wallet-fixtures.js';
+
+const COINS = [100n, 100n, 100n, 100n];
 
 let net: TestNet;
 
@@ -22,17 +24,8 @@ const order = (amount: bigint, idempotencyKey: string, address = NOBODY) => ({
 
 const history = ({ wallet }: TestUser) => wallet.transfers.history();
 
-async function richUser(options: Parameters<TestNet['user']>[0] = {}): Promise<TestUser> {
-  const node = await net.user(options);
-  await until(() => node.user.inStep);
-  for (let i = 0; i < 4; i++) net.mempool.grant([tokens(await node.wallet.newAddress(), 100n)]);
-  await node.wallet.refresh({ all: true });
-  await until(() => node.wallet.totals().available === 400n);
-  return node;
-}
-
 it('checks the passphrase of a repetition, and takes the key for the same with a new passphrase', async () => {
-  const node = await richUser();
+  const node = await richUser(net, COINS);
   const { txHash } = await node.user.payAddress(order(10n, 'a'));
   const wrong = node.user.payAddress({ ...order(10n, 'a'), passphrase: 'wrong' });
   await expect(wrong).rejects.toMatchObject({ code: 'wrong_passphrase' });
@@ -42,7 +35,7 @@ it('checks the passphrase of a repetition, and takes the key for the same with a
 });
 
 it('takes a key for payments, items and donations together', async () => {
-  const node = await richUser();
+  const node = await richUser(net, COINS);
   await node.user.payAddress(order(10n, 'a'));
   const reused = { code: 'idempotency_key_reused' };
   const item = { spec: 'Default', amount: 1n, metadata: null } as const;
@@ -58,7 +51,7 @@ it('takes a key for payments, items and donations together', async () => {
 });
 
 it('pays a peer once, though the request is repeated at once and after a restart', async () => {
-  const [payer, payee] = [await richUser(), await net.user()];
+  const [payer, payee] = [await richUser(net, COINS), await net.user()];
   const pay = (from: TestUser) => from.user.payPeer(order(10n, 'a', payee.address));
   await Promise.all([pay(payer), pay(payer), pay(payer)]);
   await payer.stop();
@@ -70,7 +63,7 @@ it('pays a peer once, though the request is repeated at once and after a restart
 });
 
 it('is given one donation for a key, though the answer was lost and the asking node has forgotten it', async () => {
-  const [donor, asker] = [await richUser({ donationAmount: 5n }), await net.user()];
+  const [donor, asker] = [await richUser(net, COINS, { donationAmount: 5n }), await net.user()];
   const lost = new Error('the wallet was killed before it kept the key');
   const once = asker.wallet.intents.once.bind(asker.wallet.intents);
   asker.wallet.intents.once = (intent, make) =>

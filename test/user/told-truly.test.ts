@@ -1,8 +1,8 @@
 /** What a payment is said to be, and that one payment in trouble is no trouble for others (docs/wallet.md#payments). */
 
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createTestNet, type TestNet, type TestUser, until } from '../support/user.js';
-import { NOBODY, PASSPHRASE, removeFolders, tokens } from '../support/wallet-fixtures.js';
+import { createTestNet, order, richUser, stateOf, type TestNet, type TestUser, until } from '../support/user.js';
+import { removeFolders, tokens } from '../support/wallet-fixtures.js';
 
 let net: TestNet;
 
@@ -12,20 +12,8 @@ beforeEach(async () => {
 afterEach(() => net.stop());
 afterAll(removeFolders);
 
-const order = (amount: bigint) => ({ address: NOBODY, amount, locktime: 0n, passphrase: PASSPHRASE });
 const entryOf = async ({ wallet }: TestUser, hash: string) =>
   (await wallet.transfers.history()).find((entry) => entry.hash === hash);
-const stateOf = async (node: TestUser, hash: string) => (await entryOf(node, hash))?.state;
-
-async function richUser(amounts: readonly bigint[]): Promise<TestUser> {
-  const node = await net.user();
-  await until(() => node.user.inStep);
-  for (const amount of amounts) net.mempool.grant([tokens(await node.wallet.newAddress(), amount)]);
-  await node.wallet.refresh({ all: true });
-  const total = amounts.reduce((sum, amount) => sum + amount, 0n);
-  await until(() => node.wallet.totals().available === total);
-  return node;
-}
 
 /** Pays so that the mempool node admits it and the answer is lost; its block comes, and after a day it is forgotten. */
 async function forgottenPayment(node: TestUser, amount: bigint): Promise<string> {
@@ -41,7 +29,7 @@ async function forgottenPayment(node: TestUser, amount: bigint): Promise<string>
 
 describe('a payment in the chain, of which the mempool node knows no more', () => {
   it('is not rejected when the node refuses its form meanwhile, and its inputs do not come back', async () => {
-    const before = await richUser([100n, 7n]);
+    const before = await richUser(net, [100n, 7n]);
     const txHash = await forgottenPayment(before, 100n);
     net.mempool.refuseWith = 'transaction_rejected';
     const sent = net.mempool.submissions.length;
@@ -52,7 +40,7 @@ describe('a payment in the chain, of which the mempool node knows no more', () =
   });
 
   it('is confirmed when its change is there', async () => {
-    const before = await richUser([100n]);
+    const before = await richUser(net, [100n]);
     const txHash = await forgottenPayment(before, 60n);
     const node = await net.user({ folder: before.folder });
     await until(async () => (await stateOf(node, txHash)) === 'confirmed');
@@ -62,7 +50,7 @@ describe('a payment in the chain, of which the mempool node knows no more', () =
 
 describe('a payment whose form is refused', () => {
   it('is rejected when its inputs are proven to be unspent, and not before', async () => {
-    const node = await richUser([100n]);
+    const node = await richUser(net, [100n]);
     net.mempool.failPages = true;
     net.mempool.refuseWith = 'transaction_rejected';
     const { txHash } = await node.user.payAddress(order(30n));
@@ -77,7 +65,7 @@ describe('a payment whose form is refused', () => {
 
 describe('others are paid', () => {
   it('while a payment cannot be looked up', async () => {
-    const node = await richUser([100n, 50n]);
+    const node = await richUser(net, [100n, 50n]);
     let held = '';
     net.mempool.refuseWith = (hash) => (held === '' || held === hash ? 'unknown_input' : undefined);
     net.mempool.failPages = true;
@@ -92,7 +80,7 @@ describe('others are paid', () => {
   });
 
   it('while a refresh fails', async () => {
-    const node = await richUser([50n]);
+    const node = await richUser(net, [50n]);
     net.mempool.failPages = true;
     await node.wallet.refresh({ all: true });
     await until(() => net.mempool.failedPages >= 1);

@@ -4,11 +4,20 @@ import { transactionHash } from '../../src/chain/hash.js';
 import { outPointKey, spentOutPoints } from '../../src/chain/transaction.js';
 import { TesseraError } from '../../src/lib/errors.js';
 import type { OwnTransaction } from '../../src/wallet/payments/outgoing.js';
-import { createTestNet, MEMPOOL, next, type TestNet, type TestUser, until } from '../support/user.js';
+import {
+  createTestNet,
+  MEMPOOL,
+  next,
+  order,
+  richUser,
+  stateOf,
+  type TestNet,
+  type TestUser,
+  until,
+} from '../support/user.js';
 import {
   block,
   NOBODY,
-  PASSPHRASE,
   paymentFromOutside,
   removeFolders,
   temporaryFolder,
@@ -23,24 +32,9 @@ beforeEach(async () => {
 afterEach(() => net.stop());
 afterAll(removeFolders);
 
-const order = (amount: bigint, address = NOBODY) => ({ address, amount, locktime: 0n, passphrase: PASSPHRASE });
-const stateOf = async ({ wallet }: TestUser, hash: string) =>
-  (await wallet.transfers.history()).find((entry) => entry.hash === hash)?.state;
-
-/** A user in step with the chain whose wallet has these coins. */
-async function richUser(amounts: readonly bigint[], options: Parameters<TestNet['user']>[0] = {}): Promise<TestUser> {
-  const node = await net.user(options);
-  await until(() => node.user.inStep);
-  for (const amount of amounts) net.mempool.grant([tokens(await node.wallet.newAddress(), amount)]);
-  await node.wallet.refresh({ all: true });
-  const total = amounts.reduce((sum, amount) => sum + amount, 0n);
-  await until(() => node.wallet.totals().available === total);
-  return node;
-}
-
 describe('payments by address', () => {
   it('sends a payment to the mempool and settles it with the block', async () => {
-    const node = await richUser([100n]);
+    const node = await richUser(net, [100n]);
     const { txHash } = await node.user.payAddress(order(30n));
     await until(async () => (await stateOf(node, txHash)) === 'sent');
     const settled = next(node.wallet.settlement.settled);
@@ -50,7 +44,7 @@ describe('payments by address', () => {
   });
 
   it('checks the passphrase before anything else', async () => {
-    const node = await richUser([100n]);
+    const node = await richUser(net, [100n]);
     const wrong = { ...order(0n), passphrase: 'wrong' };
     await expect(node.user.payAddress(wrong)).rejects.toMatchObject({ code: 'wrong_passphrase' });
     await expect(node.user.payPeer({ ...wrong, address: 'nonsense' })).rejects.toMatchObject({
@@ -59,7 +53,7 @@ describe('payments by address', () => {
   });
 
   it('queues while no mempool node is there, and sends when one is', async () => {
-    const lonely = await richUser([100n]);
+    const lonely = await richUser(net, [100n]);
     await lonely.stop();
     await net.mempoolNetwork.stop();
     const node = await net.user({ folder: lonely.folder });
@@ -75,7 +69,7 @@ describe('payments by address', () => {
   });
 
   it.each(['mempool_full', 'overloaded', 'mempool_unreachable'] as const)('tries again after %s', async (code) => {
-    const node = await richUser([100n]);
+    const node = await richUser(net, [100n]);
     net.mempool.refuseWith = code;
     const { txHash } = await node.user.payAddress(order(30n));
     await until(() => net.mempool.submissions.length >= 1);
@@ -86,7 +80,7 @@ describe('payments by address', () => {
   });
 
   it('keeps the reason of a refusal, and the inputs come back (decision V13)', async () => {
-    const node = await richUser([100n]);
+    const node = await richUser(net, [100n]);
     net.mempool.refuseWith = 'transaction_rejected';
     const settled = next(node.wallet.settlement.settled);
     await node.user.payAddress(order(30n));
@@ -97,7 +91,7 @@ describe('payments by address', () => {
   it.each(['unknown_input', 'double_spend'] as const)(
     'keeps a payment and its inputs while the mempool node answers %s for a moment',
     async (code) => {
-      const node = await richUser([100n]);
+      const node = await richUser(net, [100n]);
       net.mempool.refuseWith = code;
       const { txHash } = await node.user.payAddress(order(30n));
       await until(() => net.mempool.submissions.length >= 2);
@@ -118,7 +112,7 @@ describe('payments by address', () => {
   );
 
   it('rejects a payment when a block shows that another has spent its input, and takes back the others', async () => {
-    const node = await richUser([100n, 50n]);
+    const node = await richUser(net, [100n, 50n]);
     net.mempool.refuseWith = 'double_spend';
     const { txHash } = await node.user.payAddress(order(150n));
     const [taken] = [...net.mempool.utxos.values()].filter(([, { value }]) => value.amount === 100n);
@@ -137,7 +131,7 @@ describe('payments by address', () => {
     ['in a block that it sees', false],
     ['while the node was down', true],
   ])('counts a payment as confirmed whose copy with another version was mined %s', async (_, isDown) => {
-    const node = await richUser([100n]);
+    const node = await richUser(net, [100n]);
     net.mempool.refuseWith = 'double_spend';
     const { txHash } = await node.user.payAddress(order(30n));
     await until(() => net.mempool.submissions.length >= 1);
@@ -153,7 +147,7 @@ describe('payments by address', () => {
   });
 
   it('does not hold up others by a payment that fails for a while', async () => {
-    const node = await richUser([100n, 50n]);
+    const node = await richUser(net, [100n, 50n]);
     let held = '';
     net.mempool.refuseWith = (hash) => (held === '' || held === hash ? 'overloaded' : undefined);
     held = (await node.user.payAddress(order(100n))).txHash;
@@ -167,7 +161,7 @@ describe('payments by address', () => {
   });
 
   it('pays 200 times in parallel: each admitted once, no outpoint twice, sums conserved', async () => {
-    const node = await richUser(new Array<bigint>(120).fill(10n));
+    const node = await richUser(net, new Array<bigint>(120).fill(10n));
     const results = await Promise.allSettled(Array.from({ length: 200 }, () => node.user.payAddress(order(7n))));
     const paid = results.filter(({ status }) => status === 'fulfilled').length;
     // All of it: change is spent as soon as it is made.
@@ -182,7 +176,7 @@ describe('payments by address', () => {
   });
 
   it('creates an item that the wallet has after the block', async () => {
-    const node = await richUser([]);
+    const node = await richUser(net, []);
     const { txHash } = await node.user.createItem({ spec: 'Create', amount: 3n, metadata: 'm' });
     await until(async () => (await stateOf(node, txHash)) === 'sent');
     net.mempool.mine();
@@ -204,12 +198,12 @@ describe('following the chain', () => {
 
   it('asks for fewer addresses at once when the answer would be too large', async () => {
     net.mempool.maxUtxos = 3;
-    const node = await richUser([1n, 2n, 3n, 4n, 5n, 6n, 7n]);
+    const node = await richUser(net, [1n, 2n, 3n, 4n, 5n, 6n, 7n]);
     expect(node.wallet.totals().available).toBe(28n);
   });
 
   it('refreshes when blocks are missing', async () => {
-    const node = await richUser([]);
+    const node = await richUser(net, []);
     const address = await node.wallet.newAddress();
     net.mempool.mine();
     await until(() => node.wallet.height === 1);
@@ -220,7 +214,7 @@ describe('following the chain', () => {
   });
 
   it('sends again what the mempool does not know, and only the same bytes', async () => {
-    const node = await richUser([100n]);
+    const node = await richUser(net, [100n]);
     const { txHash } = await node.user.payAddress(order(30n));
     await until(async () => (await stateOf(node, txHash)) === 'sent');
     await node.stop();
@@ -237,7 +231,7 @@ describe('following the chain', () => {
     ['the status says so', false],
     ['the status is forgotten, by what is left of it on the chain', true],
   ])('settles a payment that was mined while the node was down, because %s', async (_, forget) => {
-    const node = await richUser([100n]);
+    const node = await richUser(net, [100n]);
     const { txHash } = await node.user.payAddress(order(100n));
     await until(async () => (await stateOf(node, txHash)) === 'sent');
     await node.stop();
@@ -250,7 +244,7 @@ describe('following the chain', () => {
   });
 
   it('does not take a rejection at its word: only a block shows that the inputs went elsewhere', async () => {
-    const node = await richUser([100n, 50n]);
+    const node = await richUser(net, [100n, 50n]);
     const { txHash } = await node.user.payAddress(order(150n));
     await until(async () => (await stateOf(node, txHash)) === 'sent');
     await node.stop();
@@ -270,7 +264,7 @@ describe('following the chain', () => {
     ['says so', true],
     ['has forgotten the payment', false],
   ])('keeps a payment from a coin whose block was given up, when the mempool node %s', async (_, isToldOfPayment) => {
-    const node = await richUser([]);
+    const node = await richUser(net, []);
     const foreign = paymentFromOutside([tokens(await node.wallet.newAddress(), 100n)]);
     const outPoint = { tHash: transactionHash(foreign), n: 0 };
     // The outputs of the block that is being made are among those that a wallet is told of.
@@ -293,7 +287,7 @@ describe('following the chain', () => {
   });
 
   it('settles a payment that was admitted without an answer, and pays it once', async () => {
-    const node = await richUser([100n]);
+    const node = await richUser(net, [100n]);
     net.mempool.silent = true;
     const { txHash } = await node.user.payAddress(order(30n));
     await until(() => net.mempool.submissions.length === 1);
@@ -308,7 +302,7 @@ describe('following the chain', () => {
   });
 
   it('believes no blocks of a mempool node that it was not told of', async () => {
-    const node = await richUser([1n]);
+    const node = await richUser(net, [1n]);
     const address = await node.wallet.newAddress();
     const stranger = net.stranger('mempool');
     await stranger.start();
@@ -331,8 +325,8 @@ describe('following the chain', () => {
 
 describe('payments by ip (decision V15)', () => {
   it('asks for an address, pays it, tells the peer, and both wallets agree', async () => {
-    const alice = await richUser([100n]);
-    const bob = await richUser([]);
+    const alice = await richUser(net, [100n]);
+    const bob = await richUser(net, []);
     const announced = next(bob.user.announced);
     await alice.user.payPeer(order(40n, bob.address));
     const { hash } = await announced;
@@ -350,7 +344,7 @@ describe('payments by ip (decision V15)', () => {
   });
 
   it('does not pay a peer that cannot be reached, or an address that is none', async () => {
-    const alice = await richUser([100n]);
+    const alice = await richUser(net, [100n]);
     await expect(alice.user.payPeer(order(1n, '127.0.0.1:9'))).rejects.toMatchObject({ code: 'peer_unreachable' });
     await expect(alice.user.payPeer(order(1n, 'nonsense'))).rejects.toMatchObject({ code: 'invalid_socket_address' });
     await expect(alice.user.payPeer(order(0n, '127.0.0.1:9'))).rejects.toMatchObject({ code: 'payment_refused' });
@@ -359,7 +353,7 @@ describe('payments by ip (decision V15)', () => {
   });
 
   it('pays nothing to a peer that answers with garbage', async () => {
-    const alice = await richUser([100n]);
+    const alice = await richUser(net, [100n]);
     const liar = net.stranger('user');
     liar.handle('address.get', () => ({ type: 'address', body: { address: 'short' } }));
     await liar.start();
@@ -378,7 +372,7 @@ describe('payments by ip (decision V15)', () => {
   });
 
   it('does not pay an address that nobody asked for', async () => {
-    const alice = await richUser([100n], { donationAmount: 5n });
+    const alice = await richUser(net, [100n], { donationAmount: 5n });
     const pusher = net.stranger('user');
     await pusher.start();
     const link = await pusher.dial(alice.address, { timeoutMs: 1_000 });
@@ -388,7 +382,7 @@ describe('payments by ip (decision V15)', () => {
   });
 
   it('gives a peer the same address until it was paid to', async () => {
-    const bob = await richUser([]);
+    const bob = await richUser(net, []);
     const asker = net.stranger('user');
     await asker.start();
     const link = await asker.dial(bob.address, { timeoutMs: 1_000 });
@@ -403,7 +397,7 @@ describe('payments by ip (decision V15)', () => {
   });
 
   it('believes no payment that is only announced', async () => {
-    const bob = await richUser([]);
+    const bob = await richUser(net, []);
     const liar = net.stranger('user');
     await liar.start();
     const link = await liar.dial(bob.address, { timeoutMs: 1_000 });
@@ -420,8 +414,8 @@ describe('payments by ip (decision V15)', () => {
 
 describe('donations (decision V15)', () => {
   it('pays the configured amount to a peer that asks, both ways', async () => {
-    const alice = await richUser([100n], { donationAmount: 5n });
-    const bob = await richUser([100n], { donationAmount: 7n, role: 'miner' });
+    const alice = await richUser(net, [100n], { donationAmount: 5n });
+    const bob = await richUser(net, [100n], { donationAmount: 7n, role: 'miner' });
     await bob.user.requestDonation(alice.address);
     await alice.user.requestDonation(bob.address);
     await until(() => [alice, bob].every(({ wallet }) => wallet.transfers.inFlight()[0]?.state === 'sent'));
@@ -432,14 +426,14 @@ describe('donations (decision V15)', () => {
   });
 
   it('gives nothing when switched off', async () => {
-    const alice = await richUser([100n]);
-    const bob = await richUser([]);
+    const alice = await richUser(net, [100n]);
+    const bob = await richUser(net, []);
     await bob.user.requestDonation(alice.address);
     expect(await alice.wallet.transfers.history()).toEqual([]);
   });
 
   it('keeps to the limit for a peer and day, also over a restart', async () => {
-    const alice = await richUser([10n, 10n, 10n], { donationAmount: 5n });
+    const alice = await richUser(net, [10n, 10n, 10n], { donationAmount: 5n });
     const asker = net.stranger('user');
     asker.handle('payment.sent', () => undefined);
     await asker.start();
@@ -456,7 +450,7 @@ describe('donations (decision V15)', () => {
   });
 
   it('keeps to the limit of a day over all peers', async () => {
-    const alice = await richUser([10n, 10n], { donationAmount: 5n, donationsPerDay: 1 });
+    const alice = await richUser(net, [10n, 10n], { donationAmount: 5n, donationsPerDay: 1 });
     const replies: unknown[] = [];
     for (let i = 0; i < 2; i++) {
       const asker = net.stranger('user');
@@ -469,7 +463,7 @@ describe('donations (decision V15)', () => {
   });
 
   it('does not tell a stranger what is in the wallet, and does not count what was not paid', async () => {
-    const poor = await richUser([1n], { donationAmount: 5n });
+    const poor = await richUser(net, [1n], { donationAmount: 5n });
     const asker = net.stranger('user');
     await asker.start();
     const link = await asker.dial(poor.address, { timeoutMs: 1_000 });
@@ -480,14 +474,14 @@ describe('donations (decision V15)', () => {
   });
 
   it('says when the peer cannot be asked', async () => {
-    const bob = await richUser([]);
+    const bob = await richUser(net, []);
     await expect(bob.user.requestDonation('127.0.0.1:9')).rejects.toMatchObject({ code: 'peer_unreachable' });
   });
 });
 
 describe('spending', () => {
   it('never submits two transactions with the same input', async () => {
-    const node = await richUser([10n, 20n, 30n]);
+    const node = await richUser(net, [10n, 20n, 30n]);
     await Promise.all([5n, 15n, 25n].map((amount) => node.user.payAddress(order(amount))));
     const inputs = node.wallet.transfers
       .inFlight()
