@@ -4,6 +4,7 @@
  * its own. LONG_TESTS=1 makes 200 payments at blocks of 5 seconds too, and more kills.
  */
 
+import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -22,6 +23,13 @@ const isLong = process.env.LONG_TESTS !== undefined;
 const PAYMENTS = 200;
 /** Payments at blocks of 5 seconds: each hundred of a chain takes a block. */
 const SLOW_PAYMENTS = isLong ? PAYMENTS : 10;
+/** Answers to these, in a row and then at once, after which user and mempool nodes are killed. */
+const KILLED_AFTER = isLong ? [50, 130, 230, 330] : [13];
+/** What is killed while clients repeat: blocks of 5 seconds, and instant ones in the long form. */
+const PACES = [
+  { blocks: 'blocks of 5 seconds', pace: { 'mining.instant': false, 'mining.block_interval_ms': 5_000 } },
+  ...(isLong ? [{ blocks: 'instant blocks', pace: {} }] : []),
+];
 const KILLS = isLong ? 6 : 1;
 /** Payments at once while nodes are killed. */
 const THROUGH_KILLS = isLong ? PAYMENTS : 80;
@@ -102,17 +110,49 @@ function paying(account: DevAccount, from: Spendable, payments: readonly (readon
 const post = (transactions: readonly Transaction[]): Promise<unknown> =>
   call(`${mempool.apiUrl}/v1/transactions`, { transactions: transactions.map(transactionToCreateJson) });
 
-async function pay(amount = nextAmount++): Promise<Answer> {
+async function pay(amount = nextAmount++, key?: string): Promise<Answer> {
   try {
     const response = await fetch(`${payer.apiUrl}/v1/payments`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json', ...(key && { 'idempotency-key': key }) },
       body: stringifyExact({ kind: 'address', address: receiver, amount, passphrase: 'a passphrase' }),
     });
     const { tx_hash: hash, detail } = parseExactJson(await response.text()) as { tx_hash?: string; detail?: string };
     return { status: response.status, hash, detail, amount };
   } catch {
     return { status: undefined, hash: undefined, detail: undefined, amount };
+  }
+}
+
+/** As a client pays that asks again with its key until there is an answer of a node that runs. */
+function payUntilAnswered(): Promise<Answer> {
+  const [amount, key] = [nextAmount++, randomUUID()];
+  return until('an answer', async () => {
+    const answer = await pay(amount, key);
+    return answer.status === undefined || answer.status >= 500 ? undefined : answer;
+  });
+}
+
+/** Kills user and mempool nodes after so many answers, and starts them again. */
+class Kills {
+  readonly #after: readonly number[];
+  #answered = 0;
+  /** Resolves when the nodes run again. */
+  over: Promise<void> = Promise.resolve();
+
+  constructor(after: readonly number[]) {
+    this.#after = after;
+  }
+
+  answered(): void {
+    this.#answered += 1;
+    if (this.#after.includes(this.#answered)) this.over = this.over.then(() => this.#kill());
+  }
+
+  async #kill(): Promise<void> {
+    await Promise.all([mempool.kill(), payer.kill()]);
+    await mempool.start();
+    await payer.start();
   }
 }
 
@@ -241,14 +281,21 @@ describe('a wallet with one output at instant blocks (decision V29)', () => {
   }, 180_000);
 });
 
-describe('a wallet with one output at blocks of 5 seconds', () => {
-  beforeAll(() => start({ 'mining.instant': false, 'mining.block_interval_ms': 5_000 }), 180_000);
+describe.each(PACES)('a wallet with one output at $blocks, with kill -9 of user and mempool nodes', ({ pace }) => {
+  beforeAll(() => start(pace), 180_000);
   afterAll(() => network.stopAll());
 
-  it(`pays ${SLOW_PAYMENTS} times in a row, and as often at once`, async () => {
+  it(`pays ${SLOW_PAYMENTS} times in a row, and as often at once (docs/wallet.md#paid-exactly-once)`, async () => {
+    const kills = new Kills(KILLED_AFTER);
+    const payOne = async (): Promise<Answer> => {
+      const answer = await payUntilAnswered();
+      kills.answered();
+      return answer;
+    };
     const answers: Answer[] = [];
-    for (let i = 0; i < SLOW_PAYMENTS; i++) answers.push(await pay());
-    answers.push(...(await Promise.all(Array.from({ length: SLOW_PAYMENTS }, () => pay()))));
+    for (let i = 0; i < SLOW_PAYMENTS; i++) answers.push(await payOne());
+    answers.push(...(await Promise.all(Array.from({ length: SLOW_PAYMENTS }, payOne))));
+    await kills.over;
     await expectAllPaid(0, answers);
   }, 300_000);
 });
