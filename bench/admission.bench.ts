@@ -66,6 +66,7 @@ async function verificationLimits(transactions: readonly Transaction[]) {
   for (const check of checks) if (!runCheck(check)) throw new Error('a signature does not verify');
   const inline = (1_000 * checks.length) / (performance.now() - start);
   const verifier = new Verifier({ threads: VERIFY_THREADS });
+  await verifier.start();
   await Promise.all(checks.slice(0, 500).map((check) => verifier.verify([check])));
   const startWorkers = performance.now();
   await Promise.all(checks.map((check) => verifier.verify([check])));

@@ -107,6 +107,7 @@ export async function blockBench(): Promise<void> {
     const genesis = parseGenesis(parseExactJson(benchGenesis(TRANSACTIONS * ROUNDS)));
     const kv = await dataDir.open('archive');
     const scripts = new Verifier({ threads: 1 });
+    await scripts.start();
     const rules = { genesis, activationHeight: 3 };
     const archive = await Archive.open({ rules }, { kv, scripts });
     await storeBench(archive, rounds);

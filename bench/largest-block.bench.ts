@@ -172,6 +172,7 @@ async function life(dir: DataDir, { name, owner, outputs, transactions }: Case, 
 
   const chain = { genesis: { transactions: new Map([[GENESIS, genesis]]), issuances: [] }, activationHeight: 1_000 };
   const scripts = new Verifier({ threads: 1 });
+  await scripts.start();
   const archive = await Archive.open({ rules: chain }, { kv: await dir.open(`archive-${id}`), scripts });
   await archive.store(decodeFullBlock(zero));
   const full = decodeFullBlock(block);

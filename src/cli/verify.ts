@@ -144,6 +144,7 @@ async function checkArchive(kv: Kv, config: Config, context: CliContext, signal:
   const rules = { genesis, producers: producersOf(config, genesis), activationHeight };
   const { Verifier } = await import('../ledger/verifier/verifier.js');
   const scripts = new Verifier({ threads: config.storage.verifyThreads });
+  await scripts.start();
   const archive = await Archive.open({ rules, cacheBytes: config.storage.cacheBytes }, { kv, scripts });
   const progress = startProgress('blocks', 'blocks', context, systemClock);
   const show = ({ height, target }: { height: number; target: number }) => progress.update(height + 1, target + 1);

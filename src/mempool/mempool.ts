@@ -92,6 +92,8 @@ export interface MempoolFigures {
   readonly apart: string | null;
   /** Why storage does not keep the closed block; null when nothing is wrong. */
   readonly notStored: string | null;
+  /** Why no script can be verified now; null when nothing is wrong. */
+  readonly notVerified: string | null;
 }
 
 /** What is there once the state is loaded. */
@@ -217,6 +219,7 @@ export class Mempool implements MempoolService, Service {
       seq: state.seq,
       apart: sync.problem,
       notStored: sender.problem,
+      notVerified: verifier.problem,
     };
   }
 
@@ -242,7 +245,8 @@ export class Mempool implements MempoolService, Service {
     await applier.start();
     this.#relay(applier);
     const statuses = new Statuses(this.#options.statuses, modules);
-    const verifier = new Verifier({ threads: this.#options.verifyThreads });
+    const verifier = new Verifier({ threads: this.#options.verifyThreads }, this.#modules);
+    await verifier.start();
     const tips = new StorageTips(modules);
     const sync = new ChainSync(this.#options.chain, { ...modules, applier, verifier, tips });
     this.#failure.follow(sync);

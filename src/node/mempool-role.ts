@@ -76,13 +76,14 @@ export class MempoolRole implements Role {
   readiness(): readonly string[] {
     if (!this.#isLoaded)
       return [this.#replaying.current ?? this.#loading.current ?? 'the mempool is reading its state'];
-    const { miners, apart, notStored } = this.#mempool.figures();
+    const { miners, apart, notStored, notVerified } = this.#mempool.figures();
     const hasStorage = [...this.#links].some((link) => link.role === 'storage' && link.trusted);
     return [
       ...(miners === 0 ? ['no miner has joined: no block can be made'] : []),
       ...(hasStorage ? [] : ['no storage node with the same network.secret is linked: no block can be kept']),
       ...(hasStorage && apart !== null ? [apart] : []),
       ...(hasStorage && notStored !== null ? [notStored] : []),
+      ...(notVerified === null ? [] : [notVerified]),
     ];
   }
 

@@ -41,8 +41,13 @@ export class StorageRole implements Role {
 
   /** Opens the archive. */
   static async open(context: RoleContext): Promise<StorageRole> {
-    const scripts = new Verifier({ threads: context.config.storage.verifyThreads });
+    const { clock, config } = context;
+    const scripts = new Verifier(
+      { threads: config.storage.verifyThreads },
+      { clock, logger: context.logger('storage') },
+    );
     try {
+      await scripts.start();
       const archive = await openArchive(context, scripts);
       await removeLeftovers(context.dataDir.path).catch((error: unknown) => {
         context.logger('storage').warn({ err: error }, 'what is left of a damaged archive cannot be removed now');
@@ -142,6 +147,7 @@ export class StorageRole implements Role {
       ...(catchingUp === undefined ? [] : [this.#catchingUp.current ?? 'catching up']),
       ...(problem === null ? [] : [problem]),
       ...(this.#countProblem === null ? [] : [this.#countProblem]),
+      ...(this.#scripts.problem === null ? [] : [this.#scripts.problem]),
     ];
   }
 

@@ -15,6 +15,12 @@ const TRUE: ScriptCheck = { kind: 'script', script: [{ kind: 'num', value: 1n }]
 const FLOOD = signatureCheck('flood');
 const BURN: ScriptCheck = { kind: 'script', script: [{ kind: 'op', op: OP.BURN }] };
 
+async function started(threads: number): Promise<Verifier> {
+  const verifier = new Verifier({ threads });
+  await verifier.start();
+  return verifier;
+}
+
 describe('a batch of checks', () => {
   it('keeps order and outcome through its bytes', () => {
     const checks = [
@@ -38,7 +44,7 @@ describe.each([0, 1, 2])('the verifier with %i threads', (threads) => {
   afterEach(() => verifier?.close());
 
   it('gives every caller the verdict on its own checks', async () => {
-    verifier = new Verifier({ threads });
+    verifier = await started(threads);
     const current = verifier;
     const verdicts = await Promise.all(
       Array.from({ length: 300 }, (_, i) => {
@@ -51,7 +57,7 @@ describe.each([0, 1, 2])('the verifier with %i threads', (threads) => {
   });
 
   it('lets senders take turns: one check does not wait for a thousand of somebody else', async () => {
-    verifier = new Verifier({ threads });
+    verifier = await started(threads);
     const flood = verifier
       .verify(
         Array.from({ length: 1_000 }, () => FLOOD),
@@ -64,7 +70,7 @@ describe.each([0, 1, 2])('the verifier with %i threads', (threads) => {
   });
 
   it('runs a script once, whatever transactions it is in', async () => {
-    verifier = new Verifier({ threads });
+    verifier = await started(threads);
     const current = verifier;
     expect(await current.verify([BURN])).toBe(false);
     expect(await current.verify([TRUE])).toBe(true);
@@ -77,7 +83,7 @@ describe.each([0, 1, 2])('the verifier with %i threads', (threads) => {
   });
 
   it('verifies a signature once, whatever transactions it is in, and tells apart what differs in key, text or signature', async () => {
-    verifier = new Verifier({ threads });
+    verifier = await started(threads);
     const current = verifier;
     const ran = (): number => current.ran.worker + current.ran.main;
     const good = signatureCheck('a');
@@ -95,7 +101,7 @@ describe.each([0, 1, 2])('the verifier with %i threads', (threads) => {
   });
 
   it('verifies few of a thousand copies of a signature that come at once', async () => {
-    verifier = new Verifier({ threads });
+    verifier = await started(threads);
     const current = verifier;
     const copies = Array.from({ length: 1_000 }, () => current.verify([FLOOD]));
     expect((await Promise.all(copies)).every((holds) => holds)).toBe(true);
@@ -103,14 +109,14 @@ describe.each([0, 1, 2])('the verifier with %i threads', (threads) => {
   });
 
   it('holds for no checks, and refuses work once it is closed', async () => {
-    verifier = new Verifier({ threads });
+    verifier = await started(threads);
     expect(await verifier.verify([])).toBe(true);
     await verifier.close();
     await expect(verifier.verify([TRUE])).rejects.toMatchObject({ code: 'shutting_down' });
   });
 
   it('rejects what is under way when it is closed', async () => {
-    verifier = new Verifier({ threads });
+    verifier = await started(threads);
     const current = verifier;
     const waiting = Promise.allSettled(
       Array.from({ length: 200 }, (_, i) => current.verify([signatureCheck(`m${i}`)])),

@@ -7,15 +7,14 @@
  * trade) is verified for all of them.
  */
 
-import { Worker } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import { p2shAddress } from '../../chain/address.js';
 import { runCheck, type ScriptCheck } from '../../chain/validation.js';
 import { createDeferred, type Deferred } from '../../lib/deferred.js';
 import { TesseraError } from '../../lib/errors.js';
 import { FairQueue } from '../../lib/fair-queue.js';
-import { workerUrl } from '../../lib/worker-url.js';
 import { encodeChecks } from './verify-batch.js';
+import { type VerifyThread, VerifyThreads, type VerifyThreadsModules } from './verify-threads.js';
 
 /** Signatures of one batch. Larger ones gain nothing and delay the first answer. */
 const MAX_SIGNATURES = 64;
@@ -50,20 +49,18 @@ interface Task {
   readonly name: string;
 }
 
-interface Lane {
-  readonly worker: Worker;
-  readonly batches: Map<number, readonly Task[]>;
-  /** The last batch was one of scripts: signatures are next. */
-  ranScripts: boolean;
-}
-
 export interface VerifierOptions {
   /** Worker threads. With 0 the main thread verifies the signatures; a worker for scripts starts when one comes. */
   readonly threads: number;
 }
 
 export class Verifier {
-  readonly #lanes: Lane[] = [];
+  readonly #count: number;
+  readonly #threads: VerifyThreads;
+  /** Batches that the threads have, by number. */
+  readonly #batches = new Map<number, readonly Task[]>();
+  /** Threads whose last batch was one of scripts: signatures are next. */
+  readonly #ranScripts = new WeakSet<VerifyThread>();
   readonly #ran = { worker: 0, main: 0 };
   /** By kind, so that signatures, which are many and cheap, keep no script from being remembered; then by name. */
   readonly #verdicts = {
@@ -76,8 +73,26 @@ export class Verifier {
   #closed = false;
   #nextBatch = 1;
 
-  constructor({ threads }: VerifierOptions) {
-    for (let i = 0; i < threads; i++) this.#startLane();
+  constructor({ threads }: VerifierOptions, modules: VerifyThreadsModules = {}) {
+    this.#count = threads;
+    this.#threads = new VerifyThreads(
+      {
+        ready: () => this.#schedule(),
+        outcomes: (batch, outcomes) => this.#onOutcomes(batch, outcomes),
+        lost: (batches, error) => this.#onLost(batches, error),
+      },
+      modules,
+    );
+  }
+
+  /** Resolves when the threads are ready. Throws `database_failed` when the system gives one no files, else `internal_error`. */
+  async start(): Promise<void> {
+    await this.#threads.start(this.#count);
+  }
+
+  /** Why nothing that needs a script can be decided now; null when it can. Signatures go on. */
+  get problem(): string | null {
+    return this.#threads.problem;
   }
 
   /** Checks run so far, by where. */
@@ -105,22 +120,23 @@ export class Verifier {
   async close(): Promise<void> {
     this.#closed = true;
     const waiting = [this.#signatures, this.#scripts].flatMap((queue) => queue.take(queue.length));
-    for (const { job } of [...waiting, ...this.#lanes.flatMap(tasksOf)]) job.done.reject(closedError());
-    await Promise.all(this.#lanes.map(({ worker }) => worker.terminate()));
+    for (const { job } of [...waiting, ...[...this.#batches.values()].flat()]) job.done.reject(closedError());
+    this.#batches.clear();
+    await this.#threads.close();
   }
 
-  #startLane(): void {
-    const worker = new Worker(workerUrl(import.meta.url, './verify-worker.js'));
-    const lane: Lane = { worker, batches: new Map(), ranScripts: false };
-    worker.unref();
-    worker.on('message', ({ id, outcomes }: { id: number; outcomes: Uint8Array }) => {
-      this.#ran.worker += outcomes.length;
-      for (const [i, task] of (lane.batches.get(id) ?? []).entries()) this.#decide(task, outcomes[i] === 1);
-      lane.batches.delete(id);
-      this.#schedule();
-    });
-    worker.on('error', (cause) => this.#replace(lane, cause));
-    this.#lanes.push(lane);
+  #onOutcomes(batch: number, outcomes: Uint8Array): void {
+    this.#ran.worker += outcomes.length;
+    for (const [i, task] of (this.#batches.get(batch) ?? []).entries()) this.#decide(task, outcomes[i] === 1);
+    this.#batches.delete(batch);
+    this.#schedule();
+  }
+
+  #onLost(batches: readonly number[], error: TesseraError): void {
+    for (const batch of batches) {
+      for (const { job } of this.#batches.get(batch) ?? []) job.done.reject(error);
+      this.#batches.delete(batch);
+    }
   }
 
   #decide({ check, job, name }: Task, holds: boolean): void {
@@ -137,43 +153,35 @@ export class Verifier {
     });
   }
 
-  #replace(lane: Lane, cause: unknown): void {
-    const error = new TesseraError('internal_error', 'a verify worker died', { cause });
-    for (const { job } of tasksOf(lane)) job.done.reject(error);
-    lane.batches.clear();
-    const at = this.#lanes.indexOf(lane);
-    if (at < 0 || this.#closed) return;
-    this.#lanes.splice(at, 1);
-    this.#startLane();
-  }
-
   #schedule(): void {
     if (this.#scheduled || this.#signatures.length + this.#scripts.length === 0) return;
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
-      this.#feedLanes();
+      this.#feedThreads();
       this.#takeShare();
     });
   }
 
-  #feedLanes(): void {
-    if (this.#scripts.length > 0 && this.#lanes.length === 0) this.#startLane();
+  #feedThreads(): void {
+    if (this.#scripts.length > 0 && !this.#threads.any) this.#threads.add();
     for (let depth = 0; depth < MAX_BATCHES; depth++) {
       const enough = depth === 0 ? WORTH_A_MESSAGE : WORTH_QUEUEING;
-      for (const lane of this.#lanes) if (lane.batches.size === depth) this.#post(lane, this.#takeBatch(lane, enough));
+      for (const thread of this.#threads.ready) {
+        if (thread.batches.size === depth) this.#post(thread, this.#takeBatch(thread, enough));
+      }
     }
   }
 
   /** Scripts and signatures in turn, so that neither waits for the whole queue of the other. */
-  #takeBatch(lane: Lane, enough: number): readonly Task[] {
+  #takeBatch(thread: VerifyThread, enough: number): readonly Task[] {
     const hasSignatures = this.#signatures.length >= enough;
-    if (this.#scripts.length > 0 && !(lane.ranScripts && hasSignatures)) {
-      lane.ranScripts = true;
+    if (this.#scripts.length > 0 && !(this.#ranScripts.has(thread) && hasSignatures)) {
+      this.#ranScripts.add(thread);
       return this.#takeScripts();
     }
     if (!hasSignatures) return [];
-    lane.ranScripts = false;
+    this.#ranScripts.delete(thread);
     // Half goes to the worker, half stays for the main thread, which would wait for the answers anyway.
     const half = Math.ceil(this.#signatures.length / 2);
     return this.#unknown(open(this.#signatures.take(Math.min(MAX_SIGNATURES, half))));
@@ -187,12 +195,12 @@ export class Verifier {
     return [];
   }
 
-  #post(lane: Lane, tasks: readonly Task[]): void {
+  #post(thread: VerifyThread, tasks: readonly Task[]): void {
     if (tasks.length === 0) return;
     const bytes = encodeChecks(tasks.map(({ check }) => check));
     const id = this.#nextBatch++;
-    lane.batches.set(id, tasks);
-    lane.worker.postMessage({ id, bytes }, [bytes.buffer]);
+    this.#batches.set(id, tasks);
+    thread.post(id, bytes);
   }
 
   /** A few signatures on the main thread; the rest waits for the next turn, so that requests are read in between. */
@@ -218,10 +226,6 @@ function nameOf(check: ScriptCheck): string {
 /** Drops the checks of callers that already have their verdict. */
 function open(tasks: readonly Task[]): readonly Task[] {
   return tasks.filter(({ job }) => !job.settled);
-}
-
-function tasksOf(lane: Lane): readonly Task[] {
-  return [...lane.batches.values()].flat();
 }
 
 function settle(job: Job, holds: boolean): void {

@@ -46,6 +46,7 @@ export async function rebuildStorage(options: RebuildStorageOptions): Promise<Re
   const directory = await DataDir.open(node.dataDir, { role: 'storage', networkName: network.name });
   const scripts = new Verifier({ threads: options.config.storage.verifyThreads });
   try {
+    await scripts.start();
     await removeLeftovers(node.dataDir);
     // An interrupted call, or start, has left a new archive: that goes on.
     const isBegun = (await damagedFolders(node.dataDir, ARCHIVE)).length > 0;

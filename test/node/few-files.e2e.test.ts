@@ -1,4 +1,4 @@
-/** A miner on a system that has no file left: it says so by name, whichever file it is (rule P3). */
+/** A node on a system that has no file left for its threads, or for the program: it ends by that name (rule P3). */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,11 +10,12 @@ import { canMakeFaultyDisks, FaultyDisk } from '../support/faulty-disk/faulty-di
 import { MAIN } from '../support/processes.js';
 
 it.runIf(canMakeFaultyDisks).each([
-  ['of its threads', 'open miner/pow-worker.js EMFILE'],
-  ['of the program itself', 'open dist/miner/miner.js EMFILE'],
+  ['miner', 'for its threads', 'open miner/pow-worker.js EMFILE'],
+  ['miner', 'of the program itself', 'open dist/miner/miner.js EMFILE'],
+  ['mempool', 'for its threads', 'open verifier/verify-worker.js EMFILE'],
 ])(
-  'a miner that gets no file %s ends by database_failed',
-  async (_, rule) => {
+  'a %s node that gets no file %s ends by database_failed',
+  async (role, _, rule) => {
     const folder = await mkdtemp(join(tmpdir(), 'tessera-few-files-'));
     const disk = await FaultyDisk.create();
     try {
@@ -23,11 +24,10 @@ it.runIf(canMakeFaultyDisks).each([
         'node.data_dir': folder,
         'api.port': 0,
         'peers.port': 0,
-        'peers.mempool': '127.0.0.1:1',
-        'wallet.genesis_seed_index': 1,
+        ...(role === 'miner' ? { 'peers.mempool': '127.0.0.1:1', 'wallet.genesis_seed_index': 1 } : {}),
       };
       const options = Object.entries(sets).flatMap(([option, value]) => ['--set', `${option}=${value}`]);
-      const child = spawn(process.execPath, [MAIN, '--role', 'miner', '--config', 'config/dev.toml', ...options], {
+      const child = spawn(process.execPath, [MAIN, '--role', role, '--config', 'config/dev.toml', ...options], {
         env: { ...process.env, ...disk.environment() },
         stdio: ['ignore', 'ignore', 'pipe'],
       });
