@@ -145,6 +145,7 @@ const WALLET: WalletService = {
     locked: 0n,
     items: new Map(),
   }),
+  items: async () => [],
   newAddress: async () => ADDRESS,
   movements: async () => ({ movements: [], next: null }),
   backup: async () => '',

@@ -37,6 +37,7 @@ import { userRoutes } from './routes/user/handlers.js';
 import { walletBackupRoutes } from './routes/wallet/backup-handlers.js';
 import { walletRoutes } from './routes/wallet/handlers.js';
 import { walletHistoryRoutes } from './routes/wallet/history-handlers.js';
+import { walletItemRoutes } from './routes/wallet/item-handlers.js';
 
 import { services } from './services.js';
 
@@ -119,7 +120,7 @@ async function mountRoutes(app: FastifyInstance, options: ApiOptions, modules: A
   if (role === 'storage') app.register(storageRoutes);
   if (role === 'miner') app.register(miningRoutes);
   if (role === 'miner' || role === 'user') {
-    app.register(walletRoutes).register(walletHistoryRoutes).register(walletBackupRoutes);
+    app.register(walletRoutes).register(walletHistoryRoutes).register(walletItemRoutes).register(walletBackupRoutes);
   }
   if (role === 'user') app.register(userRoutes);
   if (role === 'user' || api.toolingEverywhere) app.register(toolRoutes);

@@ -12,6 +12,7 @@ import { toolOperations } from './routes/tools/operations.js';
 import { userOperations } from './routes/user/operations.js';
 import { walletBackupOperations } from './routes/wallet/backup-operations.js';
 import { walletHistoryOperations } from './routes/wallet/history-operations.js';
+import { walletItemOperations } from './routes/wallet/item-operations.js';
 import { walletOperations } from './routes/wallet/operations.js';
 
 export const OPERATIONS = [
@@ -21,6 +22,7 @@ export const OPERATIONS = [
   ...miningOperations,
   ...walletOperations,
   ...walletHistoryOperations,
+  ...walletItemOperations,
   ...walletBackupOperations,
   ...userOperations,
   ...toolOperations,

@@ -29,6 +29,11 @@ const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./wallet/balance.js')).command,
   },
   {
+    name: 'items',
+    summary: 'Lists the items of the wallet, with their metadata',
+    load: async () => (await import('./wallet/items.js')).command,
+  },
+  {
     name: 'pay',
     summary: 'Pays an address or another node',
     load: async () => (await import('./wallet/pay.js')).command,

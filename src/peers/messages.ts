@@ -33,6 +33,8 @@ const Empty = Type.Object({});
 const U64 = Type.String({ pattern: '^[0-9]{1,20}$' });
 
 const hexOf = (bytes: number) => Type.String({ pattern: `^[0-9a-f]{${bytes * 2}}$` });
+/** A transaction that creates items: metadata of at most 800 bytes, one key, one signature, one address. */
+const Creation = Type.String({ pattern: '^([0-9a-f]{2}){1,4096}$' });
 /** A producer's signature (chain/certificate.ts). */
 const Certificate = Type.Object({ key: hexOf(32), signature: hexOf(64) });
 /** The certificate of a block; absent where no producer has signed it, as in a network that names none. */
@@ -245,8 +247,14 @@ export const MESSAGES = {
   /** Asks for an address to pay to; answered by `address`. */
   'address.get': define(Empty, { cost: () => WRITE_COST }),
   address: define(Type.Object({ address: Address })),
-  /** Tells the payee of a payment. Attachment: the transaction. */
-  'payment.sent': define(Empty, { maxAttachment: MAX_TRANSACTION_BYTES, cost: transactionsCost }),
+  /**
+   * Tells the payee of a payment. Attachment: the transaction. `creation`: the transaction that created the items which it
+   * pays, in hex; its hash is their name, so that it proves their metadata.
+   */
+  'payment.sent': define(Type.Object({ creation: Type.Optional(Creation) }), {
+    maxAttachment: MAX_TRANSACTION_BYTES,
+    cost: transactionsCost,
+  }),
   /** Asks to be paid a donation at `address`; answered by `donation.reply`. For one `id` a peer is paid once. */
   'donation.request': define(Type.Object({ address: Address, id: Type.Optional(hexOf(32)) }), {
     cost: () => WRITE_COST,

@@ -8,6 +8,8 @@ import { setMaxListeners } from 'node:events';
 import { hasValidAddressLength } from '../chain/address.js';
 import { decodeTransaction, encodeTransaction } from '../chain/codec.js';
 import { transactionHash } from '../chain/hash.js';
+import type { Transaction } from '../chain/types.js';
+import { fromHex, toHex } from '../lib/bytes.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
 import { SignalSource } from '../lib/signal.js';
@@ -53,6 +55,8 @@ interface PeerOrder {
   readonly address: string;
   readonly amount: bigint;
   readonly locktime: bigint;
+  /** Items of this class; tokens without it. */
+  readonly genesisHash?: string | undefined;
   readonly keep?: KeepIntent | undefined;
 }
 
@@ -85,22 +89,22 @@ export class PeerPayments {
       return { type: 'address', body: { address } };
     });
     network.handle('donation.request', (link, { body }) => this.#donate(link, body));
-    network.handle('payment.sent', (link, { attachment }) => {
-      this.#onPaymentSent(link, attachment);
+    network.handle('payment.sent', (link, { attachment, body }) => {
+      this.#onPaymentSent(link, attachment, body);
       return undefined;
     });
   }
 
-  async payPeer({ address: peer, amount, locktime, keep }: PeerOrder): Promise<OwnTransaction> {
+  async payPeer({ address: peer, amount, genesisHash, locktime, keep }: PeerOrder): Promise<OwnTransaction> {
     checkAmount(amount);
-    this.#modules.wallet.transfers.checkFunds(amount);
+    this.#modules.wallet.transfers.checkFunds(amount, genesisHash);
     const link = await this.#reach(peer);
     const answer = await this.#ask(peer, link.request('address.get', {}, this.#waiting));
     const address = answer.type === 'address' ? (answer.body as MessageBody<'address'>).address : undefined;
     if (address === undefined || !hasValidAddressLength(address)) {
       throw new TesseraError('peer_unreachable', `${peer} did not answer with an address; nothing was paid`);
     }
-    return this.#modules.wallet.transfers.pay({ address, amount, locktime, peer, keep });
+    return this.#modules.wallet.transfers.pay({ address, amount, genesisHash, locktime, peer, keep });
   }
 
   /** The peer pays once for an `id`, however often it is asked. */
@@ -128,10 +132,17 @@ export class PeerPayments {
       link?.send('payment.sent', {}, encodeTransaction(transaction));
       return;
     }
-    network.dial(peer, this.#dialing).then(
-      (link) => link.send('payment.sent', {}, encodeTransaction(transaction)),
+    Promise.all([network.dial(peer, this.#dialing), this.#creationOf(transaction)]).then(
+      ([link, creation]) => link.send('payment.sent', creation, encodeTransaction(transaction)),
       (error: unknown) => logger.info({ peer, hash, error: errorMessage(error) }, 'the payee could not be told'),
     );
+  }
+
+  /** What created the items that a payment passes on: the payee learns their metadata by it. */
+  async #creationOf({ outputs: [paid] }: Transaction): Promise<MessageBody<'payment.sent'>> {
+    const genesisHash = paid?.value.kind === 'item' ? paid.value.genesisHash : null;
+    const creation = genesisHash === null ? undefined : await this.#modules.wallet.itemBook.creationOf(genesisHash);
+    return creation === undefined ? {} : { creation: toHex(encodeTransaction(creation)) };
   }
 
   stop(): void {
@@ -193,11 +204,12 @@ export class PeerPayments {
     }
   }
 
-  #onPaymentSent(link: Link, attachment: Uint8Array): void {
+  #onPaymentSent(link: Link, attachment: Uint8Array, { creation }: MessageBody<'payment.sent'>): void {
     const { wallet, logger } = this.#modules;
     const transaction = decodeTransaction(attachment);
     const isOwn = transaction.outputs.some(({ scriptPublicKey: to }) => to !== null && wallet.owns(to));
     if (!isOwn) return;
+    if (creation !== undefined) wallet.itemBook.tell(decodeTransaction(fromHex(creation)));
     const hash = transactionHash(transaction);
     logger.info({ hash, peer: link.address }, 'a peer says that it has paid; the funds come with a block');
     this.announced.emit({ hash, peer: link.address });

@@ -4,8 +4,10 @@ import type { GenesisHashSpec } from '../chain/types.js';
 
 export interface AddressPayment {
   readonly address: string;
-  /** Raw units. */
+  /** Raw units, or items. */
   readonly amount: bigint;
+  /** Genesis hash of the items to pay; tokens without it. */
+  readonly genesisHash?: string | undefined;
   readonly locktime: bigint;
   readonly passphrase: string;
   /** With the same key the same payment is made once; another one throws `idempotency_key_reused`. */

@@ -111,8 +111,7 @@ export class RunningUserService implements UserService, Service {
   async payAddress({ passphrase, idempotencyKey, ...order }: AddressPayment): Promise<{ readonly txHash: string }> {
     // The passphrase comes first, for repetitions too, and is no part of what the key stands for.
     await this.#wallet.verifyPassphrase(passphrase);
-    const { address, amount, locktime } = order;
-    const txHash = await this.#once(idempotencyKey, ['payment', 'address', address, amount, locktime], async (keep) => {
+    const txHash = await this.#once(idempotencyKey, wordsOf('address', order), async (keep) => {
       const { hash } = await this.#wallet.transfers.pay({ ...order, keep });
       return hash;
     });
@@ -122,9 +121,8 @@ export class RunningUserService implements UserService, Service {
   async payPeer({ passphrase, idempotencyKey, ...order }: AddressPayment): Promise<void> {
     // The passphrase comes first for both kinds of payment (docs/clients.md#payments).
     await this.#wallet.verifyPassphrase(passphrase);
-    const { address, amount, locktime } = order;
-    requireSocketAddress(address);
-    await this.#once(idempotencyKey, ['payment', 'ip', address, amount, locktime], async (keep) => {
+    requireSocketAddress(order.address);
+    await this.#once(idempotencyKey, wordsOf('ip', order), async (keep) => {
       const { hash } = await this.#peers.payPeer({ ...order, keep });
       return hash;
     });
@@ -162,4 +160,13 @@ export class RunningUserService implements UserService, Service {
     const request = words.map((word) => (word === null ? word : String(word)));
     return this.#wallet.intents.once({ scope: CALLERS, key, request }, make);
   }
+}
+
+/** What a payment is, in the words by which a repetition is known. */
+function wordsOf(
+  kind: 'address' | 'ip',
+  { address, amount, genesisHash, locktime }: Omit<AddressPayment, 'passphrase' | 'idempotencyKey'>,
+): readonly (string | bigint)[] {
+  const asset = genesisHash === undefined ? [] : [genesisHash];
+  return ['payment', kind, address, amount, locktime, ...asset];
 }

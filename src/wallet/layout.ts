@@ -13,6 +13,7 @@
  *   h <u64>           a movement, in the order in which the wallet learned of them
  *   j <hash>          the number of the movement that a transaction is
  *   l <kind><name>    the label of an address or a transaction
+ *   c <hash>          the transaction that created items of this wallet, by which their metadata is known
  */
 
 import { prefixKey, readU64, textKey, u64Key } from '../db/keys.js';
@@ -32,6 +33,7 @@ export const PREFIX = {
   movement: 'h',
   movementOf: 'j',
   label: 'l',
+  creation: 'c',
 } as const;
 
 export const FORMAT_KEY: Uint8Array = prefixKey('v');
@@ -47,6 +49,7 @@ export const intentKey = (day: string, digest: string): Uint8Array => textKey(PR
 export const movementKey = (number: number): Uint8Array => u64Key(PREFIX.movement, number);
 export const movementOfKey = (hash: string): Uint8Array => textKey(PREFIX.movementOf, hash);
 export const labelKey = (kind: string, name: string): Uint8Array => textKey(PREFIX.label, `${kind} ${name}`);
+export const creationKey = (hash: string): Uint8Array => textKey(PREFIX.creation, hash);
 
 /** The text after the prefix. */
 export function keyText(key: Uint8Array): string {

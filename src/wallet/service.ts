@@ -9,6 +9,16 @@ export interface WalletOutpoint {
   readonly value: Asset;
 }
 
+/** Items of one class that the wallet holds. */
+export interface WalletItem {
+  readonly genesisHash: string;
+  readonly amount: bigint;
+  /** Of `amount`: what can be spent now. */
+  readonly available: bigint;
+  /** What their creation says of them; null when it says nothing, or the wallet has not seen it. */
+  readonly metadata: string | null;
+}
+
 /** All amounts in raw units. `running = available + locked`. */
 export interface WalletInfo {
   /** The chosen set of outpoints by owning address. */
@@ -149,6 +159,8 @@ export interface KeyPairRecord {
 export interface WalletService {
   /** `spent` wins over `page`; without both, everything unspent. Pages hold 25 outpoints (decision V12). */
   info(options: { readonly page?: number; readonly spent?: boolean }): Promise<WalletInfo>;
+  /** Every class of items that it holds, by genesis hash. */
+  items(): Promise<readonly WalletItem[]>;
   newAddress(): Promise<string>;
   exportKeyPairs(): Promise<ReadonlyMap<string, KeyPairRecord>>;
   /**

@@ -29,9 +29,9 @@ export class Transfers {
     this.#modules = modules;
   }
 
-  /** Throws `payment_refused` or `insufficient_funds` when so many tokens cannot be paid, whatever else is under way. */
-  checkFunds(amount: bigint): void {
-    this.#modules.payments.checkFunds(amount);
+  /** See `Payments.checkFunds`. */
+  checkFunds(amount: bigint, genesisHash?: string): void {
+    this.#modules.payments.checkFunds(amount, genesisHash);
   }
 
   /** Throws `payment_refused`, `insufficient_funds`, `overloaded` or `wallet_write_failed`. */

@@ -26,6 +26,7 @@ import { type WalletInfoOptions, walletInfo } from './coins/wallet-info.js';
 import { Coverage } from './coverage.js';
 import { History } from './history/history.js';
 import { Records } from './history/records.js';
+import { Items } from './items.js';
 import { KeyRing } from './keys/key-ring.js';
 import { Keystore } from './keys/keystore.js';
 import { PassphraseLimiter } from './keys/passphrase-limiter.js';
@@ -46,6 +47,7 @@ import type {
   MovementQuery,
   OwnPayment,
   WalletInfo,
+  WalletItem,
   WalletService,
 } from './service.js';
 import { Transfers } from './transfers.js';
@@ -118,6 +120,7 @@ interface Parts {
   readonly settlement: Settlement;
   readonly transfers: Transfers;
   readonly intents: Intents;
+  readonly items: Items;
   readonly chain: BlockIntake;
 }
 
@@ -145,6 +148,10 @@ export class Wallet implements WalletService {
 
   info(options: WalletInfoOptions): Promise<WalletInfo> {
     return walletInfo(this.#parts.coins, options);
+  }
+
+  items(): Promise<readonly WalletItem[]> {
+    return this.#parts.items.list();
   }
 
   async newAddress(): Promise<string> {
@@ -281,6 +288,11 @@ export class Wallet implements WalletService {
     return this.#parts.intents;
   }
 
+  /** What is known of the items that it holds. */
+  get itemBook(): Items {
+    return this.#parts.items;
+  }
+
   /** What became of own transactions. */
   get settlement(): Settlement {
     return this.#parts.settlement;
@@ -406,6 +418,7 @@ async function openParts(options: WalletOptions, modules: WalletModules): Promis
     writes,
     doubleSigning,
   });
-  const answers = { coverage, records, settlement, transfers, intents, chain };
+  const items = new Items({ kv, coins, writes });
+  const answers = { coverage, records, settlement, transfers, intents, items, chain };
   return { writes, limiter, keystore, keys, meta, coins, history, ...answers };
 }

@@ -94,6 +94,9 @@ const movements = ok('getWalletMovements', 200, 'user', {
   url: `/v1/wallet/movements?limit=5&cursor=9&order=oldest&kind=payment&state=confirmed&direction=out&address=${ADDRESS}&from=1&to=2&from_block=3&to_block=4`,
   headers: KEY,
 });
+const walletItems = ok('getWalletItems', 200, 'user', { url: '/v1/wallet/items', headers: KEY });
+const ITEM_PAYMENT = { ...PAYMENT, genesis_hash: GENESIS_HASH };
+const itemPayment = ok('createItemPayment', 202, 'miner', post('/v1/item-payments', ITEM_PAYMENT));
 const labels = ok('getWalletLabels', 200, 'miner', { url: '/v1/wallet/labels', headers: KEY });
 const setLabels = ok('setWalletLabels', 204, 'user', {
   ...post('/v1/wallet/labels', { labels: [{ kind: 'address', name: ADDRESS, label: 'landlord' }] }),
@@ -148,7 +151,19 @@ const refusals = (row: Row): Row[] =>
 const emptyStorage: Partial<Row> = { modules: { storage: fakeStorage(undefined, true) } };
 
 /** What only the owner of a wallet may do. */
-const ownWallet = [movements, labels, setLabels, backup, sweep, address, exported, imported, passphrase, refresh];
+const ownWallet = [
+  walletItems,
+  movements,
+  labels,
+  setLabels,
+  backup,
+  sweep,
+  address,
+  exported,
+  imported,
+  passphrase,
+  refresh,
+];
 
 const TABLE: readonly Row[] = [
   debug,
@@ -190,7 +205,7 @@ const TABLE: readonly Row[] = [
   { ...current, modules: { miner: { currentBlock: () => null } } },
   fails(current, 500, 'not_mining', { modules: { miner: undefined } }),
   ...[outgoing, wallet, ...ownWallet].flatMap((row) => [row, ...noWallet(row)]),
-  ...[...ownWallet, payment, abandon, donation].flatMap(guarded),
+  ...[...ownWallet, payment, itemPayment, abandon, donation].flatMap(guarded),
   fails(imported, 400, 'malformed_key_pair', {
     request: post('/v1/wallet/keypairs', { addresses: { [ADDRESS]: { ...KEY_PAIR, secret_key: 'zz' } } }),
   }),
@@ -215,6 +230,11 @@ const TABLE: readonly Row[] = [
   fails(ipPayment, 401, 'wrong_passphrase', {
     request: post('/v1/payments', { ...PAYMENT, kind: 'ip', passphrase: 'wrong', address: 'no address' }),
   }),
+  itemPayment,
+  { ...itemPayment, request: post('/v1/item-payments', { ...ITEM_PAYMENT, kind: 'ip', address: '1.2.3.4:5' }) },
+  fails(itemPayment, 401, 'wrong_passphrase'),
+  fails(itemPayment, 422, 'insufficient_funds'),
+  fails(itemPayment, 400, 'invalid_request', { request: post('/v1/item-payments', PAYMENT) }),
   abandon,
   fails(abandon, 404, 'payment_not_found', { request: post('/v1/payments/g0/abandon', {}) }),
   fails(abandon, 409, 'payment_sent'),

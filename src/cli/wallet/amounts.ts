@@ -17,6 +17,15 @@ export function parseAmount(text: string, isRaw: boolean): bigint {
   return raw;
 }
 
+/** A number of items. Throws `UsageError`. */
+export function parseCount(text: string): bigint {
+  const count = RAW.test(text) ? BigInt(text) : 0n;
+  if (count === 0n || count > MAX_AMOUNT) {
+    throw new UsageError(`AMOUNT must be a whole number of items, from 1 to ${MAX_AMOUNT}, not "${text}"`);
+  }
+  return count;
+}
+
 function rawUnits(text: string): bigint {
   if (!RAW.test(text)) throw new UsageError(`AMOUNT must be a whole number of raw units, not "${text}"`);
   return BigInt(text);

@@ -1,16 +1,18 @@
 /** `tessera wallet pay`: makes a payment after a question; with --wait, waits until a block has confirmed it. */
 
 import type { Result } from '../../api/operation.js';
+import { createItemPayment, getWalletItems } from '../../api/routes/wallet/item-operations.js';
 import { createPayment, getWallet, getWalletHistory } from '../../api/routes/wallet/operations.js';
 import { hasValidAddressLength } from '../../chain/address.js';
 import { NoAnswer, type NodeClient } from '../../client/client.js';
 import { systemClock } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
+import { printable } from '../../lib/printable.js';
 import { parseAddress } from '../../peers/address.js';
-import { type Command, integerFlag, type ParsedArgs, UsageError } from '../command.js';
+import { type CliContext, type Command, integerFlag, type ParsedArgs, UsageError } from '../command.js';
 import { doOnce, IDEMPOTENCY_KEY_FLAG, UNKNOWN } from '../once.js';
-import { parseAmount, showAmount } from './amounts.js';
+import { parseAmount, parseCount, showAmount } from './amounts.js';
 import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS, YES_FLAG } from './connection.js';
 import { askSecret, confirm, DECLINED, INTERRUPTED, isInteractive } from './prompt.js';
 import { givenSecret, PASSPHRASE, secretFlag } from './secrets.js';
@@ -26,9 +28,11 @@ type HistoryEntry = Result<typeof getWalletHistory>['transactions'][number];
 interface Order {
   readonly kind: 'address' | 'ip';
   readonly address: string;
-  /** Raw units. */
+  /** Raw units, or items. */
   readonly amount: bigint;
   readonly locktime: number | null;
+  /** Class of the items to pay; undefined for tokens. */
+  readonly item: string | undefined;
 }
 
 export const command: Command = {
@@ -40,7 +44,7 @@ export const command: Command = {
         'mempool node has answered, even after a restart. TO is an address, or the HOST:PORT of a node, which is then ' +
         'asked for an address.',
       'AMOUNT is in display units and must be a whole number of raw units (72072000 to a display unit); with --raw it is ' +
-        'in raw units.',
+        'in raw units. With --item it is a number of items.',
       'Before paying, the command shows the amount, the receiver and the funds, and asks; without a terminal it needs --yes. ' +
         'If an answer is lost, the request is repeated for two minutes: the node knows it by its key and pays once. A script that ' +
         'is itself repeated gives the key: --idempotency-key.',
@@ -53,6 +57,7 @@ export const command: Command = {
       ...NODE_FLAGS,
       secretFlag(PASSPHRASE, 'the passphrase of the wallet'),
       { name: 'raw', description: 'AMOUNT is in raw units.' },
+      { name: 'item', value: 'GENESIS_HASH', description: 'Pays items of this class instead of tokens.' },
       { name: 'locktime', value: 'BLOCK', description: 'The first block in which the receiver can spend it.' },
       { name: 'wait', short: 'w', description: 'Waits until a block has confirmed it, or it was rejected (status 1).' },
       IDEMPOTENCY_KEY_FLAG,
@@ -62,6 +67,7 @@ export const command: Command = {
     examples: [
       { line: 'tessera wallet pay ADDRESS 1.5', does: 'Asks, then pays one and a half display units.' },
       { line: 'tessera wallet pay 10.0.0.7:12360 1000 --raw', does: 'Pays the node there 1000 raw units.' },
+      { line: 'tessera wallet pay ADDRESS 3 --item GENESIS_HASH', does: 'Pays three items of that class.' },
       {
         line: 'tessera wallet pay ADDRESS 1 --yes --wait --passphrase-file /run/secrets/wallet',
         does: 'For a script: asks nothing, and ends with status 0 when the payment is confirmed.',
@@ -85,7 +91,7 @@ export const command: Command = {
     const client = connect(args, context);
     if (!args.has('yes')) await confirm(await question(order, client), context);
     const passphrase = given ?? (await askSecret(PASSPHRASE.question, context));
-    const paying = doOnce(createPayment, { body: { ...order, passphrase } }, client, { args, context });
+    const paying = send(order, passphrase, client, { args, context });
     const answer = await whileWaiting('paying', paying, context, systemClock);
     const hash = answer.tx_hash;
     if (!args.has('wait') || hash === null) {
@@ -109,7 +115,21 @@ export const command: Command = {
 function readOrder(args: ParsedArgs): Order {
   const [to = '', amount = ''] = args.positionals;
   const locktime = integerFlag(args, 'locktime', 0, Number.MAX_SAFE_INTEGER) ?? null;
-  return { kind: kindOf(to), address: to, amount: parseAmount(amount, args.has('raw')), locktime };
+  const item = args.value('item');
+  if (item !== undefined && args.has('raw')) throw new UsageError('--raw is for tokens: items are counted');
+  const count = item === undefined ? parseAmount(amount, args.has('raw')) : parseCount(amount);
+  return { kind: kindOf(to), address: to, amount: count, locktime, item };
+}
+
+function send(
+  { item, ...order }: Order,
+  passphrase: string,
+  client: NodeClient,
+  caller: { readonly args: ParsedArgs; readonly context: CliContext },
+): Promise<Result<typeof createPayment>> {
+  return item === undefined
+    ? doOnce(createPayment, { body: { ...order, passphrase } }, client, caller)
+    : doOnce(createItemPayment, { body: { ...order, genesis_hash: item, passphrase } }, client, caller);
 }
 
 function kindOf(to: string): Order['kind'] {
@@ -125,20 +145,35 @@ function kindOf(to: string): Order['kind'] {
   }
 }
 
-async function question({ address, amount, kind, locktime }: Order, client: NodeClient): Promise<string> {
-  const info = await client.call(getWallet, { query: { page: 0 } });
+async function question(order: Order, client: NodeClient): Promise<string> {
+  const { address, kind, locktime } = order;
   const later = locktime === null ? '' : `, spendable from block ${locktime} on`;
   return [
     `Wallet of ${client.url}`,
-    `  available  ${showAmount(BigInt(info.available_total_tokens))}`,
-    `  payment    ${showAmount(amount)}${later}`,
+    `  available  ${await available(order, client)}`,
+    `  payment    ${shown(order)}${later}`,
     `  to ${kind === 'ip' ? 'the node ' : ''}${address}`,
     'Pay?',
   ].join('\n');
 }
 
-function accepted({ kind, address, amount }: Order, hash: string | null): string {
-  return kind === 'address' ? `${hash}` : `accepted: ${showAmount(amount)} to the node ${address}`;
+async function available({ item }: Order, client: NodeClient): Promise<string> {
+  if (item === undefined) {
+    const info = await client.call(getWallet, { query: { page: 0 } });
+    return showAmount(BigInt(info.available_total_tokens));
+  }
+  const { items } = await client.call(getWalletItems, {});
+  const held = items.find(({ genesis_hash: hash }) => hash === item);
+  const metadata = held?.metadata ?? null;
+  return `${held?.available ?? 0} items${metadata === null ? '' : ` (${printable(metadata)})`}`;
+}
+
+function shown({ item, amount }: Order): string {
+  return item === undefined ? showAmount(amount) : `${amount} items ${printable(item)}`;
+}
+
+function accepted(order: Order, hash: string | null): string {
+  return order.kind === 'address' ? `${hash}` : `accepted: ${shown(order)} to the node ${order.address}`;
 }
 
 /** Resolves with the payment when it is confirmed or rejected. A node that restarts meanwhile is asked again. */

@@ -4,11 +4,12 @@
  * its records; the caller flushes. Coins that are spent for good are on disk only.
  */
 
-import { createdOutPoints, outPointKey, spentOutPoints } from '../../chain/transaction.js';
+import { encodeTransaction } from '../../chain/codec.js';
+import { createdOutPoints, isCreate, outPointKey, spentOutPoints } from '../../chain/transaction.js';
 import type { FullBlock, OutPoint, Transaction, TxOut, Utxo } from '../../chain/types.js';
 import { prefixRange } from '../../db/keys.js';
 import type { Kv } from '../../db/kv.js';
-import { keyText, outpointRecordKey, PREFIX, spentKey } from '../layout.js';
+import { creationKey, keyText, outpointRecordKey, PREFIX, spentKey } from '../layout.js';
 import type { MetaStore } from '../meta.js';
 import type { WriteBuffer } from '../write-buffer.js';
 import { type Coin, type CoinState, compareCoins, decodeCoin, encodeCoin, isListed, newCoin } from './coin.js';
@@ -170,6 +171,7 @@ export class CoinStore {
       this.#put(coin);
       made.push(coin);
     }
+    this.#keepCreation(hash, transaction, made);
     return { spent, made };
   }
 
@@ -355,6 +357,7 @@ export class CoinStore {
     const arrived = createdOutPoints(transaction, hash).flatMap(
       ({ outPoint, txOut }) => this.#arrive(outPoint, txOut, arrival) ?? [],
     );
+    this.#keepCreation(hash, transaction, arrived);
     return { ...found, spent, arrived };
   }
 
@@ -388,6 +391,13 @@ export class CoinStore {
       }
       return number;
     };
+  }
+
+  /** No other transaction has the metadata of items: what passes them on must not. */
+  #keepCreation(hash: string, transaction: Transaction, coins: readonly Coin[]): void {
+    if (isCreate(transaction) && coins.some(({ assetId }) => assetId === hash)) {
+      this.#writes.put(creationKey(hash), encodeTransaction(transaction));
+    }
   }
 
   #put(coin: Coin): void {

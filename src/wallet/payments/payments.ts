@@ -29,7 +29,7 @@ export interface PaymentOrder {
   /** Raw units, or items. */
   readonly amount: bigint;
   /** Genesis hash of the items to pay; tokens without it. */
-  readonly genesisHash?: string;
+  readonly genesisHash?: string | undefined;
   readonly locktime: bigint;
   readonly kind?: OutgoingKind;
   /** Peer to tell, `host:port`. */
@@ -100,9 +100,12 @@ export class Payments {
     this.#funds = new Funds(options, modules.coins);
   }
 
-  /** Throws `payment_refused` or `insufficient_funds` when so many tokens cannot be paid, whatever else is under way. */
-  checkFunds(amount: bigint): void {
-    this.#funds.check(TOKENS, amount);
+  /**
+   * Throws `payment_refused` or `insufficient_funds` when so many tokens, or items of that class, cannot be paid, whatever else
+   * is under way.
+   */
+  checkFunds(amount: bigint, genesisHash = TOKENS): void {
+    this.#funds.check(genesisHash, amount);
   }
 
   /**

@@ -245,6 +245,7 @@ export function fakeWallet(calls?: Calls): WalletService {
       locked: 36_036_000n,
       items: new Map([[GENESIS_HASH, 2n]]),
     }),
+    items: async () => [{ genesisHash: GENESIS_HASH, amount: 2n, available: 1n, metadata: 'ticket' }],
     newAddress: async () => ADDRESS,
     exportKeyPairs: async () => new Map([[ADDRESS, KEY_PAIR]]),
     async importKeyPairs(pairs) {

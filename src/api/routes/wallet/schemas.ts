@@ -19,7 +19,8 @@ import { StoredTransactionData } from '../storage/schemas.js';
 /** Maximum length of a passphrase, in characters. */
 const MAX_PASSPHRASE = 1_024;
 
-const Passphrase = (description: string) => Type.String({ maxLength: MAX_PASSPHRASE, description, format: 'password' });
+export const Passphrase = (description: string) =>
+  Type.String({ maxLength: MAX_PASSPHRASE, description, format: 'password' });
 
 export const WalletInfoQuery = Type.Object({
   page: Type.Optional(

@@ -1,0 +1,83 @@
+/** `tessera wallet items`: the items that the wallet holds, with their metadata. */
+
+import { getItem } from '../../api/routes/storage/operations.js';
+import { getWalletItems } from '../../api/routes/wallet/item-operations.js';
+import { NodeClient } from '../../client/client.js';
+import { systemClock } from '../../lib/clock.js';
+import { isTesseraError } from '../../lib/errors.js';
+import { stringifyExact } from '../../lib/json.js';
+import type { Command } from '../command.js';
+import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS } from './connection.js';
+import { table } from './table.js';
+import { whileWaiting } from './waiting.js';
+
+type Item = Awaited<ReturnType<typeof read>>[number];
+
+export const command: Command = {
+  spec: {
+    name: 'wallet items',
+    summary: 'Lists the items of the wallet, with their metadata',
+    description: [
+      'Items of one class have one genesis hash: that of the transaction that created them. Their metadata is in that transaction ' +
+        'only. The wallet knows it when it has created the items, or when whoever paid with them has shown it; with --storage a ' +
+        'storage node is asked for the others.',
+    ],
+    flags: [
+      ...NODE_FLAGS,
+      { name: 'storage', value: 'URL', description: 'Base URL of a storage node, such as http://127.0.0.1:3001.' },
+      JSON_FLAG,
+    ],
+    examples: [
+      { line: 'tessera wallet items', does: 'What the wallet of the user node on this machine has.' },
+      { line: 'tessera wallet items --storage http://127.0.0.1:3001', does: 'With the metadata of all of them.' },
+    ],
+    exits: NODE_EXITS,
+  },
+  async run(args, context) {
+    const client = connect(args, context);
+    const items = await whileWaiting('reading the wallet', read(client, args.value('storage')), context, systemClock);
+    if (args.has('json')) context.stdout.write(`${stringifyExact({ items })}\n`);
+    else context.stdout.write(items.length === 0 ? 'no items\n' : shown(items));
+    return 0;
+  },
+};
+
+async function read(client: NodeClient, storageUrl: string | undefined) {
+  const { items } = await client.call(getWalletItems, {});
+  if (storageUrl === undefined) return items;
+  const storage = new NodeClient({ url: storageUrl });
+  const found = [];
+  for (const item of items) {
+    found.push(item.metadata === null ? { ...item, metadata: await ask(storage, item.genesis_hash) } : item);
+  }
+  return found;
+}
+
+/** Null for a class without metadata, and for one that the node does not know. */
+async function ask(storage: NodeClient, genesisHash: string): Promise<string | null> {
+  try {
+    return (await storage.call(getItem, { params: { genesis_hash: genesisHash } })).metadata;
+  } catch (error) {
+    if (isTesseraError(error, 'item_not_found')) return null;
+    throw error;
+  }
+}
+
+function shown(items: readonly Item[]): string {
+  const right = 'right' as const;
+  const columns = [
+    { title: 'ITEM' },
+    { title: 'AMOUNT', align: right },
+    { title: 'AVAILABLE', align: right },
+    { title: 'METADATA' },
+  ];
+  return table(
+    columns,
+    items.map(({ genesis_hash: hash, amount, available, metadata }) => [
+      hash,
+      String(amount),
+      String(available),
+      metadata ?? '',
+    ]),
+  );
+}

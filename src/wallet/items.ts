@@ -1,0 +1,105 @@
+/**
+ * What the wallet knows of the items that it holds: how many of each class, and their metadata. Only the transaction that
+ * created a class has its metadata, and its hash is the name of the class, so that such a transaction is proof of what it
+ * says, whoever brings it. Those of items that came to the wallet straight from their creation are kept by `CoinStore`; the
+ * others may be told by whoever pays with them.
+ */
+
+import { decodeTransaction, encodeTransaction } from '../chain/codec.js';
+import { transactionHash } from '../chain/hash.js';
+import { isCreate } from '../chain/transaction.js';
+import type { Transaction } from '../chain/types.js';
+import { decodeRecord } from '../db/decode-record.js';
+import type { Kv } from '../db/kv.js';
+import type { CoinStore } from './coins/coin-store.js';
+import { creationKey } from './layout.js';
+import type { WalletItem } from './service.js';
+import type { WriteBuffer } from './write-buffer.js';
+
+/** Creations that others have told of and whose items have not come yet; the oldest make room. */
+const MAX_TOLD = 1_000;
+
+export interface ItemsModules {
+  readonly kv: Kv;
+  readonly coins: CoinStore;
+  readonly writes: WriteBuffer;
+}
+
+export class Items {
+  readonly #modules: ItemsModules;
+  /** By hash. In memory only: anybody may tell. */
+  readonly #told = new Map<string, Transaction>();
+
+  constructor(modules: ItemsModules) {
+    this.#modules = modules;
+  }
+
+  /** Every class of items that the wallet holds, by genesis hash. */
+  async list(): Promise<readonly WalletItem[]> {
+    const { coins } = this.#modules;
+    const held = [...coins.items()];
+    const creations = await this.#creationsOf(held.map(([genesisHash]) => genesisHash));
+    const onCoins = this.#metadataOnCoins();
+    return held.map(([genesisHash, amount]) => ({
+      genesisHash,
+      amount,
+      available: coins.totals(genesisHash).available,
+      metadata: metadataOf(creations.get(genesisHash)) ?? onCoins.get(genesisHash) ?? null,
+    }));
+  }
+
+  /** The transaction that created a class of items, when it is known. */
+  async creationOf(genesisHash: string): Promise<Transaction | undefined> {
+    return (await this.#creationsOf([genesisHash])).get(genesisHash);
+  }
+
+  /** Somebody shows the transaction that created items; it is kept when such items are in the wallet. */
+  tell(transaction: Transaction): void {
+    const hash = transactionHash(transaction);
+    if (!isCreate(transaction) || transaction.outputs[0]?.value.kind !== 'item') return;
+    this.#told.delete(hash);
+    this.#told.set(hash, transaction);
+    for (const oldest of this.#told.keys()) {
+      if (this.#told.size <= MAX_TOLD) break;
+      this.#told.delete(oldest);
+    }
+  }
+
+  async #creationsOf(hashes: readonly string[]): Promise<ReadonlyMap<string, Transaction>> {
+    const { kv, coins, writes } = this.#modules;
+    const records = await kv.getMany(hashes.map(creationKey));
+    const found = new Map<string, Transaction>();
+    for (const [i, hash] of hashes.entries()) {
+      const record = records[i];
+      const creation = record === undefined ? this.#told.get(hash) : readCreation(record);
+      if (creation === undefined) continue;
+      found.set(hash, creation);
+      if (record !== undefined || coins.totals(hash).running === 0n) continue;
+      // Written with whatever the wallet writes next.
+      writes.put(creationKey(hash), encodeTransaction(creation));
+    }
+    return found;
+  }
+
+  /** Folders of earlier versions have it only on outputs that were created and never passed on. */
+  #metadataOnCoins(): ReadonlyMap<string, string> {
+    const found = new Map<string, string>();
+    for (const { value, outPoint, assetId } of this.#modules.coins.unspent()) {
+      if (value.kind === 'item' && value.metadata !== null && outPoint.tHash === assetId) {
+        found.set(assetId, value.metadata);
+      }
+    }
+    return found;
+  }
+}
+
+/** Throws `wallet_unreadable`. */
+function readCreation(record: Uint8Array): Transaction {
+  return decodeRecord('item creation', record, (from) => decodeTransaction(from.rest()), 'wallet_unreadable');
+}
+
+/** The metadata that a creation states. */
+export function metadataOf(creation: Transaction | undefined): string | null {
+  const value = creation?.outputs[0]?.value;
+  return value?.kind === 'item' ? value.metadata : null;
+}
