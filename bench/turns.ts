@@ -2,11 +2,16 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 
+const FILE = `/proc/self/task/${process.pid}/schedstat`;
+
+/** Milliseconds of processor time that the main thread has had; always 0 where the system does not tell. */
+export function threadTime(): number {
+  return existsSync(FILE) ? Number(readFileSync(FILE, 'latin1').split(' ')[0]) / 1e6 : 0;
+}
+
 /** Milliseconds of the longest turn until the result is called; 0 where the system does not tell. */
 export function measureTurns(): () => number {
-  const file = `/proc/self/task/${process.pid}/schedstat`;
-  if (!existsSync(file)) return () => 0;
-  const used = (): number => Number(readFileSync(file, 'latin1').split(' ')[0]) / 1e6;
+  const used = threadTime;
   let running = true;
   let longest = 0;
   let last = used();

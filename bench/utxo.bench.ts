@@ -5,11 +5,14 @@ import { HASH_KEY_BYTES } from '../src/ledger/utxo/keyed-hash.js';
 import { UtxoTable } from '../src/ledger/utxo/utxo-table.js';
 import { systemRandom } from '../src/lib/random.js';
 import { printRow, printSection } from './report.js';
+import { threadTime } from './turns.js';
 
 const SIZES = [10_000, 1_000_000, 10_000_000];
 /** A Map of objects of more entries than this takes longer than the rest of the benchmark. */
 const MAP_LIMIT = 1_000_000;
 const READS = 200_000;
+/** Outputs that are inserted between two looks at the time. */
+const STEP = 500;
 
 /** 32 hex digits as random as those of a hash, for a number. */
 function digits(i: number): string {
@@ -37,17 +40,34 @@ function readTime(count: number, read: (outPoint: OutPoint) => unknown): number 
   return (1e6 * (performance.now() - start)) / READS;
 }
 
+/** Milliseconds of the main thread, with what it takes to make the outputs. */
+function insertTimes(table: UtxoTable, count: number): { readonly total: number; readonly longest: number } {
+  const begun = threadTime();
+  let last = begun;
+  let longest = 0;
+  for (let i = 0; i < count; i++) {
+    table.insert(outPointOf(i), outOf(i));
+    if (i % STEP !== STEP - 1) continue;
+    const now = threadTime();
+    longest = Math.max(longest, now - last);
+    last = now;
+  }
+  return { total: last - begun, longest };
+}
+
 export async function utxoBench(): Promise<void> {
   printSection('Unspent outputs in memory (every output with an address of its own)');
   for (const count of SIZES) {
     const name = count.toLocaleString('en-US');
     const table = new UtxoTable(systemRandom.bytes(HASH_KEY_BYTES));
-    for (let i = 0; i < count; i++) table.insert(outPointOf(i), outOf(i));
+    const { total, longest } = insertTimes(table, count);
     const indices = (outPoint: OutPoint): unknown => {
       const slot = table.find(outPoint);
       return slot === 0 ? undefined : table.output(slot);
     };
     printRow({ name: `${name}: bytes an output`, value: table.bytes / count, unit: 'B' });
+    printRow({ name: `${name}: insert`, value: (1e6 * total) / count, unit: 'ns' });
+    printRow({ name: `${name}: the slowest ${STEP} inserts`, value: longest, unit: 'ms' });
     const tableTime = readTime(count, indices);
     if (count > MAP_LIMIT) {
       printRow({ name: `${name}: find and read`, value: tableTime, unit: 'ns' });

@@ -6,7 +6,8 @@
 import { mix, mixText } from '../../lib/set-digest.js';
 import { hexOf, readHexWords } from './hex-words.js';
 import type { KeyedHash } from './keyed-hash.js';
-import { SlotIndex, SlotStore, TextPool } from './slots.js';
+import { SlotIndex } from './slot-index.js';
+import { SlotStore, TextPool } from './slots.js';
 
 // Words of a slot: 8 of text, then the first output with the kind in the upper two bits.
 const WORDS = 9;

@@ -1,15 +1,12 @@
 /**
- * The memory under the table of unspent outputs: fixed-size records in typed arrays, a hash index over their slot numbers,
- * and texts that are referred to by number. Nothing here knows what a record means.
+ * The memory under the table of unspent outputs: fixed-size records in typed arrays, and texts that are referred to by number.
+ * Nothing here knows what a record means. What finds a slot by its key is `slot-index.ts`.
  */
 
 /** Slots of one chunk. Small, so that a table of a few thousand outputs wastes little. */
 const CHUNK_BITS = 10;
 const CHUNK_SIZE = 1 << CHUNK_BITS;
 const CHUNK_MASK = CHUNK_SIZE - 1;
-/** Slots in use may be at most this share of the index. */
-const MAX_LOAD = 0.8;
-const MIN_INDEX = 1024;
 
 /** Texts with numbers, numbers reused when freed. */
 export class TextPool {
@@ -95,85 +92,5 @@ export class SlotStore {
 
   get bytes(): number {
     return this.capacity * this.#words * 4;
-  }
-}
-
-/** Slot numbers by the hash of their key. The owner compares keys and computes hashes. */
-export class SlotIndex {
-  readonly #hashOf: (slot: number) => number;
-  #slots = new Uint32Array(MIN_INDEX);
-  #mask = MIN_INDEX - 1;
-  size = 0;
-
-  constructor(hashOf: (slot: number) => number) {
-    this.#hashOf = hashOf;
-  }
-
-  get bytes(): number {
-    return this.#slots.byteLength;
-  }
-
-  /** Entries that stand in a row: the most that a look-up passes. */
-  get longestRun(): number {
-    let longest = 0;
-    let run = 0;
-    for (const slot of this.#slots) {
-      run = slot === 0 ? 0 : run + 1;
-      longest = Math.max(longest, run);
-    }
-    return longest;
-  }
-
-  /** The first slot from the hash's place on for which `same` holds, or 0. */
-  find(hash: number, same: (slot: number) => boolean): number {
-    const slots = this.#slots;
-    const mask = this.#mask;
-    for (let i = hash & mask; ; i = (i + 1) & mask) {
-      const slot = slots[i] as number;
-      if (slot === 0 || same(slot)) return slot;
-    }
-  }
-
-  reserve(count: number): void {
-    let length = this.#slots.length;
-    while (count > length * MAX_LOAD) length *= 2;
-    if (length !== this.#slots.length) this.#resize(length);
-  }
-
-  add(hash: number, slot: number): void {
-    this.reserve(this.size + 1);
-    this.#place(hash, slot);
-    this.size++;
-  }
-
-  remove(hash: number, slot: number): void {
-    const slots = this.#slots;
-    const mask = this.#mask;
-    let hole = hash & mask;
-    while (slots[hole] !== slot) hole = (hole + 1) & mask;
-    // Backward shift: move every later entry of the run that may stand in the hole.
-    for (let i = (hole + 1) & mask; slots[i] !== 0; i = (i + 1) & mask) {
-      const home = this.#hashOf(slots[i] as number) & mask;
-      if (((i - home) & mask) >= ((i - hole) & mask)) {
-        slots[hole] = slots[i] as number;
-        hole = i;
-      }
-    }
-    slots[hole] = 0;
-    this.size--;
-  }
-
-  #place(hash: number, slot: number): void {
-    const mask = this.#mask;
-    let i = hash & mask;
-    while (this.#slots[i] !== 0) i = (i + 1) & mask;
-    this.#slots[i] = slot;
-  }
-
-  #resize(length: number): void {
-    const old = this.#slots;
-    this.#slots = new Uint32Array(length);
-    this.#mask = length - 1;
-    for (const slot of old) if (slot !== 0) this.#place(this.#hashOf(slot), slot);
   }
 }

@@ -4,7 +4,7 @@
  * five times the memory and long pauses for garbage collection.
  *
  * Layout. Outputs live in slots of 11 words, slots in chunks; slot 0 means "none". Free slots form a list. An index of slot
- * numbers (linear probing, backward-shift deletion) finds a slot by outpoint; addresses have a table of their own. What does
+ * numbers finds a slot by outpoint, and grows in small steps; addresses have a table of their own. What does
  * not fit the words (odd hash texts, items, huge locktimes) is kept in maps beside them.
  */
 
@@ -15,7 +15,8 @@ import { AddressTable } from './address-table.js';
 import { hexOf, readHexWords } from './hex-words.js';
 import { HASH_KEY_BYTES, KeyedHash } from './keyed-hash.js';
 import { type ItemRest, OutputsCopy } from './outputs-copy.js';
-import { SlotIndex, SlotStore, TextPool } from './slots.js';
+import { SlotIndex } from './slot-index.js';
+import { SlotStore, TextPool } from './slots.js';
 
 // Words of an output slot. A free slot keeps the next free one in NEXT.
 const OUT_WORDS = 11;
@@ -88,11 +89,6 @@ export class UtxoTable {
 
   get digest(): SetDigest {
     return this.#sum.digest;
-  }
-
-  /** Makes room for `count` outputs at once, so that loading does not grow the index step by step. */
-  reserve(count: number): void {
-    this.#outIndex.reserve(count);
   }
 
   /** The slot of an output, 0 when there is none. A slot is valid until its output is removed. */

@@ -1,0 +1,156 @@
+/**
+ * Slot numbers by the hash of their key (extendible hashing). The index is made of buckets, each a small table with linear
+ * probing. The upper bits of a hash choose the bucket, the lower ones the place in it. A full bucket is split in two: no entry of
+ * another is touched, so that an index of any size grows by about a millisecond at a time.
+ */
+
+/** Entries may be at most this share of the places of a bucket. */
+const MAX_LOAD = 0.8;
+/** Places of the first bucket, which doubles before it is ever split. */
+const MIN_PLACES = 1 << 10;
+/** Places of a bucket that is split when it is full. */
+const SPLIT_PLACES = 1 << 12;
+/** Bits of a hash that may choose the bucket; the others are needed for its places. */
+const MAX_DEPTH = 19;
+
+/** Slot numbers at the place of their hash, or behind it; 0 where there is none. */
+interface Bucket {
+  places: Uint32Array;
+  size: number;
+  /** Upper bits that the hashes of its entries share. */
+  readonly depth: number;
+}
+
+/** The owner compares keys and computes hashes. */
+export class SlotIndex {
+  readonly #hashOf: (slot: number) => number;
+  /** The bucket for each value of the upper `#depth` bits; one of less depth stands here several times, in a row. */
+  #directory: Bucket[] = [emptyBucket(MIN_PLACES, 0)];
+  #depth = 0;
+  #size = 0;
+  #bytes = MIN_PLACES * Uint32Array.BYTES_PER_ELEMENT;
+
+  constructor(hashOf: (slot: number) => number) {
+    this.#hashOf = hashOf;
+  }
+
+  /** Entries. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Bytes of the buckets. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Entries that stand in a row: the most that a look-up passes. Counted on demand. */
+  get longestRun(): number {
+    let longest = 0;
+    for (const { places } of new Set(this.#directory)) {
+      let run = 0;
+      for (const slot of places) {
+        run = slot === 0 ? 0 : run + 1;
+        longest = Math.max(longest, run);
+      }
+    }
+    return longest;
+  }
+
+  /** The first slot from the hash's place on for which `same` holds, or 0. */
+  find(hash: number, same: (slot: number) => boolean): number {
+    const { places } = this.#bucket(hash);
+    const mask = places.length - 1;
+    for (let i = hash & mask; ; i = (i + 1) & mask) {
+      const slot = places[i] as number;
+      if (slot === 0 || same(slot)) return slot;
+    }
+  }
+
+  add(hash: number, slot: number): void {
+    let bucket = this.#bucket(hash);
+    while (bucket.size >= bucket.places.length * MAX_LOAD) {
+      this.#grow(bucket, hash);
+      bucket = this.#bucket(hash);
+    }
+    put(bucket, hash, slot);
+    this.#size++;
+  }
+
+  remove(hash: number, slot: number): void {
+    const bucket = this.#bucket(hash);
+    const { places } = bucket;
+    const mask = places.length - 1;
+    let hole = hash & mask;
+    while (places[hole] !== slot) hole = (hole + 1) & mask;
+    // Backward shift: move every later entry of the run that may stand in the hole.
+    for (let i = (hole + 1) & mask; places[i] !== 0; i = (i + 1) & mask) {
+      const home = this.#hashOf(places[i] as number) & mask;
+      if (((i - home) & mask) >= ((i - hole) & mask)) {
+        places[hole] = places[i] as number;
+        hole = i;
+      }
+    }
+    places[hole] = 0;
+    bucket.size--;
+    this.#size--;
+  }
+
+  #bucket(hash: number): Bucket {
+    return this.#directory[upperBits(hash, this.#depth)] as Bucket;
+  }
+
+  /** Makes room where `hash` belongs. Entries that share all upper bits, which nobody can bring about, cannot be parted. */
+  #grow(bucket: Bucket, hash: number): void {
+    if (bucket.places.length < SPLIT_PLACES || bucket.depth === MAX_DEPTH) this.#double(bucket);
+    else this.#split(bucket, hash);
+  }
+
+  #double(bucket: Bucket): void {
+    const old = bucket.places;
+    bucket.places = new Uint32Array(old.length * 2);
+    bucket.size = 0;
+    this.#bytes += old.byteLength;
+    for (const slot of old) if (slot !== 0) put(bucket, this.#hashOf(slot), slot);
+  }
+
+  /** Parts the entries by the next of the upper bits. */
+  #split({ places, depth }: Bucket, hash: number): void {
+    const halves = [emptyBucket(places.length, depth + 1), emptyBucket(places.length, depth + 1)] as const;
+    this.#bytes += places.byteLength;
+    for (const slot of places) {
+      if (slot === 0) continue;
+      const at = this.#hashOf(slot);
+      put((upperBits(at, depth + 1) & 1) === 0 ? halves[0] : halves[1], at, slot);
+    }
+    if (depth === this.#depth) this.#doubleDirectory();
+    const each = 1 << (this.#depth - depth - 1);
+    const first = upperBits(hash, depth) * 2 * each;
+    this.#directory.fill(halves[0], first, first + each).fill(halves[1], first + each, first + 2 * each);
+  }
+
+  /** Each bucket then stands there twice as often. */
+  #doubleDirectory(): void {
+    this.#directory = this.#directory.flatMap((bucket) => [bucket, bucket]);
+    this.#depth++;
+  }
+}
+
+function emptyBucket(places: number, depth: number): Bucket {
+  return { places: new Uint32Array(places), size: 0, depth };
+}
+
+/** The first `count` bits of a hash, at most 31. */
+function upperBits(hash: number, count: number): number {
+  // A shift by 32 would shift by nothing.
+  return (hash >>> 1) >>> (31 - count);
+}
+
+function put(bucket: Bucket, hash: number, slot: number): void {
+  const { places } = bucket;
+  const mask = places.length - 1;
+  let i = hash & mask;
+  while (places[i] !== 0) i = (i + 1) & mask;
+  places[i] = slot;
+  bucket.size++;
+}
