@@ -101,7 +101,10 @@ async function readIfThere(file: string): Promise<Buffer> {
     throw error;
   }
   try {
-    await handle.read(bytes, 0, bytes.length, 0);
+    // A disk may give less than it has at once.
+    for (let at = 0, read = 1; read > 0 && at < bytes.length; at += read) {
+      ({ bytesRead: read } = await handle.read(bytes, at, bytes.length - at, at));
+    }
     return bytes;
   } finally {
     await handle.close();

@@ -11,11 +11,12 @@ import { encodeFullBlock } from '../../src/chain/codec.js';
 import { DataDir } from '../../src/db/data-dir.js';
 import type { Kv } from '../../src/db/kv.js';
 import { damagedFolders, hasDamageNote, noteDamage } from '../../src/db/put-aside.js';
+import { Salvage } from '../../src/db/salvage.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { noMetrics } from '../../src/observability/metrics.js';
 import { Archive } from '../../src/storage/archive/archive.js';
-import { blockKey, transactionKey } from '../../src/storage/archive/layout.js';
+import { blockKey, heightKey, transactionKey } from '../../src/storage/archive/layout.js';
 import { encodeBlockRecord } from '../../src/storage/archive/records.js';
 import { DamagedArchive } from '../../src/storage/heal/damaged-archive.js';
 import { Healing } from '../../src/storage/heal/healing.js';
@@ -297,6 +298,50 @@ describe('a file that is damaged', () => {
     await expectWhole(archive);
     await service.stop();
   });
+});
+
+describe('a table whose blocks are whole', () => {
+  it.each([
+    ['its index is damaged', async (table: string) => flip(table, (size) => size - 60)],
+    ['its end is damaged', async (table: string) => flip(table, (size) => size - 5)],
+    ['its end is cut off', async (table: string) => truncate(table, (await stat(table)).size - 70)],
+  ])('gives all of them, although %s', async (_what, damage) => {
+    await damage((await files('.ldb'))[0] ?? '');
+    const { archive, alone, service, done } = await heal(false);
+    expect(alone).toBe(BLOCKS);
+    expect(done()).toBe(1);
+    await expectWhole(archive);
+    await service.stop();
+  });
+
+  it('gives those before the place where it was cut', async () => {
+    const [table = ''] = await files('.ldb');
+    await truncate(table, (await stat(table)).size >> 1);
+    const folder = await openDirectory();
+    await folder.putAside('archive');
+    const [aside = ''] = await damagedFolders(path, 'archive');
+    const salvage = await Salvage.open(aside);
+    let found = 0;
+    for (const block of chain.blocks.slice(0, -2)) {
+      for (const hash of block.block.transactions) if (await salvage.get(transactionKey(hash))) found++;
+    }
+    await salvage.close();
+    expect(found).toBeGreaterThan(0);
+    const { archive, service } = await takeFromDamaged(folder, true);
+    await expectWhole(archive);
+    await service.stop();
+  });
+});
+
+it('a row of damaged records that name blocks by their numbers is bridged from the blocks behind it', async () => {
+  await change((batch) => {
+    for (const height of [4, 5, 6, 13, 14, 15]) batch.put(heightKey(height), Buffer.from('another'));
+  });
+  const { archive, alone, service, done } = await heal(false);
+  expect(alone).toBe(BLOCKS);
+  expect(done()).toBe(1);
+  await expectWhole(archive);
+  await service.stop();
 });
 
 describe('damage that a running node has met', () => {

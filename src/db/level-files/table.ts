@@ -5,7 +5,7 @@
  */
 
 import { compareBytes } from '../../lib/bytes.js';
-import { maskedCrc32c } from './crc32c.js';
+import { masked, maskedCrc32c, nextCrc32c } from './crc32c.js';
 import type { TableFile } from './manifest.js';
 import { snappyDecode } from './snappy.js';
 import { VarintReader } from './varints.js';
@@ -63,16 +63,42 @@ export function checkBlocks(table: Buffer): Partial<Pick<TableFile, 'smallest' |
 }
 
 /**
- * The values that a damaged table still holds: those in blocks whose checksum is right. Nothing, when it cannot be seen
- * where they are.
+ * The values that a damaged table still holds: those in blocks whose checksum is right. When the index is damaged too, those in
+ * the blocks before the first damaged one.
  */
 export function* soundValues(table: Buffer): Generator<TableEntry, undefined> {
-  for (const handle of unlessDamaged(() => handlesIn(readBlock(table, footerOf(table).index))) ?? []) {
+  const listed = unlessDamaged(() => handlesIn(readBlock(table, footerOf(table).index)));
+  for (const handle of listed ?? blocksFrom(table)) {
     const entries = unlessDamaged(() => [...entriesOf(readBlock(table, handle))]) ?? [];
     for (const { key, value } of entries) {
       if (key[key.length - TAG_LENGTH] === KIND_VALUE) yield { key: userKey(key), value };
     }
   }
+}
+
+/** The data blocks from the beginning on, which lie one behind the other, up to the first that is damaged. */
+function* blocksFrom(table: Buffer): Generator<Handle, undefined> {
+  const first = blockAt(table, 0);
+  for (let block = first; block !== undefined; block = blockAt(table, block.offset + block.size + TRAILER_LENGTH)) {
+    const [listed] = unlessDamaged(() => handlesIn(readBlock(table, block))) ?? [];
+    // What begins by naming the first block is the index.
+    if (listed !== undefined && listed.offset === 0 && listed.size === first?.size) return;
+    yield block;
+  }
+}
+
+/** The block that begins there, known by the checksum behind it. */
+function blockAt(table: Buffer, offset: number): Handle | undefined {
+  let crc = 0;
+  let at = offset;
+  for (let end = offset + 1; end + U32_LENGTH <= table.length; end++) {
+    const compression = table[end - 1];
+    if (compression !== COMPRESSION_NONE && compression !== COMPRESSION_SNAPPY) continue;
+    crc = nextCrc32c(table.subarray(at, end), crc);
+    at = end;
+    if (masked(crc) === table.readUInt32LE(end)) return { offset, size: end - 1 - offset };
+  }
+  return undefined;
 }
 
 function unlessDamaged<T>(read: () => T): T | undefined {

@@ -12,7 +12,10 @@ import type { RoundFactsBody } from '../../peers/messages.js';
 import { readCertificate } from '../archive/certificates.js';
 import { CERTIFICATES, certificateKey, HEIGHTS, heightOfKey, INDEXED, LAST_KEY, ROUND_KEY } from '../archive/layout.js';
 import { ArchiveReader } from '../archive/reader.js';
-import { readLast, readRoundFacts } from '../archive/records.js';
+import { type BlockRecord, readLast, readRoundFacts } from '../archive/records.js';
+
+/** Records in a row whose loss is bridged: what is asked for each of them grows with their number. */
+const MAX_BRIDGED = 32;
 
 export interface SavedBlock {
   readonly full: FullBlock;
@@ -114,11 +117,31 @@ async function hashInIndex(source: Salvage, height: number): Promise<string> {
   return new ArchiveReader(source).hashAt(height);
 }
 
-/** The block after it names it too. */
+/** The block after it names it too, which the one after that names, and so on. */
 async function hashInNext(source: Salvage, height: number): Promise<string | undefined> {
+  for (let known = height + 1; known <= height + MAX_BRIDGED; known++) {
+    for (const hashOf of [hashInIndex, hashInLast]) {
+      const hash = await unlessDamaged(async () => hashBehind(source, height, known, await hashOf(source, known)));
+      if (hash !== undefined) return hash;
+    }
+  }
+  return undefined;
+}
+
+/** The hash of the block at `height`, from the blocks between it and a later one. */
+async function hashBehind(
+  source: Salvage,
+  height: number,
+  later: number,
+  hash: string | undefined,
+): Promise<string | undefined> {
   const reader = new ArchiveReader(source);
-  const next = await reader.block(await reader.hashAt(height + 1));
-  return next?.block.header.previousHash ?? undefined;
+  let found = hash;
+  for (let at = later; at > height && found !== undefined; at--) {
+    const block: BlockRecord | undefined = await reader.block(found);
+    found = block?.height === at ? (block.block.header.previousHash ?? undefined) : undefined;
+  }
+  return found;
 }
 
 async function hashInLast(source: Salvage, height: number): Promise<string | undefined> {
