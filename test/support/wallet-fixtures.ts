@@ -13,7 +13,8 @@ import { type Clock, systemClock } from '../../src/lib/clock.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { systemRandom } from '../../src/lib/random.js';
 import { type Metrics, noMetrics } from '../../src/observability/metrics.js';
-import { Wallet, type WalletOptions } from '../../src/wallet/wallet.js';
+import type { WalletOptions } from '../../src/wallet/parts.js';
+import { Wallet } from '../../src/wallet/wallet.js';
 
 /** Cheap on purpose: one test uses the real parameters. */
 const TEST_SCRYPT = { n: 16, r: 1, p: 1 };
