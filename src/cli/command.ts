@@ -91,6 +91,8 @@ export interface CommandEntry {
 
 export interface Command {
   readonly spec: CommandSpec;
+  /** The page of what the words after the command name, when that has one of its own. */
+  page?(words: readonly string[]): CommandSpec | undefined;
   /** A group has commands of its own, named by the next word. */
   readonly commands?: readonly CommandEntry[];
   /** Resolves with the exit status when the command is done. Throws errors to be printed. */

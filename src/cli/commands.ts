@@ -1,7 +1,7 @@
 /** The list of commands. A command's file is imported when it is called or its help is asked for, and not before. */
 
 import { didYouMean } from '../config/suggest.js';
-import { type Command, type CommandEntry, UsageError } from './command.js';
+import { type Command, type CommandEntry, type CommandSpec, UsageError } from './command.js';
 
 export const COMMANDS: readonly CommandEntry[] = [
   {
@@ -74,7 +74,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: 'Explains a command, or the options of the configuration',
     async load() {
       const { helpCommand } = await import('./help-command.js');
-      return helpCommand({ entries: COMMANDS, find: async (words) => (await findCommand(words)).command });
+      return helpCommand({ entries: COMMANDS, find: pageOf });
     },
   },
 ];
@@ -99,6 +99,12 @@ export async function findCommand(
   const command = await entry.load();
   const isGroup = command.commands !== undefined && rest[0] !== undefined && !rest[0].startsWith('-');
   return isGroup ? findCommand(rest, command.commands, `${group}${name} `) : { command, rest };
+}
+
+/** The page of the command, or of what the words after it name. */
+async function pageOf(words: readonly string[]): Promise<CommandSpec> {
+  const { command, rest } = await findCommand(words);
+  return command.page?.(rest) ?? command.spec;
 }
 
 /** The command of that name. Throws `UsageError` with the nearest name. */

@@ -1,7 +1,9 @@
 /** Reads server-sent events: the events of one connection, and the parser of their text. */
 
+import { NoAnswer, refusal } from '../client/client.js';
 import { chunksOf, readText } from '../client/read-answer.js';
-import { errorMessage, TesseraError } from '../lib/errors.js';
+import type { Fetch } from '../client/trusting-fetch.js';
+import { TesseraError } from '../lib/errors.js';
 
 /** Characters of the largest event; those of nodes have some hundred. */
 const MAX_EVENT_LENGTH = 1024 * 1024;
@@ -19,6 +21,8 @@ export interface ReceivedEvent {
 export interface EventRequest {
   readonly url: string;
   readonly apiKey?: string | undefined;
+  /** Instead of that of Node.js. */
+  readonly fetch?: Fetch | undefined;
   /** Resume after this event. */
   readonly lastEventId?: string | undefined;
   readonly signal: AbortSignal;
@@ -34,10 +38,11 @@ export interface EventNews {
 }
 
 /**
- * The events of one connection, until it ends. Throws `peer_unreachable` when it cannot be opened or breaks, and
- * `invalid_request` with the node's message when the node refuses.
+ * The events of one connection, until it ends. Throws as a client does: `NoAnswer` when it cannot be opened or breaks, and
+ * the node's own error when it refuses.
  */
-export async function* readEvents({ url, apiKey, lastEventId, signal }: EventRequest): AsyncGenerator<EventNews> {
+export async function* readEvents(request: EventRequest): AsyncGenerator<EventNews> {
+  const { url, apiKey, lastEventId, signal, fetch: send = fetch } = request;
   const headers = {
     accept: 'text/event-stream',
     ...(apiKey === undefined ? {} : { 'x-api-key': apiKey }),
@@ -45,8 +50,10 @@ export async function* readEvents({ url, apiKey, lastEventId, signal }: EventReq
   };
   try {
     // A key is for this node only.
-    const response = await fetch(url, { headers, signal, redirect: 'error' });
-    if (!response.ok || response.body === null) throw await refusal(response);
+    const response = await send(url, { headers, signal, redirect: 'error' });
+    if (!response.ok || response.body === null) {
+      throw refusal(response, await readText(response, MAX_REFUSAL_BYTES, signal), new URL(url).origin);
+    }
     checkIsStream(response, url);
     const parser = new EventParser(lastEventId ?? '');
     const decoder = new TextDecoder();
@@ -54,8 +61,7 @@ export async function* readEvents({ url, apiKey, lastEventId, signal }: EventReq
       yield* parser.take(decoder.decode(chunk, { stream: true }));
   } catch (error) {
     if (error instanceof TesseraError) throw error;
-    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-    throw new TesseraError('peer_unreachable', errorMessage(cause), { cause: error });
+    throw new NoAnswer(new URL(url).origin, error);
   }
 }
 
@@ -63,23 +69,6 @@ function checkIsStream({ headers }: Response, url: string): void {
   const type = headers.get('content-type') ?? '';
   if (/^text\/event-stream(;|$)/.test(type)) return;
   throw new TesseraError('invalid_request', `${url} answers, and not with events as a node does`);
-}
-
-async function refusal(response: Response): Promise<TesseraError> {
-  const text = await readText(response, MAX_REFUSAL_BYTES);
-  const detail = detailOf(text) ?? response.statusText;
-  const isPassing = response.status >= 500 || response.status === 429;
-  return new TesseraError(isPassing ? 'peer_unreachable' : 'invalid_request', `${response.status}: ${detail}`);
-}
-
-/** The `detail` of a problem document; undefined for other texts. */
-function detailOf(text: string): string | undefined {
-  try {
-    const { detail } = JSON.parse(text) as { detail?: unknown };
-    return typeof detail === 'string' ? detail : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Parses `text/event-stream` (HTML standard, 9.2.6) as nodes write it. */
@@ -93,7 +82,7 @@ export class EventParser {
     this.#id = lastId;
   }
 
-  /** The events that the text completes. Throws `peer_unreachable` for one that is too long. */
+  /** The events that the text completes. Throws `node_unreachable` for one that is too long. */
   take(text: string): EventNews[] {
     // Without a line end in the piece there is none to find in what came before.
     const isEnd = text.includes('\n');
@@ -113,7 +102,7 @@ export class EventParser {
 
   #checkLength(length: number): void {
     if (length <= MAX_EVENT_LENGTH) return;
-    throw new TesseraError('peer_unreachable', `an event is longer than ${MAX_EVENT_LENGTH} characters`);
+    throw new TesseraError('node_unreachable', `an event is longer than ${MAX_EVENT_LENGTH} characters`);
   }
 
   #event(block: string): EventNews {

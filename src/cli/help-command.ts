@@ -1,12 +1,12 @@
 /** `tessera help [TOPIC]`: the overview, the page of a command, or the options of the configuration. */
 
-import type { Command, CommandEntry } from './command.js';
+import type { Command, CommandEntry, CommandSpec } from './command.js';
 import { commandPage, optionsPage, overview } from './help.js';
 
 /** The list of commands, which this command is itself a part of. */
 export interface HelpModules {
   readonly entries: readonly CommandEntry[];
-  find(words: readonly string[]): Promise<Command>;
+  find(words: readonly string[]): Promise<CommandSpec>;
 }
 
 export const helpCommand = ({ entries, find }: HelpModules): Command => ({
@@ -18,7 +18,8 @@ export const helpCommand = ({ entries, find }: HelpModules): Command => ({
       { name: 'TOPIC', description: 'A command, or "options".' },
       {
         name: 'SECTION',
-        description: 'With "options": a section (api, api.limits) or one option (api.port). With a group: its command.',
+        description:
+          'With "options": a section (api, api.limits) or one option (api.port). With a group: its command. With call: an operation.',
       },
     ],
     flags: [],
@@ -31,7 +32,7 @@ export const helpCommand = ({ entries, find }: HelpModules): Command => ({
   async run({ positionals: [topic, section] }, { stdout }) {
     if (topic === undefined) stdout.write(overview(entries));
     else if (topic === 'options') stdout.write(optionsPage(section));
-    else stdout.write(commandPage((await find(section === undefined ? [topic] : [topic, section])).spec));
+    else stdout.write(commandPage(await find(section === undefined ? [topic] : [topic, section])));
     return 0;
   },
 });

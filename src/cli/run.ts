@@ -29,7 +29,7 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
     const { command, rest } = await findCommand(named ? argv : [DEFAULT_COMMAND, ...argv]);
     name = command.spec.name;
     if (rest.includes('--help') || rest.includes('-h')) {
-      context.stdout.write(commandPage(command.spec));
+      context.stdout.write(commandPage(command.page?.(rest) ?? command.spec));
       return 0;
     }
     return await command.run(parseCommandLine(command.spec, rest), context);

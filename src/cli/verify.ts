@@ -1,6 +1,7 @@
 /** `tessera verify`: checks the data of a stopped node: every record, and the rules of the data. */
 
 import { existsSync } from 'node:fs';
+import type { NodeClient } from '../client/client.js';
 import { loadConfig } from '../config/load.js';
 import type { Config } from '../config/schema.js';
 import { DataDir } from '../db/data-dir.js';
@@ -14,6 +15,7 @@ import type { MempoolState } from '../mempool/state/state.js';
 import type { ArchiveAccount } from '../node/verify/archive-account.js';
 import { type CliContext, type Command, type CommandSpec, UsageError } from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
+import { CA_FILE_FLAG, checkUrl, publicClient } from './node-access.js';
 import { startProgress } from './progress.js';
 
 /** The databases of each role, in the order in which they are checked. */
@@ -55,6 +57,7 @@ const spec: CommandSpec = {
       value: 'URL',
       description: 'The API of a mempool node that runs, to compare a wallet with.',
     },
+    CA_FILE_FLAG,
   ],
   examples: [
     {
@@ -97,7 +100,9 @@ export const command: Command = {
         if (journal !== undefined)
           context.stdout.write(`${name}: ${await checkReplay(kv, journal, config, context, abort.signal)}\n`);
         if (node !== undefined)
-          context.stdout.write(`${name}: ${await holdAgainstNode(node, kv, context, abort.signal)}\n`);
+          context.stdout.write(
+            `${name}: ${await holdAgainstNode(publicClient(checkUrl(node, 'node'), args, context), kv, context, abort.signal)}\n`,
+          );
         if (archive === undefined || !COMPARED.has(name)) continue;
         context.stdout.write(`${name}: ${await holdAgainst(archive, name, kv, config, context, abort.signal)}\n`);
       }
@@ -215,12 +220,10 @@ async function holdAgainst(
 }
 
 /** What a wallet counts as unspent against a mempool node that runs. */
-async function holdAgainstNode(url: string, kv: Kv, context: CliContext, signal: AbortSignal): Promise<string> {
-  const { NodeClient } = await import('../client/client.js');
+async function holdAgainstNode(client: NodeClient, kv: Kv, context: CliContext, signal: AbortSignal): Promise<string> {
   const { holdWalletAgainstNode } = await import('../node/verify/wallet-against-node.js');
   const progress = startProgress('comparing', 'outputs', context, systemClock);
   const show = (outputs: number) => progress.update(outputs);
-  const client = new NodeClient({ url });
   const { same, unknown } = await holdWalletAgainstNode(client, kv, show, signal).finally(() => progress.end());
   const more = `${unknown} more are there that the wallet has yet to see: they come with the next blocks, or with a refresh`;
   return `${same} unspent outputs are the same on the node${unknown === 0 ? '' : `; ${more}`}`;

@@ -1,17 +1,15 @@
 /** `tessera watch`: prints the events of a node as they happen, and resumes after the last one if the connection breaks. */
 
-import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { API_PORTS } from '../config/ports.js';
-import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
-import { printable } from '../lib/printable.js';
+import { TesseraError } from '../lib/errors.js';
+import { NODE_ROLES } from '../lib/roles.js';
 import { TimeLimit } from '../lib/time-limit.js';
-import { type CliContext, type Command, type CommandSpec, type ParsedArgs, UsageError } from './command.js';
+import type { CliContext, Command, CommandSpec, ParsedArgs } from './command.js';
 import { jsonLine, textLine } from './event-lines.js';
 import { readEvents } from './event-source.js';
+import { failureText } from './lifecycle.js';
+import { accessNode, nodeFlags, type WantedNode, withAdvice } from './node-access.js';
 
-const DEFAULT_URL = `http://127.0.0.1:${API_PORTS.mempool}`;
-const API_KEY_FILE_ENV = 'TESSERA_API_KEY_FILE';
 /** Milliseconds before the first and the longest wait for another connection. */
 const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
@@ -28,7 +26,10 @@ const spec: CommandSpec = {
       'are lost, because the node was restarted or there were too many. Ends at SIGINT.',
   ],
   flags: [
-    { name: 'url', short: 'u', value: 'URL', description: `Base URL of the node. Default: ${DEFAULT_URL}.` },
+    ...nodeFlags(
+      'mempool (the default), storage, miner or user (the default for topic wallet).',
+      'where the node of the data folder listens, else as configured: http://127.0.0.1:3003 for a mempool node.',
+    ),
     {
       name: 'topics',
       short: 't',
@@ -36,11 +37,6 @@ const spec: CommandSpec = {
       description: 'Topics, separated by commas: blocks, transactions, wallet. Default: all topics of the node.',
     },
     { name: 'json', description: 'Prints each event as a JSON object on a line: id, event, data.' },
-    {
-      name: 'api-key-file',
-      value: 'FILE',
-      description: `File with an API key of the node, for topic wallet. Default: the file that ${API_KEY_FILE_ENV} names.`,
-    },
   ],
   examples: [
     { line: 'tessera watch', does: 'Blocks and transactions of the mempool node on this machine.' },
@@ -53,8 +49,10 @@ const spec: CommandSpec = {
 export const command: Command = { spec, run: watch };
 
 async function watch(args: ParsedArgs, context: CliContext): Promise<number> {
-  const url = eventsUrl(args);
-  const apiKey = await readApiKey(args, context);
+  const topics = args.value('topics');
+  const { url: base, apiKey, fetch } = accessNode(args, context, nodeFor(topics));
+  const url = new URL('/v1/events', base);
+  if (topics !== undefined) url.searchParams.set('topics', topics);
   const show = args.has('json') ? jsonLine : textLine;
   const stop = new AbortController();
   const removers = (['SIGINT', 'SIGTERM'] as const).map((name) => context.onSignal(name, () => stop.abort()));
@@ -64,7 +62,7 @@ async function watch(args: ParsedArgs, context: CliContext): Promise<number> {
     while (!stop.signal.aborted) {
       try {
         for await (const { id, event } of withWatchdog(stop.signal, (signal) =>
-          readEvents({ url, apiKey, lastEventId, signal }),
+          readEvents({ url: url.href, apiKey, fetch, lastEventId, signal }),
         )) {
           failures = 0;
           if (id !== '') lastEventId = id;
@@ -72,8 +70,8 @@ async function watch(args: ParsedArgs, context: CliContext): Promise<number> {
         }
       } catch (error) {
         if (stop.signal.aborted) break;
-        if (!isTesseraError(error, 'peer_unreachable')) throw error;
-        context.stderr.write(`tessera: no connection to ${url}: ${printable(errorMessage(error))}\n`);
+        if (!mayPass(error)) throw withAdvice(error);
+        context.stderr.write(`${failureText(error)}\n`);
       }
       const delay = Math.min(FIRST_RETRY_MS * 2 ** failures, MAX_RETRY_MS);
       failures++;
@@ -85,26 +83,17 @@ async function watch(args: ParsedArgs, context: CliContext): Promise<number> {
   }
 }
 
-function eventsUrl(args: ParsedArgs): string {
-  const base = args.value('url') ?? DEFAULT_URL;
-  try {
-    const url = new URL('/v1/events', base);
-    const topics = args.value('topics');
-    if (topics !== undefined) url.searchParams.set('topics', topics);
-    return url.href;
-  } catch {
-    throw new UsageError(`--url must be a URL such as ${DEFAULT_URL}, not "${base}"`);
-  }
+/** Any node has events; those of a wallet are looked for as `tessera wallet` does. */
+function nodeFor(topics: string | undefined): WantedNode {
+  const fallback = topics?.split(',').includes('wallet') === true ? 'user' : 'mempool';
+  return { roles: NODE_ROLES, fallback, refusal: (role) => `${role} nodes have no events` };
 }
 
-async function readApiKey(args: ParsedArgs, { env }: CliContext): Promise<string | undefined> {
-  const file = args.value('api-key-file') ?? env[API_KEY_FILE_ENV];
-  if (file === undefined) return undefined;
-  try {
-    return (await readFile(file, 'utf8')).trim();
-  } catch (cause) {
-    throw new TesseraError('invalid_request', `the API key file cannot be read: ${errorMessage(cause)}`, { cause });
-  }
+/** What another attempt may not meet: the node is away, has too much to do, or is broken for now. */
+function mayPass(error: unknown): boolean {
+  if (!(error instanceof TesseraError)) return false;
+  const { status } = error.details;
+  return typeof status === 'number' ? status >= 500 || status === 429 : error.code === 'node_unreachable';
 }
 
 /** Stops reading when nothing comes for too long: a broken network gives no error. */

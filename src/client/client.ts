@@ -9,6 +9,7 @@ import { ERROR_CODES, type ErrorCode, errorMessage, TesseraError } from '../lib/
 import { type JsonValue, parseExactJson, stringifyExact } from '../lib/json.js';
 import { TimeLimit } from '../lib/time-limit.js';
 import { readText } from './read-answer.js';
+import type { Fetch } from './trusting-fetch.js';
 
 /** Error codes that mean that the request has not reached the node. */
 const NOT_SENT: ReadonlySet<string> = new Set([
@@ -19,6 +20,10 @@ const NOT_SENT: ReadonlySet<string> = new Set([
   'ENETUNREACH',
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
+
+/** Codes of a certificate that is not trusted: the request was not sent to whoever has it. */
+const NOT_TRUSTED =
+  /^(?:ERR_TLS_CERT_\w+|(?:DEPTH_ZERO_)?SELF_SIGNED_CERT\w*|UNABLE_TO_\w+|CERT_\w+|ERR_SSL_\w+|HOSTNAME_MISMATCH)$/;
 
 /** Default time limit for an answer, in ms. */
 const TIMEOUT_MS = 30_000;
@@ -31,9 +36,11 @@ export class NoAnswer extends TesseraError {
 
   constructor(url: string, cause: unknown) {
     const reason = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
-    super('node_unreachable', `${url} does not answer: ${errorMessage(reason)}`, { cause });
     const code = reason instanceof Error && 'code' in reason ? String(reason.code) : '';
-    this.sent = !NOT_SENT.has(code);
+    const isTrusted = !NOT_TRUSTED.test(code);
+    const advice = isTrusted ? '' : ' (its certificate is not trusted: name that of its authority with --ca-file)';
+    super('node_unreachable', `${url} does not answer: ${errorMessage(reason)}${advice}`, { cause });
+    this.sent = isTrusted && !NOT_SENT.has(code);
   }
 }
 
@@ -61,6 +68,8 @@ export interface ClientOptions {
   readonly timeoutMs?: number;
   /** Bytes of the largest answer, unpacked. */
   readonly maxAnswerBytes?: number;
+  /** Instead of that of Node.js: for certificates that it does not trust. */
+  readonly fetch?: Fetch | undefined;
 }
 
 export interface CallOptions {
@@ -104,8 +113,11 @@ export class NodeClient {
   readonly #apiKey: string | undefined;
   readonly #timeoutMs: number;
   readonly #maxAnswerBytes: number;
+  readonly #fetch: Fetch;
 
-  constructor({ url, apiKey, timeoutMs = TIMEOUT_MS, maxAnswerBytes = MAX_ANSWER_BYTES }: ClientOptions) {
+  constructor(options: ClientOptions) {
+    const { url, apiKey, timeoutMs = TIMEOUT_MS, maxAnswerBytes = MAX_ANSWER_BYTES } = options;
+    this.#fetch = options.fetch ?? fetch;
     this.url = url;
     this.#apiKey = apiKey;
     this.#timeoutMs = timeoutMs;
@@ -136,7 +148,7 @@ export class NodeClient {
     const limit = new TimeLimit(timeoutMs, signal);
     const sendsKey = this.#apiKey !== undefined && operation.apiKey === true;
     try {
-      const response = await fetch(targetOf(this.url, operation, args), {
+      const response = await this.#fetch(targetOf(this.url, operation, args), {
         method: operation.method,
         redirect: 'error',
         signal: limit.signal,
@@ -175,7 +187,7 @@ function isProblem({ headers }: Response): boolean {
 }
 
 /** The error in a problem document or an error envelope; no node answers anything else. */
-function refusal(response: Response, text: string, url: string): TesseraError {
+export function refusal(response: Response, text: string, url: string): TesseraError {
   const { status, headers } = response;
   let answer: JsonValue = null;
   try {

@@ -20,6 +20,7 @@ const ENV_NAMES = [...OPTIONS_BY_ENV.keys(), CONFIG_FILE_ENV];
 /** Variables that commands read; they configure no node. */
 const COMMAND_VARIABLES: ReadonlySet<string> = new Set([
   `${ENV_PREFIX}API_KEY_FILE`,
+  `${ENV_PREFIX}CA_FILE`,
   `${ENV_PREFIX}WALLET_NEW_PASSPHRASE`,
   `${ENV_PREFIX}WALLET_EXTRA_WORD`,
   `${ENV_PREFIX}BACKUP_PASSPHRASE`,

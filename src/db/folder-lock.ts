@@ -3,6 +3,7 @@
  * it ends (rules P5 and P7). Beside it stands the id of the process, for the message that others get.
  */
 
+import { readFileSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Level } from 'level';
@@ -25,7 +26,19 @@ export async function lockFolder(path: string): Promise<() => Promise<void>> {
 
 /** The process that has the lock, as its note says; undefined when no such process is alive. */
 export async function lockHolder(path: string): Promise<number | undefined> {
-  const text = await readFile(join(path, PID_FILE), 'utf8').catch(() => '');
+  return aliveProcess(await readFile(join(path, PID_FILE), 'utf8').catch(() => ''));
+}
+
+/** As `lockHolder`, at once. */
+export function holderOf(path: string): number | undefined {
+  try {
+    return aliveProcess(readFileSync(join(path, PID_FILE), 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+function aliveProcess(text: string): number | undefined {
   const pid = Number(text.trim());
   return Number.isInteger(pid) && pid > 0 && isAlive(pid) ? pid : undefined;
 }

@@ -12,6 +12,7 @@ import { whyNoSodium } from '../crypto/ed25519-backend.js';
 import { DataDir } from '../db/data-dir.js';
 import { fileError } from '../db/database-error.js';
 import { DiskRoom } from '../db/disk-room.js';
+import { noteApi } from '../db/running-node.js';
 import { type Clock, systemClock } from '../lib/clock.js';
 import { ClosingStack } from '../lib/closing-stack.js';
 import { errorMessage, TesseraError } from '../lib/errors.js';
@@ -260,6 +261,7 @@ export class Node implements Service {
     this.#opened.add(() => app.close());
     this.#keys = keys;
     this.#apiUrl = await listening('api.port', () => app.listen({ host, port }));
+    this.#opened.add(await noteApi(context.dataDir.path, this.#apiUrl));
   }
 
   /** Why the node is not ready; empty when it is. */

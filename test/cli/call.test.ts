@@ -5,11 +5,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { membersOf, type Operation } from '../../src/api/operation.js';
+import { OPERATIONS as KNOWN } from '../../src/api/operations.js';
 import { callCommand, command } from '../../src/cli/call.js';
 import { type CliContext, parseCommandLine } from '../../src/cli/command.js';
+import { runCli } from '../../src/cli/run.js';
 import type { NodeRole } from '../../src/lib/roles.js';
 import { API_KEY, type AppSetup, openApp } from '../support/api/app.js';
 import { ADDRESS, type Calls, ODD_AMOUNT, OTHER_ADDRESS, PASSPHRASE, TX_HASH } from '../support/api/fakes.js';
+import { createContext } from '../support/cli-context.js';
+
+const OPERATIONS: readonly Operation[] = KNOWN;
 
 interface Ran {
   readonly status: number;
@@ -66,8 +72,8 @@ describe('tessera call', () => {
   it('reads values by their types', async () => {
     const calls: Calls = [];
     const flags = await node('user', { calls });
-    const pairs = ['kind=address', `address=${ADDRESS}`, 'amount=1000', 'locktime=null', `passphrase=${PASSPHRASE}`];
-    await run(['createPayment', ...pairs, ...flags]);
+    const pairs = ['kind=address', `address=${ADDRESS}`, 'amount=1000', 'locktime=null', 'passphrase=@file'];
+    await run(['createPayment', ...pairs, ...flags], { file: PASSPHRASE });
     expect(calls).toEqual([
       {
         name: 'payAddress',
@@ -104,13 +110,58 @@ describe('tessera call', () => {
 
   it('prints nothing where the answer has no body', async () => {
     const flags = await node('user');
-    const pairs = [`old_passphrase=${PASSPHRASE}`, 'new_passphrase=other'];
-    expect(await run(['changePassphrase', ...pairs, ...flags])).toEqual({ status: 0, stdout: '' });
+    const pairs = ['old_passphrase=@old', 'new_passphrase=@new'];
+    const files = { old: PASSPHRASE, new: 'other' };
+    expect(await run(['changePassphrase', ...pairs, ...flags], files)).toEqual({ status: 0, stdout: '' });
+  });
+
+  it('prints bytes as hex, and with --json the answer as it is, on one line', async () => {
+    const flags = await node('storage');
+    const shown = JSON.parse((await run(['getBlock', 'num=7', ...flags])).stdout).data.block.header;
+    const { stdout } = await run(['getBlock', 'num=7', '--json', ...flags]);
+    const exact = JSON.parse(stdout).data.block.header;
+    expect(stdout.indexOf('\n')).toBe(stdout.length - 1);
+    const [nonce, hash] = exact.nonce_and_mining_tx_hash;
+    expect(nonce).toBeInstanceOf(Array);
+    expect(shown.nonce_and_mining_tx_hash).toEqual([Buffer.from(nonce).toString('hex'), hash]);
+    expect(shown.seed_value).toBe(Buffer.from(exact.seed_value).toString('hex'));
+    expect(shown.txs_merkle_root_and_hash).toEqual(exact.txs_merkle_root_and_hash);
+  });
+
+  it('lists the operations as JSON', async () => {
+    const { stdout } = await run(['--json']);
+    expect(JSON.parse(stdout)).toContainEqual({
+      id: 'getSupply',
+      summary: 'Total and issued token supply',
+      roles: ['mempool'],
+      method: 'GET',
+      path: '/v1/supply',
+    });
   });
 
   it('fails with the detail of the node', async () => {
     const flags = await node('storage');
     await expect(run(['getBlock', 'num=8', ...flags])).rejects.toThrow('No block has been stored at number 8.');
+  });
+
+  it.each(
+    OPERATIONS.filter(({ id }) => id !== 'getDocs' && id !== 'streamEvents').map((operation) => [operation] as const),
+  )('OPERATION --help lists the arguments, with those that are needed in its example: $id', async (operation) => {
+    const context = createContext();
+    expect(await runCli(['call', operation.id, '--help'], context)).toBe(0);
+    const page = context.out();
+    expect(page).toContain(`${operation.method} ${operation.path}`);
+    for (const line of page.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+    const text = page.replace(/\s+/g, ' ');
+    const [, example = ''] = /EXAMPLES (.*) EXIT STATUS/.exec(text) ?? [];
+    const members = [operation.params, operation.query, operation.body?.schema];
+    for (const { name, required } of members.flatMap((schema) => membersOf(schema))) {
+      expect(text).toContain(` ${name}=`);
+      expect(example.includes(` ${name}=`)).toBe(required);
+    }
+    const help = createContext();
+    expect(await runCli(['help', 'call', operation.id], help)).toBe(0);
+    expect(help.out()).toBe(page);
   });
 
   it.each([

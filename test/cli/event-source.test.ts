@@ -32,5 +32,5 @@ it('ends with the signal, after the garbage collector too', async () => {
     collectGarbage();
   }
   stop.abort();
-  expect(await next).toMatchObject({ code: 'peer_unreachable' });
+  expect(await next).toMatchObject({ code: 'node_unreachable' });
 });

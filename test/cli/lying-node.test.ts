@@ -77,7 +77,7 @@ describe('tessera watch', () => {
 
   it('ends a connection whose event has no end', async () => {
     const url = await lyingNode(stream(`data: ${'x'.repeat(2 * MIB)}`));
-    await expect(firstOf(url)).rejects.toMatchObject({ code: 'peer_unreachable' });
+    await expect(firstOf(url)).rejects.toMatchObject({ code: 'node_unreachable' });
   });
 
   it('resumes after no id that cannot be asked for', async () => {
@@ -97,7 +97,7 @@ describe('tessera watch', () => {
       stream(': x\n\n')(request, response);
     });
     const url = await lyingNode((_, response) => response.writeHead(307, { location: other }).end());
-    await expect(firstOf(url)).rejects.toMatchObject({ code: 'peer_unreachable' });
+    await expect(firstOf(url)).rejects.toMatchObject({ code: 'node_unreachable' });
     expect(shown).toBeUndefined();
   });
 });

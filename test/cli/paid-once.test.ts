@@ -17,6 +17,7 @@ afterAll(removeFolders);
 interface Setup {
   readonly node: TestUser;
   readonly proxy: LossyProxy;
+  readonly passphraseFile: string;
   run(...argv: string[]): Promise<{ readonly status: number; readonly out: string; readonly err: string }>;
   hashes(): Promise<readonly string[]>;
 }
@@ -41,6 +42,7 @@ async function lossy(fates: readonly Fate[], options: { readonly funds?: bigint 
   return {
     node,
     proxy,
+    passphraseFile: join(folder, 'passphrase'),
     async run(...argv) {
       const context = createContext();
       const flags = ['--url', proxy.url, '--api-key-file', join(folder, 'key')];
@@ -71,8 +73,8 @@ describe('an answer that is lost', { timeout: 60_000 }, () => {
   });
 
   it('is asked for again by call', async () => {
-    const { run, hashes } = await lossy(['lose answer', 'lose answer']);
-    const pairs = ['kind=address', `address=${NOBODY}`, 'amount=10', `passphrase=${PASSPHRASE}`];
+    const { run, hashes, passphraseFile } = await lossy(['lose answer', 'lose answer']);
+    const pairs = ['kind=address', `address=${NOBODY}`, 'amount=10', `passphrase=@${passphraseFile}`];
     const { status, out } = await run('call', 'createPayment', ...pairs);
     expect([status, JSON.parse(out).tx_hash]).toEqual([0, (await hashes())[0]]);
     const item = await run('call', 'createItem', 'genesis_hash_spec=Default', 'item_amount=3', '--role', 'user');

@@ -57,6 +57,11 @@ export const command: Command = {
     const keystore = join(config.node.dataDir, KEYSTORE_FILE);
     refuseExisting(keystore);
     const count = wordCount(args);
+    if (config.wallet.genesisSeedIndex !== undefined) {
+      context.stderr.write(
+        'warning: this configuration gives the wallet keys that everybody knows (wallet.genesis_seed_index)\n',
+      );
+    }
     const passphrase = await newPassphrase(args, context, loaded);
     const words = newWords(systemRandom, count, await extraWord(args, context));
     const address = await withFolder(config, async (withWallet) => {

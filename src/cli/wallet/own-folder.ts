@@ -16,7 +16,9 @@ import type { WalletWords } from '../../wallet/keys/words.js';
 import type { Wallet } from '../../wallet/wallet.js';
 import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from '../command.js';
 import { configInput } from '../config-flags.js';
+import { passphraseSource } from './configured-passphrase.js';
 import { walletConfig } from './connection.js';
+import { isInteractive } from './prompt.js';
 import { askNewPassphrase, askNewSecret, givenSecret, PASSPHRASE, type SecretSource } from './secrets.js';
 import { needsPassphrase } from './start-passphrase.js';
 
@@ -54,7 +56,11 @@ export function folderConfig(args: ParsedArgs, context: CliContext): LoadedConfi
 /** The passphrase of a new wallet: from flag or variable of the command, else as configured, else typed twice. */
 export async function newPassphrase(args: ParsedArgs, context: CliContext, loaded: LoadedConfig): Promise<string> {
   const isNamed = args.value(PASSPHRASE.flag) !== undefined || context.env[PASSPHRASE.env] !== undefined;
-  if (!isNamed && !needsPassphrase(loaded)) return loaded.config.wallet.passphrase;
+  const isGiven = passphraseSource(loaded) !== undefined;
+  // Wallets of development networks may have none: a script that gives none gets that, a person is asked.
+  if (!isNamed && (isGiven || (!needsPassphrase(loaded) && !isInteractive(context)))) {
+    return loaded.config.wallet.passphrase;
+  }
   const passphrase =
     givenSecret(PASSPHRASE, args, context) ?? (await askNewPassphrase('Passphrase for the wallet: ', context));
   if (passphrase.trim() === '') throw new UsageError('the passphrase is blank: choose another');

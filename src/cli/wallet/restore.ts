@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import { getReadiness } from '../../api/routes/common/operations.js';
-import { NodeClient } from '../../client/client.js';
+import type { NodeClient } from '../../client/client.js';
 import type { LoadedConfig } from '../../config/load.js';
 import { systemClock } from '../../lib/clock.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
@@ -20,11 +20,12 @@ import { LOOKAHEAD } from '../../wallet/keys/lookahead.js';
 import { PassphraseLimiter } from '../../wallet/keys/passphrase-limiter.js';
 import { isSameWords, parseWords, type WalletWords } from '../../wallet/keys/words.js';
 import { type CliContext, type Command, ExitError, integerFlag, type ParsedArgs, UsageError } from '../command.js';
+import { CA_FILE_FLAG, checkUrl, publicClient } from '../node-access.js';
 import { startProgress } from '../progress.js';
 import { showAmount } from './amounts.js';
 import { takeBlocks } from './chain-blocks.js';
 import { type ChainSearchModules, type ChainSearchResult, searchChain } from './chain-search.js';
-import { checkUrl, JSON_FLAG, ROLE_FLAGS, YES_FLAG } from './connection.js';
+import { JSON_FLAG, ROLE_FLAGS, YES_FLAG } from './connection.js';
 import { EXTRA_WORD_FLAGS, extraWord, folderConfig, newPassphrase, withFolder } from './own-folder.js';
 import { askSecret, confirm, DECLINED, INTERRUPTED, isInteractive } from './prompt.js';
 import { givenSecret, PASSPHRASE, secretFlag } from './secrets.js';
@@ -77,6 +78,7 @@ export const command: Command = {
       secretFlag(PASSPHRASE, 'the passphrase to seal the wallet with, or of the wallet that is there'),
       { name: 'storage', value: 'URL', description: `API of a storage node. Default: ${STORAGE}.` },
       { name: 'mempool', value: 'URL', description: `API of a mempool node. Default: ${MEMPOOL}.` },
+      CA_FILE_FLAG,
       {
         name: 'gap',
         value: 'N',
@@ -109,7 +111,10 @@ export const command: Command = {
     const gap = integerFlag(args, 'gap', 1, MAX_GAP) ?? LOOKAHEAD;
     const loaded = folderConfig(args, context);
     const { config } = loaded;
-    const clients = { storage: clientOf(args, 'storage', STORAGE), mempool: clientOf(args, 'mempool', MEMPOOL) };
+    const clients = {
+      storage: clientOf('storage', STORAGE, args, context),
+      mempool: clientOf('mempool', MEMPOOL, args, context),
+    };
     const file = join(config.node.dataDir, KEYSTORE_FILE);
     const isNew = !existsSync(file);
     const backup = await readBackup(args, context, config.network.name);
@@ -139,8 +144,8 @@ export const command: Command = {
   },
 };
 
-function clientOf(args: ParsedArgs, flag: string, fallback: string): NodeClient {
-  return new NodeClient({ url: checkUrl(args.value(flag) ?? fallback, flag) });
+function clientOf(flag: string, fallback: string, args: ParsedArgs, context: CliContext): NodeClient {
+  return publicClient(checkUrl(args.value(flag) ?? fallback, flag), args, context);
 }
 
 /** The words of the wallet that is there. */

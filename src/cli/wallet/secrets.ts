@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { errorMessage } from '../../lib/errors.js';
 import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from '../command.js';
+import { configuredPassphrase } from './configured-passphrase.js';
 import { askSecret, isInteractive } from './prompt.js';
 
 /** Maximum length in characters, as in the API. */
@@ -15,12 +16,15 @@ export interface SecretSource {
   readonly flag: string;
   readonly env: string;
   readonly question: string;
+  /** What the configuration of the node gives. */
+  readonly configured?: (args: ParsedArgs, context: CliContext) => string | undefined;
 }
 
 export const PASSPHRASE: SecretSource = {
   flag: 'passphrase-file',
   env: 'TESSERA_WALLET__PASSPHRASE',
   question: 'Passphrase of the wallet: ',
+  configured: configuredPassphrase,
 };
 
 export const NEW_PASSPHRASE: SecretSource = {
@@ -30,20 +34,21 @@ export const NEW_PASSPHRASE: SecretSource = {
 };
 
 /** The flag of a source, for the help. */
-export function secretFlag({ flag, env }: SecretSource, what: string): FlagSpec {
+export function secretFlag({ flag, env, configured }: SecretSource, what: string): FlagSpec {
+  const from =
+    configured === undefined ? `the variable ${env}` : `the variable ${env}, else the configuration of the node`;
   return {
     name: flag,
     value: 'FILE',
-    description:
-      `File with ${what}; line ends after it are ignored. Default: the variable ${env}, or else a question on the ` +
-      'terminal.',
+    description: `File with ${what}; line ends after it are ignored. Default: ${from}, else a question on the terminal.`,
   };
 }
 
-/** The secret from file or environment; undefined when a person must be asked. Throws `UsageError` if there is none. */
+/** The secret from file, environment or configuration; undefined when a person must be asked. Throws `UsageError` if there is none. */
 export function givenSecret(source: SecretSource, args: ParsedArgs, context: CliContext): string | undefined {
   const file = args.value(source.flag);
-  const given = file === undefined ? context.env[source.env] : readSecretFile(file, source);
+  const given =
+    file === undefined ? (context.env[source.env] ?? source.configured?.(args, context)) : readSecretFile(file, source);
   if (given !== undefined && given.length > MAX_PASSPHRASE) {
     throw new UsageError(`a passphrase has at most ${MAX_PASSPHRASE} characters`);
   }

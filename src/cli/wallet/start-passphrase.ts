@@ -1,31 +1,68 @@
-/** Asks for the passphrase of a wallet when a node starts on a terminal and nothing else gives it. */
+/** The passphrase of a wallet when a node starts on a terminal: asked for when nothing gives it, or what is given does not open it. */
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LoadedConfig } from '../../config/load.js';
 import type { Config } from '../../config/schema.js';
-import { KEYSTORE_FILE } from '../../wallet/keys/keystore.js';
+import { systemClock } from '../../lib/clock.js';
+import { isTesseraError, TesseraError } from '../../lib/errors.js';
+import { systemRandom } from '../../lib/random.js';
+import { KEYSTORE_FILE, Keystore } from '../../wallet/keys/keystore.js';
+import { PassphraseLimiter } from '../../wallet/keys/passphrase-limiter.js';
 import type { CliContext } from '../command.js';
+import { passphraseSource } from './configured-passphrase.js';
 import { askSecret, isInteractive } from './prompt.js';
 import { askNewPassphrase, PASSPHRASE } from './secrets.js';
 
 type Given = Pick<LoadedConfig, 'config' | 'sources'>;
 
-/** True when no source gives the passphrase of a wallet that needs one: wallets of development networks do not. */
-export function needsPassphrase({ config, sources }: Given): boolean {
-  const { node, wallet } = config;
-  const hasWallet = (node.role === 'user' || node.role === 'miner') && wallet.enabled;
-  const source = sources.get('wallet.passphrase');
-  return hasWallet && wallet.genesisSeedIndex === undefined && (source === undefined || source === 'default');
+const ATTEMPTS = 3;
+
+/** True when no source gives the passphrase of a wallet that needs one: new wallets of development networks do not. */
+export function needsPassphrase(given: Given): boolean {
+  const { wallet } = given.config;
+  return hasWallet(given.config) && wallet.genesisSeedIndex === undefined && passphraseSource(given) === undefined;
 }
 
 /** The configuration with the typed passphrase; unchanged when none is needed or there is nobody to ask. */
 export async function withTypedPassphrase(loaded: Given, context: CliContext): Promise<Config> {
   const { config } = loaded;
-  if (!needsPassphrase(loaded) || !isInteractive(context)) return config;
-  const isKnown = existsSync(join(config.node.dataDir, KEYSTORE_FILE));
-  const passphrase = isKnown
-    ? await askSecret(PASSPHRASE.question, context)
-    : await askNewPassphrase('The wallet is new. Passphrase for it: ', context);
+  if (!hasWallet(config) || !isInteractive(context)) return config;
+  const file = join(config.node.dataDir, KEYSTORE_FILE);
+  if (!existsSync(file)) {
+    if (!needsPassphrase(loaded)) return config;
+    return sealedWith(await askNewPassphrase('The wallet is new. Passphrase for it: ', context), config);
+  }
+  const source = passphraseSource(loaded);
+  if (!needsPassphrase(loaded) && (await opens(file, config.wallet.passphrase))) return config;
+  if (source !== undefined) context.stderr.write(`The passphrase from ${source} does not open the wallet.\n`);
+  return sealedWith(await askUntilItOpens(file, context), config);
+}
+
+function hasWallet({ node, wallet }: Config): boolean {
+  return (node.role === 'user' || node.role === 'miner') && wallet.enabled;
+}
+
+function sealedWith(passphrase: string, config: Config): Config {
   return { ...config, wallet: { ...config.wallet, passphrase } };
+}
+
+async function askUntilItOpens(file: string, context: CliContext): Promise<string> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const passphrase = await askSecret(PASSPHRASE.question, context);
+    if (await opens(file, passphrase)) return passphrase;
+    context.stderr.write('That passphrase does not open the wallet.\n');
+  }
+  throw new TesseraError('wrong_passphrase', `no passphrase that was typed opens ${file}`);
+}
+
+/** False when it certainly does not. What else is wrong with the file, the start of the node tells. */
+async function opens(file: string, passphrase: string): Promise<boolean> {
+  try {
+    const modules = { random: systemRandom, limiter: new PassphraseLimiter(systemClock) };
+    (await Keystore.read({ file, passphrase }, modules)).close();
+    return true;
+  } catch (error) {
+    return !isTesseraError(error, 'wrong_passphrase');
+  }
 }

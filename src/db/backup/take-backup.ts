@@ -15,7 +15,7 @@ import { DatabaseCopy } from './database-copy.js';
 import { BACKUP_FORMAT, type BackedUpFile, encodeListing, type Listing } from './listing.js';
 
 /** Files beside the databases that a backup leaves out: those of the lock, and what is being written. */
-const LEFT_OUT = /^lock\.pid$|\.tmp$|^keystore-format-\d+-[^/]*\.json$/;
+const LEFT_OUT = /^lock\.(?:pid|url)$|\.tmp$|^keystore-format-\d+-[^/]*\.json$/;
 
 export interface TakeBackupOptions {
   readonly dataDir: string;

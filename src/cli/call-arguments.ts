@@ -1,0 +1,137 @@
+/** The arguments of `tessera call`: key=value by the members of path, query and body, typed by their schemas. */
+
+import { readFile } from 'node:fs/promises';
+import type { TSchema } from '@sinclair/typebox';
+import { membersOf, type Operation } from '../api/operation.js';
+import type { AnyArguments } from '../client/client.js';
+import { didYouMean } from '../config/suggest.js';
+import { errorMessage, TesseraError } from '../lib/errors.js';
+import { parseExactJson } from '../lib/json.js';
+import { UsageError } from './command.js';
+
+/** The key that stands for a whole body. */
+const BODY = 'body';
+/** Members that hold secrets. */
+const SECRET = /passphrase$|^secret_key$/;
+
+const PASSPHRASE_MEMBER = 'passphrase';
+/** Characters of an argument that a message repeats. */
+const MAX_SHOWN = 40;
+
+/** Reads a file, or standard input for `-`. */
+export type ReadSource = (name: string) => Promise<string>;
+
+export async function readFileOrStdin(name: string): Promise<string> {
+  try {
+    // Descriptor 0 is standard input.
+    return await readFile(name === '-' ? '/dev/stdin' : name, 'utf8');
+  } catch (cause) {
+    throw new TesseraError('invalid_request', `${name} cannot be read: ${errorMessage(cause)}`, { cause });
+  }
+}
+
+export interface ArgumentSources {
+  readonly read: ReadSource;
+  /** The passphrase of the wallet, for an operation that needs one and is given none. */
+  readonly secret: () => Promise<string>;
+}
+
+export interface Member {
+  readonly name: string;
+  readonly schema: TSchema;
+  readonly part: 'params' | 'query' | 'body';
+  readonly required: boolean;
+}
+
+export function membersOfOperation({ params, query, body }: Operation): readonly Member[] {
+  const of = (schema: TSchema | undefined, part: Member['part']) =>
+    membersOf(schema).map((member) => ({ ...member, part }));
+  return [...of(params, 'params'), ...of(query, 'query'), ...of(body?.schema, 'body')];
+}
+
+export async function argumentsOf(
+  operation: Operation,
+  pairs: readonly string[],
+  { read, secret }: ArgumentSources,
+): Promise<AnyArguments> {
+  const members = membersOfOperation(operation);
+  const parts: Record<Member['part'], Record<string, unknown>> = { params: {}, query: {}, body: {} };
+  let whole: unknown;
+  for (const pair of pairs) {
+    const [name, text, isTyped] = await readPair(pair, read);
+    const member = members.find((candidate) => candidate.name === name);
+    if (member !== undefined) {
+      const part = parts[member.part];
+      part[name] = typedValue(name, text, member.schema, part[name]);
+      if (isTyped) refuseSecrets({ [name]: part[name] });
+    } else if (name === BODY && operation.body !== undefined) {
+      whole = jsonOf(name, text);
+      if (isTyped) refuseSecrets(whole);
+    } else throw unknownKey(name, operation, members);
+  }
+  const isAsked = members.some(({ name, part }) => name === PASSPHRASE_MEMBER && part === 'body');
+  if (isAsked && whole === undefined && parts.body[PASSPHRASE_MEMBER] === undefined) {
+    parts.body[PASSPHRASE_MEMBER] = await secret();
+  }
+  if (whole === undefined) checkRequired(operation, members, parts);
+  return {
+    params: parts.params,
+    query: parts.query,
+    ...(operation.body === undefined ? {} : { body: whole ?? parts.body }),
+  };
+}
+
+/** Name and text of an argument, and whether the text itself was on the command line. */
+async function readPair(pair: string, read: ReadSource): Promise<readonly [string, string, boolean]> {
+  const at = pair.indexOf('=');
+  if (at < 1) throw new UsageError(`"${pair.slice(0, MAX_SHOWN)}" is not key=value`);
+  const [name, text] = [pair.slice(0, at), pair.slice(at + 1)];
+  if (!text.startsWith('@')) return [name, text, true];
+  // The line end that an editor or echo puts after the last line is not part of the value.
+  return [name, (await read(text.slice(1))).replace(/\r?\n$/, ''), false];
+}
+
+/** Everyone on the machine can read the arguments of a process. */
+function refuseSecrets(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, member] of Object.entries(value)) {
+    if (SECRET.test(name) && typeof member === 'string' && member !== '') {
+      throw new UsageError(
+        `${name} is a secret, and others can read the command line: write it to a file and give ${name}=@FILE, or ${name}=@- for ` +
+          'standard input',
+      );
+    }
+    refuseSecrets(member);
+  }
+}
+
+function unknownKey(name: string, { id }: Operation, members: readonly Member[]): UsageError {
+  const names = members.map((member) => member.name);
+  const known = names.length === 0 ? 'it takes none' : `it takes ${names.join(', ')}`;
+  return new UsageError(`${id} has no argument ${name}${didYouMean(name, names)}; ${known}`);
+}
+
+function checkRequired({ id }: Operation, members: readonly Member[], parts: Record<Member['part'], object>): void {
+  const missing = members.filter(({ name, part, required }) => required && !Object.hasOwn(parts[part], name));
+  if (missing.length > 0) throw new UsageError(`${id} needs ${missing.map(({ name }) => `${name}=…`).join(' ')}`);
+}
+
+/** The value of a text by the type of its schema; a list grows with each text. */
+function typedValue(name: string, text: string, schema: TSchema, before: unknown): unknown {
+  const types: readonly unknown[] = Array.isArray(schema.type) ? schema.type : [schema.type];
+  if (types.includes('array')) {
+    if (text.startsWith('[')) return jsonOf(name, text);
+    const items = (schema.items ?? {}) as TSchema;
+    return [...(Array.isArray(before) ? before : []), typedValue(name, text, items, undefined)];
+  }
+  if (types.includes('string')) return types.includes('null') && text === 'null' ? null : text;
+  return jsonOf(name, text);
+}
+
+function jsonOf(name: string, text: string): unknown {
+  try {
+    return parseExactJson(text);
+  } catch {
+    throw new UsageError(`${name}: "${text.slice(0, MAX_SHOWN)}" is not JSON`);
+  }
+}

@@ -1,0 +1,229 @@
+/**
+ * Which node a command talks to, with which API key, and which certificates it trusts: the same for every command
+ * (docs/cli.md#which-node).
+ */
+
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Operation, Result } from '../api/operation.js';
+import { type CallParameters, NodeClient } from '../client/client.js';
+import { type Fetch, type Trust, trustingFetch } from '../client/trusting-fetch.js';
+import { type LoadedConfig, loadConfig } from '../config/load.js';
+import type { Config } from '../config/schema.js';
+import { runningNode } from '../db/running-node.js';
+import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
+import { isLoopback } from '../lib/ip-address.js';
+import type { NodeRole } from '../lib/roles.js';
+import { KEYSTORE_FILE } from '../wallet/keys/keystore.js';
+import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from './command.js';
+import { CONFIG_FLAGS, configInput } from './config-flags.js';
+
+const API_KEY_FILE = 'api-key';
+const API_KEY_FILE_ENV = 'TESSERA_API_KEY_FILE';
+const CA_FILE_ENV = 'TESSERA_CA_FILE';
+
+const CONFIG_AND_DATA = CONFIG_FLAGS.filter(({ name }) => name === 'config' || name === 'data');
+
+export const CA_FILE_FLAG: FlagSpec = {
+  name: 'ca-file',
+  value: 'FILE',
+  description:
+    'Certificates (PEM) of the authorities that may vouch for a node at https, instead of those that Node.js knows. Default: the ' +
+    `file that ${CA_FILE_ENV} names; for the node of the configuration, its own api.tls.cert_file.`,
+};
+
+export const API_KEY_FILE_FLAG: FlagSpec = {
+  name: 'api-key-file',
+  short: 'k',
+  value: 'FILE',
+  description:
+    `File with an API key of the node. Default: the file that ${API_KEY_FILE_ENV} names; for a node on this machine, a key of ` +
+    'its configuration (api.keys), else api-key in its data folder.',
+};
+
+/** The flags that name a node; `role` and `url` say in their own words what is meant without them. */
+export function nodeFlags(role: string, url: string): readonly FlagSpec[] {
+  return [
+    { name: 'url', short: 'u', value: 'URL', description: `Base URL of the API of the node. Default: ${url}` },
+    API_KEY_FILE_FLAG,
+    CA_FILE_FLAG,
+    { name: 'role', short: 'r', value: 'ROLE', description: role },
+    ...CONFIG_AND_DATA,
+  ];
+}
+
+/** The nodes that can do what is wanted. */
+export interface WantedNode {
+  readonly roles: readonly NodeRole[];
+  /** When nothing says otherwise. */
+  readonly fallback: NodeRole;
+  /** Why a node of another role cannot be it. */
+  readonly refusal: (role: NodeRole) => string;
+}
+
+export interface NodeAccess {
+  readonly url: string;
+  readonly apiKey: string | undefined;
+  /** Absent when what Node.js does is right. */
+  readonly fetch: Fetch | undefined;
+}
+
+/** The configuration of the node that is meant. Throws `invalid_config`, and `UsageError` for one of a wrong role. */
+export function nodeConfig(args: ParsedArgs, context: CliContext, wanted: WantedNode): LoadedConfig {
+  const input = configInput(args, context);
+  const { TESSERA_NODE__ROLE: envRole, TESSERA_CONFIG: envFile } = context.env;
+  const isNamed = input.role ?? input.file ?? envRole ?? envFile;
+  const loaded = loadConfig(isNamed === undefined ? { ...input, role: wanted.fallback } : input);
+  const { role } = loaded.config.node;
+  if (wanted.roles.includes(role)) return loaded;
+  throw new UsageError(wanted.refusal(role));
+}
+
+/** The node that flags, environment and configuration name. Throws `UsageError`, or `node_unreachable` when it does not run. */
+export function accessNode(args: ParsedArgs, context: CliContext, wanted: WantedNode): NodeAccess {
+  const named = args.value('url');
+  let loaded: Config | undefined;
+  const config = (): Config => {
+    loaded ??= nodeConfig(args, context, wanted).config;
+    return loaded;
+  };
+  if (named === undefined) checkRuns(config());
+  const url = named === undefined ? urlOf(config()) : checkUrl(named);
+  const { protocol, hostname } = new URL(url);
+  const isHere = named === undefined || isLoopback(hostname);
+  if (protocol === 'http:' && !isHere) {
+    context.stderr.write(`warning: ${url} is neither on this machine nor https: keys and passphrases can be read\n`);
+  }
+  const fetch = fetchFor(url, args, context, named === undefined ? config() : undefined);
+  const keyFile = args.value(API_KEY_FILE_FLAG.name) ?? context.env[API_KEY_FILE_ENV];
+  if (keyFile !== undefined) return { url, fetch, apiKey: readKey(keyFile, true) };
+  // The key of a node on this machine is not sent to others.
+  if (!isHere) return { url, fetch, apiKey: undefined };
+  // With a URL, a configuration of a node that cannot be meant has no say.
+  if (named !== undefined && !isOfWantedRole(args, context, wanted)) return { url, fetch, apiKey: undefined };
+  return { url, fetch, apiKey: ownKey(config()) };
+}
+
+function isOfWantedRole(args: ParsedArgs, context: CliContext, wanted: WantedNode): boolean {
+  try {
+    return nodeConfig(args, context, wanted) !== undefined;
+  } catch (error) {
+    if (error instanceof UsageError) return false;
+    throw error;
+  }
+}
+
+/** A client for it, which says what to do about a missing API key. `timeoutMs` 0 is no limit. */
+export function connectTo({ url, apiKey, fetch }: NodeAccess, timeoutMs?: number): NodeClient {
+  return new CommandClient({ url, apiKey, fetch, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
+}
+
+/** A client without a key, for a node that answers everybody. */
+export function publicClient(url: string, args: ParsedArgs, context: CliContext): NodeClient {
+  return new NodeClient({ url, fetch: fetchFor(url, args, context, undefined) });
+}
+
+class CommandClient extends NodeClient {
+  override call<O extends Operation>(operation: O, ...args: CallParameters<O>): Promise<Result<O>> {
+    return super.call(operation, ...args).catch((error: unknown) => {
+      throw withAdvice(error);
+    });
+  }
+}
+
+/** An error about an API key says where to get one; others stay as they are. */
+export function withAdvice(error: unknown): unknown {
+  if (!isTesseraError(error, 'missing_api_key') && !isTesseraError(error, 'invalid_api_key')) return error;
+  const hint = `Name its file with --api-key-file or ${API_KEY_FILE_ENV}; a node keeps its own in <data dir>/${API_KEY_FILE}.`;
+  return new TesseraError(error.code, `${error.message} ${hint}`, { cause: error });
+}
+
+/** A wallet whose node does not run must not be taken for that of another node at the same port. */
+function checkRuns({ node }: Config): void {
+  if (runningNode(node.dataDir).isThere || !existsSync(join(node.dataDir, KEYSTORE_FILE))) return;
+  throw new TesseraError(
+    'node_unreachable',
+    `the node of the wallet in ${node.dataDir} does not run: start it, or name another node with --url`,
+  );
+}
+
+/** Where the API of the configured node is. A node that runs on its folder says so itself. */
+function urlOf({ node, api }: Config): string {
+  const { url } = runningNode(node.dataDir);
+  if (url !== undefined) return reachable(new URL(url));
+  const scheme = api.tls.certFile === undefined ? 'http' : 'https';
+  return reachable(new URL(`${scheme}://${api.host.includes(':') ? `[${api.host}]` : api.host}:${api.port}`));
+}
+
+/** A node that listens on all addresses is asked on loopback. */
+function reachable(url: URL): string {
+  if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1';
+  if (url.hostname === '[::]') url.hostname = '[::1]';
+  return url.origin;
+}
+
+/** True when the URL is that of the configured node: on this machine, any name for it will do. */
+export function isNodeOf(url: string, config: Config): boolean {
+  const [a, b] = [new URL(url), new URL(urlOf(config))];
+  if (a.origin === b.origin) return true;
+  return a.protocol === b.protocol && a.port === b.port && isLoopback(a.hostname) && isLoopback(b.hostname);
+}
+
+/** The base URL of an API that a flag names. Throws `UsageError`. */
+export function checkUrl(text: string, flag = 'url'): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.pathname !== '/' || url.search !== '') {
+    throw new UsageError(`--${flag} must be like http://127.0.0.1:3000, not "${text}"`);
+  }
+  if (url.username !== '' || url.password !== '') throw new UsageError(`--${flag} must not hold a secret`);
+  return url.origin;
+}
+
+function fetchFor(url: string, args: ParsedArgs, { env }: CliContext, own: Config | undefined): Fetch | undefined {
+  if (!url.startsWith('https:')) return undefined;
+  const file = args.value(CA_FILE_FLAG.name) ?? env[CA_FILE_ENV];
+  const trust = file === undefined ? ownCertificate(own) : { authorities: readCertificates(file) };
+  return trust === undefined ? undefined : trustingFetch(trust);
+}
+
+/** The configured node, on this machine, has the certificate of its configuration, whatever name is in it. */
+function ownCertificate(config: Config | undefined): Trust | undefined {
+  const file = config?.api.tls.certFile;
+  if (file === undefined) return undefined;
+  try {
+    return { certificate: readFileSync(file, 'utf8') };
+  } catch {
+    // Only the node may read it: what Node.js trusts decides.
+    return undefined;
+  }
+}
+
+function readCertificates(file: string): string {
+  try {
+    const text = readFileSync(file, 'utf8');
+    if (text.includes('-----BEGIN CERTIFICATE-----')) return text;
+  } catch (error) {
+    throw new UsageError(`the file of certificates ${file} cannot be read: ${errorMessage(error)}`);
+  }
+  throw new UsageError(`${file} holds no certificate in PEM`);
+}
+
+/** A key of the configured node that may do everything, else the one in its folder. */
+function ownKey({ api, node }: Config): string | undefined {
+  if (api.auth === 'open') return undefined;
+  if (api.keys.length === 0) return readKey(join(node.dataDir, API_KEY_FILE), false);
+  const { key } = api.keys.find((one) => one.routes === undefined && one.permissions === undefined) ?? {};
+  return key;
+}
+
+/** The key in the file; undefined if there is no file and none `isRequired` (a node with `api.auth = "open"` has none). */
+function readKey(file: string, isRequired: boolean): string | undefined {
+  try {
+    const key = readFileSync(file, 'utf8').trim();
+    if (key === '' || /[^\x21-\x7e]/.test(key)) throw new Error('it holds no key');
+    return key;
+  } catch (error) {
+    if (!isRequired && (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new UsageError(`the API key file ${file} cannot be used: ${errorMessage(error)}`);
+  }
+}
