@@ -106,7 +106,8 @@ const peers = group('Links to the other nodes.', {
   }),
   mempool: peerList('Mempool nodes to keep a link to. Miners and users need one.'),
   storage: peerList(
-    'Storage nodes to keep a link to. A mempool node needs one; storage nodes catch up from each other.',
+    'Storage nodes to keep a link to. A mempool node needs one; storage nodes catch up from each other; miners and users ' +
+      'read the blocks there that were made while they were away.',
   ),
   miner: peerList('Miners to keep a link to. Rarely needed: miners open the link themselves.'),
   user: peerList('Users to keep a link to. Rarely needed: users open the link themselves.'),

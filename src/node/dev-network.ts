@@ -47,7 +47,7 @@ export class DevNetwork implements Service {
 
   async #startNode(role: NodeRole): Promise<void> {
     const peers = {
-      ...(role === 'mempool' ? { storage: [this.#addressOf('storage')] } : {}),
+      ...(role === 'storage' ? {} : { storage: [this.#addressOf('storage')] }),
       ...(role === 'miner' || role === 'user' ? { mempool: [this.#addressOf('mempool')] } : {}),
     };
     const config = devConfig(role, { ...this.#options, peers });

@@ -11,6 +11,8 @@ export type WalletContext = Pick<RoleContext, 'config' | 'genesis' | 'dataDir' |
   Partial<Pick<RoleContext, 'metrics' | 'producers' | 'room'>> & {
     /** The words of a new wallet; random ones otherwise. */
     readonly words?: WalletWords | undefined;
+    /** See `WalletOptions`. */
+    readonly areWordsNew?: boolean | undefined;
     /** No small outputs are joined: for commands that only bring the wallet up to date. */
     readonly staysAsItIs?: boolean;
   };
@@ -32,6 +34,7 @@ export async function openWallet(context: WalletContext): Promise<Wallet> {
         activationHeight: config.mining.asertActivationHeight,
         producers: context.producers,
         words: context.words,
+        areWordsNew: context.areWordsNew,
         minOutputAmount: BigInt(config.network.minOutputAmount),
         ...(seedIndex === undefined ? {} : { seeds: genesis.walletSeeds[seedIndex] ?? [] }),
       },

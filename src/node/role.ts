@@ -43,7 +43,7 @@ export interface RoleContext {
 }
 
 /** The long tasks of a node, as the metrics name them. */
-export type TaskName = 'load' | 'replay' | 'count' | 'heal' | 'adopt' | 'catch_up' | 'wallet_refresh';
+export type TaskName = 'load' | 'replay' | 'count' | 'heal' | 'adopt' | 'catch_up' | 'wallet_refresh' | 'wallet_blocks';
 
 /** The services of a role; the API uses them by their interfaces. */
 export interface RoleServices {

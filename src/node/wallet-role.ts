@@ -13,6 +13,7 @@ export class WalletRole implements Role {
   readonly services: RoleServices;
   readonly #links: RoleContext['network']['links'];
   readonly #refreshing: Progress;
+  readonly #reading: Progress;
   readonly #failure = new Failure();
   readonly failed = this.#failure.promise;
 
@@ -27,7 +28,8 @@ export class WalletRole implements Role {
     this.type = isMiner ? 'Miner/User' : 'User';
     this.#links = network.links;
     this.#refreshing = context.progress('wallet_refresh', { task: 'refreshing the wallet', unit: 'addresses' });
-    const user = wallet && createUser(context, wallet, this.#refreshing);
+    this.#reading = context.progress('wallet_blocks', { task: 'reading the blocks that were missed', unit: 'blocks' });
+    const user = wallet && createUser(context, wallet, { refreshing: this.#refreshing, reading: this.#reading });
     const miner = isMiner && config.mining.enabled ? createMiner(context, wallet) : undefined;
     for (const service of [user, miner]) if (service) this.#failure.follow(service);
     this.services = { ...(wallet && { wallet }), ...(user && { user }), ...(miner && { miner }) };
@@ -50,24 +52,33 @@ export class WalletRole implements Role {
     const { user } = this.services;
     if (![...this.#links].some(({ role }) => role === 'mempool')) return ['no mempool node is linked'];
     if (user === undefined || user.inStep) return [];
-    return [this.#refreshing.current ?? 'the wallet is catching up with the chain'];
+    const progress = this.#reading.current ?? this.#refreshing.current;
+    return [user.problem ?? progress ?? 'the wallet is catching up with the chain'];
   }
 }
 
-function createUser(context: RoleContext, wallet: Wallet, refreshing: Progress): RunningUserService {
+function createUser(
+  context: RoleContext,
+  wallet: Wallet,
+  { refreshing, reading }: { readonly refreshing: Progress; readonly reading: Progress },
+): RunningUserService {
   const { config } = context;
-  const onRefresh = (done: number, total: number): void => {
-    refreshing.update(done, total);
-    if (done === total) refreshing.end();
-  };
+  const shownBy =
+    (progress: Progress) =>
+    (done: number, total: number): void => {
+      progress.update(done, total);
+      if (done === total) progress.end();
+    };
+  const shown = { onRefresh: shownBy(refreshing), onMissed: shownBy(reading) };
   return new RunningUserService(
     {
       mempools: config.peers.mempool,
+      storages: config.peers.storage,
       producers: context.producers,
       donationAmount: BigInt(config.user.donationAmount),
       donationsPerPeerPerDay: config.user.donationsPerPeerPerDay,
     },
-    { ...context, wallet, logger: context.logger('user'), onRefresh },
+    { ...context, wallet, logger: context.logger('user'), ...shown },
   );
 }
 

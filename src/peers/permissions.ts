@@ -24,13 +24,17 @@ export interface Permission {
 
 const WALLETS: readonly NodeRole[] = ['miner', 'user'];
 const OPERATORS: readonly NodeRole[] = ['mempool', 'storage'];
+/** Who may read the chain without the secret. */
+const READERS: readonly NodeRole[] = ['storage', ...WALLETS];
 
 const may = (from: readonly NodeRole[], to: readonly NodeRole[], standing: Standing): readonly Permission[] => [
   { from, to, standing },
 ];
-const mayCertified = (from: readonly NodeRole[], to: readonly NodeRole[]): readonly Permission[] => [
-  { from, to, standing: 'stranger', certified: true },
-];
+const mayCertified = (
+  from: readonly NodeRole[],
+  to: readonly NodeRole[],
+  standing: Standing = 'stranger',
+): readonly Permission[] => [{ from, to, standing, certified: true }];
 
 export const PERMISSIONS = {
   // Mining: any miner may try (`mining.allowed_keys` can say otherwise); it believes the mempool that it dialed.
@@ -44,13 +48,21 @@ export const PERMISSIONS = {
   'block.deliver': may(['mempool'], ['storage'], 'trusted'),
   'block.stored': may(['storage'], ['mempool'], 'trusted'),
   'block.refused': may(['storage'], ['mempool'], 'trusted'),
-  // Between archives: a copy from anybody is as good as the original, where a certificate proves it
+  // Between archives, and to wallets: a copy from anybody is as good as the original, where a certificate proves it
   'chain.tip': [...may(OPERATORS, OPERATORS, 'trusted'), ...mayCertified(['storage'], ['storage'])],
   'chain.tip.get': [...may(OPERATORS, OPERATORS, 'trusted'), ...may(['storage'], ['storage'], 'stranger')],
-  'headers.get': [...may(OPERATORS, ['storage'], 'trusted'), ...may(['storage'], ['storage'], 'stranger')],
-  headers: [...may(['storage'], OPERATORS, 'trusted'), ...mayCertified(['storage'], ['storage'])],
-  'blocks.get': [...may(OPERATORS, ['storage'], 'trusted'), ...may(['storage'], ['storage'], 'stranger')],
-  blocks: [...may(['storage'], OPERATORS, 'trusted'), ...mayCertified(['storage'], ['storage'])],
+  'headers.get': [...may(OPERATORS, ['storage'], 'trusted'), ...may(READERS, ['storage'], 'stranger')],
+  headers: [
+    ...may(['storage'], OPERATORS, 'trusted'),
+    ...mayCertified(['storage'], ['storage']),
+    ...mayCertified(['storage'], WALLETS, 'chosen'),
+  ],
+  'blocks.get': [...may(OPERATORS, ['storage'], 'trusted'), ...may(READERS, ['storage'], 'stranger')],
+  blocks: [
+    ...may(['storage'], OPERATORS, 'trusted'),
+    ...mayCertified(['storage'], ['storage']),
+    ...mayCertified(['storage'], WALLETS, 'chosen'),
+  ],
   // Wallets: any may ask a mempool, and believes the mempool that it dialed
   'transactions.submit': may(WALLETS, ['mempool'], 'stranger'),
   'utxos.get': may(WALLETS, ['mempool'], 'stranger'),

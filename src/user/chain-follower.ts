@@ -15,13 +15,15 @@ import type { Logger } from '../lib/logger.js';
 import { Mutex } from '../lib/mutex.js';
 import { SignalSource } from '../lib/signal.js';
 import { TimeSlices } from '../lib/time-slices.js';
-import { MAX_LIST, type MessageBody } from '../peers/messages.js';
+import type { MessageBody } from '../peers/messages.js';
 import type { Link, PeerNetwork } from '../peers/network.js';
 import type { ToldBlock } from '../wallet/block-check.js';
 import type { ChainPoint } from '../wallet/block-intake.js';
 import type { OwnTransaction } from '../wallet/payments/outgoing.js';
 import type { Wallet } from '../wallet/wallet.js';
 import { Evidence, type Finding, type TransactionStatus } from './evidence.js';
+import type { MissedBlocks } from './missed-blocks.js';
+import { fetchStatuses, unexpected } from './statuses.js';
 import { refreshAddresses } from './utxo-pages.js';
 
 /** Time limit for an answer about statuses, in ms. */
@@ -50,6 +52,7 @@ export interface ChainFollowerModules {
   readonly network: PeerNetwork;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly missed: MissedBlocks;
   /** Called with the number of refreshed addresses. */
   readonly onRefresh?: ((done: number, total: number) => void) | undefined;
 }
@@ -303,7 +306,7 @@ export class ChainFollower {
     const { wallet } = this.#modules;
     this.#blocksDropped = false;
     const hashes = wallet.transfers.inFlight().map(({ hash }) => hash);
-    const statuses = await this.#fetchStatuses(link, hashes);
+    const statuses = await this.#statusesOf(link, hashes);
     for (const { hash, status } of statuses.values())
       if (status === 'Confirmed') await wallet.settlement.markConfirmed(hash);
   }
@@ -323,11 +326,11 @@ export class ChainFollower {
   async #examine(link: Link, entries: readonly OwnTransaction[], addresses: readonly string[]) {
     const evidence = new Evidence(entries);
     // Statuses first: what is confirmed now is included in every later answer.
-    const own = await this.#fetchStatuses(
+    const own = await this.#statusesOf(
       link,
       entries.map(({ hash }) => hash),
     );
-    const statuses = new Map([...own, ...(await this.#fetchStatuses(link, evidence.creators(own)))]);
+    const statuses = new Map([...own, ...(await this.#statusesOf(link, evidence.creators(own)))]);
     const point = await this.#refresh(link, addresses, evidence);
     return { point, findings: evidence.findings(statuses) };
   }
@@ -359,24 +362,18 @@ export class ChainFollower {
     await this.#modules.wallet.settlement.markRejected(hash, refusal);
   }
 
-  async #fetchStatuses(link: Link, wanted: readonly string[]): Promise<Map<string, TransactionStatus>> {
-    const found = new Map<string, TransactionStatus>();
-    const options = { timeoutMs: REQUEST_TIMEOUT, signal: this.#stopping.signal };
-    for (let at = 0; at < wanted.length; at += MAX_LIST) {
-      const hashes = wanted.slice(at, at + MAX_LIST);
-      const answer = await link.request('statuses.get', { hashes }, options);
-      if (answer.type !== 'statuses') throw unexpected(link, answer.type);
-      for (const status of (answer.body as MessageBody<'statuses'>).statuses) found.set(status.hash, status);
-    }
-    return found;
+  #statusesOf(link: Link, hashes: readonly string[]): Promise<ReadonlyMap<string, TransactionStatus>> {
+    return fetchStatuses(link, hashes, { timeoutMs: REQUEST_TIMEOUT, signal: this.#stopping.signal });
   }
 
   #refresh(link: Link, addresses: readonly string[], evidence: Evidence): Promise<ChainPoint | undefined> {
-    const { wallet, clock, onRefresh } = this.#modules;
+    const { wallet, clock, onRefresh, missed } = this.#modules;
+    const { signal } = this.#stopping;
     return refreshAddresses(link, addresses, {
       wallet,
       clock,
-      signal: this.#stopping.signal,
+      signal,
+      reach: (point) => missed.reach(point, signal),
       onProgress: onRefresh,
       onPage: (utxos) => evidence.note(utxos),
     });
@@ -411,8 +408,4 @@ export class ChainFollower {
   #listenerFailed(error: unknown): void {
     this.#modules.logger.error({ error: errorMessage(error) }, 'a listener failed');
   }
-}
-
-function unexpected(link: Link, type: string): TesseraError {
-  return new TesseraError('protocol_violation', `${link.address} answered ${type}, which was not asked for`);
 }

@@ -16,6 +16,7 @@ import type { KeepIntent } from '../wallet/payments/intents.js';
 import type { Wallet } from '../wallet/wallet.js';
 import { abandonPayment } from './abandon.js';
 import { ChainFollower, type MinedBlock } from './chain-follower.js';
+import { MissedBlocks } from './missed-blocks.js';
 import { type AnnouncedPayment, PeerPayments } from './peer-payments.js';
 import { Sender } from './sender.js';
 import type { AddressPayment, DonationOptions, ItemRequest, UserService } from './service.js';
@@ -28,6 +29,8 @@ const CALLERS = 'api';
 export interface UserServiceOptions {
   /** Configured mempool nodes, `host:port`, as given to the network. Blocks of others are ignored. */
   readonly mempools: readonly string[];
+  /** Configured storage nodes, to read the blocks from that were missed; none by default. */
+  readonly storages?: readonly string[];
   /** Who must vouch for a mempool node; undefined in a network that names no producers. */
   readonly producers?: Producers | undefined;
   /** Raw units paid to a peer that asks for a donation; 0 refuses. */
@@ -43,11 +46,14 @@ export interface UserServiceModules {
   readonly logger: Logger;
   /** Called with the number of refreshed addresses. */
   readonly onRefresh?: ((done: number, total: number) => void) | undefined;
+  /** Called with the number of blocks that were missed and are taken in. */
+  readonly onMissed?: ((done: number, total: number) => void) | undefined;
 }
 
 /** The implementation of `UserService` that the node runs. */
 export class RunningUserService implements UserService, Service {
   readonly #wallet: Wallet;
+  readonly #missed: MissedBlocks;
   readonly #follower: ChainFollower;
   readonly #peers: PeerPayments;
   readonly #sender: Sender;
@@ -59,7 +65,9 @@ export class RunningUserService implements UserService, Service {
   constructor(options: UserServiceOptions, modules: UserServiceModules) {
     const { donationsPerDay = DEFAULT_DONATIONS_PER_DAY } = options;
     this.#wallet = modules.wallet;
-    this.#follower = new ChainFollower({ mempools: options.mempools, producers: options.producers }, modules);
+    const { mempools, storages = [], producers } = options;
+    this.#missed = new MissedBlocks({ storages, producers }, modules);
+    this.#follower = new ChainFollower({ mempools, producers }, { ...modules, missed: this.#missed });
     this.#peers = new PeerPayments({ ...options, donationsPerDay }, modules);
     this.#sender = new Sender({
       ...modules,
@@ -76,6 +84,11 @@ export class RunningUserService implements UserService, Service {
   /** True when the wallet is in step with the chain over a link to a mempool node. */
   get inStep(): boolean {
     return this.#follower.link !== undefined;
+  }
+
+  /** Why the wallet does not get into step; null when nothing is known to be wrong. */
+  get problem(): string | null {
+    return this.#missed.problem;
   }
 
   /** Emits payments to this wallet that a peer announces. */

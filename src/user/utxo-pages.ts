@@ -32,6 +32,8 @@ export interface UtxoPagesModules {
   readonly wallet: Wallet;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** Brings the wallet to the block of an answer; true when that took in blocks, so that the answer is an old one. */
+  readonly reach: (point: ChainPoint) => Promise<boolean>;
   /** Called with the number of completed addresses. */
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
   /** Called with every page. */
@@ -64,11 +66,14 @@ export async function refreshAddresses(
 
 async function refreshPart(link: Link, addresses: readonly string[], modules: UtxoPagesModules): Promise<ChainPoint> {
   const { wallet } = modules;
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; ) {
     const pages = new PageReader(link, addresses, modules);
     const first = await pages.read();
     const { block_num: height, hash, certificate } = first.page;
     const point = { height, hash, certificate };
+    // As long as there are blocks to read, which is no failure of the node.
+    if (await modules.reach(point)) continue;
+    attempt += 1;
     const refresh = wallet.beginRefresh(addresses, point);
     if (refresh === undefined) continue;
     for (let next: PageOf | undefined = first; next; next = await pages.readNext(next.page))

@@ -19,11 +19,15 @@ export interface BlockRules {
   concerns(transaction: Transaction): boolean;
 }
 
-/** A block as a mempool node tells of it. */
+/** A block as a mempool node tells of it, or as a storage node keeps it. */
 export interface ToldBlock {
   readonly full: FullBlock;
   readonly hash: string;
   readonly certificate?: Certificate | undefined;
+  /** A block with a certificate follows from this hash: whoever sets it has checked that. */
+  readonly isProven?: true;
+  /** More are on their way, so it is too early to join small outputs. */
+  readonly isPast?: true;
 }
 
 /**
@@ -31,12 +35,12 @@ export interface ToldBlock {
  * binds, and every transaction that concerns the wallet has the hash under which it stands. The names of genesis
  * transactions are free texts.
  */
-export function contentFault({ full, hash, certificate }: ToldBlock, rules: BlockRules): Verdict {
+export function contentFault({ full, hash, certificate, isProven }: ToldBlock, rules: BlockRules): Verdict {
   const { activationHeight, producers } = rules;
   const { block, transactions } = full;
   const { header } = block;
   if (blockHash(header) !== hash) return faultOf(hash, 'its header has another hash');
-  if (producers !== undefined) {
+  if (producers !== undefined && isProven !== true) {
     const unsigned = blockCertificateFault(producers, { height: Number(header.bNum), hash }, certificate);
     if (unsigned !== null) return unsigned;
   }

@@ -103,7 +103,7 @@ export class BlockIntake {
       this.#noteReward(full.miningTransaction);
     }
     if (outcome === 'applied' || done.length > 0) await settlement.commit(done);
-    if (outcome === 'applied') transfers.mergeLater();
+    if (outcome === 'applied' && told.isPast !== true) transfers.mergeLater();
     return outcome;
   }
 
@@ -139,6 +139,11 @@ export class BlockIntake {
     coins.advanceTo(height);
     await settlement.commit();
     transfers.mergeLater();
+  }
+
+  /** Unix seconds: no block from before concerns the keys of its words; undefined when that is not known. */
+  get bornAt(): number | undefined {
+    return this.#modules.meta.current.bornAt;
   }
 
   /** A durable address for the next mining reward; a new one after each reward. */

@@ -23,6 +23,8 @@ const MetaRecord = Type.Object({
   /** Movements in the history; absent in a folder of an earlier version, which has none yet. */
   movements: Type.Optional(Count),
   rewardAddress: Type.Union([Type.String(), Type.Null()]),
+  /** Unix seconds at which the words were made with this store; absent for a wallet of other words, or with seeds. */
+  bornAt: Type.Optional(Count),
   /** True once the seeds of the configuration were loaded. */
   seeded: Type.Boolean(),
 });

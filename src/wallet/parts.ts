@@ -1,7 +1,6 @@
 /** The parts of a wallet, put together bottom-up. */
 
 import type { Producers } from '../chain/certificate.js';
-import type { WalletSeed } from '../chain/genesis.js';
 import type { ScryptCost } from '../crypto/scrypt.js';
 import type { Room } from '../db/disk-room.js';
 import type { Kv } from '../db/kv.js';
@@ -20,7 +19,6 @@ import { Items } from './items.js';
 import { KeyRing } from './keys/key-ring.js';
 import { Keystore } from './keys/keystore.js';
 import { PassphraseLimiter } from './keys/passphrase-limiter.js';
-import type { WalletWords } from './keys/words.js';
 import { Labels } from './labels.js';
 import { FORMAT_KEY } from './layout.js';
 import { MetaStore } from './meta.js';
@@ -29,7 +27,7 @@ import { Intents } from './payments/intents.js';
 import { Outgoing } from './payments/outgoing.js';
 import { Payments } from './payments/payments.js';
 import { Settlement } from './payments/settlement.js';
-import type { KeyPairRecord } from './service.js';
+import type { NewWallet } from './seeds.js';
 import { Transfers } from './transfers.js';
 import { WriteBuffer } from './write-buffer.js';
 
@@ -38,7 +36,7 @@ const DEFAULT_MAX_INPUTS = 500;
 /** Raw units: a thousandth of a display token. Change below it is avoided where possible. */
 const DEFAULT_DUST = 72_072n;
 
-export interface WalletOptions {
+export interface WalletOptions extends NewWallet {
   /** Path of the keystore file. */
   readonly keystoreFile: string;
   /** Stands in its backup files; empty in tests. */
@@ -47,8 +45,6 @@ export interface WalletOptions {
   readonly passphrase: string;
   /** A new wallet may have a blank passphrase: development networks only (decision V25). */
   readonly allowBlankPassphrase: boolean;
-  /** The words of a new wallet; random ones otherwise. */
-  readonly words?: WalletWords | undefined;
   /** Merge small outputs when more spendable token outputs than this are held; null never does. */
   readonly aggregateAbove: number | null;
   /** Spend outputs of own transactions that no block has yet; true by default. */
@@ -64,9 +60,6 @@ export interface WalletOptions {
   readonly minOutputAmount?: bigint;
   /** Idempotency keys that are kept at most. */
   readonly maxIntents?: number;
-  /** Funds and keys that a new wallet starts with (development and test networks). */
-  readonly seeds?: readonly WalletSeed[];
-  readonly seedKeyPairs?: ReadonlyMap<string, KeyPairRecord>;
   /** Cost of new seals; tests only. */
   readonly scryptCost?: ScryptCost;
 }

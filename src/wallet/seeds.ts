@@ -1,4 +1,4 @@
-/** The keys and funds that the configuration gives to a new wallet of a development network. */
+/** What a new wallet starts with: the keys and funds that the configuration of a development network gives it, or the time of its birth. */
 
 import { addressOf } from '../chain/address.js';
 import { tokenAsset } from '../chain/assets.js';
@@ -7,13 +7,29 @@ import type { WalletSeed } from '../chain/genesis.js';
 import type { CoinStore } from './coins/coin-store.js';
 import type { History } from './history/history.js';
 import type { KeyRing } from './keys/key-ring.js';
+import type { WalletWords } from './keys/words.js';
 import type { MetaStore } from './meta.js';
 import type { KeyPairRecord } from './service.js';
 import type { WriteBuffer } from './write-buffer.js';
 
-export interface Seeds {
+const MS_PER_SECOND = 1_000;
+
+/** What a new wallet starts with. */
+export interface NewWallet {
+  /** Its words; random ones otherwise. */
+  readonly words?: WalletWords | undefined;
+  /** True for words that were made now: nothing was ever paid to them. */
+  readonly areWordsNew?: boolean | undefined;
+  /** Funds and keys (development and test networks). */
   readonly seeds?: readonly WalletSeed[];
   readonly seedKeyPairs?: ReadonlyMap<string, KeyPairRecord>;
+}
+
+interface FirstStart extends NewWallet {
+  /** True when there was no keystore before. */
+  readonly isMade: boolean;
+  /** Milliseconds since the Unix epoch. */
+  readonly now: number;
 }
 
 export interface SeedsModules {
@@ -25,8 +41,9 @@ export interface SeedsModules {
 }
 
 /** Durable when it resolves. */
-export async function loadSeeds(modules: SeedsModules, { seeds = [], seedKeyPairs = new Map() }: Seeds): Promise<void> {
+export async function loadSeeds(modules: SeedsModules, options: FirstStart): Promise<void> {
   const { keys, coins, history, meta, writes } = modules;
+  const { seeds = [], seedKeyPairs = new Map(), words, areWordsNew = words === undefined, isMade, now } = options;
   const placed = seeds.map((seed) => ({ seed, address: addressOf(seed.publicKey, seed.addressVersion) }));
   const pairs = new Map<string, KeyPairRecord>(seedKeyPairs);
   for (const { seed, address } of placed) pairs.set(address, seed);
@@ -35,6 +52,9 @@ export async function loadSeeds(modules: SeedsModules, { seeds = [], seedKeyPair
     ({ seed, address }) => coins.add({ tHash: seed.tHash, n: seed.n }, txOut(tokenAsset(seed.amount), address)) ?? [],
   );
   history.takeSeeds(seeded);
-  meta.update({ seeded: true });
+  meta.update({
+    seeded: true,
+    ...(isMade && areWordsNew && pairs.size === 0 && { bornAt: Math.floor(now / MS_PER_SECOND) }),
+  });
   await writes.flush();
 }

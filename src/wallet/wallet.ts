@@ -4,6 +4,7 @@
  * network. Every write is durable when its promise resolves.
  */
 
+import { existsSync } from 'node:fs';
 import type { Transaction } from '../chain/types.js';
 import { errorMessage, TesseraError } from '../lib/errors.js';
 import { noMetrics } from '../observability/metrics.js';
@@ -47,9 +48,10 @@ export class Wallet implements WalletService {
    * Opens the wallet, or makes it. Throws `wrong_passphrase`, `wallet_unreadable`, `blank_passphrase`, `malformed_key_pair`.
    */
   static async open(options: WalletOptions, modules: WalletModules): Promise<Wallet> {
+    const isMade = !existsSync(options.keystoreFile);
     const parts = await openParts(options, modules);
     const wallet = new Wallet(parts);
-    if (!parts.meta.current.seeded) await loadSeeds(parts, options);
+    if (!parts.meta.current.seeded) await loadSeeds(parts, { ...options, isMade, now: modules.clock.now() });
     const { metrics = noMetrics } = modules;
     metrics.beforeScrape(() => metrics.gauge('tessera_block_height').set(wallet.height));
     return wallet;
@@ -224,6 +226,11 @@ export class Wallet implements WalletService {
   /** True when a producer has signed that block. */
   get isTipCertified(): boolean {
     return this.#parts.chain.isTipCertified;
+  }
+
+  /** See `BlockIntake.bornAt`. */
+  get bornAt(): number | undefined {
+    return this.#parts.chain.bornAt;
   }
 
   /** See `BlockIntake.check`. */

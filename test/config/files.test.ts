@@ -60,6 +60,7 @@ describe('the role files', () => {
     expect(mempool?.peers.storage).toEqual([`${storage?.peers.host}:${storage?.peers.port}`]);
     expect(miner?.peers.mempool).toEqual([`${mempool?.peers.host}:${mempool?.peers.port}`]);
     expect(user?.peers.mempool).toEqual(miner?.peers.mempool);
+    for (const wallet of [miner, user]) expect(wallet?.peers.storage).toEqual(mempool?.peers.storage);
   });
 });
 

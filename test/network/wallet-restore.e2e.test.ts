@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -27,6 +27,8 @@ let storage: NodeProcess;
 let mempool: NodeProcess;
 let bank: NodeProcess;
 let alice: NodeProcess;
+/** Another copy of alice's wallet. */
+let twin: NodeProcess;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tessera-restore-'));
@@ -40,7 +42,9 @@ beforeAll(async () => {
     network.add('miner', 'miner', { ...common, 'wallet.genesis_seed_index': 1 }),
     network.add('bank', 'user', { ...common, 'wallet.genesis_seed_index': 0 }),
   ]);
-  alice = network.make('alice', 'user', { ...common, 'wallet.passphrase_file': secret });
+  const own = { ...common, 'peers.storage': storage.peerAddress, 'wallet.passphrase_file': secret };
+  alice = network.make('alice', 'user', own);
+  twin = network.make('twin', 'user', own);
 }, 240_000);
 
 afterAll(async () => {
@@ -193,5 +197,22 @@ describe('a wallet whose folder is gone', { timeout: 900_000 }, () => {
     expect((await wallet(['label', ...node])).out).toContain('the payee');
     const swept = await wallet(['sweep', '--online', '--yes', '--json', ...node]);
     expect([swept.code, JSON.parse(swept.out)]).toEqual([0, { transactions: [], tokens: 0, tokens_left: 0 }]);
+  });
+
+  it('knows, after its node was off, what came and what another copy has paid as if it had been on', async () => {
+    const page = await movementsOf(alice);
+    expect(await alice.stop()).toBe(0);
+    await cp(alice.folder, twin.folder, { recursive: true });
+    await rm(join(twin.folder, 'node-key'));
+    await twin.start();
+    const { address } = (await call(`${twin.apiUrl}/v1/wallet/addresses`, {})) as { address: string };
+    await payMany(twin, [PAYEE], 250_000, PASSPHRASE);
+    await payMany(bank, [address, address], 500_000, '');
+    const history = await settled(twin, page.length + 3);
+    await alice.start();
+    const learned = await settled(alice, page.length + 3);
+    expect(fromChain(learned)).toEqual(fromChain(history));
+    expect(learned.slice(0, page.length)).toEqual(page);
+    expect((await info(alice)).running_total_tokens).toBe((await info(twin)).running_total_tokens);
   });
 });

@@ -72,13 +72,15 @@ describe.each<TransportKind>(['websocket', 'memory'])(
       expect(await refusal({ role: 'storage' }, { role: 'mempool', secret: SECRET })).toMatch(/no network\.secret/);
     });
 
-    it.each([
-      ['mempool', 'mempool'],
-      ['user', 'storage'],
-    ] as const)(
-      'refuses a %s node without the secret at a %s node: they have nothing to say to each other',
-      async (a, b) => {
-        expect(await refusal({ role: a }, { role: b, secret: SECRET })).toMatch(/no network\.secret/);
+    it('refuses a mempool node without the secret at another: they have nothing to say to each other', async () => {
+      expect(await refusal({ role: 'mempool' }, { role: 'mempool', secret: SECRET })).toMatch(/no network\.secret/);
+    });
+
+    it.each(['user', 'miner'] as const)(
+      'links a %s node to storage without the secret: it may read blocks',
+      async (role) => {
+        const { b } = await linkTwo(bed, { role }, { role: 'storage', secret: SECRET });
+        expect([...b.links].map(({ trusted }) => trusted)).toEqual([false]);
       },
     );
 

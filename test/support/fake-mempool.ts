@@ -13,6 +13,7 @@ import type { Signer } from '../../src/mempool/blocks/signer.js';
 import type { MessageBody } from '../../src/peers/messages.js';
 import type { PeerNetwork, Reply } from '../../src/peers/network.js';
 import { decodeTransactions, encodeUtxos } from '../../src/peers/payloads.js';
+import type { ToldBlock } from '../../src/wallet/block-check.js';
 import { createFault, transactionFault } from './validate.js';
 import { block, NOBODY } from './wallet-fixtures.js';
 
@@ -25,6 +26,8 @@ export interface FakeMempool {
   readonly submissions: string[];
   /** Last block; -1 before the first. */
   readonly height: number;
+  /** Every block by height, as it was signed; block 0 only where blocks are signed. */
+  readonly blocks: Map<number, ToldBlock>;
   /** Answers submissions with this code while set: every one, or those that the function has a code for. */
   refuseWith: ErrorCode | ((hash: string) => ErrorCode | undefined) | undefined;
   /** Admits, but lets the answer get lost. */
@@ -63,7 +66,13 @@ export function createFakeMempool(network: PeerNetwork, signer?: Signer): FakeMe
   /** Block 0 is stored: what is granted is there from the beginning. */
   let height = 0;
   /** Hash of that block; null for block 0, which nobody has seen, unless blocks are signed. */
-  let tip: string | null = signer === undefined ? null : 'b'.repeat(65);
+  let tip: string | null = null;
+  const blocks = new Map<number, ToldBlock>();
+  if (signer !== undefined) {
+    const { full, hash } = block(0, []);
+    tip = hash;
+    blocks.set(0, { full, hash, certificate: signer.block({ height, hash }) });
+  }
 
   const certified = () =>
     signer === undefined || tip === null || !fake.sign ? {} : { certificate: signer.block({ height, hash: tip }) };
@@ -156,6 +165,7 @@ export function createFakeMempool(network: PeerNetwork, signer?: Signer): FakeMe
     utxos,
     statuses,
     submissions,
+    blocks,
     get height() {
       return height;
     },
@@ -198,6 +208,7 @@ export function createFakeMempool(network: PeerNetwork, signer?: Signer): FakeMe
       }
       for (const name of pool.keys()) statuses.set(name, 'Confirmed');
       pool.clear();
+      blocks.set(height, { full, hash, ...(signer && { certificate: signer.block({ height, hash }) }) });
       if (!tell) return;
       const attachment = encodeFullBlock(full);
       const body = { block_num: height, hash, ...certified() };

@@ -45,6 +45,7 @@ export interface TestUserOptions extends OpenWalletOptions {
   readonly donationsPerDay?: number;
   readonly clock?: Clock;
   readonly mempools?: readonly string[];
+  readonly storages?: readonly string[];
 }
 
 export interface TestNet {
@@ -98,13 +99,21 @@ export async function createTestNet(
     mempool,
     mempoolNetwork,
     async user(options = {}) {
-      const { folder, role = 'user', donationAmount = 0n, donationsPerDay, mempools = [MEMPOOL], ...own } = options;
+      const {
+        folder,
+        role = 'user',
+        donationAmount = 0n,
+        donationsPerDay,
+        mempools = [MEMPOOL],
+        storages = [],
+        ...own
+      } = options;
       const rest = { producers, ...own };
       const opened: OpenWallet = folder === undefined ? await newWallet(rest) : await openWallet(folder, rest);
-      const links = network(role, 0, mempools);
+      const links = network(role, 0, [...mempools, ...storages]);
       const limits = donationsPerDay === undefined ? {} : { donationsPerDay };
       const user = new RunningUserService(
-        { mempools, producers: rest.producers, donationAmount, donationsPerPeerPerDay: 2, ...limits },
+        { mempools, storages, producers: rest.producers, donationAmount, donationsPerPeerPerDay: 2, ...limits },
         { wallet: opened.wallet, network: links, clock: options.clock ?? systemClock, logger: silentLogger },
       );
       await user.start();

@@ -68,7 +68,7 @@ export const command: Command = {
       // A node that was started meanwhile may have made one.
       refuseExisting(keystore);
       await show(words, args, context);
-      const made = withWallet({ passphrase, words }, (wallet) => wallet.newAddress());
+      const made = withWallet({ passphrase, words, areWordsNew: true }, (wallet) => wallet.newAddress());
       return whileWaiting('making the wallet', made, context, systemClock);
     });
     context.stderr.write(`Created ${keystore}. The first address of the wallet:\n`);

@@ -78,6 +78,8 @@ export async function extraWord(args: ParsedArgs, context: CliContext): Promise<
 export interface WalletSeal {
   readonly passphrase: string;
   readonly words?: WalletWords | undefined;
+  /** They were made for this wallet. */
+  readonly areWordsNew?: true;
 }
 
 /** Opens the wallet in the folder, or makes it, and closes it when the work is done. */
@@ -105,7 +107,7 @@ export async function withFolder<T>(config: Config, work: (withWallet: WithWalle
 
 async function useWallet<T>(
   { config, dataDir }: { readonly config: Config; readonly dataDir: DataDir },
-  { passphrase, words }: WalletSeal,
+  { passphrase, ...words }: WalletSeal,
   work: (wallet: Wallet) => Promise<T>,
 ): Promise<T> {
   // The composition root is imported when it is needed: it brings half the program.
@@ -116,7 +118,7 @@ async function useWallet<T>(
   const genesis = await readGenesis(config.network.genesisFile);
   const sealed = { ...config, wallet: { ...config.wallet, passphrase } };
   const modules = { clock: systemClock, random: systemRandom, logger: () => silentLogger };
-  const wallet = await openWallet({ config: sealed, genesis, dataDir, words, staysAsItIs: true, ...modules });
+  const wallet = await openWallet({ config: sealed, genesis, dataDir, ...words, staysAsItIs: true, ...modules });
   try {
     return await work(wallet);
   } finally {
