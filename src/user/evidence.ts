@@ -33,7 +33,7 @@ export class Evidence {
   readonly #entries: readonly OwnTransaction[];
   readonly #wanted = new Set<string>();
   readonly #present = new Set<string>();
-  /** By index and address: outputs to an address that was made for this payment only. */
+  /** By index and address: outputs to an address that no other payment has for the same amount (`keys/own-outputs.ts`). */
   readonly #changes = new Map<string, ExpectedChange>();
   readonly #copied = new Set<string>();
 

@@ -1,6 +1,6 @@
 /**
- * The backup file of a wallet (docs/wallet.md#the-backup-file): words, the keys that they do not cover, and labels, sealed
- * under the passphrase that the wallet has when the file is written. It is one JSON document whose parameters are bound to
+ * The backup file of a wallet (docs/wallet.md#the-backup-file): words, how many of their keys are in use, the keys that they
+ * do not cover, and labels, sealed under the passphrase that the wallet has when the file is written. It is one JSON document whose parameters are bound to
  * its seal; a checksum tells damage from a wrong passphrase.
  */
 
@@ -21,6 +21,7 @@ import { sha3Hex } from '../crypto/sha3.js';
 import { fromHex, fromUtf8, toHex, utf8 } from '../lib/bytes.js';
 import { TesseraError } from '../lib/errors.js';
 import type { Random } from '../lib/random.js';
+import { ACCOUNTS, type Account, type KeyPlace } from './keys/derived-keys.js';
 import { isEntropy, type WalletWords } from './keys/words.js';
 import { type KeyPairRecord, LABEL_KINDS, type Label } from './service.js';
 
@@ -44,6 +45,12 @@ type BackupFile = Static<typeof BackupFile>;
 
 const Content = Type.Object({
   words: Type.Object({ entropy: Hex, extra_word: Type.String({ maxLength: 1_024 }) }),
+  /** Addresses by account; files of earlier versions do not say. */
+  handed_out: Type.Optional(
+    Type.Partial(
+      Type.Record(Type.Union(ACCOUNTS.map((account) => Type.Literal(account))), Type.Integer({ minimum: 0 })),
+    ),
+  ),
   keys: Type.Record(
     Type.String(),
     Type.Object({ public_key: Hex, secret_key: Hex, address_version: Type.Union([Type.Number(), Type.Null()]) }),
@@ -59,6 +66,8 @@ const Content = Type.Object({
 
 export interface WalletBackup {
   readonly words: WalletWords;
+  /** The last place that was handed out in each account, if any was. */
+  readonly handedOut: readonly KeyPlace[];
   /** Keys that the words do not cover, by address. */
   readonly keys: ReadonlyMap<string, KeyPairRecord>;
   readonly labels: readonly Label[];
@@ -119,13 +128,14 @@ function parseFile(text: string): BackupFile {
   return file;
 }
 
-function contentOf({ words, keys, labels }: WalletBackup): Uint8Array {
+function contentOf({ words, handedOut, keys, labels }: WalletBackup): Uint8Array {
   const pairs = [...keys].map(([address, { publicKey, secretKey, addressVersion }]) => [
     address,
     { public_key: toHex(publicKey), secret_key: toHex(secretKey), address_version: addressVersion },
   ]);
   const sealed = { entropy: toHex(words.entropy), extra_word: words.extraWord };
-  return utf8(JSON.stringify({ words: sealed, keys: Object.fromEntries(pairs), labels }));
+  const counts = Object.fromEntries(handedOut.map(({ account, index }) => [account, index + 1]));
+  return utf8(JSON.stringify({ words: sealed, handed_out: counts, keys: Object.fromEntries(pairs), labels }));
 }
 
 function readContent(bytes: Uint8Array): WalletBackup {
@@ -145,7 +155,9 @@ function readContent(bytes: Uint8Array): WalletBackup {
       ] as const,
   );
   const labels = content.labels as readonly Label[];
-  return { words: { entropy, extraWord: content.words.extra_word }, keys: new Map(keys), labels };
+  const counts: Partial<Record<Account, number>> = content.handed_out ?? {};
+  const handedOut = ACCOUNTS.flatMap((account) => (counts[account] ? [{ account, index: counts[account] - 1 }] : []));
+  return { words: { entropy, extraWord: content.words.extra_word }, handedOut, keys: new Map(keys), labels };
 }
 
 function parseJson(text: string): unknown {

@@ -92,7 +92,12 @@ export class Coverage {
     writes.checkOpen();
     await keystore.verify(passphrase);
     const uncovered = [...keys.addresses.keys()].filter((address) => !keys.isCovered(address));
-    const backup = { words: keystore.words(), keys: await keys.exportPairs(uncovered), labels: labels.all() };
+    const backup = {
+      words: keystore.words(),
+      handedOut: keys.lastPlaces(),
+      keys: await keys.exportPairs(uncovered),
+      labels: labels.all(),
+    };
     return sealBackup(backup, { network, passphrase, scryptCost, now: clock.now() }, random);
   }
 }

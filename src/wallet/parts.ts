@@ -18,6 +18,7 @@ import { Records } from './history/records.js';
 import { Items } from './items.js';
 import { KeyRing } from './keys/key-ring.js';
 import { Keystore } from './keys/keystore.js';
+import { OwnOutputs } from './keys/own-outputs.js';
 import { PassphraseLimiter } from './keys/passphrase-limiter.js';
 import { Labels } from './labels.js';
 import { FORMAT_KEY } from './layout.js';
@@ -113,6 +114,7 @@ export async function openParts(options: WalletOptions, modules: WalletModules):
   const meta = await MetaStore.open(kv, writes);
   const { spendOwnChange = true } = options;
   const coins = await CoinStore.open({ spendOwnChange }, { kv, writes, meta, owns: (address) => keys.claim(address) });
+  const ownOutputs = await OwnOutputs.open({ kv, writes, keys, isUsed: (address) => coins.isUsed(address) });
   const outgoing = await Outgoing.open(kv, writes, meta);
   const owns = (address: string): boolean => keys.owns(address);
   const inFlight = [...outgoing.inFlight()].map(({ hash }) => hash);
@@ -125,9 +127,9 @@ export async function openParts(options: WalletOptions, modules: WalletModules):
   const limits = { maxInputs: options.maxInputs ?? DEFAULT_MAX_INPUTS, dust: options.dust ?? DEFAULT_DUST };
   const payments = new Payments(
     { limits, aggregateAbove: options.aggregateAbove, minOutputAmount: options.minOutputAmount ?? 1n, spendOwnChange },
-    { coins, keys, outgoing, history, writes, meta, clock, slices },
+    { coins, keys, ownOutputs, outgoing, history, writes, meta, clock, slices },
   );
-  const settlement = new Settlement({ coins, outgoing, history, writes, metrics, logger });
+  const settlement = new Settlement({ coins, outgoing, ownOutputs, history, writes, metrics, logger });
   const transfers = new Transfers({ coins, outgoing, donations, payments, settlement, writes, logger });
   const coverage = new Coverage(options, { coins, keys, keystore, labels, meta, transfers, writes, random, clock });
   const doubleSigning = new DoubleSigning({ logger, metrics });

@@ -13,10 +13,9 @@ import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
 import { systemRandom } from '../../lib/random.js';
 import { openBackup, type WalletBackup } from '../../wallet/backup-file.js';
-import { AddressSearch } from '../../wallet/keys/address-search.js';
+import { AddressSearch, SEARCH_GAP } from '../../wallet/keys/address-search.js';
 import { DerivedKeys } from '../../wallet/keys/derived-keys.js';
 import { KEYSTORE_FILE, Keystore } from '../../wallet/keys/keystore.js';
-import { LOOKAHEAD } from '../../wallet/keys/lookahead.js';
 import { PassphraseLimiter } from '../../wallet/keys/passphrase-limiter.js';
 import { isSameWords, parseWords, type WalletWords } from '../../wallet/keys/words.js';
 import { type CliContext, type Command, ExitError, integerFlag, type ParsedArgs, UsageError } from '../command.js';
@@ -82,7 +81,7 @@ export const command: Command = {
       {
         name: 'gap',
         value: 'N',
-        description: `Addresses in a row that may never have been paid. Default: ${LOOKAHEAD}.`,
+        description: `Addresses in a row that may never have been paid. Default: ${SEARCH_GAP}.`,
       },
       {
         name: 'anyway',
@@ -97,7 +96,7 @@ export const command: Command = {
         does: 'Asks for a new passphrase and for the words.',
       },
       {
-        line: 'tessera wallet restore --data /var/lib/tessera/user --passphrase-file /run/secrets/wallet --gap 200',
+        line: 'tessera wallet restore --data /var/lib/tessera/user --passphrase-file /run/secrets/wallet --gap 2000',
         does: 'Looks again, and further, in the wallet that is there or for words that are typed.',
       },
     ],
@@ -108,7 +107,7 @@ export const command: Command = {
     },
   },
   async run(args, context) {
-    const gap = integerFlag(args, 'gap', 1, MAX_GAP) ?? LOOKAHEAD;
+    const gap = integerFlag(args, 'gap', 1, MAX_GAP) ?? SEARCH_GAP;
     const loaded = folderConfig(args, context);
     const { config } = loaded;
     const clients = {
@@ -126,7 +125,7 @@ export const command: Command = {
       if (isNew && existsSync(file)) throw otherWords(file);
       if (!args.has('anyway')) await checkReady(Object.values(clients));
       const derived = await DerivedKeys.of(words);
-      const search = new AddressSearch(derived, gap);
+      const search = new AddressSearch(derived, gap, backup?.content.handedOut);
       const found = await find(search, clients, context).finally(() => derived.close());
       if (isNew && search.found.length === 0 && !args.has('yes')) await confirmEmpty(found, context);
       const uncovered = await withWallet({ passphrase, words }, async (wallet) => {

@@ -7,12 +7,23 @@
 import type { DerivedKeys, KeyPlace } from './derived-keys.js';
 import { Lookahead } from './lookahead.js';
 
+/**
+ * What `tessera wallet restore` looks ahead by default: blocks are read whole, so that addresses more cost next to nothing. A
+ * wallet gives addresses again whose payments were rejected (`own-outputs.ts`), so that only what its owner hands out can leave
+ * as many behind.
+ */
+export const SEARCH_GAP = 200;
+
 export class AddressSearch {
   readonly #lookahead: Lookahead;
   readonly #used = new Map<string, KeyPlace>();
 
-  constructor(derived: DerivedKeys, gap: number) {
+  /** `handedOut`: the last place of each account that is known to be in use. */
+  constructor(derived: DerivedKeys, gap: number, handedOut: Iterable<KeyPlace> = []) {
     this.#lookahead = new Lookahead(derived, [], gap);
+    for (const { account, index: last } of handedOut) {
+      for (let index = 0; index <= last; index++) this.#take({ account, index });
+    }
   }
 
   /** The places that were found to be in use, with those before them. */
@@ -29,7 +40,11 @@ export class AddressSearch {
   note(address: string): boolean {
     const place = this.#lookahead.placeOf(address);
     if (place === undefined) return false;
-    for (const earlier of this.#lookahead.upTo(place)) this.#used.set(this.#lookahead.take(earlier).address, earlier);
+    for (const earlier of this.#lookahead.upTo(place)) this.#take(earlier);
     return true;
+  }
+
+  #take(place: KeyPlace): void {
+    this.#used.set(this.#lookahead.take(place).address, place);
   }
 }

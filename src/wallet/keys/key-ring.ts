@@ -109,6 +109,20 @@ export class KeyRing {
     return this.#places.has(address) || this.#lookahead.placeOf(address) !== undefined;
   }
 
+  /** The last place that was handed out in each account, if any was. */
+  lastPlaces(): readonly KeyPlace[] {
+    const last = new Map<Account, KeyPlace>();
+    for (const place of this.#places.values()) {
+      if (place.index > (last.get(place.account)?.index ?? -1)) last.set(place.account, place);
+    }
+    return [...last.values()];
+  }
+
+  /** Where the key of this address stands among those of the words. */
+  placeOf(address: string): KeyPlace | undefined {
+    return this.#places.get(address);
+  }
+
   /** A fresh address of the current form; its key is staged, not yet durable. */
   create(account: Account): string {
     return this.#handOut(this.#lookahead.next(account));

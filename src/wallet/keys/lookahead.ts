@@ -7,7 +7,7 @@
 import { addressOf } from '../../chain/address.js';
 import { ACCOUNTS, type Account, type DerivedKeys, type KeyPlace } from './derived-keys.js';
 
-/** Addresses of each account; what `tessera wallet restore` looks ahead by default. */
+/** Addresses of each account that a wallet watches. */
 export const LOOKAHEAD = 20;
 
 /** A derived key that waits, without its secret. */

@@ -17,6 +17,7 @@ import { lowerBound } from '../coins/coin-selection.js';
 import type { CoinStore } from '../coins/coin-store.js';
 import type { History } from '../history/history.js';
 import { type KeyRing, wipeKeys } from '../keys/key-ring.js';
+import type { OwnAccount, OwnOutputs } from '../keys/own-outputs.js';
 import type { MetaStore } from '../meta.js';
 import type { WriteBuffer } from '../write-buffer.js';
 import { Funds, type FundsOptions } from './funds.js';
@@ -54,6 +55,7 @@ export interface PaymentOptions extends FundsOptions {
 export interface PaymentModules {
   readonly coins: CoinStore;
   readonly keys: KeyRing;
+  readonly ownOutputs: OwnOutputs;
   readonly outgoing: Outgoing;
   readonly history: History;
   readonly writes: WriteBuffer;
@@ -175,19 +177,18 @@ export class Payments {
   }
 
   async #buildPayment({ address, amount, locktime, genesisHash, kind, peer, keep }: PaymentOrder): Promise<Staged> {
-    const { coins: store, keys, slices } = this.#modules;
+    const { coins: store, slices } = this.#modules;
     const assetId = genesisHash ?? TOKENS;
     for (let attempt = 1; ; attempt++) {
       await slices.turn();
       const { coins, change } = this.#funds.choose(assetId, amount);
       store.reserve(coins);
-      const transaction = await this.#sign(coins, () => ({
+      const transaction = await this.#sign(coins, assetId, (ownAddress) => ({
         inputs: coins,
         to: address,
         asset: assetOf(assetId, amount),
         locktime,
-        change:
-          change === 0n ? null : { amount: change, address: keys.create(assetId === TOKENS ? 'change' : 'items') },
+        change: change === 0n ? null : { amount: change, address: ownAddress(change) },
       }));
       if (transaction !== undefined) {
         return this.#enqueue(transaction, { kind: kind ?? 'payment', peer: peer ?? null, keep });
@@ -199,44 +200,69 @@ export class Payments {
   }
 
   async #createItem(order: ItemOrder): Promise<OwnTransaction> {
-    const { keys, meta } = this.#modules;
+    const { ownOutputs } = this.#modules;
     await this.#modules.slices.turn();
-    const address = keys.create('items');
-    const signing = await keys.signingKeys([address]);
-    const key = signing.get(address);
-    if (key === undefined) throw new TesseraError('internal_error', 'a fresh key is gone');
-    const height = BigInt(Math.max(meta.current.block, 0));
+    const address = ownOutputs.next('items', order.amount);
     let transaction: Transaction;
     try {
-      transaction = buildItemCreation(order, height, key);
-    } finally {
-      wipeKeys(signing);
+      transaction = await this.#buildItemAt(address, order);
+    } catch (error) {
+      ownOutputs.giveBack(address);
+      throw error;
     }
     return this.#written(this.#enqueue(transaction, { kind: 'item', peer: null, keep: order.keep }));
   }
 
-  /** Signs reserved coins away. They come back if that fails, and when one of them was lost meanwhile: undefined then. */
-  async #sign(coins: readonly Coin[], plan: () => PaymentPlan): Promise<Transaction | undefined> {
-    const { coins: store, keys, slices } = this.#modules;
+  async #buildItemAt(address: string, order: ItemOrder): Promise<Transaction> {
+    const { keys, meta } = this.#modules;
+    const signing = await keys.signingKeys([address]);
+    try {
+      const key = signing.get(address);
+      if (key === undefined) throw new TesseraError('internal_error', 'an own key is gone');
+      return buildItemCreation(order, BigInt(Math.max(meta.current.block, 0)), key);
+    } finally {
+      wipeKeys(signing);
+    }
+  }
+
+  /**
+   * Signs reserved coins away. They come back if that fails, and when one of them was lost meanwhile: undefined then. `plan`
+   * is given what makes an address for an own output of some amount.
+   */
+  async #sign(
+    coins: readonly Coin[],
+    assetId: string,
+    plan: (ownAddress: (amount: bigint) => string) => PaymentPlan,
+  ): Promise<Transaction | undefined> {
+    const { coins: store, keys, ownOutputs, slices } = this.#modules;
+    const account: OwnAccount = assetId === TOKENS ? 'change' : 'items';
+    const given: string[] = [];
+    const ownAddress = (amount: bigint): string => {
+      const address = ownOutputs.next(account, amount);
+      given.push(address);
+      return address;
+    };
+    let signed: Transaction | undefined;
     try {
       const signing = await keys.signingKeys(coins.map(({ address }) => address));
       try {
-        const transaction = await buildPaymentInTurns(plan(), signing, () => slices.turn());
-        if (store.areReserved(coins)) return transaction;
+        const transaction = await buildPaymentInTurns(plan(ownAddress), signing, () => slices.turn());
+        if (store.areReserved(coins)) signed = transaction;
       } finally {
         wipeKeys(signing);
       }
-    } catch (error) {
-      store.cancel(coins);
-      throw error;
+    } finally {
+      if (signed === undefined) {
+        store.cancel(coins);
+        for (const address of given) ownOutputs.giveBack(address);
+      }
     }
-    store.cancel(coins);
-    return undefined;
+    return signed;
   }
 
   /** Stages a transaction as the wallet's own. */
   #enqueue(transaction: Transaction, { kind, peer, keep }: Made): Staged {
-    const { coins, outgoing, history, writes, clock } = this.#modules;
+    const { coins, outgoing, ownOutputs, history, writes, clock } = this.#modules;
     const hash = transactionHash(transaction);
     const own = { hash, transaction, kind, peer, createdAt: clock.now() };
     const staged: Staged = { made: outgoing.add(own), isUndone: false };
@@ -247,6 +273,7 @@ export class Payments {
       coins.release([{ hash, transaction }]);
       outgoing.discard(hash);
       history.discard(hash);
+      ownOutputs.discard(transaction);
       staged.isUndone = true;
     });
     return staged;
@@ -296,14 +323,14 @@ export class Payments {
     return sumOf(coins) < least ? undefined : this.#join(assetId, coins);
   }
 
-  /** Pays the coins to a new address of this wallet; undefined when the chain has taken one of them meanwhile. */
+  /** Pays the coins to an address of this wallet; undefined when the chain has taken one of them meanwhile. */
   async #join(assetId: string, coins: readonly Coin[]): Promise<Staged | undefined> {
-    const { coins: store, keys } = this.#modules;
-    store.reserve(coins);
-    const transaction = await this.#sign(coins, () => ({
+    const total = sumOf(coins);
+    this.#modules.coins.reserve(coins);
+    const transaction = await this.#sign(coins, assetId, (ownAddress) => ({
       inputs: coins,
-      to: keys.create(assetId === TOKENS ? 'change' : 'items'),
-      asset: assetOf(assetId, sumOf(coins)),
+      to: ownAddress(total),
+      asset: assetOf(assetId, total),
       locktime: 0n,
       change: null,
     }));

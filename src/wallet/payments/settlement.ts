@@ -12,6 +12,7 @@ import type { Coin } from '../coins/coin.js';
 import type { CoinTotals } from '../coins/coin-index.js';
 import type { BlockOutcome, CoinStore, Displaced } from '../coins/coin-store.js';
 import type { BlockPlace, History } from '../history/history.js';
+import type { OwnOutputs } from '../keys/own-outputs.js';
 import type { WriteBuffer } from '../write-buffer.js';
 import { withDescendants } from './descendants.js';
 import type { Outgoing, OwnTransaction } from './outgoing.js';
@@ -20,6 +21,7 @@ import { isSamePayment } from './payment-builder.js';
 export interface SettlementModules {
   readonly coins: CoinStore;
   readonly outgoing: Outgoing;
+  readonly ownOutputs: OwnOutputs;
   readonly history: History;
   readonly writes: WriteBuffer;
   readonly metrics: Metrics;
@@ -36,6 +38,7 @@ interface InKnownBlock {
 export class Settlement {
   readonly #coins: CoinStore;
   readonly #outgoing: Outgoing;
+  readonly #ownOutputs: OwnOutputs;
   readonly #history: History;
   readonly #writes: WriteBuffer;
   readonly #outcomes: { readonly confirmed: CounterHandle; readonly rejected: CounterHandle };
@@ -43,9 +46,10 @@ export class Settlement {
   readonly #settled: SignalSource<OwnTransaction>;
   readonly #changed: SignalSource<CoinTotals>;
 
-  constructor({ coins, outgoing, history, writes, metrics, logger }: SettlementModules) {
+  constructor({ coins, outgoing, ownOutputs, history, writes, metrics, logger }: SettlementModules) {
     this.#coins = coins;
     this.#outgoing = outgoing;
+    this.#ownOutputs = ownOutputs;
     this.#history = history;
     this.#writes = writes;
     this.#outcomes = {
@@ -206,7 +210,9 @@ export class Settlement {
 
   #end(hash: string, state: 'confirmed' | 'rejected', reason = ''): readonly OwnTransaction[] {
     const entry = this.#outgoing.mark(hash, state, reason);
-    if (entry) this.#history.settle(hash, state, reason);
-    return entry ? [entry] : [];
+    if (entry === undefined) return [];
+    this.#history.settle(hash, state, reason);
+    this.#ownOutputs[state](entry.transaction);
+    return [entry];
   }
 }

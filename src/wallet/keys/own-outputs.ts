@@ -1,0 +1,145 @@
+/**
+ * Addresses for outputs of own transactions: change, joined coins, items. Those of a transaction that will never be in the
+ * chain are given to later ones, the lowest first, before new ones are made: otherwise a wallet whose payments are rejected
+ * would leave ever more addresses behind that are never paid, and a search by words ends where too many follow each other
+ * (docs/wallet.md#restoring-from-words). An address is given for an amount once, so that no two transactions are the same, and
+ * none is taken for a copy of another.
+ */
+
+import { BincodeWriter } from '../../chain/bincode.js';
+import type { Transaction } from '../../chain/types.js';
+import { decodeRecord } from '../../db/decode-record.js';
+import { prefixRange } from '../../db/keys.js';
+import type { Kv } from '../../db/kv.js';
+import { keyText, PREFIX, unpaidKey } from '../layout.js';
+import type { WriteBuffer } from '../write-buffer.js';
+import type { Account } from './derived-keys.js';
+import type { KeyRing } from './key-ring.js';
+
+/** Accounts whose addresses nobody but own transactions is told of. */
+export type OwnAccount = Extract<Account, 'change' | 'items'>;
+const OWN_ACCOUNTS: readonly Account[] = ['change', 'items'] satisfies readonly OwnAccount[];
+/** Amounts for which an address is tried; then it stays unpaid. */
+const MAX_AMOUNTS = 8;
+
+/** An address whose transaction was rejected. */
+interface Unpaid {
+  readonly address: string;
+  readonly index: number;
+  /** For which it was given. */
+  readonly amounts: readonly bigint[];
+}
+
+export interface OwnOutputsModules {
+  readonly kv: Kv;
+  readonly writes: WriteBuffer;
+  readonly keys: KeyRing;
+  /** True for an address that holds something, or will by an own transaction. */
+  readonly isUsed: (address: string) => boolean;
+}
+
+export class OwnOutputs {
+  readonly #modules: OwnOutputsModules;
+  /** Every address of a rejected transaction that no other has been confirmed with. */
+  readonly #unpaid = new Map<string, Unpaid>();
+  /** Of these, by account and by index, those that can be given; some may be out of date. */
+  readonly #free = new Map<Account, Unpaid[]>(OWN_ACCOUNTS.map((account) => [account, []]));
+  readonly #unsorted = new Set<Account>();
+
+  private constructor(modules: OwnOutputsModules) {
+    this.#modules = modules;
+  }
+
+  /** Throws `wallet_unreadable`. */
+  static async open(modules: OwnOutputsModules): Promise<OwnOutputs> {
+    const outputs = new OwnOutputs(modules);
+    for await (const [key, record] of modules.kv.entries(prefixRange(PREFIX.unpaid))) {
+      const address = keyText(key);
+      outputs.#note(address, decodeAmounts(record), !modules.isUsed(address));
+    }
+    return outputs;
+  }
+
+  /** An address for an output of this amount; a new one is staged, not yet durable. */
+  next(account: OwnAccount, amount: bigint): string {
+    const free = this.#sorted(account);
+    for (let at = 0; at < free.length; at++) {
+      const one = free[at] as Unpaid;
+      const isGone = this.#unpaid.get(one.address) !== one || this.#modules.isUsed(one.address);
+      if (!isGone && one.amounts.includes(amount)) continue;
+      free.splice(at, 1);
+      if (!isGone) return one.address;
+      at -= 1;
+    }
+    return this.#modules.keys.create(account);
+  }
+
+  /** The transaction with this output was never sent, and never will be. Staged. */
+  giveBack(address: string): void {
+    this.#put(address, this.#unpaid.get(address)?.amounts ?? []);
+  }
+
+  /** As `giveBack`, for the outputs of a transaction. */
+  discard({ outputs }: Transaction): void {
+    for (const { scriptPublicKey: to } of outputs) if (to !== null) this.giveBack(to);
+  }
+
+  /** The transaction will never be in the chain. Staged. */
+  rejected({ outputs }: Transaction): void {
+    for (const { scriptPublicKey: to, value } of outputs) {
+      if (to === null) continue;
+      const amounts = this.#unpaid.get(to)?.amounts ?? [];
+      this.#put(to, amounts.includes(value.amount) ? amounts : [...amounts, value.amount]);
+    }
+  }
+
+  /** The transaction is in the chain. Staged. */
+  confirmed({ outputs }: Transaction): void {
+    for (const { scriptPublicKey: to } of outputs) {
+      const known = to === null ? undefined : this.#unpaid.get(to);
+      if (known === undefined) continue;
+      this.#unpaid.delete(known.address);
+      this.#modules.writes.del(unpaidKey(known.address));
+    }
+  }
+
+  #put(address: string, amounts: readonly bigint[]): void {
+    const account = this.#modules.keys.placeOf(address)?.account;
+    if (account === undefined || !OWN_ACCOUNTS.includes(account)) return;
+    this.#modules.writes.put(unpaidKey(address), encodeAmounts(amounts));
+    this.#note(address, amounts, true);
+  }
+
+  #note(address: string, amounts: readonly bigint[], isFree: boolean): void {
+    const place = this.#modules.keys.placeOf(address);
+    // Other words may have given it.
+    if (place === undefined) return;
+    const unpaid = { address, index: place.index, amounts };
+    this.#unpaid.set(address, unpaid);
+    if (!isFree || amounts.length >= MAX_AMOUNTS) return;
+    this.#free.get(place.account)?.push(unpaid);
+    this.#unsorted.add(place.account);
+  }
+
+  #sorted(account: OwnAccount): Unpaid[] {
+    const free = this.#free.get(account) ?? [];
+    if (this.#unsorted.delete(account)) free.sort((a, b) => a.index - b.index);
+    return free;
+  }
+}
+
+function encodeAmounts(amounts: readonly bigint[]): Uint8Array {
+  const to = new BincodeWriter();
+  to.u8(amounts.length);
+  for (const amount of amounts) to.u64(amount);
+  return to.toBytes();
+}
+
+function decodeAmounts(record: Uint8Array): readonly bigint[] {
+  return decodeRecord(
+    'amounts of an unpaid address',
+    record,
+    (from) => Array.from({ length: from.u8() }, () => from.u64()),
+    'wallet_unreadable',
+  );
+}
