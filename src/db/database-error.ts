@@ -3,6 +3,7 @@
  * whatever went wrong below.
  */
 
+import { basename } from 'node:path';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 
 /** The error itself when it already has a name, else `database_failed`; `what` opens the sentence ("the journal"). */
@@ -11,6 +12,20 @@ export function databaseError(what: string, error: unknown): TesseraError {
   return new TesseraError('database_failed', `${what} cannot be read or written: ${errorMessage(error)}`, {
     cause: error,
   });
+}
+
+/** The disk does not give back what is on it. Nothing says that it is damaged, but a node must not go on without it (rule P3). */
+export function unreadable(path: string, reason: string, cause: unknown): TesseraError {
+  const message = `the disk does not let the database ${path} be read (${reason}): check the disk, and start again; nothing is known to be lost`;
+  return new TesseraError('database_failed', message, {
+    cause,
+    details: { database: basename(path), unreadable: true },
+  });
+}
+
+/** True for an error of `unreadable`. */
+export function isUnreadable(error: unknown): error is TesseraError {
+  return isTesseraError(error, 'database_failed') && error.details.unreadable === true;
 }
 
 /** System calls on files; the error of such a call says which one it was. */

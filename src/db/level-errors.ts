@@ -2,9 +2,13 @@
 
 import { basename } from 'node:path';
 import { errorMessage, TesseraError } from '../lib/errors.js';
+import { unreadable } from './database-error.js';
 
 /** The system could not do it now: that does not mean that data is damaged. */
 const OF_THE_SYSTEM = /Too many open files|Cannot allocate memory|No space left|File too large|Disk quota|Read-only/i;
+
+/** The disk does not give back what is on it: the next time it may. */
+const OF_THE_DISK = /Input\/output error/i;
 
 /** LevelDB's own message is in the cause of abstract-level's error. */
 function levelCode(error: unknown): { readonly code: string; readonly message: string } {
@@ -48,6 +52,7 @@ export function readError(path: string, wayBack: string, error: unknown): unknow
   if (error instanceof TesseraError) return error;
   const { code, message } = levelCode(error);
   if (isClosed(error)) return closedError(path, error);
+  if (code === 'LEVEL_IO_ERROR' && OF_THE_DISK.test(message)) return unreadable(path, message, error);
   if (code === 'LEVEL_CORRUPTION' || (code === 'LEVEL_IO_ERROR' && !OF_THE_SYSTEM.test(message))) {
     return corrupt(path, wayBack, message, error);
   }

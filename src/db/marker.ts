@@ -1,12 +1,12 @@
 /** The marker file of a data directory: which format, role and network it has, and which databases must be in it. */
 
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { utf8 } from '../lib/bytes.js';
 import { TesseraError } from '../lib/errors.js';
+import { readWhole } from '../lib/read-whole.js';
 import { writeFileDurable } from './write-file-durable.js';
 
 /**
@@ -42,12 +42,12 @@ export interface Marker {
 /** The marker of a data directory; undefined when it has none. Throws `data_corrupt` when it is damaged. */
 export async function readMarker(path: string): Promise<Marker | undefined> {
   const file = join(path, MARKER_FILE);
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+  const content = await readWhole(file).catch((error: unknown) => {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
     throw error;
   });
-  if (text === undefined) return undefined;
-  const { checksum, ...rest } = parse(file, text);
+  if (content === undefined) return undefined;
+  const { checksum, ...rest } = parse(file, content.toString('utf8'));
   const marker = ordered(rest);
   if (checksum !== crc32(JSON.stringify(marker))) throw damaged(file);
   return marker;

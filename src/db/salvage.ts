@@ -8,6 +8,7 @@
 
 import { basename } from 'node:path';
 import { isTesseraError, TesseraError } from '../lib/errors.js';
+import { isUnreadable } from './database-error.js';
 import type { Kv, KvEntry, KvRange } from './kv.js';
 import { openError, readError } from './level-errors.js';
 import { BINARY, type BinaryLevel, LevelReader } from './level-reader.js';
@@ -100,7 +101,10 @@ export class Salvage implements Pick<Kv, 'get' | 'getMany' | 'entries' | 'close'
     try {
       return await work(this.#level);
     } catch (error) {
-      throw readError(this.path, WAY_BACK, error);
+      const named = readError(this.path, WAY_BACK, error);
+      // What this disk does not give back may come from elsewhere.
+      if (isUnreadable(named)) throw new TesseraError('data_corrupt', named.message, { cause: error });
+      throw named;
     }
   }
 }

@@ -1,11 +1,12 @@
 /** The node key: the Ed25519 seed that names a node to its peers, kept in a file that only its owner can read. */
 
-import { chmod, readFile } from 'node:fs/promises';
+import { chmod } from 'node:fs/promises';
 import { generateKeyPair, type KeyPair, keyPairFromSeed, SEED_LENGTH } from '../crypto/ed25519.js';
 import { writeFileDurable } from '../db/write-file-durable.js';
 import { fromHex, isHex, toHex, utf8 } from '../lib/bytes.js';
 import { TesseraError } from '../lib/errors.js';
 import type { Random } from '../lib/random.js';
+import { readWhole } from '../lib/read-whole.js';
 
 /** Its name in the data directory. */
 export const NODE_KEY_FILE = 'node-key';
@@ -56,7 +57,7 @@ function damaged(path: string): TesseraError {
 
 async function readIfThere(path: string): Promise<string | undefined> {
   try {
-    return await readFile(path, 'utf8');
+    return (await readWhole(path)).toString('utf8');
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
     throw error;

@@ -14,7 +14,7 @@ import { cp, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { u64Key } from '../../src/db/keys.js';
-import { openLevelKv } from '../../src/db/level-kv.js';
+import { type LevelKv, openLevelKv } from '../../src/db/level-kv.js';
 import { isTesseraError } from '../../src/lib/errors.js';
 import { armFailpoint } from '../../src/lib/failpoints.js';
 
@@ -22,8 +22,9 @@ const STDOUT = 1;
 const RULES_FILE = process.env.FAULTY_DISK_RULES ?? '';
 
 async function writeAndCount(path: string, writes = 0, bytes = 0): Promise<string> {
+  let kv: LevelKv | undefined;
   try {
-    const kv = await openLevelKv(path, { createIfMissing: true });
+    kv = await openLevelKv(path, { createIfMissing: true });
     for (let n = 0; n < writes; n++) {
       await kv.write(kv.batch().put(u64Key('n', n), new Uint8Array(bytes).fill(n)), { sync: true });
       writeSync(STDOUT, '.');
@@ -34,6 +35,7 @@ async function writeAndCount(path: string, writes = 0, bytes = 0): Promise<strin
     if (writes === 0) await kv.close();
     return String(count);
   } catch (error) {
+    await kv?.close();
     return isTesseraError(error) ? error.code : String(error);
   }
 }

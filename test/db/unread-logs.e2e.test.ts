@@ -75,6 +75,21 @@ describe.runIf(canMakeFaultyDisks)('a log that cannot be read for a moment (rule
     }
   }, 300_000);
 
+  it('is not taken for damage when it has become a table, which LevelDB opens when it is read', async () => {
+    // Two tables: the mark of the last write, which the start looks for, is in the second.
+    for (let i = 0; i < 2; i++) {
+      await run({}, String(WRITES));
+      expect(await run({})).toBe(String(WRITES));
+    }
+    const opens = Array.from({ length: 2 * READS }, (_, skip) => `open .ldb EIO skip=${skip} times=1`);
+    const found = await openings(...opens);
+    expect(found.filter(([first]) => first === 'database_failed').length).toBeGreaterThan(1);
+    for (const [first, second] of found) {
+      expect(['database_failed', String(WRITES)]).toContain(first);
+      expect(second).toBe(String(WRITES));
+    }
+  }, 300_000);
+
   it('is noticed when it is the first of two logs', async () => {
     // LevelDB goes on with a new log while it writes a table of the first.
     await disk.set('create .ldb kill');

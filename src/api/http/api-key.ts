@@ -4,7 +4,6 @@
  */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { apiKeyFault } from '../../config/api-keys.js';
 import type { ApiPermission } from '../../config/api-permissions.js';
 import { writeFileDurable } from '../../db/write-file-durable.js';
@@ -12,6 +11,7 @@ import { toHex } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 import { isLoopback } from '../../lib/ip-address.js';
 import type { Random } from '../../lib/random.js';
+import { readWhole } from '../../lib/read-whole.js';
 import type { Operation } from '../operation.js';
 
 /** Bytes of a generated key. */
@@ -179,7 +179,7 @@ export async function loadOrCreateApiKey(path: string, random: Random): Promise<
 async function readKeyFile(path: string): Promise<string | undefined> {
   let text: string;
   try {
-    text = await readFile(path, 'utf8');
+    text = (await readWhole(path)).toString('utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw new TesseraError('invalid_config', `The API key file ${path} cannot be read.`, { cause: error });

@@ -17,6 +17,7 @@ import type { ScryptCost } from '../../crypto/scrypt.js';
 import { toHex, utf8 } from '../../lib/bytes.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import type { Random } from '../../lib/random.js';
+import { readWhole } from '../../lib/read-whole.js';
 import { lockFolder } from '../folder-lock.js';
 import { makeFolder } from '../private-folder.js';
 import { syncFolder, writeFileDurable } from '../write-file-durable.js';
@@ -143,7 +144,7 @@ export class BackupStore {
 
   /** Throws `data_corrupt` or `data_lost`. */
   async read(name: string): Promise<Buffer> {
-    const stored = await readFile(this.#file(name)).catch(ifMissing);
+    const stored = await readWhole(this.#file(name)).catch(ifMissing);
     const place = `the file ${this.#file(name)} of the backup`;
     if (stored === undefined) throw new TesseraError('data_lost', `${place} is missing: use another backup`);
     const content = this.#envelope.unwrap(name, stored);

@@ -9,9 +9,10 @@
  * starts, which every backup must pass.
  */
 
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TesseraError } from '../../lib/errors.js';
+import { readWhole } from '../../lib/read-whole.js';
 import { folderOf } from '../kept-files.js';
 import { type DatabaseFiles, FolderFiles } from '../level-files/database-files.js';
 import { logsFrom, type Manifest, readManifest, type TableFile, tableName } from '../level-files/manifest.js';
@@ -91,7 +92,7 @@ export class DatabaseCopy {
   /** The files of the database as it is now; undefined when one has disappeared meanwhile. */
   async #capture(): Promise<readonly BackedUpFile[] | undefined> {
     const small: SmallFile[] = [];
-    const seal = await readFile(sealPath(this.#folder)).catch(ifGone);
+    const seal = await readWhole(sealPath(this.#folder)).catch(ifGone);
     if (seal !== undefined) small.push({ path: `${this.name}.seal`, bytes: seal });
     const captured = new Captured(await folderOf(this.#folder));
     const manifest = await readManifest(captured).catch(ifDamaged);
@@ -141,7 +142,7 @@ export class DatabaseCopy {
     const before = known.get(path);
     const isSame = before?.changed === String(stats.mtimeNs) && before.bytes === Number(stats.size);
     if (isSame && (await store.has(before.content, before.bytes))) return before;
-    const bytes = await readFile(place).catch(ifGone);
+    const bytes = await readWhole(place).catch(ifGone);
     if (bytes === undefined) return undefined;
     try {
       checkTable(bytes, table);

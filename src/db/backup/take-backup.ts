@@ -4,9 +4,10 @@
  * backups as they are, and the next one goes on with what is there.
  */
 
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TesseraError } from '../../lib/errors.js';
+import { readWhole } from '../../lib/read-whole.js';
 import { readMarker } from '../marker.js';
 import { refuseHalfRestored } from '../restore-note.js';
 import type { BackupStore } from './backup-store.js';
@@ -117,7 +118,7 @@ class Taking {
     const names = entries.filter((entry) => entry.isFile() && !LEFT_OUT.test(entry.name)).map(({ name }) => name);
     const files: BackedUpFile[] = [];
     for (const name of names.sort()) {
-      const bytes = await readFile(join(dataDir, name));
+      const bytes = await readWhole(join(dataDir, name));
       const { name: content, isNew } = await this.#store.put(bytes);
       if (isNew) this.written.add(content);
       files.push({ path: name, bytes: bytes.length, content, changed: '0' });

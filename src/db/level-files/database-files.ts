@@ -1,8 +1,9 @@
 /** Where the files of a database are read from: its folder, or a backup of it. */
 
-import { open, readdir, stat, truncate } from 'node:fs/promises';
+import { readdir, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TesseraError } from '../../lib/errors.js';
+import { readWhole } from '../../lib/read-whole.js';
 
 export interface DatabaseFiles {
   /** Names of all files. */
@@ -44,26 +45,6 @@ export class FolderFiles implements DatabaseFiles {
 export class LookedAtFiles extends FolderFiles {
   override async cut(name: string): Promise<void> {
     if (!name.endsWith('.log')) throw new TesseraError('internal_error', `${name} is not to be cut`);
-  }
-}
-
-/**
- * All bytes that the file has. A disk that fails in the middle of a file gives what comes before that and the error only with
- * the next call, so a short read is not the end of the file.
- */
-async function readWhole(path: string): Promise<Buffer> {
-  const file = await open(path, 'r');
-  try {
-    const bytes = Buffer.alloc((await file.stat()).size);
-    let length = 0;
-    while (length < bytes.length) {
-      const { bytesRead } = await file.read(bytes, length, bytes.length - length, length);
-      if (bytesRead === 0) break;
-      length += bytesRead;
-    }
-    return bytes.subarray(0, length);
-  } finally {
-    await file.close();
   }
 }
 

@@ -4,7 +4,7 @@
  * in the journal go on, and reads by key see what is held. Damage ends the mempool with an error that names it.
  */
 
-import { databaseError } from '../../db/database-error.js';
+import { databaseError, isUnreadable } from '../../db/database-error.js';
 import type { Kv, KvBatch, KvEntry, KvRange } from '../../db/kv.js';
 import { unsealRecord, writesOf } from '../../db/record.js';
 import type { Clock } from '../../lib/clock.js';
@@ -182,7 +182,8 @@ export class StateStore {
       return await work();
     } catch (error) {
       const named = databaseError("the mempool's database", error);
-      if (named.code !== 'shutting_down' && named.code !== 'database_failed') this.#failure.report(named);
+      const isForNow = named.code === 'shutting_down' || (named.code === 'database_failed' && !isUnreadable(named));
+      if (!isForNow) this.#failure.report(named);
       throw named;
     }
   }

@@ -9,6 +9,7 @@ import { LRUCache } from 'lru-cache';
 import type { Certificate } from '../../chain/certificate.js';
 import { encodeBlock } from '../../chain/codec.js';
 import type { FullBlock } from '../../chain/types.js';
+import { isUnreadable } from '../../db/database-error.js';
 import { endlessRoom, type Room } from '../../db/disk-room.js';
 import type { Kv } from '../../db/kv.js';
 import type { ChainRules, ChainTip } from '../../ledger/block/rules.js';
@@ -171,7 +172,7 @@ export class Archive implements StorageService {
     return this.#blockStored;
   }
 
-  /** Every `data_corrupt` that a call met: the node must stop (rule P3). */
+  /** What a call met that is damaged, or that the disk does not give back: the node must stop (rule P3). */
   get failed(): Signal<TesseraError> {
     return this.#failed;
   }
@@ -277,12 +278,12 @@ export class Archive implements StorageService {
     };
   }
 
-  /** Reports `data_corrupt` beyond the caller, which may only be a client's request. */
+  /** Reports what must end the node beyond the caller, which may only be a client's request. */
   async #guard<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      if (isTesseraError(error, 'data_corrupt')) this.#failed.emit(error);
+      if (isTesseraError(error, 'data_corrupt') || isUnreadable(error)) this.#failed.emit(error);
       throw error;
     }
   }

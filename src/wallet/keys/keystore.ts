@@ -9,7 +9,7 @@
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
@@ -31,6 +31,7 @@ import { errorMessage, TesseraError } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
 import { Mutex } from '../../lib/mutex.js';
 import type { Random } from '../../lib/random.js';
+import { readWhole } from '../../lib/read-whole.js';
 import { copyName, removeCopies } from './keystore-copies.js';
 import type { PassphraseLimiter } from './passphrase-limiter.js';
 import { isEntropy, isSameWords, newWords, type WalletWords } from './words.js';
@@ -290,7 +291,7 @@ function writeFailed(message: string, cause: unknown): TesseraError {
 async function readKeystore(path: string): Promise<KeystoreFile | undefined> {
   let text: string;
   try {
-    text = await readFile(path, 'utf8');
+    text = (await readWhole(path)).toString('utf8');
   } catch (cause) {
     if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined;
     throw new TesseraError('wallet_unreadable', `the keystore cannot be read: ${errorMessage(cause)}`, { cause });
@@ -358,7 +359,7 @@ function sealWords({ entropy, extraWord }: WalletWords, masterKey: Uint8Array, r
 async function keepCopy(file: string, known: KeystoreFile, { syncFolder }: KeystoreModules): Promise<void> {
   const name = copyName(file, known.format, known.checksum.slice(0, COPY_NAME_LENGTH));
   try {
-    await writeFileDurable(join(dirname(file), name), await readFile(file), FILE_MODE, syncFolder);
+    await writeFileDurable(join(dirname(file), name), await readWhole(file), FILE_MODE, syncFolder);
   } catch (cause) {
     throw writeFailed(`a copy of the keystore cannot be written: ${errorMessage(cause)}`, cause);
   }
