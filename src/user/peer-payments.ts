@@ -25,8 +25,6 @@ import type { Wallet } from '../wallet/wallet.js';
 const DIAL_TIMEOUT = 5_000;
 /** Time limit for an answer of a peer, in ms. */
 const ANSWER_TIMEOUT = 10_000;
-/** Number of peers for which an unused address is kept; beyond that, a new peer gets the address of the oldest. */
-const MAX_OFFERED = 1_000;
 /** Instead of the hash of a donation. */
 const NOT_PAID = '';
 
@@ -72,8 +70,6 @@ export class PeerPayments {
   readonly #stopping = new AbortController();
   readonly #dialing: Waiting = { timeoutMs: DIAL_TIMEOUT, signal: this.#stopping.signal };
   readonly #waiting: Waiting = { timeoutMs: ANSWER_TIMEOUT, signal: this.#stopping.signal };
-  /** Node key → address offered to that peer. */
-  readonly #offered = new Map<string, Promise<string>>();
   readonly announced: SignalSource<AnnouncedPayment>;
 
   /** Registers its message handlers at once. */
@@ -85,7 +81,7 @@ export class PeerPayments {
     setMaxListeners(0, this.#stopping.signal);
     this.announced = new SignalSource((error) => logger.error({ error: errorMessage(error) }, 'a listener failed'));
     network.handle('address.get', async (link) => {
-      const address = await this.#addressFor(link.nodeKey);
+      const address = await modules.wallet.peerAddresses.addressFor(link.nodeKey);
       return { type: 'address', body: { address } };
     });
     network.handle('donation.request', (link, { body }) => this.#donate(link, body));
@@ -110,7 +106,7 @@ export class PeerPayments {
   /** The peer pays once for an `id`, however often it is asked. */
   async requestDonation(peer: string, id?: string): Promise<void> {
     const link = await this.#reach(peer);
-    const address = await this.#addressFor(link.nodeKey);
+    const address = await this.#modules.wallet.peerAddresses.addressFor(link.nodeKey);
     const answer = await this.#ask(
       peer,
       link.request('donation.request', { address, ...(id && { id }) }, this.#waiting),
@@ -147,20 +143,6 @@ export class PeerPayments {
 
   stop(): void {
     this.#stopping.abort();
-  }
-
-  /** Offers a peer the same address until it is paid, so that strangers cannot make the wallet grow. */
-  async #addressFor(nodeKey: string): Promise<string> {
-    const { wallet } = this.#modules;
-    const known = await this.#offered.get(nodeKey);
-    if (known !== undefined && !wallet.isUsed(known)) return known;
-    const [oldest] = this.#offered.size >= MAX_OFFERED ? this.#offered : [];
-    if (oldest) this.#offered.delete(oldest[0]);
-    const spare = oldest && (await oldest[1]);
-    const address = spare !== undefined && !wallet.isUsed(spare) ? Promise.resolve(spare) : wallet.newAddress();
-    this.#offered.set(nodeKey, address);
-    address.catch(() => this.#offered.delete(nodeKey));
-    return address;
   }
 
   async #reach(peer: string): Promise<Link> {

@@ -28,6 +28,7 @@ import { Intents } from './payments/intents.js';
 import { Outgoing } from './payments/outgoing.js';
 import { Payments } from './payments/payments.js';
 import { Settlement } from './payments/settlement.js';
+import { PeerAddresses } from './peer-addresses.js';
 import type { NewWallet } from './seeds.js';
 import { Transfers } from './transfers.js';
 import { WriteBuffer } from './write-buffer.js';
@@ -93,6 +94,7 @@ export interface Parts {
   readonly intents: Intents;
   readonly items: Items;
   readonly chain: BlockIntake;
+  readonly peerAddresses: PeerAddresses;
 }
 
 export async function openParts(options: WalletOptions, modules: WalletModules): Promise<Parts> {
@@ -115,6 +117,7 @@ export async function openParts(options: WalletOptions, modules: WalletModules):
   const { spendOwnChange = true } = options;
   const coins = await CoinStore.open({ spendOwnChange }, { kv, writes, meta, owns: (address) => keys.claim(address) });
   const ownOutputs = await OwnOutputs.open({ kv, writes, keys, isUsed: (address) => coins.isUsed(address) });
+  const peerAddresses = await PeerAddresses.open({ kv, writes, keys, coins });
   const outgoing = await Outgoing.open(kv, writes, meta);
   const owns = (address: string): boolean => keys.owns(address);
   const inFlight = [...outgoing.inFlight()].map(({ hash }) => hash);
@@ -145,6 +148,6 @@ export async function openParts(options: WalletOptions, modules: WalletModules):
     doubleSigning,
   });
   const items = new Items({ kv, coins, writes });
-  const answers = { coverage, records, settlement, transfers, intents, items, chain };
+  const answers = { coverage, records, settlement, transfers, intents, items, chain, peerAddresses };
   return { writes, limiter, keystore, keys, meta, coins, history, ...answers };
 }

@@ -20,6 +20,7 @@ import { openParts, type Parts, type WalletModules, type WalletOptions } from '.
 import type { Intents } from './payments/intents.js';
 import type { OwnTransaction } from './payments/outgoing.js';
 import type { Settlement } from './payments/settlement.js';
+import type { PeerAddresses } from './peer-addresses.js';
 import { loadSeeds } from './seeds.js';
 import type {
   KeyPairRecord,
@@ -204,6 +205,11 @@ export class Wallet implements WalletService {
   /** What is known of the items that it holds. */
   get itemBook(): Items {
     return this.#parts.items;
+  }
+
+  /** Addresses that other nodes are told of. */
+  get peerAddresses(): PeerAddresses {
+    return this.#parts.peerAddresses;
   }
 
   /** What became of own transactions. */

@@ -1,0 +1,77 @@
+/**
+ * Addresses that other nodes are told of when they ask for one. Anybody may ask, so there are few: each is told to all peers
+ * whose keys lead to it, until something is paid there, over restarts too. So strangers can neither make the wallet grow nor
+ * leave so many unpaid addresses behind each other that a search by words ends there (docs/wallet.md#restoring-from-words).
+ */
+
+import { sha3Bytes } from '../crypto/sha3.js';
+import { prefixRange } from '../db/keys.js';
+import type { Kv } from '../db/kv.js';
+import { fromUtf8, utf8 } from '../lib/bytes.js';
+import type { CoinStore } from './coins/coin-store.js';
+import type { KeyRing } from './keys/key-ring.js';
+import { keyNumber, offeredKey, PREFIX } from './layout.js';
+import type { WriteBuffer } from './write-buffer.js';
+
+/** Unpaid addresses; fewer than a wallet watches behind its last one. */
+const OFFERED = 10;
+
+export interface PeerAddressesModules {
+  readonly kv: Kv;
+  readonly writes: WriteBuffer;
+  readonly keys: KeyRing;
+  readonly coins: CoinStore;
+}
+
+export class PeerAddresses {
+  readonly #modules: PeerAddressesModules;
+  /** By their number among the offered ones; durable when they resolve. */
+  readonly #offered = new Map<number, Promise<string>>();
+
+  private constructor(modules: PeerAddressesModules) {
+    this.#modules = modules;
+  }
+
+  static async open(modules: PeerAddressesModules): Promise<PeerAddresses> {
+    const addresses = new PeerAddresses(modules);
+    for await (const [key, record] of modules.kv.entries(prefixRange(PREFIX.offered))) {
+      addresses.#offered.set(keyNumber(key), Promise.resolve(fromUtf8(record)));
+    }
+    return addresses;
+  }
+
+  /** The address for this peer: the same until it is paid. Throws `wallet_write_failed`. */
+  async addressFor(nodeKey: string): Promise<string> {
+    const slot = (sha3Bytes(nodeKey)[0] ?? 0) % OFFERED;
+    for (;;) {
+      const offered = this.#offered.get(slot);
+      const address = await offered;
+      if (address !== undefined && !this.#modules.coins.isUsed(address)) return address;
+      // Another peer may have been given a new one meanwhile.
+      if (this.#offered.get(slot) !== offered) continue;
+      const made = this.#make(slot);
+      this.#offered.set(slot, made);
+      made.catch(() => this.#takeBack(slot, made, offered));
+      return made;
+    }
+  }
+
+  async #make(slot: number): Promise<string> {
+    const { keys, writes } = this.#modules;
+    writes.checkRoom();
+    const address = keys.create('receive');
+    writes.put(offeredKey(slot), utf8(address));
+    writes.onFailure(() => {
+      writes.del(offeredKey(slot));
+      keys.discard([address]);
+    });
+    await writes.flush();
+    return address;
+  }
+
+  #takeBack(slot: number, made: Promise<string>, before: Promise<string> | undefined): void {
+    if (this.#offered.get(slot) !== made) return;
+    if (before === undefined) this.#offered.delete(slot);
+    else this.#offered.set(slot, before);
+  }
+}
