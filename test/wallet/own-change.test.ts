@@ -1,5 +1,6 @@
 /** A wallet that spends its own change before a block has it (docs/adr/0023-own-change.md). */
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { transactionHash } from '../../src/chain/hash.js';
 import { outPointKey, spentOutPoints } from '../../src/chain/transaction.js';
@@ -59,6 +60,28 @@ async function expectNothingTwice(): Promise<void> {
   const listed = [...(await wallet.info({})).addresses.values()].flat().map(({ outPoint }) => outPointKey(outPoint));
   expect(new Set([...spent, ...listed]).size).toBe(spent.length + listed.length);
 }
+
+it('says what it holds while payments are being made: what they take counts until they are there', async () => {
+  await fund(wallet, [1_000_000n]);
+  const seen: (readonly [running: bigint, available: bigint])[] = [];
+  wallet.settlement.changed.on(({ running, available }) => void seen.push([running, available]));
+  const all = Promise.all(Array.from({ length: 50 }, () => pay(1n)));
+  let isDone = false;
+  void all.finally(() => {
+    isDone = true;
+  });
+  while (!isDone) {
+    const { running, available, addresses } = await wallet.info({});
+    const listed = [...addresses.values()].flat().reduce((sum, { value }) => sum + value.amount, 0n);
+    expect(listed).toBe(running);
+    seen.push([running, available]);
+    await nextTurn();
+  }
+  await all;
+  expect(seen.length).toBeGreaterThan(50);
+  const low = seen.filter((totals) => totals.some((sum) => sum < 999_950n || sum > 1_000_000n));
+  expect(low).toEqual([]);
+});
 
 describe('what a payment spends (decision V29)', () => {
   it('is the change of the one before, in a row and at once', async () => {

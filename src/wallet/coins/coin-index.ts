@@ -40,7 +40,6 @@ export class CoinIndex {
   readonly #running = new Map<string, bigint>();
   readonly #available = new Map<string, bigint>();
   readonly #expected = new Map<string, bigint>();
-  readonly #reserved = new Map<string, bigint>();
   /** What is listed, in page order. */
   readonly #listed = new SortedCoins(compareCoins);
   #height: number;
@@ -100,11 +99,6 @@ export class CoinIndex {
     return this.#ownChange.get(assetId)?.sorted() ?? [];
   }
 
-  /** Taken for payments that are being built. */
-  reserved(assetId: string): bigint {
-    return this.#reserved.get(assetId) ?? 0n;
-  }
-
   put(coin: Coin): void {
     this.#coins.set(coin.key, coin);
     const siblings = this.#byAddress.get(coin.address);
@@ -145,12 +139,13 @@ export class CoinIndex {
   }
 
   #countIn(coin: Coin): void {
-    if (coin.state === 'reserved') add(this.#reserved, coin.assetId, coin.amount);
     if (!isListed(coin)) return;
     this.#listed.add(coin);
     add(this.#running, coin.assetId, coin.amount);
     if (!coin.inChain) add(this.#expected, coin.assetId, coin.amount);
-    if (!this.#mayBeSpent(coin)) return;
+    // It could be spent, and its change will be there when it is.
+    if (coin.state === 'reserved') add(this.#available, coin.assetId, coin.amount);
+    if (coin.state === 'reserved' || !this.#mayBeSpent(coin)) return;
     if (this.#isLocked(coin.locktime)) {
       const waiting = this.#lockedUntil.get(coin.locktime);
       if (waiting) waiting.add(coin);
@@ -161,12 +156,13 @@ export class CoinIndex {
   }
 
   #countOut(coin: Coin): void {
-    if (coin.state === 'reserved') add(this.#reserved, coin.assetId, -coin.amount);
     if (!isListed(coin)) return;
     this.#listed.remove(coin);
     add(this.#running, coin.assetId, -coin.amount);
     if (!coin.inChain) add(this.#expected, coin.assetId, -coin.amount);
-    if (!this.#mayBeSpent(coin) || this.#lockedUntil.get(coin.locktime)?.delete(coin)) return;
+    if (coin.state === 'reserved') add(this.#available, coin.assetId, -coin.amount);
+    if (coin.state === 'reserved' || !this.#mayBeSpent(coin) || this.#lockedUntil.get(coin.locktime)?.delete(coin))
+      return;
     this.#sortedFor(coin).remove(coin);
     add(this.#available, coin.assetId, -coin.amount);
   }

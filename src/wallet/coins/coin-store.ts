@@ -116,11 +116,6 @@ export class CoinStore {
     return this.#index.ownChange(assetId);
   }
 
-  /** Taken for payments that are being built. */
-  reservedTotal(assetId: string): bigint {
-    return this.#index.reserved(assetId);
-  }
-
   /** True when the address holds, or will hold by an own transaction, an outpoint that is not spent. */
   isUsed(address: string): boolean {
     return this.#index.isUsed(address);

@@ -102,9 +102,9 @@ function recordState({ state, inChain }: Coin): RecordState {
   return state === 'pending' && !inChain ? 'chained' : state;
 }
 
-/** True for what counts as owned. */
-export function isListed(coin: Coin): boolean {
-  return coin.state === 'unspent' || coin.state === 'expected';
+/** True for what counts as owned; what is taken for a payment that is being built is, until the payment is made. */
+export function isListed({ state }: Coin): boolean {
+  return state === 'unspent' || state === 'expected' || state === 'reserved';
 }
 
 /** The coin of an output. */

@@ -42,7 +42,7 @@ export class Funds {
     if (amount < least) {
       throw new TesseraError('payment_refused', `an output of this network has at least ${least} raw units`);
     }
-    if (amount > this.#available(assetId)) throw this.#shortfall(assetId, amount);
+    if (amount > this.#coins.totals(assetId).available) throw this.#shortfall(assetId, amount);
   }
 
   /** Throws `insufficient_funds`. */
@@ -65,11 +65,6 @@ export class Funds {
     return assetId === TOKENS ? this.#options.minOutputAmount : 1n;
   }
 
-  /** What is taken for a payment that is being built counts: it may come back, and its change will. */
-  #available(assetId: string): bigint {
-    return this.#coins.totals(assetId).available + this.#coins.reservedTotal(assetId);
-  }
-
   #refusal(assetId: string, amount: bigint, selection: Selection<Coin>): TesseraError {
     if (selection.kind === 'short') return this.#shortfall(assetId, amount);
     if (selection.kind === 'found') {
@@ -88,8 +83,7 @@ export class Funds {
   }
 
   #shortfall(assetId: string, needed: bigint): TesseraError {
-    const { locked, unconfirmed } = this.#coins.totals(assetId);
-    const available = this.#available(assetId);
+    const { available, locked, unconfirmed } = this.#coins.totals(assetId);
     const what = assetId === TOKENS ? 'raw units' : `items ${assetId}`;
     const isWaited = unconfirmed > 0n && !this.#options.spendOwnChange;
     const wait = isWaited ? `, ${unconfirmed} of it until a block has own payments` : '';
