@@ -50,7 +50,7 @@ describe('coin selection', () => {
     expect(selection).toEqual({ kind: 'scattered', reachable: 40n });
   });
 
-  const amounts = fc.array(fc.bigInt({ min: 1n, max: 1_000n }), { maxLength: 60 });
+  const amounts = fc.array(fc.bigInt({ min: 1n, max: 1_000n }), { maxLength: 60, size: 'max' });
   test.prop([amounts, fc.bigInt({ min: 1n, max: 20_000n }), fc.integer({ min: 1, max: 20 })])(
     'pays in full, with different coins, within the limit, and fails only for a reason',
     (list, target, maxInputs) => {

@@ -29,6 +29,9 @@ import {
 
 afterAll(removeFolders);
 
+/** Walks of 40 steps on average. */
+const RUNS = Number(process.env.PROPERTY_RUNS ?? 6);
+
 const Amount = fc.integer({ min: 1, max: 90 });
 const Step = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('deposit' as const), amount: Amount, pick: fc.nat() }) },
@@ -269,7 +272,7 @@ class Run {
 }
 
 describe('the history of a wallet (docs/wallet.md#history)', () => {
-  test.prop([fc.array(Step, { minLength: 20, maxLength: 60 })], { numRuns: Number(process.env.PROPERTY_RUNS ?? 6) })(
+  test.prop([fc.array(Step, { minLength: 20, maxLength: 60, size: 'max' })], { numRuns: RUNS })(
     'adds up to the balance after any sequence of movements, and has each once',
     async (steps) => {
       const run = await Run.start();

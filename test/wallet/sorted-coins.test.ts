@@ -20,7 +20,7 @@ const coin = (arrival: number, n: number): Coin => ({
 });
 
 describe('sorted coins', () => {
-  test.prop([fc.array(fc.tuple(fc.nat(20), fc.nat(3), fc.boolean(), fc.nat(4)), { maxLength: 120 })])(
+  test.prop([fc.array(fc.tuple(fc.nat(20), fc.nat(3), fc.boolean(), fc.nat(4)), { maxLength: 120, size: 'max' })])(
     'are in the order of a full sort after any changes',
     (changes) => {
       const sorted = new SortedCoins(compareCoins);
