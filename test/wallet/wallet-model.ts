@@ -68,8 +68,11 @@ export const Step = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('tellAgain' as const), pick: fc.nat() }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('steal' as const, 'copy' as const), pick: fc.nat() }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('link' as const), remembers: fc.boolean() }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('crash' as const, 'losePool' as const) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('link' as const), remembers: fc.boolean(), meanwhile: fc.nat(3) }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('crash' as const, 'losePool' as const) }) },
   {
     weight: 1,
     arbitrary: fc.record({
@@ -147,7 +150,7 @@ export class WalletModel {
       case 'copy':
         return this.#mineCopy(step.pick);
       case 'link':
-        return this.#link(step.remembers);
+        return this.#link(step.remembers, step.meanwhile);
       case 'crash':
         return this.#crash();
       case 'crashMidway':
@@ -344,8 +347,11 @@ export class WalletModel {
     return spentOutPoints(transaction).every((outPoint) => this.#utxos.has(outPointKey(outPoint)));
   }
 
-  /** A new link: statuses, a refresh of everything, and what follows from both, as the follower does it. */
-  async #link(remembers: boolean): Promise<void> {
+  /**
+   * A new link: statuses, a refresh of everything, and what follows from both, as the follower does it. `meanwhile`: a block
+   * with so many transactions comes between the two answers, and the wallet hears of it last.
+   */
+  async #link(remembers: boolean, meanwhile = 0): Promise<void> {
     const { transfers, settlement } = this.#wallet;
     const entries = transfers.inFlight().map((entry) => ({ ...entry }));
     const statuses = new Map<string, TransactionStatus>();
@@ -355,6 +361,8 @@ export class WalletModel {
       const isTold = isWaiting || (this.#mined.has(hash) && (remembers || state === 'queued'));
       if (isTold) statuses.set(hash, { hash, status: isWaiting ? 'Pending' : 'Confirmed', info: '' });
     }
+    const inChainBefore = new Set(this.#mined);
+    const late = meanwhile === 0 ? undefined : this.#makeBlock(this.#pool.splice(0, meanwhile));
     const evidence = new Evidence(entries);
     evidence.note([...this.#utxos.values()]);
     await refreshOnce(this.#wallet, this.#wallet.watched(), [...this.#utxos.values()], this.#height);
@@ -362,12 +370,15 @@ export class WalletModel {
     for (const { hash, state } of entries) {
       if (transfers.inFlightByHash(hash)?.state !== state) continue;
       const finding = findings.get(hash);
+      // What was admitted and is in the chain is sent no more, even if the mempool node has forgotten it.
+      if (state === 'sent' && inChainBefore.has(hash)) expect(finding).toBe('confirmed');
       if (finding === 'admitted') await settlement.markSent(hash);
       else if (finding === 'missing') await settlement.requeue(hash);
       else if (finding === 'confirmed') await settlement.markConfirmed(hash);
       else if (finding === 'copied') await settlement.markConfirmed(hash, { asCopy: true });
     }
     await this.#wallet.advanceTo({ height: this.#height, hash: this.#tip });
+    if (late !== undefined) expect(await this.#wallet.applyBlock(late)).toBe('known');
   }
 
   /** The store is closed under the wallet: what was not written is lost. */
