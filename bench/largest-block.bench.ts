@@ -167,6 +167,9 @@ async function life(dir: DataDir, { name, owner, outputs, transactions }: Case, 
   };
   const maker = await createMempool(dir, `${id}-maker`, rules);
   const zero = await makeBlock(maker, silent);
+  const idle = await createMempool(dir, `${id}-idle`, rules);
+  await makeBlock(idle, silent);
+  const empty = await makeBlock(idle, silent);
   await admit(maker, transactions);
   const block = await makeBlockPrinted(maker, name);
 
@@ -187,6 +190,16 @@ async function life(dir: DataDir, { name, owner, outputs, transactions }: Case, 
   await timed('mempool: adopt', () =>
     adopter.applier.submit<'block-adopted'>({ kind: 'block-adopted', block, facts: null }),
   );
+
+  // Here the pool has to be put together again: what was cut comes back into it.
+  const giver = await createMempool(dir, `${id}-giver`, rules);
+  await makeBlock(giver, silent);
+  await admit(giver, transactions);
+  await giver.applier.submit<'cut-block'>({ kind: 'cut-block', time: 1, miners: ['m'] });
+  await timed('mempool: give up the same block and adopt an empty one', () =>
+    giver.applier.submit<'block-adopted'>({ kind: 'block-adopted', block: empty, facts: null }),
+  );
+  if (giver.state.head.height !== 1 || giver.state.ready !== transactions.length) throw new Error('not adopted');
 
   const wallet = { activationHeight: 1_000, producers: undefined, concerns: () => false };
   await timed('wallet: check', async () => {

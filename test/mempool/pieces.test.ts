@@ -8,7 +8,8 @@ import { transactionHash } from '../../src/chain/hash.js';
 import type { OutPoint, Transaction } from '../../src/chain/types.js';
 import type { Kv } from '../../src/db/kv.js';
 import { atOnce, inPieces, type Pieces } from '../../src/lib/pieces.js';
-import { closedHash, type Round } from '../../src/mempool/state/round.js';
+import { readAdoptedBlock } from '../../src/mempool/state/adopted-block.js';
+import { closedBlockBytes, closedHash, type Round } from '../../src/mempool/state/round.js';
 import { MempoolState, type StateRules } from '../../src/mempool/state/state.js';
 import { MemoryKv } from '../support/memory-kv.js';
 import { account, candidate, genesisOut, mine, pay, payment, rulesFor, unicornOf } from '../support/mempool.js';
@@ -63,13 +64,13 @@ function transactions(): readonly Transaction[] {
   return [wide, child, ...creations];
 }
 
-async function withPool(rules: StateRules) {
+async function withPool(rules: StateRules, posted: readonly Transaction[] = transactions()) {
   const kv = new MemoryKv();
   const state = new MempoolState(rules);
   const run = runIn(state, kv);
   const block = await makeBlock(state, run);
   expect(block.height).toBe(0);
-  const groups = transactions().map((tx) => [candidate(tx)]);
+  const groups = posted.map((tx) => [candidate(tx)]);
   const context = { time: 1, isKnownCreate: () => false };
   expect(await run((batch) => state.accept(groups, context, batch))).toEqual(groups.map(() => null));
   return { kv, state };
@@ -153,6 +154,96 @@ describe('a block that is cut and confirmed in pieces', () => {
     expect(await records(kv)).toEqual(await records(inSteps.kv));
   });
 });
+
+describe('a block of storage that is adopted in pieces', () => {
+  /** A block of the transactions without the one that spends from the first, and of one that others have. */
+  async function foreignBlock() {
+    const maker = await withPool(
+      rules,
+      transactions().filter((_, i) => i !== 1),
+    );
+    const closed = await makeBlock(maker.state, runIn(maker.state, maker.kv));
+    return readAdoptedBlock(closedBlockBytes(closed), null, async () => undefined);
+  }
+
+  const phases = ['waits', 'cut', 'closed'] as const;
+  for (const phase of phases) {
+    it(`loses no transaction and no output on the way, and moves the head last: ${phase} here`, async () => {
+      const block = await foreignBlock();
+      const { kv, state } = await withPool(rules);
+      const plain = runIn(state, kv);
+      if (phase !== 'waits') {
+        const round = await cut(state, plain);
+        if (phase === 'closed') await close(state, plain, round);
+      }
+      const posted = transactions();
+      const [wide, child] = posted.map((tx) => transactionHash(tx)) as [string, string];
+      const before = state.head.hash;
+      let looks = 0;
+      const look = (): void => {
+        looks++;
+        expect(state.head.hash).toBe(before);
+        expect(state.adoptions % 2).toBe(1);
+        for (const hash of posted.map(transactionHash)) {
+          const known = state.pending(hash)?.info ?? state.unwrittenStatus(hash)?.status;
+          expect(known).toMatch(/Waits for a block|being made|Confirmed/);
+        }
+        // One or the other, whole: nothing is there twice, and nothing is missing.
+        const isSpent = state.utxos.find(genesisOut(0)) === 0;
+        for (const n of [1, WIDE - 1]) expect(state.utxos.find({ tHash: wide, n }) !== 0).toBe(isSpent);
+      };
+      const run = runIn(state, kv, look);
+      expect(await run((batch) => state.adoptBlock(block, batch))).toBe(true);
+      expect(looks).toBeGreaterThan(10);
+      expect(state.adoptions % 2).toBe(0);
+      expect([state.head.hash, state.round]).toEqual([block.hash, null]);
+      // What the block left out waits, with its claim on what the block has made.
+      expect(state.pending(child)?.info).toBe('Waits for a block');
+      expect([state.ready, state.coins.isClaimed({ tHash: wide, n: 0 })]).toEqual([1, true]);
+    });
+
+    it(`gives the state and the records that it gives at once (rule P2): ${phase} here`, async () => {
+      const block = await foreignBlock();
+      const outcomes: unknown[] = [];
+      for (const apply of [inPiecesWith, atOnce] as const) {
+        const { kv, state } = await withPool(rules);
+        const run = runIn(state, kv);
+        if (phase !== 'waits') {
+          const round = await cut(state, run);
+          if (phase === 'closed') await close(state, run, round);
+        }
+        const batch = kv.batch();
+        await apply(state.adoptBlock(block, batch));
+        state.seal(99, batch);
+        await kv.write(batch, { sync: false });
+        outcomes.push([state.digest(), await records(kv)]);
+      }
+      expect(outcomes[0]).toEqual(outcomes[1]);
+    });
+  }
+
+  it('shows what it rejects as waiting until it is Rejected', async () => {
+    const maker = await withPool(rules, [
+      payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(bob, AMOUNT)] }),
+    ]);
+    const closed = await makeBlock(maker.state, runIn(maker.state, maker.kv));
+    const block = await readAdoptedBlock(closedBlockBytes(closed), null, async () => undefined);
+    const { kv, state } = await withPool(rules);
+    const lost = transactions().slice(0, 2).map(transactionHash);
+    const look = (): void => {
+      for (const hash of lost) {
+        const known = state.pending(hash)?.info ?? state.unwrittenStatus(hash)?.status;
+        expect(known).toMatch(/Waits for a block|Rejected/);
+      }
+    };
+    await runIn(state, kv, look)((batch) => state.adoptBlock(block, batch));
+    expect(lost.map((hash) => state.pending(hash))).toEqual([undefined, undefined]);
+    expect(state.ready).toBe(3);
+    expect(state.takeRejected().map(({ hash }) => hash)).toEqual(lost);
+  });
+});
+
+const inPiecesWith = <T>(work: Pieces<T>): Promise<T> => inPieces(work, async () => undefined);
 
 async function records(kv: Kv): Promise<readonly string[]> {
   const found: string[] = [];

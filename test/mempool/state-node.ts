@@ -66,7 +66,7 @@ export function createNode(rules: StateRules) {
     adopt: async (from: KeptRecord | Round, facts = true) => {
       const record = 'facts' in from ? from : { bytes: closedBlockBytes(from), facts: null };
       const block = await readAdoptedBlock(record.bytes, facts ? record.facts : null, async () => undefined);
-      return step((batch) => state.adoptBlock(block, batch));
+      return step((batch) => atOnce(state.adoptBlock(block, batch)));
     },
     kept: async (height: number): Promise<KeptRecord> => {
       const record = await kv.get(keys.kept(height));

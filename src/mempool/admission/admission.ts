@@ -179,16 +179,25 @@ export class Admission {
   }
 
   async #checkChunk(chunk: readonly CandidateTx[], submission: Submission): Promise<readonly CandidateTx[]> {
+    const { adoptions } = this.#state;
     const verdicts = await Promise.all(chunk.map((candidate) => this.#verdict(candidate, submission)));
     const fresh: CandidateTx[] = [];
     for (const [i, candidate] of chunk.entries()) {
       const wrong = verdicts[i] ?? null;
       if (wrong === null) fresh.push(candidate);
       else if (wrong !== 'known' && !(await this.#statuses.isAdmitted(candidate.hash))) {
+        this.#assertSettled(adoptions);
         this.#refuse({ hash: candidate.hash, fault: wrong });
       }
     }
     return fresh;
+  }
+
+  /** What is not there while a block of storage is taken in may be there when that is done. */
+  #assertSettled(adoptions: number): void {
+    const now = this.#state.adoptions;
+    if (now === adoptions && now % 2 === 0) return;
+    throw new TesseraError('mempool_unreachable', 'a block that storage has is being taken in; try again');
   }
 
   /** The verdict of the rules that need no journal; the scripts last, off the event loop. */

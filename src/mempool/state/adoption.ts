@@ -1,6 +1,7 @@
 /**
  * Adopting a block from storage instead of making one: what the block spends and creates, and what becomes of the waiting
- * transactions. The block was already checked against the state; only the pool is judged here.
+ * transactions. The block was already checked against the state; only the pool is judged here. All of it goes in pieces, as a
+ * cut does: between two of them each transaction has changed the outputs wholly or not at all, and has a status.
  */
 
 import { decodeTransaction } from '../../chain/codec.js';
@@ -9,19 +10,21 @@ import {
   isCoinbase,
   isCreate,
   isUnspendable,
-  outPointKey,
+  type PlacedTxOut,
   spentOutPoints,
 } from '../../chain/transaction.js';
 import type { Transaction, Utxo } from '../../chain/types.js';
 import type { KvBatch } from '../../db/kv.js';
 import { type Fault, fault } from '../../lib/fault.js';
+import type { Pieces } from '../../lib/pieces.js';
 import type { TxStatus } from '../service.js';
+import type { CandidateTx } from './acceptance.js';
 import type { AdoptedBlock } from './adopted-block.js';
 import type { Coins } from './coins.js';
 import type { FinalStatuses } from './final-statuses.js';
 import { keys } from './layout.js';
 import type { DruidPool, Pool, PooledTx } from './pool.js';
-import { resettle } from './resettle.js';
+import { type LostUnit, resettle } from './resettle.js';
 import type { Round } from './round.js';
 
 const WITHOUT_IT = fault('transaction_rejected', 'The DRUID set went into a block without this transaction');
@@ -44,11 +47,23 @@ export interface TakeOptions {
   readonly isUnchained: boolean;
 }
 
-interface TakenOut {
+/** A transaction of the block, by its name. */
+type Applied = Pick<CandidateTx, 'hash' | 'tx'>;
+
+/** A block on its way into the state. */
+interface Taking {
+  readonly block: AdoptedBlock;
+  /** Of its transactions. */
+  readonly names: ReadonlySet<string>;
+  /** What was in the round that was given up, and not in the block so far. */
+  readonly waiting: Map<string, PooledTx>;
   /** Unix seconds at which each transaction of the block that waited was first seen. */
-  readonly seen: ReadonlyMap<string, number>;
+  readonly seen: Map<string, number>;
   /** The complete sets that they belonged to. */
-  readonly sets: ReadonlySet<number>;
+  readonly sets: Set<number>;
+  readonly decided: Map<string, TxStatus>;
+  /** The pool has to be put together again. */
+  isContested: boolean;
 }
 
 export class Adoption {
@@ -59,135 +74,160 @@ export class Adoption {
   }
 
   /**
-   * Undoes a cut: its outputs are removed, what it spent comes back. Returns those of its transactions that came through the
-   * pool; they are then in no pool.
+   * Undoes a cut, from its end: its outputs are removed, what it spent comes back. Returns those of its transactions that came
+   * through the pool; they are then in no pool.
    */
-  giveUp(round: Round, spent: readonly Utxo[], batch: KvBatch): readonly PooledTx[] {
-    const { coins } = this.#modules;
-    const spentBefore = new Map(spent.map(([outPoint, txOut]) => [outPointKey(outPoint), txOut]));
-    const undo = (tx: Transaction, hash: string): void => {
-      for (const { outPoint, txOut } of createdOutPoints(tx, hash)) {
-        if (!isUnspendable(txOut)) coins.spend(outPoint, batch);
-      }
-      for (const outPoint of spentOutPoints(tx)) {
-        const txOut = spentBefore.get(outPointKey(outPoint));
-        if (txOut !== undefined) coins.insert(outPoint, txOut, batch);
-      }
-    };
+  *giveUp(round: Round, spent: readonly Utxo[], batch: KvBatch): Pieces<readonly PooledTx[]> {
     const proof = round.winner === null ? undefined : round.proofs[round.winner];
-    if (proof !== undefined) undo(decodeTransaction(proof.coinbase), proof.hash);
-    // The last first: what one creates, another may have spent.
-    for (const { hash, bytes } of [...round.transactions].reverse()) {
-      const tx = decodeTransaction(bytes);
-      undo(tx, hash);
-      if (isCreate(tx)) batch.del(keys.create(hash));
+    if (proof !== undefined) yield* this.#undo(decodeTransaction(proof.coinbase), proof.hash, [], batch);
+    // The last first: what one creates, another may have spent. What they spent is kept in their order.
+    let end = spent.length;
+    const returned: PooledTx[] = [];
+    for (const pooled of [...round.transactions].reverse()) {
+      yield;
+      const tx = decodeTransaction(pooled.bytes);
+      const begin = end - spentOutPoints(tx).length;
+      yield* this.#undo(tx, pooled.hash, spent.slice(begin, end), batch);
+      end = begin;
+      if (isCreate(tx)) batch.del(keys.create(pooled.hash));
+      if (pooled.arrival !== 0) returned.push(pooled);
     }
-    return round.transactions.filter(({ arrival }) => arrival !== 0);
+    return returned.reverse();
+  }
+
+  *#undo(tx: Transaction, hash: string, spent: readonly Utxo[], batch: KvBatch): Pieces<void> {
+    const { coins } = this.#modules;
+    const created = spendableOutputs(tx, hash).map(({ outPoint }) => outPoint);
+    const back = spent.map(([outPoint, txOut]) => ({ outPoint, txOut }));
+    yield* coins.erase(created, batch);
+    yield* coins.record(back, batch);
+    for (const outPoint of created) coins.remove(outPoint);
+    coins.add(back);
   }
 
   /** Takes in the block, its transactions one after the other. */
-  take(block: AdoptedBlock, { returned, isUnchained }: TakeOptions, batch: KvBatch): void {
-    const { coins, statuses } = this.#modules;
+  *take(block: AdoptedBlock, { returned, isUnchained }: TakeOptions, batch: KvBatch): Pieces<void> {
+    const { statuses } = this.#modules;
     const timestamp = Number(block.full.block.header.timestamp);
-    const waiting = new Map(returned?.map((tx) => [tx.hash, tx]));
-    const decided = new Map<string, TxStatus>();
-    const { seen, sets } = this.#takeOut(block, waiting, decided, batch);
-    const torn = isUnchained ? [] : this.#takeOutTorn(sets, waiting, decided, batch);
-    if (block.height > 0) {
-      const additionalInfo = `In block ${block.height} ${block.hash}`;
-      for (const { hash } of block.transactions)
-        decided.set(hash, { status: 'Confirmed', timestamp: seen.get(hash) ?? timestamp, additionalInfo });
+    const taking: Taking = {
+      block,
+      names: new Set(block.transactions.map(({ hash }) => hash)),
+      waiting: new Map(returned?.map((tx) => [tx.hash, tx])),
+      seen: new Map(),
+      sets: new Set(),
+      decided: new Map(),
+      // Waiting transactions may spend outputs of a round that was given up, or of what is taken out.
+      isContested: returned !== null,
+    };
+    for (const candidate of block.transactions) {
+      yield;
+      yield* this.#apply(candidate, taking, batch);
     }
-    // Waiting transactions may spend outputs of a round that was given up, or of what was taken out.
-    let isContested = returned !== null || torn.length > 0;
-    for (const { hash, tx } of block.transactions) {
-      for (const outPoint of spentOutPoints(tx)) {
-        isContested ||= coins.isClaimed(outPoint);
-        coins.spend(outPoint, batch);
-      }
-      if (isCreate(tx)) batch.put(keys.create(hash), new Uint8Array());
-      coins.create(hash, tx, batch);
+    const { miningTxHash } = block.full.block.header;
+    yield* this.#apply({ hash: miningTxHash, tx: block.full.miningTransaction }, null, batch);
+    if (!isUnchained) yield* this.#takeOutTorn(taking, batch);
+    if (taking.isContested) yield* this.#settlePool(taking, isUnchained, batch);
+    yield* statuses.decideInPieces(taking.decided, timestamp, batch);
+  }
+
+  /** What a transaction of the block spends and creates changes at once; if it waited, it does no longer. */
+  *#apply({ hash, tx }: Applied, taking: Taking | null, batch: KvBatch): Pieces<void> {
+    const { coins } = this.#modules;
+    const spent = spentOutPoints(tx);
+    const created = spendableOutputs(tx, hash);
+    yield* coins.record(created, batch);
+    yield* coins.erase(spent, batch);
+    if (isCreate(tx)) batch.put(keys.create(hash), new Uint8Array());
+    if (taking !== null) {
+      this.#takeOut(hash, tx, taking, batch);
+      this.#confirm(hash, taking);
     }
-    coins.create(block.full.block.header.miningTxHash, block.full.miningTransaction, batch);
-    if (isContested) this.#settlePool([...waiting.values()], isUnchained, decided, batch);
-    statuses.decide(decided, timestamp, batch);
+    for (const outPoint of spent) {
+      if (taking !== null && coins.isClaimed(outPoint)) taking.isContested = true;
+      coins.remove(outPoint);
+    }
+    coins.add(created);
   }
 
   /** What is in the block no longer waits. What waited with it for others of its set has missed its block. */
-  #takeOut(
-    { height, transactions }: AdoptedBlock,
-    waiting: Map<string, PooledTx>,
-    decided: Map<string, TxStatus>,
-    batch: KvBatch,
-  ): TakenOut {
+  #takeOut(hash: string, tx: Transaction, taking: Taking, batch: KvBatch): void {
     const { coins, pool, druids, noteArrival } = this.#modules;
-    const names = new Set(transactions.map(({ hash }) => hash));
-    const seen = new Map<string, number>();
-    const sets = new Set<number>();
-    for (const { hash, tx } of transactions) {
-      const pooled = waiting.get(hash) ?? pool.get(hash);
-      const set = druids.setOf(hash);
-      if (pooled !== undefined) {
-        seen.set(hash, pooled.time);
-        if (pooled.unit !== 0) sets.add(pooled.unit);
-        waiting.delete(hash);
-        pool.remove(hash);
-        batch.del(keys.pooled(pooled.arrival));
-        coins.release(tx);
-      } else if (set !== undefined) {
-        druids.remove(set.druid);
-        for (const member of set.members) {
-          batch.del(keys.waiting(member.arrival));
-          if (names.has(member.hash)) seen.set(member.hash, member.time);
-          else this.#reject(member, WITHOUT_IT, decided);
+    const { block, names, waiting, seen, sets } = taking;
+    const pooled = waiting.get(hash) ?? pool.get(hash);
+    const set = druids.setOf(hash);
+    if (pooled !== undefined) {
+      seen.set(hash, pooled.time);
+      if (pooled.unit !== 0) sets.add(pooled.unit);
+      waiting.delete(hash);
+      pool.remove(hash);
+      batch.del(keys.pooled(pooled.arrival));
+      coins.release(tx);
+    } else if (set !== undefined) {
+      druids.remove(set.druid);
+      for (const member of set.members) {
+        batch.del(keys.waiting(member.arrival));
+        if (!names.has(member.hash)) this.#reject(member, WITHOUT_IT, taking);
+        else {
+          seen.set(member.hash, member.time);
+          // It is in no place of the pool until its turn in the block comes.
+          this.#confirm(member.hash, taking);
         }
-      } else if (height > 0 && !seen.has(hash) && !isCoinbase(tx)) noteArrival();
-    }
-    return { seen, sets };
+      }
+    } else if (block.height > 0 && !seen.has(hash) && !isCoinbase(tx)) noteArrival();
+  }
+
+  /** Those of block 0 have no status. */
+  #confirm(hash: string, { block, seen, decided }: Taking): void {
+    if (block.height === 0) return;
+    const timestamp = seen.get(hash) ?? Number(block.full.block.header.timestamp);
+    const additionalInfo = `In block ${block.height} ${block.hash}`;
+    this.#decide(hash, { status: 'Confirmed', timestamp, additionalInfo }, decided);
   }
 
   /** The rest of complete sets of which the block has a part, with others: no block may hold it any more. */
-  #takeOutTorn(
-    sets: ReadonlySet<number>,
-    waiting: Map<string, PooledTx>,
-    decided: Map<string, TxStatus>,
-    batch: KvBatch,
-  ): readonly PooledTx[] {
+  *#takeOutTorn(taking: Taking, batch: KvBatch): Pieces<void> {
     const { coins, pool } = this.#modules;
-    const pooled = [...sets].flatMap((unit) => pool.membersOf(unit));
+    const { sets, waiting } = taking;
     const returned = [...waiting.values()].filter(({ unit }) => sets.has(unit));
-    for (const { hash, bytes } of pooled) {
-      const tx = decodeTransaction(bytes);
-      pool.remove(hash);
-      coins.release(tx);
-      coins.withdraw(hash, tx);
+    const torn = [...[...sets].flatMap((unit) => pool.membersOf(unit)), ...returned];
+    if (torn.length > 0) taking.isContested = true;
+    for (const member of torn) {
+      yield;
+      if (!waiting.delete(member.hash)) {
+        const tx = decodeTransaction(member.bytes);
+        pool.remove(member.hash);
+        coins.release(tx);
+        coins.withdraw(member.hash, tx);
+      }
+      batch.del(keys.pooled(member.arrival));
+      this.#reject(member, WITHOUT_IT, taking);
     }
-    for (const { hash } of returned) waiting.delete(hash);
-    const torn = [...pooled, ...returned];
-    for (const tx of torn) {
-      batch.del(keys.pooled(tx.arrival));
-      this.#reject(tx, WITHOUT_IT, decided);
-    }
-    return torn;
   }
 
   /** What is no longer possible is Rejected, a set as a whole. */
-  #settlePool(
-    returned: readonly PooledTx[],
-    isUnchained: boolean,
-    decided: Map<string, TxStatus>,
-    batch: KvBatch,
-  ): void {
-    for (const { unit, fault: wrong } of resettle(this.#modules, returned, { isUnchained })) {
+  *#settlePool(taking: Taking, isUnchained: boolean, batch: KvBatch): Pieces<void> {
+    const lost = ({ unit, fault: wrong }: LostUnit): void => {
       for (const tx of unit) {
         batch.del(keys.pooled(tx.arrival));
-        this.#reject(tx, wrong, decided);
+        this.#reject(tx, wrong, taking);
       }
-    }
+    };
+    yield* resettle(this.#modules, [...taking.waiting.values()], lost, { isUnchained });
   }
 
-  #reject({ hash, time }: PooledTx, { message }: Fault, decided: Map<string, TxStatus>): void {
-    decided.set(hash, { status: 'Rejected', timestamp: time, additionalInfo: message });
+  #reject({ hash, time }: PooledTx, { message }: Fault, { decided }: Taking): void {
+    this.#decide(hash, { status: 'Rejected', timestamp: time, additionalInfo: message }, decided);
     this.#modules.noteRejected(hash, message);
   }
+
+  /** It can be read at once: the transaction may be in no other place any more. */
+  #decide(hash: string, status: TxStatus, decided: Map<string, TxStatus>): void {
+    decided.set(hash, status);
+    this.#modules.statuses.show(hash, status);
+  }
+}
+
+/** Without those that nobody can ever spend. */
+function spendableOutputs(tx: Transaction, hash: string): readonly PlacedTxOut[] {
+  return createdOutPoints(tx, hash).filter(({ txOut }) => !isUnspendable(txOut));
 }

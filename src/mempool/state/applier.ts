@@ -232,7 +232,7 @@ export class Applier implements Service {
         return outcomes;
       }
       case 'cut-block': {
-        if (!command.keepsAll) state.dropUnlawful(command.time, batch);
+        if (!command.keepsAll) await inPieces(state.dropUnlawful(command.time, batch), this.#turn);
         const plan = state.planCut({ setsFirst: command.keepsAll === true || command.setsFirst === true });
         if (plan === null) return null;
         const decoded = await this.#decoded(plan);
@@ -253,7 +253,8 @@ export class Applier implements Service {
       }
       case 'block-adopted': {
         const block = await readAdoptedBlock(command.block, command.facts, this.#turn);
-        const isNext = state.adoptBlock(block, batch, { isUnchained: command.unchained === true });
+        const work = state.adoptBlock(block, batch, { isUnchained: command.unchained === true });
+        const isNext = await inPieces(work, this.#turn);
         if (isNext) adopted.push(block);
         return isNext;
       }

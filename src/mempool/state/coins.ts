@@ -94,14 +94,7 @@ export class Coins {
     }
   }
 
-  /** Adds what a transaction of a block creates. What waits and has claimed one of its outputs still has it. */
-  create(hash: string, tx: Transaction, batch: KvBatch): void {
-    for (const { outPoint, txOut } of createdOutPoints(tx, hash)) {
-      if (!isUnspendable(txOut)) this.insert(outPoint, txOut, batch);
-    }
-  }
-
-  /** The costly half of `create`, in pieces: what is written. Nobody sees it before `add`, which must follow. */
+  /** The costly half of adding outputs, in pieces: what is written. Nobody sees it before `add`, which must follow. */
   *record(created: readonly PlacedTxOut[], batch: KvBatch): Pieces<void> {
     for (const [i, { outPoint, txOut }] of created.entries()) {
       if (i > 0 && i % PIECE_OUTPUTS === 0) yield;
@@ -110,7 +103,7 @@ export class Coins {
     if (created.length > PIECE_OUTPUTS) yield;
   }
 
-  /** The other half: what was recorded can be spent. */
+  /** The other half: what was recorded can be spent. What waits and has claimed one of the outputs still has it. */
   add(created: readonly PlacedTxOut[]): void {
     for (const { outPoint, txOut } of created) this.#insert(outPoint, txOut);
   }
@@ -130,13 +123,28 @@ export class Coins {
     }
   }
 
+  /** The costly half of removing outputs, in pieces: what is written. Nobody sees it before each is removed. */
+  *erase(outPoints: readonly OutPoint[], batch: KvBatch): Pieces<void> {
+    for (const [i, outPoint] of outPoints.entries()) {
+      if (i > 0 && i % PIECE_OUTPUTS === 0) yield;
+      batch.del(keys.utxo(outPoint));
+    }
+    if (outPoints.length > PIECE_OUTPUTS) yield;
+  }
+
   /** Removes an output of a block that must be there, and returns it. */
   spend(outPoint: OutPoint, batch: KvBatch): TxOut {
+    const txOut = this.remove(outPoint);
+    batch.del(keys.utxo(outPoint));
+    return txOut;
+  }
+
+  /** The same for an output that is erased. */
+  remove(outPoint: OutPoint): TxOut {
     const slot = this.utxos.find(outPoint);
     if (slot === 0) throw new Error(`broken invariant: ${outPoint.tHash}:${outPoint.n} is spent but not unspent`);
     const txOut = this.utxos.output(slot);
     this.utxos.remove(slot);
-    batch.del(keys.utxo(outPoint));
     return txOut;
   }
 

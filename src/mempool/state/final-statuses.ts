@@ -29,6 +29,11 @@ export class FinalStatuses {
     return this.#unwritten.get(hash);
   }
 
+  /** A status that this command will decide can be read from now on. */
+  show(hash: string, status: TxStatus): void {
+    this.#unwritten.set(hash, status);
+  }
+
   /** Puts statuses into a batch, to be forgotten together; `time` is that of the decision in unix seconds. */
   decide(statuses: ReadonlyMap<string, TxStatus>, time: number, batch: KvBatch): void {
     atOnce(this.decideInPieces(statuses, time, batch));
@@ -45,7 +50,7 @@ export class FinalStatuses {
         yield;
         left = PIECE_STATUSES;
       }
-      this.#unwritten.set(hash, status);
+      this.show(hash, status);
       batch.put(keys.status(hash), encodeStatus(status));
       latest = Math.max(latest, status.timestamp);
     }

@@ -42,16 +42,16 @@ export interface Kin {
 
 /** Transactions that are ready for a block. */
 export class Pool {
-  readonly #all = new Map<string, PooledTx>();
+  #all = new Map<string, PooledTx>();
   /** Single transactions and sets by their place, which is the order of service. */
-  readonly #units = new Map<number, PooledTx[]>();
+  #units = new Map<number, PooledTx[]>();
   /** For those that spend what waited when they came: the hashes of whose it was. */
-  readonly #parents = new Map<string, readonly string[]>();
+  #parents = new Map<string, readonly string[]>();
   /** Those with a fault: there are some only after an upgrade. */
-  readonly #unlawful = new Map<string, PooledTx>();
+  #unlawful = new Map<string, PooledTx>();
   /** Those that move no tokens, by hash. */
-  readonly #tokenless = new Set<string>();
-  readonly #sum = new SetSum();
+  #tokenless = new Set<string>();
+  #sum = new SetSum();
   #bytes = 0;
   #tokenlessBytes = 0;
 
@@ -127,6 +127,18 @@ export class Pool {
     const unit = this.#units.get(placeOf(tx));
     if (unit === undefined) this.#units.set(placeOf(tx), [tx]);
     else unit.push(tx);
+  }
+
+  /** Holds at once what another one holds, which nobody may use any more. */
+  become(other: Pool): void {
+    this.#all = other.#all;
+    this.#units = other.#units;
+    this.#parents = other.#parents;
+    this.#unlawful = other.#unlawful;
+    this.#tokenless = other.#tokenless;
+    this.#sum = other.#sum;
+    this.#bytes = other.#bytes;
+    this.#tokenlessBytes = other.#tokenlessBytes;
   }
 
   remove(hash: string): void {

@@ -6,8 +6,9 @@
 import { decodeTransaction } from '../../chain/codec.js';
 import type { Transaction } from '../../chain/types.js';
 import type { Fault } from '../../lib/fault.js';
+import type { Pieces } from '../../lib/pieces.js';
 import type { Coins } from './coins.js';
-import type { Pool, PooledTx } from './pool.js';
+import { Pool, type PooledTx } from './pool.js';
 
 export interface ResettleModules {
   readonly pool: Pool;
@@ -20,27 +21,33 @@ export interface LostUnit {
   readonly fault: Fault;
 }
 
-/** The pool then holds what can stay of itself and of `returned`. `isUnchained`: nothing spends what waits. */
-export function resettle(
+/**
+ * The pool then holds what can stay of itself and of `returned`; `lost` is called for what cannot. In pieces: until the last of them
+ * the pool holds what it held, so that whatever waits is known to wait. `isUnchained`: nothing spends what waits.
+ */
+export function* resettle(
   { pool, coins }: ResettleModules,
   returned: readonly PooledTx[],
+  lost: (unit: LostUnit) => void,
   { isUnchained = false } = {},
-): readonly LostUnit[] {
-  const all = [...returned, ...[...pool.units()].flat()]
-    .sort((a, b) => a.arrival - b.arrival)
-    .map((pooled): Decoded => ({ pooled, tx: decodeTransaction(pooled.bytes) }));
-  for (const { pooled, tx } of all) {
-    pool.remove(pooled.hash);
+): Pieces<void> {
+  const all = [...returned, ...[...pool.units()].flat()].sort((a, b) => a.arrival - b.arrival);
+  for (const { hash, bytes } of all) {
+    yield;
+    const tx = decodeTransaction(bytes);
     coins.release(tx);
-    coins.withdraw(pooled.hash, tx);
+    coins.withdraw(hash, tx);
   }
-  const lost: LostUnit[] = [];
-  for (const unit of unitsOf(all)) {
+  const settled = new Pool();
+  for (const pooled of unitsOf(all)) {
+    yield;
+    // Decoded once more: all of them at once would take several times the memory of the pool.
+    const unit = pooled.map((one): Decoded => ({ pooled: one, tx: decodeTransaction(one.bytes) }));
     const fault = enter(unit, coins, isUnchained);
-    if (fault === null) for (const { pooled, tx } of unit) pool.add(pooled, tx);
-    else lost.push({ unit: unit.map(({ pooled }) => pooled), fault });
+    if (fault === null) for (const one of unit) settled.add(one.pooled, one.tx);
+    else lost({ unit: pooled, fault });
   }
-  return lost;
+  pool.become(settled);
 }
 
 interface Decoded {
@@ -66,10 +73,10 @@ function enter(unit: readonly Decoded[], coins: Coins, isUnchained: boolean): Fa
 }
 
 /** Single transactions and whole sets, in the order of the first member. */
-function unitsOf(all: readonly Decoded[]): Iterable<readonly Decoded[]> {
-  const units = new Map<number, Decoded[]>();
+function unitsOf(all: readonly PooledTx[]): Iterable<readonly PooledTx[]> {
+  const units = new Map<number, PooledTx[]>();
   for (const one of all) {
-    const place = one.pooled.unit === 0 ? one.pooled.arrival : one.pooled.unit;
+    const place = one.unit === 0 ? one.arrival : one.unit;
     const unit = units.get(place);
     if (unit === undefined) units.set(place, [one]);
     else unit.push(one);

@@ -10,7 +10,7 @@ import type { UtxoLookup } from '../../chain/validation.js';
 import { sha3Hex } from '../../crypto/sha3.js';
 import type { KvBatch } from '../../db/kv.js';
 import { UtxoTable } from '../../ledger/utxo/utxo-table.js';
-import { atOnce, type Pieces } from '../../lib/pieces.js';
+import type { Pieces } from '../../lib/pieces.js';
 import { setDigestText } from '../../lib/set-digest.js';
 import type { TxStatus } from '../service.js';
 import { Acceptance, type AcceptanceContext, type CandidateTx, type GroupOutcome, SET_EXPIRED } from './acceptance.js';
@@ -81,6 +81,7 @@ export class MempoolState {
   #arrivals: number;
   #seq: number;
   #rejected: RejectedTx[] = [];
+  #adoptions = 0;
   readonly #noteRejected = (hash: string, rule: string): void => {
     this.#rejected.push({ hash, rule });
   };
@@ -114,6 +115,14 @@ export class MempoolState {
   /** The block being made; null between blocks. */
   get round(): Round | null {
     return this.#round.value;
+  }
+
+  /**
+   * Another number when a block of storage begins to be taken in, and when it is taken in; odd between the two, while it is not
+   * certain what can be spent.
+   */
+  get adoptions(): number {
+    return this.#adoptions;
   }
 
   /** Number of the last command applied. */
@@ -189,10 +198,10 @@ export class MempoolState {
   }
 
   /** Removes from the pool what no block may hold: an earlier version admitted it. `time` is in unix seconds. */
-  dropUnlawful(time: number, batch: KvBatch): void {
+  *dropUnlawful(time: number, batch: KvBatch): Pieces<void> {
     if (this.round !== null) return;
     const modules = { pool: this.#pool, coins: this.coins, statuses: this.#statuses, noteRejected: this.#noteRejected };
-    dropUnlawful(modules, time, batch);
+    yield* dropUnlawful(modules, time, batch);
   }
 
   /** What a cut would put into the next block now; null when a round is under way. */
@@ -244,19 +253,22 @@ export class MempoolState {
 
   /**
    * Takes in the next block as storage has it, in place of the one that is being made. False when it is not the next one.
-   * Throws `data_corrupt` when the round cannot be given up.
+   * Throws `data_corrupt` when the round cannot be given up. Between two pieces the outputs are those before or after a transaction,
+   * whatever waited or was in the round is known, and the head is the one before: it moves with the last piece.
    */
-  adoptBlock(block: AdoptedBlock, batch: KvBatch, { isUnchained = false } = {}): boolean {
+  *adoptBlock(block: AdoptedBlock, batch: KvBatch, { isUnchained = false } = {}): Pieces<boolean> {
     const { height, hash, full, bytes } = block;
     if (height !== this.#head.height + 1 || full.block.header.previousHash !== this.#head.hash) return false;
+    this.#adoptions++;
     const { round, issued } = this;
-    const returned = round === null ? null : this.#adoption.giveUp(round, this.#round.spent, batch);
-    this.#round.end(batch);
-    this.#adoption.take(block, { returned, isUnchained }, batch);
-    atOnce(this.#expireDruids(height, Number(full.block.header.timestamp), batch));
+    const returned = round === null ? null : yield* this.#adoption.giveUp(round, this.#round.spent, batch);
+    yield* this.#adoption.take(block, { returned, isUnchained }, batch);
+    yield* this.#expireDruids(height, Number(full.block.header.timestamp), batch);
     const head = headAfterAdopted(this.#rules, this.#head, block, issued);
+    yield* this.kept.keep(height, hash, { bytes, facts: head }, batch);
     this.#head = head;
-    atOnce(this.kept.keep(height, hash, { bytes, facts: head }, batch));
+    this.#round.end(batch);
+    this.#adoptions++;
     return true;
   }
 

@@ -6,6 +6,7 @@
 import { decodeTransaction } from '../../chain/codec.js';
 import type { KvBatch } from '../../db/kv.js';
 import type { Fault } from '../../lib/fault.js';
+import type { Pieces } from '../../lib/pieces.js';
 import type { TxStatus } from '../service.js';
 import { faultFor } from './acceptance.js';
 import type { Coins } from './coins.js';
@@ -26,18 +27,21 @@ export interface UnlawfulModules {
  * They are Rejected with the rule, a DRUID set as a whole, and so is what spends from them; what they claimed is free again.
  * `time` is in unix seconds.
  */
-export function dropUnlawful(
+export function* dropUnlawful(
   { pool, coins, statuses, noteRejected }: UnlawfulModules,
   time: number,
   batch: KvBatch,
-): void {
+): Pieces<void> {
   const rejected = new Map<string, TxStatus>();
   const reject = (tx: PooledTx, { message }: Fault): void => {
     batch.del(keys.pooled(tx.arrival));
-    rejected.set(tx.hash, { status: 'Rejected', timestamp: tx.time, additionalInfo: message });
+    const status: TxStatus = { status: 'Rejected', timestamp: tx.time, additionalInfo: message };
+    rejected.set(tx.hash, status);
+    statuses.show(tx.hash, status);
     noteRejected(tx.hash, message);
   };
   for (const { unit, culprit, fault } of pool.unlawful()) {
+    yield;
     for (const tx of unit) {
       const decoded = decodeTransaction(tx.bytes);
       pool.remove(tx.hash);
@@ -47,6 +51,8 @@ export function dropUnlawful(
     }
   }
   if (rejected.size === 0) return;
-  for (const { unit, fault } of resettle({ pool, coins }, [])) for (const tx of unit) reject(tx, fault);
-  statuses.decide(rejected, time, batch);
+  yield* resettle({ pool, coins }, [], ({ unit, fault }) => {
+    for (const tx of unit) reject(tx, fault);
+  });
+  yield* statuses.decideInPieces(rejected, time, batch);
 }
