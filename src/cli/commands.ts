@@ -25,6 +25,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./wallet.js')).command,
   },
   {
+    name: 'tx',
+    summary: 'Builds, signs and sends transactions, keys apart from nodes',
+    load: async () => (await import('./tx.js')).command,
+  },
+  {
     name: 'genesis',
     summary: 'Makes or shows the genesis file of a network',
     load: async () => (await import('./genesis.js')).command,

@@ -1,0 +1,19 @@
+/** The accounts of the dev network by number, as `tessera dev` prints them: `dev:1` to `dev:10`, `dev:user`, `dev:miner`. */
+
+import { type DevAccount, devAccounts } from '../config/dev-accounts.js';
+import { UsageError } from './command.js';
+
+const PREFIX = 'dev:';
+
+/** The account of that number or name. Throws `UsageError`. */
+export function devAccount(name: string): DevAccount {
+  const { accounts, user, miner } = devAccounts();
+  const found = name === 'user' ? user : name === 'miner' ? miner : /^\d+$/.test(name) && accounts[Number(name) - 1];
+  if (found) return found;
+  throw new UsageError(`the dev network has accounts 1 to ${accounts.length}, user and miner, not "${name}"`);
+}
+
+/** The address that is meant: `dev:N` is that of an account of the dev network, everything else means itself. */
+export function addressOrDev(text: string): string {
+  return text.startsWith(PREFIX) ? devAccount(text.slice(PREFIX.length)).address : text;
+}

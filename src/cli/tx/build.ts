@@ -1,0 +1,143 @@
+/** `tessera tx build`: an unsigned transaction out of what a mempool node, or a listing of one, says is unspent. */
+
+import { BURN_ADDRESS, isPayableAddress } from '../../chain/address.js';
+import { itemAsset, tokenAsset } from '../../chain/assets.js';
+import { txOut } from '../../chain/builders.js';
+import type { Asset, TxOut } from '../../chain/types.js';
+import { systemClock } from '../../lib/clock.js';
+import { TesseraError } from '../../lib/errors.js';
+import { assertSound } from '../../lib/fault.js';
+import { selectCoins } from '../../wallet/coins/coin-selection.js';
+import { type Command, integerFlag, type ParsedArgs, UsageError } from '../command.js';
+import { addressOrDev } from '../dev-account.js';
+import { parseAmount, parseCount } from '../wallet/amounts.js';
+import { JSON_FLAG, NODE_EXITS } from '../wallet/connection.js';
+import { whileWaiting } from '../wallet/waiting.js';
+import { type DraftInput, draftFault, draftText, outPointName } from './draft.js';
+import { MEMPOOL_FLAGS } from './mempool-node.js';
+import { summaryOf } from './summary.js';
+import { readUnspent, type Unspent } from './unspent.js';
+
+/** Inputs of one transaction, and the smallest sound change in raw units: as wallets have it. */
+const LIMITS = { maxInputs: 500, dust: 72_072n };
+
+export const command: Command = {
+  spec: {
+    name: 'tx build',
+    summary: 'Makes a transaction that is not signed yet',
+    description: [
+      'Asks a mempool node what is unspent at the addresses of --from, chooses as few outputs as cover what --to and --burn name, ' +
+        'and prints the unsigned transaction. What is over goes back to the address of the first input, or to --change. There is no fee.',
+      '--input names the outputs to spend, as N-HASH, and then exactly these are spent. --utxos takes a listing in place of a node: the ' +
+        'answer of `tessera call getBalances --json`. A listing does not say what is locked: a node refuses to spend that.',
+      'AMOUNT is in display units, with --raw in raw units, with --item a number of items.',
+    ],
+    flags: [
+      { name: 'to', value: 'ADDRESS=AMOUNT', repeatable: true, description: 'Pays the address the amount.' },
+      { name: 'burn', value: 'AMOUNT', description: 'Pays the amount to the address that nobody can spend from.' },
+      { name: 'from', value: 'ADDRESS', repeatable: true, description: 'An address whose outputs may be spent.' },
+      { name: 'input', value: 'N-HASH', repeatable: true, description: 'Spends this output of an address of --from.' },
+      { name: 'change', value: 'ADDRESS', description: 'Where what is over goes.' },
+      { name: 'utxos', value: 'FILE', description: 'A listing of unspent outputs, in place of a node.' },
+      { name: 'item', value: 'GENESIS_HASH', description: 'Pays items of this class instead of tokens.' },
+      { name: 'raw', description: 'AMOUNT is in raw units.' },
+      { name: 'locktime', value: 'BLOCK', description: 'The first block in which the receivers can spend it.' },
+      ...MEMPOOL_FLAGS,
+      { ...JSON_FLAG, description: 'Prints the transaction on one line.' },
+    ],
+    examples: [
+      {
+        line: 'tessera tx build --from ADDRESS --to OTHER=1.5 > payment.json',
+        does: 'A payment of one and a half display units, to be signed elsewhere.',
+      },
+      {
+        line: 'tessera tx build --utxos unspent.json --from ADDRESS --input 0-HASH --burn 1 --raw',
+        does: 'Without a node: burns one raw unit of the named output.',
+      },
+    ],
+    exits: { ...NODE_EXITS, 1: 'the funds do not suffice, an output is not there, or the node cannot be reached' },
+  },
+  async run(args, context) {
+    const orders = readOrders(args);
+    const addresses = [...new Set(args.values('from').map((text) => payable(addressOrDev(text), '--from')))];
+    const unspent = await whileWaiting('reading', readUnspent(addresses, args, context), context, systemClock);
+    const inputs = choose(unspent, orders, args);
+    const outputs = withChange(inputs, orders, args);
+    const draft = { inputs: inputs.map((one): DraftInput => ({ ...one, signature: null })), outputs };
+    assertSound(draftFault(draft));
+    context.stdout.write(draftText(draft, args.has('json')));
+    context.stderr.write(summaryOf(draft));
+    return 0;
+  },
+};
+
+/** What is to be paid, and of what. */
+interface Orders {
+  readonly outputs: readonly TxOut[];
+  readonly total: bigint;
+  readonly item: string | undefined;
+}
+
+function readOrders(args: ParsedArgs): Orders {
+  const item = args.value('item');
+  if (item !== undefined && args.has('raw')) throw new UsageError('--raw is for tokens: items are counted');
+  const amountOf = (text: string): bigint =>
+    item === undefined ? parseAmount(text, args.has('raw')) : parseCount(text);
+  const locktime = BigInt(integerFlag(args, 'locktime', 0, Number.MAX_SAFE_INTEGER) ?? 0);
+  const paid = args.values('to').map((text) => {
+    const [address = '', amount = ''] = text.split(/=(.*)/s);
+    return { address: payable(addressOrDev(address), '--to'), amount: amountOf(amount), locktime };
+  });
+  const burn = args.value('burn');
+  const burnt = burn === undefined ? [] : [{ address: BURN_ADDRESS, amount: amountOf(burn), locktime: 0n }];
+  const all = [...paid, ...burnt];
+  if (all.length === 0) throw new UsageError('say what to pay: --to ADDRESS=AMOUNT or --burn AMOUNT');
+  return {
+    outputs: all.map((one) => txOut(assetOf(item, one.amount), one.address, one.locktime)),
+    total: all.reduce((sum, { amount }) => sum + amount, 0n),
+    item,
+  };
+}
+
+function assetOf(item: string | undefined, amount: bigint): Asset {
+  return item === undefined ? tokenAsset(amount) : itemAsset(amount, item);
+}
+
+function payable(address: string, flag: string): string {
+  if (isPayableAddress(address)) return address;
+  throw new UsageError(
+    `${flag}: "${address}" is no address: 64 or 32 lower-case hexadecimal digits, or H and 63 of them, or dev:N`,
+  );
+}
+
+/** The outputs that are named, or as few as cover the total. Throws `unknown_input`, `insufficient_funds`. */
+function choose(unspent: readonly Unspent[], { total, item }: Orders, args: ParsedArgs): readonly Unspent[] {
+  const named = args.values('input');
+  if (named.length > 0) {
+    return named.map((name) => {
+      const found = unspent.find(({ outPoint }) => outPointName(outPoint) === name);
+      if (found !== undefined) return found;
+      throw new TesseraError('unknown_input', `${name} is not among the unspent outputs of the addresses`);
+    });
+  }
+  const fitting = unspent.filter(({ value }) => (value.kind === 'token' ? undefined : value.genesisHash) === item);
+  const coins = fitting.map((one) => ({ one, amount: one.value.amount }));
+  coins.sort((a, b) => (a.amount < b.amount ? -1 : a.amount > b.amount ? 1 : 0));
+  const limits = item === undefined ? LIMITS : { ...LIMITS, dust: 0n };
+  const selection = selectCoins(coins, total, limits);
+  if (selection.kind === 'found') return selection.coins.map(({ one }) => one);
+  const [most, why] =
+    selection.kind === 'short'
+      ? [selection.total, 'the addresses hold']
+      : [selection.reachable, `the largest ${LIMITS.maxInputs} outputs, as many as fit, hold`];
+  throw new TesseraError('insufficient_funds', `${why} ${most}, and ${total} are to be paid`);
+}
+
+function withChange(inputs: readonly Unspent[], { outputs, total, item }: Orders, args: ParsedArgs): readonly TxOut[] {
+  const named = args.value('change');
+  const to = named === undefined ? inputs[0]?.address : payable(addressOrDev(named), '--change');
+  const spent = inputs.reduce((sum, { value }) => sum + value.amount, 0n);
+  // What is missing, or of another kind, the check of the whole names.
+  if (spent <= total || to === undefined) return outputs;
+  return [...outputs, txOut(assetOf(item, spent - total), to)];
+}

@@ -1,0 +1,213 @@
+/**
+ * The file that `tessera tx build`, `sign` and `send` hand on (docs/cli.md#signing-without-a-node): what a transaction spends,
+ * with address and value, so that it can be read and checked without a node, what it pays, and the signatures so far.
+ */
+
+import { addressOf, addressVersionOf, isPayableAddress } from '../../chain/address.js';
+import { withFixedHash } from '../../chain/assets.js';
+import { assemble } from '../../chain/builders.js';
+import { U64_MAX } from '../../chain/constants.js';
+import { assetView, outPointView, txOutView } from '../../chain/json.js';
+import { at, type Place, readArray, readBytes, readObject, readText, rootPlace } from '../../chain/json-fields.js';
+import { parseAsset, parseOutPoint, parseTxOut } from '../../chain/json-read.js';
+import { pay2pkhScript } from '../../chain/script/builders.js';
+import { outputsPreimage, signableOf } from '../../chain/signable.js';
+import { outPointKey } from '../../chain/transaction.js';
+import type { AddressVersion, Asset, OutPoint, Transaction, TxIn, TxOut } from '../../chain/types.js';
+import { PUBLIC_KEY_LENGTH, SIGNATURE_LENGTH, verifySignature } from '../../crypto/ed25519.js';
+import { toHex } from '../../lib/bytes.js';
+import { errorMessage, TesseraError } from '../../lib/errors.js';
+import { assertSound, fault, type Verdict } from '../../lib/fault.js';
+import { parseExactJson, prettyExact, stringifyExact } from '../../lib/json.js';
+
+const KIND = 'tessera-transaction';
+const FORMAT = 1;
+/** More inputs than a transaction of the largest size has. */
+const MAX_INPUTS = 2_000;
+
+export interface InputSignature {
+  readonly publicKey: Uint8Array;
+  readonly signature: Uint8Array;
+  readonly addressVersion: AddressVersion;
+}
+
+export interface DraftInput {
+  readonly outPoint: OutPoint;
+  /** Whom the output was paid to, and what it holds. */
+  readonly address: string;
+  readonly value: Asset;
+  readonly signature: InputSignature | null;
+}
+
+export interface Draft {
+  readonly inputs: readonly DraftInput[];
+  readonly outputs: readonly TxOut[];
+}
+
+/** The text of the file: for people, or on one line. */
+export function draftText(draft: Draft, isOneLine: boolean): string {
+  const view = {
+    kind: KIND,
+    format: FORMAT,
+    inputs: draft.inputs.map(inputView),
+    outputs: draft.outputs.map(txOutView),
+  };
+  return `${isOneLine ? stringifyExact(view) : prettyExact(view)}\n`;
+}
+
+function inputView({ outPoint, address, value, signature }: DraftInput) {
+  return {
+    previous_out: outPointView(outPoint),
+    address,
+    value: assetView(value),
+    signature: signature && {
+      public_key: toHex(signature.publicKey),
+      signature: toHex(signature.signature),
+      address_version: signature.addressVersion,
+    },
+  };
+}
+
+/** Reads and checks the text of a file. Throws `malformed_transaction` that begins with its name. */
+export function parseDraft(text: string, name: string): Draft {
+  try {
+    const object = readObject(parseExactJson(text), rootPlace(''));
+    if (object.kind !== KIND) throw malformed(`it is no file of tessera tx: its kind is not ${KIND}`);
+    if (object.format !== FORMAT) throw malformed(`its format is not ${FORMAT}: another version of tessera wrote it`);
+    const draft = {
+      inputs: readArray(object.inputs, rootPlace('inputs'), parseInput),
+      outputs: readArray(object.outputs, rootPlace('outputs'), parseTxOut),
+    };
+    assertSound(draftFault(draft));
+    return draft;
+  } catch (cause) {
+    throw new TesseraError('malformed_transaction', `${name}: ${errorMessage(cause)}`, { cause });
+  }
+}
+
+function parseInput(value: unknown, place: Place): DraftInput {
+  const object = readObject(value, place);
+  const { signature } = object;
+  return {
+    outPoint: parseOutPoint(object.previous_out, at(place, 'previous_out')),
+    address: readText(object.address, place, 'address'),
+    value: parseAsset(object.value, at(place, 'value')),
+    signature: signature === null || signature === undefined ? null : parseSignature(signature, at(place, 'signature')),
+  };
+}
+
+function parseSignature(value: unknown, place: Place): InputSignature {
+  const object = readObject(value, place);
+  const { address_version: version } = object;
+  if (version !== null && version !== 0 && version !== 99_999)
+    throw malformed('address_version must be null, 0 or 99999');
+  return {
+    publicKey: readBytes(object.public_key, place, 'public_key', PUBLIC_KEY_LENGTH),
+    signature: readBytes(object.signature, place, 'signature', SIGNATURE_LENGTH),
+    addressVersion: addressVersionOf(version),
+  };
+}
+
+/** What no node would admit, or nobody can have meant. */
+export function draftFault({ inputs, outputs }: Draft): Verdict {
+  if (inputs.length === 0 || outputs.length === 0) return broken('it needs an input and an output');
+  if (inputs.length > MAX_INPUTS) return broken(`it has ${inputs.length} inputs, and at most ${MAX_INPUTS} fit`);
+  const seen = new Set<string>();
+  for (const { outPoint, address, value } of inputs) {
+    const name = outPointName(outPoint);
+    if (seen.has(name)) return broken(`two inputs spend ${name}`);
+    seen.add(name);
+    if (!isPayableAddress(address)) return broken(`the address of ${name} is none: "${address}"`);
+    if (value.amount === 0n) return broken(`${name} holds nothing`);
+  }
+  for (const [i, { value, scriptPublicKey }] of outputs.entries()) {
+    if (scriptPublicKey === null || !isPayableAddress(scriptPublicKey)) {
+      return broken(`the address of output ${i} is none: "${scriptPublicKey}"`);
+    }
+    if (value.amount === 0n) return broken(`output ${i} holds nothing`);
+    if (value.kind === 'item' && (value.genesisHash === null || value.metadata !== null)) {
+      return broken(`the items of output ${i} must have a genesis hash, and no metadata`);
+    }
+  }
+  return sumsFault({ inputs, outputs });
+}
+
+/** Nothing may come or go: what is not paid on must be paid back, as change. */
+function sumsFault(draft: Draft): Verdict {
+  const sums = sumsOf(draft);
+  for (const [asset, { spent, paid }] of sums) {
+    if (spent > U64_MAX || paid > U64_MAX) return broken(`the sum of ${asset} is beyond 2^64`);
+    if (spent === paid) continue;
+    return broken(
+      `its inputs hold ${spent} ${asset}, and its outputs ${paid}: ${
+        spent > paid ? `${spent - paid} would be lost` : `${paid - spent} are missing`
+      }`,
+    );
+  }
+  return null;
+}
+
+interface Sums {
+  readonly spent: bigint;
+  readonly paid: bigint;
+}
+
+/** By `raw units`, or `items of …`. */
+export function sumsOf({ inputs, outputs }: Draft): ReadonlyMap<string, Sums> {
+  const sums = new Map<string, Sums>();
+  const add = (value: Asset, spent: bigint, paid: bigint): void => {
+    const name = value.kind === 'token' ? 'raw units' : `items of ${value.genesisHash}`;
+    const before = sums.get(name) ?? { spent: 0n, paid: 0n };
+    sums.set(name, { spent: before.spent + spent, paid: before.paid + paid });
+  };
+  for (const { outPoint, value } of inputs) add(withFixedHash(value, outPoint), value.amount, 0n);
+  for (const { value } of outputs) add(value, 0n, value.amount);
+  return sums;
+}
+
+/** Whether the signature is right; one that is wrong, or of another key, is a fault. */
+export function signatureFault({ inputs, outputs }: Draft): Verdict {
+  const preimage = outputsPreimage(outputs);
+  for (const { outPoint, address, signature } of inputs) {
+    if (signature === null) continue;
+    const name = outPointName(outPoint);
+    if (addressOf(signature.publicKey, signature.addressVersion) !== address) {
+      return fault('invalid_signature', `${name} was signed with a key that is not that of ${address}`);
+    }
+    const message = new TextEncoder().encode(signableOf(preimage, outPoint));
+    if (!verifySignature(signature.publicKey, message, signature.signature)) {
+      return fault('invalid_signature', `the signature of ${name} is wrong: the file was changed after it was signed`);
+    }
+  }
+  return null;
+}
+
+/** The inputs that nobody has signed yet. */
+export function unsigned({ inputs }: Draft): readonly DraftInput[] {
+  return inputs.filter(({ signature }) => signature === null);
+}
+
+/** The transaction, as nodes take it. Inputs that are not signed have an empty script. */
+export function transactionOf({ inputs, outputs }: Draft): Transaction {
+  const preimage = outputsPreimage(outputs);
+  const scripted = inputs.map(({ outPoint, signature }): TxIn => {
+    if (signature === null) return { previousOut: outPoint, script: [] };
+    const { publicKey, addressVersion } = signature;
+    const signable = signableOf(preimage, outPoint);
+    return { previousOut: outPoint, script: pay2pkhScript(signable, signature.signature, publicKey, addressVersion) };
+  });
+  return assemble({ inputs: scripted, outputs });
+}
+
+/** `<n>-<t_hash>`, as wallets name outputs. */
+export function outPointName(outPoint: OutPoint): string {
+  return outPointKey(outPoint);
+}
+
+function broken(message: string): Verdict {
+  return fault('malformed_transaction', message);
+}
+
+function malformed(message: string): TesseraError {
+  return new TesseraError('malformed_transaction', message);
+}

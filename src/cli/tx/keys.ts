@@ -1,0 +1,156 @@
+/** The keys that `tessera tx sign` signs with: of a file of key pairs, of words, of a keystore, or of a dev account. */
+
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { addressOf } from '../../chain/address.js';
+import type { SigningKey } from '../../chain/builders.js';
+import type { AddressVersion } from '../../chain/types.js';
+import { type KeyPair, keyPairFromSeed, parseSecretKey } from '../../crypto/ed25519.js';
+import { fromHex, isHex } from '../../lib/bytes.js';
+import { systemClock } from '../../lib/clock.js';
+import { errorMessage, TesseraError } from '../../lib/errors.js';
+import { parseExactJson } from '../../lib/json.js';
+import { systemRandom } from '../../lib/random.js';
+import { ACCOUNTS, DerivedKeys } from '../../wallet/keys/derived-keys.js';
+import { KEYSTORE_FILE, Keystore } from '../../wallet/keys/keystore.js';
+import { PassphraseLimiter } from '../../wallet/keys/passphrase-limiter.js';
+import { parseWords, type WalletWords } from '../../wallet/keys/words.js';
+import { type CliContext, type FlagSpec, integerFlag, type ParsedArgs, UsageError } from '../command.js';
+import { devAccount } from '../dev-account.js';
+import { ROLE_FLAGS } from '../wallet/connection.js';
+import { EXTRA_WORD_FLAGS, extraWord, folderConfig } from '../wallet/own-folder.js';
+import { askSecret } from '../wallet/prompt.js';
+import { givenSecret, PASSPHRASE, secretFlag } from '../wallet/secrets.js';
+
+const DEFAULT_DEPTH = 1_000;
+const MAX_DEPTH = 1_000_000;
+const VERSIONS: readonly AddressVersion[] = [null, 0, 99_999];
+
+export const KEY_FLAGS: readonly FlagSpec[] = [
+  {
+    name: 'key-file',
+    value: 'FILE',
+    repeatable: true,
+    description: 'Key pairs, as `tessera wallet export` and `tessera genesis new` write them.',
+  },
+  { name: 'words-file', value: 'FILE', description: 'The words of a wallet: every key that follows from them.' },
+  ...EXTRA_WORD_FLAGS,
+  ...ROLE_FLAGS.map((flag) =>
+    flag.name === 'data'
+      ? { ...flag, description: 'The data folder of a node, running or not: the words in its keystore.json.' }
+      : flag,
+  ),
+  secretFlag(PASSPHRASE, 'the passphrase of the wallet in the data folder'),
+  {
+    name: 'depth',
+    value: 'N',
+    description: `How many keys of each account of the words are tried. Default: ${DEFAULT_DEPTH}.`,
+  },
+  {
+    name: 'dev-account',
+    value: 'N',
+    repeatable: true,
+    description: 'Account 1 to 10, user or miner of `tessera dev`, whose keys everybody knows.',
+  },
+];
+
+/** The keys of those of the addresses for which there is one. Throws `UsageError` when no key is named. */
+export async function findKeys(
+  addresses: ReadonlySet<string>,
+  args: ParsedArgs,
+  context: CliContext,
+): Promise<ReadonlyMap<string, SigningKey>> {
+  const found = new Map<string, SigningKey>();
+  const take = (pair: KeyPair): void => {
+    for (const addressVersion of VERSIONS) {
+      const address = addressOf(pair.publicKey, addressVersion);
+      if (addresses.has(address)) found.set(address, { publicKey: pair.publicKey, seed: pair.seed, addressVersion });
+    }
+  };
+  const words = await wordsOf(args, context);
+  for (const name of args.values('dev-account')) take(devAccount(name).keyPair);
+  for (const file of args.values('key-file')) for (const pair of await readPairs(file)) take(pair);
+  if (words === undefined && args.values('dev-account').length + args.values('key-file').length === 0) {
+    throw new UsageError('name the keys: --key-file, --words-file, --data or --dev-account');
+  }
+  const depth = integerFlag(args, 'depth', 1, MAX_DEPTH) ?? DEFAULT_DEPTH;
+  if (words !== undefined) await takeDerived(words, { addresses, found, depth }, take);
+  return found;
+}
+
+/** The words of the file or of the keystore that is named; undefined when none is. */
+async function wordsOf(args: ParsedArgs, context: CliContext): Promise<WalletWords | undefined> {
+  const file = args.value('words-file');
+  const isFolder = args.value('data') !== undefined || args.value('config') !== undefined;
+  if (file !== undefined && isFolder) throw new UsageError('a keystore has its words: give --words-file or --data');
+  if (file !== undefined) return parseWords(await readSecretText(file), await extraWord(args, context));
+  if (!isFolder) return undefined;
+  const { config } = folderConfig(args, context);
+  const passphrase = givenSecret(PASSPHRASE, args, context) ?? (await askSecret(PASSPHRASE.question, context));
+  const keystore = await Keystore.read(
+    { file: join(config.node.dataDir, KEYSTORE_FILE), passphrase },
+    { random: systemRandom, limiter: new PassphraseLimiter(systemClock) },
+  );
+  try {
+    return keystore.words();
+  } finally {
+    keystore.close();
+  }
+}
+
+interface Wanted {
+  readonly addresses: ReadonlySet<string>;
+  readonly found: ReadonlyMap<string, SigningKey>;
+  readonly depth: number;
+}
+
+/** Index by index over all accounts, until every address has its key. */
+async function takeDerived(words: WalletWords, wanted: Wanted, take: (pair: KeyPair) => void): Promise<void> {
+  const derived = await DerivedKeys.of(words);
+  try {
+    for (let index = 0; index < wanted.depth; index++) {
+      for (const account of ACCOUNTS) {
+        if (wanted.found.size === wanted.addresses.size) return;
+        take(keyPairFromSeed(derived.seed({ account, index })));
+      }
+    }
+  } finally {
+    derived.close();
+  }
+}
+
+async function readPairs(file: string): Promise<readonly KeyPair[]> {
+  const content: unknown = parseJson(await readSecretText(file), file);
+  const addresses = memberOf(content, 'addresses') ?? content;
+  if (typeof addresses !== 'object' || addresses === null) throw malformed(file, 'does not hold {"addresses": {…}}');
+  return Object.entries(addresses).map(([address, pair]) => {
+    const secret = memberOf(pair, 'secret_key');
+    if (typeof secret !== 'string' || !isHex(secret))
+      throw malformed(file, `has no secret key for ${address.slice(0, 64)}`);
+    return parseSecretKey(fromHex(secret));
+  });
+}
+
+function parseJson(text: string, file: string): unknown {
+  try {
+    return parseExactJson(text);
+  } catch {
+    throw malformed(file, 'is not acceptable JSON');
+  }
+}
+
+async function readSecretText(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw new UsageError(`${file} cannot be read: ${errorMessage(error)}`);
+  }
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}
+
+function malformed(file: string, problem: string): TesseraError {
+  return new TesseraError('malformed_key_pair', `${file} ${problem}`);
+}

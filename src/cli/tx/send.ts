@@ -1,0 +1,88 @@
+/** `tessera tx send`: sends signed transactions to a mempool node, again when an answer is lost. */
+
+import { transactionHash } from '../../chain/hash.js';
+import type { Transaction } from '../../chain/types.js';
+import { systemClock } from '../../lib/clock.js';
+import { TesseraError } from '../../lib/errors.js';
+import { assertSound } from '../../lib/fault.js';
+import { stringifyExact } from '../../lib/json.js';
+import { type Command, UsageError } from '../command.js';
+import { UNKNOWN } from '../once.js';
+import { JSON_FLAG, YES_FLAG } from '../wallet/connection.js';
+import { confirm, DECLINED, INTERRUPTED, isInteractive } from '../wallet/prompt.js';
+import { whileWaiting } from '../wallet/waiting.js';
+import { type Draft, outPointName, parseDraft, signatureFault, transactionOf, unsigned } from './draft.js';
+import { nameOf, readInput, STDIN } from './input.js';
+import { connectToMempool, MEMPOOL_FLAGS } from './mempool-node.js';
+import { submit, waitForBlock } from './submit.js';
+import { summaryOf } from './summary.js';
+
+export const command: Command = {
+  spec: {
+    name: 'tx send',
+    summary: 'Sends signed transactions to a mempool node',
+    description: [
+      'Reads files of `tessera tx sign`, says on the error stream what they do, asks, and sends them to a mempool node, which admits ' +
+        'all of them or none; one may spend what one before it pays. Prints their hashes. In a pipe nobody can be asked: it sends.',
+      'A transaction can be sent any number of times, and happens once: when an answer is lost, it is sent again for two minutes.',
+    ],
+    arguments: [
+      { name: 'FILE', rest: true, description: 'Files, in their order; standard input when none is named, or for -.' },
+    ],
+    flags: [
+      ...MEMPOOL_FLAGS,
+      {
+        name: 'wait',
+        short: 'w',
+        description: 'Waits until blocks have confirmed them, or one was rejected (status 1).',
+      },
+      YES_FLAG,
+      { ...JSON_FLAG, description: 'Prints {transactions: [{tx_hash, status}]} on one line.' },
+    ],
+    examples: [
+      { line: 'tessera tx send signed.json', does: 'Asks, then sends it to the mempool node on this machine.' },
+      { line: 'tessera tx send signed.json --yes --wait', does: 'For a script: ends when a block has it.' },
+    ],
+    exits: {
+      1: 'a transaction is not signed or wrong, or the node refused it',
+      [UNKNOWN]: 'no answer came in two minutes: send it again, which does it once',
+      [DECLINED]: 'the answer to the question was no',
+      [INTERRUPTED]: 'interrupted at a question',
+    },
+  },
+  async run(args, context) {
+    const files = args.positionals.length === 0 ? [STDIN] : args.positionals;
+    if (files.filter((file) => file === STDIN).length > 1) throw new UsageError('the standard input is named twice');
+    const transactions: Transaction[] = [];
+    for (const file of files) {
+      const draft = parseDraft(await readInput(file, context), nameOf(file));
+      checkSigned(draft, nameOf(file));
+      context.stderr.write(summaryOf(draft));
+      transactions.push(transactionOf(draft));
+    }
+    const client = connectToMempool(args, context);
+    if (!args.has('yes') && isInteractive(context)) await confirm(`Send to ${client.url}?`, context);
+    const sending = submit(transactions, client, { clock: systemClock, stderr: context.stderr });
+    await whileWaiting('sending', sending, context, systemClock);
+    const hashes = transactions.map((transaction) => transactionHash(transaction));
+    if (!args.has('json')) context.stdout.write(hashes.map((hash) => `${hash}\n`).join(''));
+    const isWaited = args.has('wait');
+    if (isWaited) await whileWaiting('waiting for a block', waitForBlock(hashes, client), context, systemClock);
+    if (args.has('json')) {
+      const status = isWaited ? 'Confirmed' : 'Pending';
+      context.stdout.write(`${stringifyExact({ transactions: hashes.map((tx_hash) => ({ tx_hash, status })) })}\n`);
+    }
+    return 0;
+  },
+};
+
+function checkSigned(draft: Draft, name: string): void {
+  const [open] = unsigned(draft);
+  if (open !== undefined) {
+    throw new TesseraError(
+      'invalid_signature',
+      `${name}: ${outPointName(open.outPoint)} of ${open.address} is not signed`,
+    );
+  }
+  assertSound(signatureFault(draft));
+}

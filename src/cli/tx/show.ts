@@ -1,0 +1,39 @@
+/** `tessera tx show`: checks a transaction in a file, its signatures too, and says what it does. */
+
+import { transactionHash } from '../../chain/hash.js';
+import { assertSound } from '../../lib/fault.js';
+import { stringifyExact } from '../../lib/json.js';
+import type { Command } from '../command.js';
+import { JSON_FLAG } from '../wallet/connection.js';
+import { outPointName, parseDraft, signatureFault, transactionOf, unsigned } from './draft.js';
+import { nameOf, readInput, STDIN } from './input.js';
+import { summaryOf } from './summary.js';
+
+export const command: Command = {
+  spec: {
+    name: 'tx show',
+    summary: 'Checks a transaction and says what it does',
+    description: [
+      'Reads a file of `tessera tx build` or `tessera tx sign`, checks sums, addresses and signatures, and prints what it spends and ' +
+        'pays. Needs no network: what the inputs hold is what the file says. A file that says it wrong makes a transaction that ' +
+        'no node admits.',
+    ],
+    arguments: [{ name: 'FILE', description: 'The file; standard input when it is left out, or -.' }],
+    flags: [{ ...JSON_FLAG, description: 'Prints {tx_hash, is_signed, to_sign} instead.' }],
+    examples: [{ line: 'tessera tx show payment.json', does: 'What payment.json would do.' }],
+    exits: { 1: 'the file is none, or something in it is wrong' },
+  },
+  async run(args, context) {
+    const [file = STDIN] = args.positionals;
+    const draft = parseDraft(await readInput(file, context), nameOf(file));
+    assertSound(signatureFault(draft));
+    const open = unsigned(draft);
+    const report = {
+      tx_hash: open.length === 0 ? transactionHash(transactionOf(draft)) : null,
+      is_signed: open.length === 0,
+      to_sign: open.map(({ outPoint, address }) => ({ out_point: outPointName(outPoint), address })),
+    };
+    context.stdout.write(args.has('json') ? `${stringifyExact(report)}\n` : summaryOf(draft));
+    return 0;
+  },
+};

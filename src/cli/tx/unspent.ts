@@ -1,0 +1,64 @@
+/** What is unspent at some addresses: as a mempool node says, or a listing that one has given before. */
+
+import { queryBalances } from '../../api/routes/mempool/operations.js';
+import { isPayableAddress } from '../../chain/address.js';
+import { withFixedHash } from '../../chain/assets.js';
+import { at, type Place, readArray, readObject, rootPlace } from '../../chain/json-fields.js';
+import { parseAsset, parseOutPoint } from '../../chain/json-read.js';
+import type { Asset, OutPoint } from '../../chain/types.js';
+import { errorMessage, TesseraError } from '../../lib/errors.js';
+import { parseExactJson } from '../../lib/json.js';
+import { type CliContext, type ParsedArgs, UsageError } from '../command.js';
+import { nameOf, readInput } from './input.js';
+import { connectToMempool } from './mempool-node.js';
+
+export interface Unspent {
+  readonly outPoint: OutPoint;
+  readonly address: string;
+  readonly value: Asset;
+}
+
+/** Those of the addresses; of a listing all, when no address is named. Throws `UsageError`, `malformed_transaction`. */
+export async function readUnspent(
+  addresses: readonly string[],
+  args: ParsedArgs,
+  context: CliContext,
+): Promise<readonly Unspent[]> {
+  const file = args.value('utxos');
+  if (file !== undefined) {
+    const all = parseListing(await readInput(file, context), nameOf(file));
+    return addresses.length === 0 ? all : all.filter(({ address }) => addresses.includes(address));
+  }
+  if (addresses.length === 0) throw new UsageError('say whose outputs are to be spent: --from ADDRESS');
+  const answer: unknown = await connectToMempool(args, context).call(queryBalances, {
+    body: { addresses: [...addresses] },
+  });
+  // A node that lies about other addresses is not believed.
+  return listingOf(answer).filter(({ address }) => addresses.includes(address));
+}
+
+function parseListing(text: string, name: string): Unspent[] {
+  try {
+    return listingOf(parseExactJson(text, { anyName: true }));
+  } catch (cause) {
+    const what = 'it is no answer of tessera call getBalances --json';
+    throw new TesseraError('malformed_transaction', `${name}: ${what}: ${errorMessage(cause)}`, { cause });
+  }
+}
+
+/** The outputs in an answer of `getBalances`. */
+function listingOf(answer: unknown): Unspent[] {
+  const balance = readObject(readObject(answer, rootPlace('')).balance, rootPlace('balance'));
+  const place = at(rootPlace('balance'), 'address_list');
+  return Object.entries(readObject(balance.address_list, place))
+    .filter(([address]) => isPayableAddress(address))
+    .flatMap(([address, outputs]) =>
+      readArray(outputs, at(place, address), (entry, where) => readEntry(address, entry, where)),
+    );
+}
+
+function readEntry(address: string, entry: unknown, place: Place): Unspent {
+  const object = readObject(entry, place);
+  const outPoint = parseOutPoint(object.out_point, at(place, 'out_point'));
+  return { outPoint, address, value: withFixedHash(parseAsset(object.value, at(place, 'value')), outPoint) };
+}
