@@ -1,0 +1,326 @@
+/** `tessera tx` without a node: what it builds, what it signs, and what it refuses (docs/cli.md#signing-without-a-node). */
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { addressOf, BURN_ADDRESS } from '../../src/chain/address.js';
+import { runCli } from '../../src/cli/run.js';
+import { parseDraft, transactionOf } from '../../src/cli/tx/draft.js';
+import { devAccounts } from '../../src/config/dev-accounts.js';
+import { keyPairFromSeed } from '../../src/crypto/ed25519.js';
+import { toHex } from '../../src/lib/bytes.js';
+import { DerivedKeys } from '../../src/wallet/keys/derived-keys.js';
+import { parseWords } from '../../src/wallet/keys/words.js';
+import { createContext } from '../support/cli-context.js';
+import { fc, test } from '../support/property.js';
+import { transactionFault } from '../support/validate.js';
+
+const [ONE, TWO, THREE] = devAccounts().accounts.map(({ address }) => address) as [string, string, string];
+const SEED = Uint8Array.from({ length: 32 }, (_, i) => i);
+const SHORT = addressOf(keyPairFromSeed(SEED).publicKey, 0);
+const CLASS = `g${'c'.repeat(31)}`;
+const hash = (digit: string) => `g${digit.repeat(31)}`;
+
+type Holding = readonly [address: string, name: string, value: object];
+
+/** A listing as `tessera call getBalances --json` prints it. */
+function listing(...holdings: readonly Holding[]): string {
+  const address_list: Record<string, object[]> = {};
+  for (const [address, name, value] of holdings) {
+    const [n = '', t_hash] = name.split(/-(.*)/);
+    const held = address_list[address] ?? [];
+    address_list[address] = [...held, { out_point: { t_hash, n: Number(n) }, value }];
+  }
+  return JSON.stringify({ balance: { address_list, total: { tokens: 0, items: {} } } });
+}
+
+const LISTING = listing(
+  [ONE, `0-${hash('1')}`, { Token: 100 }],
+  [ONE, `1-${hash('2')}`, { Token: 30 }],
+  [TWO, `0-${hash('3')}`, { Token: 7 }],
+  [ONE, `0-${CLASS}`, { Item: { amount: 5, genesis_hash: null, metadata: 'a card' } }],
+);
+
+async function run(argv: readonly string[], input = '') {
+  const stdin = new PassThrough();
+  stdin.end(input);
+  const context = { ...createContext(), stdin };
+  const status = await runCli(['tx', ...argv], context);
+  return { status, out: context.out(), err: context.err() };
+}
+
+const build = (...flags: string[]) => run(['build', '--utxos', '-', '--raw', ...flags], LISTING);
+
+async function built(...flags: string[]): Promise<string> {
+  const { status, out, err } = await build(...flags);
+  expect(err).toContain('fee        none');
+  expect(status).toBe(0);
+  return out;
+}
+
+async function folder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'tessera-tx-'));
+  onTestFinished(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
+
+async function file(name: string, content: string): Promise<string> {
+  const path = join(await folder(), name);
+  await writeFile(path, content);
+  return path;
+}
+
+/** By the rules of the chain, as a node checks it. */
+function isValid(text: string): boolean {
+  const draft = parseDraft(text, 'the test');
+  const verdict = transactionFault(transactionOf(draft), 10n, (outPoint) => {
+    const found = draft.inputs.find((one) => one.outPoint.tHash === outPoint.tHash && one.outPoint.n === outPoint.n);
+    return found && { value: found.value, locktime: 0n, scriptPublicKey: found.address };
+  });
+  return verdict === null;
+}
+
+describe('tx build', () => {
+  it('pays, returns what is over to the first input, and says so', async () => {
+    const { out, err } = await build('--from', 'dev:1', '--to', `${THREE}=40`);
+    expect(JSON.parse(out)).toEqual({
+      kind: 'tessera-transaction',
+      format: 1,
+      inputs: [{ previous_out: { t_hash: hash('1'), n: 0 }, address: ONE, value: { Token: 100 }, signature: null }],
+      outputs: [
+        { value: { Token: 40 }, locktime: 0, script_public_key: THREE },
+        { value: { Token: 60 }, locktime: 0, script_public_key: ONE },
+      ],
+    });
+    expect(err).toContain(`pays       0.000000555 (40 raw units) to ${THREE}\n`);
+    expect(err).toContain(`returns    0.000000832 (60 raw units) to ${ONE}\n`);
+  });
+
+  it('needs no change where outputs fit, takes several, and spends exactly those that are named', async () => {
+    const inputs = async (...flags: string[]) =>
+      JSON.parse(await built(...flags)).inputs.map((one: { value: { Token: number } }) => one.value.Token);
+    expect(await inputs('--from', 'dev:1', '--to', `${THREE}=130`)).toEqual(expect.arrayContaining([100, 30]));
+    expect(await inputs('--to', `${THREE}=37`)).toEqual(expect.arrayContaining([30, 7]));
+    expect(await inputs('--to', `${THREE}=1`, '--input', `0-${hash('3')}`, '--input', `0-${hash('1')}`)).toEqual([
+      7, 100,
+    ]);
+  });
+
+  it('burns, and pays items to somebody with the rest to --change', async () => {
+    const burnt = await build('--from', 'dev:2', '--burn', '7');
+    expect(JSON.parse(burnt.out).outputs).toEqual([
+      { value: { Token: 7 }, locktime: 0, script_public_key: BURN_ADDRESS },
+    ]);
+    expect(burnt.err).toContain('burns      0.000000097 (7 raw units): nobody can spend it ever again\n');
+    const flags = ['--utxos', '-', '--item', CLASS, '--to', 'dev:3=2', '--change', 'dev:2'];
+    const { out } = await run(['build', ...flags], LISTING);
+    const item = (amount: number) => ({ Item: { amount, genesis_hash: CLASS, metadata: null } });
+    expect(JSON.parse(out).outputs).toEqual([
+      { value: item(2), locktime: 0, script_public_key: THREE },
+      { value: item(3), locktime: 0, script_public_key: TWO },
+    ]);
+  });
+
+  it('keeps integers exact that numbers are not', async () => {
+    const text = LISTING.replace('"Token":100', '"Token":18014398509481985');
+    const { out } = await run(
+      ['build', '--utxos', '-', '--raw', '--from', 'dev:1', '--to', 'dev:2=9007199254740993'],
+      text,
+    );
+    expect(out).toContain('"Token": 9007199254740993');
+    expect(out).toContain('"Token": 9007199254740992');
+  });
+
+  it.each([
+    [
+      ['--from', 'dev:1', '--to', `${THREE}=131`],
+      1,
+      'insufficient_funds: the addresses hold 130, and 131 are to be paid',
+    ],
+    [['--from', 'dev:2', '--to', `${THREE}=1`, '--input', `0-${hash('1')}`], 1, 'unknown_input: 0-g1111'],
+    [
+      ['--to', `${THREE}=9`, '--input', `0-${hash('3')}`],
+      1,
+      'its inputs hold 7 raw units, and its outputs 9: 2 are missing',
+    ],
+    [['--to', `${THREE}=1`, '--input', `0-${CLASS}`], 1, `items of ${CLASS}`],
+    [['--from', 'dev:1', '--to', 'nobody=1'], 2, '--to: "nobody" is no address'],
+    [['--from', 'dev:11', '--to', `${THREE}=1`], 2, 'the dev network has accounts 1 to 10, user and miner, not "11"'],
+    [['--from', 'dev:1', '--to', `${THREE}=0`], 2, 'AMOUNT must be from 1'],
+    [['--from', 'dev:1'], 2, 'say what to pay'],
+  ])('refuses %j', async (flags, status, message) => {
+    const refused = await build(...flags);
+    expect([refused.status, refused.out]).toEqual([status, '']);
+    expect(refused.err).toContain(message);
+  });
+
+  it('refuses what is no listing', async () => {
+    const { status, err } = await run(['build', '--utxos', '-', '--raw', '--to', 'dev:2=1'], '{"balance":{}}');
+    expect([status, err]).toEqual([1, expect.stringContaining('it is no answer of tessera call getBalances --json')]);
+  });
+});
+
+describe('tx sign', () => {
+  it('makes what the rules of the chain accept, and opens no connection', async () => {
+    const draft = await built('--to', `${THREE}=137`);
+    const connections = vi.spyOn(Socket.prototype, 'connect');
+    const fetches = vi.spyOn(globalThis, 'fetch');
+    onTestFinished(() => void vi.restoreAllMocks());
+    const { status, out, err } = await run(['sign', '--dev-account', '1', '--dev-account', '2'], draft);
+    expect([status, connections.mock.calls, fetches.mock.calls]).toEqual([0, [], []]);
+    expect(err).toContain('3 of 3 inputs to be signed');
+    expect(isValid(out)).toBe(true);
+    expect(isValid(draft)).toBe(false);
+    const seeds = devAccounts().accounts.map(({ keyPair }) => toHex(keyPair.seed));
+    for (const seed of seeds) expect(out + err).not.toContain(seed);
+  });
+
+  it('signs with the key pairs of a file, whatever form of address they have', async () => {
+    const secret = toHex(SEED);
+    const keys = await file('keys.json', JSON.stringify({ addresses: { [SHORT]: { secret_key: secret } } }));
+    const draft = await run(
+      ['build', '--utxos', '-', '--raw', '--to', 'dev:2=5'],
+      listing([SHORT, `0-${hash('4')}`, { Token: 5 }]),
+    );
+    const { out } = await run(['sign', '--key-file', keys], draft.out);
+    expect(JSON.parse(out).inputs[0].signature.address_version).toBe(0);
+    expect(isValid(out)).toBe(true);
+  });
+
+  it('signs with words, as far as --depth', async () => {
+    const text = `${'abandon '.repeat(11)}about`;
+    const derived = await DerivedKeys.of(parseWords(text));
+    const address = derived.address({ account: 'change', index: 3 });
+    derived.close();
+    const words = await file('words', text);
+    const draft = await run(
+      ['build', '--utxos', '-', '--raw', '--to', 'dev:2=5'],
+      listing([address, `0-${hash('4')}`, { Token: 5 }]),
+    );
+    expect(isValid((await run(['sign', '--words-file', words], draft.out)).out)).toBe(true);
+    const { status, err } = await run(['sign', '--words-file', words, '--depth', '3'], draft.out);
+    expect([status, err]).toEqual([1, expect.stringContaining(`no key is that of ${address}: nothing was signed`)]);
+  });
+
+  it('signs what it can with --partial, and another the rest', async () => {
+    const draft = await built('--to', `${THREE}=137`);
+    const refused = await run(['sign', '--dev-account', '2'], draft);
+    expect([refused.status, refused.out]).toEqual([1, '']);
+    expect(refused.err).toContain(`invalid_signature: no key is that of ${ONE}`);
+    const first = await run(['sign', '--dev-account', '2', '--partial'], draft);
+    expect(isValid(first.out)).toBe(false);
+    const unsent = await run(['send', '--url', 'http://127.0.0.1:1'], first.out);
+    expect([unsent.status, unsent.err]).toEqual([1, expect.stringContaining(`of ${ONE} is not signed`)]);
+    const second = await run(['sign', '--dev-account', '1'], first.out);
+    expect(second.err).toContain('2 of 3 inputs to be signed');
+    expect(isValid(second.out)).toBe(true);
+    const again = await run(['sign', '--dev-account', '1'], second.out);
+    expect([again.status, again.err]).toEqual([1, expect.stringContaining('nothing is left to be signed')]);
+  });
+
+  it('asks a person, and signs nothing when the answer is no', async () => {
+    const draft = await file('payment.json', await built('--to', `${THREE}=100`));
+    const answer = async (typed: string) => {
+      const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined });
+      stdin.write(typed);
+      const context = { ...createContext(), stdin };
+      const status = await runCli(['tx', 'sign', draft, '--dev-account', '1'], context);
+      return { status, out: context.out() };
+    };
+    expect(await answer('no\n')).toEqual({ status: 4, out: '' });
+    expect((await answer('yes\n')).status).toBe(0);
+  });
+
+  it.each([
+    [[], 'name the keys'],
+    [['--dev-account', '0'], 'accounts 1 to 10'],
+    [['--key-file', '/no/such/file'], 'cannot be read'],
+  ])('refuses %j', async (flags, message) => {
+    const { status, out, err } = await run(['sign', ...flags], await built('--to', `${THREE}=1`));
+    expect([status, out]).toEqual([2, '']);
+    expect(err).toContain(message);
+  });
+});
+
+describe('a file that was changed after it was signed', () => {
+  const change = (draft: object, path: string, value: unknown): void => {
+    const names = path.split('.');
+    const last = names.pop() ?? '';
+    const holder = names.reduce<unknown>((at, name) => Reflect.get(at as object, name), draft);
+    Reflect.set(holder as object, last, value);
+  };
+  const signed = async () =>
+    JSON.parse((await run(['sign', '--dev-account', '1'], await built('--from', 'dev:1', '--to', `${THREE}=40`))).out);
+
+  const changes: readonly (readonly [
+    what: string,
+    message: string,
+    ...changed: (readonly [path: string, value: unknown])[],
+  ])[] = [
+    ['amounts', 'signature of 0-g1', ['outputs.0.value.Token', 60], ['outputs.1.value.Token', 40]],
+    ['a receiver', 'signature of 0-g1', ['outputs.0.script_public_key', TWO]],
+    ['a locktime', 'signature of 0-g1', ['outputs.0.locktime', 9]],
+    ['an outpoint', 'signature of 1-g1', ['inputs.0.previous_out.n', 1]],
+    ['whose input it is', 'not that of', ['inputs.0.address', TWO]],
+    ['a key', 'not that of', ['inputs.0.signature.public_key', 'ab'.repeat(32)]],
+    ['a sum', '1 would be lost', ['outputs.0.value.Token', 39]],
+    ['an address', 'address of output 0', ['outputs.0.script_public_key', 'x'.repeat(64)]],
+    ['no outputs', 'needs an input and an output', ['outputs', []]],
+    ['the format', 'its format is not 1', ['format', 2]],
+    ['the kind', 'its kind is not tessera-transaction', ['kind', 'x']],
+  ];
+
+  it.each(changes)('is refused by show, sign and send: %s', async (...[, message, ...changed]) => {
+    const draft = await signed();
+    for (const [path, value] of changed) change(draft, path, value);
+    const text = JSON.stringify(draft);
+    for (const command of [['show'], ['sign', '--dev-account', '1'], ['send', '--url', 'http://127.0.0.1:1']]) {
+      const { status, out, err } = await run(command, text);
+      expect([status, out]).toEqual([1, '']);
+      expect(err).toContain(message);
+    }
+  });
+
+  it('is refused when it names an input twice', async () => {
+    const draft = await signed();
+    const { status, err } = await run(
+      ['show'],
+      JSON.stringify({ ...draft, inputs: [...draft.inputs, ...draft.inputs] }),
+    );
+    expect([status, err]).toEqual([1, expect.stringContaining('two inputs spend 0-g1')]);
+  });
+
+  test.prop([fc.json()])('or is none at all, ends with status 1', async (text) => {
+    expect((await run(['show'], text)).status).toBe(1);
+  });
+});
+
+describe('amounts of tx build', () => {
+  test.prop([fc.array(fc.bigInt({ min: 1n, max: 10n ** 15n }), { minLength: 1, maxLength: 12 }), fc.nat(99)])(
+    'come and go as a whole, and what is signed is valid',
+    async (amounts, percent) => {
+      const total = amounts.reduce((sum, one) => sum + one, 0n);
+      const pay = (total * BigInt(percent)) / 100n + 1n;
+      const holdings = amounts.map((amount, i): Holding => [ONE, `${i}-${hash('1')}`, { Token: Number(amount) }]);
+      const flags = ['--utxos', '-', '--raw', '--to', `dev:2=${pay < total ? pay : total}`];
+      const { status, out } = await run(['build', ...flags], listing(...holdings));
+      expect(status).toBe(0);
+      const { inputs, outputs } = parseDraft(out, 'the test');
+      const sum = (list: readonly { value: { amount: bigint } }[]) =>
+        list.reduce((all, one) => all + one.value.amount, 0n);
+      expect(sum(inputs)).toBe(sum(outputs));
+      expect(isValid((await run(['sign', '--dev-account', '1'], out)).out)).toBe(true);
+    },
+  );
+});
+
+it('shows a signed transaction with its hash, also for programs', async () => {
+  const { out } = await run(['sign', '--dev-account', '2'], await built('--from', 'dev:2', '--to', `${THREE}=7`));
+  const shown = await run(['show'], out);
+  expect(shown.out).toMatch(/^transaction {2}g[0-9a-f]{31}\n/);
+  const report = JSON.parse((await run(['show', '--json'], out)).out);
+  expect(report).toEqual({ tx_hash: expect.stringMatching(/^g[0-9a-f]{31}$/), is_signed: true, to_sign: [] });
+});
