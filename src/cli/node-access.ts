@@ -32,7 +32,7 @@ export const CA_FILE_FLAG: FlagSpec = {
     `file that ${CA_FILE_ENV} names; for the node of the configuration, its own api.tls.cert_file.`,
 };
 
-export const API_KEY_FILE_FLAG: FlagSpec = {
+const API_KEY_FILE_FLAG: FlagSpec = {
   name: 'api-key-file',
   short: 'k',
   value: 'FILE',

@@ -153,7 +153,7 @@ interface Sums {
 }
 
 /** By `raw units`, or `items of …`. */
-export function sumsOf({ inputs, outputs }: Draft): ReadonlyMap<string, Sums> {
+function sumsOf({ inputs, outputs }: Draft): ReadonlyMap<string, Sums> {
   const sums = new Map<string, Sums>();
   const add = (value: Asset, spent: bigint, paid: bigint): void => {
     const name = value.kind === 'token' ? 'raw units' : `items of ${value.genesisHash}`;

@@ -28,7 +28,7 @@ export const NODE_EXITS: Readonly<Record<number, string>> = {
   1: 'failed: the node refused, or cannot be reached',
 };
 
-export const WALLET_NODE: WantedNode = {
+const WALLET_NODE: WantedNode = {
   roles: ['user', 'miner'],
   fallback: 'user',
   refusal: (role) => `a ${role} node has no wallet: use --role user or --role miner`,
