@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { addressOf, p2shAddress } from '../src/chain/address.js';
 import { tokenAsset } from '../src/chain/assets.js';
+import { DEFAULT_BLOCK_RULES } from '../src/chain/block-rules.js';
 import { assemble, assembleSigned, txOut, unsignedInput } from '../src/chain/builders.js';
 import { decodeFullBlock, encodeTransaction } from '../src/chain/codec.js';
 import { transactionHashOfBytes } from '../src/chain/hash.js';
@@ -161,6 +162,7 @@ async function life(dir: DataDir, { name, owner, outputs, transactions }: Case, 
   const rules: StateRules = {
     genesis: [issued],
     issuances: new Map(),
+    block: DEFAULT_BLOCK_RULES,
     partitionSize: 10,
     asertActivationHeight: 1_000,
     druidLifetime: 1_000,
@@ -173,7 +175,11 @@ async function life(dir: DataDir, { name, owner, outputs, transactions }: Case, 
   await admit(maker, transactions);
   const block = await makeBlockPrinted(maker, name);
 
-  const chain = { genesis: { transactions: new Map([[GENESIS, genesis]]), issuances: [] }, activationHeight: 1_000 };
+  const transactions0 = new Map([[GENESIS, genesis]]);
+  const chain = {
+    genesis: { transactions: transactions0, issuances: [], blockRules: DEFAULT_BLOCK_RULES },
+    activationHeight: 1_000,
+  };
   const scripts = new Verifier({ threads: 1 });
   await scripts.start();
   const archive = await Archive.open({ rules: chain }, { kv: await dir.open(`archive-${id}`), scripts });

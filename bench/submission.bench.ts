@@ -2,6 +2,7 @@
 
 import { addressOf, p2shAddress } from '../src/chain/address.js';
 import { tokenAsset } from '../src/chain/assets.js';
+import { DEFAULT_BLOCK_RULES } from '../src/chain/block-rules.js';
 import { assemble, assembleSigned, createItemFromSignature, txOut, unsignedInput } from '../src/chain/builders.js';
 import { encodeTransaction } from '../src/chain/codec.js';
 import { OP } from '../src/chain/script/opcodes.js';
@@ -132,6 +133,7 @@ export async function createBed() {
   const state = new MempoolState({
     genesis: [issued],
     issuances: new Map(),
+    block: DEFAULT_BLOCK_RULES,
     partitionSize: 10,
     asertActivationHeight: 1_000,
     druidLifetime: 1_000,

@@ -52,7 +52,7 @@ export const MAX_PUB_KEYS_PER_MULTISIG = 20;
 
 /** Maximum number of signature verifications in one transaction: more than 512 KiB of inputs paid to keys can have. */
 export const MAX_TX_SIGNATURE_OPERATIONS = 2_000;
-/** Maximum number of signature verifications in one block. */
+/** Signature verifications that a block has room for in every network (chain/block-rules.ts), and a DRUID set may need. */
 export const MAX_BLOCK_SIGNATURE_OPERATIONS = 20_000;
 
 /** Blocks until a coinbase can be spent. */
@@ -70,11 +70,11 @@ export const MAX_NONCE_LENGTH = 32;
 /** What the transactions of a block may spend: also what those before them in the same block have created. */
 export const SPENDING_ORDER = 'in block order';
 
-/** Maximum number of transactions from the pool in one block. */
+/** Single transactions in one block, where the genesis file says no other number (chain/block-rules.ts). */
 export const BLOCK_SIZE_IN_TX = 2_000;
 /** Maximum size of a transaction in bytes: room for some 1,500 inputs. */
 export const MAX_TRANSACTION_BYTES = 512 * 1024;
-/** Maximum size of all transactions of a block in bytes, so that a block always fits into one message. */
+/** Bytes of transactions that a block has room for in every network: the largest DRUID set always fits. */
 export const MAX_BLOCK_TX_BYTES = 32 * 1024 * 1024;
 /** The size in bytes at which the reference's library calls a block full. Nodes use BLOCK_SIZE_IN_TX. */
 export const MAX_BLOCK_SIZE = 1_000;

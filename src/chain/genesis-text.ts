@@ -27,16 +27,25 @@ export interface GenesisContent {
   readonly message: string;
   readonly issuances?: readonly { readonly address: string; readonly amount: bigint; readonly block_height: number }[];
   readonly walletSeeds?: readonly (readonly GenesisSeed[])[];
+  /** Members of `block_rules`, where the network has rules of its own; `genesis.ts` checks them. */
+  readonly blockRules?: Readonly<Record<string, unknown>>;
 }
 
 /** The text of a genesis file; `parseGenesis` checks it. */
-export function genesisText({ outputs, message, issuances = [], walletSeeds = [] }: GenesisContent): string {
+export function genesisText({
+  outputs,
+  message,
+  issuances = [],
+  walletSeeds = [],
+  blockRules = {},
+}: GenesisContent): string {
   const file = {
     mempool_seed_utxo: { [GENESIS_TX]: outputs.map((output) => ({ ...output, locktime: 0 })) },
     mempool_genesis_tx_in: message,
     treasury_supply: outputs.reduce((sum, { amount }) => sum + amount, 0n),
     user_wallet_seeds: walletSeeds,
     initial_issuances: issuances,
+    ...(Object.keys(blockRules).length > 0 && { block_rules: blockRules }),
   };
   // JSON.stringify cannot write bigints: they pass as marked strings; the mark and the quotes are removed afterwards.
   const text = JSON.stringify(file, (_, value) => (typeof value === 'bigint' ? `\u0000${value}` : value), 2);

@@ -8,6 +8,7 @@ import { compareUtf8 } from '../lib/bytes.js';
 import { isTesseraError, TesseraError } from '../lib/errors.js';
 import { addressOf, addressVersionOf } from './address.js';
 import { tokenAsset } from './assets.js';
+import { type BlockRules, readBlockRules } from './block-rules.js';
 import { assemble, coinbaseTransaction, txOut } from './builders.js';
 import { COINBASE_MATURITY, TOTAL_TOKENS } from './constants.js';
 import {
@@ -55,10 +56,12 @@ export interface Genesis {
   readonly walletSeeds: readonly (readonly WalletSeed[])[];
   /** Raw units in the outputs of the genesis transactions: what counts as issued at block 0. */
   readonly initialIssuance: bigint;
+  /** What a block of this network may hold, and when one begins. */
+  readonly blockRules: BlockRules;
 }
 
 /**
- * Reads a genesis file: `mempool_seed_utxo` (required), `mempool_genesis_tx_in`, `initial_issuances` and
+ * Reads a genesis file: `mempool_seed_utxo` (required), `mempool_genesis_tx_in`, `initial_issuances`, `block_rules` and
  * `user_wallet_seeds`. Integers beyond 2^53 must have been read as bigints.
  */
 export function parseGenesis(value: unknown, where = ''): Genesis {
@@ -91,6 +94,7 @@ function readGenesis(value: unknown, place: Place): Genesis {
       readArray(seeds, inside, readWalletSeed),
     ),
     initialIssuance,
+    blockRules: readBlockRules(object.block_rules, at(place, 'block_rules')),
   };
 }
 

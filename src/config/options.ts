@@ -45,6 +45,8 @@ interface TextMarks extends OptionMarks {
 const MAX_TEXT = 4_096;
 
 export const integer = (marks: NumberMarks) => Type.Integer({ ...marks });
+/** An optional number: unset unless some source names it. */
+export const maybeInteger = (marks: NumberMarks) => Type.Optional(integer(marks));
 export const flag = (marks: OptionMarks) => Type.Boolean({ ...marks });
 export const text = (marks: TextMarks) => Type.String({ maxLength: MAX_TEXT, ...marks });
 /** An optional text: unset unless some source names it. */

@@ -2,7 +2,7 @@
 
 import { Type } from '@sinclair/typebox';
 import { file, HOUR_MS, hex, KIB, MIB } from './option-kinds.js';
-import { flag, group, integer, list, maybeText, text } from './options.js';
+import { flag, group, integer, list, maybeInteger, maybeText, text } from './options.js';
 
 /** 2^521 - 1, the modulus of the network's unicorn (a Mersenne prime). */
 const UNICORN_MODULUS = (2n ** 521n - 1n).toString();
@@ -72,12 +72,15 @@ export const mempool = group('The pool of transactions (role mempool).', {
 });
 
 export const mining = group('Making blocks. The first options are for mempool nodes, the last for miners.', {
-  block_interval_ms: integer({
+  block_interval_ms: maybeInteger({
     minimum: 0,
     maximum: 24 * HOUR_MS,
-    default: 30_000,
+    example: '30000',
     unit: 'ms',
-    description: 'Minimum time between two block templates (mempool).',
+    description:
+      'Longest time between two block templates (mempool); a full block begins a round at once. The interval and what ' +
+      "begins a round are rules of the network: the genesis file's block_rules may say both, and then this is left out. " +
+      'Where neither says it, the interval is 30000.',
   }),
   instant: flag({
     default: false,

@@ -14,6 +14,7 @@ import type { MempoolProgress } from '../mempool/progress.js';
 import type { IssuedTx } from '../mempool/state/round.js';
 import type { StateRules } from '../mempool/state/state.js';
 import type { Progress } from '../observability/progress.js';
+import { blockInterval } from './network-rules.js';
 import { signerOf, unsignedWarning } from './producers.js';
 import type { Role, RoleContext, RoleServices } from './role.js';
 
@@ -121,7 +122,7 @@ function mempoolOptions({ config, genesis, producers }: RoleContext): MempoolOpt
     },
     blocks: {
       instant: mining.instant,
-      blockInterval: mining.blockIntervalMs,
+      blockInterval: blockInterval(config, genesis),
       proofWindow: mining.proofWindowMs,
       minMiners: mining.minMiners,
       partitionSize: mining.partitionSize,
@@ -146,6 +147,7 @@ export function stateRules(genesis: Genesis, config: Config): StateRules {
         issuanceTransactions(genesis, bNum).map((tx) => issued(transactionHash(tx), tx)),
       ]),
     ),
+    block: genesis.blockRules,
     partitionSize: config.mining.partitionSize,
     asertActivationHeight: config.mining.asertActivationHeight,
     druidLifetime: config.mempool.druidLifetimeBlocks,

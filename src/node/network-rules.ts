@@ -1,13 +1,17 @@
 /** The rules of the network that the nodes of a role follow, which the handshake compares. */
 
+import { isDefault } from '../chain/block-rules.js';
 import { encodeTransaction } from '../chain/codec.js';
 import * as chainConstants from '../chain/constants.js';
 import type { Genesis } from '../chain/genesis.js';
 import type { Config } from '../config/schema.js';
 import { sha3Hex } from '../crypto/sha3.js';
 import { toHex } from '../lib/bytes.js';
+import { TesseraError } from '../lib/errors.js';
 import type { NetworkRules } from '../peers/link/rules.js';
 
+/** Milliseconds between two rounds where neither the genesis file nor the configuration says it. */
+const DEFAULT_INTERVAL_MS = 30_000;
 /** Number of hex digits of a hash that represents a long value. */
 const HASH_DIGITS = 32;
 /** Number of hex digits that identify a producer key. */
@@ -32,7 +36,7 @@ export function networkRules(config: Config, genesis: Genesis): NetworkRules {
   return {
     ...checked,
     'mempool.druid_lifetime_blocks': String(config.mempool.druidLifetimeBlocks),
-    'mining.block_interval_ms': String(mining.blockIntervalMs),
+    'mining.block_interval_ms': String(blockInterval(config, genesis)),
     'mining.instant': String(mining.instant),
     'mining.min_miners': String(mining.minMiners),
     'mining.partition_size': String(mining.partitionSize),
@@ -41,6 +45,21 @@ export function networkRules(config: Config, genesis: Genesis): NetworkRules {
     'mining.unicorn.modulus': hashOf(mining.unicorn.modulus),
     'mining.unicorn.security': String(mining.unicorn.security),
   };
+}
+
+/**
+ * Milliseconds between two rounds: what the genesis file says, else the configuration. Throws `invalid_config` where both
+ * say something else.
+ */
+export function blockInterval({ mining }: Config, { blockRules: { intervalMs } }: Genesis): number {
+  const own = mining.blockIntervalMs;
+  if (intervalMs !== null && own !== undefined && own !== intervalMs) {
+    throw new TesseraError(
+      'invalid_config',
+      `mining.block_interval_ms is ${own}, but the genesis file says ${intervalMs} (block_rules.interval_ms): leave the option out`,
+    );
+  }
+  return intervalMs ?? own ?? DEFAULT_INTERVAL_MS;
 }
 
 /** The beginning of each producer key; no rule in a network that names no producers. */
@@ -60,11 +79,12 @@ function constants(): string {
   return all.sort().join('\n');
 }
 
-/** The parts of a genesis file that belong to the chain; seeds of wallets do not. */
-function genesisFacts({ transactions, issuances }: Genesis): string {
+/** The parts of a genesis file that belong to the chain; seeds of wallets do not, nor rules that every network has. */
+function genesisFacts({ transactions, issuances, blockRules }: Genesis): string {
   return JSON.stringify([
     [...transactions].map(([hash, transaction]) => [hash, toHex(encodeTransaction(transaction))]),
     issuances.map(({ address, amount, bNum }) => [address, String(amount), String(bNum)]),
+    ...(isDefault(blockRules) ? [] : [blockRules]),
   ]);
 }
 

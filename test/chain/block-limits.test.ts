@@ -10,11 +10,15 @@ import type { Transaction } from '../../src/chain/types.js';
 import { account } from '../support/mempool.js';
 import { createPair } from '../support/mempool-and-archive.js';
 
-const TOO_MANY = BLOCK_SIZE_IN_TX + 1;
+const LARGE = 20_000;
 const alice = account('alice');
-const genesis = parseGenesis({
-  mempool_seed_utxo: { '000000': Array.from({ length: TOO_MANY }, () => ({ address: alice.address, amount: 1_000 })) },
-});
+
+const genesisWith = (outputs: number, blockRules = {}) =>
+  parseGenesis({
+    mempool_seed_utxo: { '000000': Array.from({ length: outputs }, () => ({ address: alice.address, amount: 1_000 })) },
+    // Blocks are cut by hand here.
+    block_rules: { start: 'interval', ...blockRules },
+  });
 
 function payment(n: number): Transaction {
   const outPoint = { tHash: '000000', n };
@@ -23,15 +27,36 @@ function payment(n: number): Transaction {
   return assemble({ inputs: signInputs([unsignedInput(outPoint)], outputs, keys), outputs });
 }
 
-it('a block has 2,000 single transactions at most, whoever makes it', { timeout: 120_000 }, async () => {
+it.each([
+  { name: '2,000', most: BLOCK_SIZE_IN_TX, blockRules: {} },
+  { name: 'as many as the genesis file says, such as 3', most: 3, blockRules: { max_transactions: 3 } },
+])('a block has $name single transactions at most, whoever makes it', { timeout: 120_000 }, async (limits) => {
+  const { most, blockRules } = limits;
+  const genesis = genesisWith(most + 1, blockRules);
   const pair = await createPair({ genesis, miner: alice, onDemand: true });
   try {
     await pair.cut();
-    const payments = Array.from({ length: TOO_MANY }, (_, n) => payment(n));
+    const payments = Array.from({ length: most + 1 }, (_, n) => payment(n));
     expect(await pair.storageVerdict(pair.blockOf(payments))).toBe('size');
     await pair.mempool.submit(payments);
-    expect((await pair.cut()).transactions).toHaveLength(BLOCK_SIZE_IN_TX);
+    expect((await pair.cut()).transactions).toHaveLength(most);
     expect((await pair.cut()).transactions).toHaveLength(1);
+    expect(pair.refusals).toEqual([]);
+  } finally {
+    await pair.close();
+  }
+});
+
+it('a block of 20,000 transactions is cut, mined, checked and stored where the genesis file allows it', {
+  timeout: 300_000,
+}, async () => {
+  const genesis = genesisWith(LARGE, { max_transactions: LARGE });
+  const pair = await createPair({ genesis, miner: alice, onDemand: true, poolSize: LARGE });
+  try {
+    await pair.cut();
+    const payments = Array.from({ length: LARGE }, (_, n) => payment(n));
+    for (let from = 0; from < LARGE; from += 1_000) await pair.mempool.submit(payments.slice(from, from + 1_000));
+    expect((await pair.cut()).transactions).toHaveLength(LARGE);
     expect(pair.refusals).toEqual([]);
   } finally {
     await pair.close();

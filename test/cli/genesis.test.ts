@@ -67,6 +67,21 @@ describe('genesis new', () => {
     expect(genesis.initialIssuance).toBe(5n);
   });
 
+  it('takes rules for the blocks of a network, which are part of its fingerprint (docs/chain.md#genesis)', async () => {
+    const owner = ['--owner', `${OWNER}=5`, '--message', 'hello', '--json'];
+    const rules = ['max_transactions=20000', 'interval_ms=5000', 'start=interval'].flatMap((rule) => [
+      '--block-rule',
+      rule,
+    ]);
+    const facts = JSON.parse((await run('new', file, ...owner, ...rules)).out);
+    expect(facts.block_rules).toMatchObject({ max_transactions: 20_000, interval_ms: 5_000, start: 'interval' });
+    expect(read().blockRules).toMatchObject({ transactions: 20_000, intervalMs: 5_000, start: 'interval' });
+    expect((await run('show', file)).out).toContain('at most 20000 single transactions');
+    const plain = JSON.parse((await run('new', join(folder, 'plain.json'), ...owner)).out);
+    expect(plain.fingerprint).not.toBe(facts.fingerprint);
+    expect(readFileSync(join(folder, 'plain.json'), 'utf8')).not.toContain('block_rules');
+  });
+
   it('makes the key that blocks are signed with, and prints its public half', async () => {
     const producer = join(folder, 'producer-key');
     const { status, out } = await run('new', file, '--owner', `${OWNER}=5`, '--producer-key', producer);
@@ -88,6 +103,8 @@ describe('genesis new', () => {
     [['--owner', `${OWNER}=5`, '--issue', `${OWNER}=5@99`], 2, 'a height of 100 or more'],
     [['--new-owner', '5'], 2, 'add --keys FILE'],
     [[], 2, 'this network would have no owners'],
+    [['--owner', `${OWNER}=5`, '--block-rule', 'start'], 2, 'write NAME=VALUE'],
+    [['--owner', `${OWNER}=5`, '--block-rule', 'max_bytes=9'], 1, 'block_rules.max_bytes: must be an integer from'],
     [['--owner', `${OWNER}=5000000001`], 1, 'issues more than'],
   ])('refuses %j and makes nothing', async (flags, expected, message) => {
     const { status, err } = await run('new', file, ...flags);

@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { tokenAsset } from '../../src/chain/assets.js';
+import { type BlockRules, DEFAULT_BLOCK_RULES } from '../../src/chain/block-rules.js';
 import { coinbaseTransaction, createItemTransaction, txOut } from '../../src/chain/builders.js';
 import { decodeFullBlock, encodeTransaction } from '../../src/chain/codec.js';
 import { blockHash, transactionHash } from '../../src/chain/hash.js';
@@ -190,6 +191,44 @@ describe('submitting', () => {
     expect(hashes.map((hash) => statuses.get(hash)?.status)).toEqual(
       hashes.map((_, i) => (i === won ? 'Confirmed' : 'Rejected')),
     );
+  });
+
+  describe('with blocks of three transactions every hour', () => {
+    const blocks = { instant: false, blockInterval: 3_600_000, proofWindow: 0, minMiners: 1, partitionSize: 10 };
+    const withRules = async (start: BlockRules['start']) => {
+      const block = { ...DEFAULT_BLOCK_RULES, transactions: 3, start };
+      const rules = rulesFor([alice, bob, alice, bob], { block });
+      const made = await setUp({ folder: await newFolder(), mempool: { rules, chain: chainFor(rules), blocks } });
+      await stored(made.mempool, 0);
+      return made;
+    };
+    const three = (): Transaction[] => [send(alice, 0, bob), send(bob, 1, alice), send(alice, 2, bob)];
+
+    it('begins a round as soon as a full block waits (docs/chain.md#blocks)', async () => {
+      const { mempool, blocks: made } = await withRules('full_or_interval');
+      const [first, second, third] = three() as [Transaction, Transaction, Transaction];
+      await mempool.submit([first, second]);
+      expect(mempool.figures().waitingCount).toBe(2);
+      const next = stored(mempool, 1);
+      await mempool.submit([third]);
+      await next;
+      expect(made[1]?.block.transactions).toEqual([first, second, third].map(transactionHash));
+    });
+
+    it('does not do so for what costs its sender nothing, nor in a network where blocks keep their pace', async () => {
+      const { mempool } = await withRules('full_or_interval');
+      const creations = ['a', 'b', 'c'].map((metadata) =>
+        createItemTransaction({ bNum: 0n, amount: 1n, spec: 'Create', metadata }, alice.key),
+      );
+      await mempool.submit([...creations, ...three().slice(0, 2)]);
+      expect(mempool.figures()).toMatchObject({ waitingCount: 5, height: 0 });
+      const steady = await withRules('interval');
+      await steady.mempool.submit(three());
+      expect(steady.mempool.figures()).toMatchObject({ waitingCount: 3, height: 0 });
+      const next = stored(steady.mempool, 1);
+      await steady.bed.clock.advance(3_600_000);
+      await next;
+    });
   });
 
   it('that is full answers the same to what it knows, and takes more after the next block (decision B14)', async () => {

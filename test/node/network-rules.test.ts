@@ -2,6 +2,7 @@
 
 import { Value } from '@sinclair/typebox/value';
 import { expect, it } from 'vitest';
+import { type BlockRules, DEFAULT_BLOCK_RULES } from '../../src/chain/block-rules.js';
 import { createConfig } from '../../src/config/load.js';
 import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
 import { readGenesis } from '../../src/node/genesis-file.js';
@@ -35,6 +36,33 @@ it.each([
 it('differ for a user with another genesis file', async () => {
   const found = rulesFault(await rulesOf('user', {}, 'config/genesis.json'), await rulesOf('mempool'));
   expect(found?.message).toContain('network.genesis_file');
+});
+
+it('name the genesis file where two files differ in a rule of blocks, and not where one says what holds anyway', async () => {
+  const genesis = await readGenesis(DEV);
+  const config = createConfig('user', { 'network.secret': 'a secret of this test' });
+  const withRules = (rules: Partial<BlockRules>) =>
+    networkRules(config, { ...genesis, blockRules: { ...DEFAULT_BLOCK_RULES, ...rules } });
+  expect(rulesFault(withRules({}), networkRules(config, genesis))).toBeNull();
+  for (const rules of [{ transactions: 20_000 }, { intervalMs: 5_000 }, { start: 'interval' }] as const) {
+    expect(rulesFault(withRules(rules), withRules({}))?.message).toContain('network.genesis_file');
+  }
+});
+
+it('have the interval of the genesis file, which the configuration may repeat and not change', async () => {
+  const genesis = await readGenesis(DEV);
+  const rulesWith = (intervalMs: number | null, values = {}) =>
+    networkRules(createConfig('mempool', { 'network.secret': 'a secret of this test', ...values }), {
+      ...genesis,
+      blockRules: { ...DEFAULT_BLOCK_RULES, intervalMs },
+    })['mining.block_interval_ms'];
+  expect(rulesWith(null)).toBe('30000');
+  expect(rulesWith(null, { 'mining.block_interval_ms': 0 })).toBe('0');
+  expect(rulesWith(5_000)).toBe('5000');
+  expect(rulesWith(5_000, { 'mining.block_interval_ms': 5_000 })).toBe('5000');
+  expect(() => rulesWith(5_000, { 'mining.block_interval_ms': 0 })).toThrow(
+    'mining.block_interval_ms is 0, but the genesis file says 5000 (block_rules.interval_ms): leave the option out',
+  );
 });
 
 it('have a producer key in common while a network changes its key, and differ where there is none', async () => {

@@ -31,6 +31,8 @@ export interface PairOptions {
   readonly genesis: Genesis;
   /** Who is paid for blocks. */
   readonly miner: Account;
+  /** Transactions that the pool takes; 3,000 by default. */
+  readonly poolSize?: number;
   /** Cuts when `cut` is called, not for each transaction. */
   readonly onDemand?: boolean;
   /** Commands that are there before the mempool starts. */
@@ -68,18 +70,18 @@ export function stateRulesOf(genesis: Genesis): StateRules {
     bytes: encodeTransaction(tx),
     amount: tx.outputs.reduce((sum, { value }) => sum + value.amount, 0n),
   }));
-  return rulesFor([], { genesis: issued });
+  return rulesFor([], { genesis: issued, block: genesis.blockRules });
 }
 
 export async function createPair(options: PairOptions): Promise<Pair> {
-  const { genesis, miner: owner, onDemand = false, onBlock } = options;
+  const { genesis, miner: owner, onDemand = false, poolSize = 3_000, onBlock } = options;
   const bed = createBed('memory');
   const network = bed.node('mempool', { role: 'mempool', secret: SECRET });
   const mempool = new Mempool(
     {
       rules: stateRulesOf(genesis),
       chain: chainFor(stateRulesOf(genesis)),
-      pool: { maxTransactions: 3_000, maxBytes: 10_000_000 },
+      pool: { maxTransactions: poolSize, maxBytes: 10_000_000 },
       blocks: { instant: !onDemand, blockInterval: INTERVAL_MS, proofWindow: 500, minMiners: 1, partitionSize: 10 },
       statuses: { lifetime: 86_400 },
       verifyThreads: 0,

@@ -2,6 +2,7 @@
 
 import { addressOf } from '../../src/chain/address.js';
 import { tokenAsset } from '../../src/chain/assets.js';
+import { DEFAULT_BLOCK_RULES } from '../../src/chain/block-rules.js';
 import { assemble, assembleSigned, coinbaseTransaction, txOut, unsignedInput } from '../../src/chain/builders.js';
 import { decodeHeader, decodeTransaction, encodeTransaction } from '../../src/chain/codec.js';
 import { transactionHash, transactionHashOfBytes } from '../../src/chain/hash.js';
@@ -43,6 +44,7 @@ export function rulesFor(accounts: readonly Account[], rest: Partial<StateRules>
   return {
     genesis: [genesisFor(accounts)],
     issuances: new Map(),
+    block: DEFAULT_BLOCK_RULES,
     partitionSize: 10,
     asertActivationHeight: 3,
     druidLifetime: 3,
@@ -51,10 +53,10 @@ export function rulesFor(accounts: readonly Account[], rest: Partial<StateRules>
 }
 
 /** The rules by which a mempool checks the blocks of storage. */
-export function chainFor({ genesis, asertActivationHeight }: StateRules): ChainSyncOptions {
+export function chainFor({ genesis, block, asertActivationHeight }: StateRules): ChainSyncOptions {
   const transactions = new Map(genesis.map(({ hash, bytes }) => [hash, decodeTransaction(bytes)]));
   return {
-    rules: { genesis: { transactions, issuances: [] }, activationHeight: asertActivationHeight },
+    rules: { genesis: { transactions, issuances: [], blockRules: block }, activationHeight: asertActivationHeight },
     storageNodes: 0,
   };
 }

@@ -1,6 +1,7 @@
 /** The facts of a genesis file, for people who compare it between machines, and for programs. */
 
 import { readFileSync } from 'node:fs';
+import type { BlockRules } from '../../chain/block-rules.js';
 import { type Genesis, parseGenesis } from '../../chain/genesis.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { parseExactJson, stringifyExact } from '../../lib/json.js';
@@ -22,6 +23,7 @@ export function checkGenesisText(text: string): Genesis {
 }
 
 function factsOf(file: string, genesis: Genesis) {
+  const { transactions, bytes, signatureOperations, intervalMs, start } = genesis.blockRules;
   const outputs = [...genesis.transactions.values()].flatMap((transaction) => transaction.outputs);
   return {
     file,
@@ -29,8 +31,21 @@ function factsOf(file: string, genesis: Genesis) {
     outputs: outputs.map(({ scriptPublicKey, value }) => ({ address: scriptPublicKey, amount: value.amount })),
     issued_at_block_0: genesis.initialIssuance,
     issuances: genesis.issuances.map(({ address, amount, bNum }) => ({ address, amount, block_height: bNum })),
+    block_rules: {
+      max_transactions: transactions,
+      max_bytes: bytes,
+      max_signature_operations: signatureOperations,
+      interval_ms: intervalMs,
+      start,
+    },
     has_wallet_keys: genesis.walletSeeds.length > 0,
   };
+}
+
+function rulesText({ transactions, bytes, signatureOperations, intervalMs, start }: BlockRules): string {
+  const pace = intervalMs === null ? 'the interval of the configuration' : `every ${intervalMs} ms`;
+  const early = start === 'interval' ? '' : ', or as soon as one is full';
+  return `at most ${transactions} single transactions, ${bytes} bytes, ${signatureOperations} signature operations; ${pace}${early}`;
 }
 
 /** One JSON line. */
@@ -50,6 +65,7 @@ export function factsText(file: string, genesis: Genesis): string {
       ({ address, amount, block_height: height }) =>
         `block ${String(height).padEnd(6)} ${address}  ${showAmount(amount)}`,
     ),
+    `blocks       ${rulesText(genesis.blockRules)}`,
     ...(facts.has_wallet_keys ? ['warning      the file holds private keys: for test networks only'] : []),
   ];
   return `${lines.join('\n')}\n`;

@@ -51,6 +51,14 @@ export const command: Command = {
         description: `Issues the amount with the block of that height, ${COINBASE_MATURITY} or more.`,
       },
       {
+        name: 'block-rule',
+        value: 'NAME=VALUE',
+        repeatable: true,
+        description:
+          'A rule for the blocks of this network (docs/chain.md#genesis): max_transactions, max_bytes, ' +
+          'max_signature_operations, interval_ms, or start, which is full_or_interval or interval.',
+      },
+      {
         name: 'producer-key',
         value: 'KEY',
         description:
@@ -69,6 +77,10 @@ export const command: Command = {
       {
         line: 'tessera genesis new genesis.json --new-owner 1000000 --keys genesis-keys.json',
         does: 'A network with one owner, whose key is made here.',
+      },
+      {
+        line: 'tessera genesis new genesis.json --owner ADDRESS=500 --block-rule max_transactions=20000 --block-rule interval_ms=5000',
+        does: 'Blocks of up to 20,000 payments, every five seconds or as soon as one is full.',
       },
       {
         line: 'tessera genesis new genesis.json --owner ADDRESS=500 --issue ADDRESS=500@10000',
@@ -134,7 +146,20 @@ function contentOf(args: ParsedArgs, newOwners: readonly NewOwner[]): GenesisCon
   if (owners.length + made.length === 0) {
     throw new UsageError('this network would have no owners: name one with --owner or --new-owner');
   }
-  return { outputs: [...owners, ...made], issuances: args.values('issue').map(issue(isRaw)), message: messageOf(args) };
+  return {
+    outputs: [...owners, ...made],
+    issuances: args.values('issue').map(issue(isRaw)),
+    blockRules: Object.fromEntries(args.values('block-rule').map(blockRule)),
+    message: messageOf(args),
+  };
+}
+
+/** `NAME=VALUE`; names and bounds are checked with the file. */
+function blockRule(text: string): [string, unknown] {
+  const match = /^([a-z_]+)=([a-z0-9_]+)$/.exec(text);
+  if (match === null) throw new UsageError(`--block-rule ${text}: write NAME=VALUE, such as max_transactions=20000`);
+  const [, name = '', value = ''] = match;
+  return [name, /^[0-9]{1,15}$/.test(value) ? Number(value) : value];
 }
 
 function messageOf(args: ParsedArgs): string {

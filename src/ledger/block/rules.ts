@@ -13,7 +13,7 @@ import type { Pieces } from '../../lib/pieces.js';
 export interface ChainRules {
   /** Who signs blocks; undefined in a network that names none. */
   readonly producers?: Producers | undefined;
-  readonly genesis: Pick<Genesis, 'transactions' | 'issuances'>;
+  readonly genesis: Pick<Genesis, 'transactions' | 'issuances' | 'blockRules'>;
   /** Blocks after this one carry a difficulty target. */
   readonly activationHeight: number;
   /** Hash of block 0, when the network is known to have it: keeps a node from catching up on another chain. */

@@ -91,7 +91,7 @@ export class BlockVerifier {
   /** Every transaction is there, hashes to its name, and has a form that can be valid. */
   async #formed({ block, transactions }: FullBlock): Promise<VerifiedTransaction[]> {
     const formed: VerifiedTransaction[] = [];
-    const budget = new BlockBudget();
+    const budget = new BlockBudget(this.#rules.genesis.blockRules);
     for (const [i, transaction] of transactions.entries()) {
       await this.#slices.turn();
       const one = encoded(transaction);

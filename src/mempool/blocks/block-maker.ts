@@ -25,7 +25,7 @@ import type { Signer } from './signer.js';
 export interface BlockMakerOptions {
   /** Cut as soon as there is something to put into a block, and never an empty one. */
   readonly instant: boolean;
-  /** Milliseconds between two cuts when not instant. */
+  /** Milliseconds between two cuts at most, when not instant. */
   readonly blockInterval: number;
   /** Milliseconds after the first proof during which further proofs still count. */
   readonly proofWindow: number;
@@ -188,7 +188,7 @@ export class BlockMaker {
     if (this.#state.head.height < 0) return this.#joined.size >= this.#options.minMiners;
     if (this.#options.instant) return this.#state.ready > 0;
     const wait = this.#lastCut + this.#options.blockInterval - this.#clock.monotonic();
-    if (wait <= 0) return true;
+    if (wait <= 0 || this.#state.beginsRound) return true;
     this.#intervalTimer?.cancel();
     this.#intervalTimer = this.#clock.after(wait, () => this.#proceed());
     return false;

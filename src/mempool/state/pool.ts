@@ -54,6 +54,8 @@ export class Pool {
   #sum = new SetSum();
   #bytes = 0;
   #tokenlessBytes = 0;
+  /** Signature operations of those that move tokens. */
+  #movingOperations = 0;
 
   get count(): number {
     return this.#all.size;
@@ -62,6 +64,12 @@ export class Pool {
   /** Those among them that move no tokens. */
   get tokenless(): { readonly count: number; readonly bytes: number } {
     return { count: this.#tokenless.size, bytes: this.#tokenlessBytes };
+  }
+
+  /** Those among them that move tokens. */
+  get moving(): { readonly count: number; readonly bytes: number; readonly operations: number } {
+    const { count, bytes } = this.tokenless;
+    return { count: this.count - count, bytes: this.#bytes - bytes, operations: this.#movingOperations };
   }
 
   /** Bytes of all transactions. */
@@ -123,7 +131,7 @@ export class Pool {
     if (!movesTokens(decoded)) {
       this.#tokenless.add(tx.hash);
       this.#tokenlessBytes += tx.bytes.length;
-    }
+    } else this.#movingOperations += tx.operations;
     const unit = this.#units.get(placeOf(tx));
     if (unit === undefined) this.#units.set(placeOf(tx), [tx]);
     else unit.push(tx);
@@ -148,6 +156,7 @@ export class Pool {
     this.#parents.delete(hash);
     this.#unlawful.delete(hash);
     if (this.#tokenless.delete(hash)) this.#tokenlessBytes -= tx.bytes.length;
+    else this.#movingOperations -= tx.operations;
     this.#bytes -= tx.bytes.length;
     this.#sum.changeText(hash, -1);
     const unit = this.#units.get(placeOf(tx));

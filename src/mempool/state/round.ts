@@ -4,13 +4,9 @@
  */
 
 import { difficultyFor } from '../../chain/asert.js';
+import type { BlockRules } from '../../chain/block-rules.js';
 import { encodeBlock, joinFullBlock } from '../../chain/codec.js';
-import {
-  BLOCK_SIZE_IN_TX,
-  MAX_BLOCK_SIGNATURE_OPERATIONS,
-  MAX_BLOCK_TX_BYTES,
-  NETWORK_VERSION,
-} from '../../chain/constants.js';
+import { NETWORK_VERSION } from '../../chain/constants.js';
 import { blockHash, merkleRootPieces, txsHash } from '../../chain/hash.js';
 import { blockReward } from '../../chain/reward.js';
 import type { Block, BlockHeader, Transaction } from '../../chain/types.js';
@@ -39,6 +35,8 @@ export interface RoundRules {
   readonly genesis: readonly IssuedTx[];
   /** Transactions that unlock supply, by the number of their block (docs/chain.md#genesis). */
   readonly issuances: ReadonlyMap<number, readonly IssuedTx[]>;
+  /** What one block may hold, and what begins its round. */
+  readonly block: BlockRules;
   /** Most miners that take part in one round (decision B12). */
   readonly partitionSize: number;
   /** Blocks above this number carry a difficulty target (decision B10). */
@@ -104,7 +102,9 @@ export function planRound(rules: RoundRules, head: ChainHead, pool: Pool, { sets
   const height = head.height + 1;
   const unlocks = (rules.issuances.get(height) ?? []).map(toRoundTx);
   const transactions =
-    height === 0 ? [...rules.genesis.map(toRoundTx), ...unlocks] : [...chooseTransactions(pool, setsFirst), ...unlocks];
+    height === 0
+      ? [...rules.genesis.map(toRoundTx), ...unlocks]
+      : [...chooseTransactions(pool, rules.block, setsFirst), ...unlocks];
   const seed = unicornSeed({
     transactions: transactions.map((tx) => tx.hash),
     participants: head.participants,
@@ -125,17 +125,20 @@ function toRoundTx({ hash, bytes }: IssuedTx): RoundTx {
 
 /**
  * The oldest single transactions and whole sets, until the next one does not fit: nothing is passed over, so that whatever a
- * transaction spends is in an earlier block, or before it in this one. At most 2,000 are single ones. `setsFirst`: as earlier
- * versions did.
+ * transaction spends is in an earlier block, or before it in this one. `setsFirst`: as earlier versions did.
  */
-function chooseTransactions(pool: Pool, setsFirst: boolean): RoundTx[] {
+function chooseTransactions(
+  pool: Pool,
+  { transactions, bytes: mostBytes, signatureOperations }: BlockRules,
+  setsFirst: boolean,
+): RoundTx[] {
   const chosen: RoundTx[] = [];
   let bytes = 0;
   let operations = 0;
   const take = (unit: readonly PooledTx[]): boolean => {
     const size = unit.reduce((sum, tx) => sum + tx.bytes.length, bytes);
     const cost = unit.reduce((sum, tx) => sum + tx.operations, operations);
-    if (size > MAX_BLOCK_TX_BYTES || cost > MAX_BLOCK_SIGNATURE_OPERATIONS) return false;
+    if (size > mostBytes || cost > signatureOperations) return false;
     bytes = size;
     operations = cost;
     chosen.push(...unit);
@@ -146,7 +149,7 @@ function chooseTransactions(pool: Pool, setsFirst: boolean): RoundTx[] {
     for (const unit of units) {
       // A set of one goes on its own, and costs as much as one that is none.
       const isSingle = setsFirst ? unit[0]?.unit === 0 : unit.length === 1;
-      if ((isSingle && singles === BLOCK_SIZE_IN_TX) || !take(unit)) break;
+      if ((isSingle && singles === transactions) || !take(unit)) break;
       if (isSingle) singles++;
     }
   };

@@ -135,6 +135,14 @@ export class MempoolState {
     return this.#pool.count;
   }
 
+  /** A full block waits, which the network need not wait for. What costs its sender nothing is no reason to make one earlier. */
+  get beginsRound(): boolean {
+    const { start, transactions, bytes, signatureOperations } = this.#rules.block;
+    if (start === 'interval') return false;
+    const { count, bytes: size, operations } = this.#pool.moving;
+    return count >= transactions || size >= bytes || operations >= signatureOperations;
+  }
+
   /** Everything that waits, members of incomplete DRUID sets included. */
   get waiting(): { readonly count: number; readonly bytes: number } {
     return { count: this.#pool.count + this.#druids.count, bytes: this.#pool.bytes + this.#druids.bytes };
