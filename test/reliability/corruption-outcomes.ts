@@ -1,13 +1,16 @@
 /** Runs the cases of corruption and counts how they ended, role by role. */
 
 import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
-import type { Chance } from './chance.js';
+import { Chance } from './chance.js';
 import { type Ages, type Case, Corruption, type Verdict } from './corruption.js';
 import { outcomeLine } from './report.js';
 import type { Outcome } from './round.js';
 
 const PART = 'corruption';
 const PROGRESS_EVERY = 100;
+/** Cases at once: each spends most of its time waiting for files. */
+const AT_ONCE = 8;
+const SEEDS = 2 ** 31;
 
 export interface CorruptionOptions {
   /** Cases: a case is a node that is started on a damaged folder. */
@@ -27,18 +30,27 @@ export async function corruptionOutcomes(
     const begun = performance.now();
     const verdicts: Verdict[] = [];
     let left: Case[] = [];
-    while (verdicts.length < count && !isStopped()) {
-      const one = left.pop();
-      if (one === undefined) {
-        left = corruption.cases(chance);
-        continue;
+    let taken = 0;
+    const lane = async (): Promise<void> => {
+      while (taken < count && !isStopped()) {
+        const one = left.pop();
+        if (one === undefined) {
+          left = corruption.cases(chance);
+          continue;
+        }
+        taken++;
+        // Each has chances of its own: what becomes of it does not depend on those beside it.
+        const verdict = await corruption.run(one, new Chance(chance.below(SEEDS)));
+        if (verdict === undefined) {
+          taken--;
+          continue;
+        }
+        verdicts.push(verdict);
+        if (verdict.ending === undefined) say(outcomeLine(failureOf(verdict)));
+        if (verdicts.length % PROGRESS_EVERY === 0) say(`${verdicts.length} of ${count} damaged files`);
       }
-      const verdict = await corruption.run(one, chance);
-      if (verdict === undefined) continue;
-      verdicts.push(verdict);
-      if (verdict.ending === undefined) say(outcomeLine(failureOf(verdict)));
-      if (verdicts.length % PROGRESS_EVERY === 0) say(`${verdicts.length} of ${count} damaged files`);
-    }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, lane));
     const seconds = (performance.now() - begun) / 1_000;
     const wrong = verdicts.filter(({ ending }) => ending === undefined);
     return [...NODE_ROLES.map((role) => countOf(role, verdicts, seconds)), ...wrong.map(failureOf)];
