@@ -24,6 +24,7 @@ import {
   diskRound,
   endingRound,
 } from './machine-rounds.js';
+import { PRODUCER_KEYS } from './producers.js';
 import { ALL_DRILLS, restoreRound } from './restore-rounds.js';
 import { type Outcome, type Round, runRound, sleep } from './round.js';
 import { ALL_START_DRILLS, startRound } from './start-rounds.js';
@@ -215,7 +216,9 @@ export class Campaign {
 /** Every record by its checksum and its rules; what a mempool node or a wallet counts as unspent, against the archive. */
 async function verified({ nodes }: FourNodes, role: NodeRole): Promise<string> {
   const archive = role === 'storage' ? [] : ['--archive', nodes.storage.folder];
-  const program = ['verify', '--role', role, '--config', 'config/dev.toml', '--data', nodes[role].folder, ...archive];
+  const keys = ['--set', `network.producer_keys=${PRODUCER_KEYS.join(',')}`];
+  const own = ['--config', 'config/dev.toml', '--data', nodes[role].folder, ...keys];
+  const program = ['verify', '--role', role, ...own, ...archive];
   const { stdout } = await promisify(execFile)(process.execPath, [MAIN, ...program]);
   return stdout.trim().replaceAll('\n', '; ');
 }

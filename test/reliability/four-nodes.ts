@@ -23,10 +23,15 @@ import {
 import { ChainRecord, readChain, readSample } from './chain-record.js';
 import { Effects } from './effects.js';
 import { FaultyMachines } from './faulty-machines.js';
+import { PRODUCER_KEYS } from './producers.js';
 import { AddressWriter, ItemWriter } from './writers.js';
 
-/** Links notice a dead peer and are opened again quickly, so that a fault is over quickly. */
-const LINKS = { 'peers.heartbeat_ms': 500, 'peers.reconnect_max_ms': 200 };
+/** Links notice a dead peer and are opened again quickly, so that a fault is over quickly. Two keys may sign blocks. */
+const LINKS = {
+  'peers.heartbeat_ms': 500,
+  'peers.reconnect_max_ms': 200,
+  'network.producer_keys': PRODUCER_KEYS.join(','),
+};
 /** So small that it is soon full: what it takes does not look like growth, and blocks are read from disk. */
 const CACHE_BYTES = 2 * 1024 * 1024;
 const CALL_TIMEOUT_MS = 10_000;

@@ -8,8 +8,9 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
-import { type NodeProcess, until } from '../support/processes.js';
+import { type Environment, type NodeProcess, until } from '../support/processes.js';
 import type { FourNodes } from './four-nodes.js';
+import { SECOND_PRODUCER } from './producers.js';
 import { type Round, sleep } from './round.js';
 
 /** How old the copy is: milliseconds of load behind it; without a number there is no copy at all. */
@@ -22,6 +23,8 @@ export interface Drill {
   readonly ages: Readonly<Partial<Record<NodeRole, Age>>>;
   /** A node that is restarted too, and is up after them. */
   readonly restarted?: NodeRole;
+  /** Another key signs the blocks between the copies and the fault. */
+  readonly hasSecondProducer?: boolean;
 }
 
 const ALL_AGES = Object.keys(AGES) as Age[];
@@ -48,18 +51,28 @@ const WALLET_DRILLS: readonly Drill[] = WALLETS.flatMap((wallet) =>
   ]),
 );
 
-export const ALL_DRILLS: readonly Drill[] = [...CHAIN_DRILLS, ...WALLET_DRILLS];
+const PRODUCER_DRILLS: readonly Drill[] = [
+  { ages: { mempool: 'lost' } },
+  { ages: { storage: 'lost' } },
+  { ages: { mempool: 'many blocks older', storage: 'lost' } },
+  { ages: { user: 'some blocks older', storage: 'some blocks older' } },
+].map((drill) => ({ ...drill, hasSecondProducer: true }) as Drill);
 
-export function restoreRound({ ages, restarted }: Drill): Round {
+export const ALL_DRILLS: readonly Drill[] = [...CHAIN_DRILLS, ...WALLET_DRILLS, ...PRODUCER_DRILLS];
+
+export function restoreRound({ ages, restarted, hasSecondProducer = false }: Drill): Round {
   const roles = NODE_ROLES.filter((role) => ages[role] !== undefined);
-  const names = roles.map((role) => `${role} ${ages[role]}`).join(', ');
+  const names = roles.map((role) => `${role} ${ages[role]}`);
+  if (restarted !== undefined) names.push(`${restarted} restarted`);
+  if (hasSecondProducer) names.push('two producers');
   return {
     part: 'restore drills',
-    name: restarted === undefined ? names : `${names}, ${restarted} restarted`,
+    name: names.join(', '),
     async run(four) {
       const folder = await mkdtemp(join(tmpdir(), 'tessera-age-'));
       try {
         const heights = await age(four, ages, folder);
+        if (hasSecondProducer) await produceWith(four, SECOND_PRODUCER, ages);
         const last = await four.height();
         if (ages.storage !== undefined) await secondStorage(four, last);
         for (const role of roles) await four.nodes[role].kill();
@@ -78,24 +91,38 @@ export function restoreRound({ ages, restarted }: Drill): Round {
   };
 }
 
+/** An address that was handed out after the copy counts as one again when it is paid: no wallet hands out any then. */
+function isKeyed(ages: Drill['ages']): boolean {
+  return WALLETS.some((role) => ages[role] !== undefined);
+}
+
 /** Copies of the nodes at their ages, below `folder`; the heights at which they were made. */
 async function age(four: FourNodes, ages: Drill['ages'], folder: string): Promise<ReadonlyMap<NodeRole, number>> {
   const heights = new Map<NodeRole, number>();
-  // An address that was handed out after the copy counts as one again when it is paid: no wallet hands out any here.
-  const isKeyed = WALLETS.some((role) => ages[role] !== undefined);
   for (const [name, ms] of Object.entries(AGES).reverse()) {
     await settle(four);
     for (const role of NODE_ROLES.filter((one) => ages[one] === name && ms !== undefined)) {
       heights.set(role, await four.height());
       await copyStopped(four.nodes[role], join(folder, role));
     }
-    if (isKeyed) four.pay(PAYMENTS_A_SECOND);
+    if (isKeyed(ages)) four.pay(PAYMENTS_A_SECOND);
     else four.write();
     await sleep(ms ?? 0);
   }
   // What is in no block is lost with the folder of a mempool node: the manual says so.
   await settle(four);
   return heights;
+}
+
+/** Restarts the mempool node to sign with another key, and has it make blocks. */
+async function produceWith(four: FourNodes, producer: Environment, ages: Drill['ages']): Promise<void> {
+  const before = await four.height();
+  await four.nodes.mempool.stop();
+  await four.nodes.mempool.start(producer);
+  if (isKeyed(ages)) four.pay(PAYMENTS_A_SECOND);
+  else four.write();
+  await until('blocks of the second producer', async () => ((await four.height()) >= before + 5 ? true : undefined));
+  await settle(four);
 }
 
 /** Puts the copy in the place of the folder of a node that is not running; without a copy the folder is lost. */

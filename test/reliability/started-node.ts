@@ -14,6 +14,7 @@ import { stringifyExact } from '../../src/lib/json.js';
 import type { NodeRole } from '../../src/lib/roles.js';
 import { Node } from '../../src/node/node.js';
 import { silentLogger } from '../support/silent-logger.js';
+import { PRODUCER_KEYS } from './producers.js';
 
 /** The configuration and the genesis of the node, below its folder: they are files that can be damaged as well. */
 export const CONFIG_FILE = 'node.toml';
@@ -27,6 +28,7 @@ const SEEDS: Partial<Record<NodeRole, number>> = { user: 0, miner: 1 };
 function configOf(role: NodeRole, folder: string): Config {
   const own: Record<string, unknown> = {
     'node.data_dir': folder,
+    'network.producer_keys': PRODUCER_KEYS,
     'api.auth': 'keys',
     'api.port': 0,
     'peers.port': 0,
