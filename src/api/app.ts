@@ -18,6 +18,7 @@ import { ErrorAnswers } from './http/error-answers.js';
 import { addJsonBodyParser } from './http/json.js';
 import { mountedOperations } from './http/mounted-operations.js';
 import { overload } from './http/overload.js';
+import { refusedBodies } from './http/refused-bodies.js';
 import { commonHeaders, createRequestIds } from './http/request-id.js';
 import { RequestLog, requestLog } from './http/request-log.js';
 import { createValidatorCompiler } from './http/validator.js';
@@ -101,6 +102,7 @@ export async function createApi(options: ApiOptions, modules: ApiModules): Promi
 
   await app.register(overload, { clock });
   await app.register(bodyBudget);
+  await app.register(refusedBodies, { clock });
   addJsonBodyParser(app);
   await app.register(access, { keys, clock });
   await app.register(mountedOperations);

@@ -32,6 +32,7 @@ export function addJsonBodyParser(app: FastifyInstance, keepRaw = false): void {
     if (keepRaw) request.rawBody = body;
     checkCoding(request.headers);
     if (request.response !== null) await app.bodyBudget.take(body.length, request.response, request.ip);
+    app.refusedBodies.reads(request, body.length);
     return parseExactJson(body, { maxNames: MAX_NAMES });
   });
 }

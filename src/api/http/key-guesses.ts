@@ -4,29 +4,20 @@
  * share that address.
  */
 
-import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
-import { addressGroup, isLoopback } from '../../lib/ip-address.js';
+import { isLoopback } from '../../lib/ip-address.js';
+import { AddressTally } from './address-tally.js';
 
 /** Wrong keys that an address may send in a window. */
 const MAX_FAILURES = 20;
 const WINDOW_MS = 60_000;
-/** Maximum number of remembered addresses; the one that was quiet the longest makes room. */
-const MAX_ADDRESSES = 10_000;
-
-interface Failures {
-  count: number;
-  /** When they are forgotten, by `clock.monotonic()`. */
-  readonly until: number;
-}
 
 export class KeyGuesses {
-  readonly #clock: Clock;
-  readonly #failures = new LRUCache<string, Failures>({ max: MAX_ADDRESSES });
+  readonly #failures: AddressTally;
 
   constructor(clock: Clock) {
-    this.#clock = clock;
+    this.#failures = new AddressTally(WINDOW_MS, clock);
   }
 
   /** Throws `rate_limited` when the address must wait before its next attempt. */
@@ -37,27 +28,16 @@ export class KeyGuesses {
   /** Counts a wrong key. Throws `rate_limited`, in place of the usual refusal, when there are too many. */
   failed(address: string): void {
     this.#assertBelow(address);
-    const group = addressGroup(address);
-    const known = this.#current(group);
-    if (known === undefined) this.#failures.set(group, { count: 1, until: this.#clock.monotonic() + WINDOW_MS });
-    else known.count += 1;
+    this.#failures.add(address, 1);
   }
 
   #assertBelow(address: string): void {
-    const known = this.#current(addressGroup(address));
-    if (known === undefined || known.count < MAX_FAILURES) return;
-    const retryAfter = Math.ceil((known.until - this.#clock.monotonic()) / 1_000);
+    const { amount, seconds } = this.#failures.of(address);
+    if (amount < MAX_FAILURES) return;
     throw new TesseraError(
       'rate_limited',
-      `${MAX_FAILURES} wrong API keys came from your address: wait ${retryAfter} s.`,
-      {
-        details: { retryAfter },
-      },
+      `${MAX_FAILURES} wrong API keys came from your address: wait ${seconds} s.`,
+      { details: { retryAfter: seconds } },
     );
-  }
-
-  #current(group: string): Failures | undefined {
-    const known = this.#failures.get(group);
-    return known !== undefined && known.until > this.#clock.monotonic() ? known : undefined;
   }
 }

@@ -1,0 +1,77 @@
+/**
+ * Bounds what an address makes the node read in vain, whether `api.rate_limit` is on or not. To read a body and to find what is
+ * wrong with it costs more than to send it: after too many bytes that were refused for what they say, the bodies of an address
+ * are not read for a while. Others are not affected, and neither is loopback: behind a proxy all clients share that address.
+ */
+
+import type { FastifyRequest } from 'fastify';
+import fp from 'fastify-plugin';
+import type { Clock } from '../../lib/clock.js';
+import { type ErrorCode, TesseraError } from '../../lib/errors.js';
+import { isLoopback } from '../../lib/ip-address.js';
+import { AddressTally } from './address-tally.js';
+
+/** Bytes of refused bodies that an address may send in a window: some 0.8 seconds of a processor. */
+const MAX_REFUSED_BYTES = 16 * 1024 * 1024;
+const WINDOW_MS = 60_000;
+/** What a small body counts as: a request costs something whatever is in it. */
+const LEAST_BYTES = 4 * 1024;
+
+/** Verdicts on what a body says, whatever the node is doing. */
+const REFUSALS: ReadonlySet<ErrorCode> = new Set([
+  'malformed_json',
+  'invalid_request',
+  'malformed_transaction',
+  'transaction_rejected',
+  'double_spend',
+  'unknown_input',
+  'invalid_signature',
+  'malformed_key_pair',
+] satisfies ErrorCode[]);
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    readonly refusedBodies: RefusedBodies;
+  }
+  interface FastifyRequest {
+    /** Bytes of the body that was read; 0 for none. */
+    bodyBytes: number;
+  }
+}
+
+export class RefusedBodies {
+  readonly #refused: AddressTally;
+
+  constructor(clock: Clock) {
+    this.#refused = new AddressTally(WINDOW_MS, clock);
+  }
+
+  /** Notes that the body of a request is read. Throws `rate_limited` when its address must wait. */
+  reads(request: Pick<FastifyRequest, 'ip' | 'bodyBytes'>, bytes: number): void {
+    const { amount, seconds } = this.#refused.of(request.ip);
+    if (amount >= MAX_REFUSED_BYTES) {
+      throw new TesseraError(
+        'rate_limited',
+        `Too much of what came from your address was refused: wait ${seconds} s.`,
+        { details: { retryAfter: seconds } },
+      );
+    }
+    request.bodyBytes = Math.max(bytes, LEAST_BYTES);
+  }
+
+  /** To be called when a request is answered. */
+  answered({ ip, bodyBytes, errorCode }: Pick<FastifyRequest, 'ip' | 'bodyBytes' | 'errorCode'>): void {
+    if (bodyBytes === 0 || errorCode === null || !REFUSALS.has(errorCode) || isLoopback(ip)) return;
+    this.#refused.add(ip, bodyBytes);
+  }
+}
+
+export const refusedBodies = fp<{ clock: Clock }>((app, { clock }, done) => {
+  app.decorate('refusedBodies', new RefusedBodies(clock));
+  app.decorateRequest('bodyBytes', 0);
+  app.addHook('onResponse', (request, _reply, next) => {
+    app.refusedBodies.answered(request);
+    next();
+  });
+  done();
+});
