@@ -1,4 +1,4 @@
-/** What an address makes the node read in vain is bounded (issue 9: bad input costs the sender more than the node). */
+/** What an address makes the node read in vain is bounded (SECURITY.md). */
 
 import type { FastifyInstance } from 'fastify';
 import { describe, expect, it } from 'vitest';
