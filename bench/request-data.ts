@@ -172,6 +172,7 @@ const USER: UserService = {
   payPeer: async () => undefined,
   abandonPayment: async () => undefined,
   requestDonation: async () => undefined,
+  donationRequests: () => [],
   createItem: async () => ({ txHash: TX_HASH }),
 };
 

@@ -49,6 +49,11 @@ const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./wallet/history.js')).command,
   },
   {
+    name: 'donations',
+    summary: 'Lists what peers said that were asked for a donation',
+    load: async () => (await import('./wallet/donations.js')).command,
+  },
+  {
     name: 'label',
     summary: 'Shows the labels of addresses and transactions, or sets one',
     load: async () => (await import('./wallet/label.js')).command,

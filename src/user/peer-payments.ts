@@ -95,7 +95,7 @@ export class PeerPayments {
     checkAmount(amount);
     this.#modules.wallet.transfers.checkFunds(amount, genesisHash);
     const link = await this.#reach(peer);
-    const answer = await this.#ask(peer, link.request('address.get', {}, this.#waiting));
+    const answer = await this.#ask(peer, link.request('address.get', {}, this.#waiting), 'nothing was paid');
     const address = answer.type === 'address' ? (answer.body as MessageBody<'address'>).address : undefined;
     if (address === undefined || !hasValidAddressLength(address)) {
       throw new TesseraError('peer_unreachable', `${peer} did not answer with an address; nothing was paid`);
@@ -103,19 +103,32 @@ export class PeerPayments {
     return this.#modules.wallet.transfers.pay({ address, amount, genesisHash, locktime, peer, keep });
   }
 
-  /** The peer pays once for an `id`, however often it is asked. */
+  /** The peer pays once for an `id`, however often it is asked. What it says is kept with the wallet. */
   async requestDonation(peer: string, id?: string): Promise<void> {
+    const { wallet, logger } = this.#modules;
     const link = await this.#reach(peer);
-    const address = await this.#modules.wallet.peerAddresses.addressFor(link.nodeKey);
-    const answer = await this.#ask(
-      peer,
-      link.request('donation.request', { address, ...(id && { id }) }, this.#waiting),
-    );
-    if (answer.type !== 'donation.reply') {
-      throw new TesseraError('peer_unreachable', `${peer} answered ${answer.type} to a request for a donation`);
+    const address = await wallet.peerAddresses.addressFor(link.nodeKey);
+    try {
+      const { accepted, reason } = await this.#askForDonation(peer, link, { address, ...(id && { id }) });
+      logger.info({ peer, reason }, accepted ? 'a peer gives a donation' : 'a peer has declined to give a donation');
+      await wallet.donationRequests.note(peer, accepted ? 'accepted' : 'declined', reason);
+    } catch (error) {
+      if (isTesseraError(error, 'peer_unreachable')) {
+        await wallet.donationRequests.note(peer, 'unanswered', error.message);
+      }
+      throw error;
     }
-    const { accepted, reason } = answer.body as MessageBody<'donation.reply'>;
-    this.#modules.logger.info({ peer, accepted, reason }, 'a donation was requested');
+  }
+
+  async #askForDonation(
+    peer: string,
+    link: Link,
+    question: MessageBody<'donation.request'>,
+  ): Promise<MessageBody<'donation.reply'>> {
+    const asked = link.request('donation.request', question, this.#waiting);
+    const answer = await this.#ask(peer, asked, 'it may give the donation all the same');
+    if (answer.type === 'donation.reply') return answer.body as MessageBody<'donation.reply'>;
+    throw new TesseraError('peer_unreachable', `${peer} answered ${answer.type} to a request for a donation`);
   }
 
   /** Tells the payee of a payment that the mempool has admitted. A payee that cannot be reached will see it in its block. */
@@ -153,13 +166,13 @@ export class PeerPayments {
   }
 
   /** The peer's answer. Every failure is `peer_unreachable`: the peer's codes must not be taken for ours (decision V15). */
-  async #ask<T>(peer: string, answer: Promise<T>): Promise<T> {
+  async #ask<T>(peer: string, answer: Promise<T>, consequence: string): Promise<T> {
     try {
       return await answer;
     } catch (cause) {
       if (this.#stopping.signal.aborted) throw new TesseraError('shutting_down', 'the node is stopping', { cause });
       const why = errorMessage(cause);
-      throw new TesseraError('peer_unreachable', `${peer} gave no answer: ${why}; nothing was paid`, { cause });
+      throw new TesseraError('peer_unreachable', `${peer} gave no answer: ${why}; ${consequence}`, { cause });
     }
   }
 

@@ -1,6 +1,7 @@
 /** Payments, donations and item creation of a node with a wallet (roles user and miner). */
 
 import type { GenesisHashSpec } from '../chain/types.js';
+import type { DonationRequest } from '../wallet/service.js';
 
 export interface AddressPayment {
   readonly address: string;
@@ -40,8 +41,13 @@ export interface UserService {
    * `payment_sent` when it may come into a block yet.
    */
   abandonPayment(txHash: string): Promise<void>;
-  /** Asks the peer at `host:port` for a donation. Throws `peer_unreachable`. */
+  /**
+   * Asks the peer at `host:port` for a donation; `donationRequests` has what came of it. Throws `peer_unreachable`, and
+   * `wallet_write_failed`.
+   */
   requestDonation(peer: string, options?: DonationOptions): Promise<void>;
+  /** The last donations that were asked for, newest first. */
+  donationRequests(limit: number): readonly DonationRequest[];
   /** Builds, signs and queues an item creation; resolves when it is durable. */
   createItem(request: ItemRequest): Promise<{ readonly txHash: string }>;
 }

@@ -13,6 +13,7 @@ import type { Signal } from '../lib/signal.js';
 import { requireSocketAddress } from '../lib/socket-address.js';
 import type { PeerNetwork } from '../peers/network.js';
 import type { KeepIntent } from '../wallet/payments/intents.js';
+import type { DonationRequest } from '../wallet/service.js';
 import type { Wallet } from '../wallet/wallet.js';
 import { abandonPayment } from './abandon.js';
 import { ChainFollower, type MinedBlock } from './chain-follower.js';
@@ -153,6 +154,10 @@ export class RunningUserService implements UserService, Service {
     const id = sha3Hex(JSON.stringify([...request, idempotencyKey]));
     const intent = { scope: CALLERS, key: idempotencyKey, request };
     return this.#wallet.intents.onceDone(intent, () => this.#peers.requestDonation(peer, id));
+  }
+
+  donationRequests(limit: number): readonly DonationRequest[] {
+    return this.#wallet.donationRequests.list(limit);
   }
 
   async createItem({ idempotencyKey, ...order }: ItemRequest): Promise<{ readonly txHash: string }> {

@@ -10,6 +10,7 @@
  *   p <u64>           an own transaction and its state, in the order in which they were made
  *   d <day><node key> donations to a peer on a day (UTC)
  *   n <day><digest>   what was done for an idempotency key that came on a day (UTC)
+ *   q <u64>           a request for a donation that was made of a peer, and what came of it
  *   h <u64>           a movement, in the order in which the wallet learned of them
  *   j <hash>          the number of the movement that a transaction is
  *   o <u64>           an address that peers are told of
@@ -31,6 +32,7 @@ export const PREFIX = {
   spent: 's',
   payment: 'p',
   donation: 'd',
+  donationRequest: 'q',
   intent: 'n',
   movement: 'h',
   movementOf: 'j',
@@ -49,6 +51,7 @@ export const outpointRecordKey = (outpoint: string): Uint8Array => textKey(PREFI
 export const spentKey = (number: number): Uint8Array => u64Key(PREFIX.spent, number);
 export const paymentKey = (number: number): Uint8Array => u64Key(PREFIX.payment, number);
 export const donationKey = (day: string, nodeKey: string): Uint8Array => textKey(PREFIX.donation, `${day}${nodeKey}`);
+export const donationRequestKey = (number: number): Uint8Array => u64Key(PREFIX.donationRequest, number);
 export const intentKey = (day: string, digest: string): Uint8Array => textKey(PREFIX.intent, `${day}${digest}`);
 export const movementKey = (number: number): Uint8Array => u64Key(PREFIX.movement, number);
 export const movementOfKey = (hash: string): Uint8Array => textKey(PREFIX.movementOf, hash);

@@ -13,6 +13,7 @@ import { type Metrics, noMetrics } from '../observability/metrics.js';
 import { BlockIntake } from './block-intake.js';
 import { CoinStore } from './coins/coin-store.js';
 import { Coverage } from './coverage.js';
+import { DonationRequests } from './donation-requests.js';
 import { History } from './history/history.js';
 import { Records } from './history/records.js';
 import { Items } from './items.js';
@@ -95,6 +96,7 @@ export interface Parts {
   readonly items: Items;
   readonly chain: BlockIntake;
   readonly peerAddresses: PeerAddresses;
+  readonly donationRequests: DonationRequests;
 }
 
 export async function openParts(options: WalletOptions, modules: WalletModules): Promise<Parts> {
@@ -125,6 +127,7 @@ export async function openParts(options: WalletOptions, modules: WalletModules):
   const labels = await Labels.open(kv, writes);
   const records = new Records({ history, labels, outgoing, writes, owns });
   const donations = await DonationQuota.open(kv, writes, clock);
+  const donationRequests = await DonationRequests.open({ kv, writes, clock });
   const intents = await Intents.open({ maxKept: options.maxIntents }, { kv, writes, clock, logger });
   const slices = new TimeSlices(clock);
   const limits = { maxInputs: options.maxInputs ?? DEFAULT_MAX_INPUTS, dust: options.dust ?? DEFAULT_DUST };
@@ -148,6 +151,6 @@ export async function openParts(options: WalletOptions, modules: WalletModules):
     doubleSigning,
   });
   const items = new Items({ kv, coins, writes });
-  const answers = { coverage, records, settlement, transfers, intents, items, chain, peerAddresses };
+  const answers = { coverage, records, settlement, transfers, intents, items, chain, peerAddresses, donationRequests };
   return { writes, limiter, keystore, keys, meta, coins, history, ...answers };
 }

@@ -138,6 +138,25 @@ export interface OwnPayment {
   readonly outputs: readonly { readonly address: string | null; readonly value: Asset; readonly own: boolean }[];
 }
 
+/**
+ * What came of asking a peer for a donation: it says that it pays, it says that it does not, or it said nothing in time, and may
+ * pay all the same.
+ */
+export const DONATION_OUTCOMES = ['accepted', 'declined', 'unanswered'] as const;
+export type DonationOutcome = (typeof DONATION_OUTCOMES)[number];
+
+export interface DonationRequest {
+  /** In the order in which they ended. */
+  readonly number: number;
+  /** `host:port`. */
+  readonly peer: string;
+  /** When that was known, in milliseconds since the Unix epoch. */
+  readonly askedAt: number;
+  readonly outcome: DonationOutcome;
+  /** In the words of the peer, or why there is no answer; empty for `accepted`. */
+  readonly reason: string;
+}
+
 /** What a label is of: an address, or a transaction by its hash. */
 export const LABEL_KINDS = ['address', 'transaction'] as const;
 export type LabelKind = (typeof LABEL_KINDS)[number];

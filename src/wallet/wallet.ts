@@ -15,6 +15,7 @@ import type { CoinTotals } from './coins/coin-index.js';
 import type { BlockOutcome } from './coins/coin-store.js';
 import { type WalletInfoOptions, walletInfo } from './coins/wallet-info.js';
 import type { Coverage } from './coverage.js';
+import type { DonationRequests } from './donation-requests.js';
 import type { Items } from './items.js';
 import { openParts, type Parts, type WalletModules, type WalletOptions } from './parts.js';
 import type { Intents } from './payments/intents.js';
@@ -205,6 +206,11 @@ export class Wallet implements WalletService {
   /** What is known of the items that it holds. */
   get itemBook(): Items {
     return this.#parts.items;
+  }
+
+  /** Whom this wallet has asked for donations. */
+  get donationRequests(): DonationRequests {
+    return this.#parts.donationRequests;
   }
 
   /** Addresses that other nodes are told of. */

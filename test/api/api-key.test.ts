@@ -94,9 +94,15 @@ describe('protected routes', () => {
       return marked.filter((operation) => isOpen(keys, operation, key.key)).map(({ id }) => id);
     };
     expect(opened('read')).toEqual(
-      ['getWalletMovements', 'getWalletLabels', 'getWalletHistory', 'refreshRunningTotal', 'streamEvents'].sort(
-        (a, b) => order(marked, a) - order(marked, b),
-      ),
+      [
+        'getDonationRequests',
+        'getWalletItems',
+        'getWalletMovements',
+        'getWalletLabels',
+        'getWalletHistory',
+        'refreshRunningTotal',
+        'streamEvents',
+      ].sort((a, b) => order(marked, a) - order(marked, b)),
     );
     expect(opened('pay')).toContain('createPayment');
     expect(opened('read', 'pay')).not.toContain('exportKeypairs');

@@ -121,6 +121,7 @@ const ipPayment = ok(
 );
 const abandon = ok('abandonPayment', 204, 'user', post(`/v1/payments/${TX_HASH}/abandon`, {}));
 const donation = ok('requestDonation', 202, 'user', post('/v1/donation-requests', { address: '1.2.3.4:5' }));
+const donations = ok('getDonationRequests', 200, 'user', { url: '/v1/donation-requests', headers: KEY });
 const serialize = ok(
   'serializeTransactions',
   200,
@@ -205,7 +206,7 @@ const TABLE: readonly Row[] = [
   { ...current, modules: { miner: { currentBlock: () => null } } },
   fails(current, 500, 'not_mining', { modules: { miner: undefined } }),
   ...[outgoing, wallet, ...ownWallet].flatMap((row) => [row, ...noWallet(row)]),
-  ...[...ownWallet, payment, itemPayment, abandon, donation].flatMap(guarded),
+  ...[...ownWallet, payment, itemPayment, abandon, donation, donations].flatMap(guarded),
   fails(imported, 400, 'malformed_key_pair', {
     request: post('/v1/wallet/keypairs', { addresses: { [ADDRESS]: { ...KEY_PAIR, secret_key: 'zz' } } }),
   }),
@@ -249,6 +250,8 @@ const TABLE: readonly Row[] = [
   donation,
   fails(donation, 400, 'invalid_socket_address', { request: post('/v1/donation-requests', { address: 'nobody' }) }),
   fails(donation, 500, 'peer_unreachable', { request: post('/v1/donation-requests', { address: '1.2.3.4:1' }) }),
+  donations,
+  fails(donations, 400, 'invalid_request', { request: { url: '/v1/donation-requests?limit=0', headers: KEY } }),
   serialize,
   fails(serialize, 400, 'malformed_transaction', {
     request: post('/v1/transactions:serialize', { transactions: [{}] }),

@@ -18,6 +18,7 @@ const PAYEE = devAccounts().accounts[0]?.address ?? '';
 let folder: string;
 let network: Network;
 let mempool: NodeProcess;
+let miner: NodeProcess;
 let alice: NodeProcess;
 /** Flags that name the node of alice. */
 let toAlice: readonly string[];
@@ -30,8 +31,15 @@ interface Ended {
   readonly err: string;
 }
 
-async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}, input = ''): Promise<Ended> {
-  const child = spawn(process.execPath, [MAIN, 'wallet', ...args], {
+const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}, input = ''): Promise<Ended> =>
+  tessera(['wallet', ...args], env, input);
+
+async function tessera(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  input = '',
+): Promise<Ended> {
+  const child = spawn(process.execPath, [MAIN, ...args], {
     env: { PATH: process.env.PATH ?? '', ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
@@ -66,7 +74,7 @@ beforeAll(async () => {
   mempool = await network.add('mempool', 'mempool', { 'peers.storage': storage.peerAddress });
   const common = { 'peers.mempool': mempool.peerAddress, 'api.auth': 'keys' };
   const data = join(folder, 'alice');
-  [, alice] = await Promise.all([
+  [miner, alice] = await Promise.all([
     network.add('miner', 'miner', { ...common, 'wallet.genesis_seed_index': 1 }),
     network.add('alice', 'user', { ...common, 'node.data_dir': data, 'wallet.genesis_seed_index': 0 }),
   ]);
@@ -122,6 +130,19 @@ describe('tessera wallet', { timeout: 60_000 }, () => {
     const { movements } = JSON.parse((await run(['history', '--json', '--limit', '1', ...toAlice])).out);
     expect(movements).toHaveLength(1);
     expect(movements[0]).toMatchObject({ tx_hash: hash, kind: 'payment', state: 'confirmed', reason: null });
+  });
+
+  it('donations says that a peer has declined, in its own words', async () => {
+    expect((await run(['donations', ...toAlice])).out).toBe('nobody was asked for a donation yet\n');
+    const asked = await tessera(['call', 'requestDonation', `address=${miner.peerAddress}`, ...toAlice]);
+    expect([asked.code, asked.err]).toEqual([0, '']);
+    const { code, out } = await run(['donations', ...toAlice]);
+    expect(code).toBe(0);
+    expect(out.split('\n')[1]).toMatch(
+      new RegExp(`^20.*Z +${miner.peerAddress} +declined +this node gives no donations$`),
+    );
+    const { requests } = JSON.parse((await run(['donations', '--json', ...toAlice])).out);
+    expect(requests).toMatchObject([{ number: 0, peer: miner.peerAddress, outcome: 'declined' }]);
   });
 
   it('label and history --csv: what the owner calls a payment is in the list for the accounts', async () => {

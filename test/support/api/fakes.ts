@@ -320,6 +320,9 @@ export function fakeUser(calls?: Calls): UserService {
     async requestDonation(peer) {
       if (peer.endsWith(':1')) throw new TesseraError('peer_unreachable', 'No link to the peer could be opened.');
     },
+    donationRequests: () => [
+      { number: 7, peer: '1.2.3.4:5', askedAt: 1_700_000_000_000, outcome: 'declined', reason: 'not today' },
+    ],
     createItem: async () => ({ txHash: GENESIS_HASH }),
   });
 }

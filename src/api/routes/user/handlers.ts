@@ -5,6 +5,9 @@ import { requireSocketAddress } from '../../../lib/socket-address.js';
 import { idempotencyKeyOf } from '../../http/idempotency-key.js';
 import { addRoutes } from '../../http/route.js';
 import { userOperations } from './operations.js';
+import { DEFAULT_DONATION_REQUESTS } from './schemas.js';
+
+const MS_PER_SECOND = 1_000;
 
 export const userRoutes: FastifyPluginCallback = (app, _options, done) => {
   const { services } = app;
@@ -15,6 +18,19 @@ export const userRoutes: FastifyPluginCallback = (app, _options, done) => {
       requireSocketAddress(body.address);
       await user.requestDonation(body.address, { idempotencyKey: idempotencyKeyOf(request) });
       return undefined;
+    },
+
+    async getDonationRequests({ query: { limit } }) {
+      const requests = services.user.donationRequests(Number(limit ?? DEFAULT_DONATION_REQUESTS));
+      return {
+        requests: requests.map(({ number, peer, askedAt, outcome, reason }) => ({
+          number,
+          peer,
+          asked_at: Math.floor(askedAt / MS_PER_SECOND),
+          outcome,
+          reason: reason === '' ? null : reason,
+        })),
+      };
     },
   });
   done();

@@ -1,7 +1,7 @@
 /** The operations of user nodes alone: donation requests. */
 
 import { defineOperation } from '../../operation.js';
-import { DonationRequest } from './schemas.js';
+import { DonationRequest, DonationRequestsQuery, DonationRequestsResponse } from './schemas.js';
 
 export const requestDonation = defineOperation({
   id: 'requestDonation',
@@ -14,6 +14,7 @@ export const requestDonation = defineOperation({
   permission: 'pay',
   idempotencyKey: true,
   summary: 'Ask a peer for a donation',
+  description: 'Whether the peer gives one is in GET /v1/donation-requests.',
   body: { schema: DonationRequest },
   success: { 202: { description: 'Asked.' } },
   errors: [
@@ -26,4 +27,20 @@ export const requestDonation = defineOperation({
   ],
 });
 
-export const userOperations = [requestDonation] as const;
+export const getDonationRequests = defineOperation({
+  id: 'getDonationRequests',
+  family: 'v1',
+  method: 'GET',
+  path: '/v1/donation-requests',
+  roles: ['user'],
+  tag: 'Payments',
+  apiKey: true,
+  permission: 'read',
+  summary: 'What peers said that were asked for a donation',
+  description: 'An extension of the contract: the last 1,000 requests, newest first, with those that were declined.',
+  query: DonationRequestsQuery,
+  success: { 200: { description: 'The last requests.', schema: DonationRequestsResponse } },
+  errors: ['no_wallet', 'cannot_pay'],
+});
+
+export const userOperations = [requestDonation, getDonationRequests] as const;

@@ -1,0 +1,49 @@
+/** `tessera wallet donations`: whom the node has asked for a donation, and what they said. */
+
+import { getDonationRequests } from '../../api/routes/user/operations.js';
+import { stringifyExact } from '../../lib/json.js';
+import { type Command, integerFlag } from '../command.js';
+import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS } from './connection.js';
+import { table } from './table.js';
+
+const DEFAULT_LIMIT = 20;
+const MAX_LIMIT = 1_000;
+const MS_PER_SECOND = 1_000;
+
+export const command: Command = {
+  spec: {
+    name: 'wallet donations',
+    summary: 'Lists what peers said that were asked for a donation',
+    description: [
+      'A peer that gives a donation pays it, and the history shows it. One that declines says so here only, in its own words. One ' +
+        'that said nothing in time is unanswered, and may pay all the same. The last 1,000 requests are kept, newest first.',
+    ],
+    flags: [
+      ...NODE_FLAGS,
+      { name: 'limit', short: 'n', value: 'N', description: `Shows only the last N. Default: ${DEFAULT_LIMIT}.` },
+      JSON_FLAG,
+    ],
+    examples: [
+      { line: 'tessera call requestDonation address=127.0.0.1:12361', does: 'Asks a node for a donation.' },
+      { line: 'tessera wallet donations --limit 1', does: 'Shows what it said.' },
+    ],
+    exits: NODE_EXITS,
+  },
+  async run(args, context) {
+    const limit = integerFlag(args, 'limit', 1, MAX_LIMIT) ?? DEFAULT_LIMIT;
+    const { requests } = await connect(args, context).call(getDonationRequests, { query: { limit } });
+    if (args.has('json')) {
+      context.stdout.write(`${stringifyExact({ requests })}\n`);
+      return 0;
+    }
+    const rows = requests.map(({ asked_at: at, peer, outcome, reason }) => [
+      new Date(Number(at) * MS_PER_SECOND).toISOString(),
+      peer,
+      outcome,
+      reason ?? '',
+    ]);
+    const columns = ['TIME', 'PEER', 'OUTCOME', 'REASON'].map((title) => ({ title }));
+    context.stdout.write(rows.length === 0 ? 'nobody was asked for a donation yet\n' : table(columns, rows));
+    return 0;
+  },
+};
