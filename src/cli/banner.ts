@@ -3,6 +3,7 @@
 import { DISPLAY_UNIT } from '../chain/constants.js';
 import type { DevAccount, DevAccounts } from '../config/dev-accounts.js';
 import { toHex } from '../lib/bytes.js';
+import { stringifyExact } from '../lib/json.js';
 import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
 
 export interface BannerFacts {
@@ -47,7 +48,7 @@ export function devBanner(facts: BannerFacts): string {
       : `  A block every ${intervalMs} ms.`,
     dataDir === null ? '  The chain is removed at the end; --data DIR keeps it.' : `  The chain is kept in ${dataDir}.`,
     '',
-    `Accounts, each with ${funds(accounts.user)} in block 0 (address, then secret seed):`,
+    `Accounts, each with ${funds(accounts.user)} in block 0 (address, then secret seed); dev:1 is the address of account 1:`,
     '',
     ...accounts.accounts.map((owner, index) => accountLine(String(index + 1), owner)),
     '',
@@ -65,6 +66,24 @@ export function devBanner(facts: BannerFacts): string {
     'Ctrl-C stops.',
     '',
   ].join('\n');
+}
+
+/** The same for programs, on one line. `account` is what --dev-account and `dev:` take. */
+export function devJson({ urls, accounts, dataDir, intervalMs, readyAfterMs }: BannerFacts): string {
+  const view = (account: string, { address, keyPair, outputs, outputAmount }: DevAccount) => ({
+    account,
+    address,
+    seed: toHex(keyPair.seed),
+    tokens: outputAmount * BigInt(outputs.length),
+  });
+  const list = accounts.accounts.map((owner, index) => view(String(index + 1), owner));
+  return `${stringifyExact({
+    urls,
+    accounts: [...list, view('user', accounts.user), view('miner', accounts.miner)],
+    data_dir: dataDir,
+    interval_ms: intervalMs ?? null,
+    ready_after_ms: Math.round(readyAfterMs),
+  })}\n`;
 }
 
 function accountLine(name: string, owner: DevAccount): string {

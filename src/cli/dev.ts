@@ -9,10 +9,11 @@ import { type DevConfigOptions, devConfig } from '../config/dev-config.js';
 import type { NodeRole } from '../lib/roles.js';
 import type { Service } from '../lib/service.js';
 import { NodeLogger } from '../observability/logger.js';
-import { devBanner } from './banner.js';
+import { devBanner, devJson } from './banner.js';
 import { type CliContext, type Command, type CommandSpec, integerFlag, type ParsedArgs } from './command.js';
 import { flagValues, LOG_LEVEL_FLAG, SET_FLAG } from './config-flags.js';
 import { failureText, runUntilStopped } from './lifecycle.js';
+import { JSON_FLAG } from './wallet/connection.js';
 
 const MAX_INTERVAL_MS = 86_400_000;
 /** The highest default port plus this must be a port. */
@@ -48,6 +49,10 @@ const spec: CommandSpec = {
     },
     LOG_LEVEL_FLAG,
     SET_FLAG,
+    {
+      ...JSON_FLAG,
+      description: 'Prints URLs, accounts and their keys on one line of JSON when the network is ready.',
+    },
   ],
   examples: [
     { line: 'tessera dev', does: 'Starts a new network and prints URLs, keys and requests to try.' },
@@ -94,7 +99,8 @@ export async function runDev(args: ParsedArgs, context: CliContext, load: () => 
         dataDir: kept === undefined ? null : dataDir,
         intervalMs,
       };
-      context.stdout.write(devBanner({ ...facts, readyAfterMs: performance.now() }));
+      const show = args.has('json') ? devJson : devBanner;
+      context.stdout.write(show({ ...facts, readyAfterMs: performance.now() }));
     };
     return await runUntilStopped(network, { logger, context, onReady });
   } catch (error) {

@@ -1,7 +1,10 @@
 /** `tessera help [TOPIC]`: the overview, the page of a command, or the options of the configuration. */
 
+import type { TSchema } from '@sinclair/typebox';
+import { stringifyExact } from '../lib/json.js';
 import type { Command, CommandEntry, CommandSpec } from './command.js';
-import { commandPage, optionsPage, overview } from './help.js';
+import { chosenOptions, commandPage, exitsOf, optionsPage, overview } from './help.js';
+import { JSON_FLAG } from './wallet/connection.js';
 
 /** The list of commands, which this command is itself a part of. */
 export interface HelpModules {
@@ -22,17 +25,38 @@ export const helpCommand = ({ entries, find }: HelpModules): Command => ({
           'With "options": a section (api, api.limits) or one option (api.port). With a group: its command. With call: an operation.',
       },
     ],
-    flags: [],
+    flags: [
+      { ...JSON_FLAG, description: 'Prints what the page is made from: a list of commands, a command, or options.' },
+    ],
     examples: [
       { line: 'tessera help start', does: 'The page of the start command.' },
       { line: 'tessera help wallet pay', does: 'The page of a command of a group.' },
       { line: 'tessera help options mining', does: 'The options of mining.' },
     ],
   },
-  async run({ positionals: [topic, section] }, { stdout }) {
-    if (topic === undefined) stdout.write(overview(entries));
-    else if (topic === 'options') stdout.write(optionsPage(section));
-    else stdout.write(commandPage(await find(section === undefined ? [topic] : [topic, section])));
+  async run(args, { stdout }) {
+    const [topic, section] = args.positionals;
+    const isJson = args.has('json');
+    const say = (json: () => unknown, page: () => string): void => {
+      stdout.write(isJson ? `${stringifyExact(json())}\n` : page());
+    };
+    if (topic === undefined) {
+      const list = () => entries.map(({ name, summary }) => ({ name, summary }));
+      say(list, () => overview(entries));
+    } else if (topic === 'options') {
+      const list = () => chosenOptions(section).map(({ path, env, schema }) => ({ path, env, ...aboutOption(schema) }));
+      say(list, () => optionsPage(section));
+    } else {
+      const spec = await find(section === undefined ? [topic] : [topic, section]);
+      say(
+        () => ({ ...spec, exits: exitsOf(spec) }),
+        () => commandPage(spec),
+      );
+    }
     return 0;
   },
 });
+
+function aboutOption({ description, default: fallback, unit }: TSchema) {
+  return { description: description ?? null, default: fallback ?? null, unit: unit ?? null };
+}

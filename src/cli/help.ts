@@ -42,7 +42,7 @@ export function commandPage(spec: CommandSpec): string {
   const title = spec.name === 'start' ? PROGRAM : `${PROGRAM} ${spec.name}`;
   const commands = spec.commands ?? [];
   const width = Math.max(0, ...commands.map(({ name }) => name.length));
-  const exits = Object.entries({ ...EXITS, ...spec.exits }).map(([code, when]) => `${code.padEnd(4)} ${when}`);
+  const exits = Object.entries(exitsOf(spec)).map(([code, when]) => `${code.padEnd(4)} ${when}`);
   return page([
     ['NAME', [`${PROGRAM} ${spec.name} - ${lowerFirst(spec.summary)}`]],
     [
@@ -62,15 +62,24 @@ export function commandPage(spec: CommandSpec): string {
   ]);
 }
 
-/** The page of every option, or of those in the named section (`api`, `api.limits`) or with that path. */
-export function optionsPage(section?: string): string {
+/** Exit status → when. */
+export function exitsOf({ exits }: CommandSpec): Readonly<Record<number, string>> {
+  return { ...EXITS, ...exits };
+}
+
+/** Every option, or those in the named section or with that path. Throws `UsageError` for another name. */
+export function chosenOptions(section?: string): readonly OptionSpec[] {
   const chosen = OPTIONS.filter(
     ({ path }) => section === undefined || path === section || path.startsWith(`${section}.`),
   );
-  if (section !== undefined && chosen.length === 0) {
-    const known = [...new Set(OPTIONS.flatMap(({ path }) => [path, path.split('.')[0] ?? '']))];
-    throw new UsageError(`${section} is neither a section nor an option${didYouMean(section, known)}`);
-  }
+  if (section === undefined || chosen.length > 0) return chosen;
+  const known = [...new Set(OPTIONS.flatMap(({ path }) => [path, path.split('.')[0] ?? '']))];
+  throw new UsageError(`${section} is neither a section nor an option${didYouMean(section, known)}`);
+}
+
+/** The page of every option, or of those in the named section (`api`, `api.limits`) or with that path. */
+export function optionsPage(section?: string): string {
+  const chosen = chosenOptions(section);
   const sections: [string, string[]][] = Object.entries(ConfigSchema.properties).map(([name, schema]) => {
     const options = chosen.filter(({ path }) => path.startsWith(`${name}.`)).map(optionEntry);
     const about = isGroup(schema) && options.length > 0 ? [schema.description ?? '', ''] : [];

@@ -3,7 +3,9 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openApiFiles } from '../api/openapi/files.js';
+import { stringifyExact } from '../lib/json.js';
 import type { Command, Output } from './command.js';
+import { JSON_FLAG } from './wallet/connection.js';
 
 const DEFAULT_FOLDER = 'openapi';
 
@@ -11,25 +13,32 @@ export interface OpenApiFlags {
   readonly folder: string;
   /** Compare instead of writing. */
   readonly check: boolean;
+  /** Report as JSON. */
+  readonly json: boolean;
 }
 
 /** Resolves with 1 when `check` finds a file that differs, else with 0. */
-export async function openapiCommand({ folder, check }: OpenApiFlags, stdout: Output): Promise<number> {
+export async function openapiCommand({ folder, check, json }: OpenApiFlags, stdout: Output): Promise<number> {
   const files = openApiFiles();
+  const say = (text: string, stale: readonly string[]): void => {
+    const documents = files.map(({ name }) => name);
+    stdout.write(json ? `${stringifyExact({ folder, documents, stale })}\n` : text);
+  };
   if (!check) {
     await mkdir(folder, { recursive: true });
     for (const { name, text } of files) await writeFile(join(folder, name), text);
-    stdout.write(`${files.length} documents written to ${folder}\n`);
+    say(`${files.length} documents written to ${folder}\n`, []);
     return 0;
   }
   const stale: string[] = [];
   for (const { name, text } of files) {
     if ((await readOrEmpty(join(folder, name))) !== text) stale.push(name);
   }
-  stdout.write(
+  say(
     stale.length === 0
       ? `${files.length} documents are up to date\n`
       : `${stale.join(', ')} differ from the operations: run tessera openapi\n`,
+    stale,
   );
   return stale.length === 0 ? 0 : 1;
 }
@@ -48,6 +57,7 @@ export const command: Command = {
     flags: [
       { name: 'out', value: 'FOLDER', description: 'Where the documents are. Default: openapi.' },
       { name: 'check', description: 'Writes nothing; fails when a file differs.' },
+      JSON_FLAG,
     ],
     examples: [
       { line: 'tessera openapi', does: 'Writes openapi/*.json.' },
@@ -56,5 +66,8 @@ export const command: Command = {
     exits: { 1: 'a file differs (--check)' },
   },
   run: (args, { stdout }) =>
-    openapiCommand({ folder: args.value('out') ?? DEFAULT_FOLDER, check: args.has('check') }, stdout),
+    openapiCommand(
+      { folder: args.value('out') ?? DEFAULT_FOLDER, check: args.has('check'), json: args.has('json') },
+      stdout,
+    ),
 };

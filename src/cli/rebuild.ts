@@ -3,10 +3,12 @@
 import { loadConfig } from '../config/load.js';
 import type { Config } from '../config/schema.js';
 import { systemClock } from '../lib/clock.js';
+import { stringifyExact } from '../lib/json.js';
 import { REOPENED_HOURS } from '../wallet/start-over.js';
 import { type CliContext, type Command, integerFlag, type ParsedArgs, UsageError } from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
 import { startProgress } from './progress.js';
+import { JSON_FLAG } from './wallet/connection.js';
 
 /** A year. */
 const MAX_HOURS = 8_784;
@@ -42,6 +44,7 @@ export const command: Command = {
           `The payments of a wallet of the last N hours are sent again (default ${REOPENED_HOURS}). Not more than ` +
           'mempool.tx_status_lifetime_hours: a mempool node refuses an older one that is in a block.',
       },
+      JSON_FLAG,
     ],
     examples: [
       {
@@ -80,6 +83,7 @@ async function rebuildState(args: ParsedArgs, context: CliContext, config: Confi
     }),
   );
   for (const problem of problems) context.stderr.write(`${problem}\n`);
+  if (args.has('json')) return printJson({ block_num: height, submitted_again: carried, kept: aside ?? null }, context);
   const blocks = height < 0 ? 'no blocks yet' : `the blocks up to ${height}`;
   const kept = aside === undefined ? '' : `; the old databases are in ${aside}`;
   context.stdout.write(`rebuilt with ${blocks} and ${carried} groups of transactions to be submitted again${kept}\n`);
@@ -109,7 +113,8 @@ async function rebuildArchive(args: ParsedArgs, context: CliContext, config: Con
   const { blocks, problem, kept } = await withProgress(context, async (onProgress, signal) =>
     rebuildStorage({ config, genesis: await readGenesis(config.network.genesisFile), signal, onProgress }),
   );
-  context.stdout.write(`rebuilt with ${blocks} blocks\n`);
+  if (args.has('json')) printJson({ blocks, kept }, context);
+  else context.stdout.write(`rebuilt with ${blocks} blocks\n`);
   if (blocks === 0)
     context.stderr.write('nothing can be read: all blocks must come from another storage node or a backup\n');
   for (const folder of kept) context.stderr.write(`nothing of ${folder} can be read: it is kept\n`);
@@ -117,11 +122,17 @@ async function rebuildArchive(args: ParsedArgs, context: CliContext, config: Con
   return 0;
 }
 
-async function forget(args: ParsedArgs, { stdout }: CliContext, config: Config): Promise<number> {
+async function forget(args: ParsedArgs, context: CliContext, config: Config): Promise<number> {
   const { rebuildWallet } = await import('../node/rebuild/rebuild-wallet.js');
   const hours = integerFlag(args, 'hours', 0, MAX_HOURS) ?? REOPENED_HOURS;
   const { coins, payments, height, aside } = await rebuildWallet(config, hours);
+  if (args.has('json')) return printJson({ block_num: height, coins, payments, kept: aside }, context);
   const what = `it had seen block ${height}; ${coins} coins are asked for again and ${payments} payments looked up`;
-  stdout.write(`the wallet starts over: ${what} when the node starts; its store as it was is in ${aside}\n`);
+  context.stdout.write(`the wallet starts over: ${what} when the node starts; its store as it was is in ${aside}\n`);
+  return 0;
+}
+
+function printJson(report: object, { stdout }: CliContext): number {
+  stdout.write(`${stringifyExact(report)}\n`);
   return 0;
 }

@@ -20,7 +20,9 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
     return first === undefined ? USAGE_EXIT : 0;
   }
   if (first === '--version' || first === '-v') {
-    context.stdout.write(`${PROGRAM} ${programVersion()} (node ${process.version})\n`);
+    const version = programVersion();
+    const json = JSON.stringify({ version, node: process.version });
+    context.stdout.write(argv.includes('--json') ? `${json}\n` : `${PROGRAM} ${version} (node ${process.version})\n`);
     return 0;
   }
   const named = first !== undefined && !first.startsWith('-');

@@ -22,7 +22,10 @@ const spec: CommandSpec = {
     'A user or miner node needs the passphrase of its wallet: from wallet.passphrase_file or TESSERA_WALLET__PASSPHRASE, or, ' +
       'if neither is given, typed on a terminal when it starts.',
   ],
-  flags: CONFIG_FLAGS,
+  flags: [
+    ...CONFIG_FLAGS,
+    { name: 'json', description: 'Writes the log as JSON lines, also on a terminal: --log-format json.' },
+  ],
   examples: [
     { line: 'tessera --role storage', does: 'A storage node of the network on this machine.' },
     {
@@ -57,7 +60,7 @@ export async function runNode(
   context: CliContext,
   load: () => Promise<StartModules>,
 ): Promise<number> {
-  const input = configInput(args, context);
+  const input = withJsonLog(configInput(args, context), args);
   const loaded = loadConfig(input);
   const config = await withTypedPassphrase(loaded, context);
   const logger = NodeLogger.create({ ...config.log, node: config.node.name });
@@ -77,6 +80,11 @@ export async function runNode(
     removeReload();
     logger.info({}, 'stopped');
   }
+}
+
+function withJsonLog(input: ConfigInput, args: ParsedArgs): ConfigInput {
+  if (!args.has('json')) return input;
+  return { ...input, flags: [...(input.flags ?? []), { option: 'log.format', value: 'json', flag: '--json' }] };
 }
 
 interface Reloaded {

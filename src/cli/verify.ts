@@ -9,6 +9,7 @@ import type { Kv } from '../db/kv.js';
 import { HASH_KEY_BYTES } from '../ledger/utxo/keyed-hash.js';
 import { systemClock } from '../lib/clock.js';
 import { TesseraError } from '../lib/errors.js';
+import { stringifyExact } from '../lib/json.js';
 import { systemRandom } from '../lib/random.js';
 import type { NodeRole } from '../lib/roles.js';
 import type { MempoolState } from '../mempool/state/state.js';
@@ -17,6 +18,7 @@ import { type CliContext, type Command, type CommandSpec, UsageError } from './c
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
 import { CA_FILE_FLAG, checkUrl, publicClient } from './node-access.js';
 import { startProgress } from './progress.js';
+import { JSON_FLAG } from './wallet/connection.js';
 
 /** The databases of each role, in the order in which they are checked. */
 const DATABASES: Readonly<Record<NodeRole, readonly string[]>> = {
@@ -58,6 +60,7 @@ const spec: CommandSpec = {
       description: 'The API of a mempool node that runs, to compare a wallet with.',
     },
     CA_FILE_FLAG,
+    JSON_FLAG,
   ],
   examples: [
     {
@@ -89,23 +92,28 @@ export const command: Command = {
     const directory = await DataDir.open(path, { role, networkName: config.network.name });
     try {
       const opened = new Map<string, Kv>();
+      const checks: { readonly database: string; readonly found: string }[] = [];
+      const note = (database: string, found: string): void => {
+        checks.push({ database, found });
+        if (!args.has('json')) context.stdout.write(`${database}: ${found}\n`);
+      };
       for (const name of DATABASES[role]) {
         const kv = await directory.open(name);
         opened.set(name, kv);
         const records = await countRecords(name, kv, context, abort.signal);
-        context.stdout.write(`${name}: ${records} records, all checksums right\n`);
+        note(name, `${records} records, all checksums right`);
         const result = await checkRules(name, kv, config, context, abort.signal);
-        if (result !== undefined) context.stdout.write(`${name}: ${result}\n`);
+        if (result !== undefined) note(name, result);
         const journal = name === 'mempool' ? opened.get('journal') : undefined;
-        if (journal !== undefined)
-          context.stdout.write(`${name}: ${await checkReplay(kv, journal, config, context, abort.signal)}\n`);
-        if (node !== undefined)
-          context.stdout.write(
-            `${name}: ${await holdAgainstNode(publicClient(checkUrl(node, 'node'), args, context), kv, context, abort.signal)}\n`,
-          );
+        if (journal !== undefined) note(name, await checkReplay(kv, journal, config, context, abort.signal));
+        if (node !== undefined) {
+          const client = publicClient(checkUrl(node, 'node'), args, context);
+          note(name, await holdAgainstNode(client, kv, context, abort.signal));
+        }
         if (archive === undefined || !COMPARED.has(name)) continue;
-        context.stdout.write(`${name}: ${await holdAgainst(archive, name, kv, config, context, abort.signal)}\n`);
+        note(name, await holdAgainst(archive, name, kv, config, context, abort.signal));
       }
+      if (args.has('json')) context.stdout.write(`${stringifyExact({ data_dir: path, role, checks })}\n`);
       return 0;
     } finally {
       for (const remove of removers) remove();

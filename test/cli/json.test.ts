@@ -1,0 +1,117 @@
+/** `--json` of every command (docs/cli.md#what-is-printed). */
+
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { devJson } from '../../src/cli/banner.js';
+import { type Command, type CommandEntry, parseCommandLine } from '../../src/cli/command.js';
+import { COMMANDS } from '../../src/cli/commands.js';
+import { runCli } from '../../src/cli/run.js';
+import { runNode, command as startCommand } from '../../src/cli/start.js';
+import { devAccounts } from '../../src/config/dev-accounts.js';
+import type { Config } from '../../src/config/schema.js';
+import { createContext } from '../support/cli-context.js';
+
+const PAGE = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8');
+
+/** Every command that does something, with the words that name it. */
+async function leaves(entries: readonly CommandEntry[], group = ''): Promise<readonly (readonly [string, Command])[]> {
+  const found = await Promise.all(
+    entries.map(async ({ name, load }) => {
+      const command = await load();
+      const words = `${group}${name}`;
+      return command.commands === undefined ? [[words, command] as const] : leaves(command.commands, `${words} `);
+    }),
+  );
+  return found.flat();
+}
+
+const ALL = await leaves(COMMANDS);
+
+async function json(...argv: string[]): Promise<unknown> {
+  const context = createContext();
+  expect(await runCli([...argv, '--json'], context)).toBe(0);
+  expect(context.out().trimEnd()).not.toContain('\n');
+  return JSON.parse(context.out());
+}
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'tessera-json-'));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+describe('every command', () => {
+  it.each(ALL.map(([words, { spec }]) => ({ words, spec })))('has --json, and a page: $words', ({ words, spec }) => {
+    expect(spec.flags.map(({ name }) => name)).toContain('json');
+    expect(spec.name).toBe(words);
+    expect(spec.description.length * spec.examples.length).toBeGreaterThan(0);
+  });
+
+  it('that docs/cli.md names exists', () => {
+    const [, table = ''] = /prints \|\n\|---\|---\|\n([\s\S]*?)\n\n/.exec(PAGE) ?? [];
+    const cells = table.split('\n').map((line) => line.split('|')[1] ?? '');
+    const named = cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, words]) => words));
+    const known = new Set(ALL.map(([words]) => words));
+    expect(named.filter((words) => words !== '--version' && !known.has(words ?? ''))).toEqual([]);
+    for (const one of ['dev', 'verify', 'wallet pay', 'tx send']) expect(named).toContain(one);
+  });
+
+  it('says nothing of the exit statuses that docs/cli.md does not know', () => {
+    const [, table = ''] = /## Exit statuses\n([\s\S]*?)\n## /.exec(PAGE) ?? [];
+    const known = new Set([...table.matchAll(/^\| (\d+) \|/gm)].map(([, status]) => status));
+    const used = ALL.flatMap(([, { spec }]) => Object.keys(spec.exits ?? {}));
+    expect(used.filter((status) => !known.has(status))).toEqual([]);
+  });
+});
+
+describe('--json', () => {
+  it('of --version and help', async () => {
+    expect(await json('--version')).toEqual({ version: expect.any(String), node: process.version });
+    expect(await json('help')).toContainEqual({ name: 'tx', summary: expect.any(String) });
+    expect(await json('help', 'tx', 'send')).toMatchObject({ name: 'tx send', exits: { 0: 'done' } });
+    expect(await json('help', 'call', 'getBlock')).toMatchObject({ name: 'call getBlock' });
+    expect(await json('help', 'options', 'api.port')).toEqual([
+      { path: 'api.port', env: 'TESSERA_API__PORT', description: expect.any(String), default: null, unit: null },
+    ]);
+  });
+
+  it('of rebuild and verify', async () => {
+    const node = ['--role', 'mempool', '--data', join(folder(), 'data')];
+    expect(await json('rebuild', ...node)).toEqual({ block_num: -1, submitted_again: 0, kept: null });
+    expect(await json('verify', ...node)).toEqual({
+      data_dir: node[3],
+      role: 'mempool',
+      checks: expect.arrayContaining([{ database: 'journal', found: expect.stringContaining('all checksums right') }]),
+    });
+  });
+
+  it('of openapi', async () => {
+    const out = folder();
+    const documents = expect.arrayContaining([expect.stringMatching(/^[\w-]+\.json$/)]);
+    expect(await json('openapi', '--out', out)).toEqual({ folder: out, documents, stale: [] });
+    expect(await json('openapi', '--out', out, '--check')).toEqual({ folder: out, documents, stale: [] });
+  });
+
+  it('of start is the log', async () => {
+    let config: Config | undefined;
+    const createNode = async (given: Config) => {
+      config = given;
+      throw new Error('enough');
+    };
+    const args = parseCommandLine(startCommand.spec, ['--role', 'storage', '-l', 'silent', '--json']);
+    await runNode(args, createContext(), async () => ({ createNode }));
+    expect(config?.log.format).toBe('json');
+  });
+
+  it('of dev has the accounts by the names that commands take', () => {
+    const urls = { mempool: 'm', storage: 's', miner: 'r', user: 'u' };
+    const facts = { urls, accounts: devAccounts(), dataDir: null, intervalMs: undefined, readyAfterMs: 900.4 };
+    const { accounts, ...rest } = JSON.parse(devJson(facts));
+    expect(rest).toEqual({ urls, data_dir: null, interval_ms: null, ready_after_ms: 900 });
+    expect(accounts).toHaveLength(12);
+    expect(accounts[0]).toMatchObject({ account: '1', address: devAccounts().accounts[0]?.address });
+    expect(accounts.at(-1)).toMatchObject({ account: 'miner', tokens: 7_207_200_000_000_000 });
+  });
+});
