@@ -122,8 +122,9 @@ export async function openParts(options: WalletOptions, modules: WalletModules):
   const peerAddresses = await PeerAddresses.open({ kv, writes, keys, coins });
   const outgoing = await Outgoing.open(kv, writes, meta);
   const owns = (address: string): boolean => keys.owns(address);
+  const isCovered = (address: string): boolean => keys.isCovered(address);
   const inFlight = [...outgoing.inFlight()].map(({ hash }) => hash);
-  const history = await History.open({ kv, writes, meta, owns, logger, now: () => clock.now() }, inFlight);
+  const history = await History.open({ kv, writes, meta, owns, isCovered, logger, now: () => clock.now() }, inFlight);
   const labels = await Labels.open(kv, writes);
   const records = new Records({ history, labels, outgoing, writes, owns });
   const donations = await DonationQuota.open(kv, writes, clock);

@@ -57,7 +57,10 @@ export async function startOver(kv: Kv, now: number, hours = REOPENED_HOURS): Pr
       batch.put(key, encodeCoin({ ...coin, inChain: false }));
     }
     if (coin.state !== 'unspent') continue;
-    batch.del(key);
+    // The change of a payment that is sent again is expected, as it was before the block.
+    const maker = coin.outPoint.tHash;
+    if (queued.has(maker)) batch.put(key, encodeCoin({ ...coin, state: 'expected', by: maker, inChain: false }));
+    else batch.del(key);
     coins++;
   }
   // The inputs of a payment that is sent again must stay reserved for it.

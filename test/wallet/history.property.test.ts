@@ -9,10 +9,13 @@ import type { OutPoint, Transaction, TxOut } from '../../src/chain/types.js';
 import { prefixRange } from '../../src/db/keys.js';
 import { openLevelKv } from '../../src/db/level-kv.js';
 import { utf8 } from '../../src/lib/bytes.js';
+import { systemClock } from '../../src/lib/clock.js';
 import { isTesseraError } from '../../src/lib/errors.js';
+import type { ToldBlock } from '../../src/wallet/block-check.js';
 import { META_KEY, PREFIX } from '../../src/wallet/layout.js';
 import { readMeta } from '../../src/wallet/meta.js';
 import type { WalletMovement } from '../../src/wallet/service.js';
+import { startOver } from '../../src/wallet/start-over.js';
 import type { Wallet } from '../../src/wallet/wallet.js';
 import { fc, test } from '../support/property.js';
 import {
@@ -38,7 +41,15 @@ const Step = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('pay' as const), amount: Amount, to: fc.nat({ max: 2 }) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('reject' as const), pick: fc.nat() }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('elsewhere' as const), pick: fc.nat(), keep: fc.boolean() }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('copy' as const), pick: fc.nat(), told: fc.boolean() }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('copy' as const),
+      pick: fc.nat(),
+      told: fc.boolean(),
+      ahead: fc.nat({ max: 3 }),
+    }),
+  },
   {
     weight: 5,
     arbitrary: fc.record({
@@ -46,6 +57,7 @@ const Step = fc.oneof(
       told: fc.integer({ min: 0, max: 6 }),
       take: fc.integer({ min: 0, max: 3 }),
       reward: fc.boolean(),
+      ahead: fc.nat({ max: 5 }),
     }),
   },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('refresh' as const) }) },
@@ -53,6 +65,14 @@ const Step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('sweep' as const) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('restart' as const) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('older' as const) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('rebuild' as const),
+      hours: fc.constantFrom(0, 12),
+      replays: fc.boolean(),
+    }),
+  },
 );
 type Step = typeof Step extends fc.Arbitrary<infer T> ? T : never;
 
@@ -79,11 +99,19 @@ async function forgetHistory(folder: string): Promise<void> {
   await kv.close();
 }
 
+/** Makes the wallet forget what the chain has told it (docs/operations.md#rebuilding). */
+async function forgetChain(folder: string, hours: number): Promise<void> {
+  const kv = await openLevelKv(join(folder, 'db'), { createIfMissing: false });
+  await startOver(kv, systemClock.now() + 1, hours);
+  await kv.close();
+}
+
 /** The chain as it really is. */
 class Chain {
   readonly utxos = new Map<string, readonly [OutPoint, TxOut]>();
   /** Heights of transactions. */
   readonly heights = new Map<string, number>();
+  readonly blocks: ToldBlock[] = [];
   pool: Transaction[] = [];
   height = -1;
   tip: string | null = null;
@@ -93,6 +121,7 @@ class Chain {
     const mining = coinbaseTransaction(BigInt(this.height), 7n, rewardTo);
     const made = block(this.height, transactions, { previous: this.tip, mining });
     this.tip = made.hash;
+    this.blocks.push(made);
     for (const transaction of [...transactions, mining]) {
       for (const outPoint of spentOutPoints(transaction)) this.utxos.delete(outPointKey(outPoint));
       for (const { outPoint, txOut } of createdOutPoints(transaction)) {
@@ -161,14 +190,15 @@ class Run {
         const flying = wallet.transfers.inFlight().filter(({ transaction }) => chain.has(transaction));
         const one = flying[step.pick % Math.max(flying.length, 1)];
         if (one) this.#copied.add(one.hash);
-        if (one) await this.#mine([{ ...one.transaction, version: one.transaction.version + 1n }], step.told);
+        if (one) await this.#mine([{ ...one.transaction, version: one.transaction.version + 1n }], step);
         return;
       }
       case 'mine': {
         const flying = wallet.transfers.inFlight().map(({ transaction }) => transaction);
         const ready = flying.filter((transaction) => chain.has(transaction)).slice(0, step.take);
         const reward = step.reward ? await wallet.rewardAddress() : NOBODY;
-        return this.#mine([...chain.pool.splice(0), ...ready], step.told > 1, reward);
+        const how = { told: step.told > 1, ahead: step.ahead };
+        return this.#mine([...chain.pool.splice(0), ...ready], how, reward);
       }
       case 'refresh':
         return this.#refresh();
@@ -192,6 +222,19 @@ class Run {
         if (this.missed) return;
         const before = wallet.totals().running;
         await this.#restart(forgetHistory);
+        expect(this.wallet.totals().running).toBe(before);
+        return;
+      }
+      case 'rebuild': {
+        if (this.missed || chain.height < 0) return;
+        const before = wallet.totals().running;
+        await this.#restart((folder) => forgetChain(folder, step.hours));
+        await this.check();
+        for (const one of step.replays ? chain.blocks : []) {
+          expect(await this.wallet.applyBlock(one)).toBe('applied');
+          await this.check();
+        }
+        await this.#refresh();
         expect(this.wallet.totals().running).toBe(before);
       }
     }
@@ -245,12 +288,24 @@ class Run {
     if (previousOut === null || value.amount < 2n) return;
     const back = keep ? [tokens(await this.wallet.newAddress(), 1n)] : [];
     const outputs = [tokens(NOBODY, value.amount - (keep ? 1n : 0n)), ...back];
-    await this.#mine([{ ...paymentFromOutside(outputs), inputs: [{ previousOut, script: [] }] }], true);
+    await this.#mine([{ ...paymentFromOutside(outputs), inputs: [{ previousOut, script: [] }] }], {
+      told: true,
+      ahead: 0,
+    });
   }
 
-  async #mine(transactions: readonly Transaction[], told: boolean, reward?: string): Promise<void> {
+  /** `ahead`: a refresh of some addresses has come before the block. */
+  async #mine(
+    transactions: readonly Transaction[],
+    { told, ahead }: { readonly told: boolean; readonly ahead: number },
+    reward?: string,
+  ): Promise<void> {
     const made = this.chain.mine(transactions, reward);
     this.missed = this.missed || !told;
+    if (!this.missed && ahead > 0) {
+      const some = this.wallet.watched().filter((_, i) => i % ahead === 0);
+      await refreshOnce(this.wallet, some, this.chain.at(some), this.chain.height);
+    }
     if (!this.missed) expect(await this.wallet.applyBlock(made)).toBe('applied');
   }
 
@@ -277,7 +332,7 @@ describe('the history of a wallet (docs/wallet.md#history)', () => {
     async (steps) => {
       const run = await Run.start();
       for (const amount of [40, 60, 90, 120]) await run.do({ kind: 'deposit', amount, pick: 1 });
-      await run.do({ kind: 'mine', told: 9, take: 0, reward: false });
+      await run.do({ kind: 'mine', told: 9, take: 0, reward: false, ahead: 0 });
       for (const step of steps) {
         await run.do(step);
         if (!run.missed) await run.check();

@@ -28,15 +28,12 @@ export class AddressRefresh {
   readonly #height: number;
   readonly #present = new Set<string>();
   readonly #arrival: () => number;
-  /** Where the history ended when the refresh began. */
-  readonly #since: number;
 
   constructor(addresses: ReadonlySet<string>, height: number, modules: AddressRefreshModules) {
     this.#addresses = addresses;
     this.#height = height;
     this.#modules = modules;
     this.#arrival = modules.coins.beginArrival();
-    this.#since = modules.history.end;
   }
 
   /** Takes in one page. */
@@ -48,7 +45,7 @@ export class AddressRefresh {
       for (const [outPoint] of some) this.#present.add(outPointKey(outPoint));
       const unknown = some.flatMap(([outPoint]) => (coins.has(outPoint) ? [] : outPoint.tHash));
       await history.prepare([...new Set(unknown)]);
-      history.takeArrivals(coins.takeUnspent(some, this.#addresses, this.#arrival), this.#since);
+      history.takeArrivals(coins.takeUnspent(some, this.#addresses, this.#arrival));
       await writes.flush();
     }
   }

@@ -257,10 +257,15 @@ export class CoinStore {
     return [...found.values()];
   }
 
-  /** Takes in a block, and tells of each transaction that changes something. Idempotent. */
+  /**
+   * Takes in a block, and tells of each transaction that changes something. Idempotent. `isOver`: true for an output that the
+   * wallet has had: when it is not there it is spent, though the block that spent it comes later, after the wallet has started
+   * over.
+   */
   applyBlock(
     { block, transactions, miningTransaction }: FullBlock,
     onTaken: (taken: TakenTransaction) => void = () => {},
+    isOver: (outPoint: OutPoint) => boolean = () => false,
   ): BlockOutcome {
     const height = Number(block.header.bNum);
     if (height <= this.height) return 'known';
@@ -270,10 +275,10 @@ export class CoinStore {
     this.advanceTo(height);
     block.transactions.forEach((hash, i) => {
       const transaction = transactions[i];
-      if (transaction) onTaken(this.#takeIn({ hash, transaction, isReward: false }, arrival));
+      if (transaction) onTaken(this.#takeIn({ hash, transaction, isReward: false }, arrival, isOver));
     });
     const reward = { hash: block.header.miningTxHash, transaction: miningTransaction, isReward: true };
-    onTaken(this.#takeIn(reward, arrival));
+    onTaken(this.#takeIn(reward, arrival, isOver));
     return 'applied';
   }
 
@@ -346,11 +351,15 @@ export class CoinStore {
     return this.#index.holds(coin) && coin.state === 'reserved';
   }
 
-  #takeIn(found: Omit<TakenTransaction, 'spent' | 'arrived'>, arrival: Arrival): TakenTransaction {
+  #takeIn(
+    found: Omit<TakenTransaction, 'spent' | 'arrived'>,
+    arrival: Arrival,
+    isOver: (outPoint: OutPoint) => boolean,
+  ): TakenTransaction {
     const { hash, transaction } = found;
     const spent = this.takeSpent(transaction);
-    const arrived = createdOutPoints(transaction, hash).flatMap(
-      ({ outPoint, txOut }) => this.#arrive(outPoint, txOut, arrival) ?? [],
+    const arrived = createdOutPoints(transaction, hash).flatMap(({ outPoint, txOut }) =>
+      !this.has(outPoint) && isOver(outPoint) ? [] : (this.#arrive(outPoint, txOut, arrival) ?? []),
     );
     this.#keepCreation(hash, transaction, arrived);
     return { ...found, spent, arrived };

@@ -5,12 +5,13 @@
  * was cut off begins again.
  */
 
-import { outPointKey } from '../../chain/transaction.js';
-import { encodeU64, prefixRange } from '../../db/keys.js';
+import { createdOutPoints, outPointKey, spentOutPoints } from '../../chain/transaction.js';
+import type { Transaction } from '../../chain/types.js';
+import { encodeU64, prefixRange, readU64 } from '../../db/keys.js';
 import type { Kv, KvBatch } from '../../db/kv.js';
 import { TesseraError } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
-import { type Coin, decodeCoin } from '../coins/coin.js';
+import { type Coin, decodeCoin, newCoin } from '../coins/coin.js';
 import {
   keyNumber,
   keyText,
@@ -23,8 +24,8 @@ import {
 } from '../layout.js';
 import { decodePayment } from '../payments/outgoing.js';
 import type { PaymentState } from '../service.js';
-import { amountsOf, factsOf, seenOutputs } from './facts.js';
-import { encodeMovement, type Movement, sumOf, UNKNOWN } from './movement.js';
+import { amountsOf, factsOf, joined, seenOutputs } from './facts.js';
+import { decodeMovement, encodeMovement, type Movement, sumOf, UNKNOWN } from './movement.js';
 
 /** Records read at once, and movements in one write. */
 const AT_ONCE = 1_000;
@@ -53,6 +54,8 @@ interface Arrived {
 
 export interface BuildHistoryModules {
   readonly kv: Kv;
+  /** True for an address whose key the words of the wallet give. */
+  readonly isCovered: (address: string) => boolean;
   readonly logger: Logger;
 }
 
@@ -63,6 +66,7 @@ export function buildHistory(modules: BuildHistoryModules): Promise<number> {
 
 class HistoryBuilder {
   readonly #kv: Kv;
+  readonly #isCovered: (address: string) => boolean;
   readonly #logger: Logger;
   /** By hash, oldest first. */
   readonly #payments = new Map<string, Payment>();
@@ -74,8 +78,9 @@ class HistoryBuilder {
   #batch: KvBatch;
   #number = 0;
 
-  constructor({ kv, logger }: BuildHistoryModules) {
+  constructor({ kv, isCovered, logger }: BuildHistoryModules) {
     this.#kv = kv;
+    this.#isCovered = isCovered;
     this.#logger = logger;
     this.#batch = kv.batch();
   }
@@ -142,10 +147,11 @@ class HistoryBuilder {
   }
 
   #arrive(coin: Coin, at: number | string): void {
-    const { arrival, outPoint } = coin;
+    const { address, arrival, outPoint } = coin;
     const maker = this.#payments.get(outPoint.tHash);
-    // The outputs of a payment come in one batch with it; what came later came with an imported key.
-    if (maker === undefined || maker.state === 'rejected' || arrival > maker.firstOutput) {
+    // The outputs of a payment come in one batch with it; what came later came with an imported key, or after a rebuild.
+    const isLate = maker !== undefined && arrival > maker.firstOutput && !this.#isCovered(address);
+    if (maker === undefined || maker.state === 'rejected' || isLate) {
       this.#arrived.push({ arrival, at });
       return;
     }
@@ -181,23 +187,30 @@ class HistoryBuilder {
   }
 
   async #writePayment(hash: string, payment: Payment): Promise<void> {
-    const { number, inputs, spent, received, own } = payment;
+    const { number } = payment;
     const record = await this.#kv.get(paymentKey(number));
     if (record === undefined) return;
     const { transaction, kind, state, reason, peer, createdAt } = decodePayment(number, record);
+    const { inputs, spent, received, own } = state === 'rejected' ? this.#neverMade(hash, transaction) : payment;
     const facts = factsOf({ hash, transaction, kind, inputs, spent, own });
-    await this.#write({
-      ...UNKNOWN,
-      ...facts,
-      hash,
-      isOwn: true,
-      state,
-      reason,
-      peer,
-      seenAt: createdAt,
-      received,
-      spent,
+    const known = { hash, isOwn: true, state, reason, peer, seenAt: createdAt };
+    await this.#write({ ...UNKNOWN, ...facts, ...known, received, spent });
+  }
+
+  /** What a payment that was rejected would have moved: its coins tell nothing of it. */
+  #neverMade(hash: string, transaction: Transaction): Pick<Payment, 'inputs' | 'spent' | 'received' | 'own'> {
+    const made = createdOutPoints(transaction, hash).map(({ outPoint, txOut }) => {
+      const address = txOut.scriptPublicKey ?? '';
+      return newCoin(outPoint, txOut, address, 0, 'expected', hash);
     });
+    const own = made.filter(({ address }) => this.#isCovered(address));
+    const inputs = spentOutPoints(transaction).length;
+    return {
+      inputs,
+      spent: inputs > 0 ? amountsOf(made) : new Map(),
+      received: amountsOf(own),
+      own: new Set(own.map(({ outPoint }) => outPoint.n)),
+    };
   }
 
   async #writeArrived(from: number, to: number): Promise<void> {
@@ -211,8 +224,16 @@ class HistoryBuilder {
         else groups.set(coin.outPoint.tHash, [coin]);
       }
       for (const [hash, coins] of groups) {
-        const kind = (await this.#isNamed(hash)) ? ('import' as const) : ('payment' as const);
-        await this.#write({ ...UNKNOWN, ...seenOutputs(coins), kind, hash, received: amountsOf(coins) });
+        const known = (await this.#isNamed(hash)) && (await this.#known(hash));
+        const joining = known ? coins.filter(({ address }) => this.#isCovered(address)) : [];
+        const others = coins.filter((coin) => !joining.includes(coin));
+        if (known && joining.length > 0) {
+          const received = sumOf(known.received, amountsOf(joining));
+          this.#put({ ...known, ...joined(known, joining), received });
+        }
+        if (others.length === 0) continue;
+        const kind = known === false ? ('payment' as const) : ('import' as const);
+        await this.#write({ ...UNKNOWN, ...seenOutputs(others), kind, hash, received: amountsOf(others) });
       }
     }
   }
@@ -224,6 +245,15 @@ class HistoryBuilder {
       const unexplained = { kind: 'unexplained' as const, leaves: true, hash: null, spent: amountsOf(coins) };
       await this.#write({ ...UNKNOWN, ...seenOutputs([]), ...unexplained });
     }
+  }
+
+  /** The movement of a transaction that is no payment of the wallet; its other outputs came first. */
+  async #known(hash: string): Promise<Movement | undefined> {
+    if (this.#payments.has(hash)) return undefined;
+    await this.#flush();
+    const number = await this.#kv.get(movementOfKey(hash));
+    const record = number && (await this.#kv.get(movementKey(readU64(number, 0))));
+    return number && record && decodeMovement(readU64(number, 0), record);
   }
 
   /** True when a movement of the transaction is there, or will be: its other outputs came first. */
@@ -241,13 +271,17 @@ class HistoryBuilder {
   async #write(movement: Omit<Movement, 'number'>): Promise<void> {
     const number = this.#number;
     this.#number += 1;
-    this.#batch.put(movementKey(number), encodeMovement({ ...movement, number }));
+    this.#put({ ...movement, number });
     const { hash, kind } = movement;
     if (hash !== null && kind !== 'import') {
       this.#batch.put(movementOfKey(hash), encodeU64(number));
       this.#named.add(hash);
     }
     if (this.#batch.size >= AT_ONCE) await this.#flush();
+  }
+
+  #put(movement: Movement): void {
+    this.#batch.put(movementKey(movement.number), encodeMovement(movement));
   }
 
   async #flush(): Promise<void> {

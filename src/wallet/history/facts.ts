@@ -6,7 +6,7 @@ import { createdOutPoints, isCreate, spentOutPoints } from '../../chain/transact
 import type { Transaction } from '../../chain/types.js';
 import { type Coin, TOKENS } from '../coins/coin.js';
 import type { MovementKind } from '../service.js';
-import type { Amounts, MovementFacts, MovementOutput } from './movement.js';
+import type { Amounts, Movement, MovementFacts, MovementOutput } from './movement.js';
 
 /** Outputs of each side, and senders, that are written down. */
 const MAX_OUTPUTS = 16;
@@ -44,23 +44,36 @@ export function factsOf(concerned: Concerned): MovementFacts {
   };
 }
 
-/** What is known of a transaction of which a refresh has brought these coins, added to what was known of it before. */
-export function seenOutputs(coins: readonly Coin[], before?: MovementFacts): MovementFacts {
-  const outputs = coins.map(({ outPoint: { n }, address, assetId, amount }) => ({
-    n,
-    address,
-    assetId,
-    amount,
-    own: true,
-  }));
+/** The number of the change of an own payment; a merge has one output, which pays the wallet too. */
+export function changeNumber(kind: MovementKind): number {
+  return kind === 'merge' ? 0 : 1;
+}
+
+/** What is known of a transaction of which a refresh has brought these coins. */
+export function seenOutputs(coins: readonly Coin[]): MovementFacts {
+  const outputs = coins.slice(0, MAX_OUTPUTS).map(ownOutput);
+  return { kind: 'payment', from: [], outputs, outputCount: coins.length, leaves: false, fee: null };
+}
+
+/** What is known of a transaction once these coins count as the wallet's too. */
+export function joined(known: Movement, coins: readonly Coin[]): Pick<Movement, 'outputs' | 'outputCount' | 'leaves'> {
+  const numbers = new Set(coins.map(({ outPoint }) => outPoint.n));
+  const outputs = known.outputs.map((output) => (numbers.has(output.n) ? { ...output, own: true } : output));
+  const listed = new Set(outputs.map(({ n }) => n));
+  const more = coins.filter(({ outPoint }) => !listed.has(outPoint.n)).map(ownOutput);
+  const all = [...outputs, ...more.slice(0, Math.max(0, MAX_OUTPUTS - outputs.length))];
+  // Without a block, what was seen of others is all that is known of it.
+  const isWhole = known.isOwn || known.height !== null;
+  const outputCount = isWhole ? known.outputCount : known.outputCount + more.length;
   return {
-    kind: before?.kind ?? 'payment',
-    from: [],
-    outputs: [...(before?.outputs ?? []), ...outputs].slice(0, MAX_OUTPUTS),
-    outputCount: (before?.outputCount ?? 0) + coins.length,
-    leaves: false,
-    fee: null,
+    outputs: all,
+    outputCount,
+    leaves: known.leaves && (all.length < outputCount || all.some(({ own }) => !own)),
   };
+}
+
+function ownOutput({ outPoint: { n }, address, assetId, amount }: Coin): MovementOutput {
+  return { n, address, assetId, amount, own: true };
 }
 
 /** What coins are worth, by asset. */

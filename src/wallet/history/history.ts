@@ -5,7 +5,7 @@
  * (the block, the end of a payment) changes the movement in its place.
  */
 
-import type { FullBlock } from '../../chain/types.js';
+import type { FullBlock, OutPoint } from '../../chain/types.js';
 import { encodeU64, prefixRange, readU64 } from '../../db/keys.js';
 import type { Kv } from '../../db/kv.js';
 import type { Logger } from '../../lib/logger.js';
@@ -14,11 +14,19 @@ import type { TakenTransaction } from '../coins/taken.js';
 import { keyNumber, movementKey, movementOfKey, PREFIX } from '../layout.js';
 import type { MetaStore } from '../meta.js';
 import type { OwnTransaction } from '../payments/outgoing.js';
-import type { MovementKind } from '../service.js';
 import type { WriteBuffer } from '../write-buffer.js';
 import { buildHistory } from './build-history.js';
-import { amountsOf, type Concerned, factsOf, seenOutputs } from './facts.js';
-import { decodeMovement, encodeMovement, type Movement, type MovementFacts, sumOf, UNKNOWN } from './movement.js';
+import { amountsOf, type Concerned, changeNumber, factsOf, joined, seenOutputs } from './facts.js';
+import {
+  counts,
+  decodeMovement,
+  encodeMovement,
+  type Movement,
+  type MovementFacts,
+  ownNumbers,
+  sumOf,
+  UNKNOWN,
+} from './movement.js';
 
 /** Movements kept in memory until they are surely on disk: far more than one flush ever holds. */
 const MAX_RECENT = 10_000;
@@ -38,6 +46,8 @@ export interface HistoryModules {
   readonly now: () => number;
   /** True for an address of the wallet. */
   readonly owns: (address: string) => boolean;
+  /** True for one whose key its words give: it was the wallet's from the beginning. */
+  readonly isCovered: (address: string) => boolean;
   readonly logger: Logger;
 }
 
@@ -135,23 +145,12 @@ export class History {
     if (movement.state !== state) this.#put({ ...movement, state, reason });
   }
 
-  /**
-   * An own transaction is in the chain under another hash, and a refresh has brought the outputs of that copy as a movement
-   * of their own: they are the ones that were expected.
-   */
-  joinCopy(hash: string, copyHash: string, expected: readonly Coin[]): void {
-    const [own, copy] = [this.find(hash), this.find(copyHash)];
+  /** An own transaction is in the chain under another hash, of which a refresh has brought something. */
+  joinCopy(hash: string, copyHash: string): void {
+    const own = this.find(hash);
     if (own === undefined) return;
+    this.#joinCopy(own, copyHash, new Set());
     this.#put({ ...own, copyHash });
-    if (copy === undefined) return;
-    const received = sumOf(copy.received, amountsOf(expected), -1n);
-    if (received.size > 0) {
-      this.#put({ ...copy, received });
-      return;
-    }
-    this.#forget(copyHash);
-    this.#modules.writes.del(movementKey(copy.number));
-    this.#modules.writes.put(movementOfKey(copyHash), encodeU64(own.number));
   }
 
   // Blocks
@@ -185,23 +184,27 @@ export class History {
     for (const address of addresses) this.#imported.delete(address);
   }
 
-  /** Coins that a refresh has brought; `since` is what `end` was when it began. */
-  takeArrivals(coins: readonly Coin[], since: number): void {
+  /** Coins that a refresh has brought. */
+  takeArrivals(coins: readonly Coin[]): void {
     for (const [hash, group] of byTransaction(coins)) {
       const known = this.find(hash);
-      const received = amountsOf(group);
-      if (known?.state === 'rejected') {
-        this.#put({ ...known, state: 'confirmed', reason: '', received, spent: new Map() });
-      } else if (known !== undefined && !known.isOwn && known.number >= since) {
-        this.#put({ ...known, ...seenOutputs(group, known), received: sumOf(known.received, received) });
-      } else {
-        this.#add({ ...seenOutputs(group), kind: this.#kindOf(group, known), hash, received }, known === undefined);
-      }
+      if (known === undefined) {
+        const kind = group.some(({ address }) => this.#imported.has(address)) ? 'import' : 'payment';
+        this.#add({ ...seenOutputs(group), kind, hash, received: amountsOf(group) });
+      } else if (known.state === 'rejected') {
+        this.#put({ ...known, state: 'confirmed', reason: '', received: amountsOf(group), spent: new Map() });
+      } else this.#takeMore(known, group);
     }
   }
 
+  /** True when the coins of this output are counted: a block that is told again does not bring it again. */
+  hasCounted({ tHash, n }: OutPoint): boolean {
+    const movement = this.find(tHash);
+    return movement !== undefined && counts(movement) && ownNumbers(movement).has(n);
+  }
+
   /** Coins that the chain no longer has, without a word on what has spent them. */
-  takeVanished(coins: readonly Coin[]): void {
+  takeVanished(coins: readonly Pick<Coin, 'assetId' | 'amount'>[]): void {
     if (coins.length === 0) return;
     this.#add({ ...seenOutputs([]), kind: 'unexplained', leaves: true, hash: null, spent: amountsOf(coins) });
   }
@@ -263,11 +266,57 @@ export class History {
       this.#put({ ...moved, ...factsOf({ ...this.#concerned(taken), ...kind }), received });
       return;
     }
+    if (isCopy) this.#joinCopy(known, taken.hash, new Set(taken.arrived.map(({ outPoint }) => outPoint.n)));
     this.#put(moved);
-    if (arrived.length === 0) return;
-    // The keys of these were imported after the payment was made.
-    const received = amountsOf(arrived);
-    this.#add({ ...seenOutputs(arrived), height, time, kind: 'import', hash: taken.hash, received }, false);
+    if (arrived.length > 0) this.#takeMore(moved, arrived, { height, time });
+  }
+
+  /**
+   * A copy of an own transaction is in the chain, whose outputs are the ones that were expected: what a refresh has brought of
+   * it was no movement of its own. `brought` are those that come now; what is left never came, for something has spent it.
+   */
+  #joinCopy(own: Movement, copyHash: string, brought: ReadonlySet<number>): void {
+    const copy = this.find(copyHash);
+    const counted = copy === undefined || copy.number === own.number ? new Set<number>() : ownNumbers(copy);
+    const expected = own.outputs.filter((output) => output.own && !brought.has(output.n));
+    this.takeVanished(expected.filter(({ n }) => !counted.has(n)));
+    const common = expected.filter(({ n }) => counted.has(n));
+    if (copy === undefined || common.length === 0) return;
+    const received = sumOf(copy.received, amountsOf(common), -1n);
+    if (received.size > 0) {
+      this.#put({ ...copy, received, outputs: copy.outputs.filter(({ n }) => !common.some((one) => one.n === n)) });
+      return;
+    }
+    this.#forget(copyHash);
+    this.#modules.writes.del(movementKey(copy.number));
+    this.#modules.writes.put(movementOfKey(copyHash), encodeU64(own.number));
+  }
+
+  /**
+   * Coins of a transaction whose movement is there. They are part of it, unless they are there again, or came with a key that
+   * was imported later.
+   */
+  #takeMore(known: Movement, group: readonly Coin[], place: Partial<BlockPlace> = {}): void {
+    const counted = ownNumbers(known);
+    const parts: Record<'joining' | 'import' | 'unexplained', Coin[]> = { joining: [], import: [], unexplained: [] };
+    for (const coin of group) {
+      if (counted.has(coin.outPoint.n)) parts.unexplained.push(coin);
+      else parts[this.#isImported(known, coin) ? 'import' : 'joining'].push(coin);
+    }
+    if (parts.joining.length > 0) {
+      const received = sumOf(known.received, amountsOf(parts.joining));
+      this.#put({ ...known, ...joined(known, parts.joining), received });
+    }
+    for (const kind of ['import', 'unexplained'] as const) {
+      const coins = parts[kind];
+      const movement = { ...seenOutputs(coins), ...place, kind, hash: known.hash, received: amountsOf(coins) };
+      if (coins.length > 0) this.#add(movement, false);
+    }
+  }
+
+  #isImported({ isOwn, kind }: Movement, { address, outPoint }: Coin): boolean {
+    if (this.#imported.has(address)) return kind !== 'import';
+    return isOwn && outPoint.n !== changeNumber(kind) && !this.#modules.isCovered(address);
   }
 
   #concerned({ hash, transaction, isReward, spent }: TakenTransaction): Concerned {
@@ -282,11 +331,6 @@ export class History {
       inputs: spent.length,
       spent: amountsOf(spent.map(({ coin }) => coin)),
     };
-  }
-
-  #kindOf(group: readonly Coin[], known: Movement | undefined): MovementKind {
-    if (group.some(({ address }) => this.#imported.has(address))) return 'import';
-    return known === undefined ? 'payment' : 'unexplained';
   }
 
   #add(made: MovementFacts & Pick<Movement, 'hash'> & Partial<Movement>, isFirst = true): Movement {

@@ -79,6 +79,11 @@ export function counts({ state }: Pick<Movement, 'state'>): boolean {
   return state !== 'rejected';
 }
 
+/** Numbers of its outputs that it counts, as far as they are written down. */
+export function ownNumbers({ outputs }: MovementFacts): ReadonlySet<number> {
+  return new Set(outputs.flatMap(({ own, n }) => (own ? [n] : [])));
+}
+
 /** Adds up; the second may be taken off. */
 export function sumOf(a: Amounts, b: Amounts, sign: 1n | -1n = 1n): Map<string, bigint> {
   const sum = new Map(a);

@@ -8,7 +8,6 @@ import { errorMessage } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
 import { type Signal, SignalSource } from '../../lib/signal.js';
 import type { CounterHandle, Metrics } from '../../observability/metrics.js';
-import type { Coin } from '../coins/coin.js';
 import type { CoinTotals } from '../coins/coin-index.js';
 import type { BlockOutcome, CoinStore, Displaced } from '../coins/coin-store.js';
 import type { BlockPlace, History } from '../history/history.js';
@@ -126,7 +125,9 @@ export class Settlement {
     if (this.#outgoing.get(hash) !== entry) return;
     const ended = asCopy ? this.#withDescendants(hash).slice(1) : [];
     this.#coins.release(ended);
-    if (asCopy) this.#joinCopy(hash, copyHash, this.#coins.dropExpected(entry));
+    const dropped = asCopy ? this.#coins.dropExpected(entry) : [];
+    if (copyHash === undefined) this.#history.takeVanished(dropped);
+    else this.#history.joinCopy(hash, copyHash);
     this.#history.takeVanished(this.#coins.settle(entry));
     await this.commit([...this.#end(hash, 'confirmed'), ...this.#endDescendants(hash, ended)]);
   }
@@ -137,7 +138,11 @@ export class Settlement {
     const copies = this.#copiesAmong(displaced);
     const { bNum, timestamp } = block.block.header;
     const place = { height: Number(bNum), time: Number(timestamp) };
-    const outcome = this.#coins.applyBlock(block, (taken) => this.#history.take(taken, place, copies.get(taken.hash)));
+    const outcome = this.#coins.applyBlock(
+      block,
+      (taken) => this.#history.take(taken, place, copies.get(taken.hash)),
+      (outPoint) => this.#history.hasCounted(outPoint),
+    );
     if (outcome === 'gap') return { outcome, done: [] };
     const named = block.block.transactions.flatMap((hash) => this.#outgoing.get(hash) ?? []);
     if (outcome === 'known') this.#settleKnown(block, named, { displaced, copies, place });
@@ -200,12 +205,6 @@ export class Settlement {
       this.#history.take(taken, place, copies.get(byHash));
     }
     this.#history.locate(block, place);
-  }
-
-  /** A refresh has brought the outputs of a copy: they are the ones that were expected. */
-  #joinCopy(hash: string, copyHash: string | undefined, expected: readonly Coin[]): void {
-    if (copyHash === undefined) this.#history.takeVanished(expected);
-    else this.#history.joinCopy(hash, copyHash, expected);
   }
 
   #end(hash: string, state: 'confirmed' | 'rejected', reason = ''): readonly OwnTransaction[] {
