@@ -9,6 +9,7 @@ import { errorMessage } from '../../src/lib/errors.js';
 import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
 import { canPreload } from '../support/preload-library.js';
 import { MAIN } from '../support/processes.js';
+import { backupRound } from './backup-rounds.js';
 import { Chance } from './chance.js';
 import { corruptionOutcomes } from './corruption-outcomes.js';
 import { FAILPOINTS } from './failpoint-names.js';
@@ -114,6 +115,7 @@ export class Campaign {
       ),
       clock: this.#repeat(machines(ALL_JUMPS), clockRound),
       restore: this.#repeat(ALL_DRILLS, restoreRound),
+      backups: this.#repeat(NODE_ROLES, backupRound),
       failpoints: this.#chance.sample(FAILPOINTS).map(failpointRound),
     };
     if (!canPreload) {

@@ -131,7 +131,8 @@ async function putBack(node: NodeProcess, copy: string): Promise<void> {
   if (existsSync(copy)) await cp(copy, node.folder, { recursive: true });
 }
 
-async function settle(four: FourNodes): Promise<void> {
+/** Everything that was acknowledged is in a block, and nothing is under way. */
+export async function settle(four: FourNodes): Promise<void> {
   const faults = await four.judge();
   if (faults.length > 0) throw new Error(`before the fault: ${faults.join('; ')}`);
 }
@@ -143,14 +144,14 @@ async function copyStopped(node: NodeProcess, folder: string): Promise<void> {
 }
 
 /** A storage node that has all blocks: the mempool node keeps the last ones only. */
-async function secondStorage(four: FourNodes, height: number): Promise<void> {
+export async function secondStorage(four: FourNodes, height: number): Promise<void> {
   const guest = await four.freshGuest(four.guestStorage);
   await guest.start();
   await reaches(guest.apiUrl, height);
 }
 
 /** Resolves when the storage node has the block of that number. */
-async function reaches(apiUrl: string, height: number): Promise<void> {
+export async function reaches(apiUrl: string, height: number): Promise<void> {
   await until(`block ${height} at the storage node`, async () =>
     (await fetch(`${apiUrl}/v1/blocks/${height}`)).status === 200 ? true : undefined,
   );

@@ -13,7 +13,7 @@ import type { Outcome } from './round.js';
 const HELP = `npm run test:reliability -- [options]
   --scale N      rounds of each random kind of fault (4); every failpoint is visited once, whatever N is
   --seed N       chooses all that is left to chance (from the clock); the same seed makes the same choices
-  --parts LIST   separated by commas: kills, suspend, calls, blackouts, disk, starts, clock, restore, failpoints, corruption (all of them)
+  --parts LIST   separated by commas: kills, suspend, calls, blackouts, disk, starts, clock, restore, backups, failpoints, corruption (all of them)
   --only TEXT    rounds whose name has it, or one of several texts separated by |
   --cases N      damaged files (1,250 for each step of the scale)
   --life BLOCKS  instead of all that: a long life compressed, so many blocks as fast as they can be made (100000 is a day)
