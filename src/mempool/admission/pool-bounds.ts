@@ -5,6 +5,7 @@
 import { TesseraError } from '../../lib/errors.js';
 import type { CandidateTx } from '../state/acceptance.js';
 import type { MempoolState } from '../state/state.js';
+import { type Amount, SenderShare } from './sender-share.js';
 import { TokenlessShare } from './tokenless-share.js';
 
 /**
@@ -20,17 +21,13 @@ export interface PoolBoundsOptions {
 }
 
 /** What the bounds look at. */
-type PooledState = Pick<MempoolState, 'waiting' | 'waitingDruids' | 'druidSet' | 'tokenless' | 'kin'>;
-
-interface Amount {
-  readonly count: number;
-  readonly bytes: number;
-}
+type PooledState = Pick<MempoolState, 'waiting' | 'waitingDruids' | 'druidSet' | 'tokenless' | 'kin' | 'isReady'>;
 
 export class PoolBounds {
   readonly #options: PoolBoundsOptions;
   readonly #state: PooledState;
   readonly #tokenless: TokenlessShare;
+  readonly #senders: SenderShare;
   /** On their way through the journal. */
   #reserved: Amount = { count: 0, bytes: 0 };
   #reservedDruids: Amount = { count: 0, bytes: 0 };
@@ -39,6 +36,7 @@ export class PoolBounds {
     this.#options = options;
     this.#state = state;
     this.#tokenless = new TokenlessShare(options, state);
+    this.#senders = new SenderShare(state);
   }
 
   /** Reserves room; the result gives it back. Throws `mempool_full`. */
@@ -60,12 +58,29 @@ export class PoolBounds {
         'too many DRUID transactions wait for the others of their sets; try again later, or submit the whole set together',
       );
     }
-    const releaseTokenless = this.#tokenless.reserve(candidates, sender);
+    const releaseShares = this.#reserveShares(candidates, sender);
     this.#add(added, druids, 1);
     return () => {
       this.#add(added, druids, -1);
-      releaseTokenless();
+      releaseShares();
     };
+  }
+
+  #reserveShares(candidates: readonly CandidateTx[], sender: string): () => void {
+    const { maxTransactions, maxBytes } = this.#options;
+    const taken = sum(this.#state.waiting, this.#reserved, 1);
+    const releaseTokenless = this.#tokenless.reserve(candidates, sender);
+    try {
+      const free = sum({ count: maxTransactions, bytes: maxBytes }, taken, -1);
+      const releaseSender = this.#senders.reserve(candidates, sender, free);
+      return () => {
+        releaseSender();
+        releaseTokenless();
+      };
+    } catch (error) {
+      releaseTokenless();
+      throw error;
+    }
   }
 
   #add(added: Amount, druids: Amount, sign: 1 | -1): void {

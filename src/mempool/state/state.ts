@@ -169,6 +169,11 @@ export class MempoolState {
     return pendingTx(hash, this.#places);
   }
 
+  /** Whether a transaction is ready for a block, and in none. */
+  isReady(hash: string): boolean {
+    return this.#pool.get(hash) !== undefined;
+  }
+
   /** What a transaction of the pool is behind; undefined when it does not wait there. */
   kin(hash: string): Kin | undefined {
     return this.#pool.kin(hash);

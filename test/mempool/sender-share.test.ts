@@ -1,0 +1,81 @@
+/** Chains of dust of one owner do not keep others out of the pool (decisions B14 and B17). */
+
+import { describe, expect, it } from 'vitest';
+import { transactionHash } from '../../src/chain/hash.js';
+import type { OutPoint, Transaction } from '../../src/chain/types.js';
+import { genesisOut, pay, payment } from '../support/mempool.js';
+import { alice, bob, newFolder, send, setUp, stored } from './running.js';
+
+const POOL = 64;
+const FLOOD = '10.0.0.1';
+
+/** Payments of next to nothing to itself that each spend the change of the one before. */
+function* dust(n: number): Generator<Transaction> {
+  let from: OutPoint = genesisOut(n);
+  for (let left = 1_000_000n - 1n; ; left--) {
+    const owner = n === 0 ? alice : bob;
+    const tx = payment({ from: owner, inputs: [from], outputs: [pay(owner, left), pay(owner, 1n)] });
+    yield tx;
+    from = { tHash: transactionHash(tx), n: 0 };
+    if (left < 999_000n) return;
+  }
+}
+
+async function full() {
+  const pool = { maxTransactions: POOL, maxBytes: 1_000_000 };
+  const blocks = { instant: false, blockInterval: 10_000, proofWindow: 0, minMiners: 1, partitionSize: 10 };
+  const setup = await setUp({ folder: await newFolder(), mempool: { pool, blocks } });
+  await stored(setup.mempool, 0);
+  const chain = dust(0);
+  /** Submits until the pool is full for the sender; gives how many it took. */
+  const flood = async (sender: string): Promise<number> => {
+    for (let count = 0; ; count++) {
+      const tx = chain.next().value as Transaction;
+      const refusal = await setup.mempool.submit([tx], sender).then(
+        () => null,
+        (error: unknown) => error,
+      );
+      if (refusal === null) continue;
+      expect(refusal).toMatchObject({ code: 'mempool_full' });
+      return count;
+    }
+  };
+  return { ...setup, flood };
+}
+
+describe('a pool that one sender fills with chains of dust', () => {
+  it('is half full then, and takes the payments of others', async () => {
+    const { mempool, flood } = await full();
+    expect(await flood(FLOOD)).toBe(POOL / 2);
+    await mempool.submit([send(bob, 1, alice)], 'honest');
+    expect(mempool.figures().waitingCount).toBe(POOL / 2 + 1);
+  });
+
+  it('takes more of the same sender when a block has taken what it had', async () => {
+    const { mempool, flood, bed } = await full();
+    await flood(FLOOD);
+    const mined = stored(mempool, 1);
+    await bed.clock.advance(10_000);
+    await mined;
+    // The one that was refused is what the next would spend.
+    await expect(mempool.submit([send(bob, 1, alice)], FLOOD)).resolves.toHaveLength(1);
+    expect(mempool.figures().waitingCount).toBe(1);
+  });
+
+  it('can be filled by who comes over loopback, where a proxy may stand', async () => {
+    const { flood } = await full();
+    expect(await flood('127.0.0.1')).toBe(POOL);
+  });
+
+  it('has a place for each of many addresses, so that a flood of them needs as many addresses as places', async () => {
+    const { mempool, flood } = await full();
+    expect(await flood(FLOOD)).toBe(POOL / 2);
+    await expect(mempool.submit([...dust(1)].slice(0, 30), 'another')).resolves.toHaveLength(30);
+    await expect(mempool.submit([...dust(1)].slice(30, 31), 'another')).rejects.toMatchObject({
+      code: 'mempool_full',
+      message: expect.stringContaining('30 transactions of yours'),
+    });
+    await mempool.submit([...dust(1)].slice(30, 31), 'honest');
+    expect(mempool.figures().waitingCount).toBe(POOL - 1);
+  });
+});
