@@ -33,6 +33,7 @@ export async function openWallet(context: WalletContext): Promise<Wallet> {
         spendOwnChange: config.wallet.spendOwnChange,
         activationHeight: config.mining.asertActivationHeight,
         producers: context.producers,
+        genesis: genesis.transactions,
         words: context.words,
         areWordsNew: context.areWordsNew,
         minOutputAmount: BigInt(config.network.minOutputAmount),

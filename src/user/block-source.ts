@@ -50,6 +50,7 @@ export class BlockSource {
   #proven: ProvenHashes | undefined;
   /** The node that answered last is asked first. */
   #turn = 0;
+  #last: Link | undefined;
 
   constructor(options: BlockSourceOptions, modules: BlockSourceModules) {
     this.#options = options;
@@ -80,6 +81,17 @@ export class BlockSource {
     return found;
   }
 
+  /** Judges what came last; a `protocol_violation` is the fault of the node that sent it, which loses its link. */
+  judge(check: () => void): void {
+    try {
+      check();
+    } catch (error) {
+      if (!isTesseraError(error, 'protocol_violation')) throw error;
+      this.#last?.close(errorMessage(error));
+      throw new TesseraError('peer_unreachable', error.message, { cause: error });
+    }
+  }
+
   /** Asks one node after the other, until one answers. */
   async #inTurn<T>(what: string, signal: AbortSignal, ask: (link: Link) => Promise<T>): Promise<T> {
     const { storages } = this.#options;
@@ -105,6 +117,7 @@ export class BlockSource {
   async #askAt<T>(address: string, signal: AbortSignal, ask: (link: Link) => Promise<T>): Promise<T> {
     const link = await this.#modules.network.dial(address, { timeoutMs: DIAL_TIMEOUT, signal });
     if (link.role !== 'storage') throw new TesseraError('peer_unreachable', `it is a ${link.role} node`);
+    this.#last = link;
     try {
       return await ask(link);
     } catch (error) {

@@ -23,6 +23,7 @@ import type { OwnTransaction } from '../wallet/payments/outgoing.js';
 import type { Wallet } from '../wallet/wallet.js';
 import { Evidence, type Finding, type TransactionStatus } from './evidence.js';
 import type { MissedBlocks } from './missed-blocks.js';
+import type { OutputProofs } from './output-proofs.js';
 import { fetchStatuses, unexpected } from './statuses.js';
 import { refreshAddresses } from './utxo-pages.js';
 
@@ -53,6 +54,8 @@ export interface ChainFollowerModules {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly missed: MissedBlocks;
+  /** Proves outputs that the wallet does not know; without it they are believed. */
+  readonly proofs?: OutputProofs | undefined;
   /** Called with the number of refreshed addresses. */
   readonly onRefresh?: ((done: number, total: number) => void) | undefined;
 }
@@ -132,6 +135,12 @@ export class ChainFollower {
       await this.#refresh(link, addresses, new Evidence([]));
       await this.#refreshFound(link);
     });
+  }
+
+  /** Refreshes addresses that are watched since the last refresh: what was found has shown others to be in use. */
+  findMore(): void {
+    const link = this.#current;
+    if (link !== undefined) this.#afterwards(link, 'a refresh failed', () => this.#refreshFound(link));
   }
 
   /**
@@ -367,7 +376,7 @@ export class ChainFollower {
   }
 
   #refresh(link: Link, addresses: readonly string[], evidence: Evidence): Promise<ChainPoint | undefined> {
-    const { wallet, clock, onRefresh, missed } = this.#modules;
+    const { wallet, clock, onRefresh, missed, proofs } = this.#modules;
     const { signal } = this.#stopping;
     return refreshAddresses(link, addresses, {
       wallet,
@@ -376,6 +385,7 @@ export class ChainFollower {
       reach: (point) => missed.reach(point, signal),
       onProgress: onRefresh,
       onPage: (utxos) => evidence.note(utxos),
+      onUnproven: proofs && ((utxos, height) => proofs.note(link, utxos, height)),
     });
   }
 

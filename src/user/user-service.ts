@@ -18,6 +18,7 @@ import type { Wallet } from '../wallet/wallet.js';
 import { abandonPayment } from './abandon.js';
 import { ChainFollower, type MinedBlock } from './chain-follower.js';
 import { MissedBlocks } from './missed-blocks.js';
+import { OutputProofs } from './output-proofs.js';
 import { type AnnouncedPayment, PeerPayments } from './peer-payments.js';
 import { Sender } from './sender.js';
 import type { AddressPayment, DonationOptions, ItemRequest, UserService } from './service.js';
@@ -55,6 +56,7 @@ export interface UserServiceModules {
 export class RunningUserService implements UserService, Service {
   readonly #wallet: Wallet;
   readonly #missed: MissedBlocks;
+  readonly #proofs: OutputProofs | undefined;
   readonly #follower: ChainFollower;
   readonly #peers: PeerPayments;
   readonly #sender: Sender;
@@ -68,7 +70,10 @@ export class RunningUserService implements UserService, Service {
     this.#wallet = modules.wallet;
     const { mempools, storages = [], producers } = options;
     this.#missed = new MissedBlocks({ storages, producers }, modules);
-    this.#follower = new ChainFollower({ mempools, producers }, { ...modules, missed: this.#missed });
+    const canProve = storages.length > 0 && producers !== undefined;
+    this.#proofs = canProve ? new OutputProofs({ storages, producers }, modules) : undefined;
+    const chain = { missed: this.#missed, proofs: this.#proofs };
+    this.#follower = new ChainFollower({ mempools, producers }, { ...modules, ...chain });
     this.#peers = new PeerPayments({ ...options, donationsPerDay }, modules);
     this.#sender = new Sender({
       ...modules,
@@ -92,6 +97,11 @@ export class RunningUserService implements UserService, Service {
     return this.#missed.problem;
   }
 
+  /** Outputs that a mempool node has named and no block has shown yet: they are not counted. */
+  get unproven(): number {
+    return this.#proofs?.open ?? 0;
+  }
+
   /** Emits payments to this wallet that a peer announces. */
   get announced(): Signal<AnnouncedPayment> {
     return this.#peers.announced;
@@ -107,6 +117,8 @@ export class RunningUserService implements UserService, Service {
     const offs = [
       this.#follower.ready.on(() => this.#sender.wake()),
       this.#follower.blockMined.on(() => this.#sender.blockCame()),
+      this.#wallet.settlement.changed.on(() => this.#proofs?.wake()),
+      ...(this.#proofs === undefined ? [] : [this.#proofs.taken.on(() => this.#follower.findMore())]),
     ];
     this.#unsubscribe = () => offs.forEach((off) => void off());
     this.#follower.start();
@@ -119,6 +131,7 @@ export class RunningUserService implements UserService, Service {
     this.#unsubscribe?.();
     this.#peers.stop();
     await this.#sender.stop();
+    await this.#proofs?.stop();
     await this.#follower.stop();
   }
 

@@ -34,6 +34,8 @@ export interface UtxoPagesModules {
   readonly signal: AbortSignal;
   /** Brings the wallet to the block of an answer; true when that took in blocks, so that the answer is an old one. */
   readonly reach: (point: ChainPoint) => Promise<boolean>;
+  /** Told of outputs that the wallet does not know, where it can have them proven; `height` is that of the last answer. */
+  readonly onUnproven?: ((utxos: readonly Utxo[], height: number) => void) | undefined;
   /** Called with the number of completed addresses. */
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
   /** Called with every page. */
@@ -74,11 +76,15 @@ async function refreshPart(link: Link, addresses: readonly string[], modules: Ut
     // As long as there are blocks to read, which is no failure of the node.
     if (await modules.reach(point)) continue;
     attempt += 1;
-    const refresh = wallet.beginRefresh(addresses, point);
+    const refresh = wallet.beginRefresh(addresses, point, modules.onUnproven !== undefined);
     if (refresh === undefined) continue;
-    for (let next: PageOf | undefined = first; next; next = await pages.readNext(next.page))
+    let last = height;
+    for (let next: PageOf | undefined = first; next; next = await pages.readNext(next.page)) {
+      last = next.page.block_num;
       await refresh.add(next.utxos);
+    }
     await refresh.finish();
+    modules.onUnproven?.(refresh.unproven, last);
     return point;
   }
   throw new TesseraError(

@@ -5,9 +5,11 @@
  */
 
 import { blockCertificateFault, type Certificate, type Producers } from '../chain/certificate.js';
+import { encodeTransaction } from '../chain/codec.js';
 import { blockHash, transactionHash, txsHash } from '../chain/hash.js';
 import { difficultyFault, proofOfWorkFault } from '../chain/pow.js';
 import type { BlockHeader, FullBlock, Transaction } from '../chain/types.js';
+import { equalBytes } from '../lib/bytes.js';
 import { type Fault, fault, type Verdict } from '../lib/fault.js';
 
 export interface BlockRules {
@@ -15,6 +17,8 @@ export interface BlockRules {
   readonly activationHeight: number;
   /** Undefined in a network that names none. */
   readonly producers: Producers | undefined;
+  /** The transactions of the genesis file, where it is known. */
+  readonly genesis?: ReadonlyMap<string, Transaction> | undefined;
   /** True for a transaction that pays to the wallet or spends from it. */
   concerns(transaction: Transaction): boolean;
 }
@@ -33,7 +37,7 @@ export interface ToldBlock {
 /**
  * A producer has signed the block, its header has the hash and the proof of work, its list is the one that the header
  * binds, and every transaction that concerns the wallet has the hash under which it stands. The names of genesis
- * transactions are free texts.
+ * transactions are free texts: those of block 0 are the ones of the genesis file.
  */
 export function contentFault({ full, hash, certificate, isProven }: ToldBlock, rules: BlockRules): Verdict {
   const { activationHeight, producers } = rules;
@@ -50,7 +54,7 @@ export function contentFault({ full, hash, certificate, isProven }: ToldBlock, r
     return faultOf(hash, 'its transactions are not the ones it lists');
   }
   if (txsHash(block.transactions) !== header.txsHash) return faultOf(hash, 'its list is not the one of its header');
-  return header.bNum === 0n ? null : namesFault(hash, full, rules);
+  return header.bNum === 0n ? genesisFault(hash, full, rules) : namesFault(hash, full, rules);
 }
 
 /** Whether the block can stand where it says, by what the wallet knows of the last block. */
@@ -66,6 +70,16 @@ export function placeFault(
   if (height === tip.height + 1 && header.previousHash !== tip.hash)
     return faultOf(hash, `it does not follow ${tip.hash}`);
   return null;
+}
+
+function genesisFault(hash: string, { block, transactions }: FullBlock, { genesis }: BlockRules): Verdict {
+  if (genesis === undefined) return null;
+  const isGenesis = block.transactions.every((name, i) => {
+    const [expected, brought] = [genesis.get(name), transactions[i]];
+    return expected && brought && equalBytes(encodeTransaction(expected), encodeTransaction(brought));
+  });
+  if (isGenesis && block.transactions.length === genesis.size) return null;
+  return faultOf(hash, 'its transactions are not those of the genesis file');
 }
 
 function namesFault(hash: string, { block, transactions, miningTransaction }: FullBlock, rules: BlockRules): Verdict {

@@ -4,7 +4,7 @@
  */
 
 import { blockCertificateFault, type Certificate, type Producers } from '../chain/certificate.js';
-import type { FullBlock, Transaction } from '../chain/types.js';
+import type { FullBlock, Transaction, Utxo } from '../chain/types.js';
 import { TesseraError } from '../lib/errors.js';
 import { assertSound } from '../lib/fault.js';
 import { Mutex } from '../lib/mutex.js';
@@ -13,7 +13,7 @@ import type { DoubleSigning } from '../observability/double-signing.js';
 import { contentFault, placeFault, type ToldBlock } from './block-check.js';
 import { AddressRefresh } from './coins/address-refresh.js';
 import type { BlockOutcome, CoinStore } from './coins/coin-store.js';
-import type { History } from './history/history.js';
+import type { BlockPlace, History } from './history/history.js';
 import type { KeyRing } from './keys/key-ring.js';
 import type { MetaStore } from './meta.js';
 import type { Settlement } from './payments/settlement.js';
@@ -29,11 +29,24 @@ export interface ChainPoint {
   readonly certificate?: Certificate | undefined;
 }
 
+/** An output, and the transaction that made it, where a block has it. */
+export interface ProvenOutput {
+  readonly utxo: Utxo;
+  readonly made: {
+    readonly hash: string;
+    readonly transaction: Transaction;
+    readonly isReward: boolean;
+    readonly place: BlockPlace;
+  };
+}
+
 export interface BlockIntakeOptions {
   /** Blocks after this one carry a difficulty target; without it none does. */
   readonly activationHeight?: number | undefined;
   /** Who must have signed a block, and the block that a refresh is of; undefined in a network that names none. */
   readonly producers?: Producers | undefined;
+  /** The transactions of the genesis file; without them block 0 is what its bringer says. */
+  readonly genesis?: ReadonlyMap<string, Transaction> | undefined;
 }
 
 export interface BlockIntakeModules {
@@ -51,6 +64,7 @@ export interface BlockIntakeModules {
 export class BlockIntake {
   readonly #activationHeight: number;
   readonly #producers: Producers | undefined;
+  readonly #genesis: BlockIntakeOptions['genesis'];
   readonly #modules: BlockIntakeModules;
   /** Blocks are taken in one after the other. */
   readonly #applying = new Mutex();
@@ -58,6 +72,7 @@ export class BlockIntake {
   constructor(options: BlockIntakeOptions, modules: BlockIntakeModules) {
     this.#activationHeight = options.activationHeight ?? Number.POSITIVE_INFINITY;
     this.#producers = options.producers;
+    this.#genesis = options.genesis;
     this.#modules = modules;
   }
 
@@ -76,6 +91,7 @@ export class BlockIntake {
     const rules = {
       activationHeight: this.#activationHeight,
       producers: this.#producers,
+      genesis: this.#genesis,
       concerns: (tx: Transaction) => this.#concerns(tx),
     };
     assertSound(contentFault(told, rules));
@@ -109,12 +125,15 @@ export class BlockIntake {
 
   /**
    * Begins to take in what the chain says about these addresses, as of a block. Undefined when the wallet is ahead of it.
+   * `canProve`: outputs that the wallet does not know can be proven, so they are put aside where it has read that block.
    * Throws `protocol_violation` when no producer has signed that block, or the wallet knows another one of this height.
    */
-  beginRefresh(addresses: readonly string[], point: ChainPoint): AddressRefresh | undefined {
+  beginRefresh(addresses: readonly string[], point: ChainPoint, canProve = false): AddressRefresh | undefined {
     const { keys, writes } = this.#modules;
     writes.checkOpen();
     this.#checkPoint(point);
+    const { height } = point;
+    const isChecked = canProve && this.isTipCertified && height === this.height && point.hash === this.tipHash;
     const isOther = point.hash !== null && (this.tipHash ?? point.hash) !== point.hash;
     if (point.height < this.height || (point.height === this.height && isOther)) {
       if (!this.#isTipOpen) {
@@ -124,7 +143,33 @@ export class BlockIntake {
       }
       this.#goBackTo(point);
     }
-    return new AddressRefresh(new Set(addresses.filter((address) => keys.owns(address))), point.height, this.#modules);
+    const own = new Set(addresses.filter((address) => keys.owns(address)));
+    return new AddressRefresh({ addresses: own, height, isChecked }, this.#modules);
+  }
+
+  /**
+   * Takes in outputs that blocks have and none has spent, as of the block of this height; false when that is not the last one
+   * any more.
+   */
+  async takeProven(outputs: readonly ProvenOutput[], height: number): Promise<boolean> {
+    const { coins, history, settlement, transfers, writes } = this.#modules;
+    writes.checkOpen();
+    const made = new Map(outputs.map(({ made }) => [made.hash, made]));
+    await history.prepare([...made.keys()]);
+    if (this.height !== height) return false;
+    const addresses = new Set(outputs.flatMap(({ utxo: [, { scriptPublicKey }] }) => scriptPublicKey ?? []));
+    const utxos = outputs.map(({ utxo }) => utxo);
+    history.takeArrivals(coins.takeUnspent(utxos, addresses, coins.beginArrival()));
+    for (const { place, ...one } of made.values()) history.locateOne(one, place);
+    history.endImport(addresses);
+    await settlement.commit();
+    transfers.mergeLater();
+    return true;
+  }
+
+  /** True when the wallet has seen the block of this transaction, as one that concerns it. */
+  async hasSeen(hash: string): Promise<boolean> {
+    return typeof (await this.#modules.history.byHash([hash])).get(hash)?.height === 'number';
   }
 
   /** All addresses were refreshed as of this block. */

@@ -1,6 +1,7 @@
 /** The parts of a wallet, put together bottom-up. */
 
 import type { Producers } from '../chain/certificate.js';
+import type { Transaction } from '../chain/types.js';
 import type { ScryptCost } from '../crypto/scrypt.js';
 import type { Room } from '../db/disk-room.js';
 import type { Kv } from '../db/kv.js';
@@ -56,6 +57,8 @@ export interface WalletOptions extends NewWallet {
   readonly activationHeight?: number;
   /** Who signs blocks; undefined in a network that names none. */
   readonly producers?: Producers | undefined;
+  /** The transactions of the genesis file, which block 0 must have. */
+  readonly genesis?: ReadonlyMap<string, Transaction>;
   readonly maxInputs?: number;
   /** Raw units. */
   readonly dust?: bigint;

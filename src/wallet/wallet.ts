@@ -9,7 +9,7 @@ import type { Transaction } from '../chain/types.js';
 import { errorMessage, TesseraError } from '../lib/errors.js';
 import { noMetrics } from '../observability/metrics.js';
 import type { ToldBlock } from './block-check.js';
-import type { ChainPoint } from './block-intake.js';
+import type { ChainPoint, ProvenOutput } from './block-intake.js';
 import type { AddressRefresh } from './coins/address-refresh.js';
 import type { CoinTotals } from './coins/coin-index.js';
 import type { BlockOutcome } from './coins/coin-store.js';
@@ -256,8 +256,18 @@ export class Wallet implements WalletService {
   }
 
   /** See `BlockIntake.beginRefresh`. */
-  beginRefresh(addresses: readonly string[], point: ChainPoint): AddressRefresh | undefined {
-    return this.#parts.chain.beginRefresh(addresses, point);
+  beginRefresh(addresses: readonly string[], point: ChainPoint, canProve?: boolean): AddressRefresh | undefined {
+    return this.#parts.chain.beginRefresh(addresses, point, canProve);
+  }
+
+  /** See `BlockIntake.takeProven`. */
+  takeProven(outputs: readonly ProvenOutput[], height: number): Promise<boolean> {
+    return this.#parts.chain.takeProven(outputs, height);
+  }
+
+  /** See `BlockIntake.hasSeen`. */
+  hasSeen(hash: string): Promise<boolean> {
+    return this.#parts.chain.hasSeen(hash);
   }
 
   /** All addresses were refreshed as of this block. */

@@ -35,6 +35,8 @@ export interface TestUser {
   readonly network: PeerNetwork;
   readonly address: string;
   readonly folder: string;
+  /** How many refreshes of addresses have ended. */
+  refreshes(): number;
   stop(): Promise<void>;
 }
 
@@ -112,9 +114,13 @@ export async function createTestNet(
       const opened: OpenWallet = folder === undefined ? await newWallet(rest) : await openWallet(folder, rest);
       const links = network(role, 0, [...mempools, ...storages]);
       const limits = donationsPerDay === undefined ? {} : { donationsPerDay };
+      let refreshes = 0;
+      const onRefresh = (done: number, total: number): void => {
+        if (done === total && total > 0) refreshes += 1;
+      };
       const user = new RunningUserService(
         { mempools, storages, producers: rest.producers, donationAmount, donationsPerPeerPerDay: 2, ...limits },
-        { wallet: opened.wallet, network: links, clock: options.clock ?? systemClock, logger: silentLogger },
+        { wallet: opened.wallet, network: links, clock: options.clock ?? systemClock, logger: silentLogger, onRefresh },
       );
       await user.start();
       await links.start();
@@ -127,7 +133,8 @@ export async function createTestNet(
         await opened.close();
       };
       stops.unshift(stop);
-      return { wallet: opened.wallet, user, network: links, address: links.address, folder: opened.folder, stop };
+      const { wallet, folder: at } = opened;
+      return { wallet, user, network: links, address: links.address, folder: at, refreshes: () => refreshes, stop };
     },
     stranger(role, listenPort = 0) {
       const links = network(role, listenPort, []);

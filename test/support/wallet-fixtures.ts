@@ -91,15 +91,17 @@ export interface BlockOptions {
   readonly mining?: Transaction;
   /** Hash of the block before. */
   readonly previous?: string | null | undefined;
+  /** What the list calls the transactions; their hashes by default. */
+  readonly names?: readonly string[];
 }
 
 /** A block with a sound list, header and proof of work. */
 export function block(
   bNum: number,
   transactions: readonly Transaction[],
-  { mining = coinbaseTransaction(BigInt(bNum), 1n, NOBODY), previous = null }: BlockOptions = {},
+  { mining = coinbaseTransaction(BigInt(bNum), 1n, NOBODY), previous = null, names }: BlockOptions = {},
 ): { readonly full: FullBlock; readonly hash: string } {
-  const hashes = transactions.map((transaction) => transactionHash(transaction));
+  const hashes = names ?? transactions.map((transaction) => transactionHash(transaction));
   const header = withProofOfWork({
     version: 6,
     bits: 0n,

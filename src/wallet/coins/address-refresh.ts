@@ -9,6 +9,7 @@ import type { Utxo } from '../../chain/types.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
 import type { History } from '../history/history.js';
 import type { WriteBuffer } from '../write-buffer.js';
+import type { Coin } from './coin.js';
 import type { CoinStore } from './coin-store.js';
 
 /** Coins that change between two flushes. */
@@ -21,19 +22,37 @@ export interface AddressRefreshModules {
   readonly slices: TimeSlices;
 }
 
+export interface AddressRefreshOptions {
+  readonly addresses: ReadonlySet<string>;
+  /** The block that the answers are of. */
+  readonly height: number;
+  /**
+   * True when the wallet has read this block itself: then it knows better. Outputs that it does not know are put aside, to be
+   * proven, and one that a block has made is not gone because it is not named.
+   */
+  readonly isChecked: boolean;
+}
+
 export class AddressRefresh {
   readonly #modules: AddressRefreshModules;
   readonly #addresses: ReadonlySet<string>;
-  /** The block that the answers are of. */
   readonly #height: number;
+  readonly #isChecked: boolean;
+  readonly #unproven: Utxo[] = [];
   readonly #present = new Set<string>();
   readonly #arrival: () => number;
 
-  constructor(addresses: ReadonlySet<string>, height: number, modules: AddressRefreshModules) {
+  constructor({ addresses, height, isChecked }: AddressRefreshOptions, modules: AddressRefreshModules) {
     this.#addresses = addresses;
     this.#height = height;
+    this.#isChecked = isChecked;
     this.#modules = modules;
     this.#arrival = modules.coins.beginArrival();
+  }
+
+  /** Outputs at these addresses that were named and are to be proven; they are not taken in. */
+  get unproven(): readonly Utxo[] {
+    return this.#unproven;
   }
 
   /** Takes in one page. */
@@ -43,9 +62,11 @@ export class AddressRefresh {
       await slices.turn();
       const some = utxos.slice(at, at + COINS_PER_STEP);
       for (const [outPoint] of some) this.#present.add(outPointKey(outPoint));
-      const unknown = some.flatMap(([outPoint]) => (coins.has(outPoint) ? [] : outPoint.tHash));
-      await history.prepare([...new Set(unknown)]);
-      history.takeArrivals(coins.takeUnspent(some, this.#addresses, this.#arrival));
+      const unknown = some.filter(([outPoint]) => !coins.has(outPoint));
+      if (this.#isChecked) this.#unproven.push(...unknown.filter((utxo) => this.#isAsked(utxo)));
+      else await history.prepare([...new Set(unknown.map(([{ tHash }]) => tHash))]);
+      const taken = this.#isChecked ? some.filter(([outPoint]) => coins.has(outPoint)) : some;
+      history.takeArrivals(coins.takeUnspent(taken, this.#addresses, this.#arrival));
       await writes.flush();
     }
   }
@@ -59,9 +80,21 @@ export class AddressRefresh {
     const missing = coins.countedAt(this.#addresses).filter(({ key }) => !this.#present.has(key));
     for (let at = 0; at < missing.length; at += COINS_PER_STEP) {
       await slices.turn();
-      history.takeVanished(coins.takeMissing(missing.slice(at, at + COINS_PER_STEP)));
+      const some = missing.slice(at, at + COINS_PER_STEP);
+      if (this.#isChecked) await history.prepare([...new Set(some.map(({ outPoint }) => outPoint.tHash))]);
+      history.takeVanished(coins.takeMissing(some.filter((coin) => !this.#isKnownBetter(coin))));
       await writes.flush();
     }
-    history.endImport(this.#addresses);
+    const waiting = new Set(this.#unproven.map(([, { scriptPublicKey }]) => scriptPublicKey));
+    history.endImport([...this.#addresses].filter((address) => !waiting.has(address)));
+  }
+
+  #isAsked([, { scriptPublicKey: address }]: Utxo): boolean {
+    return address !== null && this.#addresses.has(address);
+  }
+
+  /** The wallet has seen the block that made it, and would have seen one that spends it. */
+  #isKnownBetter({ outPoint }: Coin): boolean {
+    return this.#isChecked && typeof this.#modules.history.find(outPoint.tHash)?.height === 'number';
   }
 }

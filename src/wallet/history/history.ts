@@ -167,10 +167,16 @@ export class History {
     const all = [...transactions, miningTransaction];
     const rewardHash = block.header.miningTxHash;
     for (const [i, hash] of [...block.transactions, rewardHash].entries()) {
-      const [known, transaction] = [this.find(hash), all[i]];
-      if (known === undefined || known.height !== null || transaction === undefined) continue;
-      this.#takeKnown(known, { hash, transaction, isReward: hash === rewardHash, spent: [], arrived: [] }, place);
+      const transaction = all[i];
+      if (transaction !== undefined) this.locateOne({ hash, transaction, isReward: hash === rewardHash }, place);
     }
+  }
+
+  /** A block has this transaction, whose coins the wallet knows. Funds that came with a key stay what they are. */
+  locateOne(one: Omit<TakenTransaction, 'spent' | 'arrived'>, place: BlockPlace): void {
+    const known = this.find(one.hash);
+    if (known === undefined || known.height !== null || known.kind === 'import') return;
+    this.#takeKnown(known, { ...one, spent: [], arrived: [] }, place);
   }
 
   // Refreshes

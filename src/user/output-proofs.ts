@@ -1,0 +1,234 @@
+/**
+ * Proves outputs that a mempool node names as unspent and that the wallet has not seen come in a block: those of imported keys,
+ * and of addresses that another copy of the wallet has handed out. It reads the chain from block 0 on: an output is taken in
+ * when a block has made it as it was named, and none has spent it. One that this disproves costs the node its link.
+ */
+
+import { LRUCache } from 'lru-cache';
+import { outPointKey } from '../chain/transaction.js';
+import type { Utxo } from '../chain/types.js';
+import type { Clock, Timer } from '../lib/clock.js';
+import { errorMessage } from '../lib/errors.js';
+import type { Logger } from '../lib/logger.js';
+import { type Signal, SignalSource } from '../lib/signal.js';
+import { TimeSlices } from '../lib/time-slices.js';
+import type { Link, PeerNetwork } from '../peers/network.js';
+import type { ProvenOutput } from '../wallet/block-intake.js';
+import type { Wallet } from '../wallet/wallet.js';
+import { BlockSource, type BlockSourceOptions } from './block-source.js';
+import { OutputScan } from './output-scan.js';
+import { fetchStatuses } from './statuses.js';
+
+/** Outputs that are looked for at once; a later refresh names the others again. */
+const MAX_CLAIMS = 100_000;
+/** Outputs that turned out to be none, and are not looked for again. */
+const MAX_DISPROVEN = 100_000;
+/** Outputs that are taken in at once. */
+const OUTPUTS_PER_STEP = 500;
+/** Milliseconds until an attempt that failed is repeated. */
+const RETRY_AFTER = 2_000;
+const REQUEST_TIMEOUT = 30_000;
+/** What the messages between nodes take for a hash. */
+const ASKABLE = /^[\x21-\x7e]{1,128}$/;
+
+interface Claim {
+  readonly utxo: Utxo;
+  readonly link: Link;
+  /** The block as of which it is said to be unspent; it may be in the one that is being made then, too. */
+  readonly height: number;
+  /** No block that could be read has it. */
+  isNowhere?: true;
+}
+
+export interface OutputProofsModules {
+  readonly wallet: Wallet;
+  readonly network: PeerNetwork;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export class OutputProofs {
+  readonly #modules: OutputProofsModules;
+  readonly #source: BlockSource;
+  readonly #slices: TimeSlices;
+  readonly #stopping = new AbortController();
+  readonly #claims = new Map<string, Claim>();
+  readonly #disproven = new LRUCache<string, true>({ max: MAX_DISPROVEN });
+  readonly #taken: SignalSource<number>;
+  #running: Promise<void> | undefined;
+  #retry: Timer | undefined;
+
+  constructor(options: BlockSourceOptions, modules: OutputProofsModules) {
+    const { wallet, network, clock, logger } = modules;
+    this.#modules = modules;
+    this.#slices = new TimeSlices(clock);
+    const check = wallet.checkBlock.bind(wallet);
+    this.#source = new BlockSource(options, { network, slices: this.#slices, check });
+    this.#taken = new SignalSource((error) => logger.error({ error: errorMessage(error) }, 'a listener failed'));
+  }
+
+  /** Outputs that are not proven yet, and not counted. */
+  get open(): number {
+    return this.#claims.size;
+  }
+
+  /** Emits how many outputs were proven and taken in. */
+  get taken(): Signal<number> {
+    return this.#taken;
+  }
+
+  /** A node has named them as unspent, as of a block. */
+  note(link: Link, utxos: readonly Utxo[], height: number): void {
+    for (const utxo of utxos) {
+      const key = outPointKey(utxo[0]);
+      if (this.#claims.size >= MAX_CLAIMS) break;
+      if (!this.#disproven.has(key) && !this.#claims.has(key)) this.#claims.set(key, { utxo, link, height });
+    }
+    this.wake();
+  }
+
+  /** To be called after each block, too. */
+  wake(): void {
+    if (this.#running !== undefined || this.#claims.size === 0 || this.#stopping.signal.aborted) return;
+    this.#retry?.cancel();
+    this.#running = this.#run()
+      .catch((error: unknown) => {
+        if (this.#stopping.signal.aborted) return;
+        const { clock, logger } = this.#modules;
+        logger.warn({ error: errorMessage(error), outputs: this.open }, 'outputs cannot be proven now; trying again');
+        this.#retry = clock.after(RETRY_AFTER, () => this.wake());
+      })
+      .finally(() => {
+        this.#running = undefined;
+      });
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#retry?.cancel();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    await this.#dropWaiting();
+    for (;;) {
+      await this.#judgeNowhere();
+      const fresh = [...this.#claims].filter(([, { isNowhere }]) => isNowhere !== true);
+      if (fresh.length === 0) return;
+      await this.#scan(new Map(fresh));
+    }
+  }
+
+  /** What waits in a pool will come with its block. */
+  async #dropWaiting(): Promise<void> {
+    const byLink = new Map<Link, Set<string>>();
+    for (const { utxo, link, isNowhere } of this.#claims.values()) {
+      const [{ tHash }] = utxo;
+      if (isNowhere === true || !ASKABLE.test(tHash)) continue;
+      const hashes = byLink.get(link) ?? new Set();
+      byLink.set(link, hashes.add(tHash));
+    }
+    for (const [link, hashes] of byLink) {
+      if (!this.#modules.network.links.has(link)) continue;
+      const options = { timeoutMs: REQUEST_TIMEOUT, signal: this.#stopping.signal };
+      const statuses = await fetchStatuses(link, [...hashes], options);
+      for (const [key, claim] of this.#claims) {
+        const isWaiting = statuses.get(claim.utxo[0].tHash)?.status === 'Pending';
+        if (claim.link === link && isWaiting) this.#claims.delete(key);
+      }
+    }
+  }
+
+  async #scan(claims: ReadonlyMap<string, Claim>): Promise<void> {
+    const { wallet, logger } = this.#modules;
+    const scan = new OutputScan([...claims.values()].map(({ utxo }) => utxo));
+    logger.info({ outputs: claims.size, blocks: wallet.height + 1 }, 'looking for outputs in the chain');
+    let [next, previousHash] = [0, null as string | null];
+    let left = [...claims.keys()];
+    do {
+      const to = wallet.height;
+      while (next <= to) {
+        const range = { from: next, to, previousHash };
+        for (const told of await this.#source.read(range, this.#stopping.signal)) {
+          await this.#slices.turn();
+          this.#source.judge(() => scan.take(told.full));
+          [next, previousHash] = [next + 1, told.hash];
+        }
+      }
+      left = await this.#take(left, scan, next - 1);
+      // A block has come meanwhile, which may spend one of them.
+    } while (left.length > 0);
+    this.#judge(claims, scan);
+  }
+
+  /** Takes in what is proven as of a block; gives what is left when the wallet is not at that block any more. */
+  async #take(keys: readonly string[], scan: OutputScan, height: number): Promise<string[]> {
+    for (let at = 0; at < keys.length; at += OUTPUTS_PER_STEP) {
+      await this.#slices.turn();
+      const some = keys.slice(at, at + OUTPUTS_PER_STEP);
+      const proven = some.flatMap((key): ProvenOutput[] => {
+        const found = scan.find(key);
+        return found.kind === 'unspent' ? [found.output] : [];
+      });
+      if (proven.length === 0) continue;
+      if (!(await this.#modules.wallet.takeProven(proven, height))) return keys.slice(at);
+      this.#taken.emit(proven.length);
+    }
+    return [];
+  }
+
+  #judge(claims: ReadonlyMap<string, Claim>, scan: OutputScan): void {
+    const lies: Lies = new Map();
+    for (const [key, claim] of claims) {
+      const found = scan.find(key);
+      if (found.kind === 'nowhere') {
+        claim.isNowhere = true;
+        continue;
+      }
+      this.#claims.delete(key);
+      if (found.kind === 'other') this.#disprove(key, claim, 'nowhere', lies);
+      if (found.kind === 'spent' && found.height <= claim.height) this.#disprove(key, claim, 'spent', lies);
+    }
+    this.#blame(lies);
+  }
+
+  /** The wallet has read the blocks behind the answer in the meantime. */
+  async #judgeNowhere(): Promise<void> {
+    const { wallet } = this.#modules;
+    const lies: Lies = new Map();
+    for (const [key, claim] of this.#claims) {
+      if (claim.isNowhere !== true || wallet.height <= claim.height) continue;
+      this.#claims.delete(key);
+      if (!(await wallet.hasSeen(claim.utxo[0].tHash))) this.#disprove(key, claim, 'nowhere', lies);
+    }
+    this.#blame(lies);
+  }
+
+  #disprove(key: string, { link }: Claim, how: keyof Counts, lies: Lies): void {
+    this.#disproven.set(key, true);
+    const counts = lies.get(link) ?? { nowhere: 0, spent: 0 };
+    counts[how] += 1;
+    lies.set(link, counts);
+  }
+
+  #blame(lies: Lies): void {
+    for (const [link, { nowhere, spent }] of lies) {
+      const said = [
+        ...(nowhere === 0 ? [] : [`${outputs(nowhere)} that no block has`]),
+        ...(spent === 0 ? [] : [`${outputs(spent)} that a block has spent`]),
+      ].join(' and ');
+      this.#modules.logger.warn({ link: link.id, peer: link.address }, `the mempool node has named ${said}`);
+      if (this.#modules.network.links.has(link)) link.close(`it has named ${said}`);
+    }
+  }
+}
+
+interface Counts {
+  nowhere: number;
+  spent: number;
+}
+type Lies = Map<Link, Counts>;
+
+function outputs(count: number): string {
+  return count === 1 ? '1 output' : `${count} outputs`;
+}
