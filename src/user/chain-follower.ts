@@ -272,18 +272,21 @@ export class ChainFollower {
 
   async #catchUp(link: Link): Promise<void> {
     const { wallet } = this.#modules;
-    // All are asked for now.
-    wallet.takeNewlyWatched();
-    const first = await this.#review(link, wallet.transfers.inFlight(), wallet.watched());
-    const point = await this.#refreshFound(link, first);
-    if (point !== undefined) await wallet.advanceTo(point);
-    while (this.#waitingBlocks.length > 0) {
-      for (let next = this.#waitingBlocks.shift(); next; next = this.#waitingBlocks.shift()) {
-        await wallet.applyBlock(next);
+    do {
+      this.#blocksDropped = false;
+      // All are asked for now.
+      wallet.takeNewlyWatched();
+      const first = await this.#review(link, wallet.transfers.inFlight(), wallet.watched());
+      const point = await this.#refreshFound(link, first);
+      if (point !== undefined) await wallet.advanceTo(point);
+      while (this.#waitingBlocks.length > 0) {
+        for (let next = this.#waitingBlocks.shift(); next; next = this.#waitingBlocks.shift()) {
+          await wallet.applyBlock(next);
+        }
+        await this.#refreshFound(link);
       }
-      await this.#refreshFound(link);
-    }
-    if (this.#blocksDropped) await this.#settleDropped(link);
+      // Dropped ones may have held transactions of the wallet: only another refresh tells what is left of their change.
+    } while (this.#blocksDropped);
     // In the same turn as the check of waiting blocks, so that none is left waiting.
     this.#inStep = true;
   }
@@ -308,16 +311,6 @@ export class ChainFollower {
       const next = await this.#refresh(link, more, new Evidence([]));
       if (next !== undefined && (oldest === undefined || next.height < oldest.height)) oldest = next;
     }
-  }
-
-  /** Looks up statuses after blocks were dropped, because these may have held transactions of the wallet. */
-  async #settleDropped(link: Link): Promise<void> {
-    const { wallet } = this.#modules;
-    this.#blocksDropped = false;
-    const hashes = wallet.transfers.inFlight().map(({ hash }) => hash);
-    const statuses = await this.#statusesOf(link, hashes);
-    for (const { hash, status } of statuses.values())
-      if (status === 'Confirmed') await wallet.settlement.markConfirmed(hash);
   }
 
   /** Refreshes the addresses and settles the wallet's transactions by the result. Returns the block of the refresh. */
