@@ -41,9 +41,9 @@ export class Exposure {
     return (this.#attempts.get(hash)?.underWay ?? 0) > 0;
   }
 
-  /** It was queued before this run. */
+  /** It was queued before this run, and may have been sent just before that ended. */
   unknown(hash: string): void {
-    this.#of(hash);
+    this.#of(hash).lostAt = this.#clock.monotonic();
   }
 
   begin(hash: string): void {

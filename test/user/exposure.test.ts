@@ -4,13 +4,19 @@ import { ManualClock } from '../support/manual-clock.js';
 
 const MINUTE = 60_000;
 
-it('knows nothing of what was queued before this run, until it is answered', () => {
-  const exposure = new Exposure(new ManualClock());
+it('takes what was queued before this run for sent just before it, of which nothing was heard', () => {
+  const clock = new ManualClock();
+  const exposure = new Exposure(clock);
   expect(exposure.of('a')).toBe('fresh');
   exposure.unknown('a');
   expect(exposure.of('a')).toBe('out');
   exposure.begin('a');
   expect(exposure.of('a')).toBe('out');
+  // An attempt of the last run may be worked on still, and be admitted after this one was refused.
+  exposure.end('a', true);
+  expect(exposure.of('a')).toBe('out');
+  clock.advance(MINUTE + 1);
+  exposure.begin('a');
   exposure.end('a', true);
   expect(exposure.of('a')).toBe('refused');
 });
