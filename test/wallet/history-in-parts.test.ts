@@ -147,3 +147,21 @@ it('one transaction to two addresses is one payment, though they are refreshed o
   ]);
   await again.close();
 });
+
+it('a transaction with inputs of this wallet and of others comes or goes by what the wallet has more or less', async () => {
+  for (const [back, direction, amount] of [
+    [120n, 'in', 70n],
+    [20n, 'out', 30n],
+    [50n, 'self', 0n],
+  ] as const) {
+    const { wallet, close } = await newWallet();
+    await fund(wallet, [50n]);
+    const [[coin] = []] = (await wallet.info({})).addresses.values();
+    if (coin === undefined) throw new Error('no coin');
+    const theirs = paymentFromOutside([tokens(NOBODY, 30n), tokens(await wallet.newAddress(), back)]);
+    const both = { ...theirs, inputs: [{ previousOut: coin.outPoint, script: [] }, ...theirs.inputs] };
+    await wallet.applyBlock(nextBlock(wallet, [both]));
+    expect((await movementsOf(wallet))[1]).toMatchObject({ direction, amount, net: back - 50n });
+    await close();
+  }
+});

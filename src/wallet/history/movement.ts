@@ -100,15 +100,30 @@ export function netOf({ received, spent }: Pick<Movement, 'received' | 'spent'>)
   return sumOf(received, spent, -1n);
 }
 
-export function directionOf({ spent, leaves }: Pick<Movement, 'spent' | 'leaves'>): MovementDirection {
+type Moved = Pick<Movement, 'received' | 'spent' | 'leaves' | 'fee' | 'isOwn' | 'outputs'>;
+
+export function directionOf(movement: Moved): MovementDirection {
+  const { spent, leaves } = movement;
   if (spent.size === 0) return 'in';
-  return leaves ? 'out' : 'self';
+  if (isPaidHere(movement)) return leaves ? 'out' : 'self';
+  const [first = 0n] = netOf(movement).values();
+  const tokens = netOf(movement).get(TOKENS) ?? first;
+  if (tokens === 0n) return 'self';
+  return tokens > 0n ? 'in' : 'out';
+}
+
+/** All of its inputs are the wallet's: what it spends is what it pays, change and fee. */
+function isPaidHere({ isOwn, fee }: Moved): boolean {
+  return isOwn || fee !== null;
 }
 
 /** What was moved: what came, what others got, or what the wallet has paid to itself; change and fee are no part of it. */
-export function movedBy(movement: Movement): Amounts {
+export function movedBy(movement: Moved): Amounts {
   const direction = directionOf(movement);
-  if (direction === 'in') return movement.received;
+  if (movement.spent.size === 0) return movement.received;
+  if (!isPaidHere(movement)) {
+    return new Map([...netOf(movement)].map(([assetId, net]) => [assetId, net < 0n ? -net : net]));
+  }
   if (direction === 'out') {
     const fee = new Map([[TOKENS, movement.fee ?? 0n]]);
     return sumOf(sumOf(movement.spent, movement.received, -1n), fee, -1n);
