@@ -19,7 +19,7 @@ import { silentLogger } from '../../src/lib/logger.js';
 import { SignalSource } from '../../src/lib/signal.js';
 import { noMetrics } from '../../src/observability/metrics.js';
 import { Archive } from '../../src/storage/archive/archive.js';
-import { heightKey } from '../../src/storage/archive/layout.js';
+import { blockKey, heightKey } from '../../src/storage/archive/layout.js';
 import { DamagedArchive } from '../../src/storage/heal/damaged-archive.js';
 import { Healing } from '../../src/storage/heal/healing.js';
 import { RunningStorageService } from '../../src/storage/storage-service.js';
@@ -248,6 +248,7 @@ describe('a wrong byte in a record that LevelDB takes for right', () => {
     ['the hash of the last block', [BLOCKS - 1]],
     ['the hash of another block', [7]],
     ['both', [7, BLOCKS - 1]],
+    ['those of neighbours', [7, 8]],
   ])('%s: all blocks are taken, since other records name it', async (_what, heights) => {
     await use(inTable);
     await spoil(...heights.map(heightKey));
@@ -257,9 +258,9 @@ describe('a wrong byte in a record that LevelDB takes for right', () => {
     expect(removed).toHaveLength(1);
   });
 
-  it('two neighbours: the first must come from elsewhere, and all the others are taken', async () => {
+  it('a block itself must come from elsewhere, and all the others are taken', async () => {
     await use(inTable);
-    await spoil(heightKey(7), heightKey(8));
+    await spoil(blockKey(chain.hash(7)));
     const prepared = await prepare();
     await prepared.healing.take();
     await expectOneMissing(prepared, 7);
@@ -382,14 +383,14 @@ describe('a process that is killed', () => {
 describe('two nodes that have lost different blocks', () => {
   it('heal from each other', async () => {
     await use(inTable);
-    await spoil(heightKey(5), heightKey(6));
+    await spoil(blockKey(chain.hash(5)));
     const one = await prepare({ clock: systemClock });
     const other = await temporary();
     const mine = path;
     try {
       path = other;
       await use(inTable);
-      await spoil(heightKey(9), heightKey(10));
+      await spoil(blockKey(chain.hash(9)));
       const two = await prepare({ clock: systemClock });
       for (const { healing, service } of [one, two]) {
         await healing.take();
