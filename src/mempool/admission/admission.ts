@@ -12,24 +12,26 @@ import type { OutPoint, Transaction, TxOut } from '../../chain/types.js';
 import { INVALID_SCRIPT, planCreateValidation, planValidation, type ValidationPlan } from '../../chain/validation.js';
 import type { Room } from '../../db/disk-room.js';
 import type { Verifier } from '../../ledger/verifier/verifier.js';
-import { type Clock, unixSeconds } from '../../lib/clock.js';
-import { createDeferred, type Deferred } from '../../lib/deferred.js';
+import type { Clock } from '../../lib/clock.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import type { Verdict } from '../../lib/fault.js';
 import type { CounterHandle, HistogramHandle, Metrics } from '../../observability/metrics.js';
 import { startTimer } from '../../observability/metrics.js';
 import type { SubmittedTransaction } from '../service.js';
-import type { CandidateTx, GroupOutcome, Refusal } from '../state/acceptance.js';
+import type { CandidateTx, Refusal } from '../state/acceptance.js';
 import type { Applier } from '../state/applier.js';
 import { SPENT } from '../state/coins.js';
 import type { MempoolState, RejectedTx } from '../state/state.js';
 import type { Statuses } from '../state/statuses.js';
 import { AncestorLimits, type AncestorLimitsOptions, type SubmittedList } from './ancestor-limits.js';
 import { candidateFault } from './form-check.js';
-import { PoolBounds, type PoolBoundsOptions } from './pool-bounds.js';
+import { JournalQueue } from './journal-queue.js';
+import { OpenTrades } from './open-trades.js';
+import { DRUID_SHARE, PoolBounds, type PoolBoundsOptions } from './pool-bounds.js';
 import { TurnBudget } from './turn-budget.js';
 import { SubmissionsUnderWay } from './under-way.js';
 import { VerificationBounds } from './verification-bounds.js';
+import { WaitingPlaces } from './waiting-places.js';
 
 /** Inputs and transactions that are examined together. */
 const CHUNK_WEIGHT = 128;
@@ -65,14 +67,8 @@ interface Submission {
   readonly rivals: ReadonlySet<string>;
 }
 
-interface Group {
-  readonly candidates: readonly CandidateTx[];
-  readonly outcome: Deferred<GroupOutcome>;
-}
-
 export class Admission {
   readonly #state: MempoolState;
-  readonly #applier: Applier;
   readonly #statuses: Statuses;
   readonly #verifier: Verifier;
   readonly #clock: Clock;
@@ -85,18 +81,17 @@ export class Admission {
   readonly #known: CounterHandle;
   readonly #pool: PoolBounds;
   readonly #ancestors: AncestorLimits;
+  readonly #journal: JournalQueue;
+  readonly #places = new WaitingPlaces();
   readonly #underWay = new SubmissionsUnderWay();
   readonly #minOutputAmount: bigint;
   readonly #verifications = new VerificationBounds();
   readonly #turns = new TurnBudget(TURN_WEIGHT);
   /** Whether the scripts of a transaction hold, by its hash, which covers all that they depend on. */
   readonly #scripts = new LRUCache<string, boolean>({ max: REMEMBERED_VERDICTS });
-  /** Groups that share the next command. */
-  #queue: Group[] = [];
 
   constructor(options: AdmissionOptions, modules: AdmissionModules) {
     this.#state = modules.state;
-    this.#applier = modules.applier;
     this.#statuses = modules.statuses;
     this.#verifier = modules.verifier;
     this.#clock = modules.clock;
@@ -109,6 +104,8 @@ export class Admission {
     this.#known = modules.metrics.counter('tessera_mempool_admissions_total', 'known');
     this.#pool = new PoolBounds(options, modules.state);
     this.#ancestors = new AncestorLimits(options, modules.state);
+    const trades = new OpenTrades({ maxBytes: options.maxBytes / DRUID_SHARE }, modules);
+    this.#journal = new JournalQueue({ ...modules, trades, places: this.#places });
     this.#minOutputAmount = options.minOutputAmount ?? 1n;
   }
 
@@ -252,10 +249,13 @@ export class Admission {
     try {
       let rest = fresh;
       while (rest.length > 0) {
-        const refusal = await this.#append(rest);
+        const refusal = await this.#journal.append(rest, sender);
         if (refusal === null) return;
         // It may have been admitted, and mined, between the checks and the command; then the others are tried again.
-        if (!(await this.#statuses.isAdmitted(refusal.hash))) this.#refuse(refusal);
+        if (!(await this.#statuses.isAdmitted(refusal.hash))) {
+          for (const other of refusal.others) this.#note(other);
+          this.#refuse(refusal);
+        }
         rest = rest.filter(({ hash }) => hash !== refusal.hash);
       }
     } finally {
@@ -263,38 +263,19 @@ export class Admission {
     }
   }
 
-  /** Puts a checked group into the journal, with all others of this turn of the loop in one command. */
-  #append(candidates: readonly CandidateTx[]): Promise<GroupOutcome> {
-    const outcome = createDeferred<GroupOutcome>();
-    this.#queue.push({ candidates, outcome });
-    if (this.#queue.length === 1) setImmediate(() => void this.#flush());
-    return outcome.promise;
-  }
-
-  async #flush(): Promise<void> {
-    const groups = this.#queue;
-    this.#queue = [];
-    const command = {
-      kind: 'transactions' as const,
-      time: unixSeconds(this.#clock),
-      groups: groups.map(({ candidates }) => candidates.map(({ bytes }) => bytes)),
-    };
-    try {
-      const candidates = groups.map((group) => group.candidates);
-      const outcomes = await this.#applier.submit<'transactions'>(command, candidates);
-      for (const [i, { outcome }] of groups.entries()) outcome.resolve(outcomes[i] ?? null);
-    } catch (error) {
-      for (const { outcome } of groups) outcome.reject(error);
-    }
-  }
-
-  #refuse({ hash, fault: { code, message } }: Refusal): never {
+  #refuse(refusal: Refusal): never {
+    const {
+      hash,
+      fault: { code, message },
+    } = refusal;
     // What is right and only comes too early, or with too many others, has no status.
-    if (code !== 'too_many_ancestors' && code !== 'invalid_request') {
-      this.#statuses.refuse(hash, message);
-      this.#onRefused({ hash, rule: message });
-    }
+    if (code !== 'too_many_ancestors' && code !== 'invalid_request') this.#note(refusal);
     throw new TesseraError(code, `transaction ${hash} is refused: ${message}`, { details: { hash, rule: message } });
+  }
+
+  #note({ hash, fault: { message } }: Refusal): void {
+    this.#statuses.refuse(hash, message);
+    this.#onRefused({ hash, rule: message });
   }
 }
 

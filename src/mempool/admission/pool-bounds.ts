@@ -13,7 +13,7 @@ import { TokenlessShare } from './tokenless-share.js';
  * that one output backs any number of them: without a bound of their own they would keep everybody else out, for as long
  * as they may wait.
  */
-const DRUID_SHARE = 4;
+export const DRUID_SHARE = 4;
 
 export interface PoolBoundsOptions {
   readonly maxTransactions: number;

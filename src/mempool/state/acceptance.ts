@@ -20,6 +20,7 @@ import type { FinalStatuses } from './final-statuses.js';
 import { keys } from './layout.js';
 import type { DruidPool, DruidSet, Pool, PooledTx } from './pool.js';
 import { encodePooled } from './records.js';
+import { TrialCoins } from './trial-coins.js';
 
 /** A transaction with what is derived from it, so that nothing is decoded or hashed twice. */
 export interface CandidateTx {
@@ -37,6 +38,17 @@ export interface Refusal {
 
 /** Null: accepted, or known already. */
 export type GroupOutcome = Refusal | null;
+
+/** What would become of a group if its command were applied now. */
+export interface Outlook {
+  readonly refusal: GroupOutcome;
+  /** For a DRUID set that came whole and is refused: its other members, and why each. */
+  readonly others: readonly Refusal[];
+  /** All of it waits already, or is in the block being made. */
+  readonly isKnown: boolean;
+  /** The sets that it does not bring whole: what comes of them is decided in the journal, for all their members. */
+  readonly openDruids: ReadonlySet<string>;
+}
 
 export const KNOWN_CREATE = fault('double_spend', 'An item creation with this hash is in the chain already');
 const TOO_MANY_MEMBERS = fault('transaction_rejected', 'More transactions than participants under one DRUID');
@@ -115,9 +127,7 @@ export class Acceptance {
 
   /** Accepts a group, or says why not. */
   accept(group: readonly CandidateTx[], context: AcceptanceContext): GroupOutcome {
-    const fresh = new Map<string, CandidateTx>();
-    for (const candidate of group) if (!this.#chain.isPending(candidate.hash)) fresh.set(candidate.hash, candidate);
-    const candidates = [...fresh.values()];
+    const candidates = this.#unknown(group);
     for (const candidate of candidates) {
       const wrong = knownFault(candidate, context);
       if (wrong !== null) return { hash: candidate.hash, fault: wrong };
@@ -137,9 +147,34 @@ export class Acceptance {
     return null;
   }
 
+  /** What `accept` would say now, as far as nothing depends on sets that are not whole. Changes nothing. */
+  outlook(group: readonly CandidateTx[]): Outlook {
+    const candidates = this.#unknown(group);
+    const { judged } = this.#steps(candidates, {});
+    const isOpen = ({ plan }: Step): boolean => plan !== null && (plan.waiting.length > 0 || isIncomplete(plan));
+    const openDruids = new Set(judged.filter(isOpen).map(({ plan }) => plan?.druid ?? ''));
+    const coins = new TrialCoins(this.#coins);
+    for (const step of judged) {
+      // What it completes may be spent by those behind it.
+      if (step.plan !== null && step.plan.waiting.length > 0) break;
+      const wrong = this.#enter(step, [], {}, coins);
+      if (wrong === null) continue;
+      const [refusal = null, ...others] = step.candidates.map(({ hash }) => ({ hash, fault: faultFor(hash, wrong) }));
+      return { refusal, others, isKnown: false, openDruids };
+    }
+    return { refusal: null, others: [], isKnown: candidates.length === 0, openDruids };
+  }
+
   /** Removes a waiting set; its members are Rejected with the rule (decisions B13, B15). */
   rejectSet(set: DruidSet, rule: Fault, time: number, batch: KvBatch): void {
     this.#statuses.decide(this.#takeOut(set, { fault: rule }, batch), time, batch);
+  }
+
+  /** Those that wait nowhere, each once. */
+  #unknown(group: readonly CandidateTx[]): readonly CandidateTx[] {
+    const unknown = new Map<string, CandidateTx>();
+    for (const candidate of group) if (!this.#chain.isPending(candidate.hash)) unknown.set(candidate.hash, candidate);
+    return [...unknown.values()];
   }
 
   /**
@@ -148,7 +183,7 @@ export class Acceptance {
    */
   #steps(
     candidates: readonly CandidateTx[],
-    { isUnchained = false }: AcceptanceContext,
+    { isUnchained = false }: Pick<AcceptanceContext, 'isUnchained'>,
   ): { readonly judged: readonly Step[]; readonly kept: readonly Step[] } {
     const singles = candidates
       .filter(({ tx }) => tx.druidInfo === null)
@@ -169,16 +204,17 @@ export class Acceptance {
   #enter(
     { candidates, plan }: Step,
     entered: CandidateTx[],
-    { isUnchained = false }: AcceptanceContext,
+    { isUnchained = false }: Pick<AcceptanceContext, 'isUnchained'>,
+    coins: Pick<Coins, 'claim' | 'offer'> = this.#coins,
   ): SetFault | null {
     if (plan !== null && isIncomplete(plan)) return null;
     const members = plan === null ? candidates : [...plan.waiting.map(toCandidate), ...candidates];
     const unfair = plan === null ? null : setFault(plan, members);
     if (unfair !== null) return { fault: unfair };
     for (const member of members) {
-      const wrong = this.#coins.claim(member.tx, { ofBlocks: isUnchained });
+      const wrong = coins.claim(member.tx, { ofBlocks: isUnchained });
       if (wrong !== null) return { fault: wrong, culprit: member.hash };
-      this.#coins.offer(member.hash, member.tx);
+      coins.offer(member.hash, member.tx);
       entered.push(member);
     }
     return null;

@@ -47,6 +47,13 @@ export class Coins {
     return place?.table.isClaimed(place.slot) ?? false;
   }
 
+  /** Why an output cannot be claimed now; null when it can. */
+  claimFault(outPoint: OutPoint): Verdict {
+    const place = this.#place(outPoint);
+    if (place === undefined) return UNKNOWN_UTXO;
+    return place.table.isClaimed(place.slot) ? SPENT : null;
+  }
+
   /** Claims all inputs, or none and says why. `ofBlocks`: what waits cannot be spent, as in earlier versions. */
   claim(tx: Transaction, { ofBlocks = false } = {}): Verdict {
     const claimed: Place[] = [];

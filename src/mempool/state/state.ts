@@ -13,7 +13,14 @@ import { UtxoTable } from '../../ledger/utxo/utxo-table.js';
 import type { Pieces } from '../../lib/pieces.js';
 import { setDigestText } from '../../lib/set-digest.js';
 import type { TxStatus } from '../service.js';
-import { Acceptance, type AcceptanceContext, type CandidateTx, type GroupOutcome, SET_EXPIRED } from './acceptance.js';
+import {
+  Acceptance,
+  type AcceptanceContext,
+  type CandidateTx,
+  type GroupOutcome,
+  type Outlook,
+  SET_EXPIRED,
+} from './acceptance.js';
 import type { AdoptedBlock } from './adopted-block.js';
 import { Adoption } from './adoption.js';
 import { EMPTY_HEAD, factsAfter, headAfterAdopted, issuedBefore } from './chain-head.js';
@@ -208,6 +215,11 @@ export class MempoolState {
     batch: KvBatch,
   ): GroupOutcome[] {
     return groups.map((group) => this.#acceptance.accept(group, { ...context, batch }));
+  }
+
+  /** What `accept` would say of a group now. */
+  outlook(group: readonly CandidateTx[]): Outlook {
+    return this.#acceptance.outlook(group);
   }
 
   /** Removes from the pool what no block may hold: an earlier version admitted it. `time` is in unix seconds. */

@@ -1,0 +1,121 @@
+/**
+ * The last step into the journal: groups that arrive in one turn of the event loop share a command. What can be told before
+ * is told before, for nobody pays for what is written and comes to nothing: a group is judged by the state as it is, and waits
+ * while another one with the same transaction, DRUID or spent output is on its way. What still comes to nothing is counted
+ * (`open-trades.ts`).
+ */
+
+import { outPointKey, spentOutPoints } from '../../chain/transaction.js';
+import { type Clock, unixSeconds } from '../../lib/clock.js';
+import { createDeferred, type Deferred } from '../../lib/deferred.js';
+import type { CandidateTx, GroupOutcome, Refusal } from '../state/acceptance.js';
+import type { Applier } from '../state/applier.js';
+import type { MempoolState } from '../state/state.js';
+import type { OpenTrades } from './open-trades.js';
+import type { WaitingPlaces } from './waiting-places.js';
+
+export interface JournalQueueModules {
+  readonly state: Pick<MempoolState, 'outlook'>;
+  readonly applier: Pick<Applier, 'submit'>;
+  readonly trades: OpenTrades;
+  readonly places: WaitingPlaces;
+  readonly clock: Clock;
+}
+
+/** Why a group is not in the pool, with the members of its set that are refused with it; null when it is. */
+type JournalVerdict = (Refusal & { readonly others: readonly Refusal[] }) | null;
+
+interface Group {
+  readonly candidates: readonly CandidateTx[];
+  readonly outcome: Deferred<GroupOutcome>;
+}
+
+export class JournalQueue {
+  readonly #modules: JournalQueueModules;
+  /** Groups that share the next command. */
+  #queue: Group[] = [];
+  /** By what two groups may have in common: settled when the group is decided. */
+  readonly #underWay = new Map<string, Promise<void>>();
+
+  constructor(modules: JournalQueueModules) {
+    this.#modules = modules;
+  }
+
+  /** Resolves when the group is in the journal and applied, or when it is clear that it would be refused. */
+  async append(candidates: readonly CandidateTx[], sender: string): Promise<JournalVerdict> {
+    const names = namesOf(candidates);
+    if (this.#rivalOf(names) !== undefined) await this.#untilAlone(names, sender);
+    const { refusal, others, isKnown, openDruids } = this.#modules.state.outlook(candidates);
+    if (refusal !== null) return { ...refusal, others };
+    if (isKnown) return null;
+    const settle = this.#modules.trades.take(candidates, openDruids, sender);
+    const decided = createDeferred<void>();
+    for (const name of names) this.#underWay.set(name, decided.promise);
+    try {
+      const outcome = await this.#enqueue(candidates);
+      settle(outcome !== null);
+      return outcome && { ...outcome, others: [] };
+    } finally {
+      for (const name of names) this.#underWay.delete(name);
+      decided.resolve();
+    }
+  }
+
+  async #untilAlone(names: readonly string[], sender: string): Promise<void> {
+    const leave = this.#modules.places.take(sender);
+    try {
+      for (let rival = this.#rivalOf(names); rival !== undefined; rival = this.#rivalOf(names)) await rival;
+    } finally {
+      leave();
+    }
+  }
+
+  #rivalOf(names: readonly string[]): Promise<void> | undefined {
+    for (const name of names) {
+      const rival = this.#underWay.get(name);
+      if (rival !== undefined) return rival;
+    }
+    return undefined;
+  }
+
+  #enqueue(candidates: readonly CandidateTx[]): Promise<GroupOutcome> {
+    const outcome = createDeferred<GroupOutcome>();
+    this.#queue.push({ candidates, outcome });
+    if (this.#queue.length === 1) setImmediate(() => void this.#flush());
+    return outcome.promise;
+  }
+
+  async #flush(): Promise<void> {
+    const groups = this.#queue;
+    this.#queue = [];
+    const command = {
+      kind: 'transactions' as const,
+      time: unixSeconds(this.#modules.clock),
+      groups: groups.map(({ candidates }) => candidates.map(({ bytes }) => bytes)),
+    };
+    try {
+      const candidates = groups.map((group) => group.candidates);
+      const outcomes = await this.#modules.applier.submit<'transactions'>(command, candidates);
+      for (const [i, { outcome }] of groups.entries()) outcome.resolve(outcomes[i] ?? null);
+    } catch (error) {
+      for (const { outcome } of groups) outcome.reject(error);
+    }
+  }
+}
+
+/** What waits for others of its DRUID claims no outputs, so that any number of them may stand for one. */
+function namesOf(candidates: readonly CandidateTx[]): readonly string[] {
+  const brought = new Map<string, number>();
+  for (const { tx } of candidates) {
+    if (tx.druidInfo !== null) brought.set(tx.druidInfo.druid, (brought.get(tx.druidInfo.druid) ?? 0) + 1);
+  }
+  const names = new Set<string>();
+  for (const { hash, tx } of candidates) {
+    names.add(`t${hash}`);
+    const { druid = '', participants = 0n } = tx.druidInfo ?? {};
+    if (tx.druidInfo !== null) names.add(`d${druid}`);
+    if (BigInt(brought.get(druid) ?? 0) < participants) continue;
+    for (const outPoint of spentOutPoints(tx)) names.add(`o${outPointKey(outPoint)}`);
+  }
+  return [...names];
+}

@@ -1,0 +1,128 @@
+/**
+ * What trades may put into the journal before anybody knows what comes of them. Members of a DRUID set that do not come
+ * together are judged when the last one is applied, and all of them may come to nothing, at no cost to who sent them. So their
+ * bytes count from the moment they go into the journal: until their set is in the pool, or for half an hour to an hour. Together
+ * they have what halves have of the pool, and who sends them leaves as much to others as it takes.
+ */
+
+import type { Clock } from '../../lib/clock.js';
+import { TesseraError } from '../../lib/errors.js';
+import type { CandidateTx } from '../state/acceptance.js';
+import type { MempoolState } from '../state/state.js';
+
+/** Milliseconds after which counting begins anew; what was counted before is kept once as long. */
+const PERIOD_MS = 30 * 60_000;
+/** What each transaction counts besides its bytes: its records, and the status that is kept of it. */
+const BYTES_OF_RECORDS = 1_024;
+
+/** What was sent in one period. */
+interface Period {
+  total: number;
+  readonly bySender: Map<string, number>;
+}
+
+interface Charge {
+  readonly period: Period;
+  readonly sender: string;
+  readonly bytes: number;
+}
+
+export interface OpenTradesOptions {
+  /** Of all of them together. */
+  readonly maxBytes: number;
+}
+
+export interface OpenTradesModules {
+  readonly state: Pick<MempoolState, 'druidSet' | 'waitingDruids'>;
+  readonly clock: Clock;
+}
+
+export class OpenTrades {
+  readonly #maxBytes: number;
+  readonly #state: OpenTradesModules['state'];
+  readonly #clock: Clock;
+  #current: Period = newPeriod();
+  #last: Period = newPeriod();
+  #since: number;
+  /** What counts for sets that wait for members, by their DRUID; some may wait no longer. */
+  #charges = new Map<string, Charge[]>();
+
+  constructor({ maxBytes }: OpenTradesOptions, { state, clock }: OpenTradesModules) {
+    this.#maxBytes = maxBytes;
+    this.#state = state;
+    this.#clock = clock;
+    this.#since = clock.monotonic();
+  }
+
+  /**
+   * Counts a group that goes into the journal; `druids` are those of its sets that it does not bring whole. The result must be
+   * called with the verdict on the group. Throws `overloaded`, for groups with such sets only: whatever else was refused in the
+   * journal counts, and holds nobody up.
+   */
+  take(group: readonly CandidateTx[], druids: ReadonlySet<string>, sender: string): (isRefused: boolean) => void {
+    this.#turnOver();
+    if (druids.size === 0) return (isRefused) => void (isRefused && this.#add(sender, weightOf(group)));
+    const weight = weightOf(group);
+    const own = [this.#current, this.#last].reduce((sum, { bySender }) => sum + (bySender.get(sender) ?? 0), 0);
+    if (this.#current.total + this.#last.total + weight + own + weight > this.#maxBytes) {
+      throw new TesseraError(
+        'overloaded',
+        'too many DRUID transactions that wait for the others of their sets, or were refused with them, came of late; submit whole sets together, or try again later',
+      );
+    }
+    const charges = new Map<string, Charge>();
+    for (const druid of druids) {
+      const members = group.filter(({ tx }) => tx.druidInfo?.druid === druid);
+      charges.set(druid, this.#add(sender, weightOf(members)));
+    }
+    const rest = this.#add(sender, weight - [...charges.values()].reduce((sum, { bytes }) => sum + bytes, 0));
+    return (isRefused) => {
+      if (!isRefused) giveBack(rest);
+      for (const [druid, charge] of charges) this.#settle(druid, charge, isRefused);
+    };
+  }
+
+  #settle(druid: string, charge: Charge, isRefused: boolean): void {
+    const before = this.#charges.get(druid) ?? [];
+    if (this.#state.druidSet(druid) !== undefined) {
+      // Of a group that was refused, those that waited before it wait on.
+      if (!isRefused) this.#charges.set(druid, [...before, charge]);
+    } else {
+      this.#charges.delete(druid);
+      if (!isRefused) for (const one of [...before, charge]) giveBack(one);
+    }
+  }
+
+  #add(sender: string, bytes: number): Charge {
+    const period = this.#current;
+    period.total += bytes;
+    period.bySender.set(sender, (period.bySender.get(sender) ?? 0) + bytes);
+    return { period, sender, bytes };
+  }
+
+  #turnOver(): void {
+    const periods = Math.floor((this.#clock.monotonic() - this.#since) / PERIOD_MS);
+    if (periods === 0) return;
+    this.#last = periods === 1 ? this.#current : newPeriod();
+    this.#current = newPeriod();
+    this.#since += periods * PERIOD_MS;
+    // Sets that have expired meanwhile.
+    for (const druid of this.#charges.keys())
+      if (this.#state.druidSet(druid) === undefined) this.#charges.delete(druid);
+  }
+}
+
+function newPeriod(): Period {
+  return { total: 0, bySender: new Map() };
+}
+
+function giveBack({ period, sender, bytes }: Charge): void {
+  period.total -= bytes;
+  const left = (period.bySender.get(sender) ?? 0) - bytes;
+  if (left > 0) period.bySender.set(sender, left);
+  else period.bySender.delete(sender);
+}
+
+function weightOf(group: readonly CandidateTx[]): number {
+  return group.reduce((sum, { bytes }) => sum + bytes.length + BYTES_OF_RECORDS, 0);
+}

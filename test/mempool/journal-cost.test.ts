@@ -1,0 +1,163 @@
+/** What a stranger makes the journal write, when nothing comes of it (issue: a hostile world; rule P6). */
+
+import { describe, expect, it } from 'vitest';
+import { tokenAsset } from '../../src/chain/assets.js';
+import { transactionHash } from '../../src/chain/hash.js';
+import type { DruidExpectation, Transaction } from '../../src/chain/types.js';
+import type { Journal } from '../../src/journal/journal.js';
+import type { Mempool } from '../../src/mempool/mempool.js';
+import { type Account, genesisOut, pay, payment } from '../support/mempool.js';
+import { alice, bob, newFolder, send, setUp, stored } from './running.js';
+
+const POOL = { maxTransactions: 1_000, maxBytes: 4_000_000 };
+/** What halves of trades have of the pool, and of the journal. */
+const SHARE = POOL.maxBytes / 4;
+/** No block is made after block 0 before the test moves the clock. */
+const SLOW = { instant: false, blockInterval: 100_000_000, proofWindow: 0, minMiners: 1, partitionSize: 1 };
+const UNMET: DruidExpectation = { from: 'a', to: 'b', asset: tokenAsset(1n) };
+
+interface Written {
+  bytes: number;
+}
+
+async function running({ blocks = SLOW } = {}) {
+  const written: Written = { bytes: 0 };
+  const wrapJournal = (journal: Journal): Journal => ({
+    get head() {
+      return journal.head;
+    },
+    append(payload) {
+      written.bytes += payload.length;
+      return journal.append(payload);
+    },
+    subscribe: (...args) => journal.subscribe(...args),
+    compact: (seq) => journal.compact(seq),
+    close: () => journal.close(),
+  });
+  const mempool = { pool: POOL, blocks };
+  const setup = await setUp({ folder: await newFolder(), mempool, wrapJournal });
+  await stored(setup.mempool, 0);
+  return { ...setup, written };
+}
+
+interface Member {
+  readonly from?: Account;
+  readonly n?: number;
+  readonly druid: string;
+  readonly participants?: number;
+  readonly expectations?: readonly DruidExpectation[];
+}
+
+function member({ from = alice, n = 0, druid, participants = 1, expectations = [] }: Member): Transaction {
+  const info = { druid, participants: BigInt(participants), expectations, genesisHash: null };
+  return payment({ from, inputs: [genesisOut(n)], outputs: [pay(bob, 1_000_000n)], druidInfo: info });
+}
+
+const rejected = async (mempool: Mempool, txs: readonly Transaction[]): Promise<unknown[]> => {
+  const hashes = txs.map(transactionHash);
+  const statuses = await mempool.statuses(hashes);
+  return hashes.map((hash) => statuses.get(hash)?.status);
+};
+
+describe('a trade that comes whole and is refused', () => {
+  it('costs the journal nothing, however often it comes, and each member is Rejected', async () => {
+    const { mempool, written } = await running();
+    const alone = member({ druid: 'x'.repeat(100_000), expectations: [UNMET] });
+    const two = [alice, bob].map((from, n) => member({ from, n, druid: 'y', participants: 2, expectations: [UNMET] }));
+    const before = written.bytes;
+    for (let i = 0; i < 5; i++) {
+      for (const set of [[alone], two]) {
+        await expect(mempool.submit(set, 'stranger')).rejects.toMatchObject({
+          code: 'transaction_rejected',
+          details: { hash: transactionHash(set[0] as Transaction), rule: 'DRUID trade expectations not met' },
+        });
+      }
+    }
+    expect(written.bytes).toBe(before);
+    expect(await rejected(mempool, [alone, ...two])).toEqual(['Rejected', 'Rejected', 'Rejected']);
+  });
+
+  it('costs nothing when another transaction has its output', async () => {
+    const { mempool, written } = await running();
+    await mempool.submit([send(alice, 0, bob)]);
+    const before = written.bytes;
+    const late = member({ druid: 'x'.repeat(100_000) });
+    await expect(mempool.submit([late], 'stranger')).rejects.toMatchObject({ code: 'double_spend' });
+    // Nor when two of one list spend the same.
+    const twice = ['a', 'b'].map((druid) => member({ from: bob, n: 1, druid }));
+    await expect(mempool.submit(twice, 'stranger')).rejects.toMatchObject({ code: 'double_spend' });
+    expect(written.bytes).toBe(before);
+  });
+});
+
+describe('payments that spend the same output at once', () => {
+  it('are written one at a time: one enters, and the others cost nothing', async () => {
+    const { mempool, written } = await running();
+    const before = written.bytes;
+    const rivals = Array.from({ length: 32 }, (_, i) => send(alice, 0, bob, i + 1));
+    const outcomes = await Promise.allSettled(rivals.map((tx) => mempool.submit([tx], 'stranger')));
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    expect(written.bytes - before).toBeLessThan(1_000);
+  });
+});
+
+describe('trades that come in parts and come to nothing', () => {
+  const half = (druid: string, from: Account, n: number): Transaction =>
+    member({ from, n, druid: druid.padEnd(50_000, '-'), participants: 2, expectations: [UNMET] });
+
+  /** Posts halves, and what refuses them, until the node takes no more; gives the number of refused sets. */
+  async function spoil(mempool: Mempool, sender: string): Promise<number> {
+    for (let i = 0; i < 100; i++) {
+      try {
+        await mempool.submit([half(`${sender} ${i}`, alice, 0)], sender);
+        await mempool.submit([half(`${sender} ${i}`, bob, 1)], sender);
+      } catch (error) {
+        if ((error as { code?: string }).code === 'overloaded') return i;
+        expect(error).toMatchObject({ code: 'transaction_rejected' });
+      }
+    }
+    throw new Error('without end');
+  }
+
+  it('have a share of the journal, of which each sender leaves as much as it takes, and hold nothing else up', async () => {
+    const { mempool, written, bed } = await running();
+    const before = written.bytes;
+    expect(await spoil(mempool, 'stranger')).toBeGreaterThan(3);
+    expect(written.bytes - before).toBeLessThan(SHARE / 2);
+    // It is refused before the journal from now on; others are not.
+    const after = written.bytes;
+    for (let i = 0; i < 5; i++) {
+      await expect(mempool.submit([half(`again ${i}`, alice, 0)], 'stranger')).rejects.toMatchObject({
+        code: 'overloaded',
+      });
+    }
+    expect(written.bytes).toBe(after);
+    expect(await spoil(mempool, 'another')).toBeGreaterThan(1);
+    expect(written.bytes - before).toBeLessThan(SHARE);
+    await mempool.submit([member({ druid: 'honest', participants: 2 })], 'honest');
+    // Whole trades and payments of the same sender go on.
+    await mempool.submit([member({ druid: 'whole' })], 'stranger');
+    await mempool.submit([send(bob, 1, alice)], 'stranger');
+    await bed.clock.advance(60 * 60_000);
+    await mempool.submit([half('later', alice, 0)], 'stranger');
+  });
+
+  it('count no more when their set is in the pool', async () => {
+    const { mempool } = await running({ blocks: { ...SLOW, instant: true } });
+    // More trades than the share would hold, each in two posts.
+    let coins = [alice, bob].map((from, n) => ({ from, previous: genesisOut(n) }));
+    for (let i = 0; i < 20; i++) {
+      const info = { druid: `${i}`.padEnd(60_000, '-'), participants: 2n, expectations: [], genesisHash: null };
+      const halves = coins.map(({ from, previous }) =>
+        payment({ from, inputs: [previous], outputs: [pay(from, 1_000_000n)], druidInfo: info }),
+      );
+      for (const tx of halves) await mempool.submit([tx], 'exchange');
+      coins = coins.map(({ from }, n) => ({
+        from,
+        previous: { tHash: transactionHash(halves[n] as Transaction), n: 0 },
+      }));
+      await stored(mempool, i + 1);
+    }
+    expect(mempool.figures().waitingCount).toBe(0);
+  });
+});
