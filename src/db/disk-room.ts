@@ -26,12 +26,19 @@ export interface Room {
   readonly isLow: boolean;
   /** Throws `write_failed` while nothing new is to be written. */
   check(): void;
+  /** There is too little from now on. */
+  readonly ranLow: Signal<void>;
   /** There is enough again. */
   readonly isBack: Signal<void>;
 }
 
 /** For those that write to no disk. */
-export const endlessRoom: Room = { isLow: false, check: () => undefined, isBack: new SignalSource<void>() };
+export const endlessRoom: Room = {
+  isLow: false,
+  check: () => undefined,
+  ranLow: new SignalSource(),
+  isBack: new SignalSource(),
+};
 
 export interface DiskRoomOptions {
   /** A folder on the disk. */
@@ -50,6 +57,7 @@ export interface DiskRoomModules {
 export class DiskRoom implements Room, Service {
   readonly #options: DiskRoomOptions;
   readonly #modules: DiskRoomModules;
+  readonly #ranLow = new SignalSource<void>();
   readonly #isBack = new SignalSource<void>();
   readonly failed = new Failure().promise;
   #freeBytes = Number.POSITIVE_INFINITY;
@@ -70,6 +78,10 @@ export class DiskRoom implements Room, Service {
 
   get isLow(): boolean {
     return this.#isLow;
+  }
+
+  get ranLow(): Signal<void> {
+    return this.#ranLow;
   }
 
   get isBack(): Signal<void> {
@@ -101,7 +113,9 @@ export class DiskRoom implements Room, Service {
   }
 
   async #look(): Promise<void> {
-    this.#looking = this.#measure().then(() => this.#recover());
+    this.#looking = this.#measure()
+      .then(() => this.#recover())
+      .catch((error: unknown) => this.#modules.logger.warn({ err: error }, 'the room of the disk was not looked at'));
     await this.#looking;
     if (this.#isStopped) return;
     this.#timer = this.#modules.clock.after(LOOK_EVERY_MS, () => void this.#look());
@@ -124,8 +138,10 @@ export class DiskRoom implements Room, Service {
     this.#freeBytes = freeBytes;
     this.#isLow = freeBytes < minFreeBytes * (wasLow ? ENOUGH_AGAIN : 1);
     if (this.#isLow === wasLow) return;
-    if (this.#isLow) logger.error({ free: freeBytes, mark: minFreeBytes }, this.#sentence());
-    else {
+    if (this.#isLow) {
+      logger.error({ free: freeBytes, mark: minFreeBytes }, this.#sentence());
+      this.#ranLow.emit();
+    } else {
       logger.info({ free: freeBytes }, 'the disk has room again');
       this.#isBack.emit();
     }

@@ -39,5 +39,7 @@ export interface Kv {
    * its database meanwhile.
    */
   entries(range: KvRange): AsyncIterable<KvEntry>;
+  /** Gives the room of what was deleted from a range back to the disk, which otherwise happens with later writes. */
+  reclaim?(range: Pick<KvRange, 'gte' | 'lt'>): Promise<void>;
   close(): Promise<void>;
 }

@@ -40,8 +40,11 @@ export interface Journal {
     deliver: (entries: readonly JournalEntry[]) => Promise<void>,
     onError: (error: unknown) => void,
   ): Subscription;
-  /** Forgets entries below `seq`, which no subscriber will ask for again. */
-  compact(seq: number): Promise<void>;
+  /**
+   * Forgets entries below `seq`, which no subscriber will ask for again. With `isUrgent` their room on the disk is free when
+   * it resolves, and not only some time later; appends wait meanwhile.
+   */
+  compact(seq: number, options?: { readonly isUrgent: boolean }): Promise<void>;
   /** Ends every subscription; resolves when what was appended is written. */
   close(): Promise<void>;
 }

@@ -106,10 +106,11 @@ export class LocalJournal implements Journal {
     };
   }
 
-  compact(seq: number): Promise<void> {
+  compact(seq: number, { isUrgent = false } = {}): Promise<void> {
     return this.#compaction.run(async () => {
       try {
         await this.#forgetBelow(seq);
+        if (isUrgent) await this.#kv.reclaim?.(ranges.between(0, this.#base));
       } catch (error) {
         throw databaseError('the journal', error);
       }

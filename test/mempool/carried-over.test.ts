@@ -21,6 +21,7 @@ import { alice, bob, cleanups, newFolder, send, setUp, stored } from './running.
 
 /** A disk below its mark, until it gets room. */
 class FullDisk implements Room {
+  readonly ranLow = new SignalSource<void>();
   readonly isBack = new SignalSource<void>();
   readonly asked = new SignalSource<void>();
   isLow = true;

@@ -80,6 +80,7 @@ describe('the archive, on a disk that fails', () => {
       check: () => {
         throw new TesseraError('write_failed', 'too little room');
       },
+      ranLow: new SignalSource<void>(),
       isBack: new SignalSource<void>(),
     };
     const low = await Archive.open({ rules: RULES }, { kv, room });

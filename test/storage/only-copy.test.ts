@@ -294,6 +294,7 @@ describe('what the system refuses while it heals', () => {
       check() {
         if (disk.isLow) throw new TesseraError('write_failed', 'the disk is full');
       },
+      ranLow: new SignalSource<void>(),
       isBack: new SignalSource<void>(),
     };
     const { archive, healing, removed, clock } = await prepare({ room });

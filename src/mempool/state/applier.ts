@@ -10,11 +10,13 @@ import { transactionHashOfBytes } from '../../chain/hash.js';
 import { isCreate } from '../../chain/transaction.js';
 import type { Transaction } from '../../chain/types.js';
 import type { Unicorn } from '../../chain/unicorn.js';
+import { endlessRoom, type Room } from '../../db/disk-room.js';
 import type { KvBatch } from '../../db/kv.js';
 import type { Appended, Journal, JournalEntry, Subscription } from '../../journal/journal.js';
-import type { Clock } from '../../lib/clock.js';
+import type { Clock, Timer } from '../../lib/clock.js';
 import { createDeferred, type Deferred } from '../../lib/deferred.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
+import { Mutex } from '../../lib/mutex.js';
 import { inPieces } from '../../lib/pieces.js';
 import { Failure, type Service } from '../../lib/service.js';
 import { SignalSource } from '../../lib/signal.js';
@@ -25,6 +27,7 @@ import type { CandidateTx, GroupOutcome } from './acceptance.js';
 import { type AdoptedBlock, readAdoptedBlock } from './adopted-block.js';
 import { type Command, decodeCommand, encodeCommand } from './commands.js';
 import { keys } from './layout.js';
+import { KEEP_MS, Retention } from './retention.js';
 import type { Round, RoundPlan } from './round.js';
 import type { MempoolState, RejectedTx } from './state.js';
 import type { StateStore } from './state-store.js';
@@ -59,6 +62,8 @@ export interface ApplierModules {
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly progress?: MempoolProgress | undefined;
+  /** Of the journal's disk; endless by default. */
+  readonly room?: Pick<Room, 'isLow' | 'ranLow'> | undefined;
 }
 
 /** A command of this process, from its place in the journal to its outcome. */
@@ -95,6 +100,12 @@ export class Applier implements Service {
   readonly #clock: Clock;
   readonly #progress: MempoolProgress | undefined;
   readonly #blockApplySeconds: HistogramHandle;
+  readonly #room: Pick<Room, 'isLow' | 'ranLow'>;
+  readonly #retention: Retention;
+  /** Commands are applied, or the journal is cut. */
+  readonly #working = new Mutex();
+  #stopListening: (() => void) | undefined;
+  #cutAgain: Timer | undefined;
   readonly #failure = new Failure();
   readonly #turn: Turn;
   /** By the number of the command in the journal. */
@@ -107,7 +118,7 @@ export class Applier implements Service {
   /** Why nothing is applied any more. */
   #ended: unknown;
 
-  constructor({ journal, store, state, unicorn, clock, metrics, progress }: ApplierModules) {
+  constructor({ journal, store, state, unicorn, clock, metrics, progress, room = endlessRoom }: ApplierModules) {
     this.#journal = journal;
     this.#store = store;
     this.#state = state;
@@ -116,6 +127,8 @@ export class Applier implements Service {
     const slices = new TimeSlices(clock);
     this.#turn = () => slices.turn();
     this.#progress = progress;
+    this.#room = room;
+    this.#retention = new Retention(state.seq, clock);
     this.#blockApplySeconds = metrics.histogram('tessera_mempool_block_apply_duration_seconds');
     this.#failure.follow(store);
   }
@@ -140,15 +153,20 @@ export class Applier implements Service {
     else this.#replay = { from: seq, to: head, done };
     this.#subscription = this.#journal.subscribe(
       seq + 1,
-      (entries) => this.#deliver(entries),
+      (entries) => this.#working.run(() => this.#deliver(entries)),
       (error) => this.#fail(error),
     );
     await done.promise;
+    this.#stopListening = this.#room.ranLow.on(() => this.#makeRoom());
+    if (this.#room.isLow) this.#makeRoom();
   }
 
   async stop(): Promise<void> {
+    this.#stopListening?.();
+    this.#cutAgain?.cancel();
     this.#store.stop();
     await this.#subscription?.stop();
+    await this.#working.run(() => undefined);
     this.#end(new TesseraError('shutting_down', 'the node is stopping'));
   }
 
@@ -209,11 +227,15 @@ export class Applier implements Service {
       if (command.kind === 'block-stored' && outcome !== null) stored.push(outcome as Round);
     }
     const last = entries.at(-1)?.seq ?? state.seq;
+    const bytes = entries.reduce((sum, { payload }) => sum + payload.length, 0);
     if (batch.size > 0 || state.seq !== last) await this.#write(batch, last);
     for (const [seq, outcome] of outcomes) this.#settle(seq, outcome);
     this.#emitChanges(stored, adopted);
     this.#reportReplay(last);
     const isDue = ({ height }: { readonly height: number }): boolean => height % COMPACT_EVERY === 0;
+    this.#retention.passed(last, bytes);
+    const due = this.#retention.due();
+    if (due > 0) await this.#compact(due);
     if (stored.some(isDue)) await this.#compact(state.seq - KEEP_COMMANDS);
     if (adopted.some(isDue)) await this.#compact(Math.min(state.seq - KEEP_ADOPTED, this.#passMilestone()));
   }
@@ -309,17 +331,31 @@ export class Applier implements Service {
   }
 
   /** Makes the state durable by itself and lets the journal forget the commands up to `seq`. */
-  async #compact(seq: number): Promise<void> {
+  async #compact(seq: number, { isUrgent = false } = {}): Promise<void> {
     const batch = this.#store.batch();
     this.#state.seal(this.#state.seq, batch);
     const isOnDisk = await this.#store.write(batch, { sync: true });
     if (seq <= 0 || !isOnDisk) return;
     try {
-      await this.#journal.compact(seq);
+      await this.#journal.compact(seq, { isUrgent });
     } catch (error) {
       // What it could not drop now, it drops the next time.
       if (!isTesseraError(error, 'database_failed')) throw error;
     }
+  }
+
+  /** The disk is nearly full: nothing new is taken until there is room, and nobody makes any unless the journal does. */
+  #makeRoom(): void {
+    this.#cutAgain?.cancel();
+    this.#working
+      .run(() => this.#compact(this.#retention.leastKept(), { isUrgent: true }))
+      .catch((error: unknown) => {
+        if (!isTesseraError(error, 'shutting_down')) this.#fail(error);
+      });
+    // What is too young now.
+    this.#cutAgain = this.#clock.after(KEEP_MS, () => {
+      if (this.#room.isLow) this.#makeRoom();
+    });
   }
 
   #settle(seq: number, outcome: unknown): void {

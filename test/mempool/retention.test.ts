@@ -1,0 +1,121 @@
+/** The journal of a mempool node takes a bounded part of the disk (docs/adr/0014-a-full-disk-ends-no-node.md). */
+
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { DataDir } from '../../src/db/data-dir.js';
+import type { Room } from '../../src/db/disk-room.js';
+import { folderSize } from '../../src/db/folder-size.js';
+import { TesseraError } from '../../src/lib/errors.js';
+import { SignalSource } from '../../src/lib/signal.js';
+import { Retention } from '../../src/mempool/state/retention.js';
+import { appendTo, openJournal } from '../support/journal.js';
+import { ManualClock } from '../support/manual-clock.js';
+import { alice, bob, newFolder, send, setUp, stored } from './running.js';
+
+const MIB = 1024 * 1024;
+
+describe('the part of the journal that is kept', () => {
+  it('is 64 MiB and what came in the last minute, however few commands that are', () => {
+    const clock = new ManualClock();
+    const retention = new Retention(7, clock);
+    let seq = 7;
+    const pass = (mib: number): void => {
+      for (let i = 0; i < mib; i++) retention.passed(++seq, MIB);
+    };
+    pass(100);
+    // All of it is young.
+    expect(retention.due()).toBe(0);
+    expect(retention.leastKept()).toBe(0);
+    clock.advance(60_000);
+    expect(retention.due()).toBe(7 + 36);
+    // Not again before there are 32 MiB more.
+    pass(31);
+    expect(retention.due()).toBe(0);
+    pass(1);
+    expect(retention.due()).toBe(7 + 68);
+    // On a disk that is nearly full: what is older than a minute goes.
+    expect(retention.leastKept()).toBe(7 + 100);
+    clock.advance(60_000);
+    expect(retention.leastKept()).toBe(7 + 132);
+    expect(retention.due()).toBe(0);
+  });
+
+  it('ends where the state stood at the start, for what came before is not counted', () => {
+    const clock = new ManualClock();
+    const retention = new Retention(1_000, clock);
+    expect(retention.leastKept()).toBe(0);
+    clock.advance(60_000);
+    expect(retention.leastKept()).toBe(1_000);
+  });
+});
+
+describe('a journal that is cut in a hurry', () => {
+  it('gives its room back to the disk', async () => {
+    const folder = await newFolder();
+    const dataDir = await DataDir.open(folder, { role: 'mempool', networkName: 'test' });
+    try {
+      const journal = await openJournal(await dataDir.open('journal'));
+      for (let i = 0; i < 40; i++) await appendTo(journal, new Uint8Array(500_000).fill(i));
+      const size = () => folderSize(join(folder, 'db', 'journal'));
+      const before = await size();
+      await journal.compact(journal.head, { isUrgent: true });
+      expect(await size()).toBeLessThan(before / 4);
+      await journal.close();
+    } finally {
+      await dataDir.close();
+    }
+  });
+});
+
+describe('a disk that the journal has filled', () => {
+  /** Has room again as soon as the journal is cut. */
+  class FilledDisk implements Room {
+    isLow = false;
+    readonly ranLow = new SignalSource<void>();
+    readonly isBack = new SignalSource<void>();
+
+    check(): void {
+      if (this.isLow) throw new TesseraError('write_failed', 'no room');
+    }
+  }
+
+  it('has room again by itself: what is older than a minute is cut at once, the rest a minute later (rule P7)', async () => {
+    const room = new FilledDisk();
+    const cuts: { readonly seq: number; readonly isUrgent: boolean }[] = [];
+    const folder = await newFolder();
+    const before = await setUp({ folder });
+    await stored(before.mempool, 0);
+    await before.mempool.submit([send(alice, 0, bob)]);
+    await stored(before.mempool, 1);
+    await before.close();
+    const { mempool, bed } = await setUp({
+      folder,
+      room,
+      wrapJournal: (journal) => ({
+        get head() {
+          return journal.head;
+        },
+        append: (payload) => journal.append(payload),
+        subscribe: (...args) => journal.subscribe(...args),
+        async compact(seq, { isUrgent } = { isUrgent: false }) {
+          await journal.compact(seq, { isUrgent });
+          cuts.push({ seq, isUrgent });
+          room.isLow = false;
+          room.isBack.emit();
+        },
+        close: () => journal.close(),
+      }),
+    });
+    room.isLow = true;
+    room.ranLow.emit();
+    await expect(mempool.submit([send(bob, 1, alice)])).rejects.toMatchObject({ code: 'write_failed' });
+    expect(cuts).toEqual([]);
+    const later = async () => {
+      await bed.clock.advance(60_000);
+      return cuts;
+    };
+    await expect.poll(later, { timeout: 60_000 }).toMatchObject([{ isUrgent: true }]);
+    await mempool.submit([send(bob, 1, alice)]);
+    await stored(mempool, 2);
+  }, 120_000);
+});
