@@ -77,7 +77,7 @@ export class RunningStorageService implements StorageService, Service {
       onDelivered: (height) => this.#mempoolTips.delivered(height),
       onTip: (link, tip) => {
         if (link.role === 'storage') this.#catchUp.hear(link, tip);
-        else void this.#mempoolTips.hear(link, tip);
+        else this.#mempoolTips.hear(link, tip);
       },
     });
   }

@@ -575,6 +575,36 @@ describe('delivery to storage', () => {
     expect(mempool.figures().notStored).toBeNull();
   });
 
+  it('is confirmed later when the disk refuses the command, whoever says that the block is stored (rules P1, P7)', async () => {
+    const kv = new MemoryKv();
+    let broken = false;
+    const journalKv = withWrite(kv, async (batch, options) => {
+      if (broken) throw noSpace();
+      await kv.write(batch, options);
+    });
+    const { mempool, bed, network } = await setUp({ folder: await newFolder(), storage: false, journalKv });
+    const storage = bed.node('storage', { role: 'storage', secret: SECRET });
+    keepStep(storage);
+    let hash = '';
+    storage.handle('block.deliver', (_link, { body }) => {
+      hash = body.hash;
+      return { type: 'error', body: { code: 'internal_error', detail: 'its answer is lost' } };
+    });
+    await storage.start();
+    const link = await storage.dial(network.address, { timeoutMs: 5_000 });
+    await expect.poll(() => mempool.figures().notStored, { timeout: 60_000 }).toContain('its answer is lost');
+    broken = true;
+    link.send('chain.tip', { next: 1, hash });
+    const later = async () => {
+      await bed.clock.advance(2_000);
+      return mempool.figures();
+    };
+    const patience = { timeout: 60_000 };
+    await expect.poll(later, patience).toMatchObject({ notStored: expect.stringContaining('no space left on device') });
+    broken = false;
+    await expect.poll(later, patience).toMatchObject({ height: 0 });
+  }, 120_000);
+
   it('asks a storage node that was busy with the last block for the next one', async () => {
     const { mempool, bed, network } = await setUp({ folder: await newFolder(), storage: false });
     const answers: (() => void)[] = [];

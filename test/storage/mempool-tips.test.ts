@@ -1,6 +1,7 @@
 /** An archive that holds less than was confirmed, restored from an older copy for example, says so at the first link. */
 
 import { beforeEach, describe, expect, it } from 'vitest';
+import { TesseraError } from '../../src/lib/errors.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { connect, createFakeNode, type FakeNode } from '../support/storage/fake-network.js';
 import { createStorageNode, type StorageNode, settle } from '../support/storage/storage-node.js';
@@ -53,6 +54,26 @@ describe('what the mempool node knows to be stored', () => {
     connect(storage.node, other.node, clock);
     await storage.until(6);
     expect(storage.service.problem).toBeNull();
+  });
+
+  it('is compared later when the archive cannot be read just then (rule P7)', async () => {
+    const { archive } = storage;
+    const read = archive.hashAt.bind(archive);
+    let isBroken = true;
+    archive.hashAt = async (height) => {
+      if (isBroken) throw new TesseraError('database_failed', 'the disk does not answer');
+      return read(height);
+    };
+    const node = mempool(4, 'b0'.repeat(16));
+    const { b } = connect(storage.node, node, clock);
+    await settle();
+    b.send('chain.tip', { next: 4, hash: 'b0'.repeat(16) });
+    await settle();
+    expect(storage.service.problem).toBeNull();
+    isBroken = false;
+    clock.advance(2_000);
+    await settle();
+    expect(storage.service.problem).toContain('the two are of different chains');
   });
 
   it('names two chains', async () => {

@@ -61,7 +61,11 @@ export class OpenTrades {
    */
   take(group: readonly CandidateTx[], druids: ReadonlySet<string>, sender: string): (isRefused: boolean) => void {
     this.#turnOver();
-    if (druids.size === 0) return (isRefused) => void (isRefused && this.#add(sender, weightOf(group)));
+    if (druids.size === 0) {
+      return (isRefused) => {
+        if (isRefused) this.#add(sender, weightOf(group));
+      };
+    }
     const weight = weightOf(group);
     const own = [this.#current, this.#last].reduce((sum, { bySender }) => sum + (bySender.get(sender) ?? 0), 0);
     if (this.#current.total + this.#last.total + weight + own + weight > this.#maxBytes) {

@@ -114,20 +114,25 @@ export class BlockSender {
     for (const [link, tip] of this.#tips.all) {
       if (this.#asked.has(link) || this.#resting.has(link)) continue;
       const relation = relationOf(tip, this.#state);
-      if (relation === 'confirming') void this.#confirmTold();
+      if (relation === 'confirming') void this.#confirmTold(link);
       else if (relation === 'even' && !this.#refusing.has(link)) this.#sendClosed(link);
       else if (relation === 'behind') this.#sendKept(link, tip.next);
     }
   }
 
   /** Storage says by itself that it has the closed block: an answer was lost. */
-  async #confirmTold(): Promise<void> {
+  async #confirmTold(from: Link): Promise<void> {
     const { round } = this.#state;
     if (round === null || this.#confirming) return;
-    const hash = closedHash(round);
-    await this.#confirm(round.height, hash);
-    const tip = { next: round.height + 1, hash };
-    for (const link of this.#tips.all.keys()) link.send('chain.tip', tip);
+    const { height } = round;
+    try {
+      const hash = closedHash(round);
+      await this.#confirm(height, hash);
+      for (const link of this.#tips.all.keys()) link.send('chain.tip', { next: height + 1, hash });
+    } catch (error) {
+      // A disk that refuses the command, or the end of the node.
+      this.#sendLater(from, height, errorMessage(error));
+    }
   }
 
   #sendClosed(link: Link): void {

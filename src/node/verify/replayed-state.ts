@@ -84,7 +84,7 @@ async function stateAfter(base: Kv | undefined, journal: LocalJournal, options: 
     },
   });
   applier.failed.catch(() => undefined);
-  const stop = (): void => void applier.stop();
+  const stop = (): void => void applier.stop().catch(() => undefined);
   signal.addEventListener('abort', stop, { once: true });
   try {
     await applier.start();

@@ -12,6 +12,8 @@ import type { MessageBody } from '../../peers/messages.js';
 import type { Link, Message, PeerNetwork } from '../../peers/network.js';
 import type { Archive } from '../archive/archive.js';
 
+type Tip = Pick<MessageBody<'chain.tip'>, 'next' | 'hash'>;
+
 /** Milliseconds until a mempool node that is at another block is asked again. */
 const RETRY_MS = 2_000;
 
@@ -77,8 +79,20 @@ export class MempoolTips {
   }
 
   /** A mempool node says which blocks it knows to be stored. */
-  async hear(link: Link, { next, hash }: Pick<MessageBody<'chain.tip'>, 'next' | 'hash'>): Promise<void> {
+  hear(link: Link, tip: Tip): void {
     if (!isOwnMempool(link)) return;
+    this.#compare(tip).catch((error: unknown) => {
+      if (this.#stopping.signal.aborted) return;
+      const { logger } = this.#modules;
+      logger.warn(
+        { peer: link.address, reason: errorMessage(error) },
+        'the tip of the mempool node is not compared yet',
+      );
+      this.#askAgain();
+    });
+  }
+
+  async #compare({ next, hash }: Tip): Promise<void> {
     const { archive, logger, onBehind } = this.#modules;
     this.#known = next;
     const stored = await archive.hashAt(next - 1);
@@ -109,7 +123,9 @@ export class MempoolTips {
     if (!isOwnMempool(link)) return;
     link
       .request('chain.tip.get', {}, { signal: this.#stopping.signal })
-      .then((reply) => (reply.type === 'chain.tip' ? this.hear(link, (reply as Message<'chain.tip'>).body) : undefined))
+      .then((reply) => {
+        if (reply.type === 'chain.tip') this.hear(link, (reply as Message<'chain.tip'>).body);
+      })
       .catch((error: unknown) => {
         if (this.#stopping.signal.aborted) return;
         const { logger } = this.#modules;
