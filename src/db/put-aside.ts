@@ -89,9 +89,11 @@ export async function removeAside(path: string, folders: readonly string[]): Pro
   for (const name of removed) await rm(name, { recursive: true, force: true });
 }
 
-/** Removes what an interrupted `removeAside` has left. */
-export async function removeLeftovers(path: string): Promise<void> {
-  for (const entry of await readdir(path)) {
-    if (entry.startsWith(REMOVED)) await rm(join(path, entry), { recursive: true, force: true });
+/** Removes what an interrupted `removeAside` has left of the database `name`, and nothing else that is called so by chance. */
+export async function removeLeftovers(path: string, name: string): Promise<void> {
+  const form = new RegExp(`^${REMOVED}${name}-\\d+$`);
+  for (const entry of await readdir(path, { withFileTypes: true })) {
+    if (!entry.isDirectory() || !form.test(entry.name)) continue;
+    await rm(join(path, entry.name), { recursive: true, force: true });
   }
 }

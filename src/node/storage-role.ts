@@ -49,7 +49,7 @@ export class StorageRole implements Role {
     try {
       await scripts.start();
       const archive = await openArchive(context, scripts);
-      await removeLeftovers(context.dataDir.path).catch((error: unknown) => {
+      await removeLeftovers(context.dataDir.path, ARCHIVE).catch((error: unknown) => {
         context.logger('storage').warn({ err: error }, 'what is left of a damaged archive cannot be removed now');
       });
       const folders = await damagedFolders(context.dataDir.path, ARCHIVE);
@@ -85,7 +85,7 @@ export class StorageRole implements Role {
   /** An archive that is being healed takes over what can be read; one of an older version counts its unspent outputs. */
   async load(): Promise<void> {
     const { stopping } = this.#context;
-    const abort = (): void => void this.#healing?.stop();
+    const abort = (): void => void this.#healing?.stop().catch(() => undefined);
     stopping.addEventListener('abort', abort, { once: true });
     await this.#healing?.takeOrRetry().finally(() => stopping.removeEventListener('abort', abort));
     await this.#count();

@@ -339,8 +339,12 @@ describe('a process that is killed', () => {
     expect([existsSync(folder), existsSync(left)]).toEqual([false, false]);
     await mkdir(left);
     expect(await damagedFolders(path, 'archive')).toEqual([]);
-    await removeLeftovers(path);
+    // Somebody's own.
+    const others = ['removed-archive', 'removed-archive-1.tar', 'removed-archive-old-1', 'removed-wallet-1'];
+    for (const other of others) await mkdir(join(path, other));
+    await removeLeftovers(path, 'archive');
     expect(existsSync(left)).toBe(false);
+    for (const other of others) expect(existsSync(join(path, other))).toBe(true);
     expect(existsSync(archiveFolder())).toBe(true);
   });
 

@@ -47,7 +47,7 @@ export async function rebuildStorage(options: RebuildStorageOptions): Promise<Re
   const scripts = new Verifier({ threads: options.config.storage.verifyThreads });
   try {
     await scripts.start();
-    await removeLeftovers(node.dataDir);
+    await removeLeftovers(node.dataDir, ARCHIVE);
     // An interrupted call, or start, has left a new archive: that goes on.
     const isBegun = (await damagedFolders(node.dataDir, ARCHIVE)).length > 0;
     const begun = isBegun ? await openArchive(directory, scripts, options) : undefined;
@@ -87,7 +87,7 @@ async function fill(archive: Archive, options: RebuildStorageOptions): Promise<R
     onProgress: options.onProgress,
     onDone: (folders) => removeAside(dataDir, folders),
   });
-  const abort = (): void => void healing.stop();
+  const abort = (): void => void healing.stop().catch(() => undefined);
   options.signal.addEventListener('abort', abort, { once: true });
   try {
     await healing.take();
