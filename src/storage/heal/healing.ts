@@ -116,7 +116,12 @@ export class Healing {
   /** How many blocks from `height` on the damaged archive does not have, `max` at most. */
   async missingFrom(height: number, max: number): Promise<number> {
     if (this.#isDone) return max;
-    for (let missing = 0; missing < max; missing++) if (await this.#has(height + missing)) return missing;
+    try {
+      for (let missing = 0; missing < max; missing++) if (await this.#has(height + missing)) return missing;
+    } catch (error) {
+      // It was closed meanwhile: nothing more is taken from it.
+      if (!this.#isDone && !this.#stopping.signal.aborted) throw error;
+    }
     return max;
   }
 
