@@ -83,7 +83,7 @@ export class Admission {
   readonly #ancestors: AncestorLimits;
   readonly #journal: JournalQueue;
   readonly #places = new WaitingPlaces();
-  readonly #underWay = new SubmissionsUnderWay();
+  readonly #underWay: SubmissionsUnderWay;
   readonly #minOutputAmount: bigint;
   readonly #verifications = new VerificationBounds();
   readonly #turns = new TurnBudget(TURN_WEIGHT);
@@ -104,6 +104,7 @@ export class Admission {
     this.#known = modules.metrics.counter('tessera_mempool_admissions_total', 'known');
     this.#pool = new PoolBounds(options, modules.state);
     this.#ancestors = new AncestorLimits(options, modules.state);
+    this.#underWay = new SubmissionsUnderWay({ coins: modules.state.coins, places: this.#places });
     const trades = new OpenTrades({ maxBytes: options.maxBytes / DRUID_SHARE }, modules);
     this.#journal = new JournalQueue({ ...modules, trades, places: this.#places });
     this.#minOutputAmount = options.minOutputAmount ?? 1n;
@@ -131,7 +132,7 @@ export class Admission {
 
   /** Checks and admits those that are not admitted yet, and returns them. */
   async #decide(candidates: readonly CandidateTx[], sender: string): Promise<readonly CandidateTx[]> {
-    const leave = await this.#underWay.enter(candidates);
+    const leave = await this.#underWay.enter(candidates, sender);
     try {
       const fresh = await this.#check(candidates, sender);
       if (fresh.length > 0) await this.#admit(fresh, sender);

@@ -42,6 +42,10 @@ export class Coins {
     return place?.table.output(place.slot);
   }
 
+  has(outPoint: OutPoint): boolean {
+    return this.#place(outPoint) !== undefined;
+  }
+
   isClaimed(outPoint: OutPoint): boolean {
     const place = this.#place(outPoint);
     return place?.table.isClaimed(place.slot) ?? false;
