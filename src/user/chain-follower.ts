@@ -24,6 +24,7 @@ import type { Wallet } from '../wallet/wallet.js';
 import { Evidence, type Finding, type TransactionStatus } from './evidence.js';
 import type { MissedBlocks } from './missed-blocks.js';
 import type { OutputProofs } from './output-proofs.js';
+import { findPaid } from './paid-outputs.js';
 import { fetchStatuses, unexpected } from './statuses.js';
 import { refreshAddresses } from './utxo-pages.js';
 
@@ -334,7 +335,10 @@ export class ChainFollower {
     );
     const statuses = new Map([...own, ...(await this.#statusesOf(link, evidence.creators(own)))]);
     const point = await this.#refresh(link, addresses, evidence);
-    return { point, findings: evidence.findings(statuses) };
+    const findings = evidence.findings(statuses);
+    const open = entries.filter(({ hash }) => findings.get(hash) === 'open');
+    const paid = await findPaid(link, open, { timeoutMs: REQUEST_TIMEOUT, signal: this.#stopping.signal });
+    return { point, findings: paid.size === 0 ? findings : evidence.findings(new Map([...statuses, ...paid])) };
   }
 
   async #settle({ hash, state }: OwnTransaction, finding: Finding | undefined): Promise<void> {

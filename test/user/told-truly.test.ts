@@ -2,7 +2,7 @@
 
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createTestNet, order, richUser, stateOf, type TestNet, type TestUser, until } from '../support/user.js';
-import { removeFolders, tokens } from '../support/wallet-fixtures.js';
+import { NOBODY, removeFolders, tokens } from '../support/wallet-fixtures.js';
 
 let net: TestNet;
 
@@ -27,16 +27,51 @@ async function forgottenPayment(node: TestUser, amount: bigint): Promise<string>
   return txHash;
 }
 
+/** Its payee has paid with it. */
+function spendByPayee(txHash: string): void {
+  for (const [key, [{ tHash }]] of net.mempool.utxos) if (tHash === txHash) net.mempool.utxos.delete(key);
+}
+
 describe('a payment in the chain, of which the mempool node knows no more', () => {
   it('is not rejected when the node refuses its form meanwhile, and its inputs do not come back', async () => {
     const before = await richUser(net, [100n, 7n]);
     const txHash = await forgottenPayment(before, 100n);
+    spendByPayee(txHash);
     net.mempool.refuseWith = 'transaction_rejected';
     const sent = net.mempool.submissions.length;
     const node = await net.user({ folder: before.folder });
     await until(() => net.mempool.submissions.length >= sent + 2);
     expect(await stateOf(node, txHash)).not.toBe('rejected');
     expect(node.wallet.totals()).toMatchObject({ running: 7n, available: 7n });
+  });
+
+  it('is confirmed when its payee has it, though it left no change and its answer was lost', async () => {
+    const before = await richUser(net, [100n, 7n]);
+    const txHash = await forgottenPayment(before, 100n);
+    const node = await net.user({ folder: before.folder });
+    await until(async () => (await stateOf(node, txHash)) === 'confirmed');
+    expect(node.wallet.totals()).toMatchObject({ running: 7n, available: 7n });
+  });
+
+  it('waits, and cannot be abandoned, when the payee has spent it and nobody has the block', async () => {
+    const before = await richUser(net, [100n, 7n]);
+    const txHash = await forgottenPayment(before, 100n);
+    spendByPayee(txHash);
+    const sent = net.mempool.submissions.length;
+    const node = await net.user({ folder: before.folder });
+    await until(() => net.mempool.submissions.length >= sent + 2);
+    expect(await stateOf(node, txHash)).toBe('queued');
+    await expect(node.user.abandonPayment(txHash)).rejects.toMatchObject({ code: 'payment_sent' });
+    expect(node.wallet.totals()).toMatchObject({ running: 7n, available: 7n });
+  });
+
+  it('is not confirmed by what others have paid to its payee', async () => {
+    const node = await richUser(net, [100n]);
+    net.mempool.grant([tokens(NOBODY, 100n)]);
+    net.mempool.refuseWith = 'unknown_input';
+    const { txHash } = await node.user.payAddress(order(100n));
+    await until(() => net.mempool.submissions.length >= 3);
+    expect(await stateOf(node, txHash)).toBe('queued');
   });
 
   it('is confirmed when its change is there', async () => {

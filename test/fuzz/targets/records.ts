@@ -14,10 +14,12 @@ import { decodeMark } from '../../../src/db/seal.js';
 import { utf8 } from '../../../src/lib/bytes.js';
 import * as archive from '../../../src/storage/archive/records.js';
 import { type Coin, decodeCoin, encodeCoin } from '../../../src/wallet/coins/coin.js';
+import { decodeDonationRequest, encodeDonationRequest } from '../../../src/wallet/donation-requests.js';
 import { META_KEY, paymentKey } from '../../../src/wallet/layout.js';
 import { MetaStore } from '../../../src/wallet/meta.js';
 import { decodeIntent, encodeIntent } from '../../../src/wallet/payments/intents.js';
 import { Outgoing } from '../../../src/wallet/payments/outgoing.js';
+import { DONATION_OUTCOMES } from '../../../src/wallet/service.js';
 import { WriteBuffer } from '../../../src/wallet/write-buffer.js';
 import * as arbitraries from '../../support/arbitraries.js';
 import { MemoryKv } from '../../support/memory-kv.js';
@@ -161,6 +163,18 @@ const CODECS: readonly Codec[] = [
   fileReader('batch', readBatch),
   fileReader('table', (file) => checkTable(file, { ...table, size: file.length })),
   fileReader('last key of a table', newestOfLastKey),
+  codecOf(
+    'donation request',
+    fc.record({
+      number: fc.constant(7),
+      peer: text,
+      askedAt: fc.nat(),
+      outcome: fc.constantFrom(...DONATION_OUTCOMES),
+      reason: text,
+    }),
+    encodeDonationRequest,
+    (record) => decodeDonationRequest(7, record),
+  ),
   codecOf('idempotency key', fc.record({ fingerprint: text, name: text }), encodeIntent, decodeIntent),
 ];
 
