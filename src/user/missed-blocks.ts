@@ -91,6 +91,7 @@ export class MissedBlocks {
         const outcome = await wallet.applyBlock(told).catch(notOfTheMempool);
         if (outcome === 'gap') throw new TesseraError('peer_unreachable', `block ${range.from} does not follow`);
       }
+      await wallet.sync();
       onMissed?.(wallet.height - first + 1, end - first + 1);
     }
   }

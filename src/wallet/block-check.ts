@@ -30,7 +30,7 @@ export interface ToldBlock {
   readonly certificate?: Certificate | undefined;
   /** A block with a certificate follows from this hash: whoever sets it has checked that. */
   readonly isProven?: true;
-  /** More are on their way, so it is too early to join small outputs. */
+  /** More are on their way: it is too early to join small outputs, and one `sync` makes many durable. */
   readonly isPast?: true;
 }
 

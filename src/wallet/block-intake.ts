@@ -40,6 +40,9 @@ export interface ProvenOutput {
   };
 }
 
+/** Records of past blocks that wait to be written with those of later ones. */
+const MAX_WAITING_RECORDS = 1_000;
+
 export interface BlockIntakeOptions {
   /** Blocks after this one carry a difficulty target; without it none does. */
   readonly activationHeight?: number | undefined;
@@ -118,9 +121,15 @@ export class BlockIntake {
       meta.update({ blockHash: hash, certified: this.#producers !== undefined });
       this.#noteReward(full.miningTransaction);
     }
-    if (outcome === 'applied' || done.length > 0) await settlement.commit(done);
+    const canWait = told.isPast === true && done.length === 0 && writes.size < MAX_WAITING_RECORDS;
+    if (!canWait && (outcome === 'applied' || done.length > 0)) await settlement.commit(done);
     if (outcome === 'applied' && told.isPast !== true) transfers.mergeLater();
     return outcome;
+  }
+
+  /** Makes past blocks durable; until then a crash takes the last of them back, all with what they have changed. */
+  async sync(): Promise<void> {
+    if (this.#modules.writes.size > 0) await this.#modules.settlement.commit();
   }
 
   /**

@@ -255,6 +255,11 @@ export class Wallet implements WalletService {
     return this.#parts.chain.apply(told);
   }
 
+  /** See `BlockIntake.sync`. */
+  sync(): Promise<void> {
+    return this.#parts.chain.sync();
+  }
+
   /** See `BlockIntake.beginRefresh`. */
   beginRefresh(addresses: readonly string[], point: ChainPoint, canProve?: boolean): AddressRefresh | undefined {
     return this.#parts.chain.beginRefresh(addresses, point, canProve);

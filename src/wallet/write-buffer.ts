@@ -57,6 +57,11 @@ export class WriteBuffer {
     }
   }
 
+  /** Records that wait to be written. */
+  get size(): number {
+    return this.#staged.size;
+  }
+
   put(key: Uint8Array, value: Uint8Array): void {
     this.#staged.set(toHex(key), { key, value });
   }

@@ -21,12 +21,16 @@ let keys: DerivedKeys;
 let folder: string;
 let secret: string;
 let wordsFile: string;
+/** Of a chain whose block 0 has no transactions. */
+let genesis: string;
 
 beforeAll(async () => {
   keys = await DerivedKeys.of(WORDS);
   folder = await mkdtemp(join(tmpdir(), 'tessera-restore-'));
   secret = join(folder, 'passphrase');
   wordsFile = join(folder, 'words');
+  genesis = join(folder, 'genesis.json');
+  await writeFile(genesis, '{"mempool_seed_utxo": {}}');
   await writeFile(secret, 'of the tests\n');
   await writeFile(wordsFile, wordsText(WORDS));
 });
@@ -102,7 +106,7 @@ describe('a search of the chain', { timeout: 120_000 }, () => {
 
 describe('tessera wallet restore', { timeout: 120_000 }, () => {
   async function restore(data: string, chain: ChainBehindApi, args: readonly string[] = []) {
-    const context = createContext();
+    const context = createContext({ TESSERA_NETWORK__GENESIS_FILE: genesis });
     const nodes = ['--storage', chain.urls.storage, '--mempool', chain.urls.mempool];
     const place = ['--data', join(folder, data), '--passphrase-file', secret];
     const code = await runCli(['wallet', 'restore', ...place, ...nodes, ...args], context);
@@ -118,26 +122,36 @@ describe('tessera wallet restore', { timeout: 120_000 }, () => {
     chain.notReady.storage = [];
     chain.notReady.mempool = ['the mempool is reading its state'];
     expect(await restore('behind', chain, words())).toMatchObject({ code: 1, hasWallet: false });
-    chain.blocks.push([{ pays: [addressAt(0)] }]);
+    chain.blocks.push([], [{ pays: [addressAt(0)] }]);
     const done = await restore('behind', chain, [...words(), '--anyway', '--json']);
-    expect(JSON.parse(done.out)).toMatchObject({ addresses: 1, block_num: 0 });
+    expect(JSON.parse(done.out)).toMatchObject({ addresses: 1, block_num: 1 });
     expect(done).toMatchObject({ code: 0, hasWallet: true });
+    expect(done.err).toMatch(/mempool node counts 0.*up to 1.*one of the two is behind/);
+  });
+
+  it('takes no block 0 that is not of the genesis file', async () => {
+    const chain = await chainBehindApi();
+    chain.blocks.push([{ pays: [addressAt(0)] }]);
+    expect(await restore('forged', chain, words())).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('not those of the genesis file'),
+    });
   });
 
   it('makes no wallet when nothing is found, unless it is told to', async () => {
     const chain = await chainBehindApi();
-    chain.blocks.push([{ pays: [addressAt(0)] }]);
+    chain.blocks.push([], [{ pays: [addressAt(0)] }]);
     const env = join(folder, 'extra');
     await writeFile(env, 'another\n');
     const refused = await restore('empty', chain, [...words(), '--extra-word-file', env]);
-    expect(refused).toMatchObject({ code: 1, hasWallet: false, err: expect.stringContaining('up to block 0') });
+    expect(refused).toMatchObject({ code: 1, hasWallet: false, err: expect.stringContaining('up to block 1') });
     expect(refused.err).toContain('passphrase word');
     expect(await restore('empty', chain, [...words(), '--extra-word-file', env, '--yes'])).toMatchObject({ code: 0 });
   });
 
   it('takes no passphrase word for a wallet that is there without its words', async () => {
     const chain = await chainBehindApi();
-    chain.blocks.push([{ pays: [addressAt(0)] }]);
+    chain.blocks.push([], [{ pays: [addressAt(0)] }]);
     expect(await restore('again', chain, words())).toMatchObject({ code: 0, hasWallet: true });
     expect(await restore('again', chain)).toMatchObject({ code: 0 });
     const refused = await restore('again', chain, ['--extra-word-file', secret]);
@@ -146,9 +160,9 @@ describe('tessera wallet restore', { timeout: 120_000 }, () => {
 
   it('changes nothing when it is interrupted while it waits for a node', async () => {
     const chain = await chainBehindApi();
-    chain.blocks.push([{ pays: [addressAt(0)] }]);
+    chain.blocks.push([], [{ pays: [addressAt(0)] }]);
     chain.failures.push(...Array.from({ length: 1_000 }, () => 503 as const));
-    const context = createContext();
+    const context = createContext({ TESSERA_NETWORK__GENESIS_FILE: genesis });
     const nodes = ['--storage', chain.urls.storage, '--mempool', chain.urls.mempool];
     const place = ['--data', join(folder, 'interrupted'), '--passphrase-file', secret];
     const ending = runCli(['wallet', 'restore', ...place, ...nodes, ...words()], context);
@@ -162,7 +176,7 @@ describe('tessera wallet restore', { timeout: 120_000 }, () => {
 
   it('reads no chain while another process has the folder', async () => {
     const chain = await chainBehindApi();
-    chain.blocks.push([{ pays: [addressAt(0)] }]);
+    chain.blocks.push([], [{ pays: [addressAt(0)] }]);
     await mkdir(join(folder, 'locked'));
     const unlock = await lockFolder(join(folder, 'locked'));
     const refused = await restore('locked', chain, words());

@@ -18,8 +18,8 @@ export interface ChainBlocksModules extends Patience {
 }
 
 /**
- * From the first block that the wallet has not seen up to `end`. Each is durable before the next, so a run that was cut off
- * goes on where it was. Throws what the node answers, and `protocol_violation` when its blocks are not a chain.
+ * From the first block that the wallet has not seen up to `end`. Those of one request are durable before the next, so a run that
+ * was cut off goes on there. Throws what the node answers, and `protocol_violation` when its blocks are not a chain.
  */
 export async function takeBlocks(wallet: Wallet, end: number, modules: ChainBlocksModules): Promise<void> {
   const first = wallet.height + 1;
@@ -28,8 +28,9 @@ export async function takeBlocks(wallet: Wallet, end: number, modules: ChainBloc
     const count = Math.min(BLOCKS, end - at + 1);
     const numbers = Array.from({ length: count }, (_, i) => at + i);
     for (const full of await readBlocks(numbers, reader, modules)) {
-      await wallet.applyBlock({ full, hash: blockHash(full.block.header) });
+      await wallet.applyBlock({ full, hash: blockHash(full.block.header), isPast: true });
     }
+    await wallet.sync();
     modules.onProgress(at + count - first, end - first + 1);
   }
 }

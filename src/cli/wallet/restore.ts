@@ -18,6 +18,7 @@ import { DerivedKeys } from '../../wallet/keys/derived-keys.js';
 import { KEYSTORE_FILE, Keystore } from '../../wallet/keys/keystore.js';
 import { PassphraseLimiter } from '../../wallet/keys/passphrase-limiter.js';
 import { isSameWords, parseWords, type WalletWords } from '../../wallet/keys/words.js';
+import type { Wallet } from '../../wallet/wallet.js';
 import { type CliContext, type Command, ExitError, integerFlag, type ParsedArgs, UsageError } from '../command.js';
 import { CA_FILE_FLAG, checkUrl, publicClient } from '../node-access.js';
 import { startProgress } from '../progress.js';
@@ -134,6 +135,7 @@ export const command: Command = {
         await atWork('reading the history', context, (modules) =>
           takeBlocks(wallet, found.height, { storage: clients.storage, ...modules }),
         );
+        noteDifference(wallet, found, context);
         return wallet.uncovered();
       });
       const balance = { ...found.balance, tokens: found.balance.tokens + uncovered };
@@ -284,6 +286,18 @@ function capitalized(text: string): string {
 
 function otherWords(file: string): TesseraError {
   return new TesseraError('wallet_exists', `${file} belongs to a wallet with other words: name another folder`);
+}
+
+/** Mempool and storage know the same chain unless one of the two is behind the other. */
+function noteDifference(wallet: Wallet, { balance, height }: ChainSearchResult, { stderr }: CliContext): void {
+  const inBlocks = wallet.totals().running - wallet.uncovered();
+  const isComparable = balance.uncounted === 0 && wallet.transfers.inFlight().length === 0;
+  if (!isComparable || inBlocks === balance.tokens) return;
+  stderr.write(
+    `the mempool node counts ${showAmount(balance.tokens)}, and the blocks of the storage node, up to ${height}, ` +
+      `${showAmount(inBlocks)}: one of the two is behind, or a block is being made; the node takes in what is missing when ` +
+      'it starts\n',
+  );
 }
 
 interface Restored {
