@@ -174,6 +174,26 @@ describe('tessera wallet restore', { timeout: 120_000 }, () => {
     expect(context.listeners()).toBe(0);
   });
 
+  it('says that the wallet is made when it is interrupted after that, and goes on when it is run again', async () => {
+    const chain = await chainBehindApi();
+    chain.blocks.push([{ pays: [addressAt(0)] }]);
+    const made = join(folder, 'half', 'keystore.json');
+    const shift = (): 503 | undefined => (existsSync(made) ? 503 : undefined);
+    const failing = Object.assign(chain.failures, { shift });
+    const context = createContext();
+    const nodes = ['--storage', chain.urls.storage, '--mempool', chain.urls.mempool];
+    const place = ['--data', join(folder, 'half'), '--passphrase-file', secret];
+    const ending = runCli(['wallet', 'restore', ...place, ...nodes, ...words()], context);
+    await expect.poll(() => context.err(), { timeout: 60_000 }).toContain('asking again');
+    context.raise('SIGINT');
+    expect(await ending).toBe(130);
+    expect(context.err()).toContain('the wallet is made');
+    expect(context.err()).not.toContain('nothing was changed');
+    expect(existsSync(made)).toBe(true);
+    failing.shift = () => undefined;
+    expect(await restore('half', chain)).toMatchObject({ code: 0 });
+  });
+
   it('reads no chain while another process has the folder', async () => {
     const chain = await chainBehindApi();
     chain.blocks.push([], [{ pays: [addressAt(0)] }]);

@@ -36,6 +36,18 @@ const MAX_GAP = 10_000;
 const STORAGE = 'http://127.0.0.1:3001';
 const MEMPOOL = 'http://127.0.0.1:3003';
 
+/** What takes long, and what is left of it when it is interrupted. */
+interface Work {
+  readonly title: string;
+  readonly left: string;
+}
+
+const READING_CHAIN: Work = { title: 'reading the chain', left: 'nothing was changed; run the command again' };
+const READING_HISTORY: Work = {
+  title: 'reading the history',
+  left: 'the wallet is made, without the blocks that were not read; run the command again to go on',
+};
+
 /** The wallet that is to be, and what seals it. */
 interface Wanted {
   readonly words: WalletWords;
@@ -104,7 +116,7 @@ export const command: Command = {
     exits: {
       1: 'nothing was restored, or not everything: the message says why',
       [DECLINED]: 'nothing was found, and the answer to the question was no',
-      [INTERRUPTED]: 'interrupted: nothing was changed',
+      [INTERRUPTED]: 'interrupted: the message says whether the wallet is made',
     },
   },
   async run(args, context) {
@@ -132,7 +144,7 @@ export const command: Command = {
       const uncovered = await withWallet({ passphrase, words }, async (wallet) => {
         if (backup !== undefined) await wallet.coverage.adopt(backup.content);
         await wallet.coverage.handOut(search.found);
-        await atWork('reading the history', context, (modules) =>
+        await atWork(READING_HISTORY, context, (modules) =>
           takeBlocks(wallet, found.height, { storage: clients.storage, ...modules }),
         );
         noteDifference(wallet, found, context);
@@ -240,12 +252,12 @@ function find(
   clients: { readonly storage: NodeClient; readonly mempool: NodeClient },
   context: CliContext,
 ): Promise<ChainSearchResult> {
-  return atWork('reading the chain', context, (modules) => searchChain(search, { ...clients, ...modules }));
+  return atWork(READING_CHAIN, context, (modules) => searchChain(search, { ...clients, ...modules }));
 }
 
 /** Shows how far the work is, waits for nodes that are busy, and ends it at a signal. */
 async function atWork<T>(
-  title: string,
+  { title, left }: Work,
   context: CliContext,
   work: (modules: Omit<ChainSearchModules, 'storage' | 'mempool'>) => Promise<T>,
 ): Promise<T> {
@@ -262,7 +274,7 @@ async function atWork<T>(
     });
   } catch (error) {
     if (!abort.signal.aborted) throw error;
-    throw new ExitError(INTERRUPTED, 'aborted', 'interrupted: nothing was changed; run the command again');
+    throw new ExitError(INTERRUPTED, 'aborted', `interrupted: ${left}`);
   } finally {
     progress.end();
     for (const remove of removers) remove();
