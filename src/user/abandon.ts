@@ -4,7 +4,7 @@
  */
 
 import { spentOutPoints } from '../chain/transaction.js';
-import { errorMessage, TesseraError } from '../lib/errors.js';
+import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 import type { Wallet } from '../wallet/wallet.js';
 import type { ChainFollower } from './chain-follower.js';
 import type { Sender } from './sender.js';
@@ -43,7 +43,7 @@ export async function abandonPayment(hash: string, { wallet, sender, follower }:
     }
     // What spends its change was made meanwhile goes too: it cannot have been sent before it.
     if (wallet.transfers.familyOf(hash).some(({ state }) => state !== 'queued')) throw sent(hash);
-    await wallet.settlement.markRejected(hash, REASON);
+    await wallet.settlement.markRejected(hash, REASON).catch(notWritten);
   } finally {
     sender.letGo(hashes);
   }
@@ -56,6 +56,13 @@ async function look(hashes: readonly string[], follower: ChainFollower): ReturnT
     const why = `the mempool node cannot be asked now, so nothing was abandoned: ${errorMessage(cause)}`;
     throw new TesseraError('mempool_unreachable', why, { cause });
   }
+}
+
+/** Its end is in memory, and is written with what comes next; a crash before that leaves it queued. */
+function notWritten(cause: unknown): never {
+  if (!isTesseraError(cause, 'wallet_write_failed')) throw cause;
+  const what = 'the payment is abandoned once it can be: the history says so then';
+  throw new TesseraError('wallet_write_failed', `${cause.message}; ${what}`, { cause });
 }
 
 function sent(hash: string): TesseraError {

@@ -40,14 +40,20 @@ export class Labels {
     });
   }
 
-  /** Stages labels, all or none; an empty one takes the label away. Throws `invalid_request`. */
-  set(labels: readonly Label[]): void {
+  /** Stages labels, all or none; an empty one takes the label away. Gives what takes them back. Throws `invalid_request`. */
+  set(labels: readonly Label[]): () => void {
     const added = labels.filter(({ kind, name, label }) => label !== '' && this.get(kind, name) === null).length;
     if (this.#texts.size + added > MAX_LABELS) throw invalid(`a wallet has at most ${MAX_LABELS} labels`);
     for (const { name, label } of labels) {
       if (utf8Length(label) > MAX_LABEL) throw invalid(`a label has at most ${MAX_LABEL} bytes`);
       if (name === '' || utf8Length(name) > MAX_NAME) throw invalid(`a name has 1 to ${MAX_NAME} bytes`);
     }
+    const before = labels.map(({ kind, name }) => ({ kind, name, label: this.get(kind, name) ?? '' }));
+    this.#put(labels);
+    return () => this.#put(before.reverse());
+  }
+
+  #put(labels: readonly Label[]): void {
     for (const { kind, name, label } of labels) {
       const key = labelKey(kind, name);
       if (label === '') {

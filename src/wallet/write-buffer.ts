@@ -120,9 +120,7 @@ export class WriteBuffer {
       // Newer records win over those that could not be written.
       this.#staged = new Map([...records, ...this.#staged]);
       for (const undo of [...undos, ...this.#undos.splice(0)].reverse()) undo();
-      throw new TesseraError('wallet_write_failed', 'the wallet cannot be written to disk; nothing was paid', {
-        cause,
-      });
+      throw new TesseraError('wallet_write_failed', 'the wallet cannot be written to disk', { cause });
     }
   }
 }

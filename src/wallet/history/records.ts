@@ -51,7 +51,7 @@ export class Records {
   async setLabels(list: readonly Label[]): Promise<void> {
     const { labels, writes } = this.#modules;
     writes.checkRoom();
-    labels.set(list);
+    writes.onFailure(labels.set(list));
     await writes.flush();
   }
 }

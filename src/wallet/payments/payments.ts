@@ -282,9 +282,12 @@ export class Payments {
   /** Resolves when what was staged is durable: then it may be sent. */
   async #written(staged: Staged): Promise<OwnTransaction> {
     const { outgoing, writes } = this.#modules;
-    await writes.flush();
-    if (staged.isUndone) {
-      throw new TesseraError('wallet_write_failed', 'the wallet cannot be written to disk; nothing was paid');
+    const failure = await writes.flush().then(
+      () => undefined,
+      (cause: unknown) => ({ cause }),
+    );
+    if (staged.isUndone || failure !== undefined) {
+      throw new TesseraError('wallet_write_failed', 'the wallet cannot be written to disk; nothing was paid', failure);
     }
     outgoing.release(staged.made.hash);
     return staged.made;
