@@ -14,6 +14,7 @@
  *   h <u64>           a movement, in the order in which the wallet learned of them
  *   j <hash>          the number of the movement that a transaction is
  *   o <u64>           an address that peers are told of
+ *   w <address>       an imported address of which no refresh has told what it holds
  *   r <address>       for which amounts an address of rejected own transactions was given
  *   l <kind><name>    the label of an address or a transaction
  *   c <hash>          the transaction that created items of this wallet, by which their metadata is known
@@ -39,6 +40,7 @@ export const PREFIX = {
   label: 'l',
   creation: 'c',
   offered: 'o',
+  imported: 'w',
   unpaid: 'r',
 } as const;
 
@@ -56,6 +58,7 @@ export const intentKey = (day: string, digest: string): Uint8Array => textKey(PR
 export const movementKey = (number: number): Uint8Array => u64Key(PREFIX.movement, number);
 export const movementOfKey = (hash: string): Uint8Array => textKey(PREFIX.movementOf, hash);
 export const labelKey = (kind: string, name: string): Uint8Array => textKey(PREFIX.label, `${kind} ${name}`);
+export const importedKey = (address: string): Uint8Array => textKey(PREFIX.imported, address);
 export const offeredKey = (slot: number): Uint8Array => u64Key(PREFIX.offered, slot);
 export const unpaidKey = (address: string): Uint8Array => textKey(PREFIX.unpaid, address);
 export const creationKey = (hash: string): Uint8Array => textKey(PREFIX.creation, hash);

@@ -127,7 +127,10 @@ export async function openParts(options: WalletOptions, modules: WalletModules):
   const owns = (address: string): boolean => keys.owns(address);
   const isCovered = (address: string): boolean => keys.isCovered(address);
   const inFlight = [...outgoing.inFlight()].map(({ hash }) => hash);
-  const history = await History.open({ kv, writes, meta, owns, isCovered, logger, now: () => clock.now() }, inFlight);
+  const history = await History.open(
+    { kv, writes, meta, outgoing, owns, isCovered, logger, now: () => clock.now() },
+    inFlight,
+  );
   const labels = await Labels.open(kv, writes);
   const records = new Records({ history, labels, outgoing, writes, owns });
   const donations = await DonationQuota.open(kv, writes, clock);

@@ -101,9 +101,12 @@ export class Wallet implements WalletService {
     writes.checkRoom();
     const added = [...pairs.keys()].filter((address) => !this.owns(address));
     const imported = keys.importPairs(pairs);
-    writes.onFailure(() => keys.discard(added));
-    await writes.flush();
     history.expectImport(added);
+    writes.onFailure(() => {
+      history.endImport(added);
+      keys.discard(added);
+    });
+    await writes.flush();
     if (imported.length > 0) await this.#requestRefresh(imported);
     return imported;
   }

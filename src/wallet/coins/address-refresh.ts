@@ -87,6 +87,7 @@ export class AddressRefresh {
     }
     const waiting = new Set(this.#unproven.map(([, { scriptPublicKey }]) => scriptPublicKey));
     history.endImport([...this.#addresses].filter((address) => !waiting.has(address)));
+    await writes.flush();
   }
 
   #isAsked([, { scriptPublicKey: address }]: Utxo): boolean {

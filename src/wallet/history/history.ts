@@ -11,9 +11,9 @@ import type { Kv } from '../../db/kv.js';
 import type { Logger } from '../../lib/logger.js';
 import type { Coin } from '../coins/coin.js';
 import type { TakenTransaction } from '../coins/taken.js';
-import { keyNumber, movementKey, movementOfKey, PREFIX } from '../layout.js';
+import { importedKey, keyNumber, keyText, movementKey, movementOfKey, PREFIX } from '../layout.js';
 import type { MetaStore } from '../meta.js';
-import type { OwnTransaction } from '../payments/outgoing.js';
+import type { Outgoing, OwnTransaction } from '../payments/outgoing.js';
 import type { WriteBuffer } from '../write-buffer.js';
 import { buildHistory } from './build-history.js';
 import { amountsOf, type Concerned, changeNumber, factsOf, joined, seenOutputs } from './facts.js';
@@ -48,6 +48,8 @@ export interface HistoryModules {
   readonly owns: (address: string) => boolean;
   /** True for one whose key its words give: it was the wallet's from the beginning. */
   readonly isCovered: (address: string) => boolean;
+  /** Own payments: the state of each is that of its movement. */
+  readonly outgoing: Pick<Outgoing, 'loadRejected' | 'revive'>;
   readonly logger: Logger;
 }
 
@@ -71,6 +73,7 @@ export class History {
     const history = new History(modules);
     const { meta } = modules;
     if (meta.current.movements === undefined) meta.update({ movements: await buildHistory(modules) });
+    for await (const [key] of modules.kv.entries(prefixRange(PREFIX.imported))) history.#imported.add(keyText(key));
     for (const hash of inFlight) {
       await history.prepare([hash]);
       const movement = history.#recent.get(hash);
@@ -91,6 +94,8 @@ export class History {
       // What was staged while the disk was read is newer.
       if (this.find(hash) === undefined) this.#remember(hash, movement);
     }
+    const rejected = hashes.filter((hash) => this.#isRejectedOwn(hash));
+    if (rejected.length > 0) await this.#modules.outgoing.loadRejected(new Set(rejected));
   }
 
   /** The movements of transactions, by hash; those that there are. */
@@ -183,11 +188,17 @@ export class History {
 
   /** The funds of these addresses come with their keys, and not by a payment. */
   expectImport(addresses: Iterable<string>): void {
-    for (const address of addresses) this.#imported.add(address);
+    for (const address of addresses) {
+      this.#imported.add(address);
+      this.#modules.writes.put(importedKey(address), new Uint8Array());
+    }
   }
 
+  /** What they hold has come, or they are no addresses of the wallet. */
   endImport(addresses: Iterable<string>): void {
-    for (const address of addresses) this.#imported.delete(address);
+    for (const address of addresses) {
+      if (this.#imported.delete(address)) this.#modules.writes.del(importedKey(address));
+    }
   }
 
   /** Coins that a refresh has brought. */
@@ -198,7 +209,7 @@ export class History {
         const kind = group.some(({ address }) => this.#imported.has(address)) ? 'import' : 'payment';
         this.#add({ ...seenOutputs(group), kind, hash, received: amountsOf(group) });
       } else if (known.state === 'rejected') {
-        this.#put({ ...known, state: 'confirmed', reason: '', received: amountsOf(group), spent: new Map() });
+        this.#revive(known, { received: amountsOf(group), spent: new Map() });
       } else this.#takeMore(known, group);
     }
   }
@@ -248,6 +259,17 @@ export class History {
     return found;
   }
 
+  #isRejectedOwn(hash: string): boolean {
+    const movement = this.find(hash);
+    return movement?.isOwn === true && movement.state === 'rejected';
+  }
+
+  /** A payment that was rejected is in the chain all the same. */
+  #revive(known: Movement, facts: Partial<Movement>): void {
+    if (known.hash !== null) this.#modules.outgoing.revive(known.hash);
+    this.#put({ ...known, state: 'confirmed', reason: '', ...facts });
+  }
+
   #takeNew(taken: TakenTransaction, { height, time }: BlockPlace): void {
     const spent = amountsOf(taken.spent.map(({ coin }) => coin));
     const received = amountsOf(taken.arrived);
@@ -259,7 +281,7 @@ export class History {
     const place = { height, time, state: 'confirmed' as const, reason: '', ...(isCopy && { copyHash: taken.hash }) };
     const spent = taken.spent.map(({ coin }) => coin);
     if (known.state === 'rejected') {
-      this.#put({ ...known, ...place, received: amountsOf(taken.arrived), spent: amountsOf(spent) });
+      this.#revive(known, { ...place, received: amountsOf(taken.arrived), spent: amountsOf(spent) });
       return;
     }
     const expected = new Set(isCopy ? known.outputs.filter(({ own }) => own).map(({ n }) => n) : []);

@@ -53,6 +53,8 @@ export class Outgoing {
   readonly #inFlight = new Map<string, Entry>();
   /** Hashes of those that can be sent now, unless they spend an output of one that is not admitted. */
   readonly #queued = new Set<string>();
+  /** Of those that were rejected, the ones that the chain names. */
+  readonly #rejected = new Map<string, Entry>();
   /** By the hash of one that is not admitted: those that spend its outputs, and were passed over. */
   readonly #held = new Map<string, Set<string>>();
 
@@ -144,6 +146,27 @@ export class Outgoing {
     if (state === 'confirmed' || state === 'rejected') this.#inFlight.delete(hash);
     if (state !== 'queued') this.#letGo(hash);
     return entry;
+  }
+
+  /** Reads some that were rejected, so that `revive` finds them. */
+  async loadRejected(hashes: ReadonlySet<string>): Promise<void> {
+    let missing = [...hashes].filter((hash) => !this.#rejected.has(hash)).length;
+    if (missing === 0) return;
+    for await (const [key, record] of this.#kv.entries({ ...prefixRange(PREFIX.payment), reverse: true })) {
+      const entry = decodeEntry(keyNumber(key), record);
+      if (!hashes.has(entry.hash) || this.#rejected.has(entry.hash)) continue;
+      this.#rejected.set(entry.hash, entry);
+      missing -= 1;
+      if (missing === 0) return;
+    }
+  }
+
+  /** One that was rejected, and is loaded, is in the chain all the same. Staged. */
+  revive(hash: string): void {
+    const entry = this.#rejected.get(hash);
+    if (entry === undefined) return;
+    this.#rejected.delete(hash);
+    this.#writes.put(paymentKey(entry.number), encodeEntry({ ...entry, state: 'confirmed', reason: '' }));
   }
 
   /** Those in flight whose outputs it spends. */
