@@ -8,6 +8,7 @@ import { didYouMean } from '../config/suggest.js';
 import { errorMessage, TesseraError } from '../lib/errors.js';
 import { parseExactJson } from '../lib/json.js';
 import { UsageError } from './command.js';
+import { addressOrDev } from './dev-account.js';
 
 /** The key that stands for a whole body. */
 const BODY = 'body';
@@ -124,8 +125,13 @@ function typedValue(name: string, text: string, schema: TSchema, before: unknown
     const items = (schema.items ?? {}) as TSchema;
     return [...(Array.isArray(before) ? before : []), typedValue(name, text, items, undefined)];
   }
-  if (types.includes('string')) return types.includes('null') && text === 'null' ? null : text;
+  if (types.includes('string')) return types.includes('null') && text === 'null' ? null : textOf(name, text);
   return jsonOf(name, text);
+}
+
+/** Addresses may be those of accounts of the dev network. */
+function textOf(name: string, text: string): string {
+  return /address(es)?$/.test(name) ? addressOrDev(text) : text;
 }
 
 function jsonOf(name: string, text: string): unknown {

@@ -10,6 +10,7 @@ import { OPERATIONS as KNOWN } from '../../src/api/operations.js';
 import { callCommand, command } from '../../src/cli/call.js';
 import { type CliContext, parseCommandLine } from '../../src/cli/command.js';
 import { runCli } from '../../src/cli/run.js';
+import { devAccounts } from '../../src/config/dev-accounts.js';
 import type { NodeRole } from '../../src/lib/roles.js';
 import { API_KEY, type AppSetup, openApp } from '../support/api/app.js';
 import { ADDRESS, type Calls, ODD_AMOUNT, OTHER_ADDRESS, PASSPHRASE, TX_HASH } from '../support/api/fakes.js';
@@ -92,6 +93,15 @@ describe('tessera call', () => {
     expect(calls.at(-1)).toEqual({ name: 'info', args: [{ page: 2, spent: true }] });
     await run(['refreshRunningTotal', `addresses=${ADDRESS}`, `addresses=${OTHER_ADDRESS}`, ...flags]);
     expect(calls.at(-1)).toEqual({ name: 'refresh', args: [{ addresses: [ADDRESS, OTHER_ADDRESS] }] });
+  });
+
+  it('takes an account of the dev network by its number', async () => {
+    const calls: Calls = [];
+    const flags = await node('user', { calls });
+    await run(['refreshRunningTotal', 'addresses=dev:1', 'addresses=dev:miner', ...flags]);
+    const { accounts, miner } = devAccounts();
+    expect(calls.at(-1)).toEqual({ name: 'refresh', args: [{ addresses: [accounts[0]?.address, miner.address] }] });
+    await expect(run(['refreshRunningTotal', 'addresses=dev:11', ...flags])).rejects.toThrow('accounts 1 to 10');
   });
 
   it('reads a passphrase from standard input', async () => {

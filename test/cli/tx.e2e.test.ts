@@ -101,6 +101,22 @@ describe('tessera tx', { timeout: 120_000 }, () => {
     expect(err).toMatch(/\ntessera: (unknown_input|double_spend): /);
   });
 
+  it('wallet pay and wallet balance take a dev account by its number', async () => {
+    const before = await tokensOf(FOUR);
+    const pay = ['wallet', 'pay', 'dev:4', '2', '--dev-account', '9', '--yes', ...node()];
+    expect(await out([...pay, '--wait'])).toMatch(/^g[0-9a-f]{31} confirmed\n$/);
+    expect(JSON.parse(await out([...pay, '--wait', '--json']))).toMatchObject({ to_address: FOUR, amount: 144_144_000 });
+    expect(await tokensOf(FOUR)).toBe(before + 288_288_000n);
+    const balance = ['wallet', 'balance', '--dev-account', '4', ...node()];
+    expect(JSON.parse(await out([...balance, '--json']))).toEqual({
+      address: FOUR,
+      tokens: Number(before + 288_288_000n),
+      items: {},
+    });
+    expect(await out(balance)).toMatch(/\ntokens +[\d.]+ +\d+\n/);
+    expect((await run([...pay, '--idempotency-key', 'a'])).status).toBe(2);
+  });
+
   it('pays items', async () => {
     const item = { genesis_hash_spec: 'Create', item_amount: 5, metadata: 'a card' };
     const created = await fetch(`${network().urls.user}/v1/items`, {

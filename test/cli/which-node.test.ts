@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { runCli } from '../../src/cli/run.js';
+import { devAccounts } from '../../src/config/dev-accounts.js';
 import { noteApi } from '../../src/db/running-node.js';
 import { NODE_CERT, NODE_TLS_KEY, OTHER_CERT } from '../support/certificates.js';
 import { createContext } from '../support/cli-context.js';
@@ -19,6 +20,7 @@ const PASSPHRASE = 'the passphrase of the wallet';
 interface Seen {
   readonly keys: unknown[];
   readonly passphrases: unknown[];
+  readonly payees: unknown[];
   readonly url: string;
 }
 
@@ -26,6 +28,7 @@ interface Seen {
 async function walletNode(isTls = false): Promise<Seen> {
   const keys: unknown[] = [];
   const passphrases: unknown[] = [];
+  const payees: unknown[] = [];
   const listener: Parameters<typeof createServer>[1] = async (request, response) => {
     let body = '';
     for await (const chunk of request) body += String(chunk);
@@ -37,6 +40,7 @@ async function walletNode(isTls = false): Promise<Seen> {
     }
     keys.push(request.headers['x-api-key']);
     passphrases.push(JSON.parse(body).passphrase);
+    payees.push(JSON.parse(body).address);
     response.writeHead(202).end(`{"to_address":"${ADDRESS}","amount":{"kind":"token","amount":1},"tx_hash":"g0"}`);
   };
   const server = isTls ? createTlsServer({ cert: NODE_CERT, key: NODE_TLS_KEY }, listener) : createServer(listener);
@@ -46,7 +50,7 @@ async function walletNode(isTls = false): Promise<Seen> {
     server.close();
   });
   const { port } = server.address() as AddressInfo;
-  return { keys, passphrases, url: `${isTls ? 'https' : 'http'}://127.0.0.1:${port}` };
+  return { keys, passphrases, payees, url: `${isTls ? 'https' : 'http'}://127.0.0.1:${port}` };
 }
 
 async function folder(): Promise<string> {
@@ -177,6 +181,16 @@ describe.each([
     expect((await run([...command, '--config', right.file])).status).toBe(0);
     expect((await run([...command, '--config', wrong.file])).status).toBe(1);
     expect(node.passphrases).toEqual([PASSPHRASE]);
+  });
+});
+
+describe('wallet pay', () => {
+  it('pays an account of the dev network by its number', async () => {
+    const node = await walletNode();
+    const env = { TESSERA_WALLET__PASSPHRASE: '' };
+    expect((await run(['wallet', 'pay', 'dev:2', '1', '--yes', '--url', node.url], env)).status).toBe(0);
+    expect(node.payees).toEqual([devAccounts().accounts[1]?.address]);
+    expect((await run(['wallet', 'pay', 'dev:x', '1', '--yes', '--url', node.url], env)).status).toBe(2);
   });
 });
 

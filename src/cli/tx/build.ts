@@ -13,7 +13,7 @@ import { addressOrDev } from '../dev-account.js';
 import { parseAmount, parseCount } from '../wallet/amounts.js';
 import { JSON_FLAG, NODE_EXITS } from '../wallet/connection.js';
 import { whileWaiting } from '../wallet/waiting.js';
-import { type DraftInput, draftFault, draftText, outPointName } from './draft.js';
+import { type Draft, type DraftInput, draftFault, draftText, outPointName } from './draft.js';
 import { MEMPOOL_FLAGS } from './mempool-node.js';
 import { summaryOf } from './summary.js';
 import { readUnspent, type Unspent } from './unspent.js';
@@ -61,10 +61,9 @@ export const command: Command = {
     const orders = readOrders(args);
     const addresses = [...new Set(args.values('from').map((text) => payable(addressOrDev(text), '--from')))];
     const unspent = await whileWaiting('reading', readUnspent(addresses, args, context), context, systemClock);
-    const inputs = choose(unspent, orders, args);
-    const outputs = withChange(inputs, orders, args);
-    const draft = { inputs: inputs.map((one): DraftInput => ({ ...one, signature: null })), outputs };
-    assertSound(draftFault(draft));
+    const named = args.value('change');
+    const change = named === undefined ? undefined : payable(addressOrDev(named), '--change');
+    const draft = draftOf(chooseInputs(unspent, orders, args.values('input')), orders, change);
     context.stdout.write(draftText(draft, args.has('json')));
     context.stderr.write(summaryOf(draft));
     return 0;
@@ -72,7 +71,7 @@ export const command: Command = {
 };
 
 /** What is to be paid, and of what. */
-interface Orders {
+export interface Orders {
   readonly outputs: readonly TxOut[];
   readonly total: bigint;
   readonly item: string | undefined;
@@ -110,11 +109,14 @@ function payable(address: string, flag: string): string {
   );
 }
 
-/** The outputs that are named, or as few as cover the total. Throws `unknown_input`, `insufficient_funds`. */
-function choose(unspent: readonly Unspent[], { total, item }: Orders, args: ParsedArgs): readonly Unspent[] {
-  const named = args.values('input');
-  if (named.length > 0) {
-    return named.map((name) => {
+/** The outputs of these names, or else as few as cover the total. Throws `unknown_input`, `insufficient_funds`. */
+export function chooseInputs(
+  unspent: readonly Unspent[],
+  { total, item }: Orders,
+  names: readonly string[] = [],
+): readonly Unspent[] {
+  if (names.length > 0) {
+    return names.map((name) => {
       const found = unspent.find(({ outPoint }) => outPointName(outPoint) === name);
       if (found !== undefined) return found;
       throw new TesseraError('unknown_input', `${name} is not among the unspent outputs of the addresses`);
@@ -133,11 +135,16 @@ function choose(unspent: readonly Unspent[], { total, item }: Orders, args: Pars
   throw new TesseraError('insufficient_funds', `${why} ${most}, and ${total} are to be paid`);
 }
 
-function withChange(inputs: readonly Unspent[], { outputs, total, item }: Orders, args: ParsedArgs): readonly TxOut[] {
-  const named = args.value('change');
-  const to = named === undefined ? inputs[0]?.address : payable(addressOrDev(named), '--change');
+/** Unsigned; what is over goes to `change`, or to the address of the first input. Throws `malformed_transaction`. */
+export function draftOf(inputs: readonly Unspent[], { outputs, total, item }: Orders, change?: string): Draft {
+  const to = change ?? inputs[0]?.address;
   const spent = inputs.reduce((sum, { value }) => sum + value.amount, 0n);
   // What is missing, or of another kind, the check of the whole names.
-  if (spent <= total || to === undefined) return outputs;
-  return [...outputs, txOut(assetOf(item, spent - total), to)];
+  const rest = spent > total && to !== undefined ? [txOut(assetOf(item, spent - total), to)] : [];
+  const draft = {
+    inputs: inputs.map((one): DraftInput => ({ ...one, signature: null })),
+    outputs: [...outputs, ...rest],
+  };
+  assertSound(draftFault(draft));
+  return draft;
 }

@@ -64,7 +64,8 @@ export const command: Command = {
   },
 };
 
-function signWith(keys: ReadonlyMap<string, SigningKey>, { inputs, outputs }: Draft): Draft {
+/** Signs what has a key and no signature. */
+export function signWith(keys: ReadonlyMap<string, SigningKey>, { inputs, outputs }: Draft): Draft {
   const preimage = outputsPreimage(outputs);
   const signed = inputs.map((input) => {
     const key = input.signature === null ? keys.get(input.address) : undefined;

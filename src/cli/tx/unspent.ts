@@ -6,6 +6,7 @@ import { withFixedHash } from '../../chain/assets.js';
 import { at, type Place, readArray, readObject, rootPlace } from '../../chain/json-fields.js';
 import { parseAsset, parseOutPoint } from '../../chain/json-read.js';
 import type { Asset, OutPoint } from '../../chain/types.js';
+import type { NodeClient } from '../../client/client.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { parseExactJson } from '../../lib/json.js';
 import { type CliContext, type ParsedArgs, UsageError } from '../command.js';
@@ -30,10 +31,12 @@ export async function readUnspent(
     return addresses.length === 0 ? all : all.filter(({ address }) => addresses.includes(address));
   }
   if (addresses.length === 0) throw new UsageError('say whose outputs are to be spent: --from ADDRESS');
-  const answer: unknown = await connectToMempool(args, context).call(queryBalances, {
-    body: { addresses: [...addresses] },
-  });
-  // A node that lies about other addresses is not believed.
+  return unspentOf(addresses, connectToMempool(args, context));
+}
+
+/** As the node says; what it says of other addresses is left out. */
+export async function unspentOf(addresses: readonly string[], client: NodeClient): Promise<readonly Unspent[]> {
+  const answer: unknown = await client.call(queryBalances, { body: { addresses: [...addresses] } });
   return listingOf(answer).filter(({ address }) => addresses.includes(address));
 }
 

@@ -7,6 +7,7 @@ import { stringifyExact } from '../../lib/json.js';
 import type { Command } from '../command.js';
 import { showDisplay } from './amounts.js';
 import { connect, NODE_EXITS, NODE_FLAGS } from './connection.js';
+import { balanceOfDev, DEV_ACCOUNT_FLAG } from './dev-funds.js';
 import { table } from './table.js';
 import { whileWaiting } from './waiting.js';
 
@@ -22,6 +23,7 @@ export const command: Command = {
     ],
     flags: [
       ...NODE_FLAGS,
+      DEV_ACCOUNT_FLAG,
       { name: 'addresses', description: 'Also shows what each address holds.' },
       {
         name: 'json',
@@ -35,6 +37,8 @@ export const command: Command = {
     exits: NODE_EXITS,
   },
   async run(args, context) {
+    const dev = args.value(DEV_ACCOUNT_FLAG.name);
+    if (dev !== undefined) return balanceOfDev(dev, args, context);
     const client = connect(args, context);
     // Every page has the totals: the first is enough unless outputs are asked for.
     const query = args.has('addresses') ? {} : { page: 0 };

@@ -11,9 +11,11 @@ import { stringifyExact } from '../../lib/json.js';
 import { printable } from '../../lib/printable.js';
 import { parseAddress } from '../../peers/address.js';
 import { type CliContext, type Command, integerFlag, type ParsedArgs, UsageError } from '../command.js';
+import { addressOrDev } from '../dev-account.js';
 import { doOnce, IDEMPOTENCY_KEY_FLAG, UNKNOWN } from '../once.js';
 import { parseAmount, parseCount, showAmount } from './amounts.js';
 import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS, YES_FLAG } from './connection.js';
+import { DEV_ACCOUNT_FLAG, payFromDev } from './dev-funds.js';
 import { askSecret, confirm, DECLINED, INTERRUPTED, isInteractive } from './prompt.js';
 import { givenSecret, PASSPHRASE, secretFlag } from './secrets.js';
 import { whileWaiting } from './waiting.js';
@@ -50,7 +52,11 @@ export const command: Command = {
         'is itself repeated gives the key: --idempotency-key.',
     ],
     arguments: [
-      { name: 'TO', required: true, description: 'Address, or HOST:PORT of a user or miner node.' },
+      {
+        name: 'TO',
+        required: true,
+        description: 'Address, or HOST:PORT of a user or miner node; dev:1 is account 1 of `tessera dev`.',
+      },
       { name: 'AMOUNT', required: true, description: 'Display units, such as 1.5; raw units with --raw.' },
     ],
     flags: [
@@ -60,6 +66,7 @@ export const command: Command = {
       { name: 'item', value: 'GENESIS_HASH', description: 'Pays items of this class instead of tokens.' },
       { name: 'locktime', value: 'BLOCK', description: 'The first block in which the receiver can spend it.' },
       { name: 'wait', short: 'w', description: 'Waits until a block has confirmed it, or it was rejected (status 1).' },
+      DEV_ACCOUNT_FLAG,
       IDEMPOTENCY_KEY_FLAG,
       YES_FLAG,
       JSON_FLAG,
@@ -87,6 +94,11 @@ export const command: Command = {
     if (!args.has('yes') && !isInteractive(context)) {
       throw new UsageError('this command asks before it pays, and there is no terminal to ask on: add --yes');
     }
+    const dev = args.value(DEV_ACCOUNT_FLAG.name);
+    if (dev !== undefined) {
+      if (order.kind === 'ip') throw new UsageError(`--${DEV_ACCOUNT_FLAG.name} needs an address, not HOST:PORT`);
+      return payFromDev(dev, order, { args, context });
+    }
     const given = givenSecret(PASSPHRASE, args, context);
     const client = connect(args, context);
     if (!args.has('yes')) await confirm(await question(order, client), context);
@@ -113,7 +125,8 @@ export const command: Command = {
 };
 
 function readOrder(args: ParsedArgs): Order {
-  const [to = '', amount = ''] = args.positionals;
+  const [named = '', amount = ''] = args.positionals;
+  const to = addressOrDev(named);
   const locktime = integerFlag(args, 'locktime', 0, Number.MAX_SAFE_INTEGER) ?? null;
   const item = args.value('item');
   if (item !== undefined && args.has('raw')) throw new UsageError('--raw is for tokens: items are counted');

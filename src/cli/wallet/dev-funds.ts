@@ -1,0 +1,95 @@
+/**
+ * The wallet commands for an account of the dev network: no node has a wallet with its key, which everybody knows. A mempool
+ * node says what it holds, and takes what is paid.
+ */
+
+import { itemAsset, tokenAsset } from '../../chain/assets.js';
+import { txOut } from '../../chain/builders.js';
+import { transactionHash } from '../../chain/hash.js';
+import { systemClock } from '../../lib/clock.js';
+import { stringifyExact } from '../../lib/json.js';
+import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from '../command.js';
+import { devAccount } from '../dev-account.js';
+import { IDEMPOTENCY_KEY_FLAG } from '../once.js';
+import { chooseInputs, draftOf } from '../tx/build.js';
+import { transactionOf } from '../tx/draft.js';
+import { connectToMempool } from '../tx/mempool-node.js';
+import { signWith } from '../tx/sign.js';
+import { submit, waitForBlock } from '../tx/submit.js';
+import { summaryOf } from '../tx/summary.js';
+import { unspentOf } from '../tx/unspent.js';
+import { showDisplay } from './amounts.js';
+import { confirm } from './prompt.js';
+import { table } from './table.js';
+import { whileWaiting } from './waiting.js';
+
+export const DEV_ACCOUNT_FLAG: FlagSpec = {
+  name: 'dev-account',
+  value: 'N',
+  description:
+    'Means account 1 to 10, user or miner of `tessera dev` instead of the wallet of a node; --url then names a mempool node, by ' +
+    'default that on this machine.',
+};
+
+/** What is to be paid, as `wallet pay` has read it. */
+interface DevOrder {
+  readonly address: string;
+  readonly amount: bigint;
+  readonly locktime: number | null;
+  /** The class of items; tokens otherwise. */
+  readonly item: string | undefined;
+}
+
+/** Pays from the account of that number, and prints as `wallet pay` does. */
+export async function payFromDev(
+  name: string,
+  order: DevOrder,
+  { args, context }: { readonly args: ParsedArgs; readonly context: CliContext },
+): Promise<number> {
+  const { address, amount, locktime, item } = order;
+  if (args.value(IDEMPOTENCY_KEY_FLAG.name) !== undefined) {
+    throw new UsageError(`--${IDEMPOTENCY_KEY_FLAG.name} is for the wallet of a node`);
+  }
+  const { address: own, keyPair } = devAccount(name);
+  const client = connectToMempool(args, context);
+  const asset = item === undefined ? tokenAsset(amount) : itemAsset(amount, item);
+  const orders = { outputs: [txOut(asset, address, BigInt(locktime ?? 0))], total: amount, item };
+  const unspent = await whileWaiting('reading', unspentOf([own], client), context, systemClock);
+  const draft = draftOf(chooseInputs(unspent, orders), orders);
+  if (!args.has('yes')) {
+    context.stderr.write(summaryOf(draft));
+    await confirm('Pay?', context);
+  }
+  const transaction = transactionOf(signWith(new Map([[own, keyPair]]), draft));
+  const hash = transactionHash(transaction);
+  const sending = submit([transaction], client, { clock: systemClock, stderr: context.stderr });
+  await whileWaiting('paying', sending, context, systemClock);
+  const isWaited = args.has('wait');
+  if (isWaited) await whileWaiting('waiting for a block', waitForBlock([hash], client), context, systemClock);
+  const report = { tx_hash: hash, to_address: address, amount, ...(isWaited ? { state: 'confirmed' } : {}) };
+  const line = isWaited ? `${hash} confirmed` : hash;
+  context.stdout.write(args.has('json') ? `${stringifyExact(report)}\n` : `${line}\n`);
+  return 0;
+}
+
+/** Prints what the account of that number holds. */
+export async function balanceOfDev(name: string, args: ParsedArgs, context: CliContext): Promise<number> {
+  const { address } = devAccount(name);
+  const client = connectToMempool(args, context);
+  const unspent = await whileWaiting('reading', unspentOf([address], client), context, systemClock);
+  let tokens = 0n;
+  const items: Record<string, bigint> = {};
+  for (const { value } of unspent) {
+    if (value.kind === 'token') tokens += value.amount;
+    else items[value.genesisHash ?? ''] = (items[value.genesisHash ?? ''] ?? 0n) + value.amount;
+  }
+  if (args.has('json')) {
+    context.stdout.write(`${stringifyExact({ address, tokens, items })}\n`);
+    return 0;
+  }
+  const right = 'right' as const;
+  const columns = [{ title: address }, { title: 'DISPLAY UNITS', align: right }, { title: 'RAW UNITS', align: right }];
+  const counted = Object.entries(items).map(([hash, count]) => [`items of ${hash}`, String(count), '']);
+  context.stdout.write(table(columns, [['tokens', showDisplay(tokens), String(tokens)], ...counted]));
+  return 0;
+}
