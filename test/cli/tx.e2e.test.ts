@@ -105,7 +105,10 @@ describe('tessera tx', { timeout: 120_000 }, () => {
     const before = await tokensOf(FOUR);
     const pay = ['wallet', 'pay', 'dev:4', '2', '--dev-account', '9', '--yes', ...node()];
     expect(await out([...pay, '--wait'])).toMatch(/^g[0-9a-f]{31} confirmed\n$/);
-    expect(JSON.parse(await out([...pay, '--wait', '--json']))).toMatchObject({ to_address: FOUR, amount: 144_144_000 });
+    expect(JSON.parse(await out([...pay, '--wait', '--json']))).toMatchObject({
+      to_address: FOUR,
+      amount: 144_144_000,
+    });
     expect(await tokensOf(FOUR)).toBe(before + 288_288_000n);
     const balance = ['wallet', 'balance', '--dev-account', '4', ...node()];
     expect(JSON.parse(await out([...balance, '--json']))).toEqual({
