@@ -52,10 +52,23 @@ async function speak(node: NodeProcess, as: NodeRole, type: MessageType): Promis
   mustBe(reason !== '', `the ${node.role} node took ${type} from a ${as} node without the secret`);
 }
 
+/** Wallets and miners choose the nodes that they believe: one that comes to them gets no link, whatever it would say. */
+async function comeUncalled(node: NodeProcess, as: NodeRole): Promise<void> {
+  const answer = await openRawLink(node.peerAddress, as).then(
+    () => 'a link',
+    (error: unknown) => String(error),
+  );
+  mustBe(answer.includes('takes no links from'), `a ${as} node that came to the ${node.role} node got ${answer}`);
+}
+
 async function speakOutOfTurn({ storage, mempool, miner, user }: Arena): Promise<void> {
   for (const node of [storage, mempool, miner, user]) {
     for (const as of ['storage', 'miner', 'user'] as const) {
       if (needsSecret(as, node.role)) continue;
+      if (as === 'storage' && (node.role === 'miner' || node.role === 'user')) {
+        await comeUncalled(node, as);
+        continue;
+      }
       const forbidden = TYPES.filter((type) => !mayStranger(type, as, node.role));
       await Promise.all(forbidden.map((type) => speak(node, as, type)));
     }
