@@ -7,7 +7,8 @@ import { mix, mixText } from '../../lib/set-digest.js';
 import { hexOf, readHexWords } from './hex-words.js';
 import type { KeyedHash } from './keyed-hash.js';
 import { SlotIndex } from './slot-index.js';
-import { SlotStore, TextPool } from './slots.js';
+import { SlotStore } from './slots.js';
+import { TextPool } from './text-pool.js';
 
 // Words of a slot: 8 of text, then the first output with the kind in the upper two bits.
 const WORDS = 9;
@@ -25,7 +26,7 @@ const KIND_ODD = 3;
 export class AddressTable {
   readonly #slots = new SlotStore(WORDS, 0);
   readonly #index: SlotIndex;
-  readonly #oddTexts = new TextPool();
+  readonly #oddTexts: TextPool;
   readonly #hash: KeyedHash;
   // The address that is looked for; filled by #readKey, so that a look-up allocates nothing.
   readonly #key = new Uint32Array(8);
@@ -40,6 +41,7 @@ export class AddressTable {
 
   constructor(hash: KeyedHash) {
     this.#hash = hash;
+    this.#oddTexts = new TextPool(hash);
     this.#index = new SlotIndex((slot) => this.#hashOf(slot));
   }
 

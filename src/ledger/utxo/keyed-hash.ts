@@ -23,6 +23,16 @@ export class KeyedHash {
     this.#k1 = view.getInt32(4, true);
   }
 
+  /** The hash of a text. */
+  ofText(text: string): number {
+    const words = new Uint32Array((text.length + 1) >>> 1);
+    for (let i = 0; i < text.length; i++) {
+      const at = i >>> 1;
+      words[at] = (words[at] as number) | (text.charCodeAt(i) << (16 * (i & 1)));
+    }
+    return this.of(words, 0, words.length, text.length);
+  }
+
   /** The hash, as a signed 32-bit number, of `count` words from `from` on and then of one more. */
   of(words: Uint32Array, from: number, count: number, last: number): number {
     let v0 = this.#k0;

@@ -1,5 +1,5 @@
 /**
- * The memory under the table of unspent outputs: fixed-size records in typed arrays, and texts that are referred to by number.
+ * The memory under the table of unspent outputs: fixed-size records in typed arrays, and what few of them have beside their words.
  * Nothing here knows what a record means. What finds a slot by its key is `slot-index.ts`.
  */
 
@@ -7,46 +7,6 @@
 const CHUNK_BITS = 10;
 const CHUNK_SIZE = 1 << CHUNK_BITS;
 const CHUNK_MASK = CHUNK_SIZE - 1;
-
-/** Texts with numbers, numbers reused when freed. */
-export class TextPool {
-  readonly #texts: (string | undefined)[] = [];
-  readonly #numbers = new Map<string, number>();
-  readonly #uses: number[] = [];
-  readonly #free: number[] = [];
-
-  find(text: string): number | undefined {
-    return this.#numbers.get(text);
-  }
-
-  add(text: string): number {
-    const known = this.#numbers.get(text);
-    if (known !== undefined) {
-      this.#uses[known] = (this.#uses[known] ?? 0) + 1;
-      return known;
-    }
-    const number = this.#free.pop() ?? this.#texts.length;
-    this.#texts[number] = text;
-    this.#uses[number] = 1;
-    this.#numbers.set(text, number);
-    return number;
-  }
-
-  release(number: number): void {
-    const uses = (this.#uses[number] ?? 0) - 1;
-    this.#uses[number] = uses;
-    if (uses > 0) return;
-    this.#numbers.delete(this.text(number));
-    this.#texts[number] = undefined;
-    this.#free.push(number);
-  }
-
-  text(number: number): string {
-    const text = this.#texts[number];
-    if (text === undefined) throw new Error(`UTXO table: text ${number} is not in use`);
-    return text;
-  }
-}
 
 /** Slots of a fixed number of words, in chunks that are never moved. */
 export class SlotStore {
@@ -92,5 +52,29 @@ export class SlotStore {
 
   get bytes(): number {
     return this.capacity * this.#words * 4;
+  }
+}
+
+/** Slots that share a Map: a Map doubles in one go, and holds 16.7 million entries at most. */
+const SHARED_BITS = 13;
+
+/** Values that few slots have. */
+export class SlotMap<T> {
+  readonly #maps = new Map<number, Map<number, T>>();
+
+  get(slot: number): T | undefined {
+    return this.#maps.get(slot >>> SHARED_BITS)?.get(slot);
+  }
+
+  set(slot: number, value: T): void {
+    const shared = this.#maps.get(slot >>> SHARED_BITS);
+    if (shared === undefined) this.#maps.set(slot >>> SHARED_BITS, new Map([[slot, value]]));
+    else shared.set(slot, value);
+  }
+
+  delete(slot: number): void {
+    const shared = this.#maps.get(slot >>> SHARED_BITS);
+    shared?.delete(slot);
+    if (shared?.size === 0) this.#maps.delete(slot >>> SHARED_BITS);
   }
 }

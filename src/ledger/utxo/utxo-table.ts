@@ -5,7 +5,8 @@
  *
  * Layout. Outputs live in slots of 11 words, slots in chunks; slot 0 means "none". Free slots form a list. An index of slot
  * numbers finds a slot by outpoint, and grows in small steps; addresses have a table of their own. What does
- * not fit the words (odd hash texts, items, huge locktimes) is kept in maps beside them.
+ * not fit the words (odd texts, items, huge locktimes) is kept beside them: strangers choose how much there is of it, so that
+ * nothing there grows in one go either.
  */
 
 import type { Asset, OutPoint, TxOut } from '../../chain/types.js';
@@ -16,7 +17,8 @@ import { hexOf, readHexWords } from './hex-words.js';
 import { HASH_KEY_BYTES, KeyedHash } from './keyed-hash.js';
 import { type ItemRest, OutputsCopy } from './outputs-copy.js';
 import { SlotIndex } from './slot-index.js';
-import { SlotStore, TextPool } from './slots.js';
+import { SlotMap, SlotStore } from './slots.js';
+import { TextPool } from './text-pool.js';
 
 // Words of an output slot. A free slot keeps the next free one in NEXT.
 const OUT_WORDS = 11;
@@ -38,15 +40,16 @@ const LARGE_LOCKTIME = 0xffff_ffff;
 /** A hash text that is not `g` + 31 hex digits has this in the last nibble of its words, which is 0 for the others. */
 const ODD_HASH = 0xf;
 
-const NO_ITEM: ItemRest = { genesisHash: null, metadata: null };
-
 export class UtxoTable {
   readonly #outs = new SlotStore(OUT_WORDS, NEXT);
   readonly #outIndex: SlotIndex;
   readonly #addresses: AddressTable;
-  readonly #oddHashes = new TextPool();
-  readonly #items = new Map<number, ItemRest>();
-  readonly #locktimes = new Map<number, bigint>();
+  readonly #oddHashes: TextPool;
+  /** The class of an output's item, by the output's slot; its number in `#classes`. */
+  readonly #items = new SlotMap<number>();
+  /** What items have beside their amounts, as JSON: one text for all outputs of a class. */
+  readonly #classes: TextPool;
+  readonly #locktimes = new SlotMap<bigint>();
   readonly #hash: KeyedHash;
   readonly #secret: Uint8Array;
   // The key that is looked for; filled by #readHash, so that a look-up allocates nothing.
@@ -64,6 +67,8 @@ export class UtxoTable {
   constructor(hashKey: Uint8Array = new Uint8Array(HASH_KEY_BYTES)) {
     this.#hash = new KeyedHash(hashKey);
     this.#secret = hashKey;
+    this.#oddHashes = new TextPool(this.#hash);
+    this.#classes = new TextPool(this.#hash);
     this.#outIndex = new SlotIndex((slot) => this.#hashOfOut(slot));
     this.#addresses = new AddressTable(this.#hash);
   }
@@ -121,7 +126,7 @@ export class UtxoTable {
     let flags = 0;
     if (out.value.kind === 'item') {
       flags = ITEM_FLAG;
-      this.#items.set(slot, { genesisHash: out.value.genesisHash, metadata: out.value.metadata });
+      this.#items.set(slot, this.#classes.add(JSON.stringify([out.value.genesisHash, out.value.metadata])));
     }
     this.#outIndex.add(hash, slot);
     const address = out.scriptPublicKey === null ? 0 : this.#addresses.findOrAdd(out.scriptPublicKey);
@@ -140,7 +145,7 @@ export class UtxoTable {
     const address = (c[b + ADDRESS] as number) & ADDRESS_MASK;
     if (address !== 0) this.#unlink(slot, address);
     if (((c[b + 3] as number) & ODD_HASH) === ODD_HASH) this.#oddHashes.release(c[b] as number);
-    if (((c[b + ADDRESS] as number) & ITEM_FLAG) !== 0) this.#items.delete(slot);
+    if (((c[b + ADDRESS] as number) & ITEM_FLAG) !== 0) this.#removeItem(slot);
     if (c[b + LOCKTIME] === LARGE_LOCKTIME) this.#locktimes.delete(slot);
     this.#outs.giveBack(slot);
   }
@@ -242,7 +247,7 @@ export class UtxoTable {
     }
     copy.set(index, c, b, {
       hash: isOdd ? this.#oddHashes.text(c[b] as number) : undefined,
-      item: isItem ? (this.#items.get(slot) ?? NO_ITEM) : undefined,
+      item: isItem ? this.#itemRest(slot) : undefined,
       locktime: this.#locktime(slot, c, b),
     });
   }
@@ -250,8 +255,17 @@ export class UtxoTable {
   #asset(slot: number, c: Uint32Array, b: number): Asset {
     const amount = (BigInt(c[b + AMOUNT_HIGH] as number) << 32n) | BigInt(c[b + AMOUNT_LOW] as number);
     if (((c[b + ADDRESS] as number) & ITEM_FLAG) === 0) return { kind: 'token', amount };
-    const rest = this.#items.get(slot);
-    return { kind: 'item', amount, genesisHash: rest?.genesisHash ?? null, metadata: rest?.metadata ?? null };
+    return { kind: 'item', amount, ...this.#itemRest(slot) };
+  }
+
+  #itemRest(slot: number): ItemRest {
+    const [genesisHash, metadata] = JSON.parse(this.#classes.text(this.#items.get(slot) ?? 0));
+    return { genesisHash, metadata };
+  }
+
+  #removeItem(slot: number): void {
+    this.#classes.release(this.#items.get(slot) ?? 0);
+    this.#items.delete(slot);
   }
 
   #locktime(slot: number, c: Uint32Array, b: number): bigint {
@@ -317,8 +331,7 @@ export class UtxoTable {
     const address = flags & ADDRESS_MASK;
     if (address !== 0) x = this.#addresses.mixInto(x, address);
     if ((flags & ITEM_FLAG) !== 0) {
-      const rest = this.#items.get(slot);
-      x = mixText(x, JSON.stringify([rest?.genesisHash, rest?.metadata]));
+      x = mixText(x, this.#classes.text(this.#items.get(slot) ?? 0));
     }
     this.#sum.change(x, sign);
   }
