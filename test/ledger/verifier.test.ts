@@ -56,6 +56,21 @@ describe.each([0, 1, 2])('the verifier with %i threads', (threads) => {
     expect(verdicts).toEqual(Array.from({ length: 300 }, (_, i) => i % 7 !== 0));
   });
 
+  it('leaves signatures that take milliseconds to the threads, and none of them to the event loop', async () => {
+    verifier = await started(threads);
+    const dear = Array.from({ length: 12 }, (_, i): SignatureCheck => {
+      const check = signatureCheck(`dear ${i}`);
+      // An R of small order, or a key of small order.
+      if (i % 2 === 0)
+        return { ...check, signature: Uint8Array.of(1, ...new Uint8Array(31), ...check.signature.slice(32)) };
+      return { ...check, publicKey: Uint8Array.of(1, ...new Uint8Array(31)) };
+    });
+    const current = verifier;
+    const { main } = current.ran;
+    expect(await Promise.all(dear.map((check) => current.verify([check])))).toEqual(dear.map(() => false));
+    expect(current.ran.main).toBe(main);
+  });
+
   it('lets senders take turns: one check does not wait for a thousand of somebody else', async () => {
     verifier = await started(threads);
     const flood = verifier

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { p2shAddress } from '../../src/chain/address.js';
 import { tokenAsset } from '../../src/chain/assets.js';
 import { createItemTransaction, txOut } from '../../src/chain/builders.js';
-import { MAX_BLOCK_SIGNATURE_OPERATIONS } from '../../src/chain/constants.js';
+import { MAX_BLOCK_SIGNATURE_OPERATIONS, MAX_TX_SIGNATURE_OPERATIONS } from '../../src/chain/constants.js';
 import { transactionHash } from '../../src/chain/hash.js';
 import { OP } from '../../src/chain/script/opcodes.js';
 import { scriptSignatureOperations } from '../../src/chain/signature-operations.js';
@@ -195,6 +195,20 @@ describe('what waits for verification', () => {
       bounds.reserve([spender(MAX_SUBMITTED_OPERATIONS / 4)], 'another');
     },
   );
+
+  it('takes the dearest transaction that the rules allow, by itself: storage would take it too', () => {
+    const bounds = new VerificationBounds();
+    const r = { kind: 'signature', bytes: Uint8Array.of(...identity, ...new Uint8Array(32)) } as const;
+    const dearest = spender(MAX_TX_SIGNATURE_OPERATIONS, r);
+    expect(MAX_TX_SIGNATURE_OPERATIONS * signatureCost(identity)).toBeGreaterThan(MAX_SUBMITTED_OPERATIONS);
+    bounds.reserve([dearest], 'a');
+    // It counts as the most that there may be, and no more.
+    expect(() => bounds.reserve([spender(1)], 'a')).toThrow(full);
+    bounds.reserve([dearest], 'b');
+    expect(() => new VerificationBounds().reserve([dearest, spender(1)], 'a')).toThrow(
+      expect.objectContaining({ code: 'transaction_rejected', message: expect.stringContaining('in parts') }),
+    );
+  });
 
   it('names a list that is too much by itself, for trying again would not help', () => {
     const half = spender(MAX_SUBMITTED_OPERATIONS / 2);

@@ -1,8 +1,8 @@
 /**
  * Verifies signatures and runs scripts beside the event loop. Checks that arrive in one turn of the loop travel together: a
  * worker fed with batches is four times as fast as one fed one by one. The main thread takes its share of the signatures, a
- * few in each turn, so that a machine with few cores is used in full; scripts, which can cost many signatures each, are left
- * to the workers. The outcome of a check depends on nothing but the check, so it runs once: what was refused cannot be made
+ * few in each turn, so that a machine with few cores is used in full; scripts, which can cost many signatures each, and
+ * signatures under unusual keys are left to the workers. The outcome of a check depends on nothing but the check, so it runs once: what was refused cannot be made
  * to run again in another transaction, and one signature that many transactions carry (it covers neither version, fees nor
  * trade) is verified for all of them.
  */
@@ -10,6 +10,7 @@
 import { LRUCache } from 'lru-cache';
 import { p2shAddress } from '../../chain/address.js';
 import { runCheck, type ScriptCheck } from '../../chain/validation.js';
+import { signatureCost, verificationCost } from '../../crypto/unusual-keys.js';
 import { createDeferred, type Deferred } from '../../lib/deferred.js';
 import { TesseraError } from '../../lib/errors.js';
 import { FairQueue } from '../../lib/fair-queue.js';
@@ -109,7 +110,7 @@ export class Verifier {
     if (checks.length === 0) return true;
     const job: Job = { left: checks.length, done: createDeferred<boolean>(), settled: false };
     for (const check of checks) {
-      const queue = check.kind === 'script' ? this.#scripts : this.#signatures;
+      const queue = isDear(check) ? this.#scripts : this.#signatures;
       for (const task of this.#unknown([{ check, job, name: nameOf(check) }])) queue.push(sender, task);
     }
     this.#schedule();
@@ -221,6 +222,11 @@ export class Verifier {
 function nameOf(check: ScriptCheck): string {
   if (check.kind === 'script') return p2shAddress(check.script);
   return Buffer.concat([check.signature, check.publicKey]).toString('latin1') + check.message;
+}
+
+/** What may take milliseconds: a script, or a signature that is not verified as all others are. */
+function isDear(check: ScriptCheck): boolean {
+  return check.kind === 'script' || signatureCost(check.signature) > 1 || verificationCost(check.publicKey) > 1;
 }
 
 /** Drops the checks of callers that already have their verdict. */

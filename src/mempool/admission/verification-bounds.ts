@@ -30,11 +30,13 @@ export class VerificationBounds {
 
   /**
    * Counts a submission until the returned function is called. Throws `overloaded` when too much is being checked already.
-   * One alone may be anything that the rules for its transactions allow. Who sends more while it is checked must leave as
-   * much to the others as it takes: one that takes all it can get still leaves a place for each that comes later.
+   * One transaction by itself may be anything that the rules allow: however dear it is, it counts as the most that a submission
+   * may cost, for storage takes it in a block. Who sends more while it is checked must leave as much to the others as it
+   * takes: one that takes all it can get still leaves a place for each that comes later.
    */
   reserve(candidates: readonly CandidateTx[], sender: string): () => void {
-    const operations = candidates.reduce((total, { tx }) => total + costOf(tx.inputs), 0);
+    const cost = candidates.reduce((total, { tx }) => total + costOf(tx.inputs), 0);
+    const operations = candidates.length === 1 ? Math.min(cost, MAX_SUBMITTED_OPERATIONS) : cost;
     const bytes = candidates.reduce((total, one) => total + one.bytes.length, 0);
     if (operations > MAX_SUBMITTED_OPERATIONS || bytes > MAX_SUBMITTED_BYTES) {
       throw new TesseraError(
