@@ -324,6 +324,37 @@ describe('submitting', () => {
     expect(mempool.figures()).toMatchObject({ tokenless: 8, waitingCount: 9 });
   });
 
+  it('counts the waiting members of a trade among those without tokens when it is completed (decision B14)', async () => {
+    const pool = { maxTransactions: 64, maxBytes: 1_000_000 };
+    const blocks = { instant: false, blockInterval: 10_000, proofWindow: 0, minMiners: 1, partitionSize: 10 };
+    const { mempool } = await setUp({ folder: await newFolder(), mempool: { pool, blocks } });
+    await stored(mempool, 0);
+    const made = createItemTransaction({ bNum: 0n, amount: 80n, spec: 'Create', metadata: null }, bob.key);
+    const one = txOut({ kind: 'item', amount: 1n, genesisHash: transactionHash(made), metadata: null }, bob.address);
+    const parts = Array.from({ length: 80 }, () => one);
+    const split = payment({ from: bob, inputs: [{ tHash: transactionHash(made), n: 0 }], outputs: parts });
+    await mempool.submit([made], 'flood');
+    await mempool.submit([split], 'flood');
+    let n = 0;
+    const member = (druid: string): Transaction =>
+      payment({
+        from: bob,
+        inputs: [{ tHash: transactionHash(split), n: n++ }],
+        outputs: [one],
+        druidInfo: { druid, participants: 4n, expectations: [], genesisHash: null },
+      });
+    // Three sets of four, each complete but for one. They do not wait for a block, so they do not count yet.
+    const druids = ['a', 'b', 'c'];
+    for (const druid of druids)
+      await mempool.submit([member(druid), member(druid), member(druid)], `sender of ${druid}`);
+    expect(mempool.figures().tokenless).toBe(2);
+    const outcomes = await Promise.allSettled(druids.map((druid) => mempool.submit([member(druid)], 'flood')));
+    // Sixteen of all, of which one sender leaves as many as it takes: two are there, and a set brings four.
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
+    expect(outcomes[1]).toMatchObject({ reason: { code: 'mempool_full' } });
+    expect(mempool.figures().tokenless).toBe(6);
+  });
+
   it('names the posted transaction when its DRUID set is refused, and calls it Rejected (decision B15)', async () => {
     const { mempool } = await setUp({ folder: await newFolder() });
     await stored(mempool, 0);

@@ -98,7 +98,7 @@ export class PoolBounds {
       if (tx.druidInfo === null) return false;
       const { druid, participants } = tx.druidInfo;
       const set = this.#state.druidSet(druid);
-      return BigInt((set?.members ?? 0) + (brought.get(druid) ?? 0)) < (set?.participants ?? participants);
+      return BigInt((set?.members.length ?? 0) + (brought.get(druid) ?? 0)) < (set?.participants ?? participants);
     });
   }
 }

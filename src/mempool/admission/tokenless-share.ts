@@ -26,6 +26,8 @@ interface Amount {
   readonly bytes: number;
 }
 
+type TokenlessState = Pick<MempoolState, 'tokenless' | 'kin' | 'druidSet'>;
+
 /** A transaction that this node was sent since it started, in the pool or on its way there. */
 interface Sent {
   readonly sender: string;
@@ -37,13 +39,13 @@ const NOTHING: Amount = { count: 0, bytes: 0 };
 
 export class TokenlessShare {
   readonly #max: Amount;
-  readonly #state: Pick<MempoolState, 'tokenless' | 'kin'>;
+  readonly #state: TokenlessState;
   /** On their way through the journal. */
   #reserved = NOTHING;
   /** By hash; some may have left the pool. */
   readonly #sent = new Map<string, Sent>();
 
-  constructor({ maxTransactions, maxBytes }: TokenlessShareOptions, state: Pick<MempoolState, 'tokenless' | 'kin'>) {
+  constructor({ maxTransactions, maxBytes }: TokenlessShareOptions, state: TokenlessState) {
     const count = Math.max(LEAST, Math.min(maxTransactions / SHARE_OF_POOL, BLOCK_SIZE_IN_TX));
     this.#max = { count, bytes: maxBytes / SHARE_OF_POOL };
     this.#state = state;
@@ -51,7 +53,7 @@ export class TokenlessShare {
 
   /** Reserves room for those without tokens among the candidates; the result gives it back. Throws `mempool_full`. */
   reserve(candidates: readonly CandidateTx[], sender: string): () => void {
-    const tokenless = candidates.filter(({ tx }) => !movesTokens(tx));
+    const tokenless = [...candidates.filter(({ tx }) => !movesTokens(tx)), ...this.#broughtAlong(candidates)];
     if (tokenless.length === 0) return () => undefined;
     const added = tokenless.reduce((all, { bytes }) => sum(all, { count: 1, bytes: bytes.length }), NOTHING);
     if (!this.#fits(added, sender)) {
@@ -64,6 +66,18 @@ export class TokenlessShare {
       this.#reserved = sum(this.#reserved, added, -1);
       for (const { hash } of tokenless) this.#arrived(hash);
     };
+  }
+
+  /** Members of DRUID sets that have waited for the candidates: they come into the pool together. */
+  #broughtAlong(candidates: readonly CandidateTx[]): readonly Pick<CandidateTx, 'hash' | 'bytes'>[] {
+    const druids = new Map<string, number>();
+    for (const { tx } of candidates) {
+      if (tx.druidInfo !== null) druids.set(tx.druidInfo.druid, (druids.get(tx.druidInfo.druid) ?? 0) + 1);
+    }
+    return [...druids].flatMap(([druid, count]) => {
+      const set = this.#state.druidSet(druid);
+      return set !== undefined && BigInt(set.members.length + count) >= set.participants ? set.tokenless : [];
+    });
   }
 
   /** Those of all, and those of the sender once more: what it has, it leaves to others too. */

@@ -296,7 +296,7 @@ export class Acceptance {
   #wait({ druid, participants, candidates }: DruidPlan, { time, batch }: AcceptanceContext): void {
     for (const candidate of candidates) {
       const tx = this.#pooled(candidate, time, 0);
-      this.#druids.add(druid, participants, tx);
+      this.#druids.add({ druid, participants }, tx, candidate.tx);
       batch.put(keys.waiting(tx.arrival), encodePooled(tx));
     }
   }

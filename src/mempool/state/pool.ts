@@ -177,11 +177,13 @@ export interface DruidSet {
   /** As the first member declared it. */
   readonly participants: bigint;
   readonly members: readonly PooledTx[];
+  /** Those of them that move no tokens. */
+  readonly tokenless: readonly PooledTx[];
 }
 
 /** Transactions that wait for the others of their DRUID. They claim no inputs while they wait. */
 export class DruidPool {
-  readonly #sets = new Map<string, DruidSet & { readonly members: PooledTx[] }>();
+  readonly #sets = new Map<string, DruidSet & { readonly members: PooledTx[]; readonly tokenless: PooledTx[] }>();
   readonly #druids = new Map<string, string>();
   readonly #sum = new SetSum();
   #bytes = 0;
@@ -213,10 +215,12 @@ export class DruidPool {
     return this.#sets.get(druid);
   }
 
-  add(druid: string, participants: bigint, tx: PooledTx): void {
-    const known = this.#sets.get(druid);
-    if (known === undefined) this.#sets.set(druid, { druid, participants, members: [tx] });
-    else known.members.push(tx);
+  /** `decoded` is what its bytes say. */
+  add({ druid, participants }: Pick<DruidSet, 'druid' | 'participants'>, tx: PooledTx, decoded: Transaction): void {
+    const set = this.#sets.get(druid) ?? { druid, participants, members: [], tokenless: [] };
+    this.#sets.set(druid, set);
+    set.members.push(tx);
+    if (!movesTokens(decoded)) set.tokenless.push(tx);
     this.#druids.set(tx.hash, druid);
     this.#bytes += tx.bytes.length;
     this.#sum.changeText(tx.hash, 1);

@@ -31,7 +31,7 @@ import { FinalStatuses } from './final-statuses.js';
 import { KeptBlocks } from './kept-blocks.js';
 import { keys } from './layout.js';
 import { isPending, type PendingPlaces, type PendingTx, pendingTx } from './pending.js';
-import { DruidPool, type Kin, Pool, type PooledTx } from './pool.js';
+import { DruidPool, type DruidSet, type Kin, Pool, type PooledTx } from './pool.js';
 import { encodeHead, type HeadRecord, type KeptName } from './records.js';
 import {
   type ChainHead,
@@ -165,10 +165,9 @@ export class MempoolState {
     return { count: this.#druids.count, bytes: this.#druids.bytes, sets: this.#druids.sets };
   }
 
-  /** How many members wait under a DRUID, and how many there must be; undefined when none waits. */
-  druidSet(druid: string): { readonly members: number; readonly participants: bigint } | undefined {
-    const set = this.#druids.set(druid);
-    return set && { members: set.members.length, participants: set.participants };
+  /** The members that wait under a DRUID, and how many there must be; undefined when none waits. */
+  druidSet(druid: string): DruidSet | undefined {
+    return this.#druids.set(druid);
   }
 
   /** What the pool or the round knows about a transaction that is not stored yet. */
@@ -371,8 +370,8 @@ export class MempoolState {
   }
 
   #restoreWaiting(tx: PooledTx): void {
-    const info = decodeTransaction(tx.bytes).druidInfo;
-    if (info !== null) this.#druids.add(info.druid, info.participants, tx);
+    const decoded = decodeTransaction(tx.bytes);
+    if (decoded.druidInfo !== null) this.#druids.add(decoded.druidInfo, tx, decoded);
   }
 
   /** Rejects DRUID sets that have waited too long for block `height`; `time` is in unix seconds. */
