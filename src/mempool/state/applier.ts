@@ -242,6 +242,7 @@ export class Applier implements Service {
 
   async #apply(command: Command, seq: number, batch: KvBatch, adopted: AdoptedBlock[]): Promise<unknown> {
     const state = this.#state;
+    state.begin(seq, batch);
     switch (command.kind) {
       case 'transactions': {
         const groups = this.#submitted.get(seq)?.groups ?? command.groups.map((group) => group.map(toCandidate));

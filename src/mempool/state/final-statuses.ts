@@ -9,19 +9,23 @@ import type { TxStatus } from '../service.js';
 import { FIRST_REFUSAL_NUMBER, keys } from './layout.js';
 import { encodeHashes, encodeStatus } from './records.js';
 
-/** How many groups of statuses one command can decide: keeps their numbers apart. */
-const MAX_GROUPS = 64;
+/** Records of what one command has decided: keeps the numbers of commands apart. */
+const MAX_RECORDS = 64;
+/** Hashes of one record, as long as that many records suffice. */
+const RECORD_HASHES = 4_096;
 /** Statuses of one piece. */
 const PIECE_STATUSES = 256;
 
 export class FinalStatuses {
   readonly #unwritten = new Map<string, TxStatus>();
-  /** Number of the last command that was sealed, and the groups since: part of their expiry keys. */
+  /** Number of the command that is applied, what it has decided so far, and when: they are forgotten together. */
   #seq: number;
-  #groups = 0;
+  #hashes: string[] = [];
+  #latest = 0;
 
+  /** `seq` is the number of the last command that was applied. */
   constructor(seq: number) {
-    this.#seq = seq;
+    this.#seq = seq + 1;
   }
 
   /** A status that is decided but perhaps not yet on disk. */
@@ -34,7 +38,7 @@ export class FinalStatuses {
     this.#unwritten.set(hash, status);
   }
 
-  /** Puts statuses into a batch, to be forgotten together; `time` is that of the decision in unix seconds. */
+  /** Puts statuses into a batch; `time` is that of the decision in unix seconds. */
   decide(statuses: ReadonlyMap<string, TxStatus>, time: number, batch: KvBatch): void {
     atOnce(this.decideInPieces(statuses, time, batch));
   }
@@ -43,7 +47,7 @@ export class FinalStatuses {
   *decideInPieces(statuses: ReadonlyMap<string, TxStatus>, time: number, batch: KvBatch): Pieces<void> {
     if (statuses.size === 0) return;
     // Never earlier than a first sight, whatever the clock says, so that nothing expires before its time.
-    let latest = time;
+    this.#latest = Math.max(this.#latest, time);
     let left = 0;
     for (const [hash, status] of statuses) {
       if (left-- === 0) {
@@ -52,20 +56,38 @@ export class FinalStatuses {
       }
       this.show(hash, status);
       batch.put(keys.status(hash), encodeStatus(status));
-      latest = Math.max(latest, status.timestamp);
+      this.#hashes.push(hash);
+      this.#latest = Math.max(this.#latest, status.timestamp);
     }
-    const number = (this.#seq * MAX_GROUPS + this.#groups++) % FIRST_REFUSAL_NUMBER;
-    batch.put(keys.expiry(latest, number), encodeHashes([...statuses.keys()]));
+  }
+
+  /** Command `seq` is applied next, into the same batch as the one before. */
+  begin(seq: number, batch: KvBatch): void {
+    this.#close(batch);
+    this.#seq = seq;
   }
 
   /** The batch ends with command `seq`. */
-  seal(seq: number): void {
-    this.#seq = seq;
-    this.#groups = 0;
+  seal(seq: number, batch: KvBatch): void {
+    this.#close(batch);
+    this.#seq = seq + 1;
   }
 
   /** Everything decided so far is on disk. */
   written(): void {
     this.#unwritten.clear();
+  }
+
+  /** The keys depend on the command alone, not on what shares its batch: a replay writes the same. */
+  #close(batch: KvBatch): void {
+    const hashes = this.#hashes;
+    const size = Math.max(RECORD_HASHES, Math.ceil(hashes.length / MAX_RECORDS));
+    for (let record = 0; record * size < hashes.length; record++) {
+      const number = (this.#seq * MAX_RECORDS + record) % FIRST_REFUSAL_NUMBER;
+      const part = hashes.slice(record * size, (record + 1) * size);
+      batch.put(keys.expiry(this.#latest, number), encodeHashes(part));
+    }
+    this.#hashes = [];
+    this.#latest = 0;
   }
 }

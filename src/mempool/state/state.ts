@@ -207,6 +207,11 @@ export class MempoolState {
     return sha3Hex(parts.join('\n'));
   }
 
+  /** The first step of a command: its number. */
+  begin(seq: number, batch: KvBatch): void {
+    this.#statuses.begin(seq, batch);
+  }
+
   /** Accepts groups in their order. */
   accept(
     groups: readonly (readonly CandidateTx[])[],
@@ -321,7 +326,7 @@ export class MempoolState {
   /** Writes the head with the number of the last command applied; the last step of every batch. */
   seal(seq: number, batch: KvBatch): void {
     this.#seq = seq;
-    this.#statuses.seal(seq);
+    this.#statuses.seal(seq, batch);
     const record = { seq, arrivals: this.#arrivals, head: this.#head, digest: this.digest() };
     batch.put(keys.head, encodeHead(record));
   }
