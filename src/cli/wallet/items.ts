@@ -2,11 +2,12 @@
 
 import { getItem } from '../../api/routes/storage/operations.js';
 import { getWalletItems } from '../../api/routes/wallet/item-operations.js';
-import { NodeClient } from '../../client/client.js';
+import type { NodeClient } from '../../client/client.js';
 import { systemClock } from '../../lib/clock.js';
 import { isTesseraError } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
 import type { Command } from '../command.js';
+import { checkUrl, publicClient } from '../node-access.js';
 import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS } from './connection.js';
 import { table } from './table.js';
 import { whileWaiting } from './waiting.js';
@@ -35,17 +36,18 @@ export const command: Command = {
   },
   async run(args, context) {
     const client = connect(args, context);
-    const items = await whileWaiting('reading the wallet', read(client, args.value('storage')), context, systemClock);
+    const named = args.value('storage');
+    const storage = named === undefined ? undefined : publicClient(checkUrl(named, 'storage'), args, context);
+    const items = await whileWaiting('reading the wallet', read(client, storage), context, systemClock);
     if (args.has('json')) context.stdout.write(`${stringifyExact({ items })}\n`);
     else context.stdout.write(items.length === 0 ? 'no items\n' : shown(items));
     return 0;
   },
 };
 
-async function read(client: NodeClient, storageUrl: string | undefined) {
+async function read(client: NodeClient, storage: NodeClient | undefined) {
   const { items } = await client.call(getWalletItems, {});
-  if (storageUrl === undefined) return items;
-  const storage = new NodeClient({ url: storageUrl });
+  if (storage === undefined) return items;
   const found = [];
   for (const item of items) {
     found.push(item.metadata === null ? { ...item, metadata: await ask(storage, item.genesis_hash) } : item);
