@@ -2,9 +2,9 @@
 
 import type { Result } from '../../api/operation.js';
 import { createItemPayment, getWalletItems } from '../../api/routes/wallet/item-operations.js';
-import { createPayment, getWallet, getWalletHistory } from '../../api/routes/wallet/operations.js';
+import { createPayment, getWallet } from '../../api/routes/wallet/operations.js';
 import { hasValidAddressLength } from '../../chain/address.js';
-import { NoAnswer, type NodeClient } from '../../client/client.js';
+import type { NodeClient } from '../../client/client.js';
 import { systemClock } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
@@ -18,14 +18,8 @@ import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS, YES_FLAG } from './connecti
 import { DEV_ACCOUNT_FLAG, payFromDev } from './dev-funds.js';
 import { askSecret, confirm, DECLINED, INTERRUPTED, isInteractive } from './prompt.js';
 import { givenSecret, PASSPHRASE, secretFlag } from './secrets.js';
+import { settled } from './settled.js';
 import { whileWaiting } from './waiting.js';
-
-/** Number of history entries to read when looking for this payment: later ones may follow it. */
-const LOOK_BACK = 1_000;
-/** Milliseconds between polls of the state of a payment. */
-const LOOK_EVERY = 250;
-
-type HistoryEntry = Result<typeof getWalletHistory>['transactions'][number];
 
 interface Order {
   readonly kind: 'address' | 'ip';
@@ -187,24 +181,4 @@ function shown({ item, amount }: Order): string {
 
 function accepted(order: Order, hash: string | null): string {
   return order.kind === 'address' ? `${hash}` : `accepted: ${shown(order)} to the node ${order.address}`;
-}
-
-/** Resolves with the payment when it is confirmed or rejected. A node that restarts meanwhile is asked again. */
-async function settled(hash: string, client: NodeClient): Promise<HistoryEntry> {
-  for (;;) {
-    const entry = await look(hash, client);
-    if (entry?.state === 'confirmed' || entry?.state === 'rejected') return entry;
-    // Not with a `Clock`, whose timers do not keep the process alive.
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY));
-  }
-}
-
-async function look(hash: string, client: NodeClient): Promise<HistoryEntry | undefined> {
-  try {
-    const { transactions } = await client.call(getWalletHistory, { query: { limit: LOOK_BACK } });
-    return transactions.findLast(({ tx_hash }) => tx_hash === hash);
-  } catch (error) {
-    if (error instanceof NoAnswer) return undefined;
-    throw error;
-  }
 }
