@@ -30,6 +30,7 @@ export const ERROR_CODES = {
   block_not_found: 'No block is stored at this number.',
   no_blocks: 'No block has been stored yet.',
   item_not_found: 'No item was created under this genesis hash.',
+  trade_not_found: 'No trade of this wallet has this name.',
   payment_not_found: 'No payment of this wallet with this hash waits to be sent.',
   // Refused by the rules of the chain
   transaction_rejected: 'A rule of the chain refuses the transaction.',
@@ -40,6 +41,8 @@ export const ERROR_CODES = {
   mempool_full: 'The pool of this mempool node is full.',
   insufficient_funds: 'The wallet cannot pay this amount.',
   payment_refused: 'The payment cannot be constructed.',
+  trade_refused: 'The trade cannot be made this way, or a document of it does not belong to it or was changed.',
+  trade_closed: 'The trade is not open for this any more.',
   payment_sent: 'The payment may be in a block yet; it cannot be abandoned.',
   block_refused: 'A block fails verification and is not stored.',
   // The node cannot do it, or not now

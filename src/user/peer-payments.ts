@@ -134,7 +134,8 @@ export class PeerPayments {
   /** Tells the payee of a payment that the mempool has admitted. A payee that cannot be reached will see it in its block. */
   tell({ peer, hash, kind, transaction }: OwnTransaction): void {
     const { network, logger } = this.#modules;
-    if (peer === null) return;
+    // Nobody but the mempool node sees a half of a trade: without its DRUID, which is not signed, it would be a payment.
+    if (peer === null || kind === 'trade') return;
     if (kind === 'donation') {
       // The peer itself named this address, so it is only looked up, not dialed.
       const link = [...network.links].find(({ address }) => address === peer);

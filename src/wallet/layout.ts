@@ -17,6 +17,7 @@
  *   w <address>       an imported address of which no refresh has told what it holds
  *   r <address>       for which amounts an address of rejected own transactions was given
  *   l <kind><name>    the label of an address or a transaction
+ *   t <id>            a trade
  *   c <hash>          the transaction that created items of this wallet, by which their metadata is known
  */
 
@@ -42,6 +43,7 @@ export const PREFIX = {
   offered: 'o',
   imported: 'w',
   unpaid: 'r',
+  trade: 't',
 } as const;
 
 export const FORMAT_KEY: Uint8Array = prefixKey('v');
@@ -61,6 +63,7 @@ export const labelKey = (kind: string, name: string): Uint8Array => textKey(PREF
 export const importedKey = (address: string): Uint8Array => textKey(PREFIX.imported, address);
 export const offeredKey = (slot: number): Uint8Array => u64Key(PREFIX.offered, slot);
 export const unpaidKey = (address: string): Uint8Array => textKey(PREFIX.unpaid, address);
+export const tradeKey = (id: string): Uint8Array => textKey(PREFIX.trade, id);
 export const creationKey = (hash: string): Uint8Array => textKey(PREFIX.creation, hash);
 
 /** The text after the prefix. */

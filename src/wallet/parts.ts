@@ -32,6 +32,7 @@ import { Payments } from './payments/payments.js';
 import { Settlement } from './payments/settlement.js';
 import { PeerAddresses } from './peer-addresses.js';
 import type { NewWallet } from './seeds.js';
+import { Trades } from './trades/trades.js';
 import { Transfers } from './transfers.js';
 import { WriteBuffer } from './write-buffer.js';
 
@@ -97,6 +98,7 @@ export interface Parts {
   readonly transfers: Transfers;
   readonly intents: Intents;
   readonly items: Items;
+  readonly trades: Trades;
   readonly chain: BlockIntake;
   readonly peerAddresses: PeerAddresses;
   readonly donationRequests: DonationRequests;
@@ -119,7 +121,7 @@ export async function openParts(options: WalletOptions, modules: WalletModules):
   );
   const keys = await KeyRing.open({ kv, writes, keystore });
   const meta = await MetaStore.open(kv, writes);
-  const { spendOwnChange = true } = options;
+  const { spendOwnChange = true, minOutputAmount = 1n, aggregateAbove, networkName: network = '' } = options;
   const coins = await CoinStore.open({ spendOwnChange }, { kv, writes, meta, owns: (address) => keys.claim(address) });
   const ownOutputs = await OwnOutputs.open({ kv, writes, keys, isUsed: (address) => coins.isUsed(address) });
   const peerAddresses = await PeerAddresses.open({ kv, writes, keys, coins });
@@ -138,10 +140,8 @@ export async function openParts(options: WalletOptions, modules: WalletModules):
   const intents = await Intents.open({ maxKept: options.maxIntents }, { kv, writes, clock, logger });
   const slices = new TimeSlices(clock);
   const limits = { maxInputs: options.maxInputs ?? DEFAULT_MAX_INPUTS, dust: options.dust ?? DEFAULT_DUST };
-  const payments = new Payments(
-    { limits, aggregateAbove: options.aggregateAbove, minOutputAmount: options.minOutputAmount ?? 1n, spendOwnChange },
-    { coins, keys, ownOutputs, outgoing, history, writes, meta, clock, slices },
-  );
+  const own = { coins, keys, ownOutputs, outgoing, history, writes, clock };
+  const payments = new Payments({ limits, aggregateAbove, minOutputAmount, spendOwnChange }, { ...own, meta, slices });
   const settlement = new Settlement({ coins, outgoing, ownOutputs, history, writes, metrics, logger });
   const transfers = new Transfers({ coins, outgoing, donations, payments, settlement, writes, logger });
   const coverage = new Coverage(options, { coins, keys, keystore, labels, meta, transfers, writes, random, clock });
@@ -158,6 +158,19 @@ export async function openParts(options: WalletOptions, modules: WalletModules):
     doubleSigning,
   });
   const items = new Items({ kv, coins, writes });
-  const answers = { coverage, records, settlement, transfers, intents, items, chain, peerAddresses, donationRequests };
+  const trading = { ...own, kv, payments, settlement, items, random, logger };
+  const trades = await Trades.open({ network, minOutputAmount }, trading);
+  const answers = {
+    coverage,
+    records,
+    settlement,
+    transfers,
+    intents,
+    items,
+    trades,
+    chain,
+    peerAddresses,
+    donationRequests,
+  };
   return { writes, limiter, keystore, keys, meta, coins, history, ...answers };
 }

@@ -9,6 +9,23 @@ export interface WalletOutpoint {
   readonly value: Asset;
 }
 
+/**
+ * `received`: an offer that came over a link. `open`: an own offer. `accepted`: accepted here, and its maker has not confirmed.
+ * `agreed`: the own half is on its way. `cancelling`: the inputs of the own half are being taken back. The others are ends.
+ */
+export const TRADE_STATES = [
+  'received',
+  'open',
+  'accepted',
+  'agreed',
+  'cancelling',
+  'done',
+  'cancelled',
+  'expired',
+  'failed',
+] as const;
+export type TradeState = (typeof TRADE_STATES)[number];
+
 /** Items of one class that the wallet holds. */
 export interface WalletItem {
   readonly genesisHash: string;
@@ -33,15 +50,26 @@ export interface WalletInfo {
 export const PAYMENT_STATES = ['queued', 'sent', 'confirmed', 'rejected'] as const;
 export type PaymentState = (typeof PAYMENT_STATES)[number];
 
-/** `merge` joins many small outputs of the wallet into one. */
-export const PAYMENT_KINDS = ['payment', 'donation', 'item', 'merge'] as const;
+/** `merge` joins outputs of the wallet into one; `trade` is the wallet's half of a trade. */
+export const PAYMENT_KINDS = ['payment', 'donation', 'item', 'merge', 'trade'] as const;
 export type PaymentKind = (typeof PAYMENT_KINDS)[number];
 
 /**
  * What moves funds: the kinds of own transactions, what miners get, halves of trades, funds that came with imported keys or
  * with a new chain, and changes whose transaction the wallet has not seen.
  */
-export const MOVEMENT_KINDS = [...PAYMENT_KINDS, 'reward', 'trade', 'import', 'genesis', 'unexplained'] as const;
+export const MOVEMENT_KINDS = [
+  // Records hold the index.
+  'payment',
+  'donation',
+  'item',
+  'merge',
+  'reward',
+  'trade',
+  'import',
+  'genesis',
+  'unexplained',
+] as const;
 export type MovementKind = (typeof MOVEMENT_KINDS)[number];
 
 /** `self`: everything stays in the wallet, but the fee. */

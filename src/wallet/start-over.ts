@@ -56,10 +56,12 @@ export async function startOver(kv: Kv, now: number, hours = REOPENED_HOURS): Pr
     if (coin.state === 'pending' && queued.has(coin.outPoint.tHash)) {
       batch.put(key, encodeCoin({ ...coin, inChain: false }));
     }
-    if (coin.state !== 'unspent') continue;
-    // The change of a payment that is sent again is expected, as it was before the block.
+    if (coin.state !== 'unspent' && coin.state !== 'aside') continue;
+    // The change of a payment that is sent again is expected, as it was before the block. What was kept for a trade is not any
+    // more: the trade finds its coins gone, and ends.
     const maker = coin.outPoint.tHash;
-    if (queued.has(maker)) batch.put(key, encodeCoin({ ...coin, state: 'expected', by: maker, inChain: false }));
+    const isExpected = queued.has(maker) || !coin.inChain;
+    if (isExpected) batch.put(key, encodeCoin({ ...coin, state: 'expected', by: maker, inChain: false }));
     else batch.del(key);
     coins++;
   }

@@ -5,7 +5,6 @@
  */
 
 import { existsSync } from 'node:fs';
-import type { Transaction } from '../chain/types.js';
 import { errorMessage, TesseraError } from '../lib/errors.js';
 import { noMetrics } from '../observability/metrics.js';
 import type { ToldBlock } from './block-check.js';
@@ -33,6 +32,7 @@ import type {
   WalletItem,
   WalletService,
 } from './service.js';
+import type { Trades } from './trades/trades.js';
 import type { Transfers } from './transfers.js';
 
 /** Asks the chain for the outpoints of addresses; resolves when the request is on its way. */
@@ -115,13 +115,8 @@ export class Wallet implements WalletService {
     return this.#parts.keystore.changePassphrase(oldPassphrase, newPassphrase);
   }
 
-  /** Own transactions by hash, oldest first; the API's name for them. */
-  async outgoing({
-    limit,
-  }: {
-    readonly limit?: number;
-  } = {}): Promise<readonly (readonly [hash: string, transaction: Transaction])[]> {
-    return (await this.transfers.history(limit)).map(({ hash, transaction }) => [hash, transaction] as const);
+  outgoing({ limit }: { readonly limit?: number } = {}): ReturnType<WalletService['outgoing']> {
+    return this.#parts.records.outgoing(limit);
   }
 
   payments({ limit }: { readonly limit?: number } = {}): Promise<readonly OwnPayment[]> {
@@ -221,6 +216,11 @@ export class Wallet implements WalletService {
     return this.#parts.peerAddresses;
   }
 
+  /** Trades with other wallets. */
+  get trades(): Trades {
+    return this.#parts.trades;
+  }
+
   /** What became of own transactions. */
   get settlement(): Settlement {
     return this.#parts.settlement;
@@ -295,11 +295,12 @@ export class Wallet implements WalletService {
 
   /** Writes what is staged and wipes the keys from memory. */
   async close(): Promise<void> {
-    const { limiter, writes, keystore, keys, transfers, intents } = this.#parts;
+    const { limiter, writes, keystore, keys, transfers, intents, trades } = this.#parts;
     if (writes.isClosed) return;
     writes.refuseMore();
     limiter.close();
     await transfers.settled();
+    await trades.settled();
     await intents.close();
     await writes.flush().finally(() => {
       keys.close();

@@ -35,6 +35,7 @@ const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
   no_blocks: 404,
   item_not_found: 404,
   payment_not_found: 404,
+  trade_not_found: 404,
   // By the contract, what the rules of the chain refuse is answered with 500 (Errors, table).
   transaction_rejected: 500,
   double_spend: 500,
@@ -45,6 +46,8 @@ const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
   insufficient_funds: 422,
   payment_refused: 422,
   payment_sent: 409,
+  trade_refused: 422,
+  trade_closed: 409,
   mempool_unreachable: 500,
   storage_unreachable: 500,
   peer_unreachable: 500,

@@ -167,8 +167,8 @@ export class CoinIndex {
     add(this.#available, coin.assetId, -coin.amount);
   }
 
-  #mayBeSpent({ inChain }: Coin): boolean {
-    return inChain || this.#options.spendOwnChange;
+  #mayBeSpent({ state, inChain }: Coin): boolean {
+    return state !== 'aside' && (inChain || this.#options.spendOwnChange);
   }
 
   #sortedFor({ assetId, inChain }: Coin): SortedCoins {

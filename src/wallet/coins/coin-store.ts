@@ -4,30 +4,34 @@
  * its records; the caller flushes. Coins that are spent for good are on disk only.
  */
 
-import { encodeTransaction } from '../../chain/codec.js';
-import { createdOutPoints, isCreate, outPointKey, spentOutPoints } from '../../chain/transaction.js';
+import { createdOutPoints, outPointKey, spentOutPoints } from '../../chain/transaction.js';
 import type { FullBlock, OutPoint, Transaction, TxOut, Utxo } from '../../chain/types.js';
 import { prefixRange } from '../../db/keys.js';
 import type { Kv } from '../../db/kv.js';
-import { creationKey, keyText, outpointRecordKey, PREFIX, spentKey } from '../layout.js';
+import { keyText, outpointRecordKey, PREFIX, spentKey } from '../layout.js';
 import type { MetaStore } from '../meta.js';
 import type { WriteBuffer } from '../write-buffer.js';
-import { type Coin, type CoinState, compareCoins, decodeCoin, encodeCoin, isListed, newCoin } from './coin.js';
+import { AsideCoins } from './aside-coins.js';
+import {
+  type Coin,
+  type CoinState,
+  compareCoins,
+  decodeCoin,
+  encodeCoin,
+  freed,
+  isCounted,
+  isListed,
+  newCoin,
+} from './coin.js';
 import { CoinIndex, type CoinIndexOptions, type CoinTotals } from './coin-index.js';
-import type { SpentCoin, TakenTransaction } from './taken.js';
+import { keepCreation } from './creations.js';
+import type { Displaced, SpentCoin, TakenTransaction } from './taken.js';
 
 /** Spent outpoints that are listed: the most recent ones. */
 const SPENT_SHOWN = 10_000;
 
 /** `known`: nothing to do; `gap`: blocks before it are missing, nothing was done; `applied` otherwise. */
 export type BlockOutcome = 'known' | 'gap' | 'applied';
-
-/** An own transaction that can never be in the chain under its own hash, and the one that has taken its place. */
-export interface Displaced {
-  readonly hash: string;
-  readonly byHash: string;
-  readonly by: Transaction;
-}
 
 export interface CoinStoreModules {
   readonly kv: Kv;
@@ -52,6 +56,11 @@ export class CoinStore {
   readonly #meta: MetaStore;
   readonly #owns: (address: string) => boolean;
   readonly #options: CoinIndexOptions;
+  /** What is kept for trades. */
+  readonly aside = new AsideCoins({
+    at: (outPoints) => this.#at(outPoints),
+    move: (coin, state, by) => this.#move(coin, state, by),
+  });
   #index: CoinIndex;
 
   private constructor(options: CoinIndexOptions, { kv, writes, meta, owns }: CoinStoreModules) {
@@ -153,9 +162,14 @@ export class CoinStore {
     return coins.every((coin) => this.#isReserved(coin));
   }
 
+  /** Everything at an address that is not spent for good, as a list that stays as it is. */
+  allAt(address: string): readonly Coin[] {
+    return [...this.#index.at(address)];
+  }
+
   /** An own transaction is on its way: its inputs are pending, its outputs to own addresses expected. Gives both. */
   spendBy(hash: string, transaction: Transaction): { readonly spent: readonly Coin[]; readonly made: readonly Coin[] } {
-    const spent = [...this.#inputs(transaction)];
+    const spent = this.#inputs(transaction);
     for (const coin of spent) this.#move(coin, 'pending', hash);
     const made: Coin[] = [];
     const arrival = this.#arrival();
@@ -166,7 +180,7 @@ export class CoinStore {
       this.#put(coin);
       made.push(coin);
     }
-    this.#keepCreation(hash, transaction, made);
+    keepCreation({ hash, transaction }, made, this.#writes);
     return { spent, made };
   }
 
@@ -209,7 +223,7 @@ export class CoinStore {
     this.takeSpent(made.transaction);
     const gone: Coin[] = [];
     for (const coin of this.#expectedOf(made)) {
-      if (coin.state === 'expected') gone.push(coin);
+      if (isListed(coin)) gone.push(coin);
       else this.#noteInChain(coin);
     }
     for (const coin of gone) this.#spendForGood(coin);
@@ -218,7 +232,7 @@ export class CoinStore {
 
   /** The transaction is in the chain: what it spends is gone for good. */
   takeSpent(transaction: Transaction): readonly SpentCoin[] {
-    const spent = [...this.#inputs(transaction)].map((coin) => ({
+    const spent = this.#inputs(transaction).map((coin) => ({
       coin,
       by: coin.state === 'pending' ? coin.by : null,
     }));
@@ -317,7 +331,7 @@ export class CoinStore {
   countedAt(addresses: Iterable<string>): readonly Coin[] {
     const coins: Coin[] = [];
     for (const address of addresses) {
-      for (const coin of this.#index.at(address)) if (coin.state === 'unspent') coins.push(coin);
+      for (const coin of this.#index.at(address)) if (isCounted(coin)) coins.push(coin);
     }
     return coins;
   }
@@ -327,18 +341,19 @@ export class CoinStore {
    * others.
    */
   takeMissing(coins: readonly Coin[]): readonly Coin[] {
-    const gone = coins.filter((coin) => this.#index.holds(coin) && coin.state === 'unspent');
+    const gone = coins.filter((coin) => this.#index.holds(coin) && isCounted(coin));
     for (const coin of gone) this.#spendForGood(coin);
     return gone;
   }
 
   // Single coins
 
-  *#inputs(transaction: Transaction): Generator<Coin> {
-    for (const outPoint of spentOutPoints(transaction)) {
-      const coin = this.#index.get(outPoint);
-      if (coin) yield coin;
-    }
+  #at(outPoints: readonly OutPoint[]): readonly Coin[] {
+    return outPoints.flatMap((outPoint) => this.#index.get(outPoint) ?? []);
+  }
+
+  #inputs(transaction: Transaction): readonly Coin[] {
+    return this.#at(spentOutPoints(transaction));
   }
 
   /** Its outputs that are not in the chain, free or taken. */
@@ -361,7 +376,7 @@ export class CoinStore {
     const arrived = createdOutPoints(transaction, hash).flatMap(({ outPoint, txOut }) =>
       !this.has(outPoint) && isOver(outPoint) ? [] : (this.#arrive(outPoint, txOut, arrival) ?? []),
     );
-    this.#keepCreation(hash, transaction, arrived);
+    keepCreation(found, arrived, this.#writes);
     return { ...found, spent, arrived };
   }
 
@@ -397,13 +412,6 @@ export class CoinStore {
     };
   }
 
-  /** No other transaction has the metadata of items: what passes them on must not. */
-  #keepCreation(hash: string, transaction: Transaction, coins: readonly Coin[]): void {
-    if (isCreate(transaction) && coins.some(({ assetId }) => assetId === hash)) {
-      this.#writes.put(creationKey(hash), encodeTransaction(transaction));
-    }
-  }
-
   #put(coin: Coin): void {
     this.#index.put(coin);
     this.#save(coin);
@@ -430,9 +438,4 @@ export class CoinStore {
     this.#writes.put(spentKey(spent), encodeCoin(coin));
     this.#meta.update({ spent: spent + 1 });
   }
-}
-
-/** What a coin is when nothing takes it. */
-function freed({ inChain, outPoint }: Coin): { readonly state: CoinState; readonly by: string | null } {
-  return inChain ? { state: 'unspent', by: null } : { state: 'expected', by: outPoint.tHash };
 }

@@ -11,11 +11,12 @@ import { compareUtf8 } from '../../lib/bytes.js';
 /**
  * - `expected`: free, an output of an own transaction that no block has yet.
  * - `unspent`: free, in the set of the chain.
+ * - `aside`: kept for a trade; owned, but no payment spends it.
  * - `reserved`: input of a payment that is being built; only ever in memory.
  * - `pending`: input of an own transaction that no block has yet.
  * - `spent`: for good.
  */
-export type CoinState = 'expected' | 'unspent' | 'reserved' | 'pending' | 'spent';
+export type CoinState = 'expected' | 'unspent' | 'aside' | 'reserved' | 'pending' | 'spent';
 
 export interface Coin {
   /** `outPointKey` of the outpoint. */
@@ -33,13 +34,23 @@ export interface Coin {
   state: CoinState;
   /** False while it is an output of an own transaction that no block has yet. */
   inChain: boolean;
-  /** Hash of the own transaction that makes an `expected` or spends a `pending` coin; else null. */
+  /** Hash of the own transaction that makes an `expected` or spends a `pending` coin, the trade of one that is `aside`; else null. */
   by: string | null;
 }
 
-/** `chained`: pending, and not in the chain. Records hold the index: new states go to the end. */
-type RecordState = CoinState | 'chained';
-const STATES: readonly RecordState[] = ['expected', 'unspent', 'reserved', 'pending', 'spent', 'chained'];
+/** `chained`: pending, and not in the chain. `promised`: aside, and not in the chain. */
+type RecordState = CoinState | 'chained' | 'promised';
+/** Records hold the index: new states go to the end. */
+const STATES: readonly RecordState[] = [
+  'expected',
+  'unspent',
+  'reserved',
+  'pending',
+  'spent',
+  'chained',
+  'aside',
+  'promised',
+];
 
 export const TOKENS = '';
 
@@ -90,8 +101,8 @@ function readCoin(key: string, from: BincodeReader): Coin {
     address,
     arrival,
     locktime,
-    state: stored === 'chained' ? 'pending' : stored,
-    inChain: stored !== 'chained' && stored !== 'expected',
+    state: stored === 'chained' ? 'pending' : stored === 'promised' ? 'aside' : stored,
+    inChain: stored !== 'chained' && stored !== 'expected' && stored !== 'promised',
     by,
   };
 }
@@ -99,12 +110,23 @@ function readCoin(key: string, from: BincodeReader): Coin {
 /** A reservation ends with the process, so that it is stored as free. */
 function recordState({ state, inChain }: Coin): RecordState {
   if (state === 'reserved') return inChain ? 'unspent' : 'expected';
-  return state === 'pending' && !inChain ? 'chained' : state;
+  if (inChain) return state;
+  return state === 'pending' ? 'chained' : state === 'aside' ? 'promised' : state;
 }
 
 /** True for what counts as owned; what is taken for a payment that is being built is, until the payment is made. */
 export function isListed({ state }: Coin): boolean {
-  return state === 'unspent' || state === 'expected' || state === 'reserved';
+  return state === 'unspent' || state === 'expected' || state === 'reserved' || state === 'aside';
+}
+
+/** True for what is in the chain's set, and taken by no own transaction. */
+export function isCounted({ state, inChain }: Coin): boolean {
+  return state === 'unspent' || (state === 'aside' && inChain);
+}
+
+/** What a coin is when nothing takes it. */
+export function freed({ inChain, outPoint }: Coin): { readonly state: CoinState; readonly by: string | null } {
+  return inChain ? { state: 'unspent', by: null } : { state: 'expected', by: outPoint.tHash };
 }
 
 /** The coin of an output. */

@@ -19,3 +19,10 @@ export interface TakenTransaction {
   /** Coins that the wallet did not have before, and did not expect. */
   readonly arrived: readonly Coin[];
 }
+
+/** An own transaction that can never be in the chain under its own hash, and the one that has taken its place. */
+export interface Displaced {
+  readonly hash: string;
+  readonly byHash: string;
+  readonly by: Transaction;
+}

@@ -150,6 +150,12 @@ export class History {
     if (movement.state !== state) this.#put({ ...movement, state, reason });
   }
 
+  /** What ended it could not be written: it is again what it was. */
+  restore(movement: Movement): void {
+    if (movement.hash !== null) this.#open.set(movement.hash, movement);
+    this.#put(movement);
+  }
+
   /** An own transaction is in the chain under another hash, of which a refresh has brought something. */
   joinCopy(hash: string, copyHash: string): void {
     const own = this.find(hash);

@@ -1,5 +1,6 @@
 /** What the wallet answers about its past: own payments, pages of movements, labels. */
 
+import type { Transaction } from '../../chain/types.js';
 import type { Labels } from '../labels.js';
 import type { Outgoing } from '../payments/outgoing.js';
 import type { Label, MovementPage, MovementQuery, OwnPayment } from '../service.js';
@@ -22,6 +23,16 @@ export class Records {
 
   constructor(modules: RecordsModules) {
     this.#modules = modules;
+  }
+
+  /**
+   * Own transactions by hash, oldest first. Without halves of trades that are in no block: whoever has one can make a payment
+   * of it, for its DRUID is not signed.
+   */
+  async outgoing(limit?: number): Promise<readonly (readonly [hash: string, transaction: Transaction])[]> {
+    const list = await this.#modules.outgoing.history(limit);
+    const shown = list.filter(({ kind, state }) => kind !== 'trade' || state === 'confirmed');
+    return shown.map(({ hash, transaction }) => [hash, transaction] as const);
   }
 
   /** See `WalletService`. */

@@ -95,12 +95,13 @@ export class OwnOutputs {
 
   /** The transaction is in the chain. Staged. */
   confirmed({ outputs }: Transaction): void {
-    for (const { scriptPublicKey: to } of outputs) {
-      const known = to === null ? undefined : this.#unpaid.get(to);
-      if (known === undefined) continue;
-      this.#unpaid.delete(known.address);
-      this.#modules.writes.del(unpaidKey(known.address));
-    }
+    for (const { scriptPublicKey: to } of outputs) if (to !== null) this.paid(to);
+  }
+
+  /** The chain has paid the address. Staged. */
+  paid(address: string): void {
+    if (!this.#unpaid.delete(address)) return;
+    this.#modules.writes.del(unpaidKey(address));
   }
 
   #put(address: string, amounts: readonly bigint[]): void {

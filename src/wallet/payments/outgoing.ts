@@ -99,6 +99,14 @@ export class Outgoing {
     this.#writes.del(paymentKey(entry.number));
   }
 
+  /** What ended it could not be written: it is again what it was. */
+  restore(before: OwnTransaction): void {
+    const entry: Entry = { ...(before as Entry) };
+    this.#inFlight.set(entry.hash, entry);
+    this.#writes.put(paymentKey(entry.number), encodeEntry(entry));
+    this.release(entry.hash);
+  }
+
   /** How many are queued or sent. */
   get size(): number {
     return this.#inFlight.size;

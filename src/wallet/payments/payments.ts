@@ -8,22 +8,27 @@
 
 import { transactionHash } from '../../chain/hash.js';
 import type { GenesisHashSpec, Transaction } from '../../chain/types.js';
-import type { Clock } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
 import { Mutex } from '../../lib/mutex.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
 import { type Coin, TOKENS } from '../coins/coin.js';
 import { lowerBound } from '../coins/coin-selection.js';
-import type { CoinStore } from '../coins/coin-store.js';
-import type { History } from '../history/history.js';
 import { type KeyRing, wipeKeys } from '../keys/key-ring.js';
 import type { OwnAccount, OwnOutputs } from '../keys/own-outputs.js';
 import type { MetaStore } from '../meta.js';
-import type { WriteBuffer } from '../write-buffer.js';
 import { Funds, type FundsOptions } from './funds.js';
 import type { KeepIntent } from './intents.js';
-import type { Outgoing, OutgoingKind, OwnTransaction } from './outgoing.js';
-import { assetOf, buildItemCreation, buildPaymentInTurns, checkPayment, type PaymentPlan } from './payment-builder.js';
+import type { OutgoingKind, OwnTransaction } from './outgoing.js';
+import {
+  assetOf,
+  buildItemCreation,
+  buildPaymentInTurns,
+  checkAmount,
+  checkPayment,
+  type PaymentPlan,
+  type SpentCoin,
+} from './payment-builder.js';
+import { type Made, type Staged, type StagingModules, stageOwn, unwritten, written } from './staging.js';
 
 export interface PaymentOrder {
   readonly address: string;
@@ -39,6 +44,19 @@ export interface PaymentOrder {
   readonly keep?: KeepIntent | undefined;
 }
 
+/** So many tokens or items that are kept for a trade. */
+export interface AsideOrder<T> {
+  /** `TOKENS`, or a genesis hash. */
+  readonly assetId: string;
+  readonly amount: bigint;
+  /** Id of the trade. */
+  readonly trade: string;
+  /** Called with the coins that add up to the amount, before anything is staged; called again when they are lost meanwhile. */
+  readonly prepare: (coins: readonly SpentCoin[]) => Promise<T>;
+  /** Stages what belongs to it, in the same write, with what `prepare` gave. */
+  readonly stage: (prepared: T) => void;
+}
+
 export interface ItemOrder {
   readonly spec: GenesisHashSpec;
   readonly amount: bigint;
@@ -52,15 +70,10 @@ export interface PaymentOptions extends FundsOptions {
   readonly aggregateAbove: number | null;
 }
 
-export interface PaymentModules {
-  readonly coins: CoinStore;
+export interface PaymentModules extends StagingModules {
   readonly keys: KeyRing;
   readonly ownOutputs: OwnOutputs;
-  readonly outgoing: Outgoing;
-  readonly history: History;
-  readonly writes: WriteBuffer;
   readonly meta: MetaStore;
-  readonly clock: Clock;
   /** Turns of the event loop. */
   readonly slices: TimeSlices;
 }
@@ -74,17 +87,8 @@ const MAX_IN_FLIGHT = 100_000;
 /** How often a payment is built again because the chain has taken its coins meanwhile. */
 const MAX_ATTEMPTS = 5;
 
-/** What an own transaction is made for. */
-interface Made {
-  readonly kind: OutgoingKind;
-  readonly peer: string | null;
-  readonly keep?: KeepIntent | undefined;
-}
-
-/** A new transaction that may not be on disk yet. */
-interface Staged {
-  readonly made: OwnTransaction;
-  /** It could not be written, or what was staged before it. */
+interface StagedAside {
+  split: Staged | undefined;
   isUndone: boolean;
 }
 
@@ -121,6 +125,19 @@ export class Payments {
   /** Resolves when durable. Throws `payment_refused`, `overloaded`, `wallet_write_failed`. */
   createItem(order: ItemOrder): Promise<OwnTransaction> {
     return this.#bounded(() => this.#createItem(order));
+  }
+
+  /**
+   * Keeps coins of exactly this amount for a trade, and gives the payment to this wallet that had to be made for that, if
+   * there is no such sum. Resolves when durable, with what was staged. Throws as `pay`.
+   */
+  async setAside<T>(order: AsideOrder<T>): Promise<OwnTransaction | undefined> {
+    return this.#bounded(async () => {
+      checkAmount(order.amount);
+      this.#funds.check(order.assetId, order.amount);
+      const staged = await this.#building.run(() => this.#buildAside(order));
+      return staged.split === undefined ? this.#flushed(staged) : this.#written(staged.split);
+    });
   }
 
   /** Joins the smallest token coins when there are more than the threshold; resolves with what was made. */
@@ -193,10 +210,69 @@ export class Payments {
       if (transaction !== undefined) {
         return this.#enqueue(transaction, { kind: kind ?? 'payment', peer: peer ?? null, keep });
       }
-      if (attempt === MAX_ATTEMPTS) {
-        throw new TesseraError('overloaded', 'the outputs of this wallet change too fast; try again in a moment');
-      }
+      if (attempt === MAX_ATTEMPTS) throw tooFast();
     }
+  }
+
+  async #buildAside<T>({ assetId, amount, trade, prepare, stage }: AsideOrder<T>): Promise<StagedAside> {
+    const { coins: store, ownOutputs, slices, writes } = this.#modules;
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+      await slices.turn();
+      const { coins, change } = this.#funds.choose(assetId, amount);
+      store.reserve(coins);
+      const split = change === 0n ? undefined : await this.#signSplit(coins, assetId, amount, change);
+      if (split === undefined && change !== 0n) continue;
+      const kept = split === undefined ? coins : [split.kept];
+      const prepared = await this.#orCancel(coins, split?.transaction, () => prepare(kept));
+      if (!store.areReserved(coins)) {
+        store.cancel(coins);
+        if (split !== undefined) ownOutputs.discard(split.transaction);
+        continue;
+      }
+      const staged: StagedAside = { split: undefined, isUndone: false };
+      if (split !== undefined) {
+        staged.split = this.#enqueue(split.transaction, { kind: 'payment', peer: null });
+      }
+      const outPoints = kept.map(({ outPoint }) => outPoint);
+      store.aside.keep(outPoints, trade);
+      stage(prepared);
+      writes.onFailure(() => {
+        store.aside.giveBack(outPoints, trade);
+        staged.isUndone = true;
+      });
+      return staged;
+    }
+    throw tooFast();
+  }
+
+  /** A payment of the amount to a new address of this wallet, and its output; without it when the coins were lost. */
+  async #signSplit(coins: readonly Coin[], assetId: string, amount: bigint, change: bigint) {
+    const transaction = await this.#sign(coins, assetId, (ownAddress) => ({
+      inputs: coins,
+      to: ownAddress(amount),
+      asset: assetOf(assetId, amount),
+      locktime: 0n,
+      change: { amount: change, address: ownAddress(change) },
+    }));
+    if (transaction === undefined) return undefined;
+    const outPoint = { tHash: transactionHash(transaction), n: 0 };
+    return { transaction, kept: { outPoint, address: transaction.outputs[0]?.scriptPublicKey ?? '' } };
+  }
+
+  /** Gives reserved coins back, and the addresses of a split, when the work on them fails. */
+  async #orCancel<T>(coins: readonly Coin[], split: Transaction | undefined, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      this.#modules.coins.cancel(coins);
+      if (split !== undefined) this.#modules.ownOutputs.discard(split);
+      throw error;
+    }
+  }
+
+  async #flushed(staged: StagedAside): Promise<undefined> {
+    await this.#modules.writes.flush();
+    if (staged.isUndone) throw unwritten();
   }
 
   async #createItem(order: ItemOrder): Promise<OwnTransaction> {
@@ -260,37 +336,12 @@ export class Payments {
     return signed;
   }
 
-  /** Stages a transaction as the wallet's own. */
-  #enqueue(transaction: Transaction, { kind, peer, keep }: Made): Staged {
-    const { coins, outgoing, ownOutputs, history, writes, clock } = this.#modules;
-    const hash = transactionHash(transaction);
-    const own = { hash, transaction, kind, peer, createdAt: clock.now() };
-    const staged: Staged = { made: outgoing.add(own), isUndone: false };
-    const { spent, made: expected } = coins.spendBy(hash, transaction);
-    history.takeOwn(own, spent, expected);
-    keep?.(hash);
-    writes.onFailure(() => {
-      coins.release([{ hash, transaction }]);
-      outgoing.discard(hash);
-      history.discard(hash);
-      ownOutputs.discard(transaction);
-      staged.isUndone = true;
-    });
-    return staged;
+  #enqueue(transaction: Transaction, made: Made): Staged {
+    return stageOwn(transaction, made, this.#modules);
   }
 
-  /** Resolves when what was staged is durable: then it may be sent. */
-  async #written(staged: Staged): Promise<OwnTransaction> {
-    const { outgoing, writes } = this.#modules;
-    const failure = await writes.flush().then(
-      () => undefined,
-      (cause: unknown) => ({ cause }),
-    );
-    if (staged.isUndone || failure !== undefined) {
-      throw new TesseraError('wallet_write_failed', 'the wallet cannot be written to disk; nothing was paid', failure);
-    }
-    outgoing.release(staged.made.hash);
-    return staged.made;
+  #written(staged: Staged): Promise<OwnTransaction> {
+    return written(staged, this.#modules);
   }
 
   #mergesUnderWay(): number {
@@ -343,4 +394,8 @@ export class Payments {
 
 function sumOf(coins: readonly Coin[]): bigint {
   return coins.reduce((sum, { amount }) => sum + amount, 0n);
+}
+
+function tooFast(): TesseraError {
+  return new TesseraError('overloaded', 'the outputs of this wallet change too fast; try again in a moment');
 }

@@ -9,7 +9,8 @@ import type { Logger } from '../../lib/logger.js';
 import { type Signal, SignalSource } from '../../lib/signal.js';
 import type { CounterHandle, Metrics } from '../../observability/metrics.js';
 import type { CoinTotals } from '../coins/coin-index.js';
-import type { BlockOutcome, CoinStore, Displaced } from '../coins/coin-store.js';
+import type { BlockOutcome, CoinStore } from '../coins/coin-store.js';
+import type { Displaced } from '../coins/taken.js';
 import type { BlockPlace, History } from '../history/history.js';
 import type { OwnOutputs } from '../keys/own-outputs.js';
 import type { WriteBuffer } from '../write-buffer.js';
@@ -114,6 +115,22 @@ export class Settlement {
     const addresses = this.#coins.release(ended);
     await this.commit([...this.#end(hash, 'rejected', reason), ...this.#endDescendants(hash, ended)]);
     return addresses;
+  }
+
+  /**
+   * Stages the end of an own transaction whose inputs another one takes in the same step. A block may have it yet, and then
+   * counts. `commit` it when that is durable.
+   */
+  withdraw(own: OwnTransaction, reason: string): void {
+    const before = { ...own };
+    const movement = this.#history.find(own.hash);
+    this.#end(own.hash, 'rejected', reason);
+    this.#coins.release([own]);
+    this.#writes.onFailure(() => {
+      this.#coins.spendBy(before.hash, before.transaction);
+      this.#outgoing.restore(before);
+      if (movement !== undefined) this.#history.restore(movement);
+    });
   }
 
   /** It is in a block that this wallet has not seen, perhaps as a copy under another hash. Refresh first. */

@@ -2,6 +2,7 @@
 
 import { type Static, Type } from '@sinclair/typebox';
 import { NODE_ROLES, type NodeRole } from '../../../lib/roles.js';
+import { PAYMENT_KINDS } from '../../../wallet/service.js';
 import { defineOperation } from '../../operation.js';
 import { Amount, Enum, Int64, Nullable, TransactionHash } from '../../schemas/scalars.js';
 import type { EventTopic } from './event-hub.js';
@@ -38,7 +39,7 @@ export type TransactionEvent = Static<typeof TransactionEvent>;
 const PaymentEvent = Type.Object(
   {
     hash: TransactionHash(),
-    kind: Enum(['payment', 'donation', 'item', 'merge']),
+    kind: Enum(PAYMENT_KINDS),
     status: Enum(['confirmed', 'rejected']),
     reason: Nullable(Type.String(), { description: 'Of a rejected payment: why.' }),
   },

@@ -1,0 +1,95 @@
+/**
+ * The trades of a wallet, in memory and on disk. All that have not ended are kept, and the latest that have; strangers may
+ * have offers noted, so these are bounded.
+ */
+
+import { prefixRange } from '../../db/keys.js';
+import type { Kv } from '../../db/kv.js';
+import { TesseraError } from '../../lib/errors.js';
+import { PREFIX, tradeKey } from '../layout.js';
+import type { WriteBuffer } from '../write-buffer.js';
+import { decodeTrade, encodeTrade, hasEnded, type Trade } from './trade.js';
+
+/** Trades that have not ended. */
+const MAX_OPEN = 1_000;
+/** Offers that came over links: all, and those of one node. The oldest of a node makes room for its next. */
+const MAX_RECEIVED = 100;
+const MAX_RECEIVED_OF_ONE = 10;
+/** Trades that have ended; what they moved stays in the history for ever. */
+const MAX_ENDED = 1_000;
+
+export class TradeBook {
+  readonly #writes: WriteBuffer;
+  /** By id. */
+  readonly #all = new Map<string, Trade>();
+
+  private constructor(writes: WriteBuffer) {
+    this.#writes = writes;
+  }
+
+  static async open(kv: Kv, writes: WriteBuffer): Promise<TradeBook> {
+    const book = new TradeBook(writes);
+    for await (const [, record] of kv.entries(prefixRange(PREFIX.trade))) {
+      const trade = decodeTrade(record);
+      book.#all.set(trade.id, trade);
+    }
+    return book;
+  }
+
+  /** Newest first. */
+  list(): readonly Trade[] {
+    return [...this.#all.values()].sort((a, b) => b.createdAt - a.createdAt);
+  }
+
+  find(id: string): Trade | undefined {
+    return this.#all.get(id);
+  }
+
+  /** Throws `trade_not_found`. */
+  get(id: string): Trade {
+    const trade = this.#all.get(id);
+    if (trade !== undefined) return trade;
+    throw new TesseraError('trade_not_found', `this wallet has no trade ${id.slice(0, 64)}`);
+  }
+
+  /** Throws `overloaded` when there is no room for one more of the owner. */
+  checkRoom(): void {
+    const open = this.list().filter((trade) => !hasEnded(trade) && trade.state !== 'received');
+    if (open.length >= MAX_OPEN)
+      throw new TesseraError('overloaded', `this wallet has ${MAX_OPEN} open trades already`);
+  }
+
+  /** Makes room for one more offer of a node. Staged. Throws `overloaded` when others fill it. */
+  makeRoomFor(peer: string): void {
+    const received = this.list().filter(({ state }) => state === 'received');
+    const ofThis = received.filter((trade) => trade.peer === peer);
+    const oldest = ofThis.length >= MAX_RECEIVED_OF_ONE ? ofThis.at(-1) : undefined;
+    if (oldest !== undefined) this.drop(oldest);
+    else if (received.length >= MAX_RECEIVED) {
+      throw new TesseraError('overloaded', `this node keeps ${MAX_RECEIVED} offers of others already`);
+    }
+  }
+
+  /** Stages a trade as it is now; when that cannot be written, it is again as it was. */
+  put(trade: Trade): void {
+    const before = this.#all.get(trade.id);
+    this.#set(trade);
+    this.#writes.onFailure(() => {
+      if (before === undefined) this.drop(trade);
+      else this.#set(before);
+    });
+    if (!hasEnded(trade)) return;
+    for (const old of this.list().filter(hasEnded).slice(MAX_ENDED)) this.drop(old);
+  }
+
+  /** Staged. */
+  drop({ id }: Trade): void {
+    this.#all.delete(id);
+    this.#writes.del(tradeKey(id));
+  }
+
+  #set(trade: Trade): void {
+    this.#all.set(trade.id, trade);
+    this.#writes.put(tradeKey(trade.id), encodeTrade(trade));
+  }
+}

@@ -1,0 +1,74 @@
+/** Finds out what became of trades: from the coins that are kept for them, and from the ends of their transactions. */
+
+import type { Coin } from '../coins/coin.js';
+import type { CoinStore } from '../coins/coin-store.js';
+import type { History } from '../history/history.js';
+import type { Outgoing } from '../payments/outgoing.js';
+import { exchangeOf, ownAddress, type Trade } from './trade.js';
+import { assetIdOf, isExpired } from './trade-rules.js';
+
+export interface OutcomeModules {
+  readonly coins: CoinStore;
+  readonly outgoing: Outgoing;
+  readonly history: History;
+}
+
+/** The state, reason and coins of a trade that has gone on; undefined when it is where it was. */
+export type Outcome = Pick<Trade, 'state' | 'reason'>;
+
+/** `now` in ms since the Unix epoch. */
+export async function outcomeOf(trade: Trade, now: number, modules: OutcomeModules): Promise<Outcome | undefined> {
+  switch (trade.state) {
+    case 'open':
+    case 'accepted':
+      return hasCoins(trade, modules.coins)
+        ? undefined
+        : { state: 'failed', reason: 'what it gives was spent elsewhere' };
+    case 'agreed':
+      return isInFlight(trade.half, modules) ? undefined : halfOutcome(trade, modules);
+    case 'cancelling':
+      return isInFlight(trade.takeBack, modules) ? undefined : takeBackOutcome(trade, now, modules);
+    default:
+      return undefined;
+  }
+}
+
+/** True while everything that is kept for it is there. */
+export function hasCoins({ id, coins: kept }: Trade, coins: CoinStore): boolean {
+  return coins.aside.of(kept, id).length === kept.length;
+}
+
+function isInFlight(hash: string | null, { outgoing }: OutcomeModules): boolean {
+  return hash !== null && outgoing.get(hash) !== undefined;
+}
+
+async function halfOutcome(trade: Trade, modules: OutcomeModules): Promise<Outcome> {
+  const { state, reason } = await endOf(trade.half, modules);
+  if (state !== 'confirmed') return { state: 'failed', reason };
+  // Only a true half brings the other: a mempool node could have made a payment of it.
+  if (await isPaid(trade, modules.coins)) return { state: 'done', reason: '' };
+  return { state: 'failed', reason: 'what it gives was paid, and what it gets has not come' };
+}
+
+async function takeBackOutcome(trade: Trade, now: number, modules: OutcomeModules): Promise<Outcome> {
+  // The other party was faster.
+  if ((await endOf(trade.half, modules)).state === 'confirmed') return halfOutcome(trade, modules);
+  const { state, reason } = await endOf(trade.takeBack, modules);
+  if (state !== 'confirmed') return { state: 'failed', reason };
+  return { state: isExpired(trade.offer.expires_at, now) ? 'expired' : 'cancelled', reason: trade.reason };
+}
+
+/** What the history says of a transaction that is not in flight any more. */
+async function endOf(hash: string | null, { history }: OutcomeModules): Promise<{ state: string; reason: string }> {
+  const found = hash === null ? undefined : (await history.byHash([hash])).get(hash);
+  return found ?? { state: 'rejected', reason: 'what became of it is not known: the wallet was started over' };
+}
+
+/** True when what it gets has come to its address, which is used for nothing else. */
+async function isPaid(trade: Trade, coins: CoinStore): Promise<boolean> {
+  const { get } = exchangeOf(trade);
+  const to = ownAddress(trade) ?? '';
+  const isIt = ({ address, assetId, amount }: Coin): boolean =>
+    address === to && assetId === assetIdOf(get) && amount === BigInt(get.amount);
+  return coins.allAt(to).some(isIt) || (await coins.spent()).some(isIt);
+}

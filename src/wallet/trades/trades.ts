@@ -1,0 +1,441 @@
+/**
+ * Trades of two wallets, each giving the other tokens or items (docs/wallet.md#trades, docs/adr/0026-trades.md). The maker
+ * offers, the taker accepts, the maker confirms; then each sends its half, and a DRUID makes a block have both or neither.
+ * What a wallet gives is kept aside from the offer, or the acceptance, on. Halves are known to their wallet and its mempool
+ * node only. Every step is one write, so that a trade goes on where it was after any crash.
+ */
+
+import { txInsAddress } from '../../chain/signable.js';
+import { spentOutPoints } from '../../chain/transaction.js';
+import type { Transaction } from '../../chain/types.js';
+import type { Kv } from '../../db/kv.js';
+import { toHex } from '../../lib/bytes.js';
+import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
+import type { Logger } from '../../lib/logger.js';
+import { Mutex } from '../../lib/mutex.js';
+import type { Random } from '../../lib/random.js';
+import { type Signal, SignalSource } from '../../lib/signal.js';
+import { TOKENS } from '../coins/coin.js';
+import type { Items } from '../items.js';
+import type { KeyRing } from '../keys/key-ring.js';
+import type { KeepIntent } from '../payments/intents.js';
+import { assetOf, type SpentCoin } from '../payments/payment-builder.js';
+import type { Payments } from '../payments/payments.js';
+import type { Settlement } from '../payments/settlement.js';
+import { type StagingModules, stageOwn, written } from '../payments/staging.js';
+import {
+  type Acceptance,
+  type Confirmation,
+  checkSignature,
+  creationIn,
+  creationText,
+  digestOf,
+  druidOf,
+  type Offer,
+  offerId,
+  refused,
+  type TradedAsset,
+} from './documents.js';
+import { assetOfTraded, exchangeOf, hasEnded, newTrade, ownAddress, type Trade } from './trade.js';
+import { TradeBook } from './trade-book.js';
+import { signAt, signPayment } from './trade-keys.js';
+import { hasCoins, outcomeOf } from './trade-outcomes.js';
+import { assetIdOf, checkExchange, checkOffer, checkTime, closed, isOverdue, type TradeRules } from './trade-rules.js';
+
+export interface TradesModules extends StagingModules {
+  readonly kv: Kv;
+  readonly keys: KeyRing;
+  readonly payments: Payments;
+  readonly settlement: Settlement;
+  readonly items: Items;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+export interface OfferOrder {
+  readonly give: TradedAsset;
+  readonly want: TradedAsset;
+  /** Unix seconds. */
+  readonly expiresAt: number;
+  /** `host:port` at which this node takes acceptances; null for documents only. */
+  readonly peer: string | null;
+  readonly keep?: KeepIntent | undefined;
+}
+
+export class Trades {
+  readonly #rules: TradeRules;
+  readonly #modules: TradesModules;
+  readonly #book: TradeBook;
+  /** One step of one trade at a time. */
+  readonly #steps = new Mutex();
+  readonly #changed: SignalSource<Trade>;
+
+  private constructor(rules: TradeRules, modules: TradesModules, book: TradeBook) {
+    this.#rules = rules;
+    this.#modules = modules;
+    this.#book = book;
+    this.#changed = new SignalSource((error) => {
+      modules.logger.error({ error: errorMessage(error) }, 'a listener of the trades failed');
+    });
+  }
+
+  static async open(rules: TradeRules, modules: TradesModules): Promise<Trades> {
+    const trades = new Trades(rules, modules, await TradeBook.open(modules.kv, modules.writes));
+    for (const { id } of trades.list()) await trades.#reconcile(id);
+    modules.settlement.settled.on(({ hash }) => trades.#onSettled(hash));
+    return trades;
+  }
+
+  /** A trade has gone on. */
+  get changed(): Signal<Trade> {
+    return this.#changed;
+  }
+
+  /** Newest first. */
+  list(): readonly Trade[] {
+    return this.#book.list();
+  }
+
+  /** Throws `trade_not_found`. */
+  get(id: string): Trade {
+    return this.#book.get(id);
+  }
+
+  /** Offers to give for what is wanted. Throws as `Payments.pay`, and `trade_refused` for what cannot be traded. */
+  offer(order: OfferOrder): Promise<Trade> {
+    return this.#steps.run(() => this.#offer(order));
+  }
+
+  /** Lists an offer that the node at `peer` has sent; nothing is kept for it. Throws `trade_refused`, `trade_closed`. */
+  receive(offer: Offer, peer: string): Promise<void> {
+    return this.#steps.run(() => this.#receive(offer, peer));
+  }
+
+  /**
+   * Accepts an offer: what it wants is kept aside. The same offer again gives the same trade. Throws as `offer`, and
+   * `trade_closed`.
+   */
+  accept(offer: Offer): Promise<Trade> {
+    return this.#steps.run(() => this.#accept(offer));
+  }
+
+  /**
+   * Goes on with the document of the other party: an acceptance of an own offer, or the confirmation of an own acceptance. The
+   * own half is durable then, and is sent. The same document again changes nothing. Throws `trade_not_found`, `trade_refused`,
+   * `trade_closed`, `wallet_write_failed`.
+   */
+  complete(document: Acceptance | Confirmation): Promise<Trade> {
+    return this.#steps.run(() =>
+      document.kind === 'tessera-trade-acceptance' ? this.#confirm(document) : this.#finish(document),
+    );
+  }
+
+  /**
+   * Ends a trade. When the own half is out, its inputs are paid back to this wallet, and the trade has ended when a block has
+   * that: until then it may still take place. Throws `trade_not_found`, `trade_closed`, `wallet_write_failed`.
+   */
+  cancel(id: string): Promise<Trade> {
+    return this.#steps.run(() => this.#end(this.get(id), 'cancelled', 'cancelled'));
+  }
+
+  /** Ends an acceptance that the maker refuses for good; does nothing when the trade has gone on. */
+  giveUp(id: string, reason: string): Promise<void> {
+    return this.#steps.run(async () => {
+      if (this.#book.find(id)?.state === 'accepted') await this.#end(this.get(id), 'failed', reason);
+    });
+  }
+
+  /** Ends what has expired. */
+  async expire(): Promise<void> {
+    const now = this.#modules.clock.now();
+    for (const { id } of this.list().filter((trade) => isOverdue(trade, now))) {
+      await this.#steps.run(async () => {
+        const trade = this.#book.find(id);
+        if (trade === undefined || !isOverdue(trade, now)) return;
+        try {
+          await this.#end(trade, 'expired', 'it was not completed in time');
+        } catch (error) {
+          // A block decides about it just now.
+          if (!isTesseraError(error, 'trade_closed')) throw error;
+        }
+      });
+    }
+  }
+
+  /** Resolves when no step is under way. */
+  settled(): Promise<void> {
+    return this.#steps.run(() => undefined);
+  }
+
+  // Steps
+
+  async #offer({ give, want, expiresAt, peer, keep }: OfferOrder): Promise<Trade> {
+    const { keys, items, random, clock, writes, payments } = this.#modules;
+    writes.checkRoom();
+    this.#book.checkRoom();
+    checkTime(expiresAt, clock.now());
+    checkExchange(give, want, this.#rules);
+    payments.checkFunds(BigInt(give.amount), assetIdOf(give));
+    const creation = give.kind === 'item' ? await items.creationOf(give.genesis_hash) : undefined;
+    const to = this.#newAddress(want);
+    const content = {
+      kind: 'tessera-trade-offer' as const,
+      format: 1 as const,
+      network: this.#rules.network,
+      ...{ give, want, to, peer },
+      expires_at: expiresAt,
+      creation: creationText(creation),
+      nonce: toHex(random.bytes(16)),
+    };
+    const offer = await signAt<Offer>(to, content, keys);
+    const trade = newTrade({ id: offerId(offer), side: 'maker', state: 'open', offer, createdAt: clock.now() });
+    return this.#orGiveBack(to, () =>
+      this.#keepAside(give, trade.id, async (coins) => ({ ...trade, coins: outPointsOf(coins) }), keep),
+    );
+  }
+
+  async #receive(offer: Offer, peer: string): Promise<void> {
+    const { clock, writes } = this.#modules;
+    writes.checkRoom();
+    this.#checkForeign(offer);
+    const id = offerId(offer);
+    if (this.#book.find(id) !== undefined) return;
+    this.#book.makeRoomFor(peer);
+    const trade = newTrade({ id, side: 'taker', state: 'received', offer, createdAt: clock.now() });
+    await this.#change({ ...trade, peer });
+  }
+
+  async #accept(offer: Offer): Promise<Trade> {
+    const { keys, clock, writes, payments } = this.#modules;
+    const id = offerId(offer);
+    const known = this.#book.find(id);
+    if (known !== undefined && known.side === 'taker' && known.state !== 'received') {
+      if (hasEnded(known) || known.state === 'cancelling') throw closed(known);
+      return known;
+    }
+    writes.checkRoom();
+    this.#book.checkRoom();
+    this.#checkForeign(offer);
+    const { want } = offer;
+    payments.checkFunds(BigInt(want.amount), assetIdOf(want));
+    const to = this.#newAddress(offer.give);
+    const fresh = newTrade({ id, side: 'taker', state: 'accepted', offer, createdAt: clock.now() });
+    const trade = { ...fresh, peer: known?.peer ?? offer.peer };
+    const prepare = async (coins: readonly SpentCoin[]): Promise<Trade> => {
+      const half = await signPayment({ inputs: coins, to: offer.to, asset: assetOfTraded(want) }, keys);
+      const from = txInsAddress(half.inputs);
+      const content = { kind: 'tessera-trade-acceptance' as const, format: 1 as const, offer: id, to, from };
+      const acceptance = await signAt<Acceptance>(to, content, keys);
+      return { ...trade, acceptance, coins: outPointsOf(coins) };
+    };
+    return this.#orGiveBack(to, () => this.#keepAside(want, id, prepare));
+  }
+
+  /** The maker's half. */
+  async #confirm(acceptance: Acceptance): Promise<Trade> {
+    const { keys, clock } = this.#modules;
+    const trade = this.get(acceptance.offer);
+    const { offer } = trade;
+    if (trade.side !== 'maker') throw refused('this is an acceptance of an offer that this wallet has not made');
+    if (trade.acceptance !== null && digestOf(trade.acceptance) === digestOf(acceptance)) return trade;
+    if (trade.state !== 'open') throw closed(trade);
+    checkTime(offer.expires_at, clock.now());
+    if (keys.owns(acceptance.to)) throw refused('the acceptance wants to be paid at an address of this wallet');
+    const half = await this.#half(trade, acceptance.to);
+    const content = {
+      kind: 'tessera-trade-confirmation' as const,
+      format: 1 as const,
+      offer: trade.id,
+      acceptance: digestOf(acceptance),
+      from: txInsAddress(half.inputs),
+    };
+    const confirmation = await signAt<Confirmation>(offer.to, content, keys);
+    return this.#sendHalf({ ...trade, acceptance, confirmation }, half, acceptance.from);
+  }
+
+  /** The taker's half. */
+  async #finish(confirmation: Confirmation): Promise<Trade> {
+    const trade = this.get(confirmation.offer);
+    const { acceptance, offer } = trade;
+    if (trade.side !== 'taker' || acceptance === null)
+      throw refused('this confirms nothing that this wallet has accepted');
+    checkSignature(confirmation, offer.to);
+    if (confirmation.acceptance !== digestOf(acceptance))
+      throw refused('this confirms the acceptance of somebody else');
+    if (trade.confirmation !== null && digestOf(trade.confirmation) === digestOf(confirmation)) return trade;
+    if (trade.state !== 'accepted') throw closed(trade);
+    const half = await this.#half(trade, offer.to);
+    if (txInsAddress(half.inputs) !== acceptance.from) {
+      throw new TesseraError('internal_error', `the half of trade ${trade.id} is not the one that was announced`);
+    }
+    const creation = creationIn(offer);
+    if (creation !== undefined) this.#modules.items.tell(creation);
+    return this.#sendHalf({ ...trade, confirmation }, half, confirmation.from);
+  }
+
+  /** `from`: the name of the other half. */
+  async #sendHalf(trade: Trade, unnamed: Transaction, from: string): Promise<Trade> {
+    const { coins, settlement, writes } = this.#modules;
+    const to = ownAddress(trade);
+    if (trade.acceptance === null || to === null) throw new TesseraError('internal_error', 'a half without a trade');
+    writes.checkRoom();
+    const expectations = [{ from, to, asset: assetOfTraded(exchangeOf(trade).get) }];
+    const druidInfo = { druid: druidOf(trade.acceptance), participants: 2n, expectations, genesisHash: null };
+    writes.onFailure(() => coins.aside.keep(trade.coins, trade.id));
+    const staged = stageOwn({ ...unnamed, druidInfo }, { kind: 'trade', peer: trade.peer }, this.#modules);
+    this.#book.put({ ...trade, state: 'agreed', coins: [], half: staged.made.hash });
+    settlement.announce(await written(staged, this.#modules));
+    return this.#tell(trade.id);
+  }
+
+  /** Ends a trade that has not ended, as `state` and for this reason. */
+  async #end(trade: Trade, state: 'cancelled' | 'expired' | 'failed', reason: string): Promise<Trade> {
+    if (trade.state === 'agreed') return this.#takeBack(trade, reason);
+    if (trade.state !== 'received') {
+      if (hasEnded(trade) || trade.state === 'cancelling') throw closed(trade);
+      return this.#change({ ...trade, state, reason, coins: [] }, trade);
+    }
+    this.#book.drop(trade);
+    await this.#modules.writes.flush();
+    return { ...trade, state, reason };
+  }
+
+  /**
+   * Pays the inputs of the own half back to this wallet: the half may wait at the mempool node, and only a block that has them
+   * spent keeps the other party from completing it. What comes back is free when a block has it.
+   */
+  async #takeBack(trade: Trade, reason: string): Promise<Trade> {
+    const { coins, outgoing, ownOutputs, settlement, writes, keys } = this.#modules;
+    writes.checkRoom();
+    const half = outgoing.get(trade.half ?? '');
+    const spent = half === undefined ? [] : coins.aside.takenBy(half);
+    const [first] = spent;
+    if (half === undefined || first === undefined || spent.length < spentOutPoints(half.transaction).length) {
+      throw closed(trade);
+    }
+    const amount = spent.reduce((sum, coin) => sum + coin.amount, 0n);
+    const to = ownOutputs.next(first.assetId === TOKENS ? 'change' : 'items', amount);
+    const back = await signPayment({ inputs: spent, to, asset: assetOf(first.assetId, amount) }, keys);
+    if (outgoing.get(half.hash) !== half || coins.aside.takenBy(half).length < spent.length) {
+      ownOutputs.giveBack(to);
+      throw closed(trade);
+    }
+    settlement.withdraw(half, reason);
+    const staged = stageOwn(back, { kind: 'merge', peer: null }, this.#modules);
+    const kept = [{ tHash: staged.made.hash, n: 0 }];
+    coins.aside.keep(kept, trade.id);
+    this.#book.put({ ...trade, state: 'cancelling', reason, coins: kept, takeBack: staged.made.hash });
+    settlement.announce(await written(staged, this.#modules));
+    await settlement.commit([half]);
+    return this.#tell(trade.id);
+  }
+
+  #onSettled(hash: string): void {
+    const { logger, writes } = this.#modules;
+    for (const { id, half, takeBack } of this.list()) {
+      if (half !== hash && takeBack !== hash) continue;
+      void this.#steps.run(async () => {
+        if (writes.isClosed) return;
+        try {
+          await this.#reconcile(id);
+        } catch (error) {
+          logger.error({ trade: id, error: errorMessage(error) }, 'the end of a trade could not be written');
+        }
+      });
+    }
+  }
+
+  /** Brings a trade in step with what became of its transactions and coins. */
+  async #reconcile(id: string): Promise<Trade> {
+    const trade = this.get(id);
+    const outcome = await outcomeOf(trade, this.#modules.clock.now(), this.#modules);
+    return outcome === undefined ? trade : this.#change({ ...trade, ...outcome, coins: [] }, trade);
+  }
+
+  // Parts of steps
+
+  async #keepAside(
+    asset: TradedAsset,
+    id: string,
+    prepare: (coins: readonly SpentCoin[]) => Promise<Trade>,
+    keep?: KeepIntent,
+  ): Promise<Trade> {
+    const { payments, settlement } = this.#modules;
+    const split = await payments.setAside({
+      assetId: assetIdOf(asset),
+      amount: BigInt(asset.amount),
+      trade: id,
+      prepare,
+      stage: (trade) => {
+        this.#book.put(trade);
+        keep?.(id);
+      },
+    });
+    if (split !== undefined) settlement.announce(split);
+    else await settlement.commit();
+    return this.#tell(id);
+  }
+
+  async #orGiveBack<T>(address: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      this.#modules.ownOutputs.giveBack(address);
+      throw error;
+    }
+  }
+
+  /** What is kept for the trade, paid to the other party. */
+  async #half(trade: Trade, to: string): Promise<Transaction> {
+    const { coins, keys } = this.#modules;
+    if (!hasCoins(trade, coins)) throw closed(await this.#reconcile(trade.id));
+    const inputs = coins.aside.of(trade.coins, trade.id);
+    return signPayment({ inputs, to, asset: assetOfTraded(exchangeOf(trade).give) }, keys);
+  }
+
+  /**
+   * Where this wallet is paid. Those of trades that do not take place are given again, as other addresses that were not paid:
+   * a search by words ends where too many follow each other.
+   */
+  #newAddress(asset: TradedAsset): string {
+    return this.#modules.ownOutputs.next(asset.kind === 'item' ? 'items' : 'change', BigInt(asset.amount));
+  }
+
+  #noteEnd(trade: Trade): void {
+    const address = ownAddress(trade);
+    if (!hasEnded(trade) || address === null) return;
+    if (trade.state === 'done') this.#modules.ownOutputs.paid(address);
+    else this.#modules.ownOutputs.giveBack(address);
+  }
+
+  /** An offer of somebody else that can be accepted now. */
+  #checkForeign(offer: Offer): void {
+    const { clock, keys } = this.#modules;
+    if (keys.owns(offer.to)) throw refused('this is an offer of this wallet: somebody else has to accept it');
+    checkOffer(offer, this.#rules, clock.now());
+  }
+
+  /** Resolves when it is durable. What was kept for it `before` is free then, unless it is kept on. */
+  async #change(trade: Trade, before?: Trade): Promise<Trade> {
+    const { coins, settlement, writes } = this.#modules;
+    if (before !== undefined) {
+      const kept = coins.aside.of(before.coins, before.id).map(({ outPoint }) => outPoint);
+      coins.aside.giveBack(kept, before.id);
+      writes.onFailure(() => coins.aside.keep(kept, before.id));
+    }
+    this.#book.put(trade);
+    this.#noteEnd(trade);
+    await settlement.commit();
+    return this.#tell(trade.id);
+  }
+
+  #tell(id: string): Trade {
+    const trade = this.get(id);
+    this.#changed.emit(trade);
+    return trade;
+  }
+}
+
+function outPointsOf(coins: readonly SpentCoin[]) {
+  return coins.map(({ outPoint }) => outPoint);
+}
