@@ -101,6 +101,10 @@ function dearest(): Readonly<Record<MessageType, Dearest>> {
     'blocks.get': { body: { from: 0, count: MAX_BLOCKS_PER_ANSWER, PADDING } },
     'producer.get': padded,
     'address.get': padded,
+    'trade.listed': padded,
+    'trade.offer': { body: { document: 'd'.repeat(16 * KIB), PADDING } },
+    'trade.accept': { body: { document: 'd'.repeat(16 * KIB), PADDING } },
+    'trade.confirm': { body: { document: 'd'.repeat(16 * KIB), PADDING } },
     'donation.request': { body: { address: 'a'.repeat(64), PADDING } },
     'mining.join': { body: { PADDING } },
     'mining.template': {

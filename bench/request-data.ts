@@ -6,7 +6,7 @@ import type { Transaction } from '../src/chain/types.js';
 import type { MempoolService } from '../src/mempool/service.js';
 import type { MinerService } from '../src/miner/service.js';
 import type { StorageService, StoredBlock, StoredEntry } from '../src/storage/service.js';
-import type { UserService } from '../src/user/service.js';
+import type { TradeInfo, UserService } from '../src/user/service.js';
 import type { OwnPayment, WalletOutpoint, WalletService } from '../src/wallet/service.js';
 
 export const ADDRESS = 'ab'.repeat(32);
@@ -167,6 +167,15 @@ const WALLET: WalletService = {
   refresh: async () => undefined,
 };
 
+const TRADE: TradeInfo = {
+  ...{ id: TX_HASH, side: 'maker', state: 'open', reason: '', metadata: 'm'.repeat(800), peer: null, half: null },
+  give: { kind: 'token', amount: 1n },
+  get: { kind: 'item', amount: 1n, genesisHash: TX_HASH, metadata: null },
+  ...{ createdAt: 1_700_000_000_000, expiresAt: 1_700_003_600, address: ADDRESS, counterparty: null },
+  offer: { creation: 'c'.repeat(2_000) },
+  ...{ acceptance: null, confirmation: null },
+};
+
 const USER: UserService = {
   payAddress: async () => ({ txHash: TX_HASH }),
   payPeer: async () => undefined,
@@ -174,6 +183,13 @@ const USER: UserService = {
   requestDonation: async () => undefined,
   donationRequests: () => [],
   createItem: async () => ({ txHash: TX_HASH }),
+  offerTrade: async () => TRADE,
+  acceptTrade: async () => TRADE,
+  completeTrade: async () => TRADE,
+  cancelTrade: async () => TRADE,
+  // As many as a wallet keeps.
+  trades: () => Array.from({ length: 2_000 }, () => TRADE),
+  trade: () => TRADE,
 };
 
 const MINER: MinerService = { currentBlock: () => null };

@@ -39,6 +39,7 @@ import { walletBackupRoutes } from './routes/wallet/backup-handlers.js';
 import { walletRoutes } from './routes/wallet/handlers.js';
 import { walletHistoryRoutes } from './routes/wallet/history-handlers.js';
 import { walletItemRoutes } from './routes/wallet/item-handlers.js';
+import { walletTradeRoutes } from './routes/wallet/trade-handlers.js';
 
 import { services } from './services.js';
 
@@ -122,7 +123,12 @@ async function mountRoutes(app: FastifyInstance, options: ApiOptions, modules: A
   if (role === 'storage') app.register(storageRoutes);
   if (role === 'miner') app.register(miningRoutes);
   if (role === 'miner' || role === 'user') {
-    app.register(walletRoutes).register(walletHistoryRoutes).register(walletItemRoutes).register(walletBackupRoutes);
+    app
+      .register(walletRoutes)
+      .register(walletHistoryRoutes)
+      .register(walletItemRoutes)
+      .register(walletTradeRoutes)
+      .register(walletBackupRoutes);
   }
   if (role === 'user') app.register(userRoutes);
   if (role === 'user' || api.toolingEverywhere) app.register(toolRoutes);

@@ -14,6 +14,7 @@ import { walletBackupOperations } from './routes/wallet/backup-operations.js';
 import { walletHistoryOperations } from './routes/wallet/history-operations.js';
 import { walletItemOperations } from './routes/wallet/item-operations.js';
 import { walletOperations } from './routes/wallet/operations.js';
+import { walletTradeOperations } from './routes/wallet/trade-operations.js';
 
 export const OPERATIONS = [
   ...commonOperations,
@@ -23,6 +24,7 @@ export const OPERATIONS = [
   ...walletOperations,
   ...walletHistoryOperations,
   ...walletItemOperations,
+  ...walletTradeOperations,
   ...walletBackupOperations,
   ...userOperations,
   ...toolOperations,

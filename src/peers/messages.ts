@@ -33,6 +33,8 @@ const Empty = Type.Object({});
 const U64 = Type.String({ pattern: '^[0-9]{1,20}$' });
 
 const hexOf = (bytes: number) => Type.String({ pattern: `^[0-9a-f]{${bytes * 2}}$` });
+/** An offer, acceptance or confirmation of a trade (wallet/trades/documents.ts). */
+const TradeDocument = Type.String({ minLength: 2, maxLength: 16 * 1024 });
 /** A transaction that creates items: metadata of at most 800 bytes, one key, one signature, one address. */
 const Creation = Type.String({ pattern: '^([0-9a-f]{2}){1,4096}$' });
 /** A producer's signature (chain/certificate.ts). */
@@ -260,6 +262,14 @@ export const MESSAGES = {
     cost: () => WRITE_COST,
   }),
   'donation.reply': define(Type.Object({ accepted: Type.Boolean(), reason: Reason })),
+
+  // User ↔ user (trades)
+  /** An offer of a trade, which the receiver only lists; answered by `trade.listed`. Documents are JSON. */
+  'trade.offer': define(Type.Object({ document: TradeDocument }), { cost: () => WRITE_COST }),
+  'trade.listed': define(Empty),
+  /** The acceptance of an offer of the receiver; answered by `trade.confirm`, each time the same. */
+  'trade.accept': define(Type.Object({ document: TradeDocument }), { cost: () => WRITE_COST }),
+  'trade.confirm': define(Type.Object({ document: TradeDocument })),
 
   // Any node
   /** The answer to a request that failed inside the peer. */

@@ -79,6 +79,11 @@ export const PERMISSIONS = {
   'payment.sent': may(WALLETS, WALLETS, 'stranger'),
   'donation.request': may(WALLETS, WALLETS, 'stranger'),
   'donation.reply': may(WALLETS, WALLETS, 'stranger'),
+  // Trades: anybody may offer and accept; what a document says is proven by its signature
+  'trade.offer': may(WALLETS, WALLETS, 'stranger'),
+  'trade.listed': may(WALLETS, WALLETS, 'stranger'),
+  'trade.accept': may(WALLETS, WALLETS, 'stranger'),
+  'trade.confirm': may(WALLETS, WALLETS, 'stranger'),
   // An answer: a node that was asked may say that it cannot
   error: may(NODE_ROLES, NODE_ROLES, 'stranger'),
 } as const satisfies Readonly<Record<string, readonly Permission[]>>;

@@ -1,7 +1,7 @@
 /** Payments, donations and item creation of a node with a wallet (roles user and miner). */
 
-import type { GenesisHashSpec } from '../chain/types.js';
-import type { DonationRequest } from '../wallet/service.js';
+import type { Asset, GenesisHashSpec } from '../chain/types.js';
+import type { DonationRequest, TradeState } from '../wallet/service.js';
 
 export interface AddressPayment {
   readonly address: string;
@@ -28,6 +28,51 @@ export interface ItemRequest {
   readonly idempotencyKey?: string | undefined;
 }
 
+export interface TradeOffer {
+  /** Tokens or items; items name their class. */
+  readonly give: Asset;
+  readonly want: Asset;
+  /** Seconds in which it can be accepted. */
+  readonly validFor: number;
+  /** `host:port` of a node to send the offer to; null for an offer that its owner passes on. */
+  readonly peer: string | null;
+  /** The offer says where this node takes acceptances. */
+  readonly isReachable: boolean;
+  readonly passphrase: string;
+  /** As in `AddressPayment`. */
+  readonly idempotencyKey?: string | undefined;
+}
+
+/** A document of a trade: an offer, an acceptance or a confirmation, as JSON. */
+export type DocumentJson = Readonly<Record<string, string | number | object | null>>;
+
+export interface TradeInfo {
+  readonly id: string;
+  readonly side: 'maker' | 'taker';
+  readonly state: TradeState;
+  /** Why it ended without success; else empty. */
+  readonly reason: string;
+  /** What this wallet gives and gets. */
+  readonly give: Asset;
+  readonly get: Asset;
+  /** What the creation of the items that the maker gives says of them, proven by their name. */
+  readonly metadata: string | null;
+  /** Milliseconds since the Unix epoch. */
+  readonly createdAt: number;
+  /** Unix seconds. */
+  readonly expiresAt: number;
+  /** `host:port` of the other node, as far as known. */
+  readonly peer: string | null;
+  /** Where this wallet is paid, and the other one; null as long as there is none. */
+  readonly address: string | null;
+  readonly counterparty: string | null;
+  /** Hash of the own half. */
+  readonly half: string | null;
+  readonly offer: DocumentJson;
+  readonly acceptance: DocumentJson | null;
+  readonly confirmation: DocumentJson | null;
+}
+
 export interface UserService {
   /**
    * Builds, signs and queues a payment; resolves when it is durable. Throws `wrong_passphrase` first, then
@@ -50,4 +95,22 @@ export interface UserService {
   donationRequests(limit: number): readonly DonationRequest[];
   /** Builds, signs and queues an item creation; resolves when it is durable. */
   createItem(request: ItemRequest): Promise<{ readonly txHash: string }>;
+  /**
+   * Offers a trade: what it gives is kept aside. Throws `wrong_passphrase` first, then `insufficient_funds`, `payment_refused`,
+   * `trade_refused`; `peer_unreachable` when it could not be sent, and then there is no offer.
+   */
+  offerTrade(offer: TradeOffer): Promise<TradeInfo>;
+  /**
+   * Accepts an offer: what it wants is kept aside, and its maker is told over a link if the offer says where. Throws as
+   * `offerTrade`, and `trade_closed`.
+   */
+  acceptTrade(offer: unknown, passphrase: string): Promise<TradeInfo>;
+  /** Goes on with an acceptance or a confirmation. Throws `trade_not_found`, `trade_refused`, `trade_closed`. */
+  completeTrade(document: unknown): Promise<TradeInfo>;
+  /** Throws `trade_not_found`, `trade_closed`. */
+  cancelTrade(id: string): Promise<TradeInfo>;
+  /** Newest first. */
+  trades(): readonly TradeInfo[];
+  /** Throws `trade_not_found`. */
+  trade(id: string): TradeInfo;
 }

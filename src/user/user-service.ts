@@ -4,6 +4,7 @@
  */
 
 import type { Producers } from '../chain/certificate.js';
+import { assetJson } from '../chain/json.js';
 import { sha3Hex } from '../crypto/sha3.js';
 import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../lib/logger.js';
@@ -21,7 +22,9 @@ import { MissedBlocks } from './missed-blocks.js';
 import { OutputProofs } from './output-proofs.js';
 import { type AnnouncedPayment, PeerPayments } from './peer-payments.js';
 import { Sender } from './sender.js';
-import type { AddressPayment, DonationOptions, ItemRequest, UserService } from './service.js';
+import type { AddressPayment, DonationOptions, ItemRequest, TradeInfo, TradeOffer, UserService } from './service.js';
+import { acceptOffer, completeTrade, makeOffer, type TradeModules, tradeInfo } from './trade-calls.js';
+import { TradeKeeper } from './trade-keeper.js';
 
 /** Default limit of donations to all peers together in a day. */
 const DEFAULT_DONATIONS_PER_DAY = 100;
@@ -60,6 +63,8 @@ export class RunningUserService implements UserService, Service {
   readonly #follower: ChainFollower;
   readonly #peers: PeerPayments;
   readonly #sender: Sender;
+  readonly #keeper: TradeKeeper;
+  readonly #trading: TradeModules;
   readonly #failure = new Failure();
   readonly #abandoning = new Mutex();
   #unsubscribe: (() => void) | undefined;
@@ -81,6 +86,9 @@ export class RunningUserService implements UserService, Service {
       admitted: (transaction) => this.#peers.tell(transaction),
       contested: (hash, refusal) => this.#follower.investigate(hash, refusal),
     });
+    this.#keeper = new TradeKeeper({ ...modules, lookUp: (hash) => this.#follower.investigate(hash) });
+    const { wallet, network, clock } = modules;
+    this.#trading = { wallet, network, clock, keeper: this.#keeper };
   }
 
   get failed(): Promise<never> {
@@ -123,6 +131,7 @@ export class RunningUserService implements UserService, Service {
     this.#unsubscribe = () => offs.forEach((off) => void off());
     this.#follower.start();
     this.#sender.start();
+    this.#keeper.start();
   }
 
   /** Stops sending; what is queued is sent after the next start. Stop this before the network and the wallet. */
@@ -130,6 +139,7 @@ export class RunningUserService implements UserService, Service {
     this.#wallet.setRefresher(null);
     this.#unsubscribe?.();
     this.#peers.stop();
+    await this.#keeper.stop();
     await this.#sender.stop();
     await this.#proofs?.stop();
     await this.#follower.stop();
@@ -180,6 +190,41 @@ export class RunningUserService implements UserService, Service {
       return hash;
     });
     return { txHash };
+  }
+
+  async offerTrade({ passphrase, idempotencyKey, ...offer }: TradeOffer): Promise<TradeInfo> {
+    await this.#wallet.verifyPassphrase(passphrase);
+    const words = [
+      'trade',
+      offer.peer,
+      offer.isReachable,
+      offer.validFor,
+      assetJson(offer.give),
+      assetJson(offer.want),
+    ];
+    const id = await this.#once(idempotencyKey, words.map(String), (keep) => makeOffer(offer, keep, this.#trading));
+    return this.trade(id);
+  }
+
+  async acceptTrade(offer: unknown, passphrase: string): Promise<TradeInfo> {
+    await this.#wallet.verifyPassphrase(passphrase);
+    return acceptOffer(offer, this.#trading);
+  }
+
+  completeTrade(document: unknown): Promise<TradeInfo> {
+    return completeTrade(document, this.#trading);
+  }
+
+  async cancelTrade(id: string): Promise<TradeInfo> {
+    return tradeInfo(await this.#wallet.trades.cancel(id));
+  }
+
+  trades(): readonly TradeInfo[] {
+    return this.#wallet.trades.list().map(tradeInfo);
+  }
+
+  trade(id: string): TradeInfo {
+    return tradeInfo(this.#wallet.trades.get(id));
   }
 
   #once(

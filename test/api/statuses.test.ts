@@ -9,7 +9,15 @@ import { type ErrorCode, TesseraError } from '../../src/lib/errors.js';
 import type { NodeRole } from '../../src/lib/roles.js';
 import { API_KEY, openApp, type Request, send } from '../support/api/app.js';
 import { CONTRACT_OPERATIONS } from '../support/api/contract-operations.js';
-import { ADDRESS, fakeStorage, GENESIS_HASH, PASSPHRASE, TX_HASH, transactionBody } from '../support/api/fakes.js';
+import {
+  ADDRESS,
+  fakeStorage,
+  GENESIS_HASH,
+  PASSPHRASE,
+  TRADE,
+  TX_HASH,
+  transactionBody,
+} from '../support/api/fakes.js';
 
 const KEY = { 'x-api-key': API_KEY };
 
@@ -97,6 +105,15 @@ const movements = ok('getWalletMovements', 200, 'user', {
 const walletItems = ok('getWalletItems', 200, 'user', { url: '/v1/wallet/items', headers: KEY });
 const ITEM_PAYMENT = { ...PAYMENT, genesis_hash: GENESIS_HASH };
 const itemPayment = ok('createItemPayment', 202, 'miner', post('/v1/item-payments', ITEM_PAYMENT));
+const TRADE_KEY = { headers: KEY };
+const OFFER = { give: { kind: 'token', amount: 5 }, want: { kind: 'item', amount: 1, genesis_hash: GENESIS_HASH } };
+const offer = ok('offerTrade', 201, 'user', post('/v1/trades', { ...OFFER, passphrase: PASSPHRASE }));
+const ACCEPT = { offer: { kind: 'tessera-trade-offer' }, passphrase: PASSPHRASE };
+const accept = ok('acceptTrade', 202, 'miner', post('/v1/trades/accept', ACCEPT));
+const complete = ok('completeTrade', 202, 'user', post('/v1/trades/complete', { document: {} }));
+const cancel = ok('cancelTrade', 202, 'user', post(`/v1/trades/${TRADE.id}/cancel`, {}));
+const trades = ok('getTrades', 200, 'user', { url: '/v1/trades', ...TRADE_KEY });
+const trade = ok('getTrade', 200, 'miner', { url: `/v1/trades/${TRADE.id}`, ...TRADE_KEY });
 const labels = ok('getWalletLabels', 200, 'miner', { url: '/v1/wallet/labels', headers: KEY });
 const setLabels = ok('setWalletLabels', 204, 'user', {
   ...post('/v1/wallet/labels', { labels: [{ kind: 'address', name: ADDRESS, label: 'landlord' }] }),
@@ -236,6 +253,21 @@ const TABLE: readonly Row[] = [
   fails(itemPayment, 401, 'wrong_passphrase'),
   fails(itemPayment, 422, 'insufficient_funds'),
   fails(itemPayment, 400, 'invalid_request', { request: post('/v1/item-payments', PAYMENT) }),
+  ...[offer, accept, complete, cancel, trades, trade].flatMap((row) => [
+    row,
+    ...guarded(row),
+    fails(row, 500, 'no_wallet', NO_WALLET),
+    fails(row, 500, 'cannot_pay', { modules: { user: undefined } }),
+  ]),
+  ...[offer, accept].map((row) => fails(row, 401, 'wrong_passphrase')),
+  ...[offer, accept].map((row) => fails(row, 422, 'insufficient_funds')),
+  ...[offer, accept, complete].map((row) => fails(row, 422, 'trade_refused')),
+  ...[accept, complete, cancel].map((row) => fails(row, 409, 'trade_closed')),
+  ...[complete, cancel, trade].map((row) => fails(row, 404, 'trade_not_found')),
+  fails(offer, 400, 'invalid_request', { request: post('/v1/trades', { ...OFFER, valid_for: 0, passphrase: '' }) }),
+  fails(offer, 500, 'peer_unreachable', {
+    request: post('/v1/trades', { ...OFFER, peer: '1.2.3.4:1', passphrase: PASSPHRASE }),
+  }),
   abandon,
   fails(abandon, 404, 'payment_not_found', { request: post('/v1/payments/g0/abandon', {}) }),
   fails(abandon, 409, 'payment_sent'),

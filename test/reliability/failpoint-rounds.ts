@@ -2,6 +2,7 @@
 
 import { readdir, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DEFAULT_GENESIS_HASH } from '../../src/chain/constants.js';
 import type { NodeRole } from '../../src/lib/roles.js';
 import { type MessageType, PERMISSIONS, type Permission } from '../../src/peers/permissions.js';
 import { messageFrame, openRawLink } from '../hostile/raw-link.js';
@@ -74,6 +75,21 @@ const payPeer: Lead = async (four) => {
 
 const askDonation: Lead = async (four) => {
   await four.client('user').api.requestDonation({ body: { address: four.nodes.miner.peerAddress } });
+};
+
+/** The user offers the miner tokens for an item, and the miner accepts. */
+const tradeWithMiner: Lead = async (four) => {
+  const [user, miner] = [four.client('user').api, four.client('miner').api];
+  await miner.createItem({ body: { genesis_hash_spec: 'Default', item_amount: 5 } });
+  const { offer } = await user.offerTrade({
+    body: {
+      give: { kind: 'token', amount: 1_000n },
+      want: { kind: 'item', amount: 1, genesis_hash: DEFAULT_GENESIS_HASH },
+      peer: four.nodes.miner.peerAddress,
+      passphrase: '',
+    },
+  });
+  await miner.acceptTrade({ body: { offer, passphrase: '' } });
 };
 
 /** The wallet asks about payments that are under way when it finds a mempool node. */
@@ -153,6 +169,10 @@ const MESSAGE_WAYS: Partial<Record<MessageType, Partial<Way>>> = {
   'payment.sent': { node: ({ nodes }) => nodes.user, lead: payPeer },
   'donation.request': { node: ({ nodes }) => nodes.user, lead: askDonation },
   'donation.reply': { node: ({ nodes }) => nodes.miner, lead: askDonation },
+  'trade.offer': { node: ({ nodes }) => nodes.user, lead: tradeWithMiner },
+  'trade.listed': { node: ({ nodes }) => nodes.miner, lead: tradeWithMiner },
+  'trade.accept': { node: ({ nodes }) => nodes.miner, lead: tradeWithMiner },
+  'trade.confirm': { node: ({ nodes }) => nodes.user, lead: tradeWithMiner },
   error: { node: ({ nodes }) => nodes.mempool, lead: askNonsense },
 };
 

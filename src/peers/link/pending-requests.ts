@@ -23,6 +23,9 @@ const PEER_CODES: ReadonlySet<string> = new Set<ErrorCode>([
   'storage_unreachable',
   'block_not_found',
   'payment_refused',
+  'trade_not_found',
+  'trade_refused',
+  'trade_closed',
   'rate_limited',
   'overloaded',
 ]);

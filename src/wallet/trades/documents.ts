@@ -19,9 +19,6 @@ import { fromHex, toHex } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 import { metadataOf } from '../items.js';
 
-/** Bytes of a document, in JSON: far more than any has. */
-export const MAX_DOCUMENT_BYTES = 16 * 1024;
-
 const hexOf = (bytes: number) => Type.String({ pattern: `^[0-9a-f]{${bytes * 2}}$` });
 /** Digits: JSON numbers end at 2^53. */
 const Amount = Type.String({ pattern: '^[1-9][0-9]{0,18}$' });

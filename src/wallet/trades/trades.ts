@@ -220,7 +220,7 @@ export class Trades {
     payments.checkFunds(BigInt(want.amount), assetIdOf(want));
     const to = this.#newAddress(offer.give);
     const fresh = newTrade({ id, side: 'taker', state: 'accepted', offer, createdAt: clock.now() });
-    const trade = { ...fresh, peer: known?.peer ?? offer.peer };
+    const trade = { ...fresh, peer: offer.peer ?? known?.peer ?? null };
     const prepare = async (coins: readonly SpentCoin[]): Promise<Trade> => {
       const half = await signPayment({ inputs: coins, to: offer.to, asset: assetOfTraded(want) }, keys);
       const from = txInsAddress(half.inputs);

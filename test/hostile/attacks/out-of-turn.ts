@@ -35,6 +35,9 @@ const BODIES: { readonly [T in MessageType]?: object } = {
   address: { address: 'a' },
   'donation.request': { address: 'a' },
   'donation.reply': { accepted: true, reason: '' },
+  'trade.offer': { document: '{}' },
+  'trade.accept': { document: '{}' },
+  'trade.confirm': { document: '{}' },
 };
 const TYPES = (Object.keys(MESSAGES) as MessageType[]).filter((type) => type !== 'error');
 

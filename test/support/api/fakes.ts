@@ -11,7 +11,7 @@ import { isSocketAddress } from '../../../src/lib/socket-address.js';
 import type { Holding, Holdings, MempoolService } from '../../../src/mempool/service.js';
 import type { MinerService } from '../../../src/miner/service.js';
 import type { LatestBlock, StorageService, StoredBlock, StoredTransaction } from '../../../src/storage/service.js';
-import type { UserService } from '../../../src/user/service.js';
+import type { TradeInfo, UserService } from '../../../src/user/service.js';
 import type { KeyPairRecord, WalletMovement, WalletService } from '../../../src/wallet/service.js';
 
 export const ADDRESS = 'ab'.repeat(32);
@@ -290,6 +290,20 @@ export function fakeWallet(calls?: Calls): WalletService {
   });
 }
 
+export const TRADE: TradeInfo = {
+  ...{ id: 'ab'.repeat(32), side: 'maker', state: 'open', reason: '', metadata: null, peer: '1.2.3.4:5', half: null },
+  give: { kind: 'token', amount: 5n },
+  get: { kind: 'item', amount: 1n, genesisHash: GENESIS_HASH, metadata: null },
+  ...{ createdAt: 1_700_000_000_000, expiresAt: 1_700_003_600, address: ADDRESS, counterparty: null },
+  offer: { kind: 'tessera-trade-offer' },
+  ...{ acceptance: null, confirmation: null },
+};
+
+function tradeOf(id: string): TradeInfo {
+  if (id === TRADE.id) return TRADE;
+  throw new TesseraError('trade_not_found', 'This wallet has no such trade.');
+}
+
 export function fakeUser(calls?: Calls): UserService {
   const checkPassphrase = (passphrase: string) => {
     if (passphrase !== PASSPHRASE) throw new TesseraError('wrong_passphrase', 'The wallet passphrase is wrong.');
@@ -324,5 +338,20 @@ export function fakeUser(calls?: Calls): UserService {
       { number: 7, peer: '1.2.3.4:5', askedAt: 1_700_000_000_000, outcome: 'declined', reason: 'not today' },
     ],
     createItem: async () => ({ txHash: GENESIS_HASH }),
+    async offerTrade({ passphrase, peer }) {
+      checkPassphrase(passphrase);
+      if (peer?.endsWith(':1')) throw new TesseraError('peer_unreachable', 'No link to the peer could be opened.');
+      return TRADE;
+    },
+    async acceptTrade(_, passphrase) {
+      checkPassphrase(passphrase);
+      return { ...TRADE, side: 'taker', state: 'accepted', metadata: 'a ticket' };
+    },
+    completeTrade: async () => ({ ...TRADE, state: 'agreed', half: TX_HASH }),
+    async cancelTrade(id) {
+      return { ...tradeOf(id), state: 'cancelled', reason: 'cancelled' };
+    },
+    trades: () => [TRADE],
+    trade: tradeOf,
   });
 }

@@ -1,0 +1,139 @@
+/** The operations on trades of a wallet. */
+
+import { defineOperation } from '../../operation.js';
+import {
+  TradeAcceptRequest,
+  TradeCompleteRequest,
+  TradeOfferRequest,
+  TradeParams,
+  TradeResponse,
+  TradesResponse,
+} from './trade-schemas.js';
+
+const withWallet = ['miner', 'user'] as const;
+const tag = 'Trades';
+const reading = ['no_wallet', 'cannot_pay', 'wallet_unreadable'] as const;
+const paying = [
+  'wrong_passphrase',
+  'insufficient_funds',
+  'payment_refused',
+  'trade_refused',
+  'trade_closed',
+  ...reading,
+  'wallet_write_failed',
+] as const;
+const going = ['trade_not_found', 'trade_refused', 'trade_closed', ...reading, 'wallet_write_failed'] as const;
+
+export const offerTrade = defineOperation({
+  id: 'offerTrade',
+  family: 'v1',
+  method: 'POST',
+  path: '/v1/trades',
+  roles: withWallet,
+  tag,
+  apiKey: true,
+  permission: 'pay',
+  idempotencyKey: true,
+  summary: 'Offer a trade',
+  description:
+    'An extension of the contract. What the wallet gives is kept aside until the trade ends. The offer in the answer is for whoever ' +
+    'may accept it; with peer it was sent to that node.',
+  body: { schema: TradeOfferRequest },
+  success: { 201: { description: 'The offer stands.', schema: TradeResponse } },
+  errors: ['invalid_socket_address', 'peer_unreachable', ...paying],
+});
+
+export const acceptTrade = defineOperation({
+  id: 'acceptTrade',
+  family: 'v1',
+  method: 'POST',
+  path: '/v1/trades/accept',
+  roles: withWallet,
+  tag,
+  apiKey: true,
+  permission: 'pay',
+  summary: 'Accept the offer of a trade',
+  description:
+    'An extension of the contract. What the offer wants is kept aside. When the offer names a node, the acceptance is brought to it over a ' +
+    'link until the offer expires; else the acceptance in the answer is for its maker. The same offer again gives the same answer.',
+  body: { schema: TradeAcceptRequest },
+  success: { 202: { description: 'Accepted.', schema: TradeResponse } },
+  errors: paying,
+});
+
+export const completeTrade = defineOperation({
+  id: 'completeTrade',
+  family: 'v1',
+  method: 'POST',
+  path: '/v1/trades/complete',
+  roles: withWallet,
+  tag,
+  apiKey: true,
+  permission: 'pay',
+  summary: 'Go on with a trade by the document of the other party',
+  description:
+    'An extension of the contract. For the maker this is the acceptance, and the confirmation in the answer is for the taker; for the taker ' +
+    'it is the confirmation. The own half is sent. A document that does not fit to the trade is refused with 422.',
+  body: { schema: TradeCompleteRequest },
+  success: { 202: { description: 'The own half is on its way.', schema: TradeResponse } },
+  errors: going,
+});
+
+export const getTrades = defineOperation({
+  id: 'getTrades',
+  family: 'v1',
+  method: 'GET',
+  path: '/v1/trades',
+  roles: withWallet,
+  tag,
+  apiKey: true,
+  permission: 'read',
+  summary: 'Trades of the wallet',
+  description: 'An extension of the contract.',
+  long: true,
+  success: { 200: { description: 'Trades.', schema: TradesResponse } },
+  errors: reading,
+});
+
+export const getTrade = defineOperation({
+  id: 'getTrade',
+  family: 'v1',
+  method: 'GET',
+  path: '/v1/trades/{trade_id}',
+  roles: withWallet,
+  tag,
+  apiKey: true,
+  permission: 'read',
+  summary: 'A trade of the wallet',
+  description: 'An extension of the contract.',
+  params: TradeParams,
+  success: { 200: { description: 'The trade.', schema: TradeResponse } },
+  errors: ['trade_not_found', ...reading],
+});
+
+export const cancelTrade = defineOperation({
+  id: 'cancelTrade',
+  family: 'v1',
+  method: 'POST',
+  path: '/v1/trades/{trade_id}/cancel',
+  roles: withWallet,
+  tag,
+  apiKey: true,
+  permission: 'pay',
+  summary: 'Cancel a trade',
+  description:
+    'An extension of the contract. Nothing is kept for it any more. When the own half is out, its inputs are paid back to the wallet, and the trade ' +
+    'is cancelled when a block has that; it may take place before.',
+  params: TradeParams,
+  success: { 202: { description: 'The trade, which is or will be cancelled.', schema: TradeResponse } },
+  errors: ['trade_not_found', 'trade_closed', ...reading, 'wallet_write_failed'],
+});
+
+export const walletTradeOperations = [
+  offerTrade,
+  acceptTrade,
+  completeTrade,
+  getTrades,
+  getTrade,
+  cancelTrade,
+] as const;

@@ -1,0 +1,201 @@
+/**
+ * Trades with other nodes (docs/wallet.md#trades): brings documents to the other party over a link, takes those that come,
+ * sends halves again that the mempool node has forgotten, and ends what has expired. A stranger can have an offer listed, and
+ * accept one that stands; nothing that it sends makes the wallet keep coins aside.
+ */
+
+import { setMaxListeners } from 'node:events';
+import type { Clock, Timer } from '../lib/clock.js';
+import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
+import type { Logger } from '../lib/logger.js';
+import { Mutex } from '../lib/mutex.js';
+import type { MessageBody } from '../peers/messages.js';
+import type { Link, PeerNetwork, Reply } from '../peers/network.js';
+import { type Offer, readDocument, refused, type TradeDocument } from '../wallet/trades/documents.js';
+import type { Trade } from '../wallet/trades/trade.js';
+import type { Wallet } from '../wallet/wallet.js';
+
+/** Milliseconds to open a link, and to wait for an answer. */
+const DIAL_TIMEOUT = 5_000;
+const ANSWER_TIMEOUT = 10_000;
+/** Milliseconds between two looks at the trades. */
+const LOOK_EVERY = 5_000;
+/** Milliseconds after which a half that waits is looked up at the mempool node again. */
+const LOOK_UP_EVERY = 30_000;
+/** Milliseconds before the first and the longest pause between two attempts to bring an acceptance to its maker. */
+const FIRST_RETRY = 5_000;
+const MAX_RETRY = 300_000;
+
+/** The maker will not go on with this acceptance, whoever asks. */
+const FINAL: ReadonlySet<string> = new Set(['trade_refused', 'trade_closed']);
+
+export interface TradeKeeperModules {
+  readonly wallet: Wallet;
+  readonly network: PeerNetwork;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Looks up a transaction of the wallet at the mempool node, and sends it again when that has forgotten it. */
+  readonly lookUp: (hash: string) => void;
+}
+
+interface Attempts {
+  failures: number;
+  /** Not before this, by the monotonic clock. */
+  next: number;
+}
+
+export class TradeKeeper {
+  readonly #modules: TradeKeeperModules;
+  readonly #stopping = new AbortController();
+  /** By id: acceptances that could not be brought to their maker. */
+  readonly #attempts = new Map<string, Attempts>();
+  readonly #looking = new Mutex();
+  #lookedUp = 0;
+  #timer: Timer | undefined;
+  #unsubscribe: (() => void) | undefined;
+
+  /** Registers its message handlers at once. */
+  constructor(modules: TradeKeeperModules) {
+    this.#modules = modules;
+    // Every request under way listens to it.
+    setMaxListeners(0, this.#stopping.signal);
+    modules.network.handle('trade.offer', (link, { body }) => this.#onOffer(link, body));
+    modules.network.handle('trade.accept', (_, { body }) => this.#onAcceptance(body));
+  }
+
+  start(): void {
+    this.#unsubscribe = this.#modules.wallet.trades.changed.on(({ state }) => {
+      if (state === 'accepted') void this.#look();
+    });
+    this.#schedule(0);
+  }
+
+  /** Resolves when nothing is under way. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#unsubscribe?.();
+    this.#timer?.cancel();
+    await this.#looking.run(() => undefined);
+  }
+
+  /** Opens a link to the node at `peer`, if there is none. Throws `peer_unreachable`. */
+  async reach(peer: string): Promise<void> {
+    await this.#dial(peer);
+  }
+
+  /** Sends an offer to the node at `peer`. Throws `peer_unreachable`, and what that node answers. */
+  async sendOffer(peer: string, offer: Offer): Promise<void> {
+    const link = await this.#dial(peer);
+    const answer = await link.request('trade.offer', { document: JSON.stringify(offer) }, this.#waiting());
+    if (answer.type !== 'trade.listed') throw new TesseraError('peer_unreachable', `${peer} did not take the offer`);
+  }
+
+  #schedule(ms: number): void {
+    this.#timer = this.#modules.clock.after(ms, () => {
+      void this.#look().finally(() => {
+        if (!this.#stopping.signal.aborted) this.#schedule(LOOK_EVERY);
+      });
+    });
+  }
+
+  #look(): Promise<void> {
+    return this.#looking.run(async () => {
+      if (this.#stopping.signal.aborted) return;
+      const { wallet, logger } = this.#modules;
+      try {
+        await wallet.trades.expire();
+      } catch (error) {
+        logger.warn({ error: errorMessage(error) }, 'trades that have expired could not be ended; trying again');
+      }
+      this.#lookUpHalves();
+      await Promise.all(wallet.trades.list().map((trade) => this.#bring(trade)));
+    });
+  }
+
+  /** A mempool node forgets halves that wait for long, and refuses them with a false half of somebody else. */
+  #lookUpHalves(): void {
+    const { wallet, clock, lookUp } = this.#modules;
+    if (clock.monotonic() - this.#lookedUp < LOOK_UP_EVERY) return;
+    this.#lookedUp = clock.monotonic();
+    for (const { half, state } of wallet.trades.list()) {
+      const isWaiting = state === 'agreed' && half !== null && wallet.transfers.inFlightByHash(half)?.state === 'sent';
+      if (isWaiting) lookUp(half);
+    }
+  }
+
+  /** Brings an acceptance to its maker, whose answer is the confirmation. */
+  async #bring({ id, state, side, peer, acceptance }: Trade): Promise<void> {
+    const { clock, logger, wallet } = this.#modules;
+    if (side !== 'taker' || state !== 'accepted' || peer === null || acceptance === null) {
+      this.#attempts.delete(id);
+      return;
+    }
+    const attempts = this.#attempts.get(id) ?? { failures: 0, next: 0 };
+    if (clock.monotonic() < attempts.next) return;
+    try {
+      const link = await this.#dial(peer);
+      const answer = await link.request('trade.accept', { document: JSON.stringify(acceptance) }, this.#waiting());
+      if (answer.type !== 'trade.confirm') throw refused(`${peer} answered ${answer.type} to an acceptance`);
+      const confirmation = documentIn(answer.body as MessageBody<'trade.confirm'>);
+      if (confirmation.kind !== 'tessera-trade-confirmation')
+        throw refused(`${peer} did not answer with a confirmation`);
+      await wallet.trades.complete(confirmation);
+      this.#attempts.delete(id);
+    } catch (error) {
+      if (this.#stopping.signal.aborted) return;
+      const why = errorMessage(error);
+      if (isTesseraError(error) && FINAL.has(error.code)) return this.#giveUp(id, `${peer} does not go on: ${why}`);
+      const delay = Math.min(FIRST_RETRY * 2 ** attempts.failures, MAX_RETRY);
+      this.#attempts.set(id, { failures: attempts.failures + 1, next: clock.monotonic() + delay });
+      logger.info(
+        { trade: id, peer, error: why, delay },
+        'an acceptance could not be brought to its maker; trying again',
+      );
+    }
+  }
+
+  async #giveUp(id: string, reason: string): Promise<void> {
+    try {
+      await this.#modules.wallet.trades.giveUp(id, reason);
+    } catch (error) {
+      this.#modules.logger.warn({ trade: id, error: errorMessage(error) }, 'a trade could not be ended; trying again');
+    }
+  }
+
+  async #onOffer(link: Link, body: MessageBody<'trade.offer'>): Promise<Reply<'trade.listed'>> {
+    const offer = documentIn(body);
+    if (offer.kind !== 'tessera-trade-offer') throw refused('this is no offer');
+    await this.#modules.wallet.trades.receive(offer, link.address);
+    this.#modules.logger.info({ peer: link.address }, 'a node has sent an offer');
+    return { type: 'trade.listed', body: {} };
+  }
+
+  async #onAcceptance(body: MessageBody<'trade.accept'>): Promise<Reply<'trade.confirm'>> {
+    const acceptance = documentIn(body);
+    if (acceptance.kind !== 'tessera-trade-acceptance') throw refused('this is no acceptance');
+    const { confirmation } = await this.#modules.wallet.trades.complete(acceptance);
+    if (confirmation === null) throw new TesseraError('internal_error', 'a trade was agreed upon without confirmation');
+    return { type: 'trade.confirm', body: { document: JSON.stringify(confirmation) } };
+  }
+
+  async #dial(peer: string): Promise<Link> {
+    const { network } = this.#modules;
+    const link = await network.dial(peer, { timeoutMs: DIAL_TIMEOUT, signal: this.#stopping.signal });
+    if (link.role === 'user' || link.role === 'miner') return link;
+    throw new TesseraError('peer_unreachable', `${peer} is a ${link.role} node; it has no wallet`);
+  }
+
+  #waiting() {
+    return { timeoutMs: ANSWER_TIMEOUT, signal: this.#stopping.signal };
+  }
+}
+
+function documentIn({ document }: { readonly document: string }): TradeDocument {
+  let value: unknown;
+  try {
+    value = JSON.parse(document);
+  } catch {
+    throw refused('this is not JSON');
+  }
+  return readDocument(value);
+}
