@@ -30,6 +30,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./tx.js')).command,
   },
   {
+    name: 'trade',
+    summary: 'Trades tokens and items with other wallets',
+    load: async () => (await import('./trade.js')).command,
+  },
+  {
     name: 'genesis',
     summary: 'Makes or shows the genesis file of a network',
     load: async () => (await import('./genesis.js')).command,

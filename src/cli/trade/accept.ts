@@ -1,0 +1,63 @@
+/** `tessera trade accept`: accepts an offer, from a file or one that came to the node. */
+
+import { acceptTrade, getTrade } from '../../api/routes/wallet/trade-operations.js';
+import type { NodeClient } from '../../client/client.js';
+import { systemClock } from '../../lib/clock.js';
+import { stringifyExact } from '../../lib/json.js';
+import { printable } from '../../lib/printable.js';
+import { type Command, UsageError } from '../command.js';
+import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS, YES_FLAG } from '../wallet/connection.js';
+import { askSecret, confirm, DECLINED, INTERRUPTED, isInteractive } from '../wallet/prompt.js';
+import { givenSecret, PASSPHRASE, secretFlag } from '../wallet/secrets.js';
+import { whileWaiting } from '../wallet/waiting.js';
+import { checkOut, handOver, OUT_FLAG, readDocumentFile, showTrade } from './shown.js';
+
+const TRADE_ID = /^[0-9a-f]{64}$/;
+
+export const command: Command = {
+  spec: {
+    name: 'trade accept',
+    summary: 'Accepts an offer',
+    description: [
+      'Accepts the offer in a file, or the one that came to the node under this ID (`tessera trade list`), and keeps aside what it wants. When the ' +
+        'offer names the node of its maker, this node brings the acceptance there until the offer expires, and the trade goes on by itself. ' +
+        'Otherwise the acceptance is written to --out, or shown: it is for the maker, whose answer is for `tessera trade complete`.',
+    ],
+    arguments: [{ name: 'OFFER', required: true, description: 'File with the offer, or the ID of one that came.' }],
+    flags: [OUT_FLAG, ...NODE_FLAGS, secretFlag(PASSPHRASE, 'the passphrase of the wallet'), YES_FLAG, JSON_FLAG],
+    examples: [{ line: 'tessera trade accept offer.json --out acceptance.json', does: 'Asks, then accepts.' }],
+    exits: {
+      ...NODE_EXITS,
+      [DECLINED]: 'the answer to the question was no',
+      [INTERRUPTED]: 'interrupted at a question',
+    },
+  },
+  async run(args, context) {
+    const [named = ''] = args.positionals;
+    checkOut(args);
+    if (!args.has('yes') && !isInteractive(context)) {
+      throw new UsageError('this command asks before it accepts, and there is no terminal to ask on: add --yes');
+    }
+    const given = givenSecret(PASSPHRASE, args, context);
+    const client = connect(args, context);
+    const offer = TRADE_ID.test(named) ? await received(named, client) : await readDocumentFile(named);
+    if (!args.has('yes')) await confirm(question(offer), context);
+    const passphrase = given ?? (await askSecret(PASSPHRASE.question, context));
+    const accepting = client.call(acceptTrade, { body: { offer, passphrase } });
+    const trade = await whileWaiting('accepting', accepting, context, systemClock);
+    if (args.has('json')) context.stdout.write(`${stringifyExact(trade)}\n`);
+    const isForFile = trade.peer === null && !args.has('json');
+    if (isForFile || args.value(OUT_FLAG.name) !== undefined) await handOver(trade.acceptance, args, context);
+    context.stderr.write(showTrade(trade));
+    return 0;
+  },
+};
+
+async function received(id: string, client: NodeClient) {
+  return (await client.call(getTrade, { params: { trade_id: id } })).offer;
+}
+
+/** What an offer says; the node checks it. */
+function question({ give, want }: Record<string, unknown>): string {
+  return `Give ${printable(JSON.stringify(want))} for ${printable(JSON.stringify(give))}?`;
+}

@@ -1,0 +1,41 @@
+/** `tessera trade complete`: goes on with a trade by the file of the other party. */
+
+import { completeTrade } from '../../api/routes/wallet/trade-operations.js';
+import { systemClock } from '../../lib/clock.js';
+import { stringifyExact } from '../../lib/json.js';
+import type { Command } from '../command.js';
+import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS } from '../wallet/connection.js';
+import { whileWaiting } from '../wallet/waiting.js';
+import { checkOut, handOver, OUT_FLAG, readDocumentFile, showTrade } from './shown.js';
+
+export const command: Command = {
+  spec: {
+    name: 'trade complete',
+    summary: 'Goes on with a trade by the file of the other party',
+    description: [
+      'For the maker of an offer FILE is the acceptance: its half is sent, and the confirmation is written to --out, or shown, for the taker. For ' +
+        'the taker FILE is the confirmation: its half is sent, and a block will have both or neither. A file that was changed, or is of ' +
+        'another trade, is refused. The same file again changes nothing.',
+    ],
+    arguments: [{ name: 'FILE', required: true, description: 'The acceptance or the confirmation.' }],
+    flags: [OUT_FLAG, ...NODE_FLAGS, JSON_FLAG],
+    examples: [
+      { line: 'tessera trade complete acceptance.json --out confirmation.json', does: 'The maker confirms.' },
+      { line: 'tessera trade complete confirmation.json', does: 'The taker sends its half too.' },
+    ],
+    exits: NODE_EXITS,
+  },
+  async run(args, context) {
+    const [file = ''] = args.positionals;
+    checkOut(args);
+    const document = await readDocumentFile(file);
+    const client = connect(args, context);
+    const completing = client.call(completeTrade, { body: { document } });
+    const trade = await whileWaiting('completing', completing, context, systemClock);
+    if (args.has('json')) context.stdout.write(`${stringifyExact(trade)}\n`);
+    const isForFile = trade.side === 'maker' && (!args.has('json') || args.value(OUT_FLAG.name) !== undefined);
+    if (isForFile) await handOver(trade.confirmation, args, context);
+    context.stderr.write(showTrade(trade));
+    return 0;
+  },
+};

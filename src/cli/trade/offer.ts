@@ -1,0 +1,80 @@
+/** `tessera trade offer`: offers tokens or items for others, in a file or to a node. */
+
+import { offerTrade } from '../../api/routes/wallet/trade-operations.js';
+import { systemClock } from '../../lib/clock.js';
+import { stringifyExact } from '../../lib/json.js';
+import { type Command, integerFlag, UsageError } from '../command.js';
+import { doOnce, IDEMPOTENCY_KEY_FLAG, UNKNOWN } from '../once.js';
+import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS, YES_FLAG } from '../wallet/connection.js';
+import { askSecret, confirm, DECLINED, INTERRUPTED, isInteractive } from '../wallet/prompt.js';
+import { givenSecret, PASSPHRASE, secretFlag } from '../wallet/secrets.js';
+import { whileWaiting } from '../wallet/waiting.js';
+import { checkOut, handOver, OUT_FLAG, parseAsset, RAW_FLAG, showAsset, showTrade } from './shown.js';
+
+const MAX_VALID_FOR = 30 * 86_400;
+
+export const command: Command = {
+  spec: {
+    name: 'trade offer',
+    summary: 'Offers tokens or items for others',
+    description: [
+      'Makes an offer and keeps aside what it gives, until the trade has ended. The offer is written to --out, or shown: whoever has it can accept ' +
+        'it, the first one counts. With --to it is sent to another node, which lists it.',
+      'With --reachable the offer names the address of this node, and the node of whoever accepts brings the acceptance there. Without it ' +
+        'the acceptance comes as a file, for `tessera trade complete`.',
+    ],
+    flags: [
+      { name: 'give', value: 'WHAT', description: 'What the wallet gives: 1.5, or 3@GENESIS_HASH.' },
+      { name: 'want', value: 'WHAT', description: 'What it wants for that.' },
+      RAW_FLAG,
+      { name: 'valid-for', value: 'SECONDS', description: 'How long the offer stands. Default: 3600.' },
+      { name: 'to', value: 'HOST:PORT', description: 'A user or miner node to send the offer to.' },
+      { name: 'reachable', description: 'Other nodes can reach this one: it takes the acceptance over a link.' },
+      OUT_FLAG,
+      ...NODE_FLAGS,
+      secretFlag(PASSPHRASE, 'the passphrase of the wallet'),
+      IDEMPOTENCY_KEY_FLAG,
+      YES_FLAG,
+      JSON_FLAG,
+    ],
+    examples: [
+      { line: 'tessera trade offer --give 1.5 --want 3@GENESIS_HASH --out offer.json', does: 'Writes offer.json.' },
+      {
+        line: 'tessera trade offer --give 1@GENESIS_HASH --want 20 --to 10.0.0.7:12360',
+        does: 'Offers it to the node there.',
+      },
+    ],
+    exits: {
+      ...NODE_EXITS,
+      [UNKNOWN]: 'no answer came in two minutes; the message says how to repeat it safely',
+      [DECLINED]: 'the answer to the question was no',
+      [INTERRUPTED]: 'interrupted at a question',
+    },
+  },
+  async run(args, context) {
+    const [give, want] = [args.value('give'), args.value('want')];
+    if (give === undefined || want === undefined) throw new UsageError('--give and --want say what is traded');
+    const isRaw = args.has('raw');
+    const assets = { give: parseAsset(give, isRaw), want: parseAsset(want, isRaw) };
+    const validFor = integerFlag(args, 'valid-for', 1, MAX_VALID_FOR) ?? null;
+    checkOut(args);
+    if (!args.has('yes') && !isInteractive(context)) {
+      throw new UsageError('this command asks before it offers, and there is no terminal to ask on: add --yes');
+    }
+    const given = givenSecret(PASSPHRASE, args, context);
+    const client = connect(args, context);
+    const question = `Give ${showAsset(assets.give)} for ${showAsset(assets.want)}?`;
+    if (!args.has('yes')) await confirm(question, context);
+    const passphrase = given ?? (await askSecret(PASSPHRASE.question, context));
+    const peer = args.value('to') ?? null;
+    const body = { ...assets, valid_for: validFor, peer, reachable: args.has('reachable'), passphrase };
+    const offering = doOnce(offerTrade, { body }, client, { args, context });
+    const trade = await whileWaiting('offering', offering, context, systemClock);
+    if (args.has('json')) context.stdout.write(`${stringifyExact(trade)}\n`);
+    if (!args.has('json') || args.value(OUT_FLAG.name) !== undefined) {
+      await handOver(peer === null || args.value(OUT_FLAG.name) !== undefined ? trade.offer : null, args, context);
+    }
+    context.stderr.write(showTrade(trade));
+    return 0;
+  },
+};
