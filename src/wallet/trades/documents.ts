@@ -17,7 +17,6 @@ import { sign, verifySignature } from '../../crypto/ed25519.js';
 import { sha3Hex } from '../../crypto/sha3.js';
 import { fromHex, toHex } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
-import { metadataOf } from '../items.js';
 
 const hexOf = (bytes: number) => Type.String({ pattern: `^[0-9a-f]{${bytes * 2}}$` });
 /** Digits: JSON numbers end at 2^53. */
@@ -145,11 +144,6 @@ export function creationIn({ give, creation }: Offer): Transaction | undefined {
   const transaction = decodeTransaction(fromHex(creation));
   if (give.kind === 'item' && transactionHash(transaction) === give.genesis_hash) return transaction;
   throw refused('the offer shows the creation of other items than it gives');
-}
-
-/** Metadata of the items that are given, proven by their creation; null when there is none. */
-export function givenMetadata(offer: Offer): string | null {
-  return metadataOf(creationIn(offer));
 }
 
 export function creationText(creation: Transaction | undefined): string | null {
