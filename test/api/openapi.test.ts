@@ -139,9 +139,14 @@ describe('examples', () => {
           headers: { 'x-api-key': API_KEY },
         });
         // Its passphrases are made up, and so are the keys of its entries.
-        const expected = ['createPayment', 'createItemPayment', 'offerTrade', 'acceptTrade', 'changePassphrase', 'envelopeBlockchainEntry'].includes(
-          id,
-        );
+        const expected = [
+          'createPayment',
+          'createItemPayment',
+          'offerTrade',
+          'acceptTrade',
+          'changePassphrase',
+          'envelopeBlockchainEntry',
+        ].includes(id);
         if (!expected) expect([id, sent.status < 300, sent.text]).toEqual([id, true, sent.text]);
         expect(sent.body?.code).not.toBe('invalid_request');
       }
