@@ -146,17 +146,8 @@ export async function openParts(options: WalletOptions, modules: WalletModules):
   const transfers = new Transfers({ coins, outgoing, donations, payments, settlement, writes, logger });
   const coverage = new Coverage(options, { coins, keys, keystore, labels, meta, transfers, writes, random, clock });
   const doubleSigning = new DoubleSigning({ logger, metrics });
-  const chain = new BlockIntake(options, {
-    coins,
-    history,
-    keys,
-    meta,
-    settlement,
-    slices,
-    transfers,
-    writes,
-    doubleSigning,
-  });
+  const following = { coins, history, keys, meta, settlement, slices, transfers, writes, doubleSigning };
+  const chain = new BlockIntake(options, following);
   const items = new Items({ kv, coins, writes });
   const trading = { ...own, kv, payments, settlement, items, random, logger };
   const trades = await Trades.open({ network, minOutputAmount }, trading);
