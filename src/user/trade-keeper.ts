@@ -98,18 +98,21 @@ export class TradeKeeper {
     });
   }
 
-  #look(): Promise<void> {
-    return this.#looking.run(async () => {
-      if (this.#stopping.signal.aborted) return;
-      const { wallet, logger } = this.#modules;
-      try {
-        await wallet.trades.expire();
-      } catch (error) {
-        logger.warn({ error: errorMessage(error) }, 'trades that have expired could not be ended; trying again');
-      }
-      this.#lookUpHalves();
-      await Promise.all(wallet.trades.list().map((trade) => this.#bring(trade)));
-    });
+  /** Never rejects. */
+  async #look(): Promise<void> {
+    try {
+      await this.#looking.run(() => this.#lookOnce());
+    } catch (error) {
+      this.#modules.logger.warn({ error: errorMessage(error) }, 'trades could not be gone on with; trying again');
+    }
+  }
+
+  async #lookOnce(): Promise<void> {
+    if (this.#stopping.signal.aborted) return;
+    const { trades } = this.#modules.wallet;
+    this.#lookUpHalves();
+    await Promise.all(trades.list().map((trade) => this.#bring(trade)));
+    await trades.expire();
   }
 
   /** A mempool node forgets halves that wait for long, and refuses them with a false half of somebody else. */
