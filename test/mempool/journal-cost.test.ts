@@ -5,8 +5,13 @@ import { tokenAsset } from '../../src/chain/assets.js';
 import { transactionHash } from '../../src/chain/hash.js';
 import type { DruidExpectation, Transaction } from '../../src/chain/types.js';
 import type { Journal } from '../../src/journal/journal.js';
+import { systemClock } from '../../src/lib/clock.js';
+import { JournalQueue } from '../../src/mempool/admission/journal-queue.js';
+import type { OpenTrades } from '../../src/mempool/admission/open-trades.js';
+import { WaitingPlaces } from '../../src/mempool/admission/waiting-places.js';
 import type { Mempool } from '../../src/mempool/mempool.js';
-import { type Account, genesisOut, pay, payment } from '../support/mempool.js';
+import { SPENT } from '../../src/mempool/state/coins.js';
+import { type Account, candidate, genesisOut, pay, payment } from '../support/mempool.js';
 import { alice, bob, newFolder, send, setUp, stored } from './running.js';
 
 const POOL = { maxTransactions: 1_000, maxBytes: 4_000_000 };
@@ -98,6 +103,33 @@ describe('payments that spend the same output at once', () => {
     const outcomes = await Promise.allSettled(rivals.map((tx) => mempool.submit([tx], 'stranger')));
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     expect(written.bytes - before).toBeLessThan(1_000);
+  });
+});
+
+describe('groups with a spent output in common', () => {
+  it('go into the journal one at a time, also when each comes to nothing', async () => {
+    let [running, most, commands] = [0, 0, 0];
+    const nothing = { refusal: null, others: [], isKnown: false, openDruids: new Set<string>() };
+    const queue = new JournalQueue({
+      state: { outlook: () => nothing },
+      applier: {
+        async submit(_command: unknown, groups: readonly unknown[] = []) {
+          commands++;
+          running += groups.length;
+          most = Math.max(most, running);
+          await new Promise((resolve) => setImmediate(resolve));
+          running -= groups.length;
+          return groups.map(() => ({ hash: '', fault: SPENT })) as never;
+        },
+      },
+      trades: { take: () => () => undefined } as unknown as OpenTrades,
+      places: new WaitingPlaces(),
+      clock: systemClock,
+    });
+    const rivals = Array.from({ length: 16 }, (_, i) => candidate(send(alice, 0, bob, i + 1)));
+    const verdicts = await Promise.all(rivals.map((rival) => queue.append([rival], 'stranger')));
+    expect(verdicts).toHaveLength(16);
+    expect([most, commands]).toEqual([1, 16]);
   });
 });
 

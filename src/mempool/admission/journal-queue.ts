@@ -44,7 +44,10 @@ export class JournalQueue {
   /** Resolves when the group is in the journal and applied, or when it is clear that it would be refused. */
   async append(candidates: readonly CandidateTx[], sender: string): Promise<JournalVerdict> {
     const names = namesOf(candidates);
-    if (this.#rivalOf(names) !== undefined) await this.#untilAlone(names, sender);
+    const giveBack = this.#rivalOf(names) === undefined ? undefined : this.#modules.places.take(sender);
+    // Of several that waited for one, the first goes ahead: the others wait for that.
+    for (let rival = this.#rivalOf(names); rival !== undefined; rival = this.#rivalOf(names)) await rival;
+    giveBack?.();
     const { refusal, others, isKnown, openDruids } = this.#modules.state.outlook(candidates);
     if (refusal !== null) return { ...refusal, others };
     if (isKnown) return null;
@@ -58,15 +61,6 @@ export class JournalQueue {
     } finally {
       for (const name of names) this.#underWay.delete(name);
       decided.resolve();
-    }
-  }
-
-  async #untilAlone(names: readonly string[], sender: string): Promise<void> {
-    const leave = this.#modules.places.take(sender);
-    try {
-      for (let rival = this.#rivalOf(names); rival !== undefined; rival = this.#rivalOf(names)) await rival;
-    } finally {
-      leave();
     }
   }
 
