@@ -18,6 +18,7 @@ import { falseMempools, fullPool, silentMiners, tipLiars } from './liars.js';
 import { repeatedProofs } from './miners.js';
 import { outOfTurn } from './out-of-turn.js';
 import { halfOpenHandshakes, idleLinks, idleSockets } from './places.js';
+import { spoiledTrades } from './trades.js';
 import {
   conflictingSpends,
   copiedItems,
@@ -46,6 +47,7 @@ export const ATTACKS: readonly Attack[] = [
   malleatedTransactions,
   copiedItems,
   conflictingSpends,
+  spoiledTrades,
   overBudget,
   dearScripts,
   dearKeys,
