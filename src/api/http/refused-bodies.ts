@@ -39,7 +39,7 @@ declare module 'fastify' {
   }
 }
 
-export class RefusedBodies {
+class RefusedBodies {
   readonly #refused: AddressTally;
 
   constructor(clock: Clock) {
