@@ -1,5 +1,6 @@
 /** The journal of a mempool node takes a bounded part of the disk (docs/adr/0014-a-full-disk-ends-no-node.md). */
 
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { DataDir } from '../../src/db/data-dir.js';
@@ -55,7 +56,7 @@ describe('a journal that is cut in a hurry', () => {
     const dataDir = await DataDir.open(folder, { role: 'mempool', networkName: 'test' });
     try {
       const journal = await openJournal(await dataDir.open('journal'));
-      for (let i = 0; i < 40; i++) await appendTo(journal, new Uint8Array(500_000).fill(i));
+      for (let i = 0; i < 40; i++) await appendTo(journal, randomBytes(500_000));
       const size = () => folderSize(join(folder, 'db', 'journal'));
       const before = await size();
       await journal.compact(journal.head, { isUrgent: true });
