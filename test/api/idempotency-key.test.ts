@@ -92,7 +92,7 @@ describe('Idempotency-Key', () => {
         operation?.parameters?.some(({ name }) => name === 'Idempotency-Key') ? [path] : [],
       );
     };
-    const ofWallets = ['/v1/item-payments', '/v1/items', '/v1/payments'];
+    const ofWallets = ['/v1/item-payments', '/v1/items', '/v1/payments', '/v1/trades'];
     expect([...(await takers('user'))].sort()).toEqual(['/v1/donation-requests', ...ofWallets]);
     expect([...(await takers('miner'))].sort()).toEqual(ofWallets);
     expect(await takers('mempool')).toEqual([]);
