@@ -100,6 +100,8 @@ describe('protected routes', () => {
         'getWalletMovements',
         'getWalletLabels',
         'getWalletHistory',
+        'getTrades',
+        'getTrade',
         'refreshRunningTotal',
         'streamEvents',
       ].sort((a, b) => order(marked, a) - order(marked, b)),
