@@ -115,29 +115,38 @@ export class History {
 
   // Own transactions
 
-  /** This wallet has made a transaction: it takes `spent` and expects `made`. */
+  /**
+   * This wallet has made a transaction: it takes `spent` and expects `made`. One that was rejected and is made again keeps its
+   * place.
+   */
   takeOwn(own: Omit<OwnTransaction, 'state' | 'reason'>, spent: readonly Coin[], made: readonly Coin[]): void {
     const { hash, transaction, kind, peer, createdAt } = own;
     const taken = amountsOf(spent);
     const outputs = new Set(made.map(({ outPoint }) => outPoint.n));
-    const movement = this.#add({
+    const facts = {
       ...factsOf({ hash, transaction, kind, inputs: spent.length, spent: taken, own: outputs }),
       hash,
       peer,
       isOwn: true,
-      state: 'queued',
+      state: 'queued' as const,
+      reason: '',
       seenAt: createdAt,
       received: amountsOf(made),
       spent: taken,
-    });
-    this.#open.set(hash, movement);
+    };
+    const known = this.#isRejectedOwn(hash) ? this.find(hash) : undefined;
+    this.#open.set(hash, known === undefined ? this.#add(facts) : this.#put({ ...known, ...facts }));
   }
 
-  /** It never became durable. */
-  discard(hash: string): void {
+  /** It never became durable. `before`: its movement, if it was rejected before. */
+  discard(hash: string, before?: Movement): void {
     const movement = this.find(hash);
     if (movement === undefined) return;
     this.#forget(hash);
+    if (before !== undefined) {
+      this.#put(before);
+      return;
+    }
     this.#modules.writes.del(movementKey(movement.number));
     this.#modules.writes.del(movementOfKey(hash));
   }
@@ -380,13 +389,14 @@ export class History {
     return movement;
   }
 
-  #put(movement: Movement): void {
+  #put(movement: Movement): Movement {
     const { hash, copyHash, number } = movement;
     this.#stage(movement);
-    if (hash === null) return;
+    if (hash === null) return movement;
     if (this.#open.has(hash)) this.#open.set(hash, movement);
     this.#remember(hash, movement);
     if (copyHash !== null) this.#modules.writes.put(movementOfKey(copyHash), encodeU64(number));
+    return movement;
   }
 
   #stage(movement: Movement): void {

@@ -1,7 +1,8 @@
 /**
  * The wallet's own transactions: a durable queue of what must be sent, and the history of what became of it. States go
- * `queued` (durable, the mempool has not answered) → `sent` (admitted) → `confirmed` or `rejected`. The bytes are stored
- * once and sent again as they are: a payment never becomes another transaction. One that spends an output of another one is
+ * `queued` (durable, the mempool has not answered) → `sent` (admitted) → `confirmed` or `rejected`; a rejected one that is
+ * made again with the same bytes is `queued` again. The bytes are stored once and sent as they are: a payment never becomes
+ * another transaction. One that spends an output of another one is
  * sent after it (docs/adr/0023-own-change.md). Settled ones are on disk only.
  */
 
@@ -53,7 +54,7 @@ export class Outgoing {
   readonly #inFlight = new Map<string, Entry>();
   /** Hashes of those that can be sent now, unless they spend an output of one that is not admitted. */
   readonly #queued = new Set<string>();
-  /** Of those that were rejected, the ones that the chain names. */
+  /** Of those that were rejected, the ones that the chain names, or that are made again. */
   readonly #rejected = new Map<string, Entry>();
   /** By the hash of one that is not admitted: those that spend its outputs, and were passed over. */
   readonly #held = new Map<string, Set<string>>();
@@ -75,10 +76,14 @@ export class Outgoing {
     return outgoing;
   }
 
-  /** Stages a new one. It is not sent before `release`. */
+  /**
+   * Stages a new one. It is not sent before `release`. One that was rejected and is made again, with the same bytes, is queued
+   * again in its place, if it is loaded: a transaction is there once.
+   */
   add(made: Pick<OwnTransaction, 'hash' | 'transaction' | 'kind' | 'peer' | 'createdAt'>): OwnTransaction {
-    const entry: Entry = { ...made, number: this.#meta.current.payments, state: 'queued', reason: '' };
-    this.#meta.update({ payments: entry.number + 1 });
+    const number = this.#rejected.get(made.hash)?.number ?? this.#nextNumber();
+    const entry: Entry = { ...made, number, state: 'queued', reason: '' };
+    this.#rejected.delete(entry.hash);
     this.#inFlight.set(entry.hash, entry);
     this.#writes.put(paymentKey(entry.number), encodeEntry(entry));
     return entry;
@@ -89,14 +94,15 @@ export class Outgoing {
     if (this.#inFlight.get(hash)?.state === 'queued') this.#queued.add(hash);
   }
 
-  /** It never became durable. */
-  discard(hash: string): void {
+  /** It never became durable. `before`: what it was, when it was rejected before. */
+  discard(hash: string, before?: OwnTransaction): void {
     const entry = this.#inFlight.get(hash);
     if (entry === undefined) return;
     this.#inFlight.delete(hash);
     this.#queued.delete(hash);
     this.#held.delete(hash);
-    this.#writes.del(paymentKey(entry.number));
+    if (before === undefined) this.#writes.del(paymentKey(entry.number));
+    else this.#writes.put(paymentKey(entry.number), encodeEntry(before as Entry));
   }
 
   /** What ended it could not be written: it is again what it was. */
@@ -156,7 +162,12 @@ export class Outgoing {
     return entry;
   }
 
-  /** Reads some that were rejected, so that `revive` finds them. */
+  /** One that was rejected, and is loaded. */
+  rejected(hash: string): OwnTransaction | undefined {
+    return this.#rejected.get(hash);
+  }
+
+  /** Reads some that were rejected, so that `add` and `revive` find them. */
   async loadRejected(hashes: ReadonlySet<string>): Promise<void> {
     let missing = [...hashes].filter((hash) => !this.#rejected.has(hash)).length;
     if (missing === 0) return;
@@ -188,6 +199,12 @@ export class Outgoing {
     const range = { ...prefixRange(PREFIX.payment), reverse: true, limit: Math.min(limit, HISTORY_SHOWN) };
     for await (const [key, record] of this.#kv.entries(range)) newest.push(decodeEntry(keyNumber(key), record));
     return newest.reverse();
+  }
+
+  #nextNumber(): number {
+    const number = this.#meta.current.payments;
+    this.#meta.update({ payments: number + 1 });
+    return number;
   }
 
   #hold(hash: string, parent: string): void {

@@ -310,7 +310,7 @@ export class Payments {
     assetId: string,
     plan: (ownAddress: (amount: bigint) => string) => PaymentPlan,
   ): Promise<Transaction | undefined> {
-    const { coins: store, keys, ownOutputs, slices } = this.#modules;
+    const { coins: store, keys, ownOutputs, slices, history } = this.#modules;
     const account: OwnAccount = assetId === TOKENS ? 'change' : 'items';
     const given: string[] = [];
     const ownAddress = (amount: bigint): string => {
@@ -321,12 +321,15 @@ export class Payments {
     let signed: Transaction | undefined;
     try {
       const signing = await keys.signingKeys(coins.map(({ address }) => address));
+      let transaction: Transaction;
       try {
-        const transaction = await buildPaymentInTurns(plan(ownAddress), signing, () => slices.turn());
-        if (store.areReserved(coins)) signed = transaction;
+        transaction = await buildPaymentInTurns(plan(ownAddress), signing, () => slices.turn());
       } finally {
         wipeKeys(signing);
       }
+      // Without an own output it may be the very one that was rejected before, which is queued again then.
+      if (given.length === 0) await history.prepare([transactionHash(transaction)]);
+      if (store.areReserved(coins)) signed = transaction;
     } finally {
       if (signed === undefined) {
         store.cancel(coins);

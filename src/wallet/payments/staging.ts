@@ -37,19 +37,23 @@ export interface Staged {
   isUndone: boolean;
 }
 
-/** Stages a transaction as the wallet's own. */
+/** Stages a transaction as the wallet's own. Prepare the history for one that may have been made before. */
 export function stageOwn(transaction: Transaction, { kind, peer, keep }: Made, modules: StagingModules): Staged {
   const { coins, outgoing, ownOutputs, history, writes, clock } = modules;
   const hash = transactionHash(transaction);
   const own = { hash, transaction, kind, peer, createdAt: clock.now() };
+  const rejected = outgoing.rejected(hash);
+  const movement = rejected && history.find(hash);
+  // It was read from disk, which may not know yet how it ended.
+  const before = rejected && movement && { ...rejected, state: movement.state, reason: movement.reason };
   const staged: Staged = { made: outgoing.add(own), isUndone: false };
   const { spent, made: expected } = coins.spendBy(hash, transaction);
   history.takeOwn(own, spent, expected);
   keep?.(hash);
   writes.onFailure(() => {
     coins.release([{ hash, transaction }]);
-    outgoing.discard(hash);
-    history.discard(hash);
+    outgoing.discard(hash, before);
+    history.discard(hash, movement);
     ownOutputs.discard(transaction);
     staged.isUndone = true;
   });
