@@ -17,7 +17,7 @@ afterAll(removeFolders);
 const RUNS = Number(process.env.PROPERTY_RUNS ?? 20);
 
 describe('chained payments against a model', () => {
-  test.prop([fc.array(Step, { minLength: 20, maxLength: 80, size: 'max' })], { numRuns: RUNS })(
+  test.prop([fc.array(Step, { minLength: 20, maxLength: 80, size: 'max' })], { numRuns: RUNS, endOnFailure: true })(
     'spends no coin twice, keeps the sums, and ends every payment once',
     async (steps) => {
       const model = await WalletModel.create();

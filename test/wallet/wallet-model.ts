@@ -96,7 +96,7 @@ export class WalletModel {
   #pool: Transaction[] = [];
   readonly #mined = new Set<string>();
   readonly #refused = new Set<string>();
-  /** How often each own transaction was said to have ended, by this run of the wallet or one before. */
+  /** How often each own transaction was said to have ended since it was made last, by this run of the wallet or one before. */
   readonly #ended = new Map<string, string[]>();
   /** Outputs that the wallet owned when it made them. */
   readonly #expected = new Map<string, TxOut>();
@@ -191,6 +191,8 @@ export class WalletModel {
     expect(totals.running).toBe(sum(free));
     expect(totals.available).toBe(sum(free.filter(({ locktime }) => locktime <= BigInt(Math.max(this.#height, 0)))));
     expect(listed.reduce((total, { value }) => total + value.amount, 0n)).toBe(totals.running);
+    const { movements } = await this.#wallet.movements({ newestFirst: false, limit: 1_000 });
+    expect(movements.reduce((total, { net }) => total + net, 0n)).toBe(totals.running);
   }
 
   /** Everything goes well from now on: what can be in the chain comes there, and nothing is left. */
@@ -203,7 +205,9 @@ export class WalletModel {
       await this.#link(true);
       await this.check();
     }
-    for (const { hash, transaction, state } of await this.#wallet.transfers.history()) {
+    const history = await this.#wallet.transfers.history();
+    expect(new Set(history.map(({ hash }) => hash)).size).toBe(history.length);
+    for (const { hash, transaction, state } of history) {
       const isInChain = this.#mined.has(hash) || this.#mined.has(transactionHash({ ...transaction, version: 7n }));
       expect([hash, state]).toEqual([hash, isInChain ? 'confirmed' : 'rejected']);
       if (!isInChain) expect(this.#isImpossible(transaction)).toBe(true);
@@ -422,17 +426,29 @@ export class WalletModel {
     this.#noteMade();
     this.#wallet.setRefresher(async () => undefined);
     await this.#wallet.importKeyPairs(new Map([[address, record]]));
-    if (!this.#hasMissed) await refreshOnce(this.#wallet, [address], [...this.#utxos.values()], this.#height);
+    // As of the last block, even when the wallet has not heard of it yet.
+    await refreshOnce(this.#wallet, [address], [...this.#utxos.values()], this.#height);
   }
 
   #listen(): void {
+    this.#wallet.settlement.queued.on(({ hash }: OwnTransaction) => this.#noteMadeAgain(hash));
     this.#wallet.settlement.settled.on(({ hash, state }: OwnTransaction) => {
       this.#ended.set(hash, [...(this.#ended.get(hash) ?? []), state]);
     });
   }
 
+  /** What was rejected may be made again with the same bytes: then it ends once more. */
+  #noteMadeAgain(hash: string): void {
+    const ends = this.#ended.get(hash);
+    if (ends === undefined) return;
+    expect(new Set(ends)).toEqual(new Set(['rejected']));
+    this.#ended.delete(hash);
+    this.#known.delete(hash);
+  }
+
   #noteMade(): void {
     for (const { hash, transaction } of this.#wallet.transfers.inFlight()) {
+      this.#noteMadeAgain(hash);
       if (this.#known.has(hash)) continue;
       this.#known.add(hash);
       for (const { outPoint, txOut } of createdOutPoints(transaction, hash)) {
