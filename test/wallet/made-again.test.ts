@@ -125,3 +125,28 @@ describe('a rejected payment that is made again with the same bytes (docs/wallet
     await close();
   });
 });
+
+describe('a rejected payment that is in a block all the same (docs/wallet.md#payments)', () => {
+  it('is confirmed, and one to the same address of the same amount from other coins is not taken for it', async () => {
+    const { wallet, close } = await newWallet();
+    const pay = (amount: bigint) => wallet.transfers.pay({ address: NOBODY, amount, locktime: 0n });
+    await fund(wallet, [5n, 5n]);
+    const first = await pay(10n);
+    await wallet.settlement.markRejected(first.hash, 'refused once');
+    await fund(wallet, [5n]);
+    const small = await pay(5n);
+    const second = await pay(10n);
+    expect(second.hash).not.toBe(first.hash);
+    await wallet.applyBlock(nextBlock(wallet, [first.transaction]));
+    const reason = `an input was spent by another transaction: ${first.hash}`;
+    expect(await statesOf(wallet)).toEqual([
+      [first.hash, 'confirmed', ''],
+      [small.hash, 'rejected', reason],
+      [second.hash, 'rejected', reason],
+    ]);
+    const nets = (await movementsOf(wallet)).map(([, , net]) => net);
+    expect(nets).toEqual([10n, -10n, 5n, 0n, 0n]);
+    expect(wallet.totals().running).toBe(5n);
+    await close();
+  });
+});

@@ -3,7 +3,7 @@
  * Every method resolves when its change is durable, and then announces it.
  */
 
-import type { FullBlock } from '../../chain/types.js';
+import type { FullBlock, Transaction } from '../../chain/types.js';
 import { errorMessage } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
 import { type Signal, SignalSource } from '../../lib/signal.js';
@@ -180,15 +180,15 @@ export class Settlement {
 
   /**
    * A block has spent an input of an own transaction by another one. Its signatures cover inputs and outputs only, so one
-   * with the same outputs is the same payment under another hash: it is confirmed. Anything else proves that the own
-   * transaction can never be in the chain; inputs that are left come back.
+   * with the same outputs, that was not made here, is the same payment under another hash: it is confirmed. Anything else
+   * proves that the own transaction can never be in the chain; inputs that are left come back.
    */
   #settleDisplaced({ hash, byHash, by }: Displaced): readonly OwnTransaction[] {
     const ended = this.#withDescendants(hash);
     const entry = ended[0];
     if (entry === undefined) return [];
     this.#coins.release(ended);
-    const done = isSamePayment(entry.transaction, by)
+    const done = this.#isCopy(entry, by, byHash)
       ? this.#end(hash, 'confirmed')
       : this.#end(hash, 'rejected', `an input was spent by another transaction: ${byHash}`);
     return [...done, ...this.#endDescendants(hash, ended)];
@@ -209,9 +209,16 @@ export class Settlement {
     return new Map(
       displaced.flatMap(({ hash, byHash, by }) => {
         const entry = this.#outgoing.get(hash);
-        return entry !== undefined && isSamePayment(entry.transaction, by) ? [[byHash, hash] as const] : [];
+        return entry !== undefined && this.#isCopy(entry, by, byHash) ? [[byHash, hash] as const] : [];
       }),
     );
+  }
+
+  /** Another payment of this wallet, which was rejected before and is in the chain, is none, though it pays the same. */
+  #isCopy({ transaction }: OwnTransaction, by: Transaction, byHash: string): boolean {
+    const known = this.#history.find(byHash);
+    const isOtherOwn = known?.isOwn === true && known.hash === byHash;
+    return !isOtherOwn && isSamePayment(transaction, by);
   }
 
   /** A refresh was ahead of the block and has brought the funds; the own transactions settle here. */
