@@ -176,11 +176,11 @@ describe('tessera wallet restore', { timeout: 120_000 }, () => {
 
   it('says that the wallet is made when it is interrupted after that, and goes on when it is run again', async () => {
     const chain = await chainBehindApi();
-    chain.blocks.push([{ pays: [addressAt(0)] }]);
+    chain.blocks.push([], [{ pays: [addressAt(0)] }]);
     const made = join(folder, 'half', 'keystore.json');
     const shift = (): 503 | undefined => (existsSync(made) ? 503 : undefined);
     const failing = Object.assign(chain.failures, { shift });
-    const context = createContext();
+    const context = createContext({ TESSERA_NETWORK__GENESIS_FILE: genesis });
     const nodes = ['--storage', chain.urls.storage, '--mempool', chain.urls.mempool];
     const place = ['--data', join(folder, 'half'), '--passphrase-file', secret];
     const ending = runCli(['wallet', 'restore', ...place, ...nodes, ...words()], context);

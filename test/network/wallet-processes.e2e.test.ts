@@ -22,7 +22,7 @@ import { PassphraseLimiter } from '../../src/wallet/keys/passphrase-limiter.js';
 import { call, createNetwork, type Network, type NodeProcess, until } from '../support/processes.js';
 
 const PAYMENTS = 200;
-const PASSPHRASE_KILLS = process.env.LONG_TESTS === undefined ? 8 : 40;
+const PASSPHRASE_KILLS = process.env.LONG_TESTS === undefined ? 4 : 40;
 /** Milliseconds: a change takes about 500, two derivations. */
 const CHANGE_LASTS = 600;
 const DONATION = 7_207_200;

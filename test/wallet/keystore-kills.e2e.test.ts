@@ -1,4 +1,4 @@
-/** The keystore while its process is killed in the middle of a change. */
+/** The keystore while its process is killed in the middle of a change. LONG_TESTS=1 kills it 40 times. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,17 +7,18 @@ import { afterAll, expect, it } from 'vitest';
 import { newWallet, openWallet, PASSPHRASE, removeFolders } from '../support/wallet-fixtures.js';
 
 const CHILD = new URL('./change-until-killed.ts', import.meta.url).pathname;
+const KILLS = process.env.LONG_TESTS === undefined ? 10 : 40;
 const passphraseOf = (round: number, change: number): string => `passphrase ${round} ${change}`;
 
 afterAll(removeFolders);
 
-it('has exactly one valid passphrase and every key after each of 40 kills during changes', async () => {
+it(`has exactly one valid passphrase and every key after each of ${KILLS} kills during changes`, async () => {
   const first = await newWallet();
   const address = await first.wallet.newAddress();
   await first.close();
   const { folder } = first;
   let valid = PASSPHRASE;
-  for (let round = 0; round < 40; round++) {
+  for (let round = 0; round < KILLS; round++) {
     // The child changes 0 → 1 → 2 … and prints each number when the promise has resolved.
     const child = spawn(process.execPath, ['--import', 'tsx', CHILD, folder, valid, String(round)], {
       stdio: ['ignore', 'pipe', 'inherit'],
