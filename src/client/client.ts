@@ -21,9 +21,12 @@ const NOT_SENT: ReadonlySet<string> = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
-/** Codes of a certificate that is not trusted: the request was not sent to whoever has it. */
+/**
+ * Codes of a certificate that is not trusted, or of a server without TLS: the request was not sent to it. Other errors of TLS may
+ * come after the request, with the answer to it.
+ */
 const NOT_TRUSTED =
-  /^(?:ERR_TLS_CERT_\w+|(?:DEPTH_ZERO_)?SELF_SIGNED_CERT\w*|UNABLE_TO_\w+|CERT_\w+|ERR_SSL_\w+|HOSTNAME_MISMATCH)$/;
+  /^(?:ERR_TLS_CERT_\w+|(?:DEPTH_ZERO_)?SELF_SIGNED_CERT\w*|UNABLE_TO_\w+|CERT_\w+|ERR_SSL_WRONG_VERSION_NUMBER|HOSTNAME_MISMATCH)$/;
 
 /** Default time limit for an answer, in ms. */
 const TIMEOUT_MS = 30_000;

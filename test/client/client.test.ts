@@ -157,6 +157,18 @@ describe('errors', () => {
   });
 });
 
+it.each([
+  ['DEPTH_ZERO_SELF_SIGNED_CERT', false],
+  ['ERR_SSL_WRONG_VERSION_NUMBER', false],
+  ['ECONNREFUSED', false],
+  // It came with the answer: the request has arrived, and may have paid.
+  ['ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC', true],
+  ['ECONNRESET', true],
+])('a request that ends with %s counts as sent: %s', (code, sent) => {
+  const cause = Object.assign(new Error('no answer'), { code });
+  expect(new NoAnswer('https://a.node', new TypeError('fetch failed', { cause })).sent).toBe(sent);
+});
+
 describe('the definitions', () => {
   it('have no two arguments of one name in an operation, so that key=value is clear', () => {
     const all: readonly Operation[] = OPERATIONS;

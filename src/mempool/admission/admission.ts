@@ -250,10 +250,12 @@ export class Admission {
     try {
       let rest = fresh;
       while (rest.length > 0) {
+        const { adoptions } = this.#state;
         const refusal = await this.#journal.append(rest, sender);
         if (refusal === null) return;
         // It may have been admitted, and mined, between the checks and the command; then the others are tried again.
         if (!(await this.#statuses.isAdmitted(refusal.hash))) {
+          this.#assertSettled(adoptions);
           for (const other of refusal.others) this.#note(other);
           this.#refuse(refusal);
         }

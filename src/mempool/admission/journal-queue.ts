@@ -58,6 +58,10 @@ export class JournalQueue {
       const outcome = await this.#enqueue(candidates);
       settle(outcome !== null);
       return outcome && { ...outcome, others: [] };
+    } catch (error) {
+      // What has not been written costs nobody anything.
+      settle(false);
+      throw error;
     } finally {
       for (const name of names) this.#underWay.delete(name);
       decided.resolve();

@@ -21,7 +21,10 @@ export interface PoolBoundsOptions {
 }
 
 /** What the bounds look at. */
-type PooledState = Pick<MempoolState, 'waiting' | 'waitingDruids' | 'druidSet' | 'tokenless' | 'kin' | 'isReady'>;
+type PooledState = Pick<
+  MempoolState,
+  'waiting' | 'waitingDruids' | 'druidSet' | 'tokenless' | 'kin' | 'isReady' | 'blockRules'
+>;
 
 export class PoolBounds {
   readonly #options: PoolBoundsOptions;

@@ -5,7 +5,6 @@
  * leaves as much to others as it takes.
  */
 
-import { BLOCK_SIZE_IN_TX } from '../../chain/constants.js';
 import { movesTokens } from '../../chain/transaction.js';
 import { TesseraError } from '../../lib/errors.js';
 import type { CandidateTx } from '../state/acceptance.js';
@@ -26,7 +25,7 @@ interface Amount {
   readonly bytes: number;
 }
 
-type TokenlessState = Pick<MempoolState, 'tokenless' | 'kin' | 'druidSet'>;
+type TokenlessState = Pick<MempoolState, 'tokenless' | 'kin' | 'druidSet' | 'blockRules'>;
 
 /** A transaction that this node was sent since it started, in the pool or on its way there. */
 interface Sent {
@@ -46,8 +45,11 @@ export class TokenlessShare {
   readonly #sent = new Map<string, Sent>();
 
   constructor({ maxTransactions, maxBytes }: TokenlessShareOptions, state: TokenlessState) {
-    const count = Math.max(LEAST, Math.min(maxTransactions / SHARE_OF_POOL, BLOCK_SIZE_IN_TX));
-    this.#max = { count, bytes: maxBytes / SHARE_OF_POOL };
+    const { transactions, bytes } = state.blockRules;
+    this.#max = {
+      count: Math.max(LEAST, Math.min(maxTransactions / SHARE_OF_POOL, transactions)),
+      bytes: Math.min(maxBytes / SHARE_OF_POOL, bytes),
+    };
     this.#state = state;
   }
 

@@ -147,6 +147,7 @@ export class Pool {
     this.#sum = other.#sum;
     this.#bytes = other.#bytes;
     this.#tokenlessBytes = other.#tokenlessBytes;
+    this.#movingOperations = other.#movingOperations;
   }
 
   remove(hash: string): void {

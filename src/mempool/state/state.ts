@@ -4,6 +4,7 @@
  * changes on disk is put into the batch that the caller writes.
  */
 
+import type { BlockRules } from '../../chain/block-rules.js';
 import { decodeTransaction } from '../../chain/codec.js';
 import type { Unicorn } from '../../chain/unicorn.js';
 import type { UtxoLookup } from '../../chain/validation.js';
@@ -140,6 +141,11 @@ export class MempoolState {
   /** Transactions that are ready for a block. */
   get ready(): number {
     return this.#pool.count;
+  }
+
+  /** What a block of this network may hold. */
+  get blockRules(): BlockRules {
+    return this.#rules.block;
   }
 
   /** A full block waits, which the network need not wait for. What costs its sender nothing is no reason to make one earlier. */
