@@ -138,9 +138,16 @@ export function withAdvice(error: unknown): unknown {
   return new TesseraError(error.code, `${error.message} ${hint}`, { cause: error });
 }
 
-/** A wallet whose node does not run must not be taken for that of another node at the same port. */
+/** A wallet whose node does not run, or not yet, must not be taken for that of another node at the same port. */
 function checkRuns({ node }: Config): void {
-  if (runningNode(node.dataDir).isThere || !existsSync(join(node.dataDir, KEYSTORE_FILE))) return;
+  const { isThere, url } = runningNode(node.dataDir);
+  if (url !== undefined || !existsSync(join(node.dataDir, KEYSTORE_FILE))) return;
+  if (isThere) {
+    throw new TesseraError(
+      'node_unreachable',
+      `the node of the wallet in ${node.dataDir} is starting, or another command has the folder: try again, or name the node with --url`,
+    );
+  }
   throw new TesseraError(
     'node_unreachable',
     `the node of the wallet in ${node.dataDir} does not run: start it, or name another node with --url`,

@@ -11,12 +11,16 @@ import { errorMessage, TesseraError } from '../lib/errors.js';
 
 const LOCK_FOLDER = 'lock';
 const PID_FILE = 'lock.pid';
+/** Where the API of who has the lock listens (`running-node.ts`). */
+export const URL_FILE = 'lock.url';
 const FILE_MODE = 0o600;
 
 /** Takes the lock of the folder; the result releases it. Throws `data_dir_locked`, naming the process that has it. */
 export async function lockFolder(path: string): Promise<() => Promise<void>> {
   const holder = await openLock(path);
   const pidFile = join(path, PID_FILE);
+  // What a process left that was killed: another one may have its port by now, and in a container this one has its id.
+  await rm(join(path, URL_FILE), { force: true });
   await writeFile(pidFile, `${process.pid}\n`, { mode: FILE_MODE });
   return async () => {
     await rm(pidFile, { force: true });

@@ -6,34 +6,36 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { holderOf } from './folder-lock.js';
+import { holderOf, URL_FILE } from './folder-lock.js';
 
-/** Like `lock.pid`, no backup has it. */
-const URL_FILE = 'lock.url';
 const FILE_MODE = 0o600;
 
-/** Writes the note; the result removes it. A folder that cannot be written has none. */
+/** Writes the note, with the process that it is of; the result removes it. A folder that cannot be written has none. */
 export async function noteApi(path: string, url: string): Promise<() => Promise<void>> {
   const file = join(path, URL_FILE);
-  await writeFile(file, `${url}\n`, { mode: FILE_MODE }).catch(() => undefined);
+  await writeFile(file, `${process.pid} ${url}\n`, { mode: FILE_MODE }).catch(() => undefined);
   return () => rm(file, { force: true });
 }
 
-/** `isThere`: a process has the folder. Its `url` is missing while it starts, and for an earlier version. */
+/** `isThere`: a process has the folder. Its `url` is missing while it starts, and when it is no node. */
 export interface RunningNode {
   readonly isThere: boolean;
   readonly url: string | undefined;
 }
 
 export function runningNode(path: string): RunningNode {
-  const isThere = existsSync(path) && holderOf(path) !== undefined;
-  return { isThere, url: isThere ? readNote(join(path, URL_FILE)) : undefined };
+  const holder = existsSync(path) ? holderOf(path) : undefined;
+  return {
+    isThere: holder !== undefined,
+    url: holder === undefined ? undefined : readNote(join(path, URL_FILE), holder),
+  };
 }
 
-function readNote(file: string): string | undefined {
+/** Undefined when there is no note, or one of another process. */
+function readNote(file: string, holder: number): string | undefined {
   try {
-    const text = readFileSync(file, 'utf8').trim();
-    return URL.canParse(text) ? text : undefined;
+    const [pid, url = ''] = readFileSync(file, 'utf8').trim().split(' ');
+    return pid === `${holder}` && URL.canParse(url) ? url : undefined;
   } catch {
     return undefined;
   }

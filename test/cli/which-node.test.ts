@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { runCli } from '../../src/cli/run.js';
 import { devAccounts } from '../../src/config/dev-accounts.js';
+import { lockFolder } from '../../src/db/folder-lock.js';
 import { noteApi } from '../../src/db/running-node.js';
 import { NODE_CERT, NODE_TLS_KEY, OTHER_CERT } from '../support/certificates.js';
 import { createContext } from '../support/cli-context.js';
@@ -131,6 +132,24 @@ describe.each([
     expect(refused.err).toContain(`node_unreachable: the node of the wallet in ${data} does not run`);
     expect((await run([...command, '--config', file, '--url', other.url])).status).toBe(0);
     expect(other.keys).toEqual([KEY]);
+  });
+
+  it('pays from no other wallet while the node of the folder starts', async () => {
+    const other = await walletNode();
+    const { file, data } = await configured(other.url);
+    await writeFile(join(data, 'keystore.json'), '{}');
+    // What was left behind by a process that is gone: here, as in a container, of the same id.
+    await noteApi(data, other.url);
+    const unlock = await lockFolder(data);
+    onTestFinished(unlock);
+    const refused = await run([...command, '--config', file]);
+    expect(refused).toMatchObject({ status: 1, err: expect.stringContaining(`the wallet in ${data} is starting`) });
+    // Nor is the note of another process believed.
+    await writeFile(join(data, 'lock.url'), `${process.ppid} ${other.url}\n`);
+    expect(await run([...command, '--config', file])).toEqual(refused);
+    expect(other).toMatchObject({ keys: [], passphrases: [] });
+    await noteApi(data, other.url);
+    expect((await run([...command, '--config', file])).status).toBe(0);
   });
 
   it('gives the passphrase of the configuration to no other node', async () => {
