@@ -7,7 +7,8 @@
 import { blockCertificateFault, isNamed, type Producers } from '../chain/certificate.js';
 import { decodeHeader } from '../chain/codec.js';
 import { decodeFullBlockInPieces } from '../chain/decode-in-pieces.js';
-import { blockHash } from '../chain/hash.js';
+import { blockHash, transactionHash } from '../chain/hash.js';
+import type { FullBlock } from '../chain/types.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 import { assertSound } from '../lib/fault.js';
 import type { TimeSlices } from '../lib/time-slices.js';
@@ -178,10 +179,26 @@ export class BlockSource {
       }
       const one: ToldBlock = { full, hash, certificate: certificates.get(from + i), isProven: true, isPast: true };
       this.#modules.check(one);
+      await this.#checkNames(full);
       told.push(one);
     }
     if (told.length === 0) throw new TesseraError('peer_unreachable', `it has no block ${from} after all`);
     return told;
+  }
+
+  /**
+   * The certificate binds the names only: whatever stands under another name hides the transaction that has it. The names of
+   * block 0 are free texts; its transactions are compared with the genesis file.
+   */
+  async #checkNames({ block, transactions, miningTransaction }: FullBlock): Promise<void> {
+    const { bNum, miningTxHash } = block.header;
+    if (bNum === 0n) return;
+    const names = [...block.transactions, miningTxHash];
+    for (const [i, transaction] of [...transactions, miningTransaction].entries()) {
+      await this.#modules.slices.turn();
+      if (transactionHash(transaction) === names[i]) continue;
+      throw new TesseraError('protocol_violation', `block ${bNum} has another transaction as ${names[i]}`);
+    }
   }
 }
 

@@ -166,6 +166,17 @@ describe('a storage node that lies, or is not there', () => {
       },
     ],
     [
+      'has another transaction under the name of a payment',
+      (full) => ({ ...full, transactions: full.transactions.map(() => payIn(NOBODY, 1n)) }),
+    ],
+    [
+      'has another mining transaction under its name',
+      (full) =>
+        full.block.header.bNum === 0n
+          ? full
+          : { ...full, miningTransaction: { ...full.miningTransaction, outputs: [tokens(NOBODY, 1n)] } },
+    ],
+    [
       'changes the header',
       (full) => ({ ...full, block: { ...full.block, header: { ...full.block.header, timestamp: 9n } } }),
     ],
