@@ -3,7 +3,11 @@
 import { describe, expect, it } from 'vitest';
 import { transactionHash } from '../../src/chain/hash.js';
 import type { OutPoint, Transaction } from '../../src/chain/types.js';
-import { genesisOut, pay, payment } from '../support/mempool.js';
+import { PoolBounds } from '../../src/mempool/admission/pool-bounds.js';
+import { SenderShare } from '../../src/mempool/admission/sender-share.js';
+import { MempoolState } from '../../src/mempool/state/state.js';
+import { MemoryKv } from '../support/memory-kv.js';
+import { candidate, genesisOut, pay, payment, rulesFor } from '../support/mempool.js';
 import { alice, bob, newFolder, send, setUp, stored } from './running.js';
 
 const POOL = 64;
@@ -77,5 +81,66 @@ describe('a pool that one sender fills with chains of dust', () => {
     });
     await mempool.submit([...dust(1)].slice(30, 31), 'honest');
     expect(mempool.figures().waitingCount).toBe(POOL - 1);
+  });
+});
+
+/** A member of a DRUID set that spends what nothing else does. */
+function member(n: number, druid: string, participants: bigint): Transaction {
+  const druidInfo = { druid, participants, expectations: [], genesisHash: null };
+  return payment({
+    from: alice,
+    inputs: [{ tHash: `g${n}`.padEnd(32, '0'), n: 0 }],
+    outputs: [pay(alice, 1n)],
+    druidInfo,
+  });
+}
+
+describe('a pool that one sender fills with DRUID sets in parts', () => {
+  it('is half full then: members that wait for the others of their set are counted', () => {
+    const state = new MempoolState(rulesFor([alice]));
+    const batch = new MemoryKv().batch();
+    const bounds = new PoolBounds({ maxTransactions: POOL, maxBytes: 1_000_000 }, state);
+    const submit = (txs: readonly Transaction[], sender: string): void => {
+      const group = txs.map(candidate);
+      const release = bounds.reserve(group, sender);
+      expect(state.accept([group], { time: 1, isKnownCreate: () => false }, batch)).toEqual([null]);
+      release();
+    };
+    const flood = (): void => {
+      for (let set = 0; set < POOL; set++) {
+        const members = [1, 2, 3, 4].map((n) => member(1_000 + 4 * set + n, `${set}`, 4n));
+        for (const { tHash, n } of members.flatMap(({ inputs }) =>
+          inputs.map(({ previousOut }) => previousOut as OutPoint),
+        ))
+          state.coins.insert({ tHash, n }, pay(alice, 1n), batch);
+        submit(members.slice(0, 3), FLOOD);
+        submit(members.slice(3), FLOOD);
+      }
+    };
+    state.begin(1, batch);
+    expect(flood).toThrow(expect.objectContaining({ code: 'mempool_full' }));
+    expect(state.waiting.count).toBeGreaterThan(POOL / 4);
+    expect(state.waiting.count).toBeLessThanOrEqual(POOL / 2);
+    bounds.reserve([candidate(send(alice, 0, bob))], 'honest')();
+  });
+
+  it('counts nobody for what has gone into blocks since, however long a member before it waits', () => {
+    const [ready, waiting] = [new Set<string>(), new Set<string>()];
+    const share = new SenderShare({ isReady: (hash) => ready.has(hash), waits: (hash) => waiting.has(hash) });
+    const free = { count: 10, bytes: 1_000_000 };
+    const enter = (n: number, place: Set<string>, sender: string): string => {
+      const one = candidate(member(n, `${n}`, 2n));
+      const release = share.reserve([one], sender, free);
+      place.add(one.hash);
+      release();
+      return one.hash;
+    };
+    for (let n = 0; n < 5; n++) enter(n, waiting, FLOOD);
+    for (let n = 100; n < 200; n++) ready.delete(enter(n, ready, 'honest'));
+    for (let n = 200; n < 204; n++) enter(n, waiting, FLOOD);
+    expect(() => enter(300, waiting, FLOOD)).toThrow('9 transactions of yours');
+    // What has expired is not counted.
+    waiting.clear();
+    enter(301, ready, FLOOD);
   });
 });

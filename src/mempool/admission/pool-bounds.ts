@@ -23,7 +23,7 @@ export interface PoolBoundsOptions {
 /** What the bounds look at. */
 type PooledState = Pick<
   MempoolState,
-  'waiting' | 'waitingDruids' | 'druidSet' | 'tokenless' | 'kin' | 'isReady' | 'blockRules'
+  'waiting' | 'waitingDruids' | 'druidSet' | 'tokenless' | 'kin' | 'isReady' | 'waits' | 'blockRules'
 >;
 
 export class PoolBounds {

@@ -22,18 +22,20 @@ interface Sent {
   isOnItsWay: boolean;
 }
 
+/** So many of those that wait for the others of their DRUID are passed over at once. */
+const MAX_PASSED_OVER = 1_024;
 const NOTHING: Amount = { count: 0, bytes: 0 };
 /** As a sender is named who comes from ::1. */
 const LOOPBACK_GROUP = addressGroup('::1');
 
 export class SenderShare {
-  readonly #state: Pick<MempoolState, 'isReady'>;
-  /** By hash, in the order in which they came, which is that in which they leave. */
+  readonly #state: Pick<MempoolState, 'isReady' | 'waits'>;
+  /** By hash, in the order in which they came, which is that in which they leave; those whose set is not whole move to the end. */
   readonly #sent = new Map<string, Sent>();
   /** What each sender has there. */
   readonly #amounts = new Map<string, Amount>();
 
-  constructor(state: Pick<MempoolState, 'isReady'>) {
+  constructor(state: Pick<MempoolState, 'isReady' | 'waits'>) {
     this.#state = state;
   }
 
@@ -68,14 +70,23 @@ export class SenderShare {
     const sent = this.#sent.get(hash);
     if (sent === undefined) return;
     sent.isOnItsWay = false;
-    if (!this.#state.isReady(hash)) this.#forget(hash);
+    if (!this.#state.isReady(hash) && !this.#state.waits(hash)) this.#forget(hash);
   }
 
   /** Those that went into a block: the first to come are the first to go. */
   #forgetTheFirst(): void {
-    for (const [hash, { isOnItsWay }] of this.#sent) {
-      if (isOnItsWay || this.#state.isReady(hash)) return;
-      this.#forget(hash);
+    const passedOver = new Set<string>();
+    for (const [hash, sent] of this.#sent) {
+      if (sent.isOnItsWay || this.#state.isReady(hash) || passedOver.has(hash)) return;
+      if (!this.#state.waits(hash)) {
+        this.#forget(hash);
+        continue;
+      }
+      // It may wait for long, and holds up nobody behind it.
+      if (passedOver.size === MAX_PASSED_OVER) return;
+      passedOver.add(hash);
+      this.#sent.delete(hash);
+      this.#sent.set(hash, sent);
     }
   }
 

@@ -186,6 +186,11 @@ export class MempoolState {
     return this.#pool.get(hash) !== undefined;
   }
 
+  /** Whether a transaction waits for others of its DRUID. */
+  waits(hash: string): boolean {
+    return this.#druids.setOf(hash) !== undefined;
+  }
+
   /** What a transaction of the pool is behind; undefined when it does not wait there. */
   kin(hash: string): Kin | undefined {
     return this.#pool.kin(hash);
