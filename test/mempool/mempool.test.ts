@@ -111,6 +111,14 @@ describe('submitting', () => {
         fees: [pay(bob, 0n)],
       }),
     ],
+    [
+      'a half of a trade with a locked output (decision B16)',
+      'transaction_rejected',
+      () => ({
+        ...payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(bob, 1_000_000n, 1n)] }),
+        druidInfo: { druid: 'trade', participants: 2n, expectations: [], genesisHash: null },
+      }),
+    ],
     ['a coinbase', 'transaction_rejected', () => coinbaseTransaction(1n, 5n, alice.address)],
     ['no outputs', 'transaction_rejected', () => payment({ from: alice, inputs: [genesisOut(0)], outputs: [] })],
   ] as const)('refuses %s', async (_name, code, build) => {

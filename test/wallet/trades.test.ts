@@ -1,8 +1,22 @@
 /** Trades between two wallets, by documents: nothing is given that was not agreed upon (docs/wallet.md#trades). */
 
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { addressOf } from '../../src/chain/address.js';
+import { assembleSigned, type SigningKey, txOut, unsignedInput } from '../../src/chain/builders.js';
 import { transactionHash } from '../../src/chain/hash.js';
-import { type Acceptance, type Offer, readDocument, type TradedAsset } from '../../src/wallet/trades/documents.js';
+import { txInsAddress } from '../../src/chain/signable.js';
+import { outPointKey } from '../../src/chain/transaction.js';
+import { generateKeyPair } from '../../src/crypto/ed25519.js';
+import { systemRandom } from '../../src/lib/random.js';
+import {
+  type Acceptance,
+  druidOf,
+  type Offer,
+  offerId,
+  readDocument,
+  signDocument,
+  type TradedAsset,
+} from '../../src/wallet/trades/documents.js';
 import { assetOfTraded } from '../../src/wallet/trades/trade.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { carried, TradingChain } from '../support/trading.js';
@@ -130,6 +144,31 @@ describe('a trade', () => {
     expect(alice.wallet.trades.get(id)).toMatchObject({
       state: 'failed',
       reason: 'what it gives was paid, and what it gets has not come',
+    });
+    await expectBalanced(alice);
+  });
+
+  it('has failed when what it gets is locked: no expectation of a half covers that', async () => {
+    const pair = generateKeyPair(systemRandom);
+    const mallory: SigningKey = { publicKey: pair.publicKey, seed: pair.seed };
+    const address = addressOf(mallory.publicKey);
+    chain.grant([txOut(assetOfTraded(tickets(3)), address)]);
+    await chain.settle();
+    const [spent] = [...chain.unspent.values()].find(([, output]) => output.scriptPublicKey === address) ?? [];
+    if (spent === undefined) throw new Error('no tickets');
+    const made = await offer();
+    const outputs = [txOut(assetOfTraded(tickets(3)), made.to, 2n ** 64n - 1n)];
+    const half = assembleSigned({ inputs: [unsignedInput(spent)], outputs }, new Map([[outPointKey(spent), mallory]]));
+    const form = { kind: 'tessera-trade-acceptance' as const, format: 1 as const, offer: offerId(made) };
+    const acceptance = signDocument<Acceptance>({ ...form, to: address, from: txInsAddress(half.inputs) }, mallory);
+    const { id, confirmation } = await alice.wallet.trades.complete(carried(acceptance));
+    const expectations = [{ from: carried(confirmation).from, to: address, asset: assetOfTraded(money(30)) }];
+    const druidInfo = { druid: druidOf(acceptance), participants: 2n, expectations, genesisHash: null };
+    expect(chain.submit({ ...half, druidInfo })).toBeNull();
+    await chain.settle();
+    expect(alice.wallet.trades.get(id)).toMatchObject({
+      state: 'failed',
+      reason: `what it gets is locked until block ${2n ** 64n - 1n}`,
     });
     await expectBalanced(alice);
   });

@@ -46,8 +46,12 @@ async function halfOutcome(trade: Trade, modules: OutcomeModules): Promise<Outco
   const { state, reason } = await endOf(trade.half, modules);
   if (state !== 'confirmed') return { state: 'failed', reason };
   // Only a true half brings the other: a mempool node could have made a payment of it.
-  if (await isPaid(trade, modules.coins)) return { state: 'done', reason: '' };
-  return { state: 'failed', reason: 'what it gives was paid, and what it gets has not come' };
+  const paid = await paymentsOf(trade, modules.coins);
+  const [locked] = paid;
+  if (locked === undefined) return { state: 'failed', reason: 'what it gives was paid, and what it gets has not come' };
+  // Expectations of a half do not cover the locktime.
+  if (paid.some(({ locktime }) => locktime === 0n)) return { state: 'done', reason: '' };
+  return { state: 'failed', reason: `what it gets is locked until block ${locked.locktime}` };
 }
 
 async function takeBackOutcome(trade: Trade, now: number, modules: OutcomeModules): Promise<Outcome> {
@@ -64,11 +68,12 @@ async function endOf(hash: string | null, { history }: OutcomeModules): Promise<
   return found ?? { state: 'rejected', reason: 'what became of it is not known: the wallet was started over' };
 }
 
-/** True when what it gets has come to its address, which is used for nothing else. */
-async function isPaid(trade: Trade, coins: CoinStore): Promise<boolean> {
+/** What it gets, where that has come to its address, which is used for nothing else. */
+async function paymentsOf(trade: Trade, coins: CoinStore): Promise<readonly Coin[]> {
   const { get } = exchangeOf(trade);
   const to = ownAddress(trade) ?? '';
   const isIt = ({ address, assetId, amount }: Coin): boolean =>
     address === to && assetId === assetIdOf(get) && amount === BigInt(get.amount);
-  return coins.allAt(to).some(isIt) || (await coins.spent()).some(isIt);
+  const here = coins.allAt(to).filter(isIt);
+  return here.length > 0 ? here : (await coins.spent()).filter(isIt);
 }
