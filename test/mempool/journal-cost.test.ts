@@ -7,11 +7,14 @@ import type { DruidExpectation, Transaction } from '../../src/chain/types.js';
 import type { Journal } from '../../src/journal/journal.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { JournalQueue } from '../../src/mempool/admission/journal-queue.js';
-import type { OpenTrades } from '../../src/mempool/admission/open-trades.js';
+import { OpenTrades } from '../../src/mempool/admission/open-trades.js';
 import { WaitingPlaces } from '../../src/mempool/admission/waiting-places.js';
 import type { Mempool } from '../../src/mempool/mempool.js';
+import type { CandidateTx } from '../../src/mempool/state/acceptance.js';
 import { SPENT } from '../../src/mempool/state/coins.js';
-import { type Account, candidate, genesisOut, pay, payment } from '../support/mempool.js';
+import { MempoolState } from '../../src/mempool/state/state.js';
+import { MemoryKv } from '../support/memory-kv.js';
+import { type Account, candidate, genesisOut, pay, payment, rulesFor } from '../support/mempool.js';
 import { alice, bob, newFolder, send, setUp, stored } from './running.js';
 
 const POOL = { maxTransactions: 1_000, maxBytes: 4_000_000 };
@@ -111,7 +114,7 @@ describe('groups with a spent output in common', () => {
     let [running, most, commands] = [0, 0, 0];
     const nothing = { refusal: null, others: [], isKnown: false, openDruids: new Set<string>() };
     const queue = new JournalQueue({
-      state: { outlook: () => nothing },
+      state: { outlook: () => nothing, druidSet: () => undefined },
       applier: {
         async submit(_command: unknown, groups: readonly unknown[] = []) {
           commands++;
@@ -130,6 +133,54 @@ describe('groups with a spent output in common', () => {
     const verdicts = await Promise.all(rivals.map((rival) => queue.append([rival], 'stranger')));
     expect(verdicts).toHaveLength(16);
     expect([most, commands]).toEqual([1, 16]);
+  });
+});
+
+describe('a group that spends what a set spends that becomes whole', () => {
+  it.each(['of the member that came last', 'of the member that waited'])(
+    'costs nothing: an output %s',
+    async (which) => {
+      const state = new MempoolState(rulesFor([alice, bob]));
+      const batch = new MemoryKv().batch();
+      state.begin(1, batch);
+      for (const [n, owner] of [alice, bob].entries()) state.coins.insert(genesisOut(n), pay(owner, 1_000_000n), batch);
+      const written: string[] = [];
+      const queue = new JournalQueue({
+        state,
+        applier: {
+          async submit(_command: unknown, groups: readonly (readonly CandidateTx[])[] = []) {
+            written.push(...groups.flat().map(({ hash }) => hash));
+            await new Promise((resolve) => setImmediate(resolve));
+            return state.accept(groups, { time: 1, isKnownCreate: () => false }, batch) as never;
+          },
+        },
+        trades: new OpenTrades({ maxBytes: SHARE }, { state, clock: systemClock }),
+        places: new WaitingPlaces(),
+        clock: systemClock,
+      });
+      const [first, last] = [alice, bob].map((from, n) => candidate(member({ from, n, druid: 'd', participants: 2 })));
+      const rival = candidate(which.endsWith('last') ? send(bob, 1, alice) : send(alice, 0, bob));
+      expect(await queue.append([first as CandidateTx], 'stranger')).toBeNull();
+      const verdicts = await Promise.all([
+        queue.append([last as CandidateTx], 'stranger'),
+        queue.append([rival], 'other'),
+      ]);
+      expect(verdicts).toEqual([null, expect.objectContaining({ hash: rival.hash, fault: SPENT })]);
+      expect(written).toEqual([first?.hash, last?.hash]);
+    },
+  );
+});
+
+describe('what is refused in the journal and is no part of a trade', () => {
+  it('counts for its sender, and closes the share of trades for nobody else', () => {
+    const state = { druidSet: () => undefined, waitingDruids: { count: 0, bytes: 0, sets: 0 } };
+    const trades = new OpenTrades({ maxBytes: 10_000 }, { state, clock: systemClock });
+    const half = [candidate(member({ druid: 'd', participants: 2 }))];
+    for (let i = 0; i < 20; i++) trades.take([candidate(send(alice, 0, bob))], new Set(), 'stranger')(true);
+    expect(() => trades.take(half, new Set(['d']), 'stranger')).toThrow(
+      expect.objectContaining({ code: 'overloaded' }),
+    );
+    trades.take(half, new Set(['d']), 'honest')(false);
   });
 });
 

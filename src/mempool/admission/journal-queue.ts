@@ -5,17 +5,20 @@
  * (`open-trades.ts`).
  */
 
+import { decodeTransaction } from '../../chain/codec.js';
 import { outPointKey, spentOutPoints } from '../../chain/transaction.js';
+import type { Transaction } from '../../chain/types.js';
 import { type Clock, unixSeconds } from '../../lib/clock.js';
 import { createDeferred, type Deferred } from '../../lib/deferred.js';
 import type { CandidateTx, GroupOutcome, Refusal } from '../state/acceptance.js';
 import type { Applier } from '../state/applier.js';
+import type { DruidSet } from '../state/pool.js';
 import type { MempoolState } from '../state/state.js';
 import type { OpenTrades } from './open-trades.js';
 import type { WaitingPlaces } from './waiting-places.js';
 
 export interface JournalQueueModules {
-  readonly state: Pick<MempoolState, 'outlook'>;
+  readonly state: Pick<MempoolState, 'outlook' | 'druidSet'>;
   readonly applier: Pick<Applier, 'submit'>;
   readonly trades: OpenTrades;
   readonly places: WaitingPlaces;
@@ -43,15 +46,16 @@ export class JournalQueue {
 
   /** Resolves when the group is in the journal and applied, or when it is clear that it would be refused. */
   async append(candidates: readonly CandidateTx[], sender: string): Promise<JournalVerdict> {
-    const names = namesOf(candidates);
-    const giveBack = this.#rivalOf(names) === undefined ? undefined : this.#modules.places.take(sender);
+    let rival = this.#rivalOf(candidates);
+    const giveBack = rival === undefined ? undefined : this.#modules.places.take(sender);
     // Of several that waited for one, the first goes ahead: the others wait for that.
-    for (let rival = this.#rivalOf(names); rival !== undefined; rival = this.#rivalOf(names)) await rival;
+    for (; rival !== undefined; rival = this.#rivalOf(candidates)) await rival;
     giveBack?.();
     const { refusal, others, isKnown, openDruids } = this.#modules.state.outlook(candidates);
     if (refusal !== null) return { ...refusal, others };
     if (isKnown) return null;
     const settle = this.#modules.trades.take(candidates, openDruids, sender);
+    const names = [...namesOf(candidates, this.#modules.state)];
     const decided = createDeferred<void>();
     for (const name of names) this.#underWay.set(name, decided.promise);
     try {
@@ -68,8 +72,8 @@ export class JournalQueue {
     }
   }
 
-  #rivalOf(names: readonly string[]): Promise<void> | undefined {
-    for (const name of names) {
+  #rivalOf(candidates: readonly CandidateTx[]): Promise<void> | undefined {
+    for (const name of namesOf(candidates, this.#modules.state)) {
       const rival = this.#underWay.get(name);
       if (rival !== undefined) return rival;
     }
@@ -101,19 +105,32 @@ export class JournalQueue {
   }
 }
 
-/** What waits for others of its DRUID claims no outputs, so that any number of them may stand for one. */
-function namesOf(candidates: readonly CandidateTx[]): readonly string[] {
+/**
+ * What waits for others of its DRUID claims no outputs, so that any number of them may stand for one. What makes a set whole
+ * claims those of the members that waited as well. The outputs come last: they cost most to tell.
+ */
+function* namesOf(candidates: readonly CandidateTx[], state: Pick<MempoolState, 'druidSet'>): Generator<string> {
   const brought = new Map<string, number>();
-  for (const { tx } of candidates) {
-    if (tx.druidInfo !== null) brought.set(tx.druidInfo.druid, (brought.get(tx.druidInfo.druid) ?? 0) + 1);
-  }
-  const names = new Set<string>();
   for (const { hash, tx } of candidates) {
-    names.add(`t${hash}`);
-    const { druid = '', participants = 0n } = tx.druidInfo ?? {};
-    if (tx.druidInfo !== null) names.add(`d${druid}`);
-    if (BigInt(brought.get(druid) ?? 0) < participants) continue;
-    for (const outPoint of spentOutPoints(tx)) names.add(`o${outPointKey(outPoint)}`);
+    yield `t${hash}`;
+    if (tx.druidInfo === null) continue;
+    const { druid } = tx.druidInfo;
+    yield `d${druid}`;
+    brought.set(druid, (brought.get(druid) ?? 0) + 1);
   }
-  return [...names];
+  const completed = new Map<string, DruidSet>();
+  for (const { tx } of candidates) {
+    const { druid = '', participants = 0n } = tx.druidInfo ?? {};
+    const waiting = tx.druidInfo === null ? undefined : state.druidSet(druid);
+    const count = (brought.get(druid) ?? 0) + (waiting?.members.length ?? 0);
+    if (BigInt(count) < (waiting?.participants ?? participants)) continue;
+    if (waiting !== undefined) completed.set(druid, waiting);
+    yield* outputNames(tx);
+  }
+  for (const { members } of completed.values())
+    for (const { bytes } of members) yield* outputNames(decodeTransaction(bytes));
+}
+
+function outputNames(tx: Transaction): string[] {
+  return spentOutPoints(tx).map((outPoint) => `o${outPointKey(outPoint)}`);
 }

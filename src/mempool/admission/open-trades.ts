@@ -17,6 +17,7 @@ const BYTES_OF_RECORDS = 1_024;
 
 /** What was sent in one period. */
 interface Period {
+  /** Of the trades. */
   total: number;
   readonly bySender: Map<string, number>;
 }
@@ -57,13 +58,13 @@ export class OpenTrades {
   /**
    * Counts a group that goes into the journal; `druids` are those of its sets that it does not bring whole. The result must be
    * called with the verdict on the group. Throws `overloaded`, for groups with such sets only: whatever else was refused in the
-   * journal counts, and holds nobody up.
+   * journal counts for its sender, and takes nothing from others.
    */
   take(group: readonly CandidateTx[], druids: ReadonlySet<string>, sender: string): (isRefused: boolean) => void {
     this.#turnOver();
     if (druids.size === 0) {
       return (isRefused) => {
-        if (isRefused) this.#add(sender, weightOf(group));
+        if (isRefused) this.#addOwn(sender, weightOf(group));
       };
     }
     const weight = weightOf(group);
@@ -98,8 +99,12 @@ export class OpenTrades {
   }
 
   #add(sender: string, bytes: number): Charge {
+    this.#current.total += bytes;
+    return this.#addOwn(sender, bytes);
+  }
+
+  #addOwn(sender: string, bytes: number): Charge {
     const period = this.#current;
-    period.total += bytes;
     period.bySender.set(sender, (period.bySender.get(sender) ?? 0) + bytes);
     return { period, sender, bytes };
   }
