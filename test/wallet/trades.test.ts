@@ -7,7 +7,10 @@ import { transactionHash } from '../../src/chain/hash.js';
 import { txInsAddress } from '../../src/chain/signable.js';
 import { outPointKey } from '../../src/chain/transaction.js';
 import { generateKeyPair } from '../../src/crypto/ed25519.js';
+import { sha3Hex } from '../../src/crypto/sha3.js';
 import { systemRandom } from '../../src/lib/random.js';
+import { tradeKey } from '../../src/wallet/layout.js';
+import { startOver } from '../../src/wallet/start-over.js';
 import {
   type Acceptance,
   druidOf,
@@ -17,10 +20,10 @@ import {
   signDocument,
   type TradedAsset,
 } from '../../src/wallet/trades/documents.js';
-import { assetOfTraded } from '../../src/wallet/trades/trade.js';
+import { assetOfTraded, encodeTrade } from '../../src/wallet/trades/trade.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { carried, TradingChain } from '../support/trading.js';
-import { NOBODY, type OpenWallet, removeFolders, tokens } from '../support/wallet-fixtures.js';
+import { NOBODY, type OpenWallet, openWallet, removeFolders, tokens } from '../support/wallet-fixtures.js';
 
 const clock = new ManualClock();
 const options = { clock };
@@ -351,7 +354,51 @@ describe('the end of a trade that does not take place', () => {
   });
 });
 
+describe('a wallet with as many ended trades as it keeps', () => {
+  it('starts when one more ends at the start, and tells of that one', async () => {
+    const { trades } = alice.wallet;
+    const made = await offer();
+    const trade = trades.get(offerId(made));
+    const batch = alice.kv.batch();
+    for (let i = 0; i < 1_000; i++) {
+      const id = sha3Hex(`trade ${i}`);
+      const ended = { ...trade, id, state: 'cancelled' as const, coins: [], createdAt: trade.createdAt + 1 + i };
+      batch.put(tradeKey(id), encodeTrade(ended));
+    }
+    await alice.kv.write(batch, { sync: false });
+    chain.wallets.splice(chain.wallets.indexOf(alice), 1);
+    await alice.wallet.close();
+    // What was kept for the open one is gone.
+    await startOver(alice.kv, clock.now());
+    await alice.kv.close();
+    const again = await openWallet(alice.folder, { networkName: 'test', ...options });
+    expect(again.wallet.trades.get(trade.id).state).toBe('failed');
+    expect(again.wallet.trades.list()).toHaveLength(1_000);
+    await again.close();
+  });
+});
+
 describe('offers that others send', () => {
+  it.each<[string, number]>([
+    ['at a time that no date has', Number.MAX_SAFE_INTEGER],
+    ['more than 30 days from now', 30 * 86_400 + 3_601],
+  ])('are refused when they end %s', async (_, validFor) => {
+    const pair = generateKeyPair(systemRandom);
+    const { signature: _signature, public_key: _key, ...content } = await offer();
+    const expiresAt = Math.min(Number.MAX_SAFE_INTEGER, Math.floor(clock.now() / 1_000) + validFor);
+    const theirs = { ...content, to: addressOf(pair.publicKey), expires_at: expiresAt };
+    const made = signDocument<Offer>(theirs, { publicKey: pair.publicKey, seed: pair.seed });
+    expect(readDocument(carried(made))).toEqual(made);
+    const { trades } = bob.wallet;
+    for (const attempt of [() => trades.receive(made, 'a:1'), () => trades.accept(made)]) {
+      await expect(attempt()).rejects.toMatchObject({
+        code: 'trade_refused',
+        message: expect.stringContaining('30 days'),
+      });
+    }
+    expect(bob.wallet.trades.list()).toEqual([]);
+  });
+
   it('are listed and keep nothing aside, ten of each node and a hundred in all', async () => {
     for (let i = 0; i < 12; i++) await bob.wallet.trades.receive(carried(await offer(money(1), tickets(i + 1))), 'a:1');
     const received = () => bob.wallet.trades.list().filter(({ state }) => state === 'received');

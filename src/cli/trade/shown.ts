@@ -64,6 +64,12 @@ export function showAsset(asset: Asset): string {
   return `${asset.amount} item${BigInt(asset.amount) === 1n ? '' : 's'} ${printable(asset.genesis_hash ?? '')}`;
 }
 
+/** Of Unix seconds; those that no date has are shown as they are. */
+function showTime(seconds: Trade['expires_at']): string {
+  const date = new Date(Number(seconds) * 1_000);
+  return Number.isNaN(date.getTime()) ? `second ${seconds}` : date.toISOString();
+}
+
 /** Some lines about a trade. */
 export function showTrade({ trade_id: id, state, give, get, metadata, reason, expires_at: end }: Trade): string {
   return [
@@ -72,7 +78,7 @@ export function showTrade({ trade_id: id, state, give, get, metadata, reason, ex
     `  gives    ${showAsset(give)}`,
     `  gets     ${showAsset(get)}`,
     ...(metadata === null ? [] : [`  metadata ${printable(metadata)}`]),
-    `  stands until ${new Date(Number(end) * 1_000).toISOString()}`,
+    `  stands until ${showTime(end)}`,
   ]
     .map((line) => `${line}\n`)
     .join('');

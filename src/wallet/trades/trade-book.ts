@@ -70,16 +70,22 @@ export class TradeBook {
     }
   }
 
-  /** Stages a trade as it is now; when that cannot be written, it is again as it was. */
-  put(trade: Trade): void {
+  /**
+   * Stages a trade as it is now, and gives it back; when that cannot be written, it is again as it was. One that has ended may
+   * drop the oldest other that has.
+   */
+  put(trade: Trade): Trade {
     const before = this.#all.get(trade.id);
     this.#set(trade);
     this.#writes.onFailure(() => {
       if (before === undefined) this.drop(trade);
       else this.#set(before);
     });
-    if (!hasEnded(trade)) return;
-    for (const old of this.list().filter(hasEnded).slice(MAX_ENDED)) this.drop(old);
+    if (!hasEnded(trade)) return trade;
+    // The one that has just ended stays, however old it is: its caller tells of it.
+    const others = this.list().filter((one) => hasEnded(one) && one.id !== trade.id);
+    for (const old of others.slice(MAX_ENDED - 1)) this.drop(old);
+    return trade;
   }
 
   /** Staged. */

@@ -10,6 +10,9 @@ import { hasEnded, type Trade } from './trade.js';
 const MS_PER_SECOND = 1_000;
 /** Milliseconds after the end of an offer in which halves that are out may still meet. */
 const GRACE = 120_000;
+/** Longest life of an offer, in ms, and what the clocks of two nodes may differ. */
+const MAX_LIFE = 30 * 86_400_000;
+const CLOCK_TOLERANCE = 3_600_000;
 
 export interface TradeRules {
   /** Name of the network. */
@@ -41,6 +44,9 @@ export function checkOffer(offer: Offer, rules: TradeRules, now: number): void {
   checkExchange(offer.want, offer.give, rules);
   creationIn(offer);
   checkTime(offer.expires_at, now);
+  if (offer.expires_at * MS_PER_SECOND > now + MAX_LIFE + CLOCK_TOLERANCE) {
+    throw refused('the offer stands for more than 30 days');
+  }
 }
 
 /** Throws `trade_closed` after the end of an offer, in Unix seconds. `now` in ms. */

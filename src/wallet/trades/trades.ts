@@ -81,7 +81,7 @@ export class Trades {
 
   static async open(rules: TradeRules, modules: TradesModules): Promise<Trades> {
     const trades = new Trades(rules, modules, await TradeBook.open(modules.kv, modules.writes));
-    for (const { id } of trades.list()) await trades.#reconcile(id);
+    for (const { id } of trades.list()) if (trades.#book.find(id) !== undefined) await trades.#reconcile(id);
     modules.settlement.settled.on(({ hash }) => trades.#onSettled(hash));
     return trades;
   }
@@ -283,9 +283,9 @@ export class Trades {
     const druidInfo = { druid: druidOf(trade.acceptance), participants: 2n, expectations, genesisHash: null };
     writes.onFailure(() => coins.aside.keep(trade.coins, trade.id));
     const staged = stageOwn({ ...unnamed, druidInfo }, { kind: 'trade', peer: trade.peer }, this.#modules);
-    this.#book.put({ ...trade, state: 'agreed', coins: [], half: staged.made.hash });
+    const agreed = this.#book.put({ ...trade, state: 'agreed', coins: [], half: staged.made.hash });
     settlement.announce(await written(staged, this.#modules));
-    return this.#tell(trade.id);
+    return this.#tell(agreed);
   }
 
   /** Ends a trade that has not ended, as `state` and for this reason. */
@@ -324,10 +324,10 @@ export class Trades {
     const staged = stageOwn(back, { kind: 'merge', peer: null }, this.#modules);
     const kept = [{ tHash: staged.made.hash, n: 0 }];
     coins.aside.keep(kept, trade.id);
-    this.#book.put({ ...trade, state: 'cancelling', reason, coins: kept, takeBack: staged.made.hash });
+    const going = this.#book.put({ ...trade, state: 'cancelling', reason, coins: kept, takeBack: staged.made.hash });
     settlement.announce(await written(staged, this.#modules));
     await settlement.commit([half]);
-    return this.#tell(trade.id);
+    return this.#tell(going);
   }
 
   #onSettled(hash: string): void {
@@ -335,7 +335,7 @@ export class Trades {
     for (const { id, half, takeBack } of this.list()) {
       if (half !== hash && takeBack !== hash) continue;
       void this.#steps.run(async () => {
-        if (writes.isClosed) return;
+        if (writes.isClosed || this.#book.find(id) === undefined) return;
         try {
           await this.#reconcile(id);
         } catch (error) {
@@ -373,7 +373,7 @@ export class Trades {
     });
     if (split !== undefined) settlement.announce(split);
     else await settlement.commit();
-    return this.#tell(id);
+    return this.#tell(this.get(id));
   }
 
   async #orGiveBack<T>(address: string, work: () => Promise<T>): Promise<T> {
@@ -426,11 +426,10 @@ export class Trades {
     this.#book.put(trade);
     this.#noteEnd(trade);
     await settlement.commit();
-    return this.#tell(trade.id);
+    return this.#tell(trade);
   }
 
-  #tell(id: string): Trade {
-    const trade = this.get(id);
+  #tell(trade: Trade): Trade {
     this.#changed.emit(trade);
     return trade;
   }
