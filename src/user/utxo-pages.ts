@@ -73,6 +73,8 @@ async function refreshPart(link: Link, addresses: readonly string[], modules: Ut
     const first = await pages.read();
     const { block_num: height, hash, certificate } = first.page;
     const point = { height, hash, certificate };
+    // A number that nobody has signed must not send the wallet looking for blocks.
+    wallet.checkPoint(point);
     // As long as there are blocks to read, which is no failure of the node.
     if (await modules.reach(point)) continue;
     attempt += 1;

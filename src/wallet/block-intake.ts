@@ -140,7 +140,7 @@ export class BlockIntake {
   beginRefresh(addresses: readonly string[], point: ChainPoint, canProve = false): AddressRefresh | undefined {
     const { keys, writes } = this.#modules;
     writes.checkOpen();
-    this.#checkPoint(point);
+    this.checkPoint(point);
     const { height } = point;
     const isChecked = canProve && this.isTipCertified && height === this.height && point.hash === this.tipHash;
     const isOther = point.hash !== null && (this.tipHash ?? point.hash) !== point.hash;
@@ -186,7 +186,7 @@ export class BlockIntake {
     const { coins, meta, settlement, transfers, writes } = this.#modules;
     const { height, hash } = point;
     writes.checkOpen();
-    this.#checkPoint(point);
+    this.checkPoint(point);
     if (height > this.height || (height === this.height && this.#isTipOpen)) {
       meta.update({ blockHash: hash ?? undefined, certified: this.#producers !== undefined && height >= 0 });
     }
@@ -223,7 +223,8 @@ export class BlockIntake {
     return this.#producers !== undefined && this.#modules.meta.current.certified !== true;
   }
 
-  #checkPoint({ height, hash, certificate }: ChainPoint): void {
+  /** Throws `protocol_violation` where a network with producers names a block that none of them has signed. */
+  checkPoint({ height, hash, certificate }: ChainPoint): void {
     if (this.#producers === undefined || height < 0) return;
     if (hash === null) throw new TesseraError('protocol_violation', `block ${height} was named without its hash`);
     assertSound(blockCertificateFault(this.#producers, { height, hash }, certificate));

@@ -263,6 +263,11 @@ export class Wallet implements WalletService {
     return this.#parts.chain.sync();
   }
 
+  /** See `BlockIntake.checkPoint`. */
+  checkPoint(point: ChainPoint): void {
+    this.#parts.chain.checkPoint(point);
+  }
+
   /** See `BlockIntake.beginRefresh`. */
   beginRefresh(addresses: readonly string[], point: ChainPoint, canProve?: boolean): AddressRefresh | undefined {
     return this.#parts.chain.beginRefresh(addresses, point, canProve);

@@ -214,6 +214,24 @@ describe('a storage node that lies, or is not there', () => {
     expect(await history(node)).toMatchObject([{ height: 1, net: 5n }]);
   });
 
+  it('is asked for nothing on the word of a mempool node that no producer has signed', async () => {
+    let node = await inStep(await twin());
+    const address = await node.wallet.newAddress();
+    await node.stop();
+    mine(payIn(address, 5n));
+    mine();
+    net.mempool.sign = false;
+    storage.given.length = 0;
+    node = await twin({ folder: node.folder });
+    const reasons: string[] = [];
+    node.network.linkDown.on(({ reason }) => reasons.push(reason));
+    await until(() => reasons.some((reason) => /no producer has signed for block 2/.test(reason)));
+    expect(storage.given).toEqual([]);
+    net.mempool.sign = true;
+    await inStep(node);
+    expect(await history(node)).toMatchObject([{ height: 1, net: 5n }]);
+  });
+
   it('is not needed by a wallet that was told of none: it refreshes, as before', async () => {
     let node = await inStep(await twin({ storages: [] }));
     const address = await node.wallet.newAddress();
