@@ -72,6 +72,21 @@ async function expectBalanced({ wallet }: OpenWallet): Promise<void> {
   expect(net).toBe(wallet.totals().running);
 }
 
+it('an open offer keeps the address where it is paid for itself, over restarts', async () => {
+  const { id } = await alice.wallet.trades.offer({
+    give: money(30),
+    want: tickets(3),
+    expiresAt: inAnHour(),
+    peer: null,
+  });
+  await alice.wallet.trades.cancel(id);
+  // The address of the cancelled one is free, and taken for this one.
+  const first = await offer(money(10), tickets(1));
+  alice = await chain.reopen(alice, options);
+  const second = await offer(money(10), tickets(1));
+  expect(second.to).not.toBe(first.to);
+});
+
 describe('a trade', () => {
   it('gives each what was agreed, in one block, and stands in both histories with the other party', async () => {
     const { id, confirmation } = await agreed();

@@ -74,6 +74,17 @@ export class OwnOutputs {
     return this.#modules.keys.create(account);
   }
 
+  /** A trade that stands waits to be paid here: until its end the address is given to nobody else. */
+  withhold(address: string): void {
+    const account = this.#modules.keys.placeOf(address)?.account;
+    if (account === undefined) return;
+    const free = this.#free.get(account) ?? [];
+    this.#free.set(
+      account,
+      free.filter((one) => one.address !== address),
+    );
+  }
+
   /** The transaction with this output was never sent, and never will be. Staged. */
   giveBack(address: string): void {
     this.#put(address, this.#unpaid.get(address)?.amounts ?? []);
