@@ -7,12 +7,14 @@
 import { LRUCache } from 'lru-cache';
 import { outPointKey } from '../chain/transaction.js';
 import type { Utxo } from '../chain/types.js';
+import { toHex } from '../lib/bytes.js';
 import type { Clock, Timer } from '../lib/clock.js';
 import { errorMessage } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
 import { type Signal, SignalSource } from '../lib/signal.js';
 import { TimeSlices } from '../lib/time-slices.js';
 import type { Link, PeerNetwork } from '../peers/network.js';
+import { encodeUtxos } from '../peers/payloads.js';
 import type { ProvenOutput } from '../wallet/block-intake.js';
 import type { Wallet } from '../wallet/wallet.js';
 import { BlockSource, type BlockSourceOptions } from './block-source.js';
@@ -53,6 +55,7 @@ export class OutputProofs {
   readonly #slices: TimeSlices;
   readonly #stopping = new AbortController();
   readonly #claims = new Map<string, Claim>();
+  /** As they were named: another node may name the same output rightly. */
   readonly #disproven = new LRUCache<string, true>({ max: MAX_DISPROVEN });
   readonly #taken: SignalSource<number>;
   #running: Promise<void> | undefined;
@@ -82,7 +85,7 @@ export class OutputProofs {
     for (const utxo of utxos) {
       const key = outPointKey(utxo[0]);
       if (this.#claims.size >= MAX_CLAIMS) break;
-      if (!this.#disproven.has(key) && !this.#claims.has(key)) this.#claims.set(key, { utxo, link, height });
+      if (!this.#disproven.has(textOf(utxo)) && !this.#claims.has(key)) this.#claims.set(key, { utxo, link, height });
     }
     this.wake();
   }
@@ -186,8 +189,8 @@ export class OutputProofs {
         continue;
       }
       this.#claims.delete(key);
-      if (found.kind === 'other') this.#disprove(key, claim, 'nowhere', lies);
-      if (found.kind === 'spent' && found.height <= claim.height) this.#disprove(key, claim, 'spent', lies);
+      if (found.kind === 'other') this.#disprove(claim, 'nowhere', lies);
+      if (found.kind === 'spent' && found.height <= claim.height) this.#disprove(claim, 'spent', lies);
     }
     this.#blame(lies);
   }
@@ -199,13 +202,13 @@ export class OutputProofs {
     for (const [key, claim] of this.#claims) {
       if (claim.isNowhere !== true || wallet.height <= claim.height) continue;
       this.#claims.delete(key);
-      if (!(await wallet.hasSeen(claim.utxo[0].tHash))) this.#disprove(key, claim, 'nowhere', lies);
+      if (!(await wallet.hasSeen(claim.utxo[0].tHash))) this.#disprove(claim, 'nowhere', lies);
     }
     this.#blame(lies);
   }
 
-  #disprove(key: string, { link }: Claim, how: keyof Counts, lies: Lies): void {
-    this.#disproven.set(key, true);
+  #disprove({ link, utxo }: Claim, how: keyof Counts, lies: Lies): void {
+    this.#disproven.set(textOf(utxo), true);
     const counts = lies.get(link) ?? { nowhere: 0, spent: 0 };
     counts[how] += 1;
     lies.set(link, counts);
@@ -228,6 +231,10 @@ interface Counts {
   spent: number;
 }
 type Lies = Map<Link, Counts>;
+
+function textOf(utxo: Utxo): string {
+  return toHex(encodeUtxos([utxo]));
+}
 
 function outputs(count: number): string {
   return count === 1 ? '1 output' : `${count} outputs`;

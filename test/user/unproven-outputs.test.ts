@@ -132,6 +132,12 @@ describe('a mempool node that lies about unspent outputs', () => {
     await victim.wallet.importKeyPairs(pairOf(own, key));
     expect((await down).reason).toMatch(/1 output that no block has/);
     expect(await balance()).toBe(100n);
+    // One lie about it must not hide what is true of it.
+    for (const [name, [outPoint, output]] of net.mempool.utxos)
+      if (output.scriptPublicKey === own) net.mempool.utxos.set(name, [outPoint, tokens(own, 7n)]);
+    await until(() => victim.user.inStep);
+    await refreshed();
+    await until(() => victim.wallet.totals().available === 107n);
   });
 });
 

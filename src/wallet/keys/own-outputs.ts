@@ -75,8 +75,8 @@ export class OwnOutputs {
   }
 
   /** A trade that stands waits to be paid here: until its end the address is given to nobody else. */
-  withhold(address: string): void {
-    const account = this.#modules.keys.placeOf(address)?.account;
+  withhold(address: string | null): void {
+    const account = address === null ? undefined : this.#modules.keys.placeOf(address)?.account;
     if (account === undefined) return;
     const free = this.#free.get(account) ?? [];
     this.#free.set(

@@ -81,10 +81,7 @@ export class Trades {
 
   static async open(rules: TradeRules, modules: TradesModules): Promise<Trades> {
     const trades = new Trades(rules, modules, await TradeBook.open(modules.kv, modules.writes));
-    for (const trade of trades.list()) {
-      const address = hasEnded(trade) ? null : ownAddress(trade);
-      if (address !== null) modules.ownOutputs.withhold(address);
-    }
+    for (const trade of trades.list()) if (!hasEnded(trade)) modules.ownOutputs.withhold(ownAddress(trade));
     for (const { id } of trades.list()) if (trades.#book.find(id) !== undefined) await trades.#reconcile(id);
     modules.settlement.settled.on(({ hash }) => trades.#onSettled(hash));
     return trades;
