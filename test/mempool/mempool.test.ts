@@ -307,7 +307,8 @@ describe('submitting', () => {
     expect(await flood('flood')).toBe(8);
   });
 
-  it('keeps room for payments when one creation is passed on to any number of outputs (decision B14)', async () => {
+  /** A pool of 64, in which the items of one creation wait, one in each of 80 outputs. */
+  async function withSplitItem() {
     const pool = { maxTransactions: 64, maxBytes: 1_000_000 };
     const blocks = { instant: false, blockInterval: 10_000, proofWindow: 0, minMiners: 1, partitionSize: 10 };
     const { mempool } = await setUp({ folder: await newFolder(), mempool: { pool, blocks } });
@@ -318,7 +319,12 @@ describe('submitting', () => {
     const split = payment({ from: bob, inputs: [{ tHash: transactionHash(made), n: 0 }], outputs: parts });
     await mempool.submit([made], 'flood');
     await mempool.submit([split], 'flood');
-    const leaves = parts.map((_, n) =>
+    return { mempool, split, one };
+  }
+
+  it('keeps room for payments when one creation is passed on to any number of outputs (decision B14)', async () => {
+    const { mempool, split, one } = await withSplitItem();
+    const leaves = split.outputs.map((_, n) =>
       payment({ from: bob, inputs: [{ tHash: transactionHash(split), n }], outputs: [one] }),
     );
     const outcomes = await Promise.allSettled(leaves.map((leaf) => mempool.submit([leaf], 'flood')));
@@ -331,16 +337,7 @@ describe('submitting', () => {
   });
 
   it('counts the waiting members of a trade among those without tokens when it is completed (decision B14)', async () => {
-    const pool = { maxTransactions: 64, maxBytes: 1_000_000 };
-    const blocks = { instant: false, blockInterval: 10_000, proofWindow: 0, minMiners: 1, partitionSize: 10 };
-    const { mempool } = await setUp({ folder: await newFolder(), mempool: { pool, blocks } });
-    await stored(mempool, 0);
-    const made = createItemTransaction({ bNum: 0n, amount: 80n, spec: 'Create', metadata: null }, bob.key);
-    const one = txOut({ kind: 'item', amount: 1n, genesisHash: transactionHash(made), metadata: null }, bob.address);
-    const parts = Array.from({ length: 80 }, () => one);
-    const split = payment({ from: bob, inputs: [{ tHash: transactionHash(made), n: 0 }], outputs: parts });
-    await mempool.submit([made], 'flood');
-    await mempool.submit([split], 'flood');
+    const { mempool, split, one } = await withSplitItem();
     let n = 0;
     const member = (druid: string): Transaction =>
       payment({
