@@ -6,6 +6,7 @@ import { transactionHash } from '../../src/chain/hash.js';
 import type { DruidExpectation, Transaction } from '../../src/chain/types.js';
 import type { Journal } from '../../src/journal/journal.js';
 import { systemClock } from '../../src/lib/clock.js';
+import { TesseraError } from '../../src/lib/errors.js';
 import { JournalQueue } from '../../src/mempool/admission/journal-queue.js';
 import { OpenTrades } from '../../src/mempool/admission/open-trades.js';
 import { WaitingPlaces } from '../../src/mempool/admission/waiting-places.js';
@@ -176,12 +177,32 @@ describe('what is refused in the journal and is no part of a trade', () => {
     const state = { druidSet: () => undefined, waitingDruids: { count: 0, bytes: 0, sets: 0 } };
     const trades = new OpenTrades({ maxBytes: 10_000 }, { state, clock: systemClock });
     const half = [candidate(member({ druid: 'd', participants: 2 }))];
-    for (let i = 0; i < 20; i++) trades.take([candidate(send(alice, 0, bob))], new Set(), 'stranger')(true);
+    for (let i = 0; i < 20; i++) trades.take([candidate(send(alice, 0, bob))], new Set(), 'stranger')('refused');
     expect(() => trades.take(half, new Set(['d']), 'stranger')).toThrow(
       expect.objectContaining({ code: 'overloaded' }),
     );
-    trades.take(half, new Set(['d']), 'honest')(false);
+    trades.take(half, new Set(['d']), 'honest')('admitted');
   });
+});
+
+it.each([0, 1])('a half that the journal cannot write counts for nothing, with %i waiting for it', async (waiting) => {
+  const state = new MempoolState(rulesFor([alice, bob]));
+  const batch = new MemoryKv().batch();
+  state.begin(1, batch);
+  const halves = [alice, bob].map((from, n) => candidate(member({ from, n, druid: 'd', participants: 3 })));
+  for (const [n, owner] of [alice, bob].entries()) state.coins.insert(genesisOut(n), pay(owner, 1_000_000n), batch);
+  const waits = halves.slice(0, waiting);
+  expect(state.accept([waits], { time: 1, isKnownCreate: () => false }, batch)).toEqual([null]);
+  const queue = new JournalQueue({
+    state,
+    applier: { submit: () => Promise.reject(new TesseraError('write_failed', 'the disk is full')) },
+    trades: new OpenTrades({ maxBytes: 10_000 }, { state, clock: systemClock }),
+    places: new WaitingPlaces(),
+    clock: systemClock,
+  });
+  for (let i = 0; i < 20; i++) {
+    await expect(queue.append(halves.slice(1), 'a wallet')).rejects.toMatchObject({ code: 'write_failed' });
+  }
 });
 
 describe('trades that come in parts and come to nothing', () => {

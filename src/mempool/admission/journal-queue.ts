@@ -60,11 +60,10 @@ export class JournalQueue {
     for (const name of names) this.#underWay.set(name, decided.promise);
     try {
       const outcome = await this.#enqueue(candidates);
-      settle(outcome !== null);
+      settle(outcome === null ? 'admitted' : 'refused');
       return outcome && { ...outcome, others: [] };
     } catch (error) {
-      // What has not been written costs nobody anything.
-      settle(false);
+      settle('not written');
       throw error;
     } finally {
       for (const name of names) this.#underWay.delete(name);

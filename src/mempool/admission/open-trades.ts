@@ -28,6 +28,9 @@ interface Charge {
   readonly bytes: number;
 }
 
+/** What became of a group on its way into the journal; what is not written costs nobody anything. */
+type Fate = 'admitted' | 'refused' | 'not written';
+
 export interface OpenTradesOptions {
   /** Of all of them together. */
   readonly maxBytes: number;
@@ -57,14 +60,14 @@ export class OpenTrades {
 
   /**
    * Counts a group that goes into the journal; `druids` are those of its sets that it does not bring whole. The result must be
-   * called with the verdict on the group. Throws `overloaded`, for groups with such sets only: whatever else was refused in the
+   * called with what became of the group. Throws `overloaded`, for groups with such sets only: whatever else was refused in the
    * journal counts for its sender, and takes nothing from others.
    */
-  take(group: readonly CandidateTx[], druids: ReadonlySet<string>, sender: string): (isRefused: boolean) => void {
+  take(group: readonly CandidateTx[], druids: ReadonlySet<string>, sender: string): (fate: Fate) => void {
     this.#turnOver();
     if (druids.size === 0) {
-      return (isRefused) => {
-        if (isRefused) this.#addOwn(sender, weightOf(group));
+      return (fate) => {
+        if (fate === 'refused') this.#addOwn(sender, weightOf(group));
       };
     }
     const weight = weightOf(group);
@@ -81,9 +84,12 @@ export class OpenTrades {
       charges.set(druid, this.#add(sender, weightOf(members)));
     }
     const rest = this.#add(sender, weight - [...charges.values()].reduce((sum, { bytes }) => sum + bytes, 0));
-    return (isRefused) => {
-      if (!isRefused) giveBack(rest);
-      for (const [druid, charge] of charges) this.#settle(druid, charge, isRefused);
+    return (fate) => {
+      if (fate !== 'refused') giveBack(rest);
+      for (const [druid, charge] of charges) {
+        if (fate === 'not written') giveBack(charge);
+        else this.#settle(druid, charge, fate === 'refused');
+      }
     };
   }
 
