@@ -61,6 +61,7 @@ async function node(role: 'mempool' | 'storage'): Promise<FastifyInstance> {
         cors: 'off',
         toolingEverywhere: false,
         openItemCreation: false,
+        trustedProxies: [],
         limits: LIMITS,
         rateLimit: { enabled: false, perMinute: 600 },
       },

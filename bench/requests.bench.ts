@@ -180,6 +180,7 @@ async function createApps() {
           cors: 'off',
           toolingEverywhere: false,
           openItemCreation: false,
+          trustedProxies: [],
           limits: {
             bodyBytes: MAX_BODY,
             batch: 1_000,

@@ -13,6 +13,7 @@ import { access } from './http/access.js';
 import { answers } from './http/answers.js';
 import { ApiKeys, type ApiKeysOptions } from './http/api-key.js';
 import { bodyBudget } from './http/body-budget.js';
+import { clientAddress } from './http/client-address.js';
 import { answerClientError, closeInTime, countRequests, limitConnections, workInTurn } from './http/connections.js';
 import { ErrorAnswers } from './http/error-answers.js';
 import { addJsonBodyParser } from './http/json.js';
@@ -86,7 +87,7 @@ export async function createApi(options: ApiOptions, modules: ApiModules): Promi
       global: false,
       max: api.rateLimit.perMinute,
       timeWindow: RATE_WINDOW_MS,
-      keyGenerator: ({ ip }) => addressGroup(ip),
+      keyGenerator: (request) => addressGroup(clientAddress(request)),
     });
     // Before the check of keys, so that requests with wrong keys are counted too.
     app.addHook('onRequest', app.rateLimit());
@@ -141,7 +142,7 @@ async function mountRoutes(app: FastifyInstance, options: ApiOptions, modules: A
 }
 
 function createFastify(options: ApiOptions, modules: ApiModules, errors: ErrorAnswers): FastifyInstance {
-  const { limits } = options.api;
+  const { limits, trustedProxies } = options.api;
   const common = {
     logger: false,
     bodyLimit: limits.bodyBytes,
@@ -151,6 +152,7 @@ function createFastify(options: ApiOptions, modules: ApiModules, errors: ErrorAn
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     forceCloseConnections: 'idle',
     requestIdHeader: false,
+    trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     genReqId: createRequestIds(modules.random),
     rewriteUrl,
     clientErrorHandler: answerClientError,

@@ -48,6 +48,8 @@ export interface ApiOptions {
     readonly toolingEverywhere: boolean;
     /** On mempool nodes, `POST /v1/items` needs no key. */
     readonly openItemCreation: boolean;
+    /** Addresses and networks whose X-Forwarded-For names the client; see `http/client-address.ts`. */
+    readonly trustedProxies: readonly string[];
     readonly limits: ApiLimits;
     readonly rateLimit: { readonly enabled: boolean; readonly perMinute: number };
   };

@@ -3,7 +3,7 @@
 import { accessSync, constants } from 'node:fs';
 import { modulusFault } from '../chain/unicorn.js';
 import { toHex } from '../lib/bytes.js';
-import { isLoopback } from '../lib/ip-address.js';
+import { isAddressOrNetwork, isLoopback } from '../lib/ip-address.js';
 import { apiKeyFault } from './api-keys.js';
 import { devProducer } from './dev-accounts.js';
 import type { ConfigProblem } from './problems.js';
@@ -41,6 +41,10 @@ export function checkConfig(config: Config, sourceOf: SourceOf): CheckResult {
 function checkApi({ api }: Config, report: Report): void {
   if (api.auth === 'open' && !isLoopback(api.host)) {
     report('api.auth', `"open" is allowed on loopback only, and api.host is ${api.host}; use "keys"`);
+  }
+  const wrongProxy = api.trustedProxies.find((proxy) => !isAddressOrNetwork(proxy));
+  if (wrongProxy !== undefined) {
+    report('api.trusted_proxies', `"${wrongProxy}" is neither an IP address nor a network such as 10.0.0.0/8`);
   }
   const names = new Set<string>();
   for (const { name, key, sha256 } of api.keys) {

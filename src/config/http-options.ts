@@ -2,7 +2,7 @@
 
 import { Type } from '@sinclair/typebox';
 import { API_PERMISSIONS } from './api-permissions.js';
-import { DAY_S, file, hex, host, KIB, MIB, MINUTE_MS, port } from './option-kinds.js';
+import { addressOrNetwork, DAY_S, file, hex, host, KIB, MIB, MINUTE_MS, port } from './option-kinds.js';
 import { choice, flag, group, integer, list } from './options.js';
 import { API_PORTS, METRICS_PORTS } from './ports.js';
 
@@ -62,6 +62,15 @@ export const api = group('The HTTP API.', {
     description:
       'On a mempool node, POST /v1/items needs no x-api-key: the client signs the item, and existing clients send no key. ' +
       'Miner and user nodes always need one, because there the wallet signs.',
+  }),
+  trusted_proxies: list(addressOrNetwork(), {
+    default: [],
+    maxItems: 64,
+    example: '["10.0.0.9", "2001:db8:0:1::/64"]',
+    description:
+      'Addresses, or networks, of the reverse proxies before this node. Limits by address then count the client that such a ' +
+      'proxy names last in X-Forwarded-For; of everybody else the header is ignored. Name only proxies that write this ' +
+      'header themselves: whoever connects from such an address can pose as any client.',
   }),
   limits: group('Limits on requests. A request that exceeds one is answered with 413, 400 or 408.', {
     body_bytes: integer({

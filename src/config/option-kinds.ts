@@ -25,6 +25,13 @@ export const port = (roleDefaults: Readonly<Record<NodeRole, number>>, descripti
   integer({ minimum: 0, maximum: 65_535, roleDefaults, description: `${description} 0 takes any free port.` });
 export const peerList = (description: string) =>
   list(hostPort(), { default: [], maxItems: 256, example: '["10.0.0.2:12300"]', description });
+/** An IP address, or a network of them. `checks.ts` checks the numbers. */
+export const addressOrNetwork = () =>
+  Type.String({
+    pattern: '^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$',
+    maxLength: 64,
+    form: 'an IP address or a network such as 10.0.0.0/8',
+  });
 export const file = (description: string) =>
   maybeText({ minLength: 1, path: 'working-directory', form: 'a file path', description });
 export const hex = (bytes: number) =>

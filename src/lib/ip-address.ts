@@ -1,9 +1,9 @@
 /**
- * IP addresses: which are loopback, and which count as one address in limits. A host with one IPv6 address usually has the
+ * IP addresses and networks: which are loopback, and which count as one address in limits. A host with one IPv6 address usually has the
  * whole /64.
  */
 
-import { isIPv4, isIPv6 } from 'node:net';
+import { isIP, isIPv4, isIPv6 } from 'node:net';
 
 const IPV4_IN_IPV6 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 /** Parts of 16 bits in a /64. */
@@ -33,4 +33,13 @@ export function isLoopback(host: string): boolean {
   const bare = host.replace(/^\[|\]$/g, '');
   const plain = IPV4_IN_IPV6.exec(bare)?.[1] ?? bare;
   return plain === '::1' || (isIPv4(plain) && plain.startsWith('127.'));
+}
+
+/** True for an IP address, and for a network in the CIDR form whose prefix has at least one bit: `10.0.0.0/8`. */
+export function isAddressOrNetwork(text: string): boolean {
+  const [address = '', prefix, ...rest] = text.split('/');
+  const family = isIP(address);
+  if (family === 0 || rest.length > 0) return false;
+  if (prefix === undefined) return true;
+  return /^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128);
 }

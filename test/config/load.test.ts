@@ -123,6 +123,7 @@ describe('environment', () => {
           TESSERA_PEERS__MEMPOOL: '10.0.0.1:1, [::1]:2',
           TESSERA_API__CORS: 'https://a.example,https://b.example',
           TESSERA_API__KEYS: '[{ name = "ops", key = "0123456789abcdef" }]',
+          TESSERA_API__TRUSTED_PROXIES: '10.0.0.9, 2001:db8::/64',
           TESSERA_LOG__LEVEL: 'warn',
         },
       }),
@@ -131,6 +132,7 @@ describe('environment', () => {
     expect(config.peers.mempool).toEqual(['10.0.0.1:1', '[::1]:2']);
     expect(config.api.cors).toEqual(['https://a.example', 'https://b.example']);
     expect(config.api.keys).toEqual([{ name: 'ops', key: '0123456789abcdef' }]);
+    expect(config.api.trustedProxies).toEqual(['10.0.0.9', '2001:db8::/64']);
     expect(config.log.level).toBe('warn');
   });
 
@@ -203,6 +205,10 @@ describe('errors', () => {
   it.each([
     ['api.auth', 'user', { 'api.auth': 'open', 'api.host': '0.0.0.0' }],
     ['api.keys', 'user', { 'api.keys': [{ name: 'a' }] }],
+    ['api.trusted_proxies', 'user', { 'api.trusted_proxies': ['10.0.0.9', '10.0.0.0/0'] }],
+    ['api.trusted_proxies', 'user', { 'api.trusted_proxies': ['10.0.0.256'] }],
+    ['api.trusted_proxies', 'user', { 'api.trusted_proxies': ['loopback'] }],
+    ['api.trusted_proxies', 'user', { 'api.trusted_proxies': ['proxy.example'] }],
     ['peers.port', 'user', { 'peers.port': 3000 }],
     ['api.tls.cert_file', 'user', { 'api.tls.cert_file': join(PACKAGE_CONFIG_DIR, 'dev.toml') }],
     ['network.genesis_file', 'user', { 'network.genesis_file': 'none.json' }],

@@ -6,6 +6,7 @@ import type { Clock } from '../../lib/clock.js';
 import { isTesseraError } from '../../lib/errors.js';
 import type { Operation } from '../operation.js';
 import type { ApiKeys, Caller } from './api-key.js';
+import { clientAddress } from './client-address.js';
 import { KeyGuesses } from './key-guesses.js';
 
 declare module 'fastify' {
@@ -19,8 +20,8 @@ export const access = fp<{ readonly keys: ApiKeys; readonly clock: Clock }>((app
   const guesses = new KeyGuesses(clock);
   const authorize = (operation: Operation, request: FastifyRequest): void => {
     const caller = callerOf(request);
-    const { address = '', apiKey } = caller;
-    if (apiKey !== undefined) guesses.assertMayTry(address);
+    const address = clientAddress(request);
+    if (caller.apiKey !== undefined) guesses.assertMayTry(address);
     try {
       keys.check(operation, caller);
     } catch (error) {
@@ -39,6 +40,7 @@ export const access = fp<{ readonly keys: ApiKeys; readonly clock: Clock }>((app
   done();
 });
 
+/** What a key is asked of, by the connection itself: a client behind a proxy is never on this machine. */
 function callerOf({ headers, socket }: FastifyRequest): Caller {
   const apiKey = headers['x-api-key'];
   return {

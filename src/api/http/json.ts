@@ -3,6 +3,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { TesseraError } from '../../lib/errors.js';
 import { parseExactJson } from '../../lib/json.js';
+import { clientAddress } from './client-address.js';
 
 export const JSON_MEDIA_TYPE = 'application/json; charset=utf-8';
 
@@ -31,7 +32,7 @@ export function addJsonBodyParser(app: FastifyInstance, keepRaw = false): void {
     if (body.length === 0 || request.is404 || (takesNoBody(request) && isBlank(body))) return undefined;
     if (keepRaw) request.rawBody = body;
     checkCoding(request.headers);
-    if (request.response !== null) await app.bodyBudget.take(body.length, request.response, request.ip);
+    if (request.response !== null) await app.bodyBudget.take(body.length, request.response, clientAddress(request));
     app.refusedBodies.reads(request, body.length);
     return parseExactJson(body, { maxNames: MAX_NAMES });
   });

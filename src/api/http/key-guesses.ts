@@ -1,7 +1,7 @@
 /**
  * Slows down guessing of API keys, whether `api.rate_limit` is on or not: after too many wrong keys, an address is refused
- * for a while. Others are not affected. Over loopback a valid key is still accepted, because behind a proxy all clients
- * share that address.
+ * for a while. Others are not affected. Over loopback a valid key is still accepted, because behind a proxy that
+ * `api.trusted_proxies` does not name, all clients share that address.
  */
 
 import type { Clock } from '../../lib/clock.js';

@@ -1,7 +1,8 @@
 /**
  * Bounds what an address makes the node read in vain, whether `api.rate_limit` is on or not. To read a body and to find what is
  * wrong with it costs more than to send it: after too many bytes that were refused for what they say, the bodies of an address
- * are not read for a while. Others are not affected, and neither is loopback: behind a proxy all clients share that address.
+ * are not read for a while. Others are not affected, and neither is loopback: behind a proxy that `api.trusted_proxies` does
+ * not name, all clients share that address.
  */
 
 import type { FastifyRequest } from 'fastify';
@@ -10,6 +11,7 @@ import type { Clock } from '../../lib/clock.js';
 import { type ErrorCode, TesseraError } from '../../lib/errors.js';
 import { isLoopback } from '../../lib/ip-address.js';
 import { AddressTally } from './address-tally.js';
+import { clientAddress } from './client-address.js';
 
 /** Bytes of refused bodies that an address may send in a window: some 0.8 seconds of a processor. */
 const MAX_REFUSED_BYTES = 16 * 1024 * 1024;
@@ -47,8 +49,8 @@ class RefusedBodies {
   }
 
   /** Notes that the body of a request is read. Throws `rate_limited` when its address must wait. */
-  reads(request: Pick<FastifyRequest, 'ip' | 'bodyBytes'>, bytes: number): void {
-    const { amount, seconds } = this.#refused.of(request.ip);
+  reads(request: FastifyRequest, bytes: number): void {
+    const { amount, seconds } = this.#refused.of(clientAddress(request));
     if (amount >= MAX_REFUSED_BYTES) {
       throw new TesseraError(
         'rate_limited',
@@ -60,9 +62,11 @@ class RefusedBodies {
   }
 
   /** To be called when a request is answered. */
-  answered({ ip, bodyBytes, errorCode }: Pick<FastifyRequest, 'ip' | 'bodyBytes' | 'errorCode'>): void {
-    if (bodyBytes === 0 || errorCode === null || !REFUSALS.has(errorCode) || isLoopback(ip)) return;
-    this.#refused.add(ip, bodyBytes);
+  answered(request: FastifyRequest): void {
+    const { bodyBytes, errorCode } = request;
+    if (bodyBytes === 0 || errorCode === null || !REFUSALS.has(errorCode)) return;
+    const address = clientAddress(request);
+    if (!isLoopback(address)) this.#refused.add(address, bodyBytes);
   }
 }
 

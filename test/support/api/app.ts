@@ -35,6 +35,7 @@ function apiOptions(role: NodeRole, api: Partial<ApiOptions['api']> = {}): ApiOp
       cors: 'off',
       toolingEverywhere: false,
       openItemCreation: false,
+      trustedProxies: [],
       limits: LIMITS,
       rateLimit: { enabled: false, perMinute: 600 },
       ...api,

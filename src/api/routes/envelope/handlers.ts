@@ -8,6 +8,7 @@ import { sha3Hex } from '../../../crypto/sha3.js';
 import { TesseraError } from '../../../lib/errors.js';
 import { addressGroup } from '../../../lib/ip-address.js';
 import type { NodeRole } from '../../../lib/roles.js';
+import { clientAddress } from '../../http/client-address.js';
 import { addJsonBodyParser, JSON_MEDIA_TYPE } from '../../http/json.js';
 import { LazyList } from '../../http/lazy-list.js';
 import { PlannedAnswer } from '../../http/long-answers.js';
@@ -90,7 +91,7 @@ function addRoute(
       const id = cacheIdOf(request.headers['x-cache-id'], requireCacheId);
       const envelope = (content: unknown) => successEnvelope(id, reason, name, content);
       const answer = async () => {
-        const content = await contentOf(request.body, addressGroup(request.ip));
+        const content = await contentOf(request.body, addressGroup(clientAddress(request)));
         const whole = content instanceof PlannedAnswer ? content.within(envelope) : envelope(content);
         return app.longAnswers.json(whole, reply);
       };

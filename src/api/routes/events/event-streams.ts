@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../../lib/clock.js';
 import { createDeferred, type Deferred } from '../../../lib/deferred.js';
 import { TesseraError } from '../../../lib/errors.js';
+import { clientAddress } from '../../http/client-address.js';
 import type { EventHub, EventTopic } from './event-hub.js';
 import { EventStream } from './event-stream.js';
 import { StreamPlaces } from './stream-places.js';
@@ -36,7 +37,7 @@ export class EventStreams {
   open(topics: readonly EventTopic[], place: number | undefined, request: FastifyRequest, reply: FastifyReply): void {
     if (this.#allEnded !== undefined) throw new TesseraError('shutting_down', 'The node is stopping.');
     const { hub } = this.#modules;
-    const leave = this.#places.take(request.ip);
+    const leave = this.#places.take(clientAddress(request));
     const from = place !== undefined && hub.after(topics, place, 1) === undefined ? undefined : place;
     writeHead(request, reply);
     const onEnd = (): void => {

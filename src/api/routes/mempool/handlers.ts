@@ -5,6 +5,7 @@ import { fromHex, isHex } from '../../../lib/bytes.js';
 import { TesseraError } from '../../../lib/errors.js';
 import { addressGroup } from '../../../lib/ip-address.js';
 import type { ItemCreation, SubmittedTransaction, TxStatus } from '../../../mempool/service.js';
+import { clientAddress } from '../../http/client-address.js';
 import { idempotencyKeyOf } from '../../http/idempotency-key.js';
 import { addRoutes } from '../../http/route.js';
 import { apiAssetView, balanceView } from '../views.js';
@@ -27,10 +28,11 @@ export const mempoolRoutes: FastifyPluginCallback = (app, _options, done) => {
       balanceAnswer(services.mempool, body.addresses, (balance) => ({ balance: balanceView(balance) })),
     getSupply: (_request, reply) => reply.stored(supply.bytes(services.mempool.supply())),
 
-    async createTransactions({ body, ip }) {
+    async createTransactions(request) {
       const { mempool } = services;
+      const { body } = request;
       const transactions = await readTransactions(body.transactions, (index) => `transactions[${index}]`, turns);
-      const submitted = await mempool.submit(transactions, addressGroup(ip));
+      const submitted = await mempool.submit(transactions, addressGroup(clientAddress(request)));
       return { transactions: new Map(submitted.map((one) => [one.hash, outputSummary(one.transaction)])) };
     },
 
@@ -44,9 +46,10 @@ export const mempoolRoutes: FastifyPluginCallback = (app, _options, done) => {
     },
 
     async createItem(request) {
-      const { body, ip } = request;
+      const { body } = request;
       if (idempotencyKeyOf(request) !== undefined) throw noKeysHere();
-      const { asset, toAddress, txHash } = await services.mempool.createItem(itemCreationOf(body), addressGroup(ip));
+      const sender = addressGroup(clientAddress(request));
+      const { asset, toAddress, txHash } = await services.mempool.createItem(itemCreationOf(body), sender);
       return { asset: apiAssetView(asset), to_address: toAddress, tx_hash: txHash };
     },
   });

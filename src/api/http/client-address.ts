@@ -1,0 +1,29 @@
+/**
+ * The address for which a request counts in every limit by address: that of the client. It is the peer of the connection,
+ * unless that is one of `api.trusted_proxies`: then it is the last one in X-Forwarded-For that is no trusted proxy. What
+ * stands before it there, and the header of anybody else, could be written by the client and is not looked at.
+ *
+ * Limits on connections, and what is open on loopback only (`api-key.ts`), go by the peer of the connection.
+ */
+
+import { isIP } from 'node:net';
+import type { FastifyRequest } from 'fastify';
+import { addressGroup, isLoopback } from '../../lib/ip-address.js';
+
+/** Stands for all clients of which a trusted proxy does not tell an address. */
+const UNKNOWN = 'unknown';
+/** An address as some proxies write it: with the port of the client, IPv6 in brackets. */
+const BRACKETED = /^\[([^\]]*)\](?::\d+)?$/;
+const IPV4_AND_PORT = /^([\d.]+):\d+$/;
+/** The /64 of ::1. IPv4 addresses in IPv6 form are in it too. */
+const LOOPBACK_GROUP = addressGroup('::1');
+
+/** Never loopback when the address was forwarded, so that no client of a proxy is exempt from limits. */
+export function clientAddress({ ips, socket }: Pick<FastifyRequest, 'ips' | 'socket'>): string {
+  // Fastify lists the peer first and the client last, and nothing without the option.
+  const forwarded = ips !== undefined && ips.length > 1 ? ips.at(-1) : undefined;
+  if (forwarded === undefined) return socket.remoteAddress ?? UNKNOWN;
+  const address = BRACKETED.exec(forwarded)?.[1] ?? IPV4_AND_PORT.exec(forwarded)?.[1] ?? forwarded;
+  const isKnown = isIP(address) !== 0 && !isLoopback(address) && addressGroup(address) !== LOOPBACK_GROUP;
+  return isKnown ? address : UNKNOWN;
+}
