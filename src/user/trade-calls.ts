@@ -21,7 +21,7 @@ export interface TradeModules {
   readonly keeper: TradeKeeper;
 }
 
-/** The id of a new offer, which the peer has if it names one; one that cannot be sent does not stand. */
+/** The id of a new offer; `sendOffer` brings it to the peer. */
 export async function makeOffer(
   { give, want, validFor, peer, isReachable }: Omit<TradeOffer, 'passphrase' | 'idempotencyKey'>,
   keep: KeepIntent | undefined,
@@ -31,21 +31,34 @@ export async function makeOffer(
     requireSocketAddress(peer);
     await keeper.reach(peer);
   }
-  const { id, offer } = await wallet.trades.offer({
+  const { id } = await wallet.trades.offer({
     give: tradedAsset(give),
     want: tradedAsset(want),
     expiresAt: Math.floor(clock.now() / MS_PER_SECOND) + validFor,
     peer: peer !== null || isReachable ? network.address : null,
     keep,
   });
-  if (peer === null) return id;
+  return id;
+}
+
+/**
+ * Sends an own offer to its peer, unless that has it. One that cannot be sent does not stand, and `free` is part of the write
+ * that says so.
+ */
+export async function sendOffer(
+  id: string,
+  peer: string,
+  free: () => void,
+  { wallet, keeper }: TradeModules,
+): Promise<void> {
+  const { state, isSent, offer } = wallet.trades.get(id);
+  if (state !== 'open' || isSent === true) return;
   try {
     await keeper.sendOffer(peer, offer);
   } catch (error) {
-    await wallet.trades.cancel(id);
-    throw error;
+    if (await wallet.trades.withdraw(id, free)) throw error;
   }
-  return id;
+  wallet.trades.noteSent(id);
 }
 
 export async function acceptOffer(value: unknown, { wallet }: TradeModules): Promise<TradeInfo> {

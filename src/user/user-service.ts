@@ -13,7 +13,7 @@ import { Failure, type Service } from '../lib/service.js';
 import type { Signal } from '../lib/signal.js';
 import { requireSocketAddress } from '../lib/socket-address.js';
 import type { PeerNetwork } from '../peers/network.js';
-import type { KeepIntent } from '../wallet/payments/intents.js';
+import type { FollowIntent, KeepIntent } from '../wallet/payments/intents.js';
 import type { DonationRequest } from '../wallet/service.js';
 import type { Wallet } from '../wallet/wallet.js';
 import { abandonPayment } from './abandon.js';
@@ -23,7 +23,7 @@ import { OutputProofs } from './output-proofs.js';
 import { type AnnouncedPayment, PeerPayments } from './peer-payments.js';
 import { Sender } from './sender.js';
 import type { AddressPayment, DonationOptions, ItemRequest, TradeInfo, TradeOffer, UserService } from './service.js';
-import { acceptOffer, completeTrade, makeOffer, type TradeModules, tradeInfo } from './trade-calls.js';
+import { acceptOffer, completeTrade, makeOffer, sendOffer, type TradeModules, tradeInfo } from './trade-calls.js';
 import { TradeKeeper } from './trade-keeper.js';
 
 /** Default limit of donations to all peers together in a day. */
@@ -202,7 +202,12 @@ export class RunningUserService implements UserService, Service {
       assetJson(offer.give),
       assetJson(offer.want),
     ];
-    const id = await this.#once(idempotencyKey, words.map(String), (keep) => makeOffer(offer, keep, this.#trading));
+    const { peer } = offer;
+    const make = (keep?: KeepIntent) => makeOffer(offer, keep, this.#trading);
+    const send: FollowIntent = async (made, free) => {
+      if (peer !== null) await sendOffer(made, peer, free, this.#trading);
+    };
+    const id = await this.#once(idempotencyKey, words.map(String), make, send);
     return this.trade(id);
   }
 
@@ -227,14 +232,19 @@ export class RunningUserService implements UserService, Service {
     return tradeInfo(this.#wallet.trades.get(id));
   }
 
-  #once(
+  async #once(
     key: string | undefined,
     words: readonly (string | bigint | null)[],
     make: (keep?: KeepIntent) => Promise<string>,
+    follow?: FollowIntent,
   ): Promise<string> {
-    if (key === undefined) return make();
+    if (key === undefined) {
+      const name = await make();
+      await follow?.(name, () => undefined);
+      return name;
+    }
     const request = words.map((word) => (word === null ? word : String(word)));
-    return this.#wallet.intents.once({ scope: CALLERS, key, request }, make);
+    return this.#wallet.intents.once({ scope: CALLERS, key, request }, make, follow);
   }
 }
 

@@ -35,6 +35,12 @@ export interface Intent {
 /** Stages the record of an intent; call it in the step that stages what was done for it, with its name. */
 export type KeepIntent = (name: string) => void;
 
+/**
+ * Goes on with what was made under this name, for as long as something is left to do: it is called by repetitions too.
+ * `free` stages that the key is free; call it in the step that stages that nothing was done after all.
+ */
+export type FollowIntent = (name: string, free: () => void) => Promise<void>;
+
 export interface IntentsOptions {
   /** 1,000,000 by default. */
   readonly maxKept?: number | undefined;
@@ -50,6 +56,11 @@ export interface IntentsModules {
 interface KeptIntent {
   readonly fingerprint: string;
   readonly name: string;
+}
+
+/** `day`: the one whose folder has it. */
+interface PlacedIntent extends KeptIntent {
+  readonly day: string;
 }
 
 interface Running {
@@ -88,9 +99,9 @@ export class Intents {
    * The name of what was made for this intent: by `make`, or by an earlier request with the same key, which is waited for if
    * it is under way. What `make` does not keep, because it fails or does nothing, leaves the key free. Throws
    * `idempotency_key_reused` when the key came with another request, `overloaded` when too many keys are kept, and what
-   * `make` throws.
+   * `make` and `follow` throw.
    */
-  async once(intent: Intent, make: (keep: KeepIntent) => Promise<string>): Promise<string> {
+  async once(intent: Intent, make: (keep: KeepIntent) => Promise<string>, follow?: FollowIntent): Promise<string> {
     const id = sha3Hex(JSON.stringify([intent.scope, intent.key]));
     const fingerprint = sha3Hex(JSON.stringify(intent.request));
     const running = this.#running.get(id);
@@ -98,7 +109,7 @@ export class Intents {
       checkSame(running.fingerprint, fingerprint);
       return running.result;
     }
-    const result = this.#first(id, fingerprint, make);
+    const result = this.#first(id, fingerprint, make, follow);
     this.#running.set(id, { fingerprint, result });
     try {
       return await result;
@@ -123,21 +134,32 @@ export class Intents {
     await this.#dropping;
   }
 
-  async #first(id: string, fingerprint: string, make: (keep: KeepIntent) => Promise<string>): Promise<string> {
+  async #first(
+    id: string,
+    fingerprint: string,
+    make: (keep: KeepIntent) => Promise<string>,
+    follow?: FollowIntent,
+  ): Promise<string> {
     this.#dropExpired();
-    const kept = await this.#find(id);
-    if (kept !== undefined) {
-      checkSame(kept.fingerprint, fingerprint);
-      return kept.name;
-    }
-    this.#checkRoom();
-    return make((name) => this.#keep(id, { fingerprint, name }));
+    let kept = await this.#find(id);
+    if (kept !== undefined) checkSame(kept.fingerprint, fingerprint);
+    else this.#checkRoom();
+    const keep = (name: string): void => {
+      kept = this.#keep(id, { fingerprint, name });
+    };
+    const name = kept?.name ?? (await make(keep));
+    await follow?.(name, () => kept && this.#free(id, kept));
+    return name;
   }
 
-  async #find(id: string): Promise<KeptIntent | undefined> {
-    const keys = [...this.#days.keys()].map((day) => intentKey(day, id));
-    const [record] = (await this.#modules.kv.getMany(keys)).filter((found) => found !== undefined);
-    return record && decodeIntent(record);
+  async #find(id: string): Promise<PlacedIntent | undefined> {
+    const days = [...this.#days.keys()];
+    const records = await this.#modules.kv.getMany(days.map((day) => intentKey(day, id)));
+    const [found] = days.flatMap((day, i) => {
+      const record = records[i];
+      return record === undefined ? [] : [{ ...decodeIntent(record), day }];
+    });
+    return found;
   }
 
   /** A key that is given up for others before its time would be a payment made twice. */
@@ -150,16 +172,28 @@ export class Intents {
     );
   }
 
-  #keep(id: string, kept: KeptIntent): void {
-    const { writes } = this.#modules;
-    const day = this.#dayOf(0);
-    const key = intentKey(day, id);
-    writes.put(key, encodeIntent(kept));
-    this.#days.set(day, (this.#days.get(day) ?? 0) + 1);
-    writes.onFailure(() => {
-      writes.del(key);
-      this.#days.set(day, (this.#days.get(day) ?? 1) - 1);
-    });
+  #keep(id: string, made: KeptIntent): PlacedIntent {
+    const kept = { ...made, day: this.#dayOf(0) };
+    this.#put(id, kept);
+    this.#modules.writes.onFailure(() => this.#del(id, kept));
+    return kept;
+  }
+
+  #free(id: string, kept: PlacedIntent): void {
+    this.#del(id, kept);
+    this.#modules.writes.onFailure(() => this.#put(id, kept));
+  }
+
+  #put(id: string, kept: PlacedIntent): void {
+    this.#modules.writes.put(intentKey(kept.day, id), encodeIntent(kept));
+    this.#days.set(kept.day, (this.#days.get(kept.day) ?? 0) + 1);
+  }
+
+  #del(id: string, { day }: PlacedIntent): void {
+    this.#modules.writes.del(intentKey(day, id));
+    const count = this.#days.get(day);
+    // Undefined when the day is over and dropped.
+    if (count !== undefined) this.#days.set(day, count - 1);
   }
 
   #dayOf(daysAgo: number): string {

@@ -21,6 +21,8 @@ export interface Trade {
   readonly createdAt: number;
   /** `host:port` of the other party's node, when it is known. */
   readonly peer: string | null;
+  /** The peer to which an own offer was to be sent has it. */
+  readonly isSent?: boolean;
   readonly offer: Offer;
   readonly acceptance: Acceptance | null;
   readonly confirmation: Confirmation | null;

@@ -6,7 +6,6 @@
  */
 
 import { txInsAddress } from '../../chain/signable.js';
-import { spentOutPoints } from '../../chain/transaction.js';
 import type { Transaction } from '../../chain/types.js';
 import type { Kv } from '../../db/kv.js';
 import { toHex } from '../../lib/bytes.js';
@@ -15,11 +14,10 @@ import type { Logger } from '../../lib/logger.js';
 import { Mutex } from '../../lib/mutex.js';
 import type { Random } from '../../lib/random.js';
 import { type Signal, SignalSource } from '../../lib/signal.js';
-import { TOKENS } from '../coins/coin.js';
 import type { Items } from '../items.js';
 import type { KeyRing } from '../keys/key-ring.js';
 import type { KeepIntent } from '../payments/intents.js';
-import { assetOf, type SpentCoin } from '../payments/payment-builder.js';
+import type { SpentCoin } from '../payments/payment-builder.js';
 import type { Payments } from '../payments/payments.js';
 import type { Settlement } from '../payments/settlement.js';
 import { type StagingModules, stageOwn, written } from '../payments/staging.js';
@@ -36,6 +34,7 @@ import {
   refused,
   type TradedAsset,
 } from './documents.js';
+import { takeBack } from './take-back.js';
 import { assetOfTraded, exchangeOf, hasEnded, newTrade, ownAddress, type Trade } from './trade.js';
 import { TradeBook } from './trade-book.js';
 import { signAt, signPayment } from './trade-keys.js';
@@ -137,6 +136,27 @@ export class Trades {
    */
   cancel(id: string): Promise<Trade> {
     return this.#steps.run(() => this.#end(this.get(id), 'cancelled', 'cancelled'));
+  }
+
+  /**
+   * Ends an own offer that could not be sent, with what `stage` adds to the write. False when it was accepted, so that it has
+   * arrived all the same.
+   */
+  withdraw(id: string, stage: () => void): Promise<boolean> {
+    return this.#steps.run(async () => {
+      const trade = this.get(id);
+      if (trade.acceptance !== null) return false;
+      stage();
+      if (trade.state === 'open') await this.#end(trade, 'cancelled', 'cancelled');
+      else await this.#modules.writes.flush();
+      return true;
+    });
+  }
+
+  /** The peer has an own offer. Written with the next change: at worst it is sent twice. */
+  noteSent(id: string): void {
+    const trade = this.#book.find(id);
+    if (trade?.state === 'open') this.#book.put({ ...trade, isSent: true });
   }
 
   /** Ends an acceptance that the maker refuses for good; does nothing when the trade has gone on. */
@@ -301,34 +321,12 @@ export class Trades {
     return { ...trade, state, reason };
   }
 
-  /**
-   * Pays the inputs of the own half back to this wallet: the half may wait at the mempool node, and only a block that has them
-   * spent keeps the other party from completing it. What comes back is free when a block has it.
-   */
   async #takeBack(trade: Trade, reason: string): Promise<Trade> {
-    const { coins, outgoing, ownOutputs, settlement, writes, keys } = this.#modules;
-    writes.checkRoom();
-    const half = outgoing.get(trade.half ?? '');
-    const spent = half === undefined ? [] : coins.aside.takenBy(half);
-    const [first] = spent;
-    if (half === undefined || first === undefined || spent.length < spentOutPoints(half.transaction).length) {
-      throw closed(trade);
-    }
-    const amount = spent.reduce((sum, coin) => sum + coin.amount, 0n);
-    const to = ownOutputs.next(first.assetId === TOKENS ? 'change' : 'items', amount);
-    const back = await signPayment({ inputs: spent, to, asset: assetOf(first.assetId, amount) }, keys);
-    if (outgoing.get(half.hash) !== half || coins.aside.takenBy(half).length < spent.length) {
-      ownOutputs.giveBack(to);
-      throw closed(trade);
-    }
-    settlement.withdraw(half, reason);
-    const staged = stageOwn(back, { kind: 'merge', peer: null }, this.#modules);
-    const kept = [{ tHash: staged.made.hash, n: 0 }];
-    coins.aside.keep(kept, trade.id);
-    const going = this.#book.put({ ...trade, state: 'cancelling', reason, coins: kept, takeBack: staged.made.hash });
-    settlement.announce(await written(staged, this.#modules));
-    await settlement.commit([half]);
-    return this.#tell(going);
+    const put = (going: Pick<Trade, 'coins' | 'takeBack'>): void => {
+      this.#book.put({ ...trade, state: 'cancelling', reason, ...going });
+    };
+    await takeBack({ trade, reason, put }, this.#modules);
+    return this.#tell(this.get(trade.id));
   }
 
   #onSettled(hash: string): void {

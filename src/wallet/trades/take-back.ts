@@ -1,0 +1,52 @@
+/** Takes back what a wallet has given in a trade that no block has: pays the inputs of the own half to the wallet itself. */
+
+import { spentOutPoints } from '../../chain/transaction.js';
+import { TOKENS } from '../coins/coin.js';
+import type { KeyRing } from '../keys/key-ring.js';
+import { assetOf } from '../payments/payment-builder.js';
+import type { Settlement } from '../payments/settlement.js';
+import { type StagingModules, stageOwn, written } from '../payments/staging.js';
+import type { Trade } from './trade.js';
+import { signPayment } from './trade-keys.js';
+import { closed } from './trade-rules.js';
+
+export interface TakeBackModules extends StagingModules {
+  readonly keys: KeyRing;
+  readonly settlement: Settlement;
+}
+
+export interface TakeBack {
+  readonly trade: Trade;
+  readonly reason: string;
+  /** Stages the trade with what is kept for it from now on. */
+  readonly put: (going: Pick<Trade, 'coins' | 'takeBack'>) => void;
+}
+
+/**
+ * The half may wait at the mempool node, and only a block that has its inputs spent keeps the other party from completing it.
+ * What comes back is free when a block has it. Throws `trade_closed` when a block decides about the half.
+ */
+export async function takeBack({ trade, reason, put }: TakeBack, modules: TakeBackModules): Promise<void> {
+  const { coins, outgoing, ownOutputs, settlement, writes, keys } = modules;
+  writes.checkRoom();
+  const half = outgoing.get(trade.half ?? '');
+  const spent = half === undefined ? [] : coins.aside.takenBy(half);
+  const [first] = spent;
+  if (half === undefined || first === undefined || spent.length < spentOutPoints(half.transaction).length) {
+    throw closed(trade);
+  }
+  const amount = spent.reduce((sum, coin) => sum + coin.amount, 0n);
+  const to = ownOutputs.next(first.assetId === TOKENS ? 'change' : 'items', amount);
+  const back = await signPayment({ inputs: spent, to, asset: assetOf(first.assetId, amount) }, keys);
+  if (outgoing.get(half.hash) !== half || coins.aside.takenBy(half).length < spent.length) {
+    ownOutputs.giveBack(to);
+    throw closed(trade);
+  }
+  settlement.withdraw(half, reason);
+  const staged = stageOwn(back, { kind: 'merge', peer: null }, modules);
+  const kept = [{ tHash: staged.made.hash, n: 0 }];
+  coins.aside.keep(kept, trade.id);
+  put({ coins: kept, takeBack: staged.made.hash });
+  settlement.announce(await written(staged, modules));
+  await settlement.commit([half]);
+}
