@@ -94,10 +94,14 @@ export class Transfers {
     return withDescendants(hash, this.#modules);
   }
 
-  /** Own addresses that a transaction in flight spends from and pays to. */
+  /** Own addresses that a transaction in flight spends from and pays to, and is paid at where it is half of a trade. */
   addressesOf(hash: string): readonly string[] {
     const entry = this.#modules.outgoing.get(hash);
-    return entry === undefined ? [] : this.#modules.coins.addressesOf(hash, entry.transaction);
+    if (entry === undefined) return [];
+    const { druidInfo } = entry.transaction;
+    // What the half of a trade brings is in the block that has the half.
+    const expected = druidInfo?.expectations.map(({ to }) => to) ?? [];
+    return [...this.#modules.coins.addressesOf(hash, entry.transaction), ...expected];
   }
 
   /** Own transactions with their states, oldest first; the most recent 10,000, or `limit`. */

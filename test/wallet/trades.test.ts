@@ -166,6 +166,38 @@ describe('a trade', () => {
     await expectBalanced(alice);
   });
 
+  it('goes on when its half was found in a block before the wallet has seen it, also over a restart', async () => {
+    const { id, confirmation } = await agreed();
+    await bob.wallet.trades.complete(confirmation);
+    await chain.send(alice);
+    await chain.send(bob);
+    await alice.wallet.settlement.markConfirmed(alice.wallet.trades.get(id).half ?? '');
+    await alice.wallet.trades.settled();
+    alice = await chain.reopen(alice, options);
+    expect(alice.wallet.trades.get(id)).toMatchObject({ state: 'agreed', reason: '' });
+    await chain.mine();
+    await alice.wallet.trades.settled();
+    expect(alice.wallet.trades.get(id).state).toBe('done');
+    expect(await holdings(alice)).toEqual({ tokens: [70n, 70n], tickets: [3n, 3n] });
+    await expectBalanced(alice);
+  });
+
+  it('has failed when what it gets does not come with the next blocks either', async () => {
+    const { id } = await agreed();
+    await chain.send(alice);
+    await alice.wallet.settlement.markConfirmed(alice.wallet.trades.get(id).half ?? '');
+    await alice.wallet.trades.settled();
+    const states: string[] = [];
+    for (let i = 0; i < 10; i++) {
+      states.push(alice.wallet.trades.get(id).state);
+      await chain.mine();
+      await alice.wallet.trades.settled();
+    }
+    expect(states).toEqual(new Array(10).fill('agreed'));
+    expect(alice.wallet.trades.get(id)).toMatchObject({ state: 'failed', reason: expect.stringContaining('not come') });
+    await expectBalanced(alice);
+  });
+
   it('has failed when what it gets is locked: no expectation of a half covers that', async () => {
     const pair = generateKeyPair(systemRandom);
     const mallory: SigningKey = { publicKey: pair.publicKey, seed: pair.seed };

@@ -3,14 +3,43 @@
 import type { Coin } from '../coins/coin.js';
 import type { CoinStore } from '../coins/coin-store.js';
 import type { History } from '../history/history.js';
+import type { Movement } from '../history/movement.js';
 import type { Outgoing } from '../payments/outgoing.js';
 import { exchangeOf, ownAddress, type Trade } from './trade.js';
 import { assetIdOf, isExpired } from './trade-rules.js';
+
+/** Blocks for which what a trade gets is waited for when its half was found in a block that the wallet has not seen. */
+const PATIENCE = 10;
 
 export interface OutcomeModules {
   readonly coins: CoinStore;
   readonly outgoing: Outgoing;
   readonly history: History;
+  readonly arrivals: Arrivals;
+}
+
+/** Trades whose half is in a block that the wallet may not have seen, so that what they get may come yet. */
+export class Arrivals {
+  /** By id: the height that ends the waiting. In memory: a start begins it again, and asks for everything. */
+  readonly #ends = new Map<string, number>();
+  #judgedAt = -1;
+
+  mayCome(id: string, height: number): boolean {
+    const end = this.#ends.get(id) ?? height + PATIENCE;
+    this.#ends.set(id, end);
+    return height < end;
+  }
+
+  forget(id: string): void {
+    this.#ends.delete(id);
+  }
+
+  /** Those to judge again, once at each height. */
+  due(height: number): readonly string[] {
+    if (height === this.#judgedAt) return [];
+    this.#judgedAt = height;
+    return [...this.#ends.keys()];
+  }
 }
 
 /** The state, reason and coins of a trade that has gone on; undefined when it is where it was. */
@@ -42,19 +71,21 @@ function isInFlight(hash: string | null, { outgoing }: OutcomeModules): boolean 
   return hash !== null && outgoing.get(hash) !== undefined;
 }
 
-async function halfOutcome(trade: Trade, modules: OutcomeModules): Promise<Outcome> {
-  const { state, reason } = await endOf(trade.half, modules);
+async function halfOutcome(trade: Trade, modules: OutcomeModules): Promise<Outcome | undefined> {
+  const { coins, arrivals } = modules;
+  const { state, reason, height } = await endOf(trade.half, modules);
   if (state !== 'confirmed') return { state: 'failed', reason };
   // Only a true half brings the other: a mempool node could have made a payment of it.
-  const paid = await paymentsOf(trade, modules.coins);
+  const paid = await paymentsOf(trade, coins);
   const [locked] = paid;
+  if (locked === undefined && height === null && arrivals.mayCome(trade.id, coins.height)) return undefined;
   if (locked === undefined) return { state: 'failed', reason: 'what it gives was paid, and what it gets has not come' };
   // Expectations of a half do not cover the locktime.
   if (paid.some(({ locktime }) => locktime === 0n)) return { state: 'done', reason: '' };
   return { state: 'failed', reason: `what it gets is locked until block ${locked.locktime}` };
 }
 
-async function takeBackOutcome(trade: Trade, now: number, modules: OutcomeModules): Promise<Outcome> {
+async function takeBackOutcome(trade: Trade, now: number, modules: OutcomeModules): Promise<Outcome | undefined> {
   // The other party was faster.
   if ((await endOf(trade.half, modules)).state === 'confirmed') return halfOutcome(trade, modules);
   const { state, reason } = await endOf(trade.takeBack, modules);
@@ -62,10 +93,14 @@ async function takeBackOutcome(trade: Trade, now: number, modules: OutcomeModule
   return { state: isExpired(trade.offer.expires_at, now) ? 'expired' : 'cancelled', reason: trade.reason };
 }
 
+type End = Pick<Movement, 'state' | 'reason' | 'height'>;
+
 /** What the history says of a transaction that is not in flight any more. */
-async function endOf(hash: string | null, { history }: OutcomeModules): Promise<{ state: string; reason: string }> {
+async function endOf(hash: string | null, { history }: OutcomeModules): Promise<End> {
   const found = hash === null ? undefined : (await history.byHash([hash])).get(hash);
-  return found ?? { state: 'rejected', reason: 'what became of it is not known: the wallet was started over' };
+  return (
+    found ?? { state: 'rejected', reason: 'what became of it is not known: the wallet was started over', height: null }
+  );
 }
 
 /** What it gets, where that has come to its address, which is used for nothing else. */

@@ -37,8 +37,8 @@ import {
 import { takeBack } from './take-back.js';
 import { assetOfTraded, exchangeOf, hasEnded, newTrade, ownAddress, type Trade } from './trade.js';
 import { TradeBook } from './trade-book.js';
-import { signAt, signPayment } from './trade-keys.js';
-import { hasCoins, outcomeOf } from './trade-outcomes.js';
+import { signAcceptance, signConfirmation, signOffer, signPayment } from './trade-keys.js';
+import { Arrivals, hasCoins, outcomeOf } from './trade-outcomes.js';
 import { assetIdOf, checkExchange, checkOffer, checkTime, closed, isOverdue, type TradeRules } from './trade-rules.js';
 
 export interface TradesModules extends StagingModules {
@@ -67,6 +67,7 @@ export class Trades {
   readonly #book: TradeBook;
   /** One step of one trade at a time. */
   readonly #steps = new Mutex();
+  readonly #arrivals = new Arrivals();
   readonly #changed: SignalSource<Trade>;
 
   private constructor(rules: TradeRules, modules: TradesModules, book: TradeBook) {
@@ -83,6 +84,9 @@ export class Trades {
     for (const trade of trades.list()) if (!hasEnded(trade)) modules.ownOutputs.withhold(ownAddress(trade));
     for (const { id } of trades.list()) if (trades.#book.find(id) !== undefined) await trades.#reconcile(id);
     modules.settlement.settled.on(({ hash }) => trades.#onSettled(hash));
+    modules.settlement.changed.on(() => {
+      for (const id of trades.#arrivals.due(modules.coins.height)) trades.#judge(id);
+    });
     return trades;
   }
 
@@ -200,15 +204,12 @@ export class Trades {
     const creation = give.kind === 'item' ? await items.creationOf(give.genesis_hash) : undefined;
     const to = this.#newAddress(want);
     const content = {
-      kind: 'tessera-trade-offer' as const,
-      format: 1 as const,
-      network: this.#rules.network,
-      ...{ give, want, to, peer },
+      ...{ network: this.#rules.network, give, want, to, peer },
       expires_at: expiresAt,
       creation: creationText(creation),
       nonce: toHex(random.bytes(16)),
     };
-    const offer = await signAt<Offer>(to, content, keys);
+    const offer = await signOffer(content, keys);
     const trade = newTrade({ id: offerId(offer), side: 'maker', state: 'open', offer, createdAt: clock.now() });
     return this.#orGiveBack(to, () =>
       this.#keepAside(give, trade.id, async (coins) => ({ ...trade, coins: outPointsOf(coins) }), keep),
@@ -244,9 +245,7 @@ export class Trades {
     const trade = { ...fresh, peer: offer.peer ?? known?.peer ?? null };
     const prepare = async (coins: readonly SpentCoin[]): Promise<Trade> => {
       const half = await signPayment({ inputs: coins, to: offer.to, asset: assetOfTraded(want) }, keys);
-      const from = txInsAddress(half.inputs);
-      const content = { kind: 'tessera-trade-acceptance' as const, format: 1 as const, offer: id, to, from };
-      const acceptance = await signAt<Acceptance>(to, content, keys);
+      const acceptance = await signAcceptance({ offer: id, to, from: txInsAddress(half.inputs) }, keys);
       return { ...trade, acceptance, coins: outPointsOf(coins) };
     };
     return this.#orGiveBack(to, () => this.#keepAside(want, id, prepare));
@@ -263,14 +262,8 @@ export class Trades {
     checkTime(offer.expires_at, clock.now());
     if (keys.owns(acceptance.to)) throw refused('the acceptance wants to be paid at an address of this wallet');
     const half = await this.#half(trade, acceptance.to);
-    const content = {
-      kind: 'tessera-trade-confirmation' as const,
-      format: 1 as const,
-      offer: trade.id,
-      acceptance: digestOf(acceptance),
-      from: txInsAddress(half.inputs),
-    };
-    const confirmation = await signAt<Confirmation>(offer.to, content, keys);
+    const confirmed = { offer: trade.id, acceptance: digestOf(acceptance), from: txInsAddress(half.inputs) };
+    const confirmation = await signConfirmation(offer.to, confirmed, keys);
     return this.#sendHalf({ ...trade, acceptance, confirmation }, half, acceptance.from);
   }
 
@@ -330,25 +323,32 @@ export class Trades {
   }
 
   #onSettled(hash: string): void {
-    const { logger, writes } = this.#modules;
     for (const { id, half, takeBack } of this.list()) {
-      if (half !== hash && takeBack !== hash) continue;
-      void this.#steps.run(async () => {
-        if (writes.isClosed || this.#book.find(id) === undefined) return;
-        try {
-          await this.#reconcile(id);
-        } catch (error) {
-          logger.error({ trade: id, error: errorMessage(error) }, 'the end of a trade could not be written');
-        }
-      });
+      if (half === hash || takeBack === hash) this.#judge(id);
     }
+  }
+
+  #judge(id: string): void {
+    const { logger, writes } = this.#modules;
+    void this.#steps.run(async () => {
+      if (writes.isClosed || this.#book.find(id) === undefined) return;
+      try {
+        await this.#reconcile(id);
+      } catch (error) {
+        logger.error({ trade: id, error: errorMessage(error) }, 'the end of a trade could not be written');
+      }
+    });
   }
 
   /** Brings a trade in step with what became of its transactions and coins. */
   async #reconcile(id: string): Promise<Trade> {
     const trade = this.get(id);
-    const outcome = await outcomeOf(trade, this.#modules.clock.now(), this.#modules);
-    return outcome === undefined ? trade : this.#change({ ...trade, ...outcome, coins: [] }, trade);
+    const modules = { ...this.#modules, arrivals: this.#arrivals };
+    const outcome = await outcomeOf(trade, modules.clock.now(), modules);
+    if (outcome === undefined) return trade;
+    const changed = await this.#change({ ...trade, ...outcome, coins: [] }, trade);
+    this.#arrivals.forget(id);
+    return changed;
   }
 
   // Parts of steps
