@@ -77,15 +77,16 @@ export class MempoolRole implements Role {
   readiness(): readonly string[] {
     if (!this.#isLoaded)
       return [this.#replaying.current ?? this.#loading.current ?? 'the mempool is reading its state'];
-    const { miners, apart, notStored, notVerified } = this.#mempool.figures();
+    const { height, miners, apart, notStored, notVerified } = this.#mempool.figures();
     const hasStorage = [...this.#links].some((link) => link.role === 'storage' && link.trusted);
-    return [
+    const reasons = [
       ...(miners === 0 ? ['no miner has joined: no block can be made'] : []),
       ...(hasStorage ? [] : ['no storage node with the same network.secret is linked: no block can be kept']),
       ...(hasStorage && apart !== null ? [apart] : []),
       ...(hasStorage && notStored !== null ? [notStored] : []),
       ...(notVerified === null ? [] : [notVerified]),
     ];
+    return reasons.length === 0 && height < 0 ? ['block 0 is not stored yet: there is no output to spend'] : reasons;
   }
 
   get failed(): Promise<never> {

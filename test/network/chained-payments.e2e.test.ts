@@ -16,7 +16,7 @@ import { outPointKey } from '../../src/chain/transaction.js';
 import type { OutPoint, Transaction } from '../../src/chain/types.js';
 import { DEV_GENESIS_TX, type DevAccount, devAccounts } from '../../src/config/dev-accounts.js';
 import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
-import { call, createNetwork, type Network, type NodeProcess, until } from '../support/processes.js';
+import { call, createNetwork, type Network, type NodeProcess, until, whenReady } from '../support/processes.js';
 import { temporaryFolder } from '../support/wallet-fixtures.js';
 
 const isLong = process.env.LONG_TESTS !== undefined;
@@ -80,6 +80,7 @@ async function start(pace: Readonly<Record<string, unknown>>): Promise<void> {
     network.add('payer', 'user', { ...common, 'wallet.passphrase_file': passphrase }),
   ]);
   const { address } = (await call(`${payer.apiUrl}/v1/wallet/addresses`, {})) as { address: string };
+  await whenReady(mempool);
   await post([paying(accounts[0] as DevAccount, genesisOutput(accounts[0] as DevAccount), [[address, FUNDS]])]);
   await until('one output', async () => (outputsOf(await info()).length === 1 ? true : undefined));
 }

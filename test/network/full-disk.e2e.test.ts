@@ -12,7 +12,7 @@ import type { NodeRole } from '../../src/lib/roles.js';
 import { Ledger } from '../soak/ledger.js';
 import { lanesOf, SigningWriter, splitFor, WalletWriter, type Writer } from '../soak/writers.js';
 import { canMakeFaultyDisks, FaultyDisk } from '../support/faulty-disk/faulty-disk.js';
-import { createNetwork, type Network, type NodeProcess, type Nodes, until } from '../support/processes.js';
+import { createNetwork, type Network, type NodeProcess, type Nodes, until, whenReady } from '../support/processes.js';
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 });
 
@@ -51,10 +51,6 @@ async function reasonsOf({ apiUrl }: NodeProcess): Promise<readonly string[]> {
   return ((await answer.json()) as { readonly reasons: string[] }).reasons;
 }
 
-/** Resolves when the node is ready again. */
-const isReady = (node: NodeProcess): Promise<true> =>
-  until(`${node.role} to be ready`, async () => ((await reasonsOf(node)).length === 0 ? true : undefined));
-
 /** Writers that have coins, and a ledger that knows what they were told. */
 async function prepare(): Promise<void> {
   const [mempool, user] = [clientOf(nodes.mempool), clientOf(nodes.user)];
@@ -67,7 +63,7 @@ async function prepare(): Promise<void> {
   const { transactions: taken } = await mempool.api.createTransactions({ body: { transactions } });
   for (const hash of Object.keys(taken ?? {})) ledger.acknowledge({ hash, by: 'client', at: 0 });
   expect(await ledger.settled(mempool, PATIENCE_MS)).toEqual([]);
-  await isReady(nodes.user);
+  await whenReady(nodes.user);
   client = new SigningWriter(mempool, lanesOf(owner, own));
   wallet = new WalletWriter('user', user, owner.address);
 }
@@ -139,7 +135,7 @@ describe.runIf(canMakeFaultyDisks)('a disk without room', () => {
       expect((await reasonsOf(nodes.mempool)).join()).toContain('cannot be written');
       await disk.set();
       await accepted(client);
-      await isReady(nodes.mempool);
+      await whenReady(nodes.mempool);
       await expectKept();
     },
   );
@@ -172,7 +168,7 @@ describe.runIf(canMakeFaultyDisks)('a disk without room', () => {
     expect((await reasonsOf(nodes.storage)).join()).toContain('cannot be written');
     expect((await clientOf(nodes.storage).api.getLatestBlock()).block).toEqual(before);
     await disk.set();
-    await isReady(nodes.storage);
+    await whenReady(nodes.storage);
     await expectKept();
   });
 
@@ -193,7 +189,7 @@ describe.runIf(canMakeFaultyDisks)('a disk without room', () => {
       await expectReads('user');
       await disk.set();
       await accepted(wallet);
-      await isReady(nodes.user);
+      await whenReady(nodes.user);
       await expectKept();
     },
   );
@@ -210,7 +206,7 @@ describe.runIf(canMakeFaultyDisks)('a disk without room', () => {
     );
     await expectReads('miner');
     await disk.set();
-    await isReady(nodes.miner);
+    await whenReady(nodes.miner);
     await expectKept();
   });
 });
@@ -233,7 +229,7 @@ describe.runIf(canMakeFaultyDisks)('a disk with less room than node.min_free_byt
     await disk.set();
     await accepted(client);
     await accepted(wallet);
-    for (const node of Object.values(nodes) as NodeProcess[]) await isReady(node);
+    for (const node of Object.values(nodes) as NodeProcess[]) await whenReady(node);
     await expectKept();
     const { block: later } = await clientOf(nodes.storage).api.getLatestBlock();
     expect(later.block.header.b_num).toBeGreaterThan(block.block.header.b_num);

@@ -10,7 +10,7 @@ import { transactionToCreateJson } from '../../src/chain/create-transaction.js';
 import { outPointKey } from '../../src/chain/transaction.js';
 import { DEV_GENESIS_TX, type DevAccount, devAccounts } from '../../src/config/dev-accounts.js';
 import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
-import { call, createNetwork, type Network, type NodeProcess, until } from '../support/processes.js';
+import { call, createNetwork, type Network, type NodeProcess, until, whenReady } from '../support/processes.js';
 
 const WRITERS = 8;
 const ROUNDS = Number(process.env.SUSPENSIONS ?? 4);
@@ -40,6 +40,7 @@ beforeAll(async () => {
   const common = { ...links, 'peers.mempool': mempool.peerAddress };
   await network.add('miner', 'miner', { ...common, 'wallet.genesis_seed_index': 1 });
   alice = await network.add('alice', 'user', { ...common, 'wallet.genesis_seed_index': 0 });
+  await whenReady(mempool);
 }, 120_000);
 
 afterAll(() => network.stopAll());

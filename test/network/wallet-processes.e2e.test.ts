@@ -19,7 +19,7 @@ import { systemRandom } from '../../src/lib/random.js';
 
 import { Keystore } from '../../src/wallet/keys/keystore.js';
 import { PassphraseLimiter } from '../../src/wallet/keys/passphrase-limiter.js';
-import { call, createNetwork, type Network, type NodeProcess, until } from '../support/processes.js';
+import { call, createNetwork, type Network, type NodeProcess, until, whenReady } from '../support/processes.js';
 
 const PAYMENTS = 200;
 const PASSPHRASE_KILLS = process.env.LONG_TESTS === undefined ? 4 : 40;
@@ -72,6 +72,7 @@ beforeAll(async () => {
       'wallet.aggregate_above': 100,
     }),
   ]);
+  await whenReady(mempool);
 }, 120_000);
 
 afterAll(async () => {

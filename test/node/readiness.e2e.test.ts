@@ -71,6 +71,17 @@ describe('/readyz', () => {
     await until('both reasons', async () => ((await readyz(mempool)).reasons.length === 2 ? true : undefined));
   });
 
+  it('of a mempool node waits for block 0, whose outputs the first transactions spend', async () => {
+    const storage = await start('storage');
+    const peers = { storage: [storage.peerAddress] };
+    const mempool = await start('mempool', peers, { 'mining.min_miners': 2, 'mining.partition_size': 2 });
+    await start('miner', { mempool: [mempool.peerAddress] });
+    await saysOnly(mempool, /^block 0 is not stored yet/);
+    await start('miner', { mempool: [mempool.peerAddress] });
+    await isReady(mempool);
+    expect(storage.services.storage?.nextHeight).toBeGreaterThan(0);
+  });
+
   it.each(['miner', 'user'] as const)('of a %s node asks for a mempool node', async (role) => {
     expect(await readyz(await start(role))).toEqual({ status: 503, reasons: ['no mempool node is linked'] });
   });

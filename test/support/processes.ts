@@ -68,7 +68,10 @@ export interface Network {
   /** A node that is not started yet. */
   make(name: string, role: NodeRole, options?: NodeOptions): NodeProcess;
   add(name: string, role: NodeRole, options?: NodeOptions): Promise<NodeProcess>;
-  /** Starts one node of each role, named by its role, linked to the others and funded; `byRole` adds to `options`. */
+  /**
+   * Starts one node of each role, named by its role, linked to the others and funded, with block 0 stored; `byRole` adds
+   * to `options`.
+   */
   addAll(options?: NodeOptions, byRole?: Readonly<Partial<Record<NodeRole, NodeOptions>>>): Promise<Nodes>;
   stopAll(): Promise<void>;
 }
@@ -120,6 +123,7 @@ export async function createNetwork(networkOptions: NetworkOptions = {}): Promis
         addOne('miner', { 'peers.mempool': mempool.peerAddress, 'wallet.genesis_seed_index': 1 }),
         addOne('user', { 'peers.mempool': mempool.peerAddress, 'wallet.genesis_seed_index': 0 }),
       ]);
+      await whenReady(mempool);
       return { storage, mempool, miner, user };
     },
     async stopAll() {
@@ -235,6 +239,10 @@ function createNodeProcess(
     ended,
   };
 }
+
+/** Resolves when /readyz answers 200: of a mempool node, when the outputs of block 0 can be spent. */
+export const whenReady = ({ role, apiUrl }: NodeProcess): Promise<true> =>
+  until(`${role} to be ready`, async () => ((await fetch(`${apiUrl}/readyz`)).ok ? true : undefined));
 
 /** The parsed body of a 2xx answer, with exact integers. Throws an error with the body for other answers. */
 export async function call(url: string, body?: unknown): Promise<unknown> {
