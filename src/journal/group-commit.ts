@@ -14,8 +14,10 @@ const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 /** Bytes that one synced batch takes at most. */
 const MAX_COMMIT_BYTES = 8 * 1024 * 1024;
 
-interface Waiting extends JournalEntry {
-  readonly durable: Deferred<void>;
+interface Waiting {
+  readonly seq: number;
+  readonly payload: Uint8Array;
+  readonly durable: Deferred<number>;
   /** Ends the measurement of the append. */
   readonly stopTimer: () => void;
 }
@@ -67,11 +69,11 @@ export class GroupCommit {
       throw new TesseraError('overloaded', 'the journal cannot write as fast as entries arrive; try again');
     }
     const seq = this.#next++;
-    const durable = createDeferred<void>();
+    const durable = createDeferred<number>();
     this.#waiting.push({ seq, payload, durable, stopTimer: startTimer(this.#appendSeconds, this.#clock) });
     this.#waitingBytes += payload.length;
     this.#committing ??= this.#commitAll();
-    return { seq, durable: durable.promise };
+    return { id: seq, durable: durable.promise };
   }
 
   /** Takes nothing more; resolves when what was appended is written, or has failed. */
@@ -111,11 +113,11 @@ export class GroupCommit {
     }
     this.#head += group.length;
     this.#groupEntries.observe(group.length);
-    for (const { durable, stopTimer } of group) {
+    for (const { seq, durable, stopTimer } of group) {
       stopTimer();
-      durable.resolve();
+      durable.resolve(seq);
     }
-    this.#committed(group.map(({ seq, payload }) => ({ seq, payload })));
+    this.#committed(group.map(({ seq, payload }) => ({ seq, id: seq, payload })));
   }
 
   /** Nothing of the group is on disk, and nothing that came after it may be: their numbers are assigned again. */

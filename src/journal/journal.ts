@@ -1,19 +1,27 @@
 /**
- * The ordered log that feeds the mempool. What a command means is not known here. The local implementation writes to
- * LevelDB with group commit; one over etcd can take its place without a change above this folder.
+ * The ordered log that feeds the mempool. What a command means is not known here. One implementation writes to LevelDB with
+ * group commit, the other to etcd, where several nodes write and every node reads the same order.
  */
 
+/** Tells entries of one journal apart, also those of other nodes. */
+export type EntryId = number | string;
+
 export interface JournalEntry {
-  /** 1 for the first entry, then without gaps. */
+  /** Rises from entry to entry, and is above 0. */
   readonly seq: number;
+  /** What `append` gave to the node that appended it. */
+  readonly id: EntryId;
   readonly payload: Uint8Array;
 }
 
-/** An entry that has its place in the order and is being written. */
+/** An entry that is being written, after all that this node appended before. */
 export interface Appended {
-  readonly seq: number;
-  /** Resolves when the entry is on disk (synced); rejects with the error that ended the journal. */
-  readonly durable: Promise<void>;
+  readonly id: EntryId;
+  /**
+   * Resolves with its sequence number when the entry is on disk (synced). Rejects with `database_failed` when nothing was
+   * written, with `mempool_unreachable` when that is not known in time, or with the error that ended the journal.
+   */
+  readonly durable: Promise<number>;
 }
 
 export interface Subscription {
@@ -25,13 +33,12 @@ export interface Journal {
   /** Sequence number of the last durable entry; 0 when empty. */
   readonly head: number;
   /**
-   * Adds an entry after all that were added before and gives its number at once; what arrives during one sync shares the
-   * next. Throws `overloaded` when too much waits for the disk, `shutting_down` once closed, and after a write that failed
+   * Adds an entry after all that this node added before; what arrives during one sync shares the next. Throws `overloaded` when too much waits for the disk, `shutting_down` once closed, and after a write that failed
    * the error of that write: nothing can be appended any more.
    */
   append(payload: Uint8Array): Appended;
   /**
-   * Delivers all durable entries with `seq >= fromSeq`, in order and without gaps, first the old ones, then new ones as
+   * Delivers all durable entries with `seq >= fromSeq`, in order and each once, first the old ones, then new ones as
    * they become durable, in groups as large as what is there. The next group waits until the promise of the last has
    * resolved. A rejection stops the delivery and is reported through `onError`.
    */
@@ -40,6 +47,8 @@ export interface Journal {
     deliver: (entries: readonly JournalEntry[]) => Promise<void>,
     onError: (error: unknown) => void,
   ): Subscription;
+  /** A number with at least `count` entries from it to `seq`, or all that there are. */
+  before(seq: number, count: number): number;
   /**
    * Forgets entries below `seq`, which no subscriber will ask for again. With `isUrgent` their room on the disk is free when
    * it resolves, and not only some time later; appends wait meanwhile.

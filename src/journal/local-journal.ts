@@ -106,6 +106,10 @@ export class LocalJournal implements Journal {
     };
   }
 
+  before(seq: number, count: number): number {
+    return seq - count;
+  }
+
   compact(seq: number, { isUrgent = false } = {}): Promise<void> {
     return this.#compaction.run(async () => {
       try {
@@ -228,7 +232,7 @@ async function readGroup(kv: Kv, from: number, to: number): Promise<JournalEntry
   for await (const [key, payload] of kv.entries(ranges.between(from, to))) {
     const seq = from + group.length;
     if (seqOfKey(key) !== seq) throw lost(seq);
-    group.push({ seq, payload });
+    group.push({ seq, id: seq, payload });
     bytes += payload.length;
     if (bytes >= MAX_GROUP_BYTES) return group;
   }

@@ -12,8 +12,7 @@ async function appendForever(): Promise<void> {
   for (;;) {
     const n = next;
     next += 1;
-    const { seq, durable } = journal.append(Buffer.from(`${n} `.repeat(40)));
-    await durable;
+    const seq = await journal.append(Buffer.from(`${n} `.repeat(40))).durable;
     if (seq !== n) throw new Error(`entry ${n} got number ${seq}`);
     process.send?.(seq);
   }

@@ -1,7 +1,7 @@
 /** What every journal must do, wherever its entries are. */
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Journal, JournalEntry, Subscription } from '../../src/journal/journal.js';
+import type { EntryId, Journal, JournalEntry, Subscription } from '../../src/journal/journal.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 import { appendTo } from '../support/journal.js';
 
@@ -70,11 +70,15 @@ export function journalContract(name: string, makeBed: () => Promise<JournalBed>
       expect(journal.head).toBe(501);
     });
 
-    it('gives the number of an entry at once, before the entry is durable', async () => {
+    it('gives an id that the entry is delivered with at once, before the entry is durable', async () => {
+      const delivered: EntryId[] = [];
       const [first, second] = [journal.append(payload(1)), journal.append(payload(2))];
-      expect([first.seq, second.seq, journal.head]).toEqual([1, 2, 0]);
+      expect(journal.head).toBe(0);
+      const reader = collector(journal, 1, (group) => void delivered.push(...group.map(({ id }) => id)));
       await second.durable;
       expect(journal.head).toBe(2);
+      await reader.until(2);
+      expect(delivered).toEqual([first.id, second.id]);
     });
 
     it('has every acknowledged entry after it was opened again, and goes on counting', async () => {

@@ -14,6 +14,7 @@ import type { Mempool } from '../../src/mempool/mempool.js';
 import type { CandidateTx } from '../../src/mempool/state/acceptance.js';
 import { SPENT } from '../../src/mempool/state/coins.js';
 import { MempoolState } from '../../src/mempool/state/state.js';
+import { journalWith } from '../support/journal.js';
 import { MemoryKv } from '../support/memory-kv.js';
 import { type Account, candidate, genesisOut, pay, payment, rulesFor } from '../support/mempool.js';
 import { alice, bob, newFolder, send, setUp, stored } from './running.js';
@@ -31,18 +32,13 @@ interface Written {
 
 async function running({ blocks = SLOW } = {}) {
   const written: Written = { bytes: 0 };
-  const wrapJournal = (journal: Journal): Journal => ({
-    get head() {
-      return journal.head;
-    },
-    append(payload) {
-      written.bytes += payload.length;
-      return journal.append(payload);
-    },
-    subscribe: (...args) => journal.subscribe(...args),
-    compact: (seq) => journal.compact(seq),
-    close: () => journal.close(),
-  });
+  const wrapJournal = (journal: Journal): Journal =>
+    journalWith(journal, {
+      append(payload) {
+        written.bytes += payload.length;
+        return journal.append(payload);
+      },
+    });
   const mempool = { pool: POOL, blocks };
   const setup = await setUp({ folder: await newFolder(), mempool, wrapJournal });
   await stored(setup.mempool, 0);

@@ -19,7 +19,7 @@ import { loadMempoolState } from '../../src/mempool/state/load.js';
 import { MempoolState } from '../../src/mempool/state/state.js';
 import { noMetrics } from '../../src/observability/metrics.js';
 import { decodeUtxos, encodeTransactions } from '../../src/peers/payloads.js';
-import { openJournal } from '../support/journal.js';
+import { journalWith, openJournal } from '../support/journal.js';
 import { withWrite } from '../support/kv.js';
 import { MemoryKv } from '../support/memory-kv.js';
 import {
@@ -804,20 +804,15 @@ describe('the journal', () => {
     let overloaded = true;
     const { mempool, bed } = await setUp({
       folder: await newFolder(),
-      wrapJournal: (journal) => ({
-        get head() {
-          return journal.head;
-        },
-        append(payload) {
-          if (!overloaded) return journal.append(payload);
-          // Without a pause this never ends.
-          if (++refusals > 100) overloaded = false;
-          throw new TesseraError('overloaded', 'the journal cannot write as fast as entries arrive');
-        },
-        subscribe: (from, deliver, onError) => journal.subscribe(from, deliver, onError),
-        compact: (seq) => journal.compact(seq),
-        close: () => journal.close(),
-      }),
+      wrapJournal: (journal) =>
+        journalWith(journal, {
+          append(payload) {
+            if (!overloaded) return journal.append(payload);
+            // Without a pause this never ends.
+            if (++refusals > 100) overloaded = false;
+            throw new TesseraError('overloaded', 'the journal cannot write as fast as entries arrive');
+          },
+        }),
     });
     await expect.poll(() => refusals).toBe(1);
     overloaded = false;

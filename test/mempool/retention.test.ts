@@ -9,7 +9,7 @@ import { folderSize } from '../../src/db/folder-size.js';
 import { TesseraError } from '../../src/lib/errors.js';
 import { SignalSource } from '../../src/lib/signal.js';
 import { Retention } from '../../src/mempool/state/retention.js';
-import { appendTo, openJournal } from '../support/journal.js';
+import { appendTo, journalWith, openJournal } from '../support/journal.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { alice, bob, newFolder, send, setUp, stored } from './running.js';
 
@@ -92,20 +92,15 @@ describe('a disk that the journal has filled', () => {
     const { mempool, bed } = await setUp({
       folder,
       room,
-      wrapJournal: (journal) => ({
-        get head() {
-          return journal.head;
-        },
-        append: (payload) => journal.append(payload),
-        subscribe: (...args) => journal.subscribe(...args),
-        async compact(seq, { isUrgent } = { isUrgent: false }) {
-          await journal.compact(seq, { isUrgent });
-          cuts.push({ seq, isUrgent });
-          room.isLow = false;
-          room.isBack.emit();
-        },
-        close: () => journal.close(),
-      }),
+      wrapJournal: (journal) =>
+        journalWith(journal, {
+          async compact(seq, { isUrgent } = { isUrgent: false }) {
+            await journal.compact(seq, { isUrgent });
+            cuts.push({ seq, isUrgent });
+            room.isLow = false;
+            room.isBack.emit();
+          },
+        }),
     });
     room.isLow = true;
     room.ranLow.emit();

@@ -12,7 +12,20 @@ export function openJournal(kv: Kv, options: LocalJournalOptions = {}): Promise<
 
 /** Appends; resolves with the number when the entry is durable. */
 export async function appendTo(journal: Journal, payload: Uint8Array): Promise<number> {
-  const { seq, durable } = journal.append(payload);
-  await durable;
-  return seq;
+  return journal.append(payload).durable;
+}
+
+/** The journal, some of whose methods are others. */
+export function journalWith(journal: Journal, methods: Partial<Journal>): Journal {
+  return {
+    get head() {
+      return journal.head;
+    },
+    append: (payload) => journal.append(payload),
+    subscribe: (...args) => journal.subscribe(...args),
+    before: (seq, count) => journal.before(seq, count),
+    compact: (...args) => journal.compact(...args),
+    close: () => journal.close(),
+    ...methods,
+  };
 }

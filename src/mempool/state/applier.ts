@@ -12,7 +12,7 @@ import type { Transaction } from '../../chain/types.js';
 import type { Unicorn } from '../../chain/unicorn.js';
 import { endlessRoom, type Room } from '../../db/disk-room.js';
 import type { KvBatch } from '../../db/kv.js';
-import type { Appended, Journal, JournalEntry, Subscription } from '../../journal/journal.js';
+import type { Appended, EntryId, Journal, JournalEntry, Subscription } from '../../journal/journal.js';
 import type { Clock, Timer } from '../../lib/clock.js';
 import { createDeferred, type Deferred } from '../../lib/deferred.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
@@ -108,8 +108,7 @@ export class Applier implements Service {
   #cutAgain: Timer | undefined;
   readonly #failure = new Failure();
   readonly #turn: Turn;
-  /** By the number of the command in the journal. */
-  readonly #submitted = new Map<number, Submitted>();
+  readonly #submitted = new Map<EntryId, Submitted>();
   #entered = new Set<string>();
   #replay: Replay | undefined;
   /** Where the state stood when blocks were adopted, the oldest first; of those older than `KEEP_ADOPTED_MS` the last. */
@@ -182,18 +181,19 @@ export class Applier implements Service {
   ): Promise<CommandOutcome<K>> {
     if (this.#ended !== undefined) throw this.#ended;
     if (this.#store.problem !== null) throw new TesseraError('write_failed', this.#store.problem);
-    const { seq, durable } = this.#append(encodeCommand(command));
+    const { id, durable } = this.#append(encodeCommand(command));
     const outcome = createDeferred<unknown>();
     // When the write fails nobody waits for the outcome.
     outcome.promise.catch(() => undefined);
     const submitted = { outcome, groups };
-    this.#submitted.set(seq, submitted);
+    this.#submitted.set(id, submitted);
     try {
       await durable;
     } catch (error) {
-      // The number may already belong to another command.
-      if (this.#submitted.get(seq) === submitted) this.#submitted.delete(seq);
+      // The id may already belong to another command.
+      if (this.#submitted.get(id) === submitted) this.#submitted.delete(id);
       if (isTesseraError(error, 'database_failed')) throw notWritten(error);
+      if (isTesseraError(error, 'mempool_unreachable')) throw error;
       this.#fail(error);
       throw error;
     }
@@ -213,13 +213,13 @@ export class Applier implements Service {
   async #deliver(entries: readonly JournalEntry[]): Promise<void> {
     const state = this.#state;
     let batch = this.#store.batch();
-    const outcomes: [seq: number, outcome: unknown][] = [];
+    const outcomes: [id: EntryId, outcome: unknown][] = [];
     const stored: Round[] = [];
     const adopted: AdoptedBlock[] = [];
     for (const entry of entries) {
       const command = decodeCommand(entry.payload);
-      const outcome = await this.#apply(command, entry.seq, batch, adopted);
-      outcomes.push([entry.seq, outcome]);
+      const outcome = await this.#apply(command, entry, batch, adopted);
+      outcomes.push([entry.id, outcome]);
       if (command.kind !== 'block-stored' && command.kind !== 'block-adopted') continue;
       // What commands look up in the store must be there before the next one is applied.
       await this.#write(batch, entry.seq);
@@ -229,23 +229,24 @@ export class Applier implements Service {
     const last = entries.at(-1)?.seq ?? state.seq;
     const bytes = entries.reduce((sum, { payload }) => sum + payload.length, 0);
     if (batch.size > 0 || state.seq !== last) await this.#write(batch, last);
-    for (const [seq, outcome] of outcomes) this.#settle(seq, outcome);
+    for (const [id, outcome] of outcomes) this.#settle(id, outcome);
     this.#emitChanges(stored, adopted);
     this.#reportReplay(last);
     const isDue = ({ height }: { readonly height: number }): boolean => height % COMPACT_EVERY === 0;
     this.#retention.passed(last, bytes);
     const due = this.#retention.due();
     if (due > 0) await this.#compact(due);
-    if (stored.some(isDue)) await this.#compact(state.seq - KEEP_COMMANDS);
-    if (adopted.some(isDue)) await this.#compact(Math.min(state.seq - KEEP_ADOPTED, this.#passMilestone()));
+    if (stored.some(isDue)) await this.#compact(this.#journal.before(state.seq, KEEP_COMMANDS));
+    if (adopted.some(isDue))
+      await this.#compact(Math.min(this.#journal.before(state.seq, KEEP_ADOPTED), this.#passMilestone()));
   }
 
-  async #apply(command: Command, seq: number, batch: KvBatch, adopted: AdoptedBlock[]): Promise<unknown> {
+  async #apply(command: Command, { id, seq }: JournalEntry, batch: KvBatch, adopted: AdoptedBlock[]): Promise<unknown> {
     const state = this.#state;
     state.begin(seq, batch);
     switch (command.kind) {
       case 'transactions': {
-        const groups = this.#submitted.get(seq)?.groups ?? command.groups.map((group) => group.map(toCandidate));
+        const groups = this.#submitted.get(id)?.groups ?? command.groups.map((group) => group.map(toCandidate));
         const { time, unchained } = command;
         const isKnownCreate = await this.#knownCreates(groups);
         const outcomes = state.accept(groups, { time, isKnownCreate, isUnchained: unchained === true }, batch);
@@ -359,9 +360,9 @@ export class Applier implements Service {
     });
   }
 
-  #settle(seq: number, outcome: unknown): void {
-    this.#submitted.get(seq)?.outcome.resolve(outcome);
-    this.#submitted.delete(seq);
+  #settle(id: EntryId, outcome: unknown): void {
+    this.#submitted.get(id)?.outcome.resolve(outcome);
+    this.#submitted.delete(id);
   }
 
   /** Emits which transactions the last commands admitted and removed, and the blocks that are now stored. */

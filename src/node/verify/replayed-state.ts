@@ -154,6 +154,10 @@ class UnchangedJournal implements Journal {
     return this.#journal.subscribe(...args);
   }
 
+  before(seq: number, count: number): number {
+    return this.#journal.before(seq, count);
+  }
+
   async compact(): Promise<void> {}
 
   async close(): Promise<void> {}
