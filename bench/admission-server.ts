@@ -47,7 +47,7 @@ async function startParser(): Promise<{ url: string; stop(): Promise<void> }> {
     statuses: async () => new Map(),
   };
   const app = await createApi(
-    { role: 'mempool', api: { ...config.api, auth: 'open' }, envelope: config.envelope },
+    { roles: ['mempool'], api: { ...config.api, auth: 'open' }, envelope: config.envelope },
     {
       mempool,
       logger: silentLogger,

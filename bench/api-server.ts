@@ -53,7 +53,7 @@ async function node(role: 'mempool' | 'storage'): Promise<FastifyInstance> {
   const entry = blockEntry();
   return createApi(
     {
-      role,
+      roles: [role],
       api: {
         host: '127.0.0.1',
         auth: 'keys',

@@ -161,7 +161,7 @@ async function countBench(rules: ChainRules, kv: Kv, blocks: number): Promise<vo
 async function readBench(archive: Archive): Promise<void> {
   const config = createConfig('storage', { 'network.secret': 'a secret for the benchmark' });
   const app = await createApi(
-    { role: 'storage', api: { ...config.api, auth: 'open' }, envelope: config.envelope },
+    { roles: ['storage'], api: { ...config.api, auth: 'open' }, envelope: config.envelope },
     {
       storage: archive,
       logger: silentLogger,

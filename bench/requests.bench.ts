@@ -172,7 +172,7 @@ async function createApps() {
   const open = (role: NodeRole) =>
     createApi(
       {
-        role,
+        roles: [role],
         api: {
           host: '127.0.0.1',
           auth: 'keys',

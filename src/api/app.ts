@@ -30,6 +30,7 @@ import type { ApiModules, ApiOptions } from './options.js';
 import { commonRoutes } from './routes/common/handlers.js';
 import { envelopeRoutes } from './routes/envelope/handlers.js';
 import { eventRoutes } from './routes/events/handlers.js';
+import { itemRoutes } from './routes/items/handlers.js';
 import { mempoolRoutes } from './routes/mempool/handlers.js';
 import { createItem } from './routes/mempool/operations.js';
 import { miningRoutes } from './routes/mining/handlers.js';
@@ -65,7 +66,7 @@ const CORS_RESPONSE_HEADERS = ['etag', 'retry-after', 'x-request-id'];
  */
 export async function createApi(options: ApiOptions, modules: ApiModules): Promise<FastifyInstance> {
   const { api } = options;
-  const keys = modules.keys ?? new ApiKeys(apiKeysOptions(options.role, api), OPERATIONS);
+  const keys = modules.keys ?? new ApiKeys(apiKeysOptions(options.roles, api), OPERATIONS);
   const { clock } = modules;
   const log = new RequestLog({ ...modules, sink: modules.requestLines });
   const errors = new ErrorAnswers({ logger: modules.logger, clock, log });
@@ -115,15 +116,18 @@ export async function createApi(options: ApiOptions, modules: ApiModules): Promi
   return app;
 }
 
-/** The plugins of each role: what a role serves over HTTP. */
+/** The plugins of each role: what a role serves over HTTP. What several roles serve is mounted once. */
 async function mountRoutes(app: FastifyInstance, options: ApiOptions, modules: ApiModules): Promise<void> {
-  const { role, api, envelope } = options;
-  const described = { role, limits: api.limits };
+  const { roles, api, envelope } = options;
+  const described = { roles, limits: api.limits };
+  const has = (role: NodeRole): boolean => roles.includes(role);
+  const hasWallet = has('miner') || has('user');
   app.register(commonRoutes, { modules, describe: (mounted) => describeApi(mounted, described) });
-  if (role === 'mempool') app.register(mempoolRoutes);
-  if (role === 'storage') app.register(storageRoutes);
-  if (role === 'miner') app.register(miningRoutes);
-  if (role === 'miner' || role === 'user') {
+  if (has('mempool')) app.register(mempoolRoutes);
+  if (has('mempool') || hasWallet) app.register(itemRoutes, { roles });
+  if (has('storage')) app.register(storageRoutes);
+  if (has('miner')) app.register(miningRoutes);
+  if (hasWallet) {
     app
       .register(walletRoutes)
       .register(walletHistoryRoutes)
@@ -131,12 +135,12 @@ async function mountRoutes(app: FastifyInstance, options: ApiOptions, modules: A
       .register(walletTradeRoutes)
       .register(walletBackupRoutes);
   }
-  if (role === 'user') app.register(userRoutes);
-  if (role === 'user' || api.toolingEverywhere) app.register(toolRoutes);
+  if (has('user')) app.register(userRoutes);
+  if (has('user') || api.toolingEverywhere) app.register(toolRoutes);
   if (envelope.enabled) {
-    app.register(envelopeRoutes, { options: { ...envelope, batch: api.limits.batch }, role, modules });
+    app.register(envelopeRoutes, { options: { ...envelope, batch: api.limits.batch }, roles, modules });
   }
-  app.register(eventRoutes, { role, modules });
+  app.register(eventRoutes, { roles, modules });
   await app.after();
   await app.register(docsRoutes, { describe: (mounted) => openApiDocument(mounted, described) });
 }
@@ -172,10 +176,11 @@ function createFastify(options: ApiOptions, modules: ApiModules, errors: ErrorAn
 }
 
 /**
- * The rules for protected routes. Item creation can be open only where the client signs, so never where a wallet does.
+ * The rules for protected routes. Item creation can be open only where the client signs, so never where a wallet does: beside
+ * a wallet, `itemRoutes` asks for the key of an item that the wallet signs.
  */
-export function apiKeysOptions(role: NodeRole, api: ApiOptions['api']): ApiKeysOptions {
-  const isOpen = api.openItemCreation && role === 'mempool';
+export function apiKeysOptions(roles: readonly NodeRole[], api: ApiOptions['api']): ApiKeysOptions {
+  const isOpen = api.openItemCreation && roles.includes('mempool');
   return { ...api, open: isOpen ? [createItem.id] : [] };
 }
 

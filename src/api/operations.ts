@@ -34,8 +34,12 @@ export const OPERATIONS = [
 
 export type KnownOperation = (typeof OPERATIONS)[number];
 
-/** The operations of a role; for `toolingEverywhere` see decision V23. */
-export function operationsOf(role: NodeRole, toolingEverywhere = false): readonly Operation[] {
+/** The operations of a role, or of several at one address; for `toolingEverywhere` see decision V23. */
+export function operationsOf(roles: NodeRole | readonly NodeRole[], toolingEverywhere = false): readonly Operation[] {
   const all: readonly Operation[] = OPERATIONS;
-  return all.filter((operation) => operation.roles.includes(role) || (toolingEverywhere && operation.tooling === true));
+  const wanted = [roles].flat();
+  return all.filter(
+    (operation) =>
+      operation.roles.some((role) => wanted.includes(role)) || (toolingEverywhere && operation.tooling === true),
+  );
 }

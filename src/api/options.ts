@@ -38,7 +38,8 @@ export interface EnvelopeOptions {
 
 /** The members are those of the sections `api` and `envelope` of the configuration. */
 export interface ApiOptions {
-  readonly role: NodeRole;
+  /** One, or several whose operations are served at one address. */
+  readonly roles: readonly NodeRole[];
   readonly api: {
     /** The address that the server will listen on: `auth: 'open'` is for loopback only. */
     readonly host: string;
@@ -60,7 +61,7 @@ export interface ApiOptions {
 
 /** Facts about the node that `GET /v1/debug` shows. */
 export interface NodeInfo {
-  /** `Mempool`, `Storage`, `User`, `Miner` or `Miner/User` (decision V20). */
+  /** `Mempool`, `Storage`, `User`, `Miner` or `Miner/User` (decision V20); those of several nodes have a slash between them. */
   type(): string;
   /** Connected mempool and storage nodes. */
   peers(): readonly NodePeer[];

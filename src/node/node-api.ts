@@ -36,14 +36,14 @@ export async function createNodeApi(config: Config, modules: NodeApiModules): Pr
   const { clock, random, network } = context;
   const tls = await readTlsFiles(config.api.tls);
   const keys = new ApiKeys(
-    apiKeysOptions(config.node.role, { ...config.api, keys: await apiKeys(config, context) }),
+    apiKeysOptions([config.node.role], { ...config.api, keys: await apiKeys(config, context) }),
     OPERATIONS,
   );
   const events = new EventHub({ epoch: clock.now() });
   publishEvents(events, role.services);
   const app = await createApi(
     {
-      role: config.node.role,
+      roles: [config.node.role],
       api: config.api,
       envelope: config.envelope,
       ...(tls === undefined ? {} : { tls }),

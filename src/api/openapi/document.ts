@@ -4,7 +4,7 @@ import type { TSchema } from '@sinclair/typebox';
 import { sha3Hex } from '../../crypto/sha3.js';
 import { ERROR_CODES, type ErrorCode } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
-import type { NodeRole } from '../../lib/roles.js';
+import { NODE_ROLES, type NodeRole } from '../../lib/roles.js';
 import { MAX_IDEMPOTENCY_KEY } from '../http/idempotency-key.js';
 import { errorStatusesOf, PROBLEM_MEDIA_TYPE } from '../http/problem.js';
 import { membersOf, type Operation, type Success } from '../operation.js';
@@ -42,13 +42,13 @@ export type Json = null | boolean | number | bigint | string | readonly Json[] |
 type JsonObject = { readonly [key: string]: Json };
 
 export interface DocumentOptions {
-  /** Role that the document is for; without one it is the whole API. */
-  readonly role?: NodeRole;
+  /** Roles that the document is for; without them it is the whole API. */
+  readonly roles?: readonly NodeRole[];
   readonly limits?: Pick<ApiLimits, 'batch' | 'queryValues'>;
 }
 
 /** The document of some operations. */
-export function openApiDocument(operations: readonly Operation[], { role, limits }: DocumentOptions = {}): JsonObject {
+export function openApiDocument(operations: readonly Operation[], { roles, limits }: DocumentOptions = {}): JsonObject {
   const schemas = new SchemaSet(limits);
   const paths: Record<string, Record<string, Json>> = {};
   for (const operation of operations) {
@@ -56,8 +56,7 @@ export function openApiDocument(operations: readonly Operation[], { role, limits
       const item = paths[operation.path] ?? {};
       // An operation id names one method, so an alias gets an id of its own.
       const operationId = index === 0 ? operation.id : `${operation.id}${capitalized(method.toLowerCase())}`;
-      // Mempool nodes keep no keys.
-      const idempotencyKey = operation.idempotencyKey === true && role !== 'mempool';
+      const idempotencyKey = operation.idempotencyKey === true && keepsKeys(roles);
       item[method.toLowerCase()] = operationEntry({ ...operation, method, idempotencyKey }, operationId, schemas);
       paths[operation.path] = item;
     }
@@ -66,7 +65,7 @@ export function openApiDocument(operations: readonly Operation[], { role, limits
   return {
     openapi: '3.1.0',
     info: {
-      title: role === undefined ? 'Node REST API' : `Node REST API: ${role} node`,
+      title: titleOf(roles),
       version: API_VERSION,
       description: DESCRIPTION,
       license: { name: 'MIT', identifier: 'MIT' },
@@ -81,6 +80,17 @@ export function openApiDocument(operations: readonly Operation[], { role, limits
       ...(operations.some(({ apiKey }) => apiKey) ? { securitySchemes: SECURITY_SCHEMES } : {}),
     },
   };
+}
+
+/** Only nodes with a wallet keep Idempotency-Keys. */
+function keepsKeys(roles: readonly NodeRole[] = NODE_ROLES): boolean {
+  return roles.includes('miner') || roles.includes('user');
+}
+
+function titleOf(roles: readonly NodeRole[] | undefined): string {
+  if (roles === undefined) return 'Node REST API';
+  const [only = ''] = roles;
+  return `Node REST API: ${roles.length === 1 ? `${only} node` : `${roles.join(', ')} at one address`}`;
 }
 
 /** The served document, and its ETag. */

@@ -1,4 +1,7 @@
-/** The OpenAPI documents that are kept in the repository, under `openapi/`: the whole API, and one for each role. */
+/**
+ * The OpenAPI documents that are kept in the repository, under `openapi/`: the whole API, one for each role, and that of a
+ * network at one address.
+ */
 
 import { prettyExact } from '../../lib/json.js';
 import { NODE_ROLES } from '../../lib/roles.js';
@@ -16,7 +19,9 @@ export function openApiFiles(): OpenApiFile[] {
   const whole = { name: 'node-v1.json', text: `${prettyExact(openApiDocument(OPERATIONS))}\n` };
   const perRole = NODE_ROLES.map((role) => ({
     name: `${role}.json`,
-    text: `${prettyExact(openApiDocument(operationsOf(role), { role }))}\n`,
+    text: `${prettyExact(openApiDocument(operationsOf(role), { roles: [role] }))}\n`,
   }));
-  return [whole, ...perRole];
+  const roles = NODE_ROLES;
+  const network = { name: 'network.json', text: `${prettyExact(openApiDocument(operationsOf(roles), { roles }))}\n` };
+  return [whole, ...perRole, network];
 }

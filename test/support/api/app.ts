@@ -25,9 +25,9 @@ export const LIMITS = {
   keepAliveTimeoutMs: 72_000,
 };
 
-function apiOptions(role: NodeRole, api: Partial<ApiOptions['api']> = {}): ApiOptions {
+function apiOptions(roles: readonly NodeRole[], api: Partial<ApiOptions['api']> = {}): ApiOptions {
   return {
-    role,
+    roles,
     api: {
       host: '127.0.0.1',
       auth: 'keys',
@@ -50,23 +50,24 @@ function apiOptions(role: NodeRole, api: Partial<ApiOptions['api']> = {}): ApiOp
   };
 }
 
-export function apiModules(role: NodeRole, calls?: Calls): ApiModules {
-  const withWallet = role === 'miner' || role === 'user';
+export function apiModules(role: NodeRole | readonly NodeRole[], calls?: Calls): ApiModules {
+  const roles = [role].flat();
+  const has = (role: NodeRole): boolean => roles.includes(role);
   return {
     logger: silentLogger,
     clock: systemClock,
     random: systemRandom,
     metrics: noMetrics,
     node: {
-      type: () => TYPES[role],
+      type: () => roles.map((role) => TYPES[role]).join('/'),
       peers: () => [{ address: '127.0.0.1:12330', node_type: 'Storage' }],
       routesPow: {},
     },
     readiness: () => [],
-    ...(role === 'mempool' ? { mempool: fakeMempool(calls) } : {}),
-    ...(role === 'storage' ? { storage: fakeStorage(calls) } : {}),
-    ...(role === 'miner' ? { miner: fakeMiner() } : {}),
-    ...(withWallet ? { wallet: fakeWallet(calls), user: fakeUser(calls) } : {}),
+    ...(has('mempool') ? { mempool: fakeMempool(calls) } : {}),
+    ...(has('storage') ? { storage: fakeStorage(calls) } : {}),
+    ...(has('miner') ? { miner: fakeMiner() } : {}),
+    ...(has('miner') || has('user') ? { wallet: fakeWallet(calls), user: fakeUser(calls) } : {}),
   };
 }
 
@@ -77,20 +78,21 @@ export interface AppSetup {
   readonly calls?: Calls | undefined;
 }
 
-/** An app of that role, with defaults for what is not given. */
+/** An app of that role, or of several, with defaults for what is not given. */
 export async function buildApp(
-  role: NodeRole,
+  role: NodeRole | readonly NodeRole[],
   { api, envelope, modules, calls }: AppSetup = {},
 ): Promise<FastifyInstance> {
-  const options = apiOptions(role, api);
+  const roles = [role].flat();
+  const options = apiOptions(roles, api);
   return createApi(
     { ...options, envelope: { ...options.envelope, ...envelope } },
-    { ...apiModules(role, calls), ...modules },
+    { ...apiModules(roles, calls), ...modules },
   );
 }
 
 /** As `buildApp`, closed at the end of the test. */
-export async function openApp(role: NodeRole, setup: AppSetup = {}): Promise<FastifyInstance> {
+export async function openApp(role: NodeRole | readonly NodeRole[], setup: AppSetup = {}): Promise<FastifyInstance> {
   const app = await buildApp(role, setup);
   onTestFinished(() => app.close());
   return app;

@@ -1,6 +1,6 @@
 /**
  * The older routes at the root of a node. Every answer, errors included, is in an envelope, and answers are kept by
- * `x-cache-id`. A node mounts the routes of its role, and always `debug_data` (decision E8).
+ * `x-cache-id`. A node mounts the routes of its roles, and always `debug_data` (decision E8).
  */
 
 import type { FastifyInstance, FastifyPluginCallback } from 'fastify';
@@ -35,7 +35,7 @@ import { readAddresses, readBlockNumbers, readItemCreation, readKeys, transactio
 
 export interface EnvelopeRoutes {
   readonly options: EnvelopeOptions & { readonly batch: number };
-  readonly role: NodeRole;
+  readonly roles: readonly NodeRole[];
   readonly modules: Pick<ApiModules, 'clock' | 'node'>;
 }
 
@@ -46,7 +46,7 @@ type Content = readonly [reason: string, content: (body: unknown, sender: string
 /** One for each operation of a group; a missing one is a type error. */
 type Contents<Group extends readonly Operation[]> = { readonly [Id in Group[number]['id']]: Content };
 
-export const envelopeRoutes: FastifyPluginCallback<EnvelopeRoutes> = (app, { options, role, modules }, done) => {
+export const envelopeRoutes: FastifyPluginCallback<EnvelopeRoutes> = (app, { options, roles, modules }, done) => {
   addJsonBodyParser(app, true);
   app.decorateRequest('rawBody', null);
   const cache = new IdempotencyCache(
@@ -65,8 +65,8 @@ export const envelopeRoutes: FastifyPluginCallback<EnvelopeRoutes> = (app, { opt
     }
   }
 
-  if (role === 'mempool') serve(mempoolEnvelopes, mempoolContents(app, options));
-  if (role === 'storage') serve(storageEnvelopes, storageContents(app, options));
+  if (roles.includes('mempool')) serve(mempoolEnvelopes, mempoolContents(app, options));
+  if (roles.includes('storage')) serve(storageEnvelopes, storageContents(app, options));
   serve(commonEnvelopes, {
     envelopeDebugData: ['Debug data successfully retrieved', () => debugData(modules.node, served)],
   });

@@ -5,12 +5,12 @@ import { TesseraError } from '../../../lib/errors.js';
 import type { NodeRole } from '../../../lib/roles.js';
 import { addRoutes } from '../../http/route.js';
 import type { ApiModules } from '../../options.js';
-import { EventHub, type EventTopic } from './event-hub.js';
+import { EVENT_TOPICS, EventHub, type EventTopic } from './event-hub.js';
 import { EventStreams } from './event-streams.js';
 import { eventOperations, streamEvents, TOPICS_OF_ROLE } from './operations.js';
 
 export interface EventRoutes {
-  readonly role: NodeRole;
+  readonly roles: readonly NodeRole[];
   readonly modules: Pick<ApiModules, 'events' | 'clock'>;
   /** Maximum number of streams; 256 by default. */
   readonly maxStreams?: number;
@@ -19,14 +19,15 @@ export interface EventRoutes {
 const MAX_STREAMS = 256;
 
 export const eventRoutes: FastifyPluginCallback<EventRoutes> = (app, options, done) => {
-  const { role, modules, maxStreams = MAX_STREAMS } = options;
+  const { roles, modules, maxStreams = MAX_STREAMS } = options;
   const { clock } = modules;
   const hub = modules.events ?? new EventHub({ epoch: clock.now() });
+  const served = EVENT_TOPICS.filter((topic) => roles.some((role) => TOPICS_OF_ROLE[role].includes(topic)));
   const streams = new EventStreams({ maxStreams }, { hub, clock });
 
   addRoutes(app, eventOperations, {
     streamEvents(request, reply) {
-      const topics = topicsOf(role, request.query.topics);
+      const topics = topicsOf(served, request.query.topics);
       if (topics.includes('wallet')) app.authorize(streamEvents, request);
       streams.open(topics, placeOf(hub, request), request, reply);
       // The log line is written now: a stream may stay open for days.
@@ -40,9 +41,8 @@ export const eventRoutes: FastifyPluginCallback<EventRoutes> = (app, options, do
   done();
 };
 
-/** The topics that a request names; by default all topics of the role. */
-function topicsOf(role: NodeRole, topics: string | undefined): readonly EventTopic[] {
-  const served = TOPICS_OF_ROLE[role];
+/** The topics that a request names; by default all that are served. */
+function topicsOf(served: readonly EventTopic[], topics: string | undefined): readonly EventTopic[] {
   if (topics === undefined) return served;
   return [...new Set(topics.split(',').map((name) => name.trim()))].map((name) => {
     const topic = served.find((one) => one === name);

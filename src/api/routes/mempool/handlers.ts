@@ -1,4 +1,4 @@
-/** Routes of mempool nodes. */
+/** Routes of mempool nodes alone. */
 
 import type { FastifyPluginCallback } from 'fastify';
 import { fromHex, isHex } from '../../../lib/bytes.js';
@@ -6,11 +6,10 @@ import { TesseraError } from '../../../lib/errors.js';
 import { addressGroup } from '../../../lib/ip-address.js';
 import type { ItemCreation, SubmittedTransaction, TxStatus } from '../../../mempool/service.js';
 import { clientAddress } from '../../http/client-address.js';
-import { idempotencyKeyOf } from '../../http/idempotency-key.js';
 import { addRoutes } from '../../http/route.js';
 import { apiAssetView, balanceView } from '../views.js';
 import { balanceAnswer } from './balance-answer.js';
-import { mempoolOperations } from './operations.js';
+import { poolOperations } from './operations.js';
 import { readTransactions } from './read-transactions.js';
 import type { CreateItemRequest } from './schemas.js';
 
@@ -21,7 +20,7 @@ export const mempoolRoutes: FastifyPluginCallback = (app, _options, done) => {
   const { services, turns } = app;
   const supply = new SupplyAnswer();
 
-  addRoutes(app, mempoolOperations, {
+  addRoutes(app, poolOperations, {
     getBalances: ({ query }) =>
       balanceAnswer(services.mempool, query.address, (balance) => ({ balance: balanceView(balance) })),
     queryBalances: ({ body }) =>
@@ -44,25 +43,9 @@ export const mempoolRoutes: FastifyPluginCallback = (app, _options, done) => {
     async queryTransactionStatus({ body }) {
       return statusesView(await services.mempool.statuses(body.hashes));
     },
-
-    async createItem(request) {
-      const { body } = request;
-      if (idempotencyKeyOf(request) !== undefined) throw noKeysHere();
-      const sender = addressGroup(clientAddress(request));
-      const { asset, toAddress, txHash } = await services.mempool.createItem(itemCreationOf(body), sender);
-      return { asset: apiAssetView(asset), to_address: toAddress, tx_hash: txHash };
-    },
   });
   done();
 };
-
-/** The guarantee of a key would be false here: each block has its own transaction for the same item. */
-function noKeysHere(): TesseraError {
-  return new TesseraError(
-    'invalid_request',
-    'A mempool node keeps no Idempotency-Key: send the request without it, or to a node with a wallet.',
-  );
-}
 
 /** The first output of a transaction (decision V2). */
 function outputSummary({ outputs }: SubmittedTransaction['transaction']) {

@@ -130,7 +130,8 @@ export const createItem = defineOperation({
   summary: 'Create items',
   description:
     'On a mempool node the client signs: public_key, script_public_key and signature are required and the answer is 201. ' +
-    'On a node with a wallet the node signs and the answer is 202; only there can it take an Idempotency-Key.',
+    'On a node with a wallet the node signs and the answer is 202; only there can it take an Idempotency-Key. Where both are at ' +
+    'one address, an item with one of these three members is for the mempool node, and any other for the wallet.',
   body: { schema: CreateItemRequest },
   success: {
     201: { description: 'Created (mempool node).', schema: ItemCreatedResponse },
@@ -151,12 +152,14 @@ export const createItem = defineOperation({
   ],
 });
 
-export const mempoolOperations = [
+/** Those of mempool nodes alone. */
+export const poolOperations = [
   getBalances,
   queryBalances,
   getSupply,
   createTransactions,
   getTransactionStatus,
   queryTransactionStatus,
-  createItem,
 ] as const;
+
+export const mempoolOperations = [...poolOperations, createItem] as const;

@@ -1,4 +1,4 @@
-/** Routes of nodes with a wallet, that is of miners and users: keys, totals, payments, item creation. */
+/** Routes of nodes with a wallet, that is of miners and users: keys, totals, payments. */
 
 import type { FastifyPluginCallback } from 'fastify';
 import { addressVersionOf } from '../../../chain/address.js';
@@ -11,8 +11,6 @@ import type { KeyPairRecord, OwnPayment, WalletInfo } from '../../../wallet/serv
 import { idempotencyKeyOf } from '../../http/idempotency-key.js';
 import { LazyList } from '../../http/lazy-list.js';
 import { addRoutes } from '../../http/route.js';
-import { genesisHashSpecOf } from '../mempool/handlers.js';
-import { createItem } from '../mempool/operations.js';
 import { addressListView } from '../views.js';
 import { walletOperations } from './operations.js';
 import type { Keypair, PaymentRequest } from './schemas.js';
@@ -21,13 +19,10 @@ const PUBLIC_KEY_BYTES = 32;
 /** Totals in display units are computed to nine decimals. */
 const DISPLAY_PRECISION = 1_000_000_000n;
 
-/** Item creation is an operation of mempool nodes too; here the node signs. */
-const operations = [...walletOperations, createItem] as const;
-
 export const walletRoutes: FastifyPluginCallback = (app, _options, done) => {
   const { services } = app;
 
-  addRoutes(app, operations, {
+  addRoutes(app, walletOperations, {
     async getOutgoingTransactions({ query: { limit } }) {
       const outgoing = await services.wallet.outgoing(limit === undefined ? {} : { limit: Number(limit) });
       return { transactions: LazyList.of(outgoing, ([hash, tx]) => [hash, transactionView(tx)] as const) };
@@ -84,18 +79,6 @@ export const walletRoutes: FastifyPluginCallback = (app, _options, done) => {
     createPayment: async (request) => pay(services.user, request.body, idempotencyKeyOf(request)),
 
     abandonPayment: async ({ params }) => abandon(services.user, params.tx_hash),
-
-    async createItem(request, reply) {
-      const { body } = request;
-      await services.user.createItem({
-        spec: genesisHashSpecOf(body.genesis_hash_spec),
-        amount: BigInt(body.item_amount),
-        metadata: body.metadata ?? null,
-        idempotencyKey: idempotencyKeyOf(request),
-      });
-      reply.code(202);
-      return { item_amount: body.item_amount };
-    },
   });
   done();
 };

@@ -1,0 +1,83 @@
+/**
+ * The creation of items, which mempool nodes serve, where the client signs, and nodes with a wallet, where the wallet does. At
+ * an address that serves both, the request says which is meant: what a client has signed is for the mempool node.
+ */
+
+import type { FastifyInstance, FastifyPluginCallback } from 'fastify';
+import { TesseraError } from '../../../lib/errors.js';
+import { addressGroup } from '../../../lib/ip-address.js';
+import type { NodeRole } from '../../../lib/roles.js';
+import { clientAddress } from '../../http/client-address.js';
+import { idempotencyKeyOf } from '../../http/idempotency-key.js';
+import { addRoutes, type Handler } from '../../http/route.js';
+import type { Operation } from '../../operation.js';
+import { genesisHashSpecOf, itemCreationOf } from '../mempool/handlers.js';
+import { createItem } from '../mempool/operations.js';
+import type { CreateItemRequest } from '../mempool/schemas.js';
+import { apiAssetView } from '../views.js';
+
+export interface ItemRoutes {
+  readonly roles: readonly NodeRole[];
+}
+
+type CreateItem = Handler<typeof createItem>;
+
+/** For the check of keys alone: `api.open_item_creation` opens `createItem` by its id, and never a wallet. */
+const createOwnItem: Operation = { ...createItem, id: 'createOwnItem' };
+
+export const itemRoutes: FastifyPluginCallback<ItemRoutes> = (app, { roles }, done) => {
+  const hasMempool = roles.includes('mempool');
+  const hasWallet = roles.includes('miner') || roles.includes('user');
+  const byClient = signedByClient(app);
+  const byWallet = signedByWallet(app);
+
+  addRoutes(app, [createItem] as const, {
+    createItem(request, reply) {
+      if (!hasWallet || (hasMempool && isSigned(request.body))) return byClient(request, reply);
+      if (hasMempool) app.authorize(createOwnItem, request);
+      return byWallet(request, reply);
+    },
+  });
+  done();
+};
+
+/** True for what only a client that signs would send. */
+function isSigned({
+  public_key: publicKey,
+  script_public_key: scriptPublicKey,
+  signature,
+}: CreateItemRequest): boolean {
+  return Boolean(publicKey || scriptPublicKey || signature);
+}
+
+function signedByClient({ services }: FastifyInstance): CreateItem {
+  return async (request) => {
+    const { body } = request;
+    if (idempotencyKeyOf(request) !== undefined) throw noKeysHere();
+    const sender = addressGroup(clientAddress(request));
+    const { asset, toAddress, txHash } = await services.mempool.createItem(itemCreationOf(body), sender);
+    return { asset: apiAssetView(asset), to_address: toAddress, tx_hash: txHash };
+  };
+}
+
+/** The guarantee of a key would be false here: each block has its own transaction for the same item. */
+function noKeysHere(): TesseraError {
+  return new TesseraError(
+    'invalid_request',
+    'A mempool node keeps no Idempotency-Key: send the request without it, or to a node with a wallet.',
+  );
+}
+
+function signedByWallet({ services }: FastifyInstance): CreateItem {
+  return async (request, reply) => {
+    const { body } = request;
+    await services.user.createItem({
+      spec: genesisHashSpecOf(body.genesis_hash_spec),
+      amount: BigInt(body.item_amount),
+      metadata: body.metadata ?? null,
+      idempotencyKey: idempotencyKeyOf(request),
+    });
+    reply.code(202);
+    return { item_amount: body.item_amount };
+  };
+}
