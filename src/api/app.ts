@@ -57,7 +57,9 @@ const MAX_CHECK_MS = 1_000;
 const IDLE_FACTOR = 2;
 /** Headers that existing clients send from browsers (reference, §6.7). */
 const CORS_REQUEST_HEADERS =
-  'accept, content-type, idempotency-key, if-none-match, x-api-key, x-cache-id, x-nonce, x-request-id'.split(', ');
+  'accept, content-type, idempotency-key, if-none-match, last-event-id, x-api-key, x-cache-id, x-nonce, x-request-id'.split(
+    ', ',
+  );
 const CORS_RESPONSE_HEADERS = ['etag', 'retry-after', 'x-request-id'];
 
 /**

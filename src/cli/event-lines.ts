@@ -1,8 +1,8 @@
 /** Events as lines for a terminal: whatever a node sends, it is shown as text. */
 
+import type { ReceivedEvent } from '../client/events.js';
 import { type JsonValue, parseExactJson, stringifyExact } from '../lib/json.js';
 import { printable, printableJson } from '../lib/printable.js';
-import type { ReceivedEvent } from './event-source.js';
 
 /** `{"id":"7-1","event":"block","data":{"block_num":7}}`; data that is not JSON is shown as a text. */
 export function jsonLine({ id, name, data }: ReceivedEvent): string {

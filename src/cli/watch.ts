@@ -1,12 +1,12 @@
 /** `tessera watch`: prints the events of a node as they happen, and resumes after the last one if the connection breaks. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { readEvents } from '../client/events.js';
 import { TesseraError } from '../lib/errors.js';
 import { NODE_ROLES } from '../lib/roles.js';
 import { TimeLimit } from '../lib/time-limit.js';
 import type { CliContext, Command, CommandSpec, ParsedArgs } from './command.js';
 import { jsonLine, textLine } from './event-lines.js';
-import { readEvents } from './event-source.js';
 import { failureText } from './lifecycle.js';
 import { accessNode, nodeFlags, type WantedNode, withAdvice } from './node-access.js';
 

@@ -13,7 +13,13 @@ export async function readText({ body }: Response, maxBytes: number, signal?: Ab
     if (bytes > maxBytes) throw new TesseraError('node_unreachable', `the answer is larger than ${maxBytes} bytes`);
     chunks.push(chunk);
   }
-  return new TextDecoder().decode(Buffer.concat(chunks));
+  const whole = new Uint8Array(bytes);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  return new TextDecoder().decode(whole);
 }
 
 /**

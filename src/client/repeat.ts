@@ -1,17 +1,16 @@
 /**
- * Repeats a request whose answer was lost, with its idempotency key, until there is an answer. Only where the node says that it
- * takes such a key: another would do the thing twice.
+ * Repeats a request until there is an answer. One that does something is repeated with an idempotency key, and only where the
+ * node says that it takes such a key: another would do the thing twice.
  */
 
 import type { Operation, Result } from '../api/operation.js';
-import { getOpenApi } from '../api/routes/common/operations.js';
 import type { Clock } from '../lib/clock.js';
 import { type ErrorCode, isTesseraError, TesseraError } from '../lib/errors.js';
 import type { CallArguments, NodeClient } from './client.js';
-import { NoAnswer } from './client.js';
+import { NoAnswer } from './transport.js';
 
-/** Milliseconds of one attempt: a node answers wrong passphrases late, and payments to a peer take up to 15 s. */
-const ATTEMPT = 90_000;
+/** Milliseconds of one attempt with a key: a node answers wrong passphrases late, and payments to a peer take up to 15 s. */
+export const KEYED_ATTEMPT = 90_000;
 /** Milliseconds between attempts: the first pause, and the longest. */
 const FIRST_PAUSE = 250;
 const LONGEST_PAUSE = 2_000;
@@ -20,6 +19,8 @@ const LONGEST_PAUSE = 2_000;
 const LOST: ReadonlySet<ErrorCode> = new Set(['node_unreachable', 'internal_error']);
 /** The node could not look at the request now. */
 const PASSING: ReadonlySet<ErrorCode> = new Set(['overloaded', 'shutting_down', 'rate_limited', 'aborted']);
+/** Statuses of the same, whatever the code is. */
+const PASSING_STATUSES: ReadonlySet<unknown> = new Set([429, 503]);
 /** Answers of a node that has looked at the key: nothing was done for it, now or before. */
 const DEFINITE: ReadonlySet<ErrorCode> = new Set([
   'insufficient_funds',
@@ -33,6 +34,57 @@ const DEFINITE: ReadonlySet<ErrorCode> = new Set([
 export class UnknownOutcome extends TesseraError {
   constructor(cause: TesseraError) {
     super(cause.code, cause.message, { cause });
+  }
+}
+
+export interface Repeating {
+  /**
+   * What follows a lost answer: `stop` throws it, `repeat` asks again, for what does nothing at the node, and a function is called
+   * once, before the first repetition: it resolves with true when a repetition does nothing more.
+   */
+  readonly afterLoss: 'stop' | 'repeat' | (() => Promise<boolean>);
+  /** Repeats also what never came to the node, or what it could not look at then. */
+  readonly refusals: boolean;
+  /** Milliseconds from the first failure on in which it is repeated. */
+  readonly forMs: number;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  /** Resolves after so many milliseconds. */
+  readonly pause: (ms: number) => Promise<void>;
+  /** Called before the first repetition of a lost answer. */
+  readonly onRepeat?: ((lost: TesseraError) => void) | undefined;
+}
+
+/** The answer of the first attempt that gets one. Throws its error, or `UnknownOutcome`. */
+export async function repeat<T>(attempt: () => Promise<T>, options: Repeating): Promise<T> {
+  const { afterLoss, refusals, forMs, clock, pause, onRepeat } = options;
+  const isKeyed = typeof afterLoss === 'function';
+  let lost: TesseraError | undefined;
+  let isKeyTaken = !isKeyed;
+  let until: number | undefined;
+  for (let wait = FIRST_PAUSE; ; wait = Math.min(2 * wait, LONGEST_PAUSE)) {
+    let failure: TesseraError;
+    try {
+      if (lost !== undefined && !isKeyTaken && isKeyed) {
+        if (!(await afterLoss())) throw new UnknownOutcome(lost);
+        isKeyTaken = true;
+      }
+      return await attempt();
+    } catch (error) {
+      if (!isTesseraError(error) || error instanceof UnknownOutcome) throw error;
+      failure = error;
+    }
+    if (isKeyed && lost !== undefined) {
+      if (DEFINITE.has(failure.code)) throw failure;
+      if (!LOST.has(failure.code) && !isPassing(failure)) throw new UnknownOutcome(failure);
+    } else if (mayHaveActed(failure)) {
+      if (afterLoss === 'stop' || (afterLoss === 'repeat' && !mayPass(failure))) throw failure;
+      if (isKeyed) lost = failure;
+      if (until === undefined) onRepeat?.(failure);
+    } else if (!refusals || !(isPassing(failure) || failure instanceof NoAnswer)) throw failure;
+    until ??= clock.monotonic() + forMs;
+    const pauseMs = Math.max(wait, retryAfterMs(failure));
+    if (clock.monotonic() + pauseMs > until) throw lost === undefined ? failure : new UnknownOutcome(lost);
+    await pause(pauseMs);
   }
 }
 
@@ -51,50 +103,47 @@ export interface RepeatOptions {
  * The answer of an operation that takes an idempotency key. Throws the node's error when nothing was done, and
  * `UnknownOutcome` when it is not known whether something was.
  */
-export async function callOnce<O extends Operation>(
+export function callOnce<O extends Operation>(
   client: NodeClient,
   operation: O,
   args: CallArguments<O>,
-  options: RepeatOptions,
+  { key, ...options }: RepeatOptions,
 ): Promise<Result<O>> {
-  const { key, forMs, clock, pause, onRepeat } = options;
-  let lost: TesseraError | undefined;
-  let isKeyTaken = false;
-  for (let until = 0, wait = FIRST_PAUSE; ; wait = Math.min(2 * wait, LONGEST_PAUSE)) {
-    try {
-      if (lost !== undefined && !isKeyTaken) isKeyTaken = await mustTakeKeys(client, operation, lost);
-      return await client.call(operation, ...([args, { idempotencyKey: key, timeoutMs: ATTEMPT }] as never));
-    } catch (error) {
-      if (!isTesseraError(error) || error instanceof UnknownOutcome) throw error;
-      if (lost === undefined) {
-        if (!mayHaveActed(error)) throw error;
-        lost = error;
-        until = clock.monotonic() + forMs;
-        onRepeat?.(error);
-      } else if (DEFINITE.has(error.code)) throw error;
-      else if (!LOST.has(error.code) && !PASSING.has(error.code)) throw new UnknownOutcome(error);
-    }
-    if (clock.monotonic() + wait > until) throw new UnknownOutcome(lost);
-    await pause(wait);
-  }
+  const attempt = (): Promise<Result<O>> =>
+    client.call(operation, ...([args, { idempotencyKey: key, timeoutMs: KEYED_ATTEMPT }] as never));
+  return repeat(attempt, { ...options, refusals: false, afterLoss: () => takesKeys(client, operation) });
 }
 
 /** True when the node describes the operation as one that takes an idempotency key. */
-export async function takesKeys(client: NodeClient, { path, method }: Operation): Promise<boolean> {
-  const document: unknown = await client.call(getOpenApi, {}, { timeoutMs: ATTEMPT });
+export async function takesKeys(client: NodeClient, operation: Operation): Promise<boolean> {
+  return describesKeys(await client.api.getOpenApi({}, { timeoutMs: KEYED_ATTEMPT }), operation);
+}
+
+/** True when an OpenAPI document says so. */
+export function describesKeys(document: unknown, { path, method }: Pick<Operation, 'path' | 'method'>): boolean {
   const text = 'Idempotency-Key';
   const parameters = memberOf(document, 'paths', path, method.toLowerCase(), 'parameters');
   return Array.isArray(parameters) && parameters.some((parameter) => memberOf(parameter, 'name') === text);
 }
 
-async function mustTakeKeys(client: NodeClient, operation: Operation, lost: TesseraError): Promise<true> {
-  if (await takesKeys(client, operation)) return true;
-  throw new UnknownOutcome(lost);
-}
-
 /** After a first attempt. The errors of a node say that nothing was done, but for those of a broken one. */
 function mayHaveActed(error: TesseraError): boolean {
   return error instanceof NoAnswer ? error.sent : LOST.has(error.code);
+}
+
+/** The node, or what is in front of it, could not look at the request. */
+function isPassing({ code, details }: TesseraError): boolean {
+  return PASSING.has(code) || PASSING_STATUSES.has(details.status);
+}
+
+/** False for what will be the same next time: the node breaks over the request, or nothing there is a node. */
+function mayPass({ code, details: { status } }: TesseraError): boolean {
+  return code === 'node_unreachable' && (typeof status !== 'number' || status >= 500);
+}
+
+/** What the node has asked to wait for. */
+function retryAfterMs({ details }: TesseraError): number {
+  return typeof details.retryAfter === 'number' ? 1_000 * details.retryAfter : 0;
 }
 
 function memberOf(value: unknown, ...names: readonly string[]): unknown {

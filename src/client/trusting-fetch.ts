@@ -7,9 +7,7 @@ import type { IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
 import { Readable } from 'node:stream';
 import type { PeerCertificate } from 'node:tls';
-
-/** What a client sends requests with. */
-export type Fetch = (url: URL | string, init: RequestInit) => Promise<Response>;
+import type { Fetch } from './transport.js';
 
 /** Either the authorities, in PEM, or the one certificate that a server must have, whatever its name is. */
 export type Trust = { readonly authorities: string } | { readonly certificate: string };

@@ -3,8 +3,8 @@
  * public key tells nothing about its neighbours, and no public key can be derived without the secret above it.
  */
 
-import { createHmac } from 'node:crypto';
 import { utf8 } from '../lib/bytes.js';
+import { hmacSha512 } from './hmac.js';
 
 const MASTER = utf8('ed25519 seed');
 const HARDENED = 0x8000_0000;
@@ -46,10 +46,6 @@ export function keyAtPath(seed: Uint8Array, path: readonly number[]): ExtendedKe
 export function wipeKey({ seed, chainCode }: ExtendedKey): void {
   seed.fill(0);
   chainCode.fill(0);
-}
-
-function hmacSha512(key: Uint8Array, data: Uint8Array): Uint8Array {
-  return createHmac('sha512', key).update(data).digest();
 }
 
 function split(digest: Uint8Array): ExtendedKey {

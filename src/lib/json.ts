@@ -4,8 +4,7 @@
  * the built-in parser wherever that is safe. Writing accepts bigints, and writes a map as an object in the map's order.
  */
 
-import { isUtf8 } from 'node:buffer';
-import { asBuffer } from './bytes.js';
+import { readUtf8 } from './bytes.js';
 import { TesseraError } from './errors.js';
 import { isForbiddenName, type JsonValue, MAX_JSON_DEPTH, malformedJson, parseCarefully } from './json-careful.js';
 import { shapeFault } from './json-scan.js';
@@ -55,8 +54,9 @@ export function parseExactJson(
 }
 
 function textOf(bytes: Uint8Array): string {
-  if (!isUtf8(bytes)) throw malformedJson('it is not valid UTF-8');
-  return asBuffer(bytes).toString('utf8');
+  const text = readUtf8(bytes, 0, bytes.length);
+  if (text === undefined) throw malformedJson('it is not valid UTF-8');
+  return text;
 }
 
 function isInexact(value: number): boolean {

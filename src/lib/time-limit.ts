@@ -10,7 +10,7 @@ export class TimeLimit {
   readonly #ms: number;
   readonly #outer: AbortSignal | undefined;
   readonly #reason: () => unknown;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** No limit for 0 milliseconds. The timer does not keep the process alive. */
   constructor(ms: number, outer?: AbortSignal, reason = timeoutReason) {
@@ -29,7 +29,10 @@ export class TimeLimit {
   /** The time begins anew. */
   restart(): void {
     clearTimeout(this.#timer);
-    if (this.#ms > 0) this.#timer = setTimeout(() => this.#controller.abort(this.#reason()), this.#ms).unref();
+    if (this.#ms <= 0) return;
+    this.#timer = setTimeout(() => this.#controller.abort(this.#reason()), this.#ms);
+    // In browsers it is a number.
+    if (typeof this.#timer === 'object') this.#timer.unref();
   }
 
   /** It is not needed any more. */

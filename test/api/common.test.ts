@@ -209,7 +209,7 @@ describe('CORS (decision H8)', () => {
     const sent = await send(app, { ...preflight, url });
     expect(sent.status).toBe(204);
     expect(sent.headers['access-control-allow-origin']).toBe('*');
-    for (const header of ['x-cache-id', 'x-nonce', 'x-api-key', 'content-type']) {
+    for (const header of ['x-cache-id', 'x-nonce', 'x-api-key', 'content-type', 'last-event-id']) {
       expect(sent.headers['access-control-allow-headers']).toContain(header);
     }
   });

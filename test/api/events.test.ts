@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { EventHub } from '../../src/api/routes/events/event-hub.js';
-import { EventParser, type ReceivedEvent, readEvents } from '../../src/cli/event-source.js';
+import { EventParser, type ReceivedEvent, readEvents } from '../../src/client/events.js';
 import type { NodeRole } from '../../src/lib/roles.js';
 import { API_KEY, type AppSetup, openApp, send } from '../support/api/app.js';
 import { ODD_AMOUNT } from '../support/api/fakes.js';

@@ -4,10 +4,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { readEvents } from '../../src/cli/event-source.js';
 import { runCli } from '../../src/cli/run.js';
 import { table } from '../../src/cli/wallet/table.js';
 import { NodeClient } from '../../src/client/client.js';
+import { readEvents } from '../../src/client/events.js';
 import { createContext, type TestContext } from '../support/cli-context.js';
 
 /** Clears the screen, turns the direction of text, and asks a terminal that knows C1 for the same. */

@@ -2,7 +2,8 @@
 
 import { expect, it } from 'vitest';
 import { settled } from '../../src/cli/wallet/settled.js';
-import { NoAnswer, type NodeClient } from '../../src/client/client.js';
+import type { NodeClient } from '../../src/client/client.js';
+import { NoAnswer } from '../../src/client/transport.js';
 
 it('finds a payment behind thousands of later ones, and waits for its end over a node that does not answer', async () => {
   const asked: { readonly limit: number; readonly cursor?: number }[] = [];

@@ -5,7 +5,8 @@ import type { FastifyInstance } from 'fastify';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { membersOf, type Operation } from '../../src/api/operation.js';
 import { OPERATIONS } from '../../src/api/operations.js';
-import { NoAnswer, NodeClient } from '../../src/client/client.js';
+import { NodeClient } from '../../src/client/client.js';
+import { NoAnswer } from '../../src/client/transport.js';
 import type { NodeRole } from '../../src/lib/roles.js';
 import { API_KEY, type AppSetup, openApp } from '../support/api/app.js';
 import {

@@ -2,8 +2,9 @@
 
 import { describe, expect, it } from 'vitest';
 import { createPayment } from '../../src/api/routes/wallet/operations.js';
-import { NoAnswer, type NodeClient } from '../../src/client/client.js';
+import type { NodeClient } from '../../src/client/client.js';
 import { callOnce, UnknownOutcome } from '../../src/client/repeat.js';
+import { NoAnswer } from '../../src/client/transport.js';
 import { type ErrorCode, TesseraError } from '../../src/lib/errors.js';
 import { ManualClock } from '../support/manual-clock.js';
 
@@ -20,14 +21,14 @@ const refusal = (code: ErrorCode): TesseraError => new TesseraError(code, 'as th
 async function pay(ends: readonly (TesseraError | 'paid')[], document: unknown = TAKES_KEYS) {
   const clock = new ManualClock();
   const keys: (string | undefined)[] = [];
-  const call = async ({ id }: { id: string }, _: unknown, options: { idempotencyKey?: string }) => {
-    if (id === 'getOpenApi') return document;
+  const api = { getOpenApi: async () => document };
+  const call = async (_operation: unknown, _: unknown, options: { idempotencyKey?: string }) => {
     keys.push(options.idempotencyKey);
     const end = ends[Math.min(keys.length, ends.length) - 1];
     if (end === 'paid') return PAID;
     throw end;
   };
-  const client = { call } as unknown as NodeClient;
+  const client = { api, call } as unknown as NodeClient;
   const pause = async (ms: number): Promise<void> => clock.advance(ms);
   const options = { key: 'k', forMs: 60_000, clock, pause };
   const [result] = await Promise.allSettled([callOnce(client, createPayment, { body: BODY }, options)]);

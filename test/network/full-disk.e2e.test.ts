@@ -5,7 +5,8 @@
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { transactionToCreateJson } from '../../src/chain/create-transaction.js';
-import { NoAnswer, NodeClient } from '../../src/client/client.js';
+import { NodeClient } from '../../src/client/client.js';
+import { NoAnswer } from '../../src/client/transport.js';
 import { devAccounts } from '../../src/config/dev-accounts.js';
 import { errorMessage, isTesseraError } from '../../src/lib/errors.js';
 import type { NodeRole } from '../../src/lib/roles.js';

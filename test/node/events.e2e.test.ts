@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readEvents } from '../../src/cli/event-source.js';
+import { readEvents } from '../../src/client/events.js';
 import { parseExactJson } from '../../src/lib/json.js';
 import { until } from '../support/processes.js';
 import { payAndConfirm, type RunningDevNetwork, startDevNetwork } from '../support/started-dev-network.js';

@@ -1,7 +1,7 @@
 /** `tessera trade watch`: shows how a trade goes on, until its end. */
 
 import { getTrade } from '../../api/routes/wallet/trade-operations.js';
-import { NoAnswer } from '../../client/client.js';
+import { NoAnswer } from '../../client/transport.js';
 import { stringifyExact } from '../../lib/json.js';
 import { printable } from '../../lib/printable.js';
 import type { Command } from '../command.js';

@@ -5,7 +5,7 @@ import { transactionToCreateJson } from '../../chain/create-transaction.js';
 import { transactionHash } from '../../chain/hash.js';
 import type { Transaction } from '../../chain/types.js';
 import type { NodeClient } from '../../client/client.js';
-import { NoAnswer } from '../../client/client.js';
+import { NoAnswer } from '../../client/transport.js';
 import type { Clock } from '../../lib/clock.js';
 import { type ErrorCode, isTesseraError, TesseraError } from '../../lib/errors.js';
 import { printable } from '../../lib/printable.js';

@@ -1,7 +1,7 @@
 /** `tessera wallet passphrase`: changes the passphrase of the wallet. */
 
 import { changePassphrase } from '../../api/routes/wallet/operations.js';
-import { NoAnswer } from '../../client/client.js';
+import { NoAnswer } from '../../client/transport.js';
 import { systemClock } from '../../lib/clock.js';
 import { type Command, ExitError, UsageError } from '../command.js';
 import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS } from './connection.js';

@@ -3,7 +3,7 @@
  * again after a pause when the node is busy, or away for a while.
  */
 
-import { NoAnswer } from '../../client/client.js';
+import { NoAnswer } from '../../client/transport.js';
 import { isTesseraError } from '../../lib/errors.js';
 
 /** How often one request fails before the whole reading does. */

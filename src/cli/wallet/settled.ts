@@ -2,7 +2,8 @@
 
 import type { Result } from '../../api/operation.js';
 import { getWalletMovements } from '../../api/routes/wallet/history-operations.js';
-import { NoAnswer, type NodeClient } from '../../client/client.js';
+import type { NodeClient } from '../../client/client.js';
+import { NoAnswer } from '../../client/transport.js';
 
 /** Movements of one answer while the payment is looked for. */
 const PAGE = 1_000;

@@ -3,10 +3,9 @@
  * the wallet is derived. An error names a word by its place, never by itself: messages end up in logs.
  */
 
-import { pbkdf2 } from 'node:crypto';
-import { promisify } from 'node:util';
 import { entropyToMnemonic, mnemonicToEntropy } from '@scure/bip39';
 import { wordlist } from '@scure/bip39/wordlists/english.js';
+import { pbkdf2Sha512 } from '../../crypto/hmac.js';
 import { equalBytes, utf8Length } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 import type { Random } from '../../lib/random.js';
@@ -18,7 +17,6 @@ export type WordCount = (typeof WORD_COUNTS)[number];
 /** Bytes of entropy of 12 and 24 words. */
 const ENTROPY_LENGTHS: Readonly<Record<WordCount, number>> = { 12: 16, 24: 32 };
 
-const stretch = promisify(pbkdf2);
 /** PBKDF2 with HMAC-SHA512, as BIP39 says. */
 const SEED_ROUNDS = 2_048;
 const SEED_LENGTH = 64;
@@ -73,7 +71,7 @@ export function parseWords(text: string, extraWord = ''): WalletWords {
 /** The 64-byte seed of BIP39. Wipe it. That of the library takes twenty times as long, at every start of a wallet. */
 export function seedOfWords(words: WalletWords): Promise<Uint8Array> {
   const salt = `mnemonic${words.extraWord}`.normalize('NFKD');
-  return stretch(wordsText(words), salt, SEED_ROUNDS, SEED_LENGTH, 'sha512');
+  return pbkdf2Sha512(wordsText(words), salt, SEED_ROUNDS, SEED_LENGTH);
 }
 
 function checkExtraWord(word: string): void {

@@ -6,8 +6,6 @@
  * (docs/adr/0026-trades.md).
  */
 
-import { type Static, type TSchema, Type } from '@sinclair/typebox';
-import { Value } from '@sinclair/typebox/value';
 import { addressOf } from '../../chain/address.js';
 import type { SigningKey } from '../../chain/builders.js';
 import { decodeTransaction, encodeTransaction } from '../../chain/codec.js';
@@ -18,72 +16,127 @@ import { sha3Hex } from '../../crypto/sha3.js';
 import { fromHex, toHex } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 
-const hexOf = (bytes: number) => Type.String({ pattern: `^[0-9a-f]{${bytes * 2}}$` });
-/** Digits: JSON numbers end at 2^53. */
-const Amount = Type.String({ pattern: '^[1-9][0-9]{0,18}$' });
-const Text = (maxLength: number) => Type.String({ maxLength });
+/** Tokens in raw units, or items. Amounts are digits: JSON numbers end at 2^53. */
+export type TradedAsset =
+  | { readonly kind: 'token'; readonly amount: string }
+  | { readonly kind: 'item'; readonly amount: string; readonly genesis_hash: string };
 
-const TradedAsset = Type.Union([
-  Type.Object({ kind: Type.Literal('token'), amount: Amount }),
-  Type.Object({
-    kind: Type.Literal('item'),
-    amount: Amount,
-    genesis_hash: Type.String({ pattern: '^[\\x21-\\x7e]{1,128}$' }),
-  }),
-]);
-/** Tokens in raw units, or items. */
-export type TradedAsset = Static<typeof TradedAsset>;
+/** By whom, in hex. */
+type Signed = {
+  readonly public_key: string;
+  readonly signature: string;
+};
 
-const SIGNED = { public_key: hexOf(32), signature: hexOf(64) };
-
-const Offer = Type.Object({
-  kind: Type.Literal('tessera-trade-offer'),
-  format: Type.Literal(1),
-  network: Text(64),
-  give: TradedAsset,
-  want: TradedAsset,
+export type Offer = Signed & {
+  readonly kind: 'tessera-trade-offer';
+  readonly format: 1;
+  /** Name of the network. */
+  readonly network: string;
+  readonly give: TradedAsset;
+  readonly want: TradedAsset;
   /** Where the maker wants to be paid. */
-  to: hexOf(32),
+  readonly to: string;
   /** Unix seconds. */
-  expires_at: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+  readonly expires_at: number;
   /** `host:port` of the maker's node, when it takes acceptances over a link. */
-  peer: Type.Union([Text(256), Type.Null()]),
+  readonly peer: string | null;
   /** What created the items that are given, in hex: it proves their metadata. */
-  creation: Type.Union([Type.String({ pattern: '^([0-9a-f]{2}){1,4096}$' }), Type.Null()]),
+  readonly creation: string | null;
   /** No two offers are the same. */
-  nonce: hexOf(16),
-  ...SIGNED,
-});
-export type Offer = Static<typeof Offer>;
+  readonly nonce: string;
+};
 
-const Acceptance = Type.Object({
-  kind: Type.Literal('tessera-trade-acceptance'),
-  format: Type.Literal(1),
+export type Acceptance = Signed & {
+  readonly kind: 'tessera-trade-acceptance';
+  readonly format: 1;
   /** `offerId` of the offer. */
-  offer: hexOf(32),
+  readonly offer: string;
   /** Where the taker wants to be paid. */
-  to: hexOf(32),
+  readonly to: string;
   /** Name of the taker's half: `txInsAddress` of its inputs. */
-  from: hexOf(32),
-  ...SIGNED,
-});
-export type Acceptance = Static<typeof Acceptance>;
+  readonly from: string;
+};
 
-const Confirmation = Type.Object({
-  kind: Type.Literal('tessera-trade-confirmation'),
-  format: Type.Literal(1),
-  offer: hexOf(32),
+export type Confirmation = Signed & {
+  readonly kind: 'tessera-trade-confirmation';
+  readonly format: 1;
+  readonly offer: string;
   /** `digestOf` of the acceptance. */
-  acceptance: hexOf(32),
+  readonly acceptance: string;
   /** Name of the maker's half. */
-  from: hexOf(32),
-  ...SIGNED,
-});
-export type Confirmation = Static<typeof Confirmation>;
+  readonly from: string;
+};
 
 export type TradeDocument = Offer | Acceptance | Confirmation;
 
-const SCHEMAS: readonly TSchema[] = [Offer, Acceptance, Confirmation];
+type Check = (value: unknown) => boolean;
+/** What each member of a document must be; further members are dropped. */
+type Form = Readonly<Record<string, Check>>;
+
+const is =
+  (expected: unknown): Check =>
+  (value) =>
+    value === expected;
+const matches =
+  (pattern: RegExp): Check =>
+  (value) =>
+    typeof value === 'string' && pattern.test(value);
+const textUpTo =
+  (length: number): Check =>
+  (value) =>
+    typeof value === 'string' && value.length <= length;
+const orNull =
+  (check: Check): Check =>
+  (value) =>
+    value === null || check(value);
+
+const HEX_16 = matches(/^[0-9a-f]{32}$/);
+const HEX_32 = matches(/^[0-9a-f]{64}$/);
+const HEX_64 = matches(/^[0-9a-f]{128}$/);
+const AMOUNT = matches(/^[1-9][0-9]{0,18}$/);
+
+const ASSETS: Readonly<Record<string, Form>> = {
+  token: { kind: is('token'), amount: AMOUNT },
+  item: { kind: is('item'), amount: AMOUNT, genesis_hash: matches(/^[\x21-\x7e]{1,128}$/) },
+};
+const isAsset: Check = (value) => {
+  const form = formIn(ASSETS, value);
+  return form !== undefined && wrongMember(form, value) === undefined;
+};
+const isSeconds: Check = (value) => Number.isSafeInteger(value) && Number(value) >= 0;
+
+const SIGNED: Form = { public_key: HEX_32, signature: HEX_64 };
+const FORMS: Readonly<Record<TradeDocument['kind'], Form>> = {
+  'tessera-trade-offer': {
+    kind: is('tessera-trade-offer'),
+    format: is(1),
+    network: textUpTo(64),
+    give: isAsset,
+    want: isAsset,
+    to: HEX_32,
+    expires_at: isSeconds,
+    peer: orNull(textUpTo(256)),
+    creation: orNull(matches(/^([0-9a-f]{2}){1,4096}$/)),
+    nonce: HEX_16,
+    ...SIGNED,
+  },
+  'tessera-trade-acceptance': {
+    kind: is('tessera-trade-acceptance'),
+    format: is(1),
+    offer: HEX_32,
+    to: HEX_32,
+    from: HEX_32,
+    ...SIGNED,
+  },
+  'tessera-trade-confirmation': {
+    kind: is('tessera-trade-confirmation'),
+    format: is(1),
+    offer: HEX_32,
+    acceptance: HEX_32,
+    from: HEX_32,
+    ...SIGNED,
+  },
+};
 
 /** Without `public_key` and `signature`. */
 type Unsigned<D extends TradeDocument> = Omit<D, 'public_key' | 'signature'>;
@@ -100,14 +153,11 @@ export function signDocument<D extends TradeDocument>(content: Unsigned<D>, { pu
  * of one, and for an offer or acceptance that was changed after it was signed.
  */
 export function readDocument(value: unknown): TradeDocument {
-  const kind = typeof value === 'object' && value !== null && 'kind' in value ? value.kind : undefined;
-  const schema = SCHEMAS.find(({ properties }) => properties.kind.const === kind);
-  if (schema === undefined) throw refused('this is no offer, acceptance or confirmation of a trade');
-  if (!Value.Check(schema, value)) {
-    const [fault] = Value.Errors(schema, value);
-    throw refused(`this ${wordOf(String(kind))} has not the form of one: ${fault?.path.slice(1) || 'it'} is wrong`);
-  }
-  const document = Value.Clean(schema, structuredClone(value)) as TradeDocument;
+  const form = formIn(FORMS, value);
+  if (form === undefined) throw refused('this is no offer, acceptance or confirmation of a trade');
+  const wrong = wrongMember(form, value);
+  if (wrong !== undefined) throw refused(`this ${wordOf(kindOf(value))} has not the form of one: ${wrong} is wrong`);
+  const document = cleaned(form, value) as unknown as TradeDocument;
   if (document.kind !== 'tessera-trade-confirmation') checkSignature(document, document.to);
   return document;
 }
@@ -152,6 +202,32 @@ export function creationText(creation: Transaction | undefined): string | null {
 
 export function refused(message: string): TesseraError {
   return new TesseraError('trade_refused', message);
+}
+
+function kindOf(value: unknown): string {
+  return typeof value === 'object' && value !== null && 'kind' in value ? String(value.kind) : '';
+}
+
+/** The form of its kind. */
+function formIn(forms: Readonly<Record<string, Form>>, value: unknown): Form | undefined {
+  const kind = kindOf(value);
+  return Object.hasOwn(forms, kind) ? forms[kind] : undefined;
+}
+
+/** The first member that is not as the form has it. */
+function wrongMember(form: Form, value: unknown): string | undefined {
+  const members = value as Readonly<Record<string, unknown>>;
+  return Object.entries(form).find(([name, check]) => !Object.hasOwn(members, name) || !check(members[name]))?.[0];
+}
+
+/** A copy with the members of the form alone, those of assets too. */
+function cleaned(form: Form, value: unknown): Readonly<Record<string, unknown>> {
+  const members = value as Readonly<Record<string, unknown>>;
+  const kept = Object.keys(form).map((name) => {
+    const asset = form[name] === isAsset ? formIn(ASSETS, members[name]) : undefined;
+    return [name, asset === undefined ? members[name] : cleaned(asset, members[name])];
+  });
+  return Object.fromEntries(kept);
 }
 
 function wordOf(kind: string): string {

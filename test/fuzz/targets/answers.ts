@@ -6,9 +6,9 @@
 
 import { createServer, type Server, type Socket } from 'node:net';
 import { jsonLine, textLine } from '../../../src/cli/event-lines.js';
-import { readEvents } from '../../../src/cli/event-source.js';
 import { failureText } from '../../../src/cli/lifecycle.js';
 import { NodeClient } from '../../../src/client/client.js';
+import { readEvents } from '../../../src/client/events.js';
 import { utf8 } from '../../../src/lib/bytes.js';
 import { createDeferred } from '../../../src/lib/deferred.js';
 import { errorMessage, isTesseraError } from '../../../src/lib/errors.js';

@@ -1,9 +1,8 @@
 /** Reads server-sent events: the events of one connection, and the parser of their text. */
 
-import { NoAnswer, refusal } from '../client/client.js';
-import { chunksOf, readText } from '../client/read-answer.js';
-import type { Fetch } from '../client/trusting-fetch.js';
 import { TesseraError } from '../lib/errors.js';
+import { chunksOf, readText } from './read-answer.js';
+import { type Fetch, NoAnswer, platformFetch, refusal } from './transport.js';
 
 /** Characters of the largest event; those of nodes have some hundred. */
 const MAX_EVENT_LENGTH = 1024 * 1024;
@@ -42,7 +41,7 @@ export interface EventNews {
  * the node's own error when it refuses.
  */
 export async function* readEvents(request: EventRequest): AsyncGenerator<EventNews> {
-  const { url, apiKey, lastEventId, signal, fetch: send = fetch } = request;
+  const { url, apiKey, lastEventId, signal, fetch: send = platformFetch } = request;
   const headers = {
     accept: 'text/event-stream',
     ...(apiKey === undefined ? {} : { 'x-api-key': apiKey }),

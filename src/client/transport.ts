@@ -1,0 +1,179 @@
+/**
+ * One request to a node, and what came back: how it is sent, bounded in time and bytes, and what is made of errors. It knows
+ * no operations, and runs in browsers too: the client of the commands (client.ts) and the library that others import
+ * (sdk/client.ts) are both built on it.
+ */
+
+import { ERROR_CODES, type ErrorCode, errorMessage, TesseraError } from '../lib/errors.js';
+import { type JsonValue, parseExactJson } from '../lib/json.js';
+import { TimeLimit } from '../lib/time-limit.js';
+import { readText } from './read-answer.js';
+
+/** What requests are sent with: `fetch`, or something like it. */
+export type Fetch = (url: URL | string, init: RequestInit) => Promise<Response>;
+
+/** The one of the platform, found when it is called: browsers refuse it as a method of something else. */
+export const platformFetch: Fetch = (url, init) => fetch(url, init);
+
+/** Error codes that mean that the request has not reached the node. */
+const NOT_SENT: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
+/**
+ * Codes of a certificate that is not trusted, or of a server without TLS: the request was not sent to it. Other errors of TLS may
+ * come after the request, with the answer to it.
+ */
+const NOT_TRUSTED =
+  /^(?:ERR_TLS_CERT_\w+|(?:DEPTH_ZERO_)?SELF_SIGNED_CERT\w*|UNABLE_TO_\w+|CERT_\w+|ERR_SSL_WRONG_VERSION_NUMBER|HOSTNAME_MISMATCH)$/;
+
+/** Default time limit for an answer, in ms. */
+export const TIMEOUT_MS = 30_000;
+/** Default bound of an answer in bytes: a list of large blocks in JSON. */
+export const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
+
+/** No answer came. `sent` is true when the node may have received the request and acted on it. */
+export class NoAnswer extends TesseraError {
+  readonly sent: boolean;
+
+  constructor(url: string, cause: unknown) {
+    const reason = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
+    const code = reason instanceof Error && 'code' in reason ? String(reason.code) : '';
+    const isTrusted = !NOT_TRUSTED.test(code);
+    const advice = isTrusted ? '' : ' (its certificate is not trusted: name that of its authority with --ca-file)';
+    super('node_unreachable', `${url} does not answer: ${errorMessage(reason)}${advice}`, { cause });
+    this.sent = isTrusted && !NOT_SENT.has(code);
+  }
+}
+
+/**
+ * The node refused. Code and message are the node's; details hold the `status`, the `requestId`, and `retryAfter` in seconds
+ * when the node has named a time.
+ */
+export class RefusedCall extends TesseraError {
+  readonly status: number;
+  readonly requestId: string | null;
+
+  constructor(code: ErrorCode, message: string, { status, headers }: Response) {
+    const requestId = headers.get('x-request-id');
+    super(code, message, { details: { status, requestId, ...retryAfter(headers) } });
+    this.status = status;
+    this.requestId = requestId;
+  }
+}
+
+/** A request, ready to be sent. */
+export interface Outgoing {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  /** JSON. */
+  readonly body?: string | undefined;
+}
+
+/** How a request is sent. */
+export interface Sending {
+  readonly fetch: Fetch;
+  readonly signal?: AbortSignal | undefined;
+  /** Time limit in ms; 0 for none. */
+  readonly timeoutMs: number;
+  /** Bytes of the largest answer, unpacked. */
+  readonly maxAnswerBytes: number;
+}
+
+/**
+ * The JSON of the answer with exact integers, undefined without a body. `isSuccess` tells which statuses besides 2xx are no errors.
+ * Throws `RefusedCall` with the node's error, `NoAnswer`, and the reason of the caller's signal.
+ */
+export async function exchange(
+  outgoing: Outgoing,
+  sending: Sending,
+  isSuccess: (status: number) => boolean,
+): Promise<JsonValue | undefined> {
+  const { origin } = outgoing.url;
+  const { response, text } = await send(outgoing, sending);
+  // GET /readyz answers 503 with a body of its own.
+  if (!response.ok && (!isSuccess(response.status) || isProblem(response))) throw refusal(response, text, origin);
+  return text === '' ? undefined : readJson(text, origin);
+}
+
+async function send({ method, url, headers, body }: Outgoing, sending: Sending) {
+  const { signal, timeoutMs, maxAnswerBytes } = sending;
+  const limit = new TimeLimit(timeoutMs, signal);
+  const type = body === undefined ? {} : { 'content-type': 'application/json' };
+  try {
+    const response = await sending.fetch(url, {
+      method,
+      redirect: 'error',
+      signal: limit.signal,
+      headers: { accept: 'application/json', ...headers, ...type },
+      ...(body === undefined ? {} : { body }),
+    });
+    return { response, text: await readText(response, maxAnswerBytes, limit.signal) };
+  } catch (cause) {
+    signal?.throwIfAborted();
+    throw new NoAnswer(url.origin, cause);
+  } finally {
+    limit.end();
+  }
+}
+
+function isProblem({ headers }: Response): boolean {
+  return headers.get('content-type')?.startsWith('application/problem+json') ?? false;
+}
+
+/** The error in a problem document or an error envelope; no node answers anything else. */
+export function refusal(response: Response, text: string, url: string): TesseraError {
+  const { status, headers } = response;
+  let answer: JsonValue = null;
+  try {
+    answer = parseExactJson(text, { anyName: true });
+  } catch {
+    // This is not a node, or a proxy in front of it.
+  }
+  const { code, detail, title, reason } = memberTexts(answer);
+  const message = detail ?? title ?? reason;
+  if (message === undefined) {
+    const details = { status, ...retryAfter(headers) };
+    return new TesseraError('node_unreachable', `${url} answers with status ${status}, and not as a node does`, {
+      details,
+    });
+  }
+  return new RefusedCall(code !== undefined && isErrorCode(code) ? code : codeOf(status), message, response);
+}
+
+/** Seconds after which the request may be repeated. */
+function retryAfter(headers: Headers): { readonly retryAfter?: number } {
+  const seconds = Number(headers.get('retry-after') ?? Number.NaN);
+  return Number.isFinite(seconds) && seconds >= 0 ? { retryAfter: seconds } : {};
+}
+
+function memberTexts(value: JsonValue): Readonly<Record<string, string | undefined>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return {};
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => typeof member === 'string')) as Record<
+    string,
+    string
+  >;
+}
+
+/** A code for errors in envelopes, which have none. */
+function codeOf(status: number): ErrorCode {
+  return status >= 500 ? 'internal_error' : 'invalid_request';
+}
+
+function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(ERROR_CODES, code);
+}
+
+function readJson(text: string, url: string): JsonValue {
+  try {
+    return parseExactJson(text, { anyName: true });
+  } catch (cause) {
+    throw new TesseraError('node_unreachable', `${url} does not answer as a node does`, { cause });
+  }
+}

@@ -1,0 +1,18 @@
+/**
+ * HMAC-SHA512, and the PBKDF2 made of it, from which keys are derived. In a browser `hmac.browser.ts` replaces this file.
+ */
+
+import { createHmac, pbkdf2 } from 'node:crypto';
+import { promisify } from 'node:util';
+
+const stretch = promisify(pbkdf2);
+
+/** The 64 bytes of an HMAC-SHA512. */
+export function hmacSha512(key: Uint8Array, data: Uint8Array): Uint8Array {
+  return createHmac('sha512', key).update(data).digest();
+}
+
+/** PBKDF2 with HMAC-SHA512; texts count as their UTF-8 bytes. */
+export function pbkdf2Sha512(password: string, salt: string, rounds: number, length: number): Promise<Uint8Array> {
+  return stretch(password, salt, rounds, length, 'sha512');
+}
