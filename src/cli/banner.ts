@@ -5,10 +5,13 @@ import type { DevAccount, DevAccounts } from '../config/dev-accounts.js';
 import { toHex } from '../lib/bytes.js';
 import { stringifyExact } from '../lib/json.js';
 import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
+import { showDisplay } from './wallet/amounts.js';
 
 export interface BannerFacts {
   readonly urls: Readonly<Record<NodeRole, string>>;
   readonly accounts: DevAccounts;
+  /** The words that the keys of the accounts come from; null for the published keys. */
+  readonly mnemonic: string | null;
   /** The folder of the chain; null when it is removed at the end. */
   readonly dataDir: string | null;
   /** Milliseconds between blocks; undefined when blocks are made on demand. */
@@ -22,7 +25,7 @@ const EXAMPLE_AMOUNT = DISPLAY_UNIT;
 
 /** The three requests; each is one line that a shell takes as it is. */
 export function exampleRequests({ urls, accounts }: Pick<BannerFacts, 'urls' | 'accounts'>): readonly string[] {
-  const payee = accounts.accounts[0]?.address ?? '';
+  const payee = (accounts.accounts[0] ?? accounts.miner).address;
   const payment = `{"kind":"address","address":"${payee}","amount":${EXAMPLE_AMOUNT},"passphrase":""}`;
   return [
     `curl -s '${urls.mempool}/v1/balances?address=${payee}'`,
@@ -33,10 +36,8 @@ export function exampleRequests({ urls, accounts }: Pick<BannerFacts, 'urls' | '
 
 /** The whole text, ending in a line end. */
 export function devBanner(facts: BannerFacts): string {
-  const { urls, accounts, dataDir, intervalMs, readyAfterMs } = facts;
+  const { urls, accounts, mnemonic, dataDir, intervalMs, readyAfterMs } = facts;
   const [balance, payment, latest] = exampleRequests(facts);
-  const funds = (owner: DevAccount) =>
-    `${(owner.outputAmount * BigInt(owner.outputs.length)) / DISPLAY_UNIT} display units`;
   return [
     '',
     `Tessera dev network, ready after ${Math.round(readyAfterMs)} ms. NOT FOR PRODUCTION: everyone knows these keys.`,
@@ -48,11 +49,8 @@ export function devBanner(facts: BannerFacts): string {
       : `  A block every ${intervalMs} ms.`,
     dataDir === null ? '  The chain is removed at the end; --data DIR keeps it.' : `  The chain is kept in ${dataDir}.`,
     '',
-    `Accounts, each with ${funds(accounts.user)} in block 0 (address, then secret seed); dev:1 is the address of account 1:`,
-    '',
-    ...accounts.accounts.map((owner, index) => accountLine(String(index + 1), owner)),
-    '',
-    'Wallets of the nodes, the same amount each, passphrase "":',
+    ...accountLines(accounts, mnemonic),
+    `Wallets of the nodes, each with ${funds(accounts.user)}, passphrase "":`,
     '',
     accountLine('user', accounts.user),
     accountLine('miner', accounts.miner),
@@ -69,7 +67,7 @@ export function devBanner(facts: BannerFacts): string {
 }
 
 /** The same for programs, on one line. `account` is what --dev-account and `dev:` take. */
-export function devJson({ urls, accounts, dataDir, intervalMs, readyAfterMs }: BannerFacts): string {
+export function devJson({ urls, accounts, mnemonic, dataDir, intervalMs, readyAfterMs }: BannerFacts): string {
   const view = (account: string, { address, keyPair, outputs, outputAmount }: DevAccount) => ({
     account,
     address,
@@ -80,10 +78,28 @@ export function devJson({ urls, accounts, dataDir, intervalMs, readyAfterMs }: B
   return `${stringifyExact({
     urls,
     accounts: [...list, view('user', accounts.user), view('miner', accounts.miner)],
+    mnemonic,
     data_dir: dataDir,
     interval_ms: intervalMs ?? null,
     ready_after_ms: Math.round(readyAfterMs),
   })}\n`;
+}
+
+/** The accounts by number; those of other words are not the ones that `dev:1` names. */
+function accountLines({ accounts: [first, ...others] }: DevAccounts, mnemonic: string | null): readonly string[] {
+  if (first === undefined) return [];
+  const names = mnemonic === null ? '; dev:1 is the address of account 1' : '';
+  return [
+    `Accounts, each with ${funds(first)} in block 0 (address, then secret seed)${names}:`,
+    ...(mnemonic === null ? [] : ['', `  ${mnemonic}`]),
+    '',
+    ...[first, ...others].map((owner, index) => accountLine(String(index + 1), owner)),
+    '',
+  ];
+}
+
+function funds({ outputAmount, outputs }: DevAccount): string {
+  return `${showDisplay(outputAmount * BigInt(outputs.length))} display units`;
 }
 
 function accountLine(name: string, owner: DevAccount): string {

@@ -4,18 +4,36 @@ import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { devAccounts } from '../config/dev-accounts.js';
+import {
+  type DevAccounts,
+  type DevAccountsOptions,
+  devAccounts,
+  MAX_DEV_ACCOUNTS,
+  normalMnemonic,
+} from '../config/dev-accounts.js';
 import { type DevConfigOptions, devConfig } from '../config/dev-config.js';
+import type { FlagValue } from '../config/sources.js';
+import { errorMessage } from '../lib/errors.js';
 import type { NodeRole } from '../lib/roles.js';
 import type { Service } from '../lib/service.js';
 import { NodeLogger } from '../observability/logger.js';
-import { devBanner, devJson } from './banner.js';
-import { type CliContext, type Command, type CommandSpec, integerFlag, type ParsedArgs } from './command.js';
+import { type BannerFacts, devBanner, devJson } from './banner.js';
+import {
+  type CliContext,
+  type Command,
+  type CommandSpec,
+  integerFlag,
+  type ParsedArgs,
+  UsageError,
+} from './command.js';
 import { flagValues, LOG_LEVEL_FLAG, SET_FLAG } from './config-flags.js';
 import { failureText, runUntilStopped } from './lifecycle.js';
+import { parseAmount } from './wallet/amounts.js';
 import { JSON_FLAG } from './wallet/connection.js';
 
 const MAX_INTERVAL_MS = 86_400_000;
+/** Whole and decimal seconds: 0, 5, 0.25. */
+const SECONDS = /^\d{1,5}(\.\d{1,3})?$/;
 /** The highest default port plus this must be a port. */
 const MAX_PORT_OFFSET = 53_000;
 
@@ -31,10 +49,37 @@ const spec: CommandSpec = {
   ],
   flags: [
     {
+      name: 'accounts',
+      short: 'a',
+      value: 'N',
+      description: `Number of accounts, up to ${MAX_DEV_ACCOUNTS}. Default: 10.`,
+    },
+    {
+      name: 'balance',
+      value: 'AMOUNT',
+      description:
+        'Display units that each account has in block 0. Default: 100000000, as the two wallets have always.',
+    },
+    {
+      name: 'mnemonic',
+      short: 'm',
+      value: 'WORDS',
+      description:
+        'Takes the keys of the accounts from these 12 or 24 words, as `tessera wallet restore` does. Everyone on the ' +
+        'machine can read them here: never words that own something elsewhere.',
+    },
+    {
+      name: 'block-time',
+      short: 'b',
+      value: 'SECONDS',
+      description:
+        'Makes a block every so many seconds, even if it is empty; 0, the default, when there is something for it.',
+    },
+    {
       name: 'interval',
       short: 'i',
       value: 'MS',
-      description: 'Makes a block every MS milliseconds instead, even if it is empty.',
+      description: 'The same in milliseconds.',
     },
     {
       name: 'data',
@@ -50,8 +95,15 @@ const spec: CommandSpec = {
     LOG_LEVEL_FLAG,
     SET_FLAG,
     {
+      name: 'quiet',
+      short: 'q',
+      description: 'Prints errors only, and with --json the one line.',
+    },
+    {
       ...JSON_FLAG,
-      description: 'Prints URLs, accounts and their keys on one line of JSON when the network is ready.',
+      description:
+        'Prints URLs, accounts and their keys on one line of JSON when the network is ready, and nothing else: the log goes ' +
+        'to the error stream.',
     },
   ],
   examples: [
@@ -61,6 +113,14 @@ const spec: CommandSpec = {
       does: 'Makes a block every second and keeps the chain in ./chain.',
     },
     { line: 'tessera dev --port-offset 100', does: 'The same on ports 3100 to 3104.' },
+    {
+      line: 'tessera dev --accounts 3 --balance 50.5 --mnemonic "$(cat words)"',
+      does: 'Three accounts with the first keys of the words in a file.',
+    },
+    {
+      line: 'tessera dev --block-time 5 --quiet --json',
+      does: 'A block every 5 seconds; one line for a script to read.',
+    },
   ],
   exits: { 130: 'ended by a second SIGINT', 143: 'ended by a second SIGTERM' },
 };
@@ -69,39 +129,40 @@ const spec: CommandSpec = {
 export interface StartedNetwork extends Service {
   /** Base URL of each node's API, once started. */
   readonly urls: Readonly<Record<NodeRole, string>>;
+  /** Who owns what in block 0, once started. */
+  readonly accounts: DevAccounts;
+  readonly mnemonic: string | null;
+}
+
+export interface DevOptions extends DevConfigOptions {
+  readonly accounts: DevAccountsOptions;
 }
 
 export interface DevModules {
-  createDevNetwork(options: DevConfigOptions, modules: { readonly logger: NodeLogger }): StartedNetwork;
+  createDevNetwork(options: DevOptions, modules: { readonly logger: NodeLogger }): StartedNetwork;
 }
 
 /** Runs the network; `load` gives the composition root. */
 export async function runDev(args: ParsedArgs, context: CliContext, load: () => Promise<DevModules>): Promise<number> {
-  const intervalMs = integerFlag(args, 'interval', 1, MAX_INTERVAL_MS);
-  const ports = integerFlag(args, 'port-offset', 0, MAX_PORT_OFFSET) ?? 0;
   const kept = args.value('data');
-  // --data names the folder of the network, not of one node.
-  const flags = flagValues(args).filter(({ option }) => option !== 'node.data_dir');
-  const common = { ports, flags, env: context.env, ...(intervalMs === undefined ? {} : { intervalMs }) };
+  const intervalMs = intervalFlag(args);
+  const common = {
+    accounts: accountFlags(args),
+    ports: integerFlag(args, 'port-offset', 0, MAX_PORT_OFFSET) ?? 0,
+    // --data names the folder of the network, not of one node.
+    flags: [...quietFlag(args), ...flagValues(args).filter(({ option }) => option !== 'node.data_dir')],
+    env: context.env,
+    ...(intervalMs === undefined ? {} : { intervalMs }),
+  };
   // Reports an invalid option before anything is made.
   const { log } = devConfig('mempool', { ...common, dataDir: kept ?? tmpdir() });
   // Only a name: the nodes make the folder when they start, and by then signals are handled.
   const dataDir = kept === undefined ? join(tmpdir(), `tessera-dev-${randomUUID()}`) : resolve(kept);
-  const logger = NodeLogger.create(log);
+  const logger = NodeLogger.create(log, args.has('json') ? { out: context.stderr } : {});
   try {
     const { createDevNetwork } = await load();
     const network = createDevNetwork({ ...common, dataDir }, { logger });
-    const onReady = () => {
-      // performance.now() counts from the start of the process.
-      const facts = {
-        urls: network.urls,
-        accounts: devAccounts(),
-        dataDir: kept === undefined ? null : dataDir,
-        intervalMs,
-      };
-      const show = args.has('json') ? devJson : devBanner;
-      context.stdout.write(show({ ...facts, readyAfterMs: performance.now() }));
-    };
+    const onReady = () => tell(args, context, { network, dataDir: kept === undefined ? null : dataDir, intervalMs });
     return await runUntilStopped(network, { logger, context, onReady });
   } catch (error) {
     context.stderr.write(`${failureText(error)}\n`);
@@ -109,6 +170,58 @@ export async function runDev(args: ParsedArgs, context: CliContext, load: () => 
   } finally {
     if (kept === undefined) await rm(dataDir, { recursive: true, force: true });
   }
+}
+
+interface Ready extends Pick<BannerFacts, 'dataDir' | 'intervalMs'> {
+  readonly network: StartedNetwork;
+}
+
+/** Says that the network is ready, to a person or a program. */
+function tell(args: ParsedArgs, { stdout }: CliContext, { network, ...facts }: Ready): void {
+  const { urls, accounts, mnemonic } = network;
+  // performance.now() counts from the start of the process.
+  const all = { ...facts, urls, accounts, mnemonic, readyAfterMs: performance.now() };
+  if (args.has('json')) stdout.write(devJson(all));
+  else if (!args.has('quiet')) stdout.write(devBanner(all));
+}
+
+/** Milliseconds between blocks; undefined when they are made on demand. */
+function intervalFlag(args: ParsedArgs): number | undefined {
+  const seconds = args.value('block-time');
+  const intervalMs = integerFlag(args, 'interval', 1, MAX_INTERVAL_MS);
+  if (seconds === undefined) return intervalMs;
+  if (intervalMs !== undefined) throw new UsageError('--block-time and --interval say the same: give one of them');
+  const ms = Math.round(Number(seconds) * 1_000);
+  if (!SECONDS.test(seconds) || ms > MAX_INTERVAL_MS) {
+    throw new UsageError(`--block-time must be seconds from 0 to ${MAX_INTERVAL_MS / 1_000}, not "${seconds}"`);
+  }
+  return ms === 0 ? undefined : ms;
+}
+
+/** What the accounts are made from. Throws `UsageError`. */
+function accountFlags(args: ParsedArgs): DevAccountsOptions {
+  const balance = args.value('balance');
+  const mnemonic = args.value('mnemonic');
+  const options = {
+    count: integerFlag(args, 'accounts', 0, MAX_DEV_ACCOUNTS),
+    balance: balance === undefined ? undefined : parseAmount(balance, false),
+    mnemonic: mnemonic === undefined ? undefined : checked(() => normalMnemonic(mnemonic)),
+  };
+  checked(() => devAccounts(options));
+  return options;
+}
+
+function checked<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new UsageError(errorMessage(error));
+  }
+}
+
+/** The log of --quiet, which --log-level and --set still change. */
+function quietFlag(args: ParsedArgs): readonly FlagValue[] {
+  return args.has('quiet') ? [{ option: 'log.level', value: 'error', flag: '--quiet' }] : [];
 }
 
 export const command: Command = {

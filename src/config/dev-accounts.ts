@@ -1,17 +1,25 @@
 /**
  * The keys of the dev network and its genesis file (decision V25): a wallet for the user, one for the miner, ten more
  * accounts, all funded in block 0. NOT FOR PRODUCTION: each seed is the hash of a text printed here, so everyone has them.
+ * The accounts can be others: more or fewer, with another balance, or with the keys of a mnemonic.
  */
 
+import { pbkdf2Sync } from 'node:crypto';
+import { validateMnemonic } from '@scure/bip39';
+import { wordlist } from '@scure/bip39/wordlists/english.js';
 import { addressOf } from '../chain/address.js';
-import { DISPLAY_UNIT } from '../chain/constants.js';
+import { DISPLAY_UNIT, TOTAL_TOKENS } from '../chain/constants.js';
 import { GENESIS_TX, genesisText } from '../chain/genesis-text.js';
 import { encodePkcs8, type KeyPair, keyPairFromSeed } from '../crypto/ed25519.js';
 import { sha3Bytes } from '../crypto/sha3.js';
+import { keyAtPath } from '../crypto/slip10.js';
 import { toHex } from '../lib/bytes.js';
+import { TesseraError } from '../lib/errors.js';
 
 /** Number of accounts besides the two wallets. */
-const ACCOUNT_COUNT = 10;
+export const DEV_ACCOUNT_COUNT = 10;
+/** Most accounts besides the two wallets. */
+export const MAX_DEV_ACCOUNTS = 1_000;
 /** A wallet holds its funds in several outputs, so that several payments fit into one block. */
 const WALLET_OUTPUTS = 10;
 /** Raw units: 100 million display units to each account and wallet, below 2^53 so that every client can read it. */
@@ -20,10 +28,18 @@ export const DEV_AMOUNT = 100_000_000n * DISPLAY_UNIT;
 /** Name of the transaction that holds the funds. */
 export const DEV_GENESIS_TX = GENESIS_TX;
 
+/** What the accounts are made from. */
+export interface DevAccountsOptions {
+  /** Twelve or twenty-four words: account N is the address number N - 1 that a wallet with these words receives at. */
+  readonly mnemonic?: string | undefined;
+  /** Number of accounts besides the two wallets; by default ten. */
+  readonly count?: number | undefined;
+  /** Raw units of each account in block 0; by default `DEV_AMOUNT`. The two wallets have that always. */
+  readonly balance?: bigint | undefined;
+}
+
 /** A key of the dev network with what it owns in block 0. */
 export interface DevAccount {
-  /** `tessera dev account 1`; the seed is the SHA3-256 of this text. */
-  readonly label: string;
   readonly keyPair: KeyPair;
   readonly address: string;
   /** Output indices of the genesis transaction. */
@@ -40,12 +56,42 @@ export interface DevAccounts {
   readonly miner: DevAccount;
 }
 
-/** The same keys at every call. Accounts own the first outputs, then the user's wallet, then the miner's. */
-export function devAccounts(): DevAccounts {
-  const accounts = Array.from({ length: ACCOUNT_COUNT }, (_, i) => account(`tessera dev account ${i + 1}`, i, 1));
-  const user = account('tessera dev user', ACCOUNT_COUNT, WALLET_OUTPUTS);
-  const miner = account('tessera dev miner', ACCOUNT_COUNT + WALLET_OUTPUTS, WALLET_OUTPUTS);
+/**
+ * The same keys at every call with the same options. Accounts own the first outputs, then the user's wallet, then the
+ * miner's. Throws `invalid_request` for words that are no mnemonic, and for more than the chain can issue.
+ */
+export function devAccounts({
+  mnemonic,
+  count = DEV_ACCOUNT_COUNT,
+  balance = DEV_AMOUNT,
+}: DevAccountsOptions = {}): DevAccounts {
+  if (BigInt(count) * balance + 2n * DEV_AMOUNT > TOTAL_TOKENS) {
+    throw new TesseraError(
+      'invalid_request',
+      `${count} accounts with ${balance} raw units are more than can be issued`,
+    );
+  }
+  const seedOf = mnemonic === undefined ? publishedSeed : seedsOfWords(mnemonic);
+  const accounts = Array.from({ length: count }, (_, i) => account(seedOf(i), { first: i, count: 1, amount: balance }));
+  const [user, miner] = ['user', 'miner'].map((name, i) => {
+    const first = count + i * WALLET_OUTPUTS;
+    return account(sha3Bytes(`tessera dev ${name}`), { first, count: WALLET_OUTPUTS, amount: DEV_AMOUNT });
+  }) as [DevAccount, DevAccount];
   return { accounts, user, miner };
+}
+
+/** The mnemonic with one space between words, in lower case. Throws `invalid_request`; words are not repeated in it. */
+export function normalMnemonic(text: string): string {
+  const words = text.normalize('NFKD').toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length !== 12 && words.length !== 24) {
+    throw new TesseraError('invalid_request', `a mnemonic has 12 or 24 words, not ${words.length}`);
+  }
+  const mnemonic = words.join(' ');
+  if (validateMnemonic(mnemonic, wordlist)) return mnemonic;
+  throw new TesseraError(
+    'invalid_request',
+    'these words are no mnemonic: one is not in the list of BIP39, or misplaced',
+  );
 }
 
 /** Who signs the blocks of the dev network: `network.producer_keys` and `mempool.producer_key` of its files. */
@@ -53,20 +99,33 @@ export function devProducer(): KeyPair {
   return keyPairFromSeed(sha3Bytes('tessera dev producer'));
 }
 
-function account(label: string, firstOutput: number, count: number): DevAccount {
-  const keyPair = keyPairFromSeed(sha3Bytes(label));
+function publishedSeed(index: number): Uint8Array {
+  return sha3Bytes(`tessera dev account ${index + 1}`);
+}
+
+/** The path at which a wallet with these words receives (docs/wallet.md#the-words-and-their-keys), without the index. */
+const RECEIVE_PATH = [44, 0x7465_7373, 0] as const;
+
+function seedsOfWords(mnemonic: string): (index: number) => Uint8Array {
+  const root = pbkdf2Sync(normalMnemonic(mnemonic), 'mnemonic', 2_048, 64, 'sha512');
+  return (index) => keyAtPath(root, [...RECEIVE_PATH, index]).seed;
+}
+
+function account(
+  seed: Uint8Array,
+  { first, count, amount }: { readonly first: number; readonly count: number; readonly amount: bigint },
+): DevAccount {
+  const keyPair = keyPairFromSeed(seed);
   return {
-    label,
     keyPair,
     address: addressOf(keyPair.publicKey),
-    outputs: Array.from({ length: count }, (_, i) => firstOutput + i),
-    outputAmount: DEV_AMOUNT / BigInt(count),
+    outputs: Array.from({ length: count }, (_, i) => first + i),
+    outputAmount: amount / BigInt(count),
   };
 }
 
-/** The text of `config/genesis-dev.json`, in the network's shape. */
-export function devGenesis(): string {
-  const { accounts, user, miner } = devAccounts();
+/** The text of a genesis file with these accounts, in the network's shape; of `config/genesis-dev.json` by default. */
+export function devGenesis({ accounts, user, miner }: DevAccounts = devAccounts()): string {
   return genesisText({
     outputs: [...accounts, user, miner].flatMap(({ keyPair, outputs, outputAmount }) =>
       outputs.map(() => ({ public_key: toHex(keyPair.publicKey), amount: outputAmount })),

@@ -12,6 +12,8 @@ export interface DevConfigOptions {
   readonly dataDir: string;
   /** Added to the default ports of every role; `any` takes free ports (for tests). Default 0. */
   readonly ports?: number | 'any';
+  /** By default the one that ships, with the default accounts. */
+  readonly genesisFile?: string;
   /** Milliseconds between blocks; without it, a block is made when there is something to put into it. */
   readonly intervalMs?: number;
   /** Peer addresses of nodes that are up already. */
@@ -29,6 +31,7 @@ export function devConfig(role: NodeRole, options: DevConfigOptions): Config {
   const own: Record<string, unknown> = { 'node.data_dir': join(options.dataDir, role) };
   if (options.peers?.mempool !== undefined) own['peers.mempool'] = options.peers.mempool;
   if (options.peers?.storage !== undefined) own['peers.storage'] = options.peers.storage;
+  if (options.genesisFile !== undefined) own['network.genesis_file'] = options.genesisFile;
   if (options.intervalMs !== undefined) {
     own['mining.instant'] = false;
     own['mining.block_interval_ms'] = options.intervalMs;

@@ -1,23 +1,31 @@
 /** Runs four nodes of one network in this process (decision V25), for `tessera dev` and for tests of the whole. */
 
+import type { DevAccounts, DevAccountsOptions } from '../config/dev-accounts.js';
 import { type DevConfigOptions, devConfig } from '../config/dev-config.js';
 import { createDeferred } from '../lib/deferred.js';
 import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
 import { Failure, type Service } from '../lib/service.js';
 import type { NodeLogger } from '../observability/logger.js';
+import { DevRecord } from './dev/dev-record.js';
 import { Node } from './node.js';
 
 /** Clients are stopped before the nodes that they call. */
 const STOP_ORDER = ['user', 'miner', 'mempool', 'storage'] as const satisfies readonly NodeRole[];
 
+export interface DevNetworkOptions extends Omit<DevConfigOptions, 'genesisFile' | 'peers'> {
+  /** The accounts of a new chain; one that is continued has those that it began with. */
+  readonly accounts?: DevAccountsOptions;
+}
+
 export class DevNetwork implements Service {
-  readonly #options: DevConfigOptions;
+  readonly #options: DevNetworkOptions;
   readonly #logger: NodeLogger;
   readonly #started = new Map<NodeRole, Node>();
   readonly #failure = new Failure();
   readonly failed = this.#failure.promise;
+  #record: DevRecord | undefined;
 
-  constructor(options: DevConfigOptions, modules: { readonly logger: NodeLogger }) {
+  constructor(options: DevNetworkOptions, modules: { readonly logger: NodeLogger }) {
     this.#options = options;
     this.#logger = modules.logger;
   }
@@ -32,8 +40,19 @@ export class DevNetwork implements Service {
     return this.#perRole((node) => node.apiUrl);
   }
 
+  /** Who owns what in block 0, once started. */
+  get accounts(): DevAccounts {
+    return this.#chain.accounts;
+  }
+
+  /** The words that the keys of the accounts come from; null for the published keys. */
+  get mnemonic(): string | null {
+    return this.#chain.mnemonic;
+  }
+
   /** Resolves when every node is up and block 0 is stored. */
   async start(): Promise<void> {
+    this.#record = await DevRecord.open(this.#options.dataDir, this.#options.accounts);
     const chain = this.#startNode('storage').then(() => this.#startNode('mempool'));
     // Opening a wallet is slow on purpose. If the ports are known, the chain starts meanwhile.
     if (devConfig('mempool', this.#options).peers.port === 0) await chain;
@@ -50,7 +69,8 @@ export class DevNetwork implements Service {
       ...(role === 'storage' ? {} : { storage: [this.#addressOf('storage')] }),
       ...(role === 'miner' || role === 'user' ? { mempool: [this.#addressOf('mempool')] } : {}),
     };
-    const config = devConfig(role, { ...this.#options, peers });
+    const { genesisFile } = this.#chain;
+    const config = devConfig(role, { ...this.#options, peers, ...(genesisFile === undefined ? {} : { genesisFile }) });
     const node = await Node.create(config, { logger: this.#logger.child(role) });
     this.#started.set(role, node);
     this.#failure.follow(node);
@@ -70,6 +90,11 @@ export class DevNetwork implements Service {
   #addressOf(role: NodeRole): string {
     const { host, port } = devConfig(role, this.#options).peers;
     return port === 0 ? this.#node(role).peerAddress : `${host}:${port}`;
+  }
+
+  get #chain(): DevRecord {
+    if (this.#record === undefined) throw new Error('the network is not started');
+    return this.#record;
   }
 
   #node(role: NodeRole): Node {

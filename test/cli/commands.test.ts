@@ -3,10 +3,9 @@ import { tmpdir } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { devBanner, exampleRequests } from '../../src/cli/banner.js';
 import { type Command, parseCommandLine } from '../../src/cli/command.js';
-import { command as devCommand, runDev } from '../../src/cli/dev.js';
+import { type DevOptions, command as devCommand, runDev } from '../../src/cli/dev.js';
 import { runNode, command as startCommand } from '../../src/cli/start.js';
 import { devAccounts } from '../../src/config/dev-accounts.js';
-import type { DevConfigOptions } from '../../src/config/dev-config.js';
 import type { Config } from '../../src/config/schema.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 import { createContext } from '../support/cli-context.js';
@@ -20,6 +19,9 @@ const urls = {
 const never = new Promise<never>(() => undefined);
 const parse = ({ spec }: Command, ...args: string[]) => parseCommandLine(spec, args);
 
+/** The words that other dev chains print. */
+const WORDS = 'test test test test test test test test test test test junk';
+
 function fakeNode() {
   const started = createDeferred<void>();
   const node = {
@@ -29,6 +31,8 @@ function fakeNode() {
     apiUrl: urls.user,
     peerAddress: '127.0.0.1:12360',
     urls,
+    accounts: devAccounts(),
+    mnemonic: null,
   };
   return { node, started: started.promise };
 }
@@ -77,8 +81,8 @@ describe('dev', () => {
   async function runNetwork(...flags: string[]) {
     const context = createContext();
     const { node, started } = fakeNode();
-    const requests: DevConfigOptions[] = [];
-    const createDevNetwork = (request: DevConfigOptions) => {
+    const requests: DevOptions[] = [];
+    const createDevNetwork = (request: DevOptions) => {
       requests.push(request);
       return node;
     };
@@ -89,7 +93,8 @@ describe('dev', () => {
     // As the nodes do when they start.
     if (own) mkdirSync(request.dataDir);
     context.raise('SIGINT');
-    return { status: await status, request, own, out: context.out() };
+    const code = await status;
+    return { status: code, request, own, out: context.out() };
   }
 
   it('keeps the chain in a folder of its own that is removed at the end', async () => {
@@ -109,6 +114,36 @@ describe('dev', () => {
     });
   });
 
+  it('passes the accounts and the time between blocks on', async () => {
+    const { request } = await runNetwork('-b', '2.5', '-a', '3', '--balance', '1.5', '-m', ` ${WORDS.toUpperCase()}`);
+    expect(request).toMatchObject({
+      intervalMs: 2_500,
+      accounts: { count: 3, balance: 108_108_000n, mnemonic: WORDS },
+    });
+    const { request: instant } = await runNetwork('--block-time', '0');
+    expect(instant?.intervalMs).toBeUndefined();
+  });
+
+  it('says nothing with --quiet, and one line of JSON with --json', async () => {
+    expect((await runNetwork('--quiet')).out).toBe('');
+    const { out } = await runNetwork('--quiet', '--json');
+    expect(out.trimEnd()).not.toContain('\n');
+    expect(JSON.parse(out)).toMatchObject({ urls, mnemonic: null });
+  });
+
+  it.each([
+    [['-a', '1001'], '--accounts must be a whole number from 0 to 1000'],
+    [['--balance', '0'], 'AMOUNT must be from 1'],
+    [['--balance', '480000001'], '10 accounts with 34594560072072000 raw units are more than can be issued'],
+    [['-m', 'test test'], '12 or 24 words, not 2'],
+    [['-m', `${WORDS} `.replace('junk', 'test')], 'no mnemonic'],
+    [['-b', '-1'], '--block-time must be seconds'],
+    [['-b', '1', '-i', '1000'], 'give one of them'],
+  ])('refuses %j', async (flags, message) => {
+    const load = () => Promise.reject(new Error('must not be called'));
+    await expect(runDev(parse(devCommand, ...flags), createContext(), load)).rejects.toThrow(message);
+  });
+
   it('refuses a wrong option before anything is made', async () => {
     const context = createContext();
     const load = () => Promise.reject(new Error('must not be called'));
@@ -119,7 +154,14 @@ describe('dev', () => {
 });
 
 describe('the banner of the dev network (decision V25)', () => {
-  const facts = { urls, accounts: devAccounts(), dataDir: null, intervalMs: undefined, readyAfterMs: 900 };
+  const facts = {
+    urls,
+    accounts: devAccounts(),
+    mnemonic: null,
+    dataDir: null,
+    intervalMs: undefined,
+    readyAfterMs: 900,
+  };
 
   it('names every URL, address and key', () => {
     const banner = devBanner(facts);
@@ -127,6 +169,14 @@ describe('the banner of the dev network (decision V25)', () => {
     for (const url of Object.values(urls)) expect(banner).toContain(url);
     for (const owner of [...accounts, user, miner]) expect(banner).toContain(owner.address);
     expect(banner).toContain('NOT FOR PRODUCTION');
+  });
+
+  it('names the words of the accounts and what each has', () => {
+    const accounts = devAccounts({ mnemonic: WORDS, count: 2, balance: 108_108_000n });
+    const banner = devBanner({ ...facts, accounts, mnemonic: WORDS });
+    expect(banner).toContain('Accounts, each with 1.5 display units in block 0');
+    expect(banner).toContain(WORDS);
+    expect(banner).not.toContain('dev:1 ');
   });
 
   it('ends in three requests that a shell takes as they are', () => {

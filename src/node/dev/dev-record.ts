@@ -1,0 +1,162 @@
+/**
+ * The record of a dev chain, `dev-chain.json` in its folder: what its accounts were made from, so that it goes on with the
+ * accounts that it began with and with no others, and how far its clock is ahead of the machine's. A chain with the default
+ * accounts and the clock of the machine needs none.
+ */
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Static, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { parseGenesis } from '../../chain/genesis.js';
+import {
+  DEV_ACCOUNT_COUNT,
+  DEV_AMOUNT,
+  type DevAccounts,
+  type DevAccountsOptions,
+  devAccounts,
+  devGenesis,
+  normalMnemonic,
+} from '../../config/dev-accounts.js';
+import { PACKAGE_CONFIG_DIR } from '../../config/option-table.js';
+import { makeFolder } from '../../db/private-folder.js';
+import { writeFileDurable } from '../../db/write-file-durable.js';
+import { utf8 } from '../../lib/bytes.js';
+import { TesseraError } from '../../lib/errors.js';
+import { parseExactJson } from '../../lib/json.js';
+import { readWhole } from '../../lib/read-whole.js';
+import { readGenesis } from '../genesis-file.js';
+import { genesisFingerprint } from '../network-rules.js';
+
+const RECORD_FILE = 'dev-chain.json';
+const GENESIS_FILE = 'genesis.json';
+const DEFAULT_GENESIS = join(PACKAGE_CONFIG_DIR, 'genesis-dev.json');
+/** A folder of the chain that every version has made. */
+const FIRST_NODE = 'storage';
+const OWNER_ONLY = 0o600;
+
+const RecordFile = Type.Object(
+  {
+    format: Type.Literal(1),
+    /** Null for the accounts whose keys are published. */
+    mnemonic: Type.Union([Type.String(), Type.Null()]),
+    accounts: Type.Integer({ minimum: 0 }),
+    /** Raw units of each account, as digits. */
+    balance: Type.String({ pattern: '^[0-9]{1,19}$' }),
+    /** Milliseconds that the clock of the chain is ahead of the machine's; negative when it is behind. */
+    clock_ahead_ms: Type.Integer(),
+  },
+  { additionalProperties: false },
+);
+type RecordFile = Static<typeof RecordFile>;
+
+const DEFAULT: RecordFile = {
+  format: 1,
+  mnemonic: null,
+  accounts: DEV_ACCOUNT_COUNT,
+  balance: String(DEV_AMOUNT),
+  clock_ahead_ms: 0,
+};
+
+export class DevRecord {
+  readonly accounts: DevAccounts;
+  /** The genesis file of other accounts than the default ones. */
+  readonly genesisFile: string | undefined;
+  readonly #folder: string;
+  #content: RecordFile;
+
+  /**
+   * The record of the chain in the folder, or that of a new chain with the accounts that are wanted. Throws
+   * `data_dir_invalid` when the chain began with other accounts, `data_corrupt` when the record is damaged.
+   */
+  static async open(folder: string, wanted: DevAccountsOptions = {}): Promise<DevRecord> {
+    const found = await readRecord(folder);
+    const fresh = recordOf(wanted);
+    if (found !== undefined) {
+      const record = new DevRecord(folder, found);
+      if (Object.values(wanted).some((value) => value !== undefined)) await record.#refuseOthers(fresh);
+      return record;
+    }
+    const record = new DevRecord(folder, fresh);
+    if (record.genesisFile !== undefined) {
+      await makeFolder(folder);
+      // The record comes last: a folder that has one is whole.
+      await writeFileDurable(record.genesisFile, utf8(devGenesis(record.accounts)), OWNER_ONLY);
+      await record.#write();
+    }
+    return record;
+  }
+
+  private constructor(folder: string, content: RecordFile) {
+    this.#folder = folder;
+    this.#content = content;
+    this.accounts = accountsOf(content);
+    this.genesisFile = hasSameAccounts(content, DEFAULT) ? undefined : join(folder, GENESIS_FILE);
+  }
+
+  /** The words of the accounts; null when their keys are the published ones. */
+  get mnemonic(): string | null {
+    return this.#content.mnemonic;
+  }
+
+  /** Milliseconds. */
+  get clockAhead(): number {
+    return this.#content.clock_ahead_ms;
+  }
+
+  async setClockAhead(ms: number): Promise<void> {
+    this.#content = { ...this.#content, clock_ahead_ms: ms };
+    await makeFolder(this.#folder);
+    await this.#write();
+  }
+
+  async #refuseOthers(wanted: RecordFile): Promise<void> {
+    const other = genesisFingerprint(parseGenesis(parseExactJson(utf8(devGenesis(accountsOf(wanted))))));
+    const own = genesisFingerprint(await readGenesis(this.genesisFile ?? DEFAULT_GENESIS));
+    if (own === other) return;
+    throw new TesseraError(
+      'data_dir_invalid',
+      `the chain in ${this.#folder} began with other accounts (network.genesis_file is ${own}, and these flags make ` +
+        `${other}): leave out --mnemonic, --accounts and --balance, or choose another folder`,
+    );
+  }
+
+  #write(): Promise<void> {
+    const text = `${JSON.stringify(this.#content, null, 2)}\n`;
+    return writeFileDurable(join(this.#folder, RECORD_FILE), utf8(text), OWNER_ONLY);
+  }
+}
+
+function recordOf({ mnemonic, count, balance }: DevAccountsOptions): RecordFile {
+  return {
+    ...DEFAULT,
+    ...(mnemonic === undefined ? {} : { mnemonic: normalMnemonic(mnemonic) }),
+    ...(count === undefined ? {} : { accounts: count }),
+    ...(balance === undefined ? {} : { balance: String(balance) }),
+  };
+}
+
+function accountsOf({ mnemonic, accounts, balance }: RecordFile): DevAccounts {
+  return devAccounts({ ...(mnemonic === null ? {} : { mnemonic }), count: accounts, balance: BigInt(balance) });
+}
+
+function hasSameAccounts(a: RecordFile, b: RecordFile): boolean {
+  return a.mnemonic === b.mnemonic && a.accounts === b.accounts && a.balance === b.balance;
+}
+
+/** Undefined for a folder without a chain. */
+async function readRecord(folder: string): Promise<RecordFile | undefined> {
+  const file = join(folder, RECORD_FILE);
+  const bytes = await readWhole(file).catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (bytes === undefined) return existsSync(join(folder, FIRST_NODE)) ? DEFAULT : undefined;
+  try {
+    return Value.Parse(RecordFile, JSON.parse(bytes.toString('utf8')));
+  } catch (cause) {
+    throw new TesseraError('data_corrupt', `${file} is damaged: put it back from a copy, or choose another folder`, {
+      cause,
+    });
+  }
+}
