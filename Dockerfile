@@ -18,6 +18,7 @@ COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
+COPY web ./web
 RUN npm run build && rm -f dist/.tsbuildinfo
 
 FROM ${NODE_IMAGE} AS production

@@ -27,6 +27,8 @@ import { docsRoutes } from './openapi/docs.js';
 import { describeApi, openApiDocument } from './openapi/document.js';
 import { OPERATIONS } from './operations.js';
 import type { ApiModules, ApiOptions } from './options.js';
+import { sitesOf } from './pages/page-paths.js';
+import { pageRoutes } from './pages/pages.js';
 import { commonRoutes } from './routes/common/handlers.js';
 import { envelopeRoutes } from './routes/envelope/handlers.js';
 import { eventRoutes } from './routes/events/handlers.js';
@@ -143,6 +145,7 @@ async function mountRoutes(app: FastifyInstance, options: ApiOptions, modules: A
     app.register(envelopeRoutes, { options: { ...envelope, batch: api.limits.batch }, roles, modules });
   }
   app.register(eventRoutes, { roles, modules });
+  if (modules.pages !== undefined) app.register(pageRoutes, { sites: sitesOf(roles), files: modules.pages });
   await app.after();
   await app.register(docsRoutes, { describe: (mounted) => openApiDocument(mounted, described) });
 }

@@ -12,6 +12,7 @@ import type { UserService } from '../user/service.js';
 import type { WalletService } from '../wallet/service.js';
 import type { ApiKeyOptions, ApiKeys } from './http/api-key.js';
 import type { LineSink } from './http/request-log.js';
+import type { PageFiles } from './pages/page-files.js';
 import type { EventHub } from './routes/events/event-hub.js';
 
 export interface ApiLimits {
@@ -83,6 +84,8 @@ export interface ApiModules {
   readonly keys?: ApiKeys | undefined;
   /** The events of the node; without it there are none. */
   readonly events?: EventHub | undefined;
+  /** The built pages; without them the node serves none. */
+  readonly pages?: PageFiles | undefined;
   readonly metrics: Metrics;
   readonly clock: Clock;
   readonly random: Random;

@@ -53,6 +53,11 @@ export const api = group('The HTTP API.', {
       description: 'Which browser origins may read answers: "off", "all", or a list of origins.',
     },
   ),
+  pages: flag({
+    default: true,
+    description:
+      'Serves pages for browsers: the explorer on storage nodes, at /, and the wallet on miner and user nodes.',
+  }),
   tooling_everywhere: flag({
     default: false,
     description: 'Serves transactions:serialize and :deserialize on every role, not only on users.',

@@ -1,10 +1,12 @@
 /** Makes the HTTP API of a node from its configuration and services. */
 
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { apiKeysOptions, createApi } from '../api/app.js';
 import { ApiKeys, loadOrCreateApiKey } from '../api/http/api-key.js';
 import { OPERATIONS } from '../api/operations.js';
+import { PageFiles } from '../api/pages/page-files.js';
 import { EventHub } from '../api/routes/events/event-hub.js';
 import type { Config } from '../config/schema.js';
 import type { NodeLogger } from '../observability/logger.js';
@@ -14,6 +16,8 @@ import type { Role, RoleContext } from './role.js';
 import { readTlsFiles } from './tls-files.js';
 
 const API_KEY_FILE = 'api-key';
+/** Where the build puts the pages, from the sources as from the built program. */
+const PAGES = fileURLToPath(new URL('../../dist/web/', import.meta.url));
 
 export interface NodeApi {
   readonly app: FastifyInstance;
@@ -58,6 +62,7 @@ export async function createNodeApi(config: Config, modules: NodeApiModules): Pr
       readiness,
       events,
       keys,
+      pages: config.api.pages ? await PageFiles.load(PAGES) : undefined,
       node: { type: () => role.type, peers: () => linkedPeers(network), routesPow: {} },
     },
   );

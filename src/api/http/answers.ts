@@ -79,8 +79,8 @@ function sendStored(
   return reply.header('content-type', JSON_MEDIA_TYPE).send(bytes);
 }
 
-/** Weak comparison, as RFC 9110 requires for If-None-Match. */
-function isKnown({ headers }: FastifyRequest, etag: string): boolean {
+/** True when the client has this content: weak comparison, as RFC 9110 requires for If-None-Match. */
+export function isKnown({ headers }: FastifyRequest, etag: string): boolean {
   const known = headers['if-none-match'];
   if (known === undefined) return false;
   return known.split(',').some((part) => {

@@ -1,0 +1,96 @@
+/**
+ * The built pages (`dist/web`), read into memory once. What is served is this table: no request ever names a file on the
+ * disk, and a file that is changed or removed while the node runs changes nothing.
+ */
+
+import { createHash } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { extname, join } from 'node:path';
+import { readWhole } from '../../lib/read-whole.js';
+import { SITES, type Site } from './page-paths.js';
+
+const ASSETS = 'assets';
+
+const MEDIA_TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.png': 'image/png',
+  '.svg': 'image/svg+xml',
+  '.woff2': 'font/woff2',
+};
+
+/** Best first. The build writes the packed forms beside each file, where they are smaller. */
+const PACKED = [
+  ['br', '.br'],
+  ['gzip', '.gz'],
+] as const;
+
+export type Encoding = 'identity' | (typeof PACKED)[number][0];
+
+export interface PageFile {
+  readonly mediaType: string;
+  /** Names the content, without quotes. */
+  readonly etag: string;
+  /** The forms it can be sent in, best first; the last is `identity`. */
+  readonly forms: readonly { readonly encoding: Encoding; readonly bytes: Buffer }[];
+}
+
+export class PageFiles {
+  readonly #documents: ReadonlyMap<Site, PageFile>;
+  /** By path, `/assets/…`: their names hold a hash of the content. */
+  readonly assets: ReadonlyMap<string, PageFile>;
+
+  private constructor(documents: ReadonlyMap<Site, PageFile>, assets: ReadonlyMap<string, PageFile>) {
+    this.#documents = documents;
+    this.assets = assets;
+  }
+
+  /** Reads the folder. What is missing is missing: the pages say so, and the node works. */
+  static async load(folder: string): Promise<PageFiles> {
+    const documents = new Map<Site, PageFile>();
+    for (const site of SITES) {
+      const file = await readFile(join(folder, site, 'index.html'));
+      if (file !== undefined) documents.set(site, file);
+    }
+    const assets = new Map<string, PageFile>();
+    for (const name of await namesIn(join(folder, ASSETS))) {
+      const file = await readFile(join(folder, ASSETS, name));
+      if (file !== undefined) assets.set(`/${ASSETS}/${name}`, file);
+    }
+    return new PageFiles(documents, assets);
+  }
+
+  /** The document of a site; undefined when it is not built. */
+  document(site: Site): PageFile | undefined {
+    return this.#documents.get(site);
+  }
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  return (await orMissing(readdir(folder))) ?? [];
+}
+
+/** Undefined for a file that is missing, and for one of an unknown kind, such as the packed forms themselves. */
+async function readFile(path: string): Promise<PageFile | undefined> {
+  const mediaType = MEDIA_TYPES[extname(path)];
+  if (mediaType === undefined) return undefined;
+  const bytes = await orMissing(readWhole(path));
+  if (bytes === undefined) return undefined;
+  const forms: { encoding: Encoding; bytes: Buffer }[] = [];
+  for (const [encoding, suffix] of PACKED) {
+    const packed = await orMissing(readWhole(`${path}${suffix}`));
+    if (packed !== undefined) forms.push({ encoding, bytes: packed });
+  }
+  const etag = createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
+  return { mediaType, etag, forms: [...forms, { encoding: 'identity', bytes }] };
+}
+
+async function orMissing<T>(read: Promise<T>): Promise<T | undefined> {
+  try {
+    return await read;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,43 @@
+/**
+ * Which paths are pages, by site. The server answers them with the document of the site, and the router in the browser
+ * (`web/`) shows the page. It is a list, not a fallback: every other path stays what it is without pages, a 404 or a route.
+ * In the form of Fastify: `:name` is one segment, `*` the rest.
+ */
+
+import type { NodeRole } from '../../lib/roles.js';
+
+/** The explorer shows the chain, and the wallet that of the node. */
+export type Site = 'explorer' | 'wallet';
+
+export const SITES: readonly Site[] = ['explorer', 'wallet'];
+
+export const PAGE_PATHS = {
+  explorer: [
+    '/',
+    '/blocks',
+    '/blocks/:block',
+    '/transactions',
+    '/transactions/:hash',
+    '/addresses/:address',
+    '/items/:genesis',
+    '/network',
+    '/search',
+  ],
+  wallet: ['/wallet', '/wallet/*'],
+} as const satisfies Record<Site, readonly string[]>;
+
+/** The first page of each site. */
+export const HOME: Readonly<Record<Site, string>> = { explorer: '/', wallet: '/wallet' };
+
+const SITES_OF_ROLE: Readonly<Record<NodeRole, readonly Site[]>> = {
+  mempool: [],
+  storage: ['explorer'],
+  miner: ['wallet'],
+  user: ['wallet'],
+};
+
+/** The sites of a node with these roles; the first is at `/`. */
+export function sitesOf(roles: readonly NodeRole[]): readonly Site[] {
+  const served = new Set(roles.flatMap((role) => SITES_OF_ROLE[role]));
+  return SITES.filter((site) => served.has(site));
+}

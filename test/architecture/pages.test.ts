@@ -1,0 +1,52 @@
+/** The import rule of the pages: a site knows itself and what is shared, and of the program what runs in a browser. */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+/** What pages may import from each folder of `web/`, and from the program. */
+const ALLOWED: Readonly<Record<string, readonly string[]>> = {
+  'web/explorer': ['web/explorer', 'web/shared', 'src/lib', 'src/crypto', 'src/chain', 'src/api/pages/page-paths.ts'],
+  'web/wallet': ['web/wallet', 'web/shared', 'src/lib', 'src/crypto', 'src/chain', 'src/api/pages/page-paths.ts'],
+  'web/shared': ['web/shared', 'src/lib', 'src/crypto', 'src/chain'],
+};
+
+const posix = (path: string): string => path.split(sep).join('/');
+const files = Object.keys(ALLOWED).flatMap((folder) =>
+  readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.tsx?$/.test(name))
+    .map((name) => ({ folder, file: posix(join(folder, name)) })),
+);
+
+const imports = files.flatMap(({ folder, file }) => {
+  const text = readFileSync(join(ROOT, file), 'utf8');
+  return [...text.matchAll(/(?:\bfrom\s+|\bimport\s+|\bimport\(\s*)'(\.{1,2}\/[^']+)'/g)].map(([, specifier = '']) => ({
+    folder,
+    file,
+    target: posix(relative(ROOT, join(ROOT, dirname(file), specifier))).replace(/\.js$/, '.ts'),
+  }));
+});
+
+describe('the pages', () => {
+  it('have imports at all', () => {
+    expect(imports.length).toBeGreaterThan(20);
+  });
+
+  it('import what they may', () => {
+    const others = imports.filter(
+      ({ folder, target }) =>
+        !ALLOWED[folder]?.some((allowed) => target === allowed || target.startsWith(`${allowed}/`)),
+    );
+    expect(others.map(({ file, target }) => `${file} imports ${target}`)).toEqual([]);
+  });
+
+  it('turn no text into markup, and keep no key beyond the tab', () => {
+    const forbidden =
+      /dangerouslySetInnerHTML|\b(?:inner|outer)HTML\b|insertAdjacentHTML|document\.write|\beval\(|new Function\(/;
+    const found = files.filter(({ file }) => forbidden.test(readFileSync(join(ROOT, file), 'utf8')));
+    expect(found.map(({ file }) => file)).toEqual([]);
+  });
+});

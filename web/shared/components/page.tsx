@@ -1,0 +1,28 @@
+/** The frame of one page: its heading, which is also the title of the window. */
+
+import type { ComponentChildren } from 'preact';
+import { useLayoutEffect } from 'preact/hooks';
+
+export interface PageProps {
+  readonly title: string;
+  /** Small, above the heading: what kind of thing this is. */
+  readonly kind?: string;
+  /** Instead of the title in the heading. */
+  readonly heading?: ComponentChildren;
+  readonly children: ComponentChildren;
+}
+
+export function Page({ title, kind, heading, children }: PageProps) {
+  useLayoutEffect(() => {
+    document.title = `${title} · Tessera`;
+  }, [title]);
+  return (
+    <>
+      <div class="page-head">
+        {kind !== undefined && <p class="kind">{kind}</p>}
+        <h1>{heading ?? title}</h1>
+      </div>
+      {children}
+    </>
+  );
+}

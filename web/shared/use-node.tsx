@@ -1,0 +1,36 @@
+/** What the node of this page is and serves (`GET /v1/debug`): pages show what it has, and say what it has not. */
+
+import { type ComponentChildren, createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import { callNode } from './node-api.js';
+import { type Resource, useResource } from './use-resource.js';
+
+export interface NodeFacts {
+  readonly node_type: string;
+  /** The /v1 paths that it serves. */
+  readonly node_api: readonly string[];
+  readonly node_peers: readonly { readonly address: string; readonly node_type: string }[];
+}
+
+const NodeContext = createContext<Resource<NodeFacts>>({
+  value: undefined,
+  error: undefined,
+  isLoading: true,
+  reload: () => undefined,
+});
+
+/** The facts; undefined until they are known. */
+export function useNode(): NodeFacts | undefined {
+  return useContext(NodeContext).value;
+}
+
+/** True when the node serves the path, such as `/v1/supply`; undefined until that is known. */
+export function useServes(path: string): boolean | undefined {
+  return useNode()?.node_api.includes(path);
+}
+
+/** Asks until the node answers, and again with every new version. */
+export function NodeProvider({ children }: { readonly children: (facts: Resource<NodeFacts>) => ComponentChildren }) {
+  const facts = useResource('debug', (signal) => callNode<NodeFacts>('/v1/debug', { signal }));
+  return <NodeContext.Provider value={facts}>{children(facts)}</NodeContext.Provider>;
+}

@@ -1,0 +1,57 @@
+/**
+ * How the pages are built: one document for each site, and the scripts and styles that they share, under names with a hash of
+ * the content, with packed forms beside them. The result goes to `dist/web`, from where a node serves it (src/api/pages).
+ */
+
+import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { defineConfig, type Plugin } from 'vite';
+
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+/** Smaller files gain nothing. */
+const PACKED_FROM_BYTES = 512;
+
+export default defineConfig({
+  root: here('.'),
+  base: '/',
+  publicDir: false,
+  logLevel: 'warn',
+  // A cache beside the sources would be linted and watched.
+  cacheDir: here('../node_modules/.vite'),
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  build: {
+    outDir: here('../dist/web'),
+    emptyOutDir: true,
+    target: ['chrome114', 'firefox115', 'safari16.4'],
+    // Nothing inline: the policy of the pages forbids it.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+    rolldownOptions: {
+      input: { explorer: here('explorer/index.html'), wallet: here('wallet/index.html') },
+    },
+  },
+  plugins: [packed()],
+});
+
+/** Writes each text file also as Brotli and gzip packed it, with the strongest settings: a node only sends them. */
+function packed(): Plugin {
+  return {
+    name: 'tessera-packed',
+    apply: 'build',
+    enforce: 'post',
+    generateBundle: {
+      order: 'post',
+      handler(_options, bundle) {
+        for (const [fileName, file] of Object.entries(bundle)) {
+          const bytes = Buffer.from(file.type === 'chunk' ? file.code : file.source);
+          if (bytes.length < PACKED_FROM_BYTES || !/\.(?:css|html|js|svg)$/.test(fileName)) continue;
+          const brotli = brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } });
+          this.emitFile({ type: 'asset', fileName: `${fileName}.br`, source: brotli });
+          this.emitFile({ type: 'asset', fileName: `${fileName}.gz`, source: gzipSync(bytes, { level: 9 }) });
+        }
+      },
+    },
+  };
+}
