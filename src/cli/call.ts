@@ -90,8 +90,9 @@ export async function callCommand(
   const answer: unknown = (await isDoneOnce(operation, args, client))
     ? await doOnce(operation, parts as never, client, { args, context })
     : await client.call(operation, parts as never);
-  if (answer === undefined) return 0;
-  const text = args.has('json') ? stringifyExact(answer) : prettyExact(hexForBytes(answer));
+  // An answer without a body is a document all the same.
+  if (answer === undefined && !args.has('json')) return 0;
+  const text = args.has('json') ? stringifyExact(answer ?? null) : prettyExact(hexForBytes(answer));
   context.stdout.write(`${printableJson(text)}\n`);
   return 0;
 }

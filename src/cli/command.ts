@@ -76,6 +76,8 @@ export interface CliContext {
   readonly stdout: Output;
   readonly stderr: Output;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** True when a program calls the command, by --json: errors are JSON as well. */
+  readonly json?: boolean;
   /** Calls the listener for each signal; returns its removal. */
   onSignal(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP', listener: () => void): () => void;
   /** Ends the process at once. */

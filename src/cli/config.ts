@@ -3,7 +3,8 @@
 import { type DescribedOption, describeConfig } from '../config/describe.js';
 import { loadConfig } from '../config/load.js';
 import { sampleConfig, tomlValue } from '../config/sample.js';
-import type { Command, CommandSpec } from './command.js';
+import { stringifyExact } from '../lib/json.js';
+import { type Command, type CommandSpec, UsageError } from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
 
 /** Column of the sources, if the line is shorter. */
@@ -31,12 +32,14 @@ export const command: Command = {
   spec,
   async run(args, context) {
     if (args.has('sample')) {
+      if (args.has('json'))
+        throw new UsageError('--sample is a file in TOML: tessera help options --json has its options');
       context.stdout.write(sampleConfig());
       return 0;
     }
     const loaded = loadConfig(configInput(args, context));
     const options = describeConfig(loaded);
-    context.stdout.write(args.has('json') ? `${JSON.stringify(options, null, 2)}\n` : table(options));
+    context.stdout.write(args.has('json') ? `${stringifyExact(options)}\n` : table(options));
     for (const warning of loaded.warnings) context.stderr.write(`warning: ${warning}\n`);
     return 0;
   },

@@ -27,7 +27,7 @@ import {
   UsageError,
 } from './command.js';
 import { flagValues, LOG_LEVEL_FLAG, SET_FLAG } from './config-flags.js';
-import { failureText, runUntilStopped } from './lifecycle.js';
+import { printFailure, runUntilStopped } from './lifecycle.js';
 import { parseAmount } from './wallet/amounts.js';
 import { JSON_FLAG } from './wallet/connection.js';
 
@@ -165,7 +165,7 @@ export async function runDev(args: ParsedArgs, context: CliContext, load: () => 
     const onReady = () => tell(args, context, { network, dataDir: kept === undefined ? null : dataDir, intervalMs });
     return await runUntilStopped(network, { logger, context, onReady });
   } catch (error) {
-    context.stderr.write(`${failureText(error)}\n`);
+    printFailure(error, context);
     return 1;
   } finally {
     if (kept === undefined) await rm(dataDir, { recursive: true, force: true });

@@ -3,7 +3,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import { stringifyExact } from '../lib/json.js';
 import type { Command, CommandEntry, CommandSpec } from './command.js';
-import { chosenOptions, commandPage, exitsOf, optionsPage, overview } from './help.js';
+import { chosenOptions, commandJson, commandPage, optionsPage, overview, overviewJson } from './help.js';
 import { JSON_FLAG } from './wallet/connection.js';
 
 /** The list of commands, which this command is itself a part of. */
@@ -37,25 +37,20 @@ export const helpCommand = ({ entries, find }: HelpModules): Command => ({
   async run(args, { stdout }) {
     const [topic, section] = args.positionals;
     const isJson = args.has('json');
-    const say = (json: () => unknown, page: () => string): void => {
-      stdout.write(isJson ? `${stringifyExact(json())}\n` : page());
-    };
-    if (topic === undefined) {
-      const list = () => entries.map(({ name, summary }) => ({ name, summary }));
-      say(list, () => overview(entries));
-    } else if (topic === 'options') {
-      const list = () => chosenOptions(section).map(({ path, env, schema }) => ({ path, env, ...aboutOption(schema) }));
-      say(list, () => optionsPage(section));
-    } else {
+    if (topic === undefined) stdout.write(isJson ? overviewJson(entries) : overview(entries));
+    else if (topic === 'options') stdout.write(isJson ? optionsJson(section) : optionsPage(section));
+    else {
       const spec = await find(section === undefined ? [topic] : [topic, section]);
-      say(
-        () => ({ ...spec, exits: exitsOf(spec) }),
-        () => commandPage(spec),
-      );
+      stdout.write(isJson ? commandJson(spec) : commandPage(spec));
     }
     return 0;
   },
 });
+
+function optionsJson(section: string | undefined): string {
+  const list = chosenOptions(section).map(({ path, env, schema }) => ({ path, env, ...aboutOption(schema) }));
+  return `${stringifyExact(list)}\n`;
+}
 
 function aboutOption({ description, default: fallback, unit }: TSchema) {
   return { description: description ?? null, default: fallback ?? null, unit: unit ?? null };

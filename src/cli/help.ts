@@ -6,6 +6,7 @@ import { tomlValue, wrap } from '../config/sample.js';
 import { ConfigSchema } from '../config/schema.js';
 import { didYouMean } from '../config/suggest.js';
 import { allowed } from '../config/values.js';
+import { stringifyExact } from '../lib/json.js';
 import { NODE_ROLES } from '../lib/roles.js';
 import { type ArgumentSpec, type CommandSpec, type FlagSpec, UsageError } from './command.js';
 
@@ -62,8 +63,19 @@ export function commandPage(spec: CommandSpec): string {
   ]);
 }
 
+/** What the page of a command is made from, as one line of JSON. */
+export function commandJson(spec: CommandSpec): string {
+  const commands = spec.commands?.map(({ name, summary }) => ({ name, summary }));
+  return `${stringifyExact({ ...spec, ...(commands === undefined ? {} : { commands }), exits: exitsOf(spec) })}\n`;
+}
+
+/** The list of commands, as one line of JSON. */
+export function overviewJson(commands: readonly { readonly name: string; readonly summary: string }[]): string {
+  return `${stringifyExact(commands.map(({ name, summary }) => ({ name, summary })))}\n`;
+}
+
 /** Exit status → when. */
-export function exitsOf({ exits }: CommandSpec): Readonly<Record<number, string>> {
+function exitsOf({ exits }: CommandSpec): Readonly<Record<number, string>> {
   return { ...EXITS, ...exits };
 }
 

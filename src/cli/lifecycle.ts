@@ -6,8 +6,9 @@
 import { fileError } from '../db/database-error.js';
 import { createDeferred } from '../lib/deferred.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
+import { stringifyExact } from '../lib/json.js';
 import type { Logger } from '../lib/logger.js';
-import { printable } from '../lib/printable.js';
+import { printable, printableJson } from '../lib/printable.js';
 import type { Service } from '../lib/service.js';
 import type { CliContext } from './command.js';
 
@@ -95,7 +96,7 @@ export function reportFailure(
 ): void {
   // Files of the program are among them: a system that has no file left gives none.
   const named = fileError(error);
-  context.stderr.write(`${failureText(named)}\n`);
+  printFailure(named, context);
   logger.error(errorFields(named), message);
 }
 
@@ -109,7 +110,24 @@ export function errorFields(error: unknown): object {
 
 /** `tessera: data_dir_locked: Another process …`; what others wrote into the message is shown as text. */
 export function failureText(error: unknown): string {
-  const code = isTesseraError(error) ? error.code : 'internal_error';
+  return `tessera: ${codeOf(error)}: ${detailOf(error)}`;
+}
+
+/** `{"code":"data_dir_locked","detail":"Another process …","hint":null}`; `hint` is what to run next, where that is one command. */
+export function failureJson(error: unknown, hint: string | null = null): string {
+  return printableJson(stringifyExact({ code: codeOf(error), detail: detailOf(error), hint }));
+}
+
+/** Tells an error on the error stream: a text for people, or with --json one line for programs (docs/cli.md#errors). */
+export function printFailure(error: unknown, { stderr, json = false }: Pick<CliContext, 'stderr' | 'json'>): void {
+  stderr.write(`${json ? failureJson(error) : failureText(error)}\n`);
+}
+
+function codeOf(error: unknown): string {
+  return isTesseraError(error) ? error.code : 'internal_error';
+}
+
+function detailOf(error: unknown): string {
   const lines = errorMessage(error).split('\n');
-  return `tessera: ${code}: ${lines.map((line) => printable(line, MAX_LINE)).join('\n')}`;
+  return lines.map((line) => printable(line, MAX_LINE)).join('\n');
 }

@@ -1,9 +1,10 @@
 /** From the command line to an exit status: finds the command, parses its flags, runs it, and prints errors. */
 
+import { errorMessage } from '../lib/errors.js';
 import { type CliContext, ExitError, parseCommandLine, UsageError } from './command.js';
 import { COMMANDS, findCommand } from './commands.js';
-import { commandPage, overview, PROGRAM } from './help.js';
-import { failureText } from './lifecycle.js';
+import { commandJson, commandPage, overview, overviewJson, PROGRAM } from './help.js';
+import { failureJson, failureText } from './lifecycle.js';
 import { programVersion } from './version.js';
 
 /** Exit status of a wrong command line. */
@@ -13,35 +14,46 @@ const USAGE_EXIT = 2;
 const DEFAULT_COMMAND = 'start';
 
 /** Runs the command line (without node and script). Resolves with the exit status; throws nothing. */
-export async function runCli(argv: readonly string[], context: CliContext): Promise<number> {
+export async function runCli(argv: readonly string[], caller: CliContext): Promise<number> {
   const [first] = argv;
-  if (first === '--help' || first === '-h' || (first === undefined && !isConfigured(context))) {
-    context.stdout.write(overview(COMMANDS));
+  const json = argv.includes('--json');
+  if (first === '--help' || first === '-h' || (first === undefined && !isConfigured(caller))) {
+    caller.stdout.write(json ? overviewJson(COMMANDS) : overview(COMMANDS));
     return first === undefined ? USAGE_EXIT : 0;
   }
   if (first === '--version' || first === '-v') {
-    const version = programVersion();
-    const json = JSON.stringify({ version, node: process.version });
-    context.stdout.write(argv.includes('--json') ? `${json}\n` : `${PROGRAM} ${version} (node ${process.version})\n`);
+    caller.stdout.write(versionText(json));
     return 0;
   }
+  // Its streams are opened when they are used: they are inherited, not copied.
+  const context: CliContext = Object.create(caller, { json: { value: json } });
   const named = first !== undefined && !first.startsWith('-');
   let name = named ? first : DEFAULT_COMMAND;
   try {
     const { command, rest } = await findCommand(named ? argv : [DEFAULT_COMMAND, ...argv]);
     name = command.spec.name;
     if (rest.includes('--help') || rest.includes('-h')) {
-      context.stdout.write(commandPage(command.page?.(rest) ?? command.spec));
+      const spec = command.page?.(rest) ?? command.spec;
+      context.stdout.write(json ? commandJson(spec) : commandPage(spec));
       return 0;
     }
     return await command.run(parseCommandLine(command.spec, rest), context);
   } catch (error) {
-    const usage = error instanceof UsageError;
-    const hint = usage ? `\nSee: ${PROGRAM} help${named ? ` ${name}` : ''}` : '';
-    context.stderr.write(`${usage ? `${PROGRAM}: ${error.message}` : failureText(error)}${hint}\n`);
+    const page = error instanceof UsageError ? `${PROGRAM} help${named ? ` ${name}` : ''}` : null;
+    context.stderr.write(`${json ? failureJson(error, page) : errorText(error, page)}\n`);
     if (error instanceof ExitError) return error.status;
-    return usage ? USAGE_EXIT : 1;
+    return page === null ? 1 : USAGE_EXIT;
   }
+}
+
+/** A wrong command line has no code, and a second line that names the page of the command. */
+function errorText(error: unknown, page: string | null): string {
+  return page === null ? failureText(error) : `${PROGRAM}: ${errorMessage(error)}\nSee: ${page}`;
+}
+
+function versionText(json: boolean): string {
+  const [version, node] = [programVersion(), process.version];
+  return json ? `${JSON.stringify({ version, node })}\n` : `${PROGRAM} ${version} (node ${node})\n`;
 }
 
 /** Without arguments, a container configured by its environment starts, and a person gets the overview. */

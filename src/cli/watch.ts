@@ -7,7 +7,7 @@ import { NODE_ROLES } from '../lib/roles.js';
 import { TimeLimit } from '../lib/time-limit.js';
 import type { CliContext, Command, CommandSpec, ParsedArgs } from './command.js';
 import { jsonLine, textLine } from './event-lines.js';
-import { failureText } from './lifecycle.js';
+import { printFailure } from './lifecycle.js';
 import { accessNode, nodeFlags, type WantedNode, withAdvice } from './node-access.js';
 
 /** Milliseconds before the first and the longest wait for another connection. */
@@ -71,7 +71,7 @@ async function watch(args: ParsedArgs, context: CliContext): Promise<number> {
       } catch (error) {
         if (stop.signal.aborted) break;
         if (!mayPass(error)) throw withAdvice(error);
-        context.stderr.write(`${failureText(error)}\n`);
+        printFailure(error, context);
       }
       const delay = Math.min(FIRST_RETRY_MS * 2 ** failures, MAX_RETRY_MS);
       failures++;

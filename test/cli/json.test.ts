@@ -1,6 +1,8 @@
 /** `--json` of every command (docs/cli.md#what-is-printed). */
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -58,6 +60,21 @@ describe('every command', () => {
     for (const one of ['dev', 'verify', 'wallet pay', 'tx send']) expect(named).toContain(one);
   });
 
+  it.each(ALL.map(([words]) => words))('is in the table of docs/cli.md: %s', (words) => {
+    const [, table = ''] = /prints \|\n\|---\|---\|\n([\s\S]*?)\n\n/.exec(PAGE) ?? [];
+    expect(table).toContain(`\`${words}\``);
+  });
+
+  it.each(ALL)('refuses a wrong flag in JSON, and only there (docs/cli.md#errors): %s', async (words) => {
+    const context = createContext();
+    expect(await runCli([...words.split(' '), '--no-such-flag', '--json'], context)).toBe(2);
+    expect(context.out()).toBe('');
+    expect(context.err()).toMatch(/^\{.*\}\n$/);
+    const detail = expect.stringContaining('--no-such-flag is not a flag');
+    const page = words === 'start' ? /^tessera help start$/ : new RegExp(`^tessera help ${words}$`);
+    expect(JSON.parse(context.err())).toEqual({ code: 'invalid_request', detail, hint: expect.stringMatching(page) });
+  });
+
   it('says nothing of the exit statuses that docs/cli.md does not know', () => {
     const [, table = ''] = /## Exit statuses\n([\s\S]*?)\n## /.exec(PAGE) ?? [];
     const known = new Set([...table.matchAll(/^\| (\d+) \|/gm)].map(([, status]) => status));
@@ -75,6 +92,40 @@ describe('--json', () => {
     expect(await json('help', 'options', 'api.port')).toEqual([
       { path: 'api.port', env: 'TESSERA_API__PORT', description: expect.any(String), default: null, unit: null },
     ]);
+  });
+
+  it('of --help is the page', async () => {
+    expect(await json('--help')).toEqual(await json('help'));
+    expect(await json('wallet', '--help')).toMatchObject({ name: 'wallet', commands: expect.any(Array) });
+    expect(await json('tx', 'send', '--help')).toEqual(await json('help', 'tx', 'send'));
+  });
+
+  it('of an error has its code, and null where there is no command to run next (docs/cli.md#errors)', async () => {
+    const context = createContext();
+    expect(await runCli(['genesis', 'show', join(folder(), 'none'), '--json'], context)).toBe(1);
+    expect(context.out()).toBe('');
+    const told = { code: 'invalid_config', detail: expect.stringContaining('ENOENT'), hint: null };
+    expect(JSON.parse(context.err())).toEqual(told);
+  });
+
+  it('of an error leaves nothing in it that a terminal obeys', async () => {
+    const context = createContext();
+    await runCli(['\u001b[31m\u0085\u202e', '--json'], context);
+    expect(context.err()).toMatch(/^\{[\x20-\x7e]*\}\n$/);
+  });
+
+  it('of an operation without an answer is null', async () => {
+    const server = createServer((_, response) => void response.writeHead(204).end());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    expect(await json('call', 'abandonPayment', `tx_hash=g${'0'.repeat(31)}`, '--url', url)).toBeNull();
+  });
+
+  it('of config is on one line, and its sample is a file in TOML', async () => {
+    expect(await json('config', '--role', 'user')).toContainEqual(expect.objectContaining({ path: 'api.port' }));
+    const context = createContext();
+    expect(await runCli(['config', '--sample', '--json'], context)).toBe(2);
   });
 
   it('of rebuild and verify', async () => {

@@ -28,7 +28,7 @@ describe('the command line', () => {
     [['strat'], 'strat is not a command; did you mean start?'],
     [['config', '--rol', 'user'], '--rol is not a flag of tessera config; did you mean --role?'],
     [['config', '--role'], '--role needs a value: --role ROLE'],
-    [['config', '--role', '--json'], '--role needs a value: --role ROLE'],
+    [['config', '--role', '--sample'], '--role needs a value: --role ROLE'],
     [['config', '--json=yes'], '--json takes no value'],
     [['config', '-r', 'user', '-r', 'miner'], '-r is given twice'],
     [['config', 'extra'], 'tessera config does not know what to do with "extra"'],
