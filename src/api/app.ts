@@ -114,7 +114,7 @@ export async function createApi(options: ApiOptions, modules: ApiModules): Promi
   await app.register(access, { keys, clock });
   await app.register(mountedOperations);
   await app.register(answers, { clock });
-  await app.register(services, { modules });
+  await app.register(services, { modules: modules.services ?? modules });
   await mountRoutes(app, options, modules);
   await app.ready();
   return app;

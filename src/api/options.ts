@@ -74,7 +74,16 @@ export interface NodePeer {
   readonly node_type: 'Mempool' | 'Storage';
 }
 
-export interface ApiModules {
+/** What the routes work with; the services of a role that is not served are missing. */
+export interface NodeServices {
+  readonly mempool?: MempoolService | undefined;
+  readonly storage?: StorageService | undefined;
+  readonly miner?: MinerService | undefined;
+  readonly wallet?: WalletService | undefined;
+  readonly user?: UserService | undefined;
+}
+
+export interface ApiModules extends NodeServices {
   readonly logger: Logger;
   /** Takes the log lines of requests as JSON text, many at once. Without it each goes to `logger`, which is much slower. */
   readonly requestLines?: LineSink | undefined;
@@ -92,9 +101,6 @@ export interface ApiModules {
   readonly node: NodeInfo;
   /** Why the node is not ready; empty when it is. */
   readonly readiness: () => readonly string[];
-  readonly mempool?: MempoolService | undefined;
-  readonly storage?: StorageService | undefined;
-  readonly miner?: MinerService | undefined;
-  readonly wallet?: WalletService | undefined;
-  readonly user?: UserService | undefined;
+  /** In place of its own members: services that come and go, read at each request. */
+  readonly services?: NodeServices | undefined;
 }

@@ -7,7 +7,7 @@ import type { MinerService } from '../miner/service.js';
 import type { StorageService } from '../storage/service.js';
 import type { UserService } from '../user/service.js';
 import type { WalletService } from '../wallet/service.js';
-import type { ApiModules } from './options.js';
+import type { NodeServices } from './options.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -15,13 +15,11 @@ declare module 'fastify' {
   }
 }
 
-type ServiceModules = Pick<ApiModules, 'mempool' | 'storage' | 'miner' | 'wallet' | 'user'>;
-
 /** Each member is the service, or throws the error that says why it is missing. */
 class Services {
-  readonly #modules: ServiceModules;
+  readonly #modules: NodeServices;
 
-  constructor(modules: ServiceModules) {
+  constructor(modules: NodeServices) {
     this.#modules = modules;
   }
 
@@ -58,7 +56,7 @@ class Services {
 }
 
 /** Decorates the app with `services`. */
-export const services = fp<{ readonly modules: ServiceModules }>((app, { modules }, done) => {
+export const services = fp<{ readonly modules: NodeServices }>((app, { modules }, done) => {
   app.decorate('services', new Services(modules));
   done();
 });

@@ -8,6 +8,8 @@ import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
 import { showDisplay } from './wallet/amounts.js';
 
 export interface BannerFacts {
+  /** Where the whole network is reached; undefined when that is off. */
+  readonly url?: string | undefined;
   readonly urls: Readonly<Record<NodeRole, string>>;
   readonly accounts: DevAccounts;
   /** The words that the keys of the accounts come from; null for the published keys. */
@@ -24,24 +26,29 @@ export interface BannerFacts {
 const EXAMPLE_AMOUNT = DISPLAY_UNIT;
 
 /** The three requests; each is one line that a shell takes as it is. */
-export function exampleRequests({ urls, accounts }: Pick<BannerFacts, 'urls' | 'accounts'>): readonly string[] {
+export function exampleRequests({
+  url,
+  urls,
+  accounts,
+}: Pick<BannerFacts, 'url' | 'urls' | 'accounts'>): readonly string[] {
   const payee = (accounts.accounts[0] ?? accounts.miner).address;
   const payment = `{"kind":"address","address":"${payee}","amount":${EXAMPLE_AMOUNT},"passphrase":""}`;
   return [
-    `curl -s '${urls.mempool}/v1/balances?address=${payee}'`,
-    `curl -s ${urls.user}/v1/payments -H 'content-type: application/json' -d '${payment}'`,
-    `curl -s ${urls.storage}/v1/blocks/latest`,
+    `curl -s '${url ?? urls.mempool}/v1/balances?address=${payee}'`,
+    `curl -s ${url ?? urls.user}/v1/payments -H 'content-type: application/json' -d '${payment}'`,
+    `curl -s ${url ?? urls.storage}/v1/blocks/latest`,
   ];
 }
 
 /** The whole text, ending in a line end. */
 export function devBanner(facts: BannerFacts): string {
-  const { urls, accounts, mnemonic, dataDir, intervalMs, readyAfterMs } = facts;
+  const { url, urls, accounts, mnemonic, dataDir, intervalMs, readyAfterMs } = facts;
   const [balance, payment, latest] = exampleRequests(facts);
   return [
     '',
     `Tessera dev network, ready after ${Math.round(readyAfterMs)} ms. NOT FOR PRODUCTION: everyone knows these keys.`,
     '',
+    ...addressLines(url),
     ...NODE_ROLES.map((role) => `  ${role.padEnd(8)} ${urls[role]}`),
     '',
     intervalMs === undefined
@@ -66,8 +73,17 @@ export function devBanner(facts: BannerFacts): string {
   ].join('\n');
 }
 
+function addressLines(url: string | undefined): readonly string[] {
+  if (url === undefined) return [];
+  return [
+    `  Open ${url}`,
+    '  It has every route of the nodes; /v1/docs describes them. Each node has its own address too:',
+    '',
+  ];
+}
+
 /** The same for programs, on one line. `account` is what --dev-account and `dev:` take. */
-export function devJson({ urls, accounts, mnemonic, dataDir, intervalMs, readyAfterMs }: BannerFacts): string {
+export function devJson({ url, urls, accounts, mnemonic, dataDir, intervalMs, readyAfterMs }: BannerFacts): string {
   const view = (account: string, { address, keyPair, outputs, outputAmount }: DevAccount) => ({
     account,
     address,
@@ -76,6 +92,7 @@ export function devJson({ urls, accounts, mnemonic, dataDir, intervalMs, readyAf
   });
   const list = accounts.accounts.map((owner, index) => view(String(index + 1), owner));
   return `${stringifyExact({
+    url: url ?? null,
     urls,
     accounts: [...list, view('user', accounts.user), view('miner', accounts.miner)],
     mnemonic,

@@ -12,6 +12,7 @@ import {
   normalMnemonic,
 } from '../config/dev-accounts.js';
 import { type DevConfigOptions, devConfig } from '../config/dev-config.js';
+import { JOINT_API_PORT } from '../config/ports.js';
 import type { FlagValue } from '../config/sources.js';
 import { errorMessage } from '../lib/errors.js';
 import type { NodeRole } from '../lib/roles.js';
@@ -36,13 +37,14 @@ const MAX_INTERVAL_MS = 86_400_000;
 const SECONDS = /^\d{1,5}(\.\d{1,3})?$/;
 /** The highest default port plus this must be a port. */
 const MAX_PORT_OFFSET = 53_000;
+const MAX_PORT = 65_535;
 
 const spec: CommandSpec = {
   name: 'dev',
   summary: 'Runs a whole network on this machine, with funded accounts',
   description: [
     'Runs a mempool, a storage, a miner and a user node in one process, on their default ports on loopback, open to every ' +
-      'client. Two wallets and ten accounts hold funds; their keys are printed and are the same at every start. NOT FOR ' +
+      'client, and all of them together at one address, which is the one to open. Two wallets and ten accounts hold funds; their keys are printed and are the same at every start. NOT FOR ' +
       'PRODUCTION.',
     'A block is made as soon as there is something to put into it; no empty blocks are made. The chain is new ' +
       'each time and is removed at the end, unless --data names a folder for it.',
@@ -88,6 +90,14 @@ const spec: CommandSpec = {
       description: 'Keeps the chain in this folder and continues it at the next start.',
     },
     {
+      name: 'port',
+      short: 'p',
+      value: 'PORT',
+      description:
+        'Port of the address at which the whole network is reached: every route of the four nodes, and the pages. Default: ' +
+        `${JOINT_API_PORT}. 0 takes any free port, off switches it off.`,
+    },
+    {
       name: 'port-offset',
       value: 'N',
       description: 'Adds N to every port, so that two networks can run side by side.',
@@ -112,7 +122,7 @@ const spec: CommandSpec = {
       line: 'tessera dev --interval 1000 --data ./chain',
       does: 'Makes a block every second and keeps the chain in ./chain.',
     },
-    { line: 'tessera dev --port-offset 100', does: 'The same on ports 3100 to 3104.' },
+    { line: 'tessera dev --port-offset 100', does: 'The same on ports 3100 to 3104, and 8180 for all.' },
     {
       line: 'tessera dev --accounts 3 --balance 50.5 --mnemonic "$(cat words)"',
       does: 'Three accounts with the first keys of the words in a file.',
@@ -129,6 +139,8 @@ const spec: CommandSpec = {
 export interface StartedNetwork extends Service {
   /** Base URL of each node's API, once started. */
   readonly urls: Readonly<Record<NodeRole, string>>;
+  /** Base URL of the API of all, once started; undefined when it is off. */
+  readonly url?: string | undefined;
   /** Who owns what in block 0, once started. */
   readonly accounts: DevAccounts;
   readonly mnemonic: string | null;
@@ -146,12 +158,14 @@ export interface DevModules {
 export async function runDev(args: ParsedArgs, context: CliContext, load: () => Promise<DevModules>): Promise<number> {
   const kept = args.value('data');
   const intervalMs = intervalFlag(args);
+  const port = portFlag(args);
   const common = {
     accounts: accountFlags(args),
     ports: integerFlag(args, 'port-offset', 0, MAX_PORT_OFFSET) ?? 0,
     // --data names the folder of the network, not of one node.
     flags: [...quietFlag(args), ...flagValues(args).filter(({ option }) => option !== 'node.data_dir')],
     env: context.env,
+    ...(port === undefined ? {} : { port }),
     ...(intervalMs === undefined ? {} : { intervalMs }),
   };
   // Reports an invalid option before anything is made.
@@ -178,9 +192,9 @@ interface Ready extends Pick<BannerFacts, 'dataDir' | 'intervalMs'> {
 
 /** Says that the network is ready, to a person or a program. */
 function tell(args: ParsedArgs, { stdout }: CliContext, { network, ...facts }: Ready): void {
-  const { urls, accounts, mnemonic } = network;
+  const { url, urls, accounts, mnemonic } = network;
   // performance.now() counts from the start of the process.
-  const all = { ...facts, urls, accounts, mnemonic, readyAfterMs: performance.now() };
+  const all = { ...facts, url, urls, accounts, mnemonic, readyAfterMs: performance.now() };
   if (args.has('json')) stdout.write(devJson(all));
   else if (!args.has('quiet')) stdout.write(devBanner(all));
 }
@@ -222,6 +236,10 @@ function checked<T>(read: () => T): T {
 /** The log of --quiet, which --log-level and --set still change. */
 function quietFlag(args: ParsedArgs): readonly FlagValue[] {
   return args.has('quiet') ? [{ option: 'log.level', value: 'error', flag: '--quiet' }] : [];
+}
+
+function portFlag(args: ParsedArgs): number | 'off' | undefined {
+  return args.value('port') === 'off' ? 'off' : integerFlag(args, 'port', 0, MAX_PORT);
 }
 
 export const command: Command = {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { NodeRole } from '../lib/roles.js';
 import { loadConfig } from './load.js';
 import { PACKAGE_CONFIG_DIR } from './option-table.js';
+import { JOINT_API_PORT } from './ports.js';
 import type { Config } from './schema.js';
 import { type FlagValue, IN_CODE } from './sources.js';
 
@@ -14,6 +15,8 @@ export interface DevConfigOptions {
   readonly ports?: number | 'any';
   /** By default the one that ships, with the default accounts. */
   readonly genesisFile?: string;
+  /** Port of the address of the whole network; `off` for none. By default 8080, moved with the others. */
+  readonly port?: number | 'off';
   /** Milliseconds between blocks; without it, a block is made when there is something to put into it. */
   readonly intervalMs?: number;
   /** Peer addresses of nodes that are up already. */
@@ -46,6 +49,15 @@ export function devConfig(role: NodeRole, options: DevConfigOptions): Config {
     env: options.env ?? {},
     flags: [...flags, ...(options.flags ?? [])],
   }).config;
+}
+
+/** The configuration of the API at the one address of the network; undefined when there is none. */
+export function devAddressConfig(options: DevConfigOptions): Pick<Config, 'api' | 'envelope'> | undefined {
+  const { port, ports = 0 } = options;
+  if (port === 'off') return undefined;
+  const { api, envelope } = devConfig('user', options);
+  const moved = api.port === 0 || ports === 'any' ? 0 : JOINT_API_PORT + ports;
+  return { api: { ...api, port: port ?? moved }, envelope };
 }
 
 function portsOf(role: NodeRole, ports: number | 'any'): Readonly<Record<string, unknown>> {

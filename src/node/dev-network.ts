@@ -1,12 +1,13 @@
 /** Runs four nodes of one network in this process (decision V25), for `tessera dev` and for tests of the whole. */
 
 import type { DevAccounts, DevAccountsOptions } from '../config/dev-accounts.js';
-import { type DevConfigOptions, devConfig } from '../config/dev-config.js';
+import { type DevConfigOptions, devAddressConfig, devConfig } from '../config/dev-config.js';
 import { createDeferred } from '../lib/deferred.js';
 import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
 import { Failure, type Service } from '../lib/service.js';
 import type { NodeLogger } from '../observability/logger.js';
 import { DevRecord } from './dev/dev-record.js';
+import { JointApi } from './joint-api.js';
 import { Node } from './node.js';
 
 /** Clients are stopped before the nodes that they call. */
@@ -20,6 +21,8 @@ export interface DevNetworkOptions extends Omit<DevConfigOptions, 'genesisFile' 
 export class DevNetwork implements Service {
   readonly #options: DevNetworkOptions;
   readonly #logger: NodeLogger;
+  /** Undefined when the network has no address of its own. */
+  readonly #joint: JointApi | undefined;
   readonly #started = new Map<NodeRole, Node>();
   readonly #failure = new Failure();
   readonly failed = this.#failure.promise;
@@ -28,6 +31,14 @@ export class DevNetwork implements Service {
   constructor(options: DevNetworkOptions, modules: { readonly logger: NodeLogger }) {
     this.#options = options;
     this.#logger = modules.logger;
+    const config = devAddressConfig(options);
+    const common = { roles: NODE_ROLES, folder: options.dataDir, portOption: '--port' };
+    this.#joint = config && new JointApi({ ...common, config }, { logger: this.#logger.child('network') });
+  }
+
+  /** Base URL of the API of the whole network, once started; undefined when it is off. */
+  get url(): string | undefined {
+    return this.#joint?.url;
   }
 
   /** The nodes, once started. */
@@ -52,6 +63,7 @@ export class DevNetwork implements Service {
 
   /** Resolves when every node is up and block 0 is stored. */
   async start(): Promise<void> {
+    await this.#joint?.start();
     this.#record = await DevRecord.open(this.#options.dataDir, this.#options.accounts);
     const chain = this.#startNode('storage').then(() => this.#startNode('mempool'));
     // Opening a wallet is slow on purpose. If the ports are known, the chain starts meanwhile.
@@ -61,6 +73,7 @@ export class DevNetwork implements Service {
   }
 
   async stop(): Promise<void> {
+    await this.#joint?.stop();
     for (const role of STOP_ORDER) await this.#started.get(role)?.stop();
   }
 
@@ -71,7 +84,7 @@ export class DevNetwork implements Service {
     };
     const { genesisFile } = this.#chain;
     const config = devConfig(role, { ...this.#options, peers, ...(genesisFile === undefined ? {} : { genesisFile }) });
-    const node = await Node.create(config, { logger: this.#logger.child(role) });
+    const node = await Node.create(config, { logger: this.#logger.child(role), joint: this.#joint });
     this.#started.set(role, node);
     this.#failure.follow(node);
     await node.start();

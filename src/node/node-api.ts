@@ -1,4 +1,4 @@
-/** Makes the HTTP API of a node from its configuration and services. */
+/** Makes an HTTP API from the configuration and the services of a node, or of several at one address. */
 
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,13 +6,12 @@ import type { FastifyInstance } from 'fastify';
 import { apiKeysOptions, createApi } from '../api/app.js';
 import { ApiKeys, loadOrCreateApiKey } from '../api/http/api-key.js';
 import { OPERATIONS } from '../api/operations.js';
+import type { ApiModules } from '../api/options.js';
 import { PageFiles } from '../api/pages/page-files.js';
-import { EventHub } from '../api/routes/events/event-hub.js';
 import type { Config } from '../config/schema.js';
+import type { Random } from '../lib/random.js';
+import type { NodeRole } from '../lib/roles.js';
 import type { NodeLogger } from '../observability/logger.js';
-import { linkedPeers } from './node-links.js';
-import { publishEvents } from './publish-events.js';
-import type { Role, RoleContext } from './role.js';
 import { readTlsFiles } from './tls-files.js';
 
 const API_KEY_FILE = 'api-key';
@@ -24,57 +23,42 @@ export interface NodeApi {
   readonly keys: ApiKeys;
 }
 
-export interface NodeApiModules {
-  readonly context: RoleContext;
-  readonly role: Role;
-  readonly logger: NodeLogger;
-  /** Why the node is not ready. */
-  readonly readiness: () => readonly string[];
-  /** Maximum number of sockets for the API. */
+export interface NodeApiOptions {
+  readonly roles: readonly NodeRole[];
+  readonly api: Config['api'];
+  readonly envelope: Config['envelope'];
+  /** The folder for the key that is made when none is configured. */
+  readonly folder: string;
+  /** Maximum number of sockets. */
   readonly maxSockets: number;
 }
 
-/** Makes the API for the services of the role, without listening. Throws `invalid_config`. */
-export async function createNodeApi(config: Config, modules: NodeApiModules): Promise<NodeApi> {
-  const { context, role, logger, readiness } = modules;
-  const { clock, random, network } = context;
-  const tls = await readTlsFiles(config.api.tls);
-  const keys = new ApiKeys(
-    apiKeysOptions([config.node.role], { ...config.api, keys: await apiKeys(config, context) }),
-    OPERATIONS,
-  );
-  const events = new EventHub({ epoch: clock.now() });
-  publishEvents(events, role.services);
+export interface NodeApiModules extends Omit<ApiModules, 'keys' | 'logger' | 'pages' | 'requestLines'> {
+  readonly logger: NodeLogger;
+}
+
+/** Makes the API, without listening. Throws `invalid_config`. */
+export async function createNodeApi(options: NodeApiOptions, modules: NodeApiModules): Promise<NodeApi> {
+  const { roles, api, envelope, maxSockets } = options;
+  const tls = await readTlsFiles(api.tls);
+  const keys = new ApiKeys(apiKeysOptions(roles, { ...api, keys: await apiKeys(options, modules) }), OPERATIONS);
+  const pages = api.pages ? await PageFiles.load(PAGES) : undefined;
   const app = await createApi(
-    {
-      roles: [config.node.role],
-      api: config.api,
-      envelope: config.envelope,
-      ...(tls === undefined ? {} : { tls }),
-    },
-    {
-      ...role.services,
-      logger,
-      requestLines: logger.infoLines,
-      metrics: context.metrics,
-      clock,
-      random,
-      readiness,
-      events,
-      keys,
-      pages: config.api.pages ? await PageFiles.load(PAGES) : undefined,
-      node: { type: () => role.type, peers: () => linkedPeers(network), routesPow: {} },
-    },
+    { roles, api, envelope, ...(tls === undefined ? {} : { tls }) },
+    { ...modules, keys, pages, requestLines: modules.logger.infoLines },
   );
-  app.server.maxConnections = modules.maxSockets;
+  app.server.maxConnections = maxSockets;
   return { app, keys };
 }
 
-/** The configured keys, or the node's own key (decision H3). */
-export async function apiKeys(config: Config, context: RoleContext): Promise<Config['api']['keys']> {
-  if (config.api.auth === 'open' || config.api.keys.length > 0) return config.api.keys;
-  const path = join(context.dataDir.path, API_KEY_FILE);
-  const key = await loadOrCreateApiKey(path, context.random);
-  context.logger('api').info({ file: path }, `the API key of this node is in ${path}`);
+/** The configured keys, or the key in the folder (decision H3). */
+export async function apiKeys(
+  { api, folder }: Pick<NodeApiOptions, 'api' | 'folder'>,
+  { random, logger }: { readonly random: Random; readonly logger: NodeLogger },
+): Promise<Config['api']['keys']> {
+  if (api.auth === 'open' || api.keys.length > 0) return api.keys;
+  const path = join(folder, API_KEY_FILE);
+  const key = await loadOrCreateApiKey(path, random);
+  logger.info({ file: path }, `the API key of this node is in ${path}`);
   return [{ name: 'node', key }];
 }

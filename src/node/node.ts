@@ -5,6 +5,7 @@
 
 import { join } from 'node:path';
 import type { ApiKeys } from '../api/http/api-key.js';
+import { EventHub } from '../api/routes/events/event-hub.js';
 import type { Genesis } from '../chain/genesis.js';
 import type { Config } from '../config/schema.js';
 import type { KeyPair } from '../crypto/ed25519.js';
@@ -25,11 +26,14 @@ import type { PeerNetwork } from '../peers/network.js';
 import { loadOrCreateNodeKey, NODE_KEY_FILE } from '../peers/node-key.js';
 import { type DescriptorPlan, descriptorLimit, planDescriptors } from './descriptors.js';
 import { readGenesis } from './genesis-file.js';
+import type { JointApi } from './joint-api.js';
+import { listening } from './listening.js';
 import { MempoolRole } from './mempool-role.js';
-import { apiKeys, createNodeApi } from './node-api.js';
-import { createNodeLinks } from './node-links.js';
+import { apiKeys, createNodeApi, type NodeApiOptions } from './node-api.js';
+import { createNodeLinks, linkedPeers } from './node-links.js';
 import { NodeMetrics } from './node-metrics.js';
 import { producersOf } from './producers.js';
+import { publishEvents } from './publish-events.js';
 import type { Role, RoleContext, RoleServices, TaskName } from './role.js';
 import { StorageRole } from './storage-role.js';
 import { WalletRole } from './wallet-role.js';
@@ -40,6 +44,10 @@ export interface NodeModules {
   readonly random?: Random;
   /** A terminal for progress bars; without one, progress goes to the log. */
   readonly terminal?: { write(text: string): unknown } | undefined;
+  /** The address that the node has in common with others of its process. */
+  readonly joint?: JointApi | undefined;
+  /** False for a node that is reached at the joint address only. */
+  readonly hasOwnApi?: boolean;
 }
 
 export class Node implements Service {
@@ -50,6 +58,8 @@ export class Node implements Service {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #terminal: NodeModules['terminal'];
+  readonly #joint: JointApi | undefined;
+  readonly #hasOwnApi: boolean;
   /** Undefined when the metrics are off. */
   readonly #registry: MetricsRegistry | undefined;
   readonly #abort = new AbortController();
@@ -79,10 +89,12 @@ export class Node implements Service {
     this.#clock = modules.clock ?? systemClock;
     this.#random = modules.random ?? systemRandom;
     this.#terminal = modules.terminal;
+    this.#joint = modules.joint;
+    this.#hasOwnApi = modules.hasOwnApi ?? true;
     this.#registry = config.metrics.enabled ? new MetricsRegistry(config.node.role) : undefined;
   }
 
-  /** `http://host:port`, once started. */
+  /** `http://host:port`, once started; empty for a node without an address of its own. */
   get apiUrl(): string {
     return this.#apiUrl;
   }
@@ -120,10 +132,8 @@ export class Node implements Service {
    * file). Throws `invalid_config` and changes nothing when one is invalid.
    */
   async reload(config: Config): Promise<void> {
-    if (this.#keys === undefined || this.#context === undefined) {
-      throw new TesseraError('shutting_down', 'the node is not running');
-    }
-    this.#keys.replace(await apiKeys(config, this.#context));
+    if (this.#context === undefined) throw new TesseraError('shutting_down', 'the node is not running');
+    this.#keys?.replace(await apiKeys(this.#apiOptions(config), this.#apiModules(this.#context)));
   }
 
   async #open(): Promise<void> {
@@ -250,18 +260,36 @@ export class Node implements Service {
   }
 
   async #startApi(context: RoleContext, role: Role): Promise<void> {
+    this.#joinOthers(context, role);
+    if (!this.#hasOwnApi) return;
     const { host, port } = this.#config.api;
-    const { app, keys } = await createNodeApi(this.#config, {
-      context,
-      role,
-      logger: this.#logger.child('api'),
-      readiness: () => this.#readiness(),
-      maxSockets: this.#descriptors.apiSockets,
+    const events = new EventHub({ epoch: this.#clock.now() });
+    publishEvents(events, role.services);
+    const { app, keys } = await createNodeApi(this.#apiOptions(this.#config), {
+      ...this.#apiModules(context),
+      ...role.services,
+      events,
+      node: { type: () => role.type, peers: () => linkedPeers(context.network), routesPow: {} },
     });
     this.#opened.add(() => app.close());
     this.#keys = keys;
     this.#apiUrl = await listening('api.port', () => app.listen({ host, port }));
     this.#opened.add(await noteApi(context.dataDir.path, this.#apiUrl));
+  }
+
+  #joinOthers(context: RoleContext, { type, services }: Role): void {
+    const { role } = this.#config.node;
+    const peers = () => linkedPeers(context.network);
+    const leave = this.#joint?.join({ role, type, services, peers, readiness: () => this.#readiness() });
+    if (leave !== undefined) this.#opened.add(leave);
+  }
+
+  #apiOptions({ node, api, envelope }: Config): NodeApiOptions {
+    return { roles: [node.role], api, envelope, folder: node.dataDir, maxSockets: this.#descriptors.apiSockets };
+  }
+
+  #apiModules({ clock, random, metrics }: RoleContext) {
+    return { clock, random, metrics, logger: this.#logger.child('api'), readiness: () => this.#readiness() };
   }
 
   /** Why the node is not ready; empty when it is. */
@@ -280,19 +308,5 @@ function openRole(context: RoleContext): Promise<Role> {
     case 'miner':
     case 'user':
       return WalletRole.open(context);
-  }
-}
-
-/** The error codes of the API's server and of the links for a port that is in use. */
-const PORT_TAKEN: ReadonlySet<string> = new Set(['EADDRINUSE', 'port_in_use']);
-
-/** Starts to listen. A port in use is the most common mistake of newcomers, so its option is named. */
-async function listening<T>(option: string, listen: () => Promise<T>): Promise<T> {
-  try {
-    return await listen();
-  } catch (cause) {
-    if (!(cause instanceof Error && 'code' in cause && PORT_TAKEN.has(String(cause.code)))) throw cause;
-    const message = `${errorMessage(cause)}: stop the program that uses it, or choose another ${option} (\`tessera dev\` has --port-offset)`;
-    throw new TesseraError('port_in_use', message, { cause });
   }
 }

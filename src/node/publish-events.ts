@@ -6,9 +6,18 @@ import type { CoinTotals } from '../wallet/coins/coin-index.js';
 import type { Wallet } from '../wallet/wallet.js';
 import type { RoleServices } from './role.js';
 
-/** Publishes from now on. There is no end to it: the services live as long as the node. */
-export function publishEvents(hub: EventHub, { mempool, storage, user, wallet }: RoleServices): void {
-  const block = (event: BlockEvent): void => hub.publish('blocks', 'block', event);
+/**
+ * Publishes from now on. There is no end to it: the services live as long as the node. `areBlocksTold`: another node tells of
+ * the blocks.
+ */
+export function publishEvents(
+  hub: EventHub,
+  { mempool, storage, user, wallet }: RoleServices,
+  { areBlocksTold = false }: { readonly areBlocksTold?: boolean } = {},
+): void {
+  const block = (event: BlockEvent): void => {
+    if (!areBlocksTold) hub.publish('blocks', 'block', event);
+  };
   const transaction = (event: TransactionEvent): void => hub.publish('transactions', 'transaction', event);
 
   mempool?.transactionsAdmitted.on((hashes) => {

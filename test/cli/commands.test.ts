@@ -144,6 +144,16 @@ describe('dev', () => {
     await expect(runDev(parse(devCommand, ...flags), createContext(), load)).rejects.toThrow(message);
   });
 
+  it('moves the address of the whole network, or leaves it out', async () => {
+    expect((await runNetwork('--port', '0')).request?.port).toBe(0);
+    expect((await runNetwork('-p', 'off')).request?.port).toBe('off');
+    expect((await runNetwork()).request?.port).toBeUndefined();
+    const wrong = runDev(parse(devCommand, '--port', '65536'), createContext(), () =>
+      Promise.reject(new Error('called')),
+    );
+    await expect(wrong).rejects.toThrow('--port');
+  });
+
   it('refuses a wrong option before anything is made', async () => {
     const context = createContext();
     const load = () => Promise.reject(new Error('must not be called'));
@@ -186,5 +196,12 @@ describe('the banner of the dev network (decision V25)', () => {
     expect(latest).toBe(`curl -s ${urls.storage}/v1/blocks/latest`);
     const body = / -d '([^']+)'$/.exec(payment ?? '')?.[1] ?? '';
     expect(JSON.parse(body)).toEqual({ kind: 'address', address, amount: 72_072_000, passphrase: '' });
+  });
+
+  it('tells the address of the whole network first, and asks there', () => {
+    const url = 'http://127.0.0.1:8080';
+    const banner = devBanner({ ...facts, url });
+    expect(banner.indexOf(url)).toBeLessThan(banner.indexOf(urls.mempool));
+    for (const request of exampleRequests({ ...facts, url })) expect(request).toContain(url);
   });
 });

@@ -159,6 +159,7 @@ describe('--json', () => {
   it('of dev has the accounts by the names that commands take', () => {
     const urls = { mempool: 'm', storage: 's', miner: 'r', user: 'u' };
     const facts = {
+      url: 'n',
       urls,
       accounts: devAccounts(),
       mnemonic: null,
@@ -167,7 +168,7 @@ describe('--json', () => {
       readyAfterMs: 900.4,
     };
     const { accounts, ...rest } = JSON.parse(devJson(facts));
-    expect(rest).toEqual({ urls, mnemonic: null, data_dir: null, interval_ms: null, ready_after_ms: 900 });
+    expect(rest).toEqual({ url: 'n', urls, mnemonic: null, data_dir: null, interval_ms: null, ready_after_ms: 900 });
     expect(accounts).toHaveLength(12);
     expect(accounts[0]).toMatchObject({ account: '1', address: devAccounts().accounts[0]?.address });
     expect(accounts.at(-1)).toMatchObject({ account: 'miner', tokens: 7_207_200_000_000_000 });

@@ -1,0 +1,192 @@
+/**
+ * One address for several nodes of this process: the operations of all of them (docs/adr/0035-one-address.md). It listens
+ * before the nodes are open; each joins when its services are there, and leaves before they are closed.
+ */
+
+import type { FastifyInstance } from 'fastify';
+import type { ApiKeys } from '../api/http/api-key.js';
+import type { NodePeer, NodeServices } from '../api/options.js';
+import { EventHub } from '../api/routes/events/event-hub.js';
+import type { Config } from '../config/schema.js';
+import { makeFolder } from '../db/private-folder.js';
+import { type Clock, systemClock } from '../lib/clock.js';
+import { TesseraError } from '../lib/errors.js';
+import { type Random, systemRandom } from '../lib/random.js';
+import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
+import { Failure, type Service } from '../lib/service.js';
+import type { NodeLogger } from '../observability/logger.js';
+import { type Metrics, noMetrics } from '../observability/metrics.js';
+import { descriptorLimit, planDescriptors } from './descriptors.js';
+import { listening } from './listening.js';
+import { apiKeys, createNodeApi, type NodeApiOptions } from './node-api.js';
+import { publishEvents } from './publish-events.js';
+import type { RoleServices } from './role.js';
+
+/** Whose wallet answers, and whose news of blocks are told, best first. */
+const WALLETS = ['user', 'miner'] as const;
+const TELLERS_OF_BLOCKS = ['storage', 'mempool', 'user', 'miner'] as const;
+
+/** What a node adds to the address. */
+export interface JointPart {
+  readonly role: NodeRole;
+  /** Decision V20. */
+  readonly type: string;
+  readonly services: RoleServices;
+  /** Connected mempool and storage nodes. */
+  peers(): readonly NodePeer[];
+  readiness(): readonly string[];
+}
+
+export interface JointApiOptions {
+  readonly roles: readonly NodeRole[];
+  /** `api.host` and `api.port` are those of the address. */
+  readonly config: Pick<Config, 'api' | 'envelope'>;
+  /** The folder for the key that is made when none is configured. */
+  readonly folder: string;
+  /** The option that moves the port, for the error when it is taken. */
+  readonly portOption: string;
+}
+
+export interface JointApiModules {
+  readonly logger: NodeLogger;
+  readonly clock?: Clock;
+  readonly random?: Random;
+  readonly metrics?: Metrics;
+}
+
+export class JointApi implements Service {
+  readonly #options: JointApiOptions;
+  readonly #logger: NodeLogger;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #metrics: Metrics;
+  readonly #events: EventHub;
+  readonly #parts = new Map<NodeRole, JointPart>();
+  readonly #failure = new Failure();
+  readonly failed = this.#failure.promise;
+  #app: FastifyInstance | undefined;
+  #keys: ApiKeys | undefined;
+  #url = '';
+
+  constructor(options: JointApiOptions, modules: JointApiModules) {
+    this.#options = options;
+    this.#logger = modules.logger.child('api');
+    this.#clock = modules.clock ?? systemClock;
+    this.#random = modules.random ?? systemRandom;
+    this.#metrics = modules.metrics ?? noMetrics;
+    this.#events = new EventHub({ epoch: this.#clock.now() });
+  }
+
+  /** `http://host:port`, once started. */
+  get url(): string {
+    return this.#url;
+  }
+
+  /** True for the role whose wallet answers here. */
+  static isWallet(role: NodeRole, roles: readonly NodeRole[]): boolean {
+    return WALLETS.find((one) => roles.includes(one)) === role;
+  }
+
+  /** Resolves when it listens. Throws `port_in_use`, and `invalid_config` when the options are not safe. */
+  async start(): Promise<void> {
+    const { roles, config, portOption } = this.#options;
+    const { host, port } = config.api;
+    const options = this.#apiOptions(config);
+    if (config.api.auth === 'keys') await makeFolder(options.folder);
+    const { app, keys } = await createNodeApi(options, {
+      logger: this.#logger,
+      clock: this.#clock,
+      random: this.#random,
+      metrics: this.#metrics,
+      events: this.#events,
+      readiness: () => roles.flatMap((role) => this.#readinessOf(role)),
+      services: new JointServices(roles, (role) => this.#parts.get(role)),
+      node: { type: () => this.#type(), peers: () => this.#peers(), routesPow: {} },
+    });
+    this.#app = app;
+    this.#keys = keys;
+    this.#url = await listening(portOption, () => app.listen({ host, port }));
+  }
+
+  async stop(): Promise<void> {
+    await this.#app?.close();
+  }
+
+  /** Applies the API keys of a configuration that was read again. Throws `invalid_config` and changes nothing then. */
+  async reload(config: Pick<Config, 'api' | 'envelope'>): Promise<void> {
+    const modules = { random: this.#random, logger: this.#logger };
+    this.#keys?.replace(await apiKeys(this.#apiOptions(config), modules));
+  }
+
+  /** A node is there: its operations are served, and its events told, until the returned function is called. */
+  join(part: JointPart): () => void {
+    const { roles } = this.#options;
+    this.#parts.set(part.role, part);
+    const { wallet, user, ...others } = part.services;
+    const told = JointApi.isWallet(part.role, roles) ? part.services : others;
+    const areBlocksTold = TELLERS_OF_BLOCKS.find((role) => roles.includes(role)) !== part.role;
+    publishEvents(this.#events, told, { areBlocksTold });
+    return () => {
+      if (this.#parts.get(part.role) === part) this.#parts.delete(part.role);
+    };
+  }
+
+  #apiOptions({ api, envelope }: Pick<Config, 'api' | 'envelope'>): NodeApiOptions {
+    const { roles, folder } = this.#options;
+    return { roles, api, envelope, folder, maxSockets: planDescriptors(descriptorLimit()).apiSockets };
+  }
+
+  #readinessOf(role: NodeRole): readonly string[] {
+    const reasons = this.#parts.get(role)?.readiness() ?? ['the node is starting'];
+    return reasons.map((reason) => `${role}: ${reason}`);
+  }
+
+  /** The types of all, each once: a miner with a wallet is `Miner/User`. */
+  #type(): string {
+    const types = NODE_ROLES.map((role) => this.#parts.get(role)?.type ?? '');
+    return [...new Set(types.flatMap((type) => type.split('/')))].filter((type) => type !== '').join('/');
+  }
+
+  #peers(): readonly NodePeer[] {
+    const peers = [...this.#parts.values()].flatMap((part) => part.peers());
+    const byAddress = new Map(peers.map((peer) => [peer.address, peer]));
+    return [...byAddress.values()].sort((a, b) => (a.address < b.address ? -1 : 1));
+  }
+}
+
+/** The services of the nodes that have joined; one that is still to come is asked for later. */
+class JointServices implements NodeServices {
+  readonly #walletRole: NodeRole;
+  readonly #partOf: (role: NodeRole) => JointPart | undefined;
+
+  constructor(roles: readonly NodeRole[], partOf: (role: NodeRole) => JointPart | undefined) {
+    this.#walletRole = WALLETS.find((role) => roles.includes(role)) ?? 'user';
+    this.#partOf = partOf;
+  }
+
+  get mempool(): NodeServices['mempool'] {
+    return this.#servicesOf('mempool').mempool;
+  }
+
+  get storage(): NodeServices['storage'] {
+    return this.#servicesOf('storage').storage;
+  }
+
+  get miner(): NodeServices['miner'] {
+    return this.#servicesOf('miner').miner;
+  }
+
+  get wallet(): NodeServices['wallet'] {
+    return this.#servicesOf(this.#walletRole).wallet;
+  }
+
+  get user(): NodeServices['user'] {
+    return this.#servicesOf(this.#walletRole).user;
+  }
+
+  #servicesOf(role: NodeRole): RoleServices {
+    const part = this.#partOf(role);
+    if (part !== undefined) return part.services;
+    throw new TesseraError('overloaded', `The ${role} node at this address does not run yet; try again.`);
+  }
+}
