@@ -7,6 +7,8 @@ import { useDevNetwork } from '../support/dev-network.js';
 const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
 const lines = [...readme.matchAll(/^curl .*$/gm)].map(([line]) => line);
 const DEFAULT_PORTS = { '3000': 'user', '3001': 'storage', '3003': 'mempool', '3004': 'miner' } as const;
+/** Where the whole network is reached. */
+const ONE_PORT = '8080';
 
 const network = useDevNetwork();
 
@@ -41,16 +43,16 @@ function readCurl(line: string): CurlRequest {
 }
 
 describe('the README', () => {
-  it('shows requests to every role', () => {
+  it('shows requests at the one address, and to every role', () => {
     const ports = new Set(lines.map((line) => new URL(readCurl(line).url).port));
-    expect([...ports].sort()).toEqual(Object.keys(DEFAULT_PORTS));
+    expect([...ports].sort()).toEqual([...Object.keys(DEFAULT_PORTS), ONE_PORT]);
   });
 
   it.each(lines)('%s', async (line) => {
     const { url, init } = readCurl(line);
     const { port, pathname, search } = new URL(url);
-    const role = DEFAULT_PORTS[port as keyof typeof DEFAULT_PORTS];
-    const response = await fetch(`${network().urls[role]}${pathname}${search}`, init);
+    const base = port === ONE_PORT ? network().url : network().urls[DEFAULT_PORTS[port as keyof typeof DEFAULT_PORTS]];
+    const response = await fetch(`${base}${pathname}${search}`, init);
     const mistake = pathname.endsWith('/seven');
     expect(response.status, await response.clone().text()).toBeGreaterThanOrEqual(200);
     expect(response.ok).toBe(!mistake);
