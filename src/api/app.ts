@@ -24,7 +24,7 @@ import { commonHeaders, createRequestIds } from './http/request-id.js';
 import { RequestLog, requestLog } from './http/request-log.js';
 import { createValidatorCompiler } from './http/validator.js';
 import { docsRoutes } from './openapi/docs.js';
-import { describeApi, openApiDocument } from './openapi/document.js';
+import { type DocumentOptions, describeApi, openApiDocument } from './openapi/document.js';
 import { OPERATIONS } from './operations.js';
 import type { ApiModules, ApiOptions } from './options.js';
 import { sitesOf } from './pages/page-paths.js';
@@ -123,7 +123,7 @@ export async function createApi(options: ApiOptions, modules: ApiModules): Promi
 /** The plugins of each role: what a role serves over HTTP. What several roles serve is mounted once. */
 async function mountRoutes(app: FastifyInstance, options: ApiOptions, modules: ApiModules): Promise<void> {
   const { roles, api, envelope } = options;
-  const described = { roles, limits: api.limits };
+  const described: DocumentOptions = { roles, limits: api.limits, open: withoutKey(roles, api) };
   const has = (role: NodeRole): boolean => roles.includes(role);
   const hasWallet = has('miner') || has('user');
   app.register(commonRoutes, { modules, describe: (mounted) => describeApi(mounted, described) });
@@ -148,6 +148,11 @@ async function mountRoutes(app: FastifyInstance, options: ApiOptions, modules: A
   if (modules.pages !== undefined) app.register(pageRoutes, { sites: sitesOf(roles), files: modules.pages });
   await app.after();
   await app.register(docsRoutes, { describe: (mounted) => openApiDocument(mounted, described) });
+}
+
+/** The operations that their callers may use without a key. */
+function withoutKey(roles: readonly NodeRole[], api: ApiOptions['api']): 'all' | readonly string[] {
+  return api.auth === 'open' ? 'all' : (apiKeysOptions(roles, api).open ?? []);
 }
 
 function createFastify(options: ApiOptions, modules: ApiModules, errors: ErrorAnswers): FastifyInstance {

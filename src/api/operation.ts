@@ -6,6 +6,7 @@
 import type { Static, TSchema } from '@sinclair/typebox';
 import type { ApiPermission } from '../config/api-permissions.js';
 import type { ErrorCode } from '../lib/errors.js';
+import type { JsonValue } from '../lib/json.js';
 import type { NodeRole } from '../lib/roles.js';
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT';
@@ -13,10 +14,21 @@ export type HttpMethod = 'GET' | 'POST' | 'PUT';
 /** The form of errors: problem documents for `v1` and `node`, envelopes for `envelope`. */
 export type Family = 'v1' | 'envelope' | 'node';
 
+/** What can be asked next, with members of the answer as parameters. */
+export interface Link {
+  readonly description: string;
+  /** Runtime expressions of OpenAPI, by the name of a parameter of the other operation. */
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
 /** One success answer. Without a schema it has no body. */
 export interface Success {
   readonly description: string;
   readonly schema?: TSchema;
+  /** An example of this answer, where that of the schema is one of another. */
+  readonly example?: JsonValue;
+  /** By the id of the operation that can be asked next. */
+  readonly links?: Readonly<Record<string, Link>>;
   /** Media type, when it is not JSON. */
   readonly media?: string;
   /** The answer may carry `ETag`, and a request with `If-None-Match` may be answered 304. */

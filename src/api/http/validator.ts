@@ -22,7 +22,16 @@ interface Int64Rule {
 }
 
 /** Keywords that do not affect validity, and would only slow down the compiler. */
-const ANNOTATIONS = new Set(['$id', 'title', 'description', 'examples', 'discriminator', 'x-limit']);
+const ANNOTATIONS = new Set([
+  '$id',
+  'title',
+  'description',
+  'examples',
+  'discriminator',
+  'x-limit',
+  'x-document',
+  'x-document-of',
+]);
 
 /** These are checked by `chain/create-transaction.ts`, which accepts every spelling and is much faster. */
 const CHECKED_ELSEWHERE = new Set(['CreateTransaction']);
@@ -129,7 +138,7 @@ function rewrite(schema: JsonSchema, limits: Readonly<Record<string, number>>, r
     return {
       int64: {
         minimum: BigInt(Number(schema.minimum ?? -(2 ** 63))),
-        maximum: schema.format === 'uint64' || schema['x-range'] === 'uint64' ? UINT64_MAX : INT64_MAX,
+        maximum: maximumOf(schema),
         nullable: types.includes('null'),
       },
     };
@@ -141,6 +150,11 @@ function rewrite(schema: JsonSchema, limits: Readonly<Record<string, number>>, r
   const limit = limits[String(schema['x-limit'])];
   if (limit !== undefined) copy[schema.type === 'object' ? 'maxProperties' : 'maxItems'] = limit;
   return copy;
+}
+
+function maximumOf({ maximum, format, 'x-range': range }: JsonSchema): bigint {
+  if (typeof maximum === 'number') return BigInt(maximum);
+  return format === 'uint64' || range === 'uint64' ? UINT64_MAX : INT64_MAX;
 }
 
 function rewriteWord(

@@ -2,15 +2,13 @@
 
 import type { TSchema } from '@sinclair/typebox';
 import { sha3Hex } from '../../crypto/sha3.js';
-import { ERROR_CODES, type ErrorCode } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
 import { NODE_ROLES, type NodeRole } from '../../lib/roles.js';
 import { MAX_IDEMPOTENCY_KEY } from '../http/idempotency-key.js';
-import { errorStatusesOf, PROBLEM_MEDIA_TYPE } from '../http/problem.js';
 import { membersOf, type Operation, type Success } from '../operation.js';
-import type { ApiLimits } from '../options.js';
-import { ErrorEnvelope } from '../routes/envelope/operations.js';
-import { ApiProblem } from '../schemas/problem.js';
+import { ErrorResponses } from './error-responses.js';
+import type { Json, JsonObject } from './json-value.js';
+import { SchemaSet, type SchemaSetOptions } from './schema-set.js';
 
 /** Version of the interface description (contract, Versioning, rule 1). */
 const API_VERSION = '1.1.2';
@@ -22,6 +20,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Mining: 'The block being mined.',
   Wallet: 'The wallet of a miner or user node.',
   Payments: 'Payments and donation requests of a node with a wallet.',
+  Trades: 'Trades of tokens and items with other wallets. An extension of the interface.',
   Tools: 'Encoding and decoding of transactions; touches no mempool and no wallet.',
   Events: 'Events of the node as they happen. An extension of the interface.',
   Health: 'For supervisors and load balancers.',
@@ -37,30 +36,28 @@ const SECURITY_SCHEMES = {
   api_key: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'A key from the operator of the node.' },
 };
 
-/** Plain JSON of a document or a part of it. */
-export type Json = null | boolean | number | bigint | string | readonly Json[] | { readonly [key: string]: Json };
-type JsonObject = { readonly [key: string]: Json };
+/** Without `roles` it is the document of the whole API. */
+export interface DocumentOptions extends SchemaSetOptions {
+  /** Operations, by their ids, that this node may do without an API key. */
+  readonly open?: 'all' | readonly string[];
+}
 
-export interface DocumentOptions {
-  /** Roles that the document is for; without them it is the whole API. */
-  readonly roles?: readonly NodeRole[];
-  readonly limits?: Pick<ApiLimits, 'batch' | 'queryValues'>;
+/** What the entries of operations are made with. */
+interface Parts {
+  readonly schemas: SchemaSet;
+  readonly errors: ErrorResponses;
+  readonly isOpen: (id: string) => boolean;
+  /** The ids of the operations of the document. */
+  readonly ids: ReadonlySet<string>;
 }
 
 /** The document of some operations. */
-export function openApiDocument(operations: readonly Operation[], { roles, limits }: DocumentOptions = {}): JsonObject {
-  const schemas = new SchemaSet(limits);
-  const paths: Record<string, Record<string, Json>> = {};
-  for (const operation of operations) {
-    for (const [index, method] of [operation.method, ...(operation.aliases ?? [])].entries()) {
-      const item = paths[operation.path] ?? {};
-      // An operation id names one method, so an alias gets an id of its own.
-      const operationId = index === 0 ? operation.id : `${operation.id}${capitalized(method.toLowerCase())}`;
-      const idempotencyKey = operation.idempotencyKey === true && keepsKeys(roles);
-      item[method.toLowerCase()] = operationEntry({ ...operation, method, idempotencyKey }, operationId, schemas);
-      paths[operation.path] = item;
-    }
-  }
+export function openApiDocument(operations: readonly Operation[], options: DocumentOptions = {}): JsonObject {
+  const { roles, open = [] } = options;
+  const schemas = new SchemaSet(options);
+  const errors = new ErrorResponses(schemas);
+  const ids = new Set(operations.map(({ id }) => id));
+  const parts: Parts = { schemas, errors, ids, isOpen: (id) => open === 'all' || open.includes(id) };
   const used = new Set(operations.map(({ tag }) => tag));
   return {
     openapi: '3.1.0',
@@ -74,12 +71,28 @@ export function openApiDocument(operations: readonly Operation[], { roles, limit
     tags: Object.entries(TAGS)
       .filter(([name]) => used.has(name))
       .map(([name, description]) => ({ name, description })),
-    paths,
+    paths: pathsOf(operations, roles, parts),
     components: {
       schemas: schemas.named(),
+      ...errors.components(),
       ...(operations.some(({ apiKey }) => apiKey) ? { securitySchemes: SECURITY_SCHEMES } : {}),
     },
   };
+}
+
+function pathsOf(operations: readonly Operation[], roles: readonly NodeRole[] | undefined, parts: Parts): JsonObject {
+  const paths: Record<string, Record<string, Json>> = {};
+  for (const operation of operations) {
+    for (const [index, method] of [operation.method, ...(operation.aliases ?? [])].entries()) {
+      const item = paths[operation.path] ?? {};
+      // An operation id names one method, so an alias gets an id of its own.
+      const operationId = index === 0 ? operation.id : `${operation.id}${capitalized(method.toLowerCase())}`;
+      const idempotencyKey = operation.idempotencyKey === true && keepsKeys(roles);
+      item[method.toLowerCase()] = operationEntry({ ...operation, method, idempotencyKey }, operationId, parts);
+      paths[operation.path] = item;
+    }
+  }
+  return paths;
 }
 
 /** Only nodes with a wallet keep Idempotency-Keys. */
@@ -102,8 +115,9 @@ export function describeApi(
   return { text, etag: sha3Hex(text).slice(0, 32) };
 }
 
-function operationEntry(operation: Operation, operationId: string, schemas: SchemaSet): JsonObject {
-  const { tag, summary, description, body, apiKey, method, events } = operation;
+function operationEntry(operation: Operation, operationId: string, parts: Parts): JsonObject {
+  const { tag, summary, description, body, method, events } = operation;
+  const { schemas } = parts;
   const parameters = parametersOf(operation, schemas);
   const takesBody = body !== undefined && method !== 'GET';
   return {
@@ -111,18 +125,24 @@ function operationEntry(operation: Operation, operationId: string, schemas: Sche
     tags: [tag],
     summary,
     ...(description === undefined ? {} : { description }),
-    security: apiKey ? [...(apiKey === 'optional' ? [{}] : []), { api_key: [] }] : [],
+    security: securityOf(operation, parts),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(takesBody
       ? { requestBody: { required: body.optional !== true, content: jsonContent(body.schema, schemas) } }
       : {}),
-    responses: responsesOf(operation, schemas),
+    responses: responsesOf(operation, parts),
     ...(events === undefined
       ? {}
       : {
           'x-events': Object.fromEntries(Object.entries(events).map(([name, schema]) => [name, schemas.use(schema)])),
         }),
   };
+}
+
+/** An empty requirement beside the key says that it may be left out. */
+function securityOf({ id, apiKey }: Operation, { isOpen }: Parts): Json {
+  if (!apiKey) return [];
+  return [...(apiKey === 'optional' || isOpen(id) ? [{}] : []), { api_key: [] }];
 }
 
 function parametersOf({ params, query, headers, family, idempotencyKey }: Operation, schemas: SchemaSet): Json[] {
@@ -172,99 +192,50 @@ const IDEMPOTENCY_KEY_HEADER = {
   },
 };
 
-function responsesOf(operation: Operation, schemas: SchemaSet): JsonObject {
+function responsesOf(operation: Operation, parts: Parts): JsonObject {
   const responses: Record<string, Json> = {};
   for (const [status, success] of Object.entries(operation.success)) {
-    responses[status] = successResponse(success, schemas);
+    responses[status] = successResponse(success, parts);
     if (success.cacheable) responses['304'] = { description: 'The client already has it (If-None-Match).' };
   }
-  for (const [status, codes] of errorStatusesOf(operation)) {
-    // /readyz has an answer of its own for 503.
-    responses[status] ??= errorResponse(operation, codes, schemas);
-  }
+  // /readyz has an answer of its own for 503.
+  for (const [status, response] of parts.errors.of(operation)) responses[status] ??= response;
   return responses;
 }
 
-function successResponse({ description, schema, media, cacheable }: Success, schemas: SchemaSet): JsonObject {
+function successResponse(success: Success, parts: Parts): JsonObject {
+  const { description, schema, cacheable } = success;
   const etag = { ETag: { description: 'Name of the content.', schema: { type: 'string' } } };
+  const links = linksOf(success, parts.ids);
   return {
     description,
     ...(cacheable ? { headers: etag } : {}),
-    ...(schema === undefined ? {} : { content: jsonContent(schema, schemas, media) }),
+    ...(schema === undefined ? {} : { content: successContent(success, schema, parts) }),
+    ...(links === undefined ? {} : { links }),
   };
 }
 
-function errorResponse(operation: Operation, codes: readonly ErrorCode[], schemas: SchemaSet): JsonObject {
-  const description = codes.map((code) => `\`${code}\`: ${ERROR_CODES[code]}`).join('\n');
-  if (operation.family === 'envelope') {
-    return { description, content: { 'application/json': { schema: schemas.use(ErrorEnvelope) } } };
-  }
-  return { description, content: { [PROBLEM_MEDIA_TYPE]: { schema: schemas.use(ApiProblem) } } };
+function successContent({ media, example }: Success, schema: TSchema, { schemas }: Parts): JsonObject {
+  const content = jsonContent(schema, schemas, media);
+  if (example === undefined) return content;
+  return Object.fromEntries(Object.entries(content).map(([type, one]) => [type, { ...(one as JsonObject), example }]));
+}
+
+/** Links to operations of the same document: those of a mempool node cannot name one of a storage node. */
+function linksOf({ links = {} }: Success, ids: ReadonlySet<string>): JsonObject | undefined {
+  const served = Object.entries(links).filter(([id]) => ids.has(id));
+  if (served.length === 0) return undefined;
+  return Object.fromEntries(
+    served.map(([operationId, { description, parameters }]) => [
+      operationId,
+      { operationId, description, parameters: { ...parameters } },
+    ]),
+  );
 }
 
 function jsonContent(schema: TSchema, schemas: SchemaSet, media = 'application/json'): JsonObject {
   const [example] = (schema.examples ?? []) as Json[];
   return { [media]: { schema: schemas.use(schema), ...(example === undefined ? {} : { example }) } };
-}
-
-/** Words for our own validators that are not keywords of JSON Schema. */
-const OWN_WORDS = new Set(['$id', 'x-limit', 'x-range', 'x-fault']);
-
-/** The schemas of the document, in which each named one appears once. */
-class SchemaSet {
-  readonly #limits: DocumentOptions['limits'];
-  readonly #named = new Map<string, JsonObject>();
-
-  constructor(limits: DocumentOptions['limits']) {
-    this.#limits = limits;
-  }
-
-  /** The schema as it appears in the document: a reference if it has a name. */
-  use(schema: TSchema): JsonObject {
-    return this.#use(schema as unknown as JsonObject);
-  }
-
-  /** All named schemas in use, by name. */
-  named(): JsonObject {
-    return Object.fromEntries([...this.#named].sort(([a], [b]) => (a < b ? -1 : 1)));
-  }
-
-  #use(schema: JsonObject): JsonObject {
-    const name = schema.$id;
-    if (typeof name !== 'string') return this.#plain(schema);
-    if (!this.#named.has(name)) {
-      // Set before its parts are visited, so that a schema may refer to itself.
-      this.#named.set(name, {});
-      this.#named.set(name, this.#plain(schema));
-    }
-    return { $ref: `#/components/schemas/${name}` };
-  }
-
-  #plain(schema: JsonObject): JsonObject {
-    const copy: Record<string, Json> = {};
-    for (const [word, value] of Object.entries(schema)) {
-      if (value !== undefined && !OWN_WORDS.has(word))
-        copy[word] = word === 'examples' ? value : this.#member(word, value);
-    }
-    const limit = schema['x-limit'] === 'batch' ? this.#limits?.batch : this.#limits?.queryValues;
-    if (schema['x-limit'] !== undefined && limit !== undefined) {
-      copy[schema.type === 'object' ? 'maxProperties' : 'maxItems'] = limit;
-    }
-    return copy;
-  }
-
-  #member(word: string, value: Json): Json {
-    if (Array.isArray(value)) return value.map((item) => (isObject(item) ? this.#use(item) : item));
-    if (!isObject(value) || word === 'discriminator') return value;
-    if (word !== 'properties') return this.#use(value);
-    return Object.fromEntries(
-      Object.entries(value).map(([name, member]) => [name, isObject(member) ? this.#use(member) : member]),
-    );
-  }
-}
-
-function isObject(value: Json): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function capitalized(word: string): string {

@@ -50,32 +50,41 @@ const PrettyStackEntry = Type.Union(
 
 const Pay2PkH = Type.Object(
   {
-    Pay2PkH: Type.Object({
-      signable_data: Type.Optional(
-        Nullable(Type.String(), {
-          description:
-            'Hex digest that is signed: SHA3-256 over the JSON of all outputs and of the previous output of this input.',
-        }),
-      ),
-      signature: Type.String({
-        pattern: '^[0-9a-fA-F]{128}$',
-        description: 'ed25519 signature over the 64 characters of signable_data, in hex.',
+    signable_data: Type.Optional(
+      Nullable(Type.String(), {
+        description:
+          'Hex digest that is signed: SHA3-256 over the JSON of all outputs and of the previous output of this input.',
       }),
-      public_key: Type.String({ pattern: '^[0-9a-fA-F]{64}$', description: 'ed25519 public key in hex.' }),
-      address_version: Type.Optional(
-        Nullable(Type.Union([Uint64(), Type.String()]), {
-          description:
-            'How the address comes from the key: null is the current form, 0 the short, 99999 the temporary.',
-        }),
-      ),
+    ),
+    signature: Type.String({
+      pattern: '^[0-9a-fA-F]{128}$',
+      description: 'ed25519 signature over the 64 characters of signable_data, in hex.',
     }),
+    public_key: Type.String({ pattern: '^[0-9a-fA-F]{64}$', description: 'ed25519 public key in hex.' }),
+    address_version: Type.Optional(
+      Nullable(Type.Union([Uint64(), Type.String()]), {
+        description: 'How the address comes from the key: null is the current form, 0 the short, 99999 the temporary.',
+      }),
+    ),
   },
-  { title: 'Pay2PkH' },
+  {
+    $id: 'Pay2PkH',
+    description: 'A signature, and the key that it is made with.',
+    examples: [EXAMPLE_SCRIPT.Pay2PkH],
+  },
 );
 
-const Stack = Type.Object({ stack: Type.Array(PrettyStackEntry) }, { title: 'stack' });
+const Pay2PkHScript = Type.Object(
+  { Pay2PkH },
+  { $id: 'Pay2PkHScript', description: 'The short form of pay-to-public-key-hash.', examples: [EXAMPLE_SCRIPT] },
+);
 
-const CreateTxInScript = Type.Union([Pay2PkH, Stack], {
+const StackScript = Type.Object(
+  { stack: Type.Array(PrettyStackEntry) },
+  { $id: 'StackScript', description: 'A whole script.', examples: [{ stack: [{ Num: 12 }] }] },
+);
+
+const CreateTxInScript = Type.Union([Pay2PkHScript, StackScript], {
   $id: 'CreateTxInScript',
   description: 'The script that spends an output: the short form of pay-to-public-key-hash, or a whole script.',
   examples: [EXAMPLE_SCRIPT],
@@ -126,7 +135,7 @@ const EXAMPLE_DRUID = {
 
 const DruidInfo = Type.Object(
   {
-    druid: Type.String({ description: 'Name of the trade.' }),
+    druid: Type.String({ minLength: 1, description: 'Name of the trade.' }),
     participants: Uint64({ description: 'Number of transactions that belong together.' }),
     expectations: Type.Union([Type.Array(DruidExpectation), DruidExpectation], {
       description: 'What the other transactions must pay; one may stand without a list.',

@@ -72,7 +72,11 @@ export const getReadiness = defineOperation({
   description: 'For load balancers: a node that answers 503 should get no traffic. The reasons are listed.',
   success: {
     200: { description: 'It can.', schema: HealthResponse },
-    503: { description: 'It cannot now; the body says why.', schema: HealthResponse },
+    503: {
+      description: 'It cannot now; the body says why.',
+      schema: HealthResponse,
+      example: { status: 'unavailable', reasons: ['the journal is being read'] },
+    },
   },
   errors: [],
 });

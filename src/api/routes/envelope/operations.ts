@@ -15,6 +15,7 @@ import {
   TransactionHash,
 } from '../../schemas/scalars.js';
 import { CreateTransaction, EXAMPLE_TRANSACTION } from '../../schemas/transaction.js';
+import { GENESIS_HASH_SPEC } from '../mempool/schemas.js';
 import { BlockHeader } from '../storage/schemas.js';
 
 const tag = 'Envelope';
@@ -140,6 +141,16 @@ export const postFetchBalance = defineOperation({
   errors: ['too_many_outputs', 'mempool_unreachable', 'idempotency_conflict'],
 });
 
+const Specification = (description: string) =>
+  Type.Unsafe<unknown>({
+    anyOf: [
+      { type: 'string', pattern: GENESIS_HASH_SPEC },
+      { type: 'object', minProperties: 1, maxProperties: 1, propertyNames: { pattern: GENESIS_HASH_SPEC } },
+      { type: 'null' },
+    ],
+    description,
+  });
+
 export const postCreateItemAsset = defineOperation({
   id: 'envelopeCreateItemAsset',
   family: 'envelope',
@@ -153,12 +164,15 @@ export const postCreateItemAsset = defineOperation({
       {
         item_amount: Int64({ minimum: 1, description: 'Number of items to create.' }),
         script_public_key: Address(),
-        public_key: Type.String({ description: 'Hex ed25519 key of the creator.' }),
-        signature: Type.String({ description: 'Hex signature over the hex text of SHA3-256("Item:<item_amount>").' }),
+        public_key: Type.String({ pattern: '^[0-9a-fA-F]{64}$', description: 'Hex ed25519 key of the creator.' }),
+        signature: Type.String({
+          pattern: '^[0-9a-fA-F]{128}$',
+          description: 'Hex signature over the hex text of SHA3-256("Item:<item_amount>").',
+        }),
         genesis_hash_spec: Type.Optional(
-          Type.Unsafe<unknown>({ description: 'Create or Default in any case; also an object with that only key.' }),
+          Specification('Create or Default in any case; also an object with that only key. Without it: Default.'),
         ),
-        drs_tx_hash_spec: Type.Optional(Type.Unsafe<unknown>({ description: 'Older name of genesis_hash_spec.' })),
+        drs_tx_hash_spec: Type.Optional(Specification('Older name of genesis_hash_spec; they must not differ.')),
         metadata: Type.Optional(
           Type.Unsafe<unknown>({
             type: ['string', 'object', 'null'],

@@ -5,7 +5,7 @@ import { NODE_ROLES, type NodeRole } from '../../../lib/roles.js';
 import { PAYMENT_KINDS } from '../../../wallet/service.js';
 import { defineOperation } from '../../operation.js';
 import { Amount, Enum, Int64, Nullable, TransactionHash } from '../../schemas/scalars.js';
-import type { EventTopic } from './event-hub.js';
+import { EVENT_TOPICS, type EventTopic } from './event-hub.js';
 
 /** The topics of each role. */
 export const TOPICS_OF_ROLE: Readonly<Record<NodeRole, readonly EventTopic[]>> = {
@@ -66,6 +66,14 @@ const PlaceEvent = Type.Object(
   },
 );
 
+/** A list of topics, as a pattern: what a node of that role has not is refused by the route. */
+const topicList = (topics: readonly EventTopic[]) => ({ pattern: `^(${topics.join('|')})(,(${topics.join('|')}))*$` });
+
+const TOPIC_LISTS = {
+  'x-document': topicList(EVENT_TOPICS),
+  'x-document-of': Object.fromEntries(NODE_ROLES.map((role) => [role, topicList(TOPICS_OF_ROLE[role])])),
+};
+
 export const streamEvents = defineOperation({
   id: 'streamEvents',
   family: 'v1',
@@ -86,7 +94,8 @@ export const streamEvents = defineOperation({
       Type.String({
         maxLength: 128,
         description: 'Topics, separated by commas; by default all topics of the node.',
-        examples: ['blocks,transactions'],
+        examples: ['blocks'],
+        ...TOPIC_LISTS,
       }),
     ),
   }),

@@ -134,7 +134,21 @@ export const createItem = defineOperation({
     'one address, an item with one of these three members is for the mempool node, and any other for the wallet.',
   body: { schema: CreateItemRequest },
   success: {
-    201: { description: 'Created (mempool node).', schema: ItemCreatedResponse },
+    201: {
+      description: 'Created (mempool node).',
+      schema: ItemCreatedResponse,
+      links: {
+        getTransactionStatus: {
+          description: 'Whether a block has it.',
+          parameters: { hash: '$response.body#/tx_hash' },
+        },
+        getBalances: { description: 'What its owner holds.', parameters: { address: '$response.body#/to_address' } },
+        getItem: {
+          description: 'The item, once it is stored.',
+          parameters: { genesis_hash: '$response.body#/tx_hash' },
+        },
+      },
+    },
     202: { description: 'Will be created (node with a wallet).', schema: ItemAcceptedResponse },
   },
   errors: [

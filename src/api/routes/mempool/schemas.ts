@@ -118,10 +118,15 @@ export const CreateTransactionsRequest = Type.Object(
   },
 );
 
+/** Create or Default, in upper or lower case (decision V16). */
+export const GENESIS_HASH_SPEC = '^([Cc][Rr][Ee][Aa][Tt][Ee]|[Dd][Ee][Ff][Aa][Uu][Ll][Tt])$';
+const HEX_32 = '^[0-9a-fA-F]{64}$';
+const HEX_64 = '^[0-9a-fA-F]{128}$';
+
 export const CreateItemRequest = Type.Object(
   {
     genesis_hash_spec: Type.String({
-      pattern: '^([Cc][Rr][Ee][Aa][Tt][Ee]|[Dd][Ee][Ff][Aa][Uu][Ll][Tt])$',
+      pattern: GENESIS_HASH_SPEC,
       'x-fault': 'must be Create or Default',
       description: 'Create makes a class of its own, Default adds to the shared class. Upper or lower case.',
       examples: ['Create'],
@@ -148,6 +153,17 @@ export const CreateItemRequest = Type.Object(
   {
     $id: 'CreateItemRequest',
     description: 'Items to create. For a mempool node, the client signs them; other nodes sign them with their wallet.',
+    // The handler asks for them, for the same schema is that of nodes that sign themselves.
+    'x-document-of': {
+      mempool: {
+        required: ['genesis_hash_spec', 'item_amount', 'public_key', 'script_public_key', 'signature'],
+        properties: {
+          public_key: { type: 'string', pattern: HEX_32 },
+          script_public_key: { type: 'string', minLength: 1 },
+          signature: { type: 'string', pattern: HEX_64 },
+        },
+      },
+    },
     examples: [
       {
         genesis_hash_spec: 'Create',

@@ -16,6 +16,17 @@ import {
 const storage = ['storage'] as const;
 const tag = 'Storage';
 
+const FIRST_OF_LIST = {
+  getBlockchainEntry: {
+    description: 'The first of the list by its hash.',
+    parameters: { key: '$response.body#/0/key' },
+  },
+  getBlock: {
+    description: 'The block of the first of the list.',
+    parameters: { num: '$response.body#/0/item_meta/block_num' },
+  },
+} as const;
+
 export const getBlockchainEntry = defineOperation({
   id: 'getBlockchainEntry',
   family: 'v1',
@@ -25,7 +36,19 @@ export const getBlockchainEntry = defineOperation({
   tag,
   summary: 'A stored block or transaction',
   params: EntryParams,
-  success: { 200: { description: 'The entry.', schema: BlockchainEntryResponse, cacheable: true } },
+  success: {
+    200: {
+      description: 'The entry.',
+      schema: BlockchainEntryResponse,
+      cacheable: true,
+      links: {
+        getBlock: {
+          description: 'The block that it is, or that holds it.',
+          parameters: { num: '$response.body#/item_meta/block_num' },
+        },
+      },
+    },
+  },
   errors: ['entry_not_found', 'archive_incomplete', 'storage_unreachable'],
 });
 
@@ -39,7 +62,9 @@ export const queryBlockchainEntries = defineOperation({
   summary: 'Many stored blocks or transactions',
   description: 'In the order of the keys; keys without an entry are left out.',
   body: { schema: EntriesQueryRequest },
-  success: { 200: { description: 'The entries.', schema: Type.Array(BlockchainEntryResponse) } },
+  success: {
+    200: { description: 'The entries.', schema: Type.Array(BlockchainEntryResponse), links: FIRST_OF_LIST },
+  },
   errors: ['archive_incomplete', 'storage_unreachable'],
 });
 
@@ -53,7 +78,9 @@ export const getBlocks = defineOperation({
   summary: 'Blocks by number',
   description: 'In the order of the numbers; numbers without a stored block are left out.',
   query: BlocksQuery,
-  success: { 200: { description: 'The blocks.', schema: Type.Array(BlockchainEntryResponse) } },
+  success: {
+    200: { description: 'The blocks.', schema: Type.Array(BlockchainEntryResponse), links: FIRST_OF_LIST },
+  },
   errors: ['archive_incomplete', 'storage_unreachable'],
 });
 
@@ -65,7 +92,23 @@ export const getLatestBlock = defineOperation({
   roles: storage,
   tag,
   summary: 'The latest stored block',
-  success: { 200: { description: 'The block.', schema: LatestBlockResponse, cacheable: true } },
+  success: {
+    200: {
+      description: 'The block.',
+      schema: LatestBlockResponse,
+      cacheable: true,
+      links: {
+        getBlock: {
+          description: 'The same block with its hash.',
+          parameters: { num: '$response.body#/block/block/header/b_num' },
+        },
+        getBlockchainEntry: {
+          description: 'Its coinbase.',
+          parameters: { key: '$response.body#/block/block/header/nonce_and_mining_tx_hash/1' },
+        },
+      },
+    },
+  },
   errors: ['no_blocks', 'archive_incomplete', 'storage_unreachable'],
 });
 
@@ -78,7 +121,16 @@ export const getBlock = defineOperation({
   tag,
   summary: 'A block by number',
   params: BlockParams,
-  success: { 200: { description: 'The block.', schema: BlockchainEntryResponse, cacheable: true } },
+  success: {
+    200: {
+      description: 'The block.',
+      schema: BlockchainEntryResponse,
+      cacheable: true,
+      links: {
+        getBlockchainEntry: { description: 'The same by its hash.', parameters: { key: '$response.body#/key' } },
+      },
+    },
+  },
   errors: ['block_not_found', 'archive_incomplete', 'storage_unreachable'],
 });
 
@@ -92,7 +144,19 @@ export const getItem = defineOperation({
   summary: 'How an item was created',
   description: 'An extension of the contract that several clients call.',
   params: ItemParams,
-  success: { 200: { description: 'The item.', schema: ItemInfoResponse } },
+  success: {
+    200: {
+      description: 'The item.',
+      schema: ItemInfoResponse,
+      links: {
+        getBlockchainEntry: {
+          description: 'The transaction that created it.',
+          parameters: { key: '$response.body#/created/tx_hash' },
+        },
+        getBlock: { description: 'The block of that.', parameters: { num: '$response.body#/created/block_num' } },
+      },
+    },
+  },
   errors: ['item_not_found', 'archive_incomplete', 'storage_unreachable'],
 });
 

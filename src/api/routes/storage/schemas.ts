@@ -35,7 +35,6 @@ const pair = (first: object, second: object, description: string) =>
   Type.Unsafe<readonly [unknown, unknown]>({
     type: 'array',
     prefixItems: [first, second],
-    items: false,
     minItems: 2,
     maxItems: 2,
     description,
@@ -109,7 +108,11 @@ const BlockMeta = Type.Object(
     block_num: Int64({ description: 'Number of the block.' }),
     tx_len: Int32({ minimum: 0, description: 'Number of its transactions with the coinbase.' }),
   },
-  { title: 'block' },
+  {
+    $id: 'BlockMeta',
+    description: 'A block, and its place in the chain.',
+    examples: [{ type: 'block', block_num: 12, tx_len: 2 }],
+  },
 );
 const TxMeta = Type.Object(
   {
@@ -117,7 +120,11 @@ const TxMeta = Type.Object(
     block_num: Int64({ description: 'Number of the block that holds it.' }),
     tx_num: Int32({ minimum: 0, description: 'Its place in the block.' }),
   },
-  { title: 'tx' },
+  {
+    $id: 'TransactionMeta',
+    description: 'A transaction, and its place in the chain.',
+    examples: [{ type: 'tx', block_num: 12, tx_num: 1 }],
+  },
 );
 
 const BlockchainItemMetaResponse = Type.Union([BlockMeta, TxMeta], {

@@ -17,9 +17,19 @@ export const SerializeTransactionsResponse = Type.Object(
   { $id: 'SerializeTransactionsResponse', description: 'Encoded transactions.', examples: [{ transactions: [] }] },
 );
 
+/** What is not hex is refused with a code of its own. */
+const HEX = '^([0-9a-fA-F]{2})+$';
 const EXAMPLE_TX_HEX = `${'00'.repeat(16)}06${'00'.repeat(16)}`;
 export const DeserializeTransactionsRequest = Type.Object(
-  { transactions: Batch(Type.String({ description: 'Bytes of a transaction in hex.', examples: [EXAMPLE_TX_HEX] })) },
+  {
+    transactions: Batch(
+      Type.String({
+        description: 'Bytes of a transaction in hex.',
+        examples: [EXAMPLE_TX_HEX],
+        'x-document': { pattern: HEX },
+      }),
+    ),
+  },
   {
     $id: 'DeserializeTransactionsRequest',
     description: 'Transactions to decode.',

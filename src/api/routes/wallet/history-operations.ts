@@ -20,7 +20,15 @@ export const getWalletMovements = defineOperation({
     'An extension of the contract: every movement of the wallet, by pages. The movements that are not rejected add up to the ' +
     'balance. A page that was read once has the same movements for ever.',
   query: MovementsQuery,
-  success: { 200: { description: 'A page of movements.', schema: MovementsResponse } },
+  success: {
+    200: {
+      description: 'A page of movements.',
+      schema: MovementsResponse,
+      links: {
+        getWalletMovements: { description: 'The next page.', parameters: { cursor: '$response.body#/next' } },
+      },
+    },
+  },
   errors: ['no_wallet', 'wallet_unreadable'],
 });
 

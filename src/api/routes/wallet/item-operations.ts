@@ -2,7 +2,7 @@
 
 import { defineOperation } from '../../operation.js';
 import { ItemPaymentRequest, WalletItemsResponse } from './item-schemas.js';
-import { createPayment } from './operations.js';
+import { AFTER_PAYMENT, createPayment } from './operations.js';
 import { PaymentAcceptedResponse } from './schemas.js';
 
 const withWallet = ['miner', 'user'] as const;
@@ -37,7 +37,7 @@ export const createItemPayment = defineOperation({
   summary: 'Pay with items from the wallet of this node',
   description: 'An extension of the contract. As a payment with tokens, in everything but what is paid.',
   body: { schema: ItemPaymentRequest },
-  success: { 202: { description: 'Queued or sent.', schema: PaymentAcceptedResponse } },
+  success: { 202: { description: 'Queued or sent.', schema: PaymentAcceptedResponse, links: AFTER_PAYMENT } },
   errors: createPayment.errors,
 });
 

@@ -22,6 +22,16 @@ import {
 const withWallet = ['miner', 'user'] as const;
 const tag = 'Wallet';
 
+/** What can be asked of a payment that was accepted. */
+export const AFTER_PAYMENT = {
+  getTransactionStatus: { description: 'Whether a block has it.', parameters: { hash: '$response.body#/tx_hash' } },
+  getBlockchainEntry: { description: 'The stored transaction.', parameters: { key: '$response.body#/tx_hash' } },
+  abandonPayment: {
+    description: 'Gives it up, as long as no mempool node has admitted it.',
+    parameters: { tx_hash: '$response.body#/tx_hash' },
+  },
+} as const;
+
 export const getOutgoingTransactions = defineOperation({
   id: 'getOutgoingTransactions',
   family: 'v1',
@@ -77,7 +87,16 @@ export const createWalletAddress = defineOperation({
   apiKey: true,
   permission: 'pay',
   summary: 'Make a new payment address',
-  success: { 201: { description: 'The address.', schema: NewAddressResponse } },
+  success: {
+    201: {
+      description: 'The address.',
+      schema: NewAddressResponse,
+      links: {
+        getWalletMovements: { description: 'What it was paid.', parameters: { address: '$response.body#/address' } },
+        getBalances: { description: 'What it holds.', parameters: { address: '$response.body#/address' } },
+      },
+    },
+  },
   errors: ['no_wallet', 'wallet_unreadable', 'wallet_write_failed'],
 });
 
@@ -159,7 +178,7 @@ export const createPayment = defineOperation({
     'Kind address: the payment is built, signed and queued, and survives a restart. Kind ip: the peer is asked for an ' +
     'address and paid. The passphrase is checked first.',
   body: { schema: PaymentRequest },
-  success: { 202: { description: 'Queued or sent.', schema: PaymentAcceptedResponse } },
+  success: { 202: { description: 'Queued or sent.', schema: PaymentAcceptedResponse, links: AFTER_PAYMENT } },
   errors: [
     'invalid_socket_address',
     'wrong_passphrase',

@@ -1,6 +1,6 @@
 /** What a wallet holds, its keys and its payments. */
 
-import { type Static, Type } from '@sinclair/typebox';
+import { type SchemaOptions, type Static, Type } from '@sinclair/typebox';
 import { PAYMENT_KINDS, PAYMENT_STATES } from '../../../wallet/service.js';
 import { ApiAsset, AssetValue, OutpointEntry } from '../../schemas/asset.js';
 import {
@@ -10,6 +10,7 @@ import {
   Enum,
   EXAMPLE_ADDRESS,
   EXAMPLE_TX_HASH,
+  INT64_MAX,
   Int64,
   MapOf,
   Nullable,
@@ -19,8 +20,8 @@ import { StoredTransactionData } from '../storage/schemas.js';
 /** Maximum length of a passphrase, in characters. */
 const MAX_PASSPHRASE = 1_024;
 
-export const Passphrase = (description: string) =>
-  Type.String({ maxLength: MAX_PASSPHRASE, description, format: 'password' });
+export const Passphrase = (description: string, options: SchemaOptions = {}) =>
+  Type.String({ maxLength: MAX_PASSPHRASE, description, format: 'password', ...options });
 
 export const WalletInfoQuery = Type.Object({
   page: Type.Optional(
@@ -75,9 +76,14 @@ export const NewAddressResponse = Type.Object(
 
 export const Keypair = Type.Object(
   {
-    public_key: Type.String({ description: 'ed25519 public key in hex.' }),
+    // What is no key pair is refused with a code of its own.
+    public_key: Type.String({
+      description: 'ed25519 public key in hex.',
+      'x-document': { pattern: '^[0-9a-fA-F]{64}$' },
+    }),
     secret_key: Type.String({
       description: 'Private key in hex: PKCS#8 v2 (85 bytes); on import also the 32-byte seed or the 64-byte secret.',
+      'x-document': { pattern: '^([0-9a-fA-F]{2})+$' },
     }),
     address_version: Type.Optional(
       Nullable(Int64(), { description: 'null for the current form of address, 0 the short, 99999 the temporary.' }),
@@ -116,7 +122,8 @@ export const ImportKeypairsResponse = Type.Object(
 export const ChangePassphraseRequest = Type.Object(
   {
     old_passphrase: Passphrase('The current passphrase.'),
-    new_passphrase: Passphrase('The new passphrase; not blank.'),
+    // What is blank is refused with a code of its own.
+    new_passphrase: Passphrase('The new passphrase; not blank.', { 'x-document': { pattern: '\\S' } }),
   },
   {
     $id: 'ChangePassphraseRequest',
@@ -147,7 +154,6 @@ export const OutgoingTxsResponse = Type.Object(
       Type.Unsafe<readonly [string, Static<typeof StoredTransactionData>]>({
         type: 'array',
         prefixItems: [Type.String({ description: 'Transaction hash.' }), StoredTransactionData],
-        items: false,
         minItems: 2,
         maxItems: 2,
       }),
@@ -200,7 +206,7 @@ export const PaymentHistoryResponse = Type.Object(
         fee: Nullable(Amount(), { description: 'Raw units.' }),
         to_self: Type.Boolean({ description: 'True when everything but the fee stays in the wallet.' }),
         block_num: Nullable(Int64(), { description: 'Number of its block, if the wallet has seen it.' }),
-        block_time: Nullable(Type.Integer(), { description: 'Unix seconds of its block.' }),
+        block_time: Nullable(Int64({ minimum: Number(-INT64_MAX) }), { description: 'Unix seconds of its block.' }),
         label: Nullable(Type.String(), { description: 'What the owner calls it.' }),
       }),
       { description: 'Oldest first; the most recent 10,000.' },

@@ -24,6 +24,11 @@ const paying = [
 ] as const;
 const going = ['trade_not_found', 'trade_refused', 'trade_closed', ...reading, 'wallet_write_failed'] as const;
 
+const OF_TRADE = {
+  getTrade: { description: 'Its state.', parameters: { trade_id: '$response.body#/trade_id' } },
+  cancelTrade: { description: 'Gives it up.', parameters: { trade_id: '$response.body#/trade_id' } },
+} as const;
+
 export const offerTrade = defineOperation({
   id: 'offerTrade',
   family: 'v1',
@@ -39,7 +44,7 @@ export const offerTrade = defineOperation({
     'An extension of the contract. What the wallet gives is kept aside until the trade ends. The offer in the answer is for whoever ' +
     'may accept it; with peer it was sent to that node.',
   body: { schema: TradeOfferRequest },
-  success: { 201: { description: 'The offer stands.', schema: TradeResponse } },
+  success: { 201: { description: 'The offer stands.', schema: TradeResponse, links: OF_TRADE } },
   errors: ['invalid_socket_address', 'peer_unreachable', ...paying],
 });
 
@@ -57,7 +62,7 @@ export const acceptTrade = defineOperation({
     'An extension of the contract. What the offer wants is kept aside. When the offer names a node, the acceptance is brought to it over a ' +
     'link until the offer expires; else the acceptance in the answer is for its maker. The same offer again gives the same answer.',
   body: { schema: TradeAcceptRequest },
-  success: { 202: { description: 'Accepted.', schema: TradeResponse } },
+  success: { 202: { description: 'Accepted.', schema: TradeResponse, links: OF_TRADE } },
   errors: paying,
 });
 
@@ -75,7 +80,7 @@ export const completeTrade = defineOperation({
     'An extension of the contract. For the maker this is the acceptance, and the confirmation in the answer is for the taker; for the taker ' +
     'it is the confirmation. The own half is sent. A document that does not fit to the trade is refused with 422.',
   body: { schema: TradeCompleteRequest },
-  success: { 202: { description: 'The own half is on its way.', schema: TradeResponse } },
+  success: { 202: { description: 'The own half is on its way.', schema: TradeResponse, links: OF_TRADE } },
   errors: going,
 });
 
@@ -91,7 +96,15 @@ export const getTrades = defineOperation({
   summary: 'Trades of the wallet',
   description: 'An extension of the contract.',
   long: true,
-  success: { 200: { description: 'Trades.', schema: TradesResponse } },
+  success: {
+    200: {
+      description: 'Trades.',
+      schema: TradesResponse,
+      links: {
+        getTrade: { description: 'The newest.', parameters: { trade_id: '$response.body#/trades/0/trade_id' } },
+      },
+    },
+  },
   errors: reading,
 });
 
@@ -107,7 +120,7 @@ export const getTrade = defineOperation({
   summary: 'A trade of the wallet',
   description: 'An extension of the contract.',
   params: TradeParams,
-  success: { 200: { description: 'The trade.', schema: TradeResponse } },
+  success: { 200: { description: 'The trade.', schema: TradeResponse, links: OF_TRADE } },
   errors: ['trade_not_found', ...reading],
 });
 

@@ -1,0 +1,96 @@
+/** The schemas of a document: each named one appears once, and what only our own validators understand is left out. */
+
+import type { TSchema } from '@sinclair/typebox';
+import { NODE_ROLES, type NodeRole } from '../../lib/roles.js';
+import type { ApiLimits } from '../options.js';
+import { isObject, type Json, type JsonObject } from './json-value.js';
+
+export interface SchemaSetOptions {
+  /** Roles that the document is for. */
+  readonly roles?: readonly NodeRole[] | undefined;
+  readonly limits?: Pick<ApiLimits, 'batch' | 'queryValues'> | undefined;
+}
+
+/** Words for our own validators and for this file that are not keywords of JSON Schema. */
+const OWN_WORDS = new Set(['$id', 'x-limit', 'x-range', 'x-fault', 'x-document', 'x-document-of']);
+/** Their members are schemas by names that are free. */
+const OF_SCHEMAS = new Set(['properties', '$defs']);
+/** Their values are no schemas. */
+const VALUES = new Set(['examples', 'default', 'const', 'enum', 'discriminator', 'required']);
+
+export class SchemaSet {
+  readonly #options: SchemaSetOptions;
+  readonly #named = new Map<string, JsonObject>();
+
+  constructor(options: SchemaSetOptions = {}) {
+    this.#options = options;
+  }
+
+  /** The schema as it appears in the document: a reference if it has a name. */
+  use(schema: TSchema): JsonObject {
+    return this.#use(schema as unknown as JsonObject);
+  }
+
+  /** All named schemas in use, by name. */
+  named(): JsonObject {
+    return Object.fromEntries([...this.#named].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  #use(schema: JsonObject): JsonObject {
+    const name = schema.$id;
+    if (typeof name !== 'string') return this.#plain(schema);
+    if (!this.#named.has(name)) {
+      // Set before its parts are visited, so that a schema may refer to itself.
+      this.#named.set(name, {});
+      this.#named.set(name, this.#plain(schema));
+    }
+    return { $ref: `#/components/schemas/${name}` };
+  }
+
+  #plain(schema: JsonObject): JsonObject {
+    const copy: Record<string, Json> = {};
+    for (const [word, value] of Object.entries(this.#described(schema))) {
+      if (value !== undefined && !OWN_WORDS.has(word)) copy[word] = this.#member(word, value);
+    }
+    const { limits } = this.#options;
+    const limit = schema['x-limit'] === 'batch' ? limits?.batch : limits?.queryValues;
+    if (schema['x-limit'] !== undefined && limit !== undefined) {
+      copy[schema.type === 'object' ? 'maxProperties' : 'maxItems'] = limit;
+    }
+    return copy;
+  }
+
+  /** With what is true of requests although another part of the node checks it, everywhere or on nodes of one role. */
+  #described(schema: JsonObject): JsonObject {
+    const general = schema['x-document'];
+    const byRole = schema['x-document-of'];
+    if (!isObject(general) && !isObject(byRole)) return schema;
+    const { roles = NODE_ROLES } = this.#options;
+    const [role = ''] = roles;
+    const own = isObject(byRole) && roles.length === 1 ? byRole[role] : undefined;
+    return merged(merged(schema, general), own);
+  }
+
+  #member(word: string, value: Json): Json {
+    if (VALUES.has(word)) return value;
+    if (Array.isArray(value)) return value.map((item) => (isObject(item) ? this.#use(item) : item));
+    if (!isObject(value)) return value;
+    if (!OF_SCHEMAS.has(word)) return this.#use(value);
+    return Object.fromEntries(
+      Object.entries(value).map(([name, member]) => [name, isObject(member) ? this.#use(member) : member]),
+    );
+  }
+}
+
+/** A schema with words added or replaced; those of `properties` member by member. */
+function merged(schema: JsonObject, added: Json | undefined): JsonObject {
+  if (!isObject(added)) return schema;
+  const { properties, ...words } = added;
+  if (!isObject(properties)) return { ...schema, ...words };
+  const known = isObject(schema.properties) ? schema.properties : {};
+  const members = Object.entries(properties).map(([name, member]) => {
+    const before = known[name];
+    return [name, isObject(before) ? merged(before, member) : member];
+  });
+  return { ...schema, ...words, properties: { ...known, ...Object.fromEntries(members) } };
+}
