@@ -7,7 +7,7 @@ import { takesKeys } from '../client/repeat.js';
 import { didYouMean } from '../config/suggest.js';
 import { prettyExact, stringifyExact } from '../lib/json.js';
 import { printableJson } from '../lib/printable.js';
-import type { NodeRole } from '../lib/roles.js';
+import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
 import { hexForBytes } from './byte-text.js';
 import { argumentsOf, type ReadSource, readFileOrStdin } from './call-arguments.js';
 import { operationPage } from './call-page.js';
@@ -35,11 +35,12 @@ const spec: CommandSpec = {
       'when their answer is lost, and done once.',
   ],
   arguments: [
-    { name: 'OPERATION', description: 'Id of the operation.' },
+    { name: 'OPERATION', completes: CALLABLE.map(({ id }) => id), description: 'Id of the operation.' },
     { name: 'key=value', description: 'Arguments.', rest: true },
   ],
   flags: [
     ...nodeFlags(
+      NODE_ROLES,
       'mempool, storage, miner or user. Default: user for what a wallet does, else the first that serves the operation.',
       'where the node of the data folder listens, else as configured, on this machine.',
     ),

@@ -7,6 +7,9 @@ import { parseArgs } from 'node:util';
 import { didYouMean } from '../config/suggest.js';
 import { type ErrorCode, TesseraError } from '../lib/errors.js';
 
+/** What a shell offers for a value: files, folders, or these words. A word that ends in `=` goes on. */
+export type Completion = 'files' | 'folders' | readonly string[];
+
 /** A flag: `--name VALUE`, or `--name` alone when it has no value. */
 export interface FlagSpec {
   readonly name: string;
@@ -16,6 +19,8 @@ export interface FlagSpec {
   readonly value?: string;
   /** May be given several times. */
   readonly repeatable?: boolean;
+  /** By default files for FILE and folders for DIR and FOLDER. */
+  readonly completes?: Completion;
   readonly description: string;
 }
 
@@ -27,6 +32,8 @@ export interface ArgumentSpec {
   readonly required?: boolean;
   /** True when it takes all remaining arguments. */
   readonly rest?: boolean;
+  /** By default files for FILE and folders for DIR. */
+  readonly completes?: Completion;
 }
 
 export interface CommandSpec {

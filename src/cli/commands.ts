@@ -80,6 +80,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./openapi.js')).command,
   },
   {
+    name: 'completion',
+    summary: 'Prints the completion script for a shell',
+    load: async () => (await import('./completion.js')).completionCommand(COMMANDS),
+  },
+  {
     name: 'help',
     summary: 'Explains a command, or the options of the configuration',
     async load() {

@@ -1,9 +1,10 @@
 /** The flags that set options of the configuration, shared by the commands that load one. */
 
 import type { ConfigInput } from '../config/load.js';
-import { OPTIONS } from '../config/option-table.js';
+import { OPTIONS, OPTIONS_BY_PATH } from '../config/option-table.js';
 import type { FlagValue } from '../config/sources.js';
 import { didYouMean } from '../config/suggest.js';
+import { NODE_ROLES } from '../lib/roles.js';
 import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from './command.js';
 
 /** Flag → option that it sets. */
@@ -23,6 +24,7 @@ export const SET_FLAG: FlagSpec = {
   short: 's',
   value: 'OPTION=VALUE',
   repeatable: true,
+  completes: OPTIONS.map(({ path }) => `${path}=`),
   description: 'Sets any option of the configuration: --set mining.threads=2. Lists are separated by commas.',
 };
 
@@ -30,11 +32,18 @@ export const LOG_LEVEL_FLAG: FlagSpec = {
   name: 'log-level',
   short: 'l',
   value: 'LEVEL',
+  completes: wordsOf('log.level'),
   description: 'debug, info, warn, error or silent (log.level).',
 };
 
 export const CONFIG_FLAGS: readonly FlagSpec[] = [
-  { name: 'role', short: 'r', value: 'ROLE', description: 'What the node does: mempool, storage, miner or user.' },
+  {
+    name: 'role',
+    short: 'r',
+    value: 'ROLE',
+    completes: NODE_ROLES,
+    description: 'What the node does: mempool, storage, miner or user.',
+  },
   {
     name: 'config',
     short: 'c',
@@ -49,9 +58,20 @@ export const CONFIG_FLAGS: readonly FlagSpec[] = [
   { name: 'peer-host', value: 'HOST', description: 'Address for links from other nodes (peers.host).' },
   { name: 'peer-port', value: 'PORT', description: 'Port for links from other nodes (peers.port).' },
   LOG_LEVEL_FLAG,
-  { name: 'log-format', value: 'FORMAT', description: 'auto, json or pretty (log.format).' },
+  {
+    name: 'log-format',
+    value: 'FORMAT',
+    completes: wordsOf('log.format'),
+    description: 'auto, json or pretty (log.format).',
+  },
   SET_FLAG,
 ];
+
+/** The words that an option may be. */
+function wordsOf(path: string): readonly string[] {
+  const words: unknown = OPTIONS_BY_PATH.get(path)?.schema.enum;
+  return Array.isArray(words) ? words.map(String) : [];
+}
 
 /** The values of `CONFIG_FLAGS`, for `loadConfig`. Throws `UsageError` for a malformed --set. */
 export function configInput(args: ParsedArgs, context: CliContext): ConfigInput {

@@ -18,7 +18,11 @@ export const helpCommand = ({ entries, find }: HelpModules): Command => ({
     summary: 'Explains a command, or the options of the configuration',
     description: ['Prints the list of commands, the page of a command, or the meaning of configuration options.'],
     arguments: [
-      { name: 'TOPIC', description: 'A command, or "options".' },
+      {
+        name: 'TOPIC',
+        completes: [...entries.map(({ name }) => name), 'options'],
+        description: 'A command, or "options".',
+      },
       {
         name: 'SECTION',
         description:

@@ -42,13 +42,13 @@ const API_KEY_FILE_FLAG: FlagSpec = {
     'its configuration (api.keys), else api-key in its data folder.',
 };
 
-/** The flags that name a node; `role` and `url` say in their own words what is meant without them. */
-export function nodeFlags(role: string, url: string): readonly FlagSpec[] {
+/** The flags that name a node of one of the roles; `role` and `url` say in their own words what is meant without them. */
+export function nodeFlags(roles: readonly NodeRole[], role: string, url: string): readonly FlagSpec[] {
   return [
     { name: 'url', short: 'u', value: 'URL', description: `Base URL of the API of the node. Default: ${url}` },
     API_KEY_FILE_FLAG,
     CA_FILE_FLAG,
-    { name: 'role', short: 'r', value: 'ROLE', description: role },
+    { name: 'role', short: 'r', value: 'ROLE', completes: roles, description: role },
     ...CONFIG_AND_DATA,
   ];
 }

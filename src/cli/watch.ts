@@ -27,6 +27,7 @@ const spec: CommandSpec = {
   ],
   flags: [
     ...nodeFlags(
+      NODE_ROLES,
       'mempool (the default), storage, miner or user (the default for topic wallet).',
       'where the node of the data folder listens, else as configured: http://127.0.0.1:3003 for a mempool node.',
     ),
@@ -34,6 +35,7 @@ const spec: CommandSpec = {
       name: 'topics',
       short: 't',
       value: 'LIST',
+      completes: ['blocks', 'transactions', 'wallet'],
       description: 'Topics, separated by commas: blocks, transactions, wallet. Default: all topics of the node.',
     },
     { name: 'json', description: 'Prints each event as a JSON object on a line: id, event, data.' },

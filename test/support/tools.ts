@@ -17,6 +17,8 @@ const TOOLS = {
     paths: [process.env.CHROMIUM_PATH, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'],
     install: 'apt-get install chromium, or set CHROMIUM_PATH',
   },
+  zsh: { paths: [process.env.ZSH_PATH, '/usr/bin/zsh', '/bin/zsh'], install: 'apt-get install zsh, or set ZSH_PATH' },
+  fish: { paths: [process.env.FISH_PATH, '/usr/bin/fish'], install: 'apt-get install fish, or set FISH_PATH' },
   cc: {
     paths: [process.env.CC_PATH, '/usr/bin/cc', '/usr/bin/gcc', '/usr/bin/clang'],
     install: 'apt-get install gcc libc6-dev, or set CC_PATH',

@@ -43,7 +43,12 @@ export const command: Command = {
         description: 'An output of block 0 for the address.',
       },
       { name: 'new-owner', value: 'AMOUNT', repeatable: true, description: 'An output of block 0 for a new key pair.' },
-      { name: 'keys', value: 'KEYS', description: 'The file to make for the new key pairs; needed with --new-owner.' },
+      {
+        name: 'keys',
+        value: 'KEYS',
+        completes: 'files',
+        description: 'The file to make for the new key pairs; needed with --new-owner.',
+      },
       {
         name: 'issue',
         value: 'ADDRESS=AMOUNT@HEIGHT',
@@ -54,6 +59,7 @@ export const command: Command = {
         name: 'block-rule',
         value: 'NAME=VALUE',
         repeatable: true,
+        completes: ['max_transactions=', 'max_bytes=', 'max_signature_operations=', 'interval_ms=', 'start='],
         description:
           'A rule for the blocks of this network (docs/chain.md#genesis): max_transactions, max_bytes, ' +
           'max_signature_operations, interval_ms, or start, which is full_or_interval or interval.',
@@ -61,6 +67,7 @@ export const command: Command = {
       {
         name: 'producer-key',
         value: 'KEY',
+        completes: 'files',
         description:
           'Makes the key with which a mempool node signs its blocks (mempool.producer_key_file), in a file of mode 0600, and ' +
           'prints its public key for network.producer_keys.',

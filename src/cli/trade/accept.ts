@@ -23,7 +23,14 @@ export const command: Command = {
         'offer names the node of its maker, this node brings the acceptance there until the offer expires, and the trade goes on by itself. ' +
         'Otherwise the acceptance is written to --out, or shown: it is for the maker, whose answer is for `tessera trade complete`.',
     ],
-    arguments: [{ name: 'OFFER', required: true, description: 'File with the offer, or the ID of one that came.' }],
+    arguments: [
+      {
+        name: 'OFFER',
+        completes: 'files',
+        required: true,
+        description: 'File with the offer, or the ID of one that came.',
+      },
+    ],
     flags: [OUT_FLAG, ...NODE_FLAGS, secretFlag(PASSPHRASE, 'the passphrase of the wallet'), YES_FLAG, JSON_FLAG],
     examples: [{ line: 'tessera trade accept offer.json --out acceptance.json', does: 'Asks, then accepts.' }],
     exits: {

@@ -12,6 +12,7 @@ const MEMPOOL_NODE = {
 } as const;
 
 export const MEMPOOL_FLAGS: readonly FlagSpec[] = nodeFlags(
+  MEMPOOL_NODE.roles,
   'mempool, which is the default.',
   'where the mempool node of the data folder listens, else as configured: http://127.0.0.1:3003.',
 );

@@ -2,20 +2,23 @@
 
 import type { NodeClient } from '../../client/client.js';
 import type { LoadedConfig } from '../../config/load.js';
+import type { NodeRole } from '../../lib/roles.js';
 import type { CliContext, FlagSpec, ParsedArgs } from '../command.js';
 import { CONFIG_FLAGS } from '../config-flags.js';
 import { accessNode, connectTo, nodeConfig, nodeFlags, type WantedNode } from '../node-access.js';
 
+const ROLES: readonly NodeRole[] = ['user', 'miner'];
 const ROLE = 'The node whose wallet it is: user (the default) or miner.';
 
 /** Flags that say which node is meant. */
 export const ROLE_FLAGS: readonly FlagSpec[] = [
-  { name: 'role', short: 'r', value: 'ROLE', description: ROLE },
+  { name: 'role', short: 'r', value: 'ROLE', completes: ROLES, description: ROLE },
   ...CONFIG_FLAGS.filter(({ name }) => name === 'config' || name === 'data'),
 ];
 
 /** Flags of every command that calls a node. */
 export const NODE_FLAGS: readonly FlagSpec[] = nodeFlags(
+  ROLES,
   ROLE,
   'where the node of the data folder listens, else as configured: http://127.0.0.1:3000 for a user.',
 );
@@ -29,7 +32,7 @@ export const NODE_EXITS: Readonly<Record<number, string>> = {
 };
 
 const WALLET_NODE: WantedNode = {
-  roles: ['user', 'miner'],
+  roles: ROLES,
   fallback: 'user',
   refusal: (role) => `a ${role} node has no wallet: use --role user or --role miner`,
 };

@@ -34,7 +34,12 @@ export const command: Command = {
     flags: [
       ...ROLE_FLAGS,
       secretFlag(PASSPHRASE, 'the passphrase to seal the wallet with'),
-      { name: 'words', value: 'N', description: 'How many words: 12 (the default) or 24.' },
+      {
+        name: 'words',
+        value: 'N',
+        completes: WORD_COUNTS.map(String),
+        description: 'How many words: 12 (the default) or 24.',
+      },
       ...EXTRA_WORD_FLAGS,
       { name: 'no-confirm', description: 'Shows the words without asking for some of them.' },
       JSON_FLAG,

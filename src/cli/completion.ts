@@ -1,0 +1,50 @@
+/** `tessera completion`: the script by which a shell completes the command line, made from the table of commands. */
+
+import { stringifyExact } from '../lib/json.js';
+import { type Command, type CommandEntry, UsageError } from './command.js';
+import { bashCompletion } from './completion/bash.js';
+import { fishCompletion } from './completion/fish.js';
+import { type CompletedCommand, completedCommands } from './completion/table.js';
+import { zshCompletion } from './completion/zsh.js';
+import { JSON_FLAG } from './wallet/connection.js';
+
+const SHELLS: Readonly<Record<string, (commands: readonly CompletedCommand[]) => string>> = {
+  bash: bashCompletion,
+  zsh: zshCompletion,
+  fish: fishCompletion,
+};
+const NAMES = Object.keys(SHELLS);
+
+/** The list of commands is given: this command is itself a part of it. */
+export const completionCommand = (entries: readonly CommandEntry[]): Command => ({
+  spec: {
+    name: 'completion',
+    summary: 'Prints the completion script for a shell',
+    description: [
+      'Prints a script with which bash, zsh or fish completes commands, flags, the values of flags, names of options and ' +
+        'operations, and files. It is made from the commands of this version: write it anew after an update. For one session, ' +
+        'in bash and zsh: source <(tessera completion bash); in fish: tessera completion fish | source.',
+    ],
+    arguments: [{ name: 'SHELL', required: true, completes: NAMES, description: `${NAMES.join(', ')}.` }],
+    flags: [{ ...JSON_FLAG, description: 'Prints {shell, script} instead.' }],
+    examples: [
+      {
+        line: 'tessera completion bash > ~/.local/share/bash-completion/completions/tessera',
+        does: 'For bash with the package bash-completion; without it, source the file in ~/.bashrc.',
+      },
+      {
+        line: 'tessera completion zsh > ~/.zfunc/_tessera',
+        does: 'For zsh, in a folder of fpath: fpath=(~/.zfunc $fpath) before compinit in ~/.zshrc.',
+      },
+      { line: 'tessera completion fish > ~/.config/fish/completions/tessera.fish', does: 'For fish.' },
+    ],
+  },
+  async run(args, { stdout }) {
+    const [shell = ''] = args.positionals;
+    const make = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
+    if (make === undefined) throw new UsageError(`there is completion for ${NAMES.join(', ')}, not for ${shell}`);
+    const script = make(await completedCommands(entries));
+    stdout.write(args.has('json') ? `${stringifyExact({ shell, script })}\n` : script);
+    return 0;
+  },
+});
