@@ -3,11 +3,14 @@
  * the content, with packed forms beside them. The result goes to `dist/web`, from where a node serves it (src/api/pages).
  */
 
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { defineConfig, type Plugin } from 'vite';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+const { version } = JSON.parse(readFileSync(here('../package.json'), 'utf8')) as { readonly version: string };
 
 /** Smaller files gain nothing. */
 const PACKED_FROM_BYTES = 512;
@@ -19,6 +22,7 @@ export default defineConfig({
   logLevel: 'warn',
   // A cache beside the sources would be linted and watched.
   cacheDir: here('../node_modules/.vite'),
+  define: { __TESSERA_VERSION__: JSON.stringify(version) },
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
     outDir: here('../dist/web'),

@@ -4,34 +4,55 @@ import { PAGE_PATHS } from '../../src/api/pages/page-paths.js';
 import { Notice } from '../shared/components/notice.js';
 import { Page } from '../shared/components/page.js';
 import { type NavigationLink, Shell } from '../shared/components/shell.js';
-import { matchPath as match, Router, usePlace } from '../shared/router.js';
-import { NodeProvider } from '../shared/use-node.js';
+import { matchPath, type PathParams, Router, usePlace } from '../shared/router.js';
+import { NodeProvider, useNode } from '../shared/use-node.js';
 import { StreamProvider, useStream } from '../shared/use-stream.js';
+import { ChainProvider } from './chain/use-chain.js';
+import { AddressPage } from './pages/address.js';
+import { BlockPage } from './pages/block.js';
+import { BlocksPage } from './pages/blocks.js';
+import { ItemPage } from './pages/item.js';
+import { NetworkPage } from './pages/network.js';
+import { OverviewPage } from './pages/overview.js';
+import { SearchPage } from './pages/search.js';
+import { TransactionPage } from './pages/transaction.js';
+import { SearchBox } from './search-box.js';
 
 const EVENTS = ['block', 'transaction'];
 const BLOCKS_ONLY = ['blocks'];
 const WITH_TRANSACTIONS = ['blocks', 'transactions'];
 /** Served where the events of transactions are. */
 const STATUSES = '/v1/transactions/status';
+/** Served where the wallet's pages are. */
+const WALLET = '/v1/wallet';
 
-const LINKS: readonly NavigationLink[] = [
-  { href: '/', text: 'Overview' },
-  { href: '/blocks', text: 'Blocks' },
-  { href: '/network', text: 'Network' },
-];
+type ExplorerPath = (typeof PAGE_PATHS.explorer)[number];
 
-const isOurs = (path: string): boolean => PAGE_PATHS.explorer.some((pattern) => match(pattern, path) !== undefined);
+const PAGES: Readonly<Record<ExplorerPath, (params: PathParams) => preact.JSX.Element>> = {
+  '/': () => <OverviewPage />,
+  '/blocks': () => <BlocksPage />,
+  '/blocks/:block': ({ block = '' }) => <BlockPage key={block} name={block} />,
+  '/transactions/:hash': ({ hash = '' }) => <TransactionPage key={hash} hash={hash} />,
+  '/addresses/:address': ({ address = '' }) => <AddressPage key={address} address={address} />,
+  '/items/:genesis': ({ genesis = '' }) => <ItemPage key={genesis} genesis={genesis} />,
+  '/network': () => <NetworkPage />,
+  '/search': () => <SearchPage />,
+};
+
+const isOurs = (path: string): boolean => PAGE_PATHS.explorer.some((pattern) => matchPath(pattern, path) !== undefined);
 
 export function Explorer() {
   return (
     <Router isOurs={isOurs}>
       <NodeProvider>
-        {({ value }) => (
+        {({ value, error }) => (
           <StreamProvider
             topics={value && (value.node_api.includes(STATUSES) ? WITH_TRANSACTIONS : BLOCKS_ONLY)}
             names={EVENTS}
           >
-            <Site />
+            <ChainProvider>
+              <Site isAway={value === undefined && error !== undefined} />
+            </ChainProvider>
           </StreamProvider>
         )}
       </NodeProvider>
@@ -39,16 +60,34 @@ export function Explorer() {
   );
 }
 
-function Site() {
+function Site({ isAway }: { readonly isAway: boolean }) {
   const { state } = useStream();
-  const { path } = usePlace();
+  const hasWallet = useNode()?.node_api.includes(WALLET) ?? false;
+  const links: readonly NavigationLink[] = [
+    { href: '/blocks', text: 'Blocks' },
+    { href: '/network', text: 'Network' },
+    ...(hasWallet ? [{ href: '/wallet', text: 'Wallet', isElsewhere: true }] : []),
+  ];
   return (
-    <Shell site="explorer" home="/" links={LINKS} stream={state}>
-      <Page title="Overview">
-        <Notice title="The explorer">
-          <p>{path}</p>
-        </Notice>
-      </Page>
+    <Shell site="explorer" home="/" links={links} stream={isAway ? 'lost' : state} tools={<SearchBox />}>
+      <CurrentPage />
     </Shell>
+  );
+}
+
+function CurrentPage() {
+  const { path } = usePlace();
+  for (const pattern of PAGE_PATHS.explorer) {
+    const params = matchPath(pattern, path);
+    if (params !== undefined) return PAGES[pattern](params);
+  }
+  return (
+    <Page title="No such page">
+      <Notice title="There is no such page">
+        <p>
+          <a href="/">To the overview</a>
+        </p>
+      </Notice>
+    </Page>
   );
 }

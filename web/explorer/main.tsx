@@ -2,6 +2,7 @@
 
 import { render } from 'preact';
 import '../shared/styles/index.css';
+import './explorer.css';
 import { applyStoredTheme } from '../shared/theme.js';
 import { Explorer } from './explorer.js';
 

@@ -32,11 +32,13 @@ export interface CallOptions {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
+  /** Statuses beyond 2xx that carry an answer and no error. */
+  readonly alsoAnswers?: readonly number[];
 }
 
 /** The body of a success answer; undefined when it has none. Throws `Refused` or `NoAnswer`. */
 export async function callNode<T>(path: string, options: CallOptions = {}): Promise<T> {
-  const { method = 'GET', query = {}, body, headers = {}, signal } = options;
+  const { method = 'GET', query = {}, body, headers = {}, signal, alsoAnswers = [] } = options;
   const limit = new AbortController();
   const abort = (): void => limit.abort();
   const timer = setTimeout(abort, TIMEOUT_MS);
@@ -64,7 +66,7 @@ export async function callNode<T>(path: string, options: CallOptions = {}): Prom
     clearTimeout(timer);
     signal?.removeEventListener('abort', abort);
   }
-  if (!response.ok) throw refusal(response, text);
+  if (!response.ok && !alsoAnswers.includes(response.status)) throw refusal(response, text);
   return (text === '' ? undefined : readBody(text)) as T;
 }
 

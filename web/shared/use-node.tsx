@@ -1,7 +1,7 @@
 /** What the node of this page is and serves (`GET /v1/debug`): pages show what it has, and say what it has not. */
 
 import { type ComponentChildren, createContext } from 'preact';
-import { useContext } from 'preact/hooks';
+import { useContext, useEffect } from 'preact/hooks';
 import { callNode } from './node-api.js';
 import { type Resource, useResource } from './use-resource.js';
 
@@ -12,16 +12,13 @@ export interface NodeFacts {
   readonly node_peers: readonly { readonly address: string; readonly node_type: string }[];
 }
 
-const NodeContext = createContext<Resource<NodeFacts>>({
-  value: undefined,
-  error: undefined,
-  isLoading: true,
-  reload: () => undefined,
-});
+const AGAIN_MS = 2_000;
+
+const NodeContext = createContext<NodeFacts | undefined>(undefined);
 
 /** The facts; undefined until they are known. */
 export function useNode(): NodeFacts | undefined {
-  return useContext(NodeContext).value;
+  return useContext(NodeContext);
 }
 
 /** True when the node serves the path, such as `/v1/supply`; undefined until that is known. */
@@ -29,8 +26,14 @@ export function useServes(path: string): boolean | undefined {
   return useNode()?.node_api.includes(path);
 }
 
-/** Asks until the node answers, and again with every new version. */
+/** Asks until the node answers. */
 export function NodeProvider({ children }: { readonly children: (facts: Resource<NodeFacts>) => ComponentChildren }) {
   const facts = useResource('debug', (signal) => callNode<NodeFacts>('/v1/debug', { signal }));
-  return <NodeContext.Provider value={facts}>{children(facts)}</NodeContext.Provider>;
+  const { error, reload } = facts;
+  useEffect(() => {
+    if (error === undefined) return;
+    const timer = setTimeout(reload, AGAIN_MS);
+    return () => clearTimeout(timer);
+  }, [error, reload]);
+  return <NodeContext.Provider value={facts.value}>{children(facts)}</NodeContext.Provider>;
 }

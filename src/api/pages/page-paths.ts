@@ -16,7 +16,6 @@ export const PAGE_PATHS = {
     '/',
     '/blocks',
     '/blocks/:block',
-    '/transactions',
     '/transactions/:hash',
     '/addresses/:address',
     '/items/:genesis',

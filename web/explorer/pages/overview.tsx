@@ -1,0 +1,199 @@
+/** The first page: the chain as it grows. */
+
+import { useEffect, useState } from 'preact/hooks';
+import { grouped } from '../../shared/amounts.js';
+import { Amount } from '../../shared/components/amount.js';
+import { Loaded } from '../../shared/components/notice.js';
+import { Page } from '../../shared/components/page.js';
+import { Plot } from '../../shared/components/plot.js';
+import { When } from '../../shared/components/when.js';
+import { useChain } from '../chain/use-chain.js';
+import { useRecentBlocks } from '../chain/use-recent-blocks.js';
+import type { Block } from '../chain/views.js';
+import { duration, expectedHashes, intervals, median, percentIssued, short, throughput } from '../figures.js';
+import { LatestTransactions } from '../latest-transactions.js';
+import { BlockLink } from '../parts.js';
+import { blockPath } from '../paths.js';
+
+/** Blocks in the plots. */
+const WINDOW = 160;
+/** Blocks in the list. */
+const LISTED = 10;
+
+export function OverviewPage() {
+  const [isPaused, setPaused] = useState(false);
+  const blocks = useRecentBlocks(WINDOW, isPaused);
+  return (
+    <Page title="The chain, live">
+      <Loaded resource={blocks} what="blocks">
+        {(newest) => (
+          <>
+            <Figures blocks={newest} />
+            <section class="panel mosaic-panel" aria-label={`The last ${newest.length} blocks`}>
+              <div class="panel-head">
+                <h2>Last {grouped(newest.length)} blocks</h2>
+                <button type="button" class="button small" aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
+                  {isPaused ? 'Go on' : 'Pause'}
+                </button>
+              </div>
+              <BlockMosaic blocks={newest} />
+            </section>
+            <div class="columns">
+              <LatestBlocks blocks={newest.slice(0, LISTED)} />
+              <LatestTransactions blocks={newest.slice(0, LISTED)} isPaused={isPaused} />
+            </div>
+            <Plots blocks={newest} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Figures({ blocks }: { readonly blocks: readonly Block[] }) {
+  const { height } = useChain();
+  const last = blocks[0];
+  const speed = throughput(blocks);
+  const time = median(intervals(blocks).map(({ y }) => y));
+  return (
+    <dl class="figures">
+      <div>
+        <dt>Height</dt>
+        <dd>
+          <strong>{grouped(Math.max(0, height ?? 0))}</strong>
+          <span>{last === undefined ? 'no block yet' : <When seconds={last.time} hasAge />}</span>
+        </dd>
+      </div>
+      <div>
+        <dt>Throughput</dt>
+        <dd>
+          <strong>{speed === undefined ? '–' : Number(speed.toPrecision(3)).toLocaleString()}</strong>
+          <span>transactions in a second</span>
+        </dd>
+      </div>
+      <div>
+        <dt>Block time</dt>
+        <dd>
+          <strong>{time === undefined ? '–' : duration(time)}</strong>
+          <span>median</span>
+        </dd>
+      </div>
+      <div>
+        <dt>Difficulty</dt>
+        <dd>
+          <strong>{last === undefined ? '–' : short(expectedHashes(last.difficulty))}</strong>
+          <span>hashes for a block</span>
+        </dd>
+      </div>
+      {last?.issued !== undefined && (
+        <div class="wide">
+          <dt>Supply</dt>
+          <dd>
+            <strong>
+              <Amount raw={last.issued} hasBoth={false} />
+            </strong>
+            <span>
+              {percentIssued(last.issued)} of all, {grouped(last.issued)} raw
+            </span>
+          </dd>
+        </div>
+      )}
+    </dl>
+  );
+}
+
+/** Transactions without the coinbase: how full a tile is. */
+function fullness({ transactions }: Block): string {
+  const count = transactions - 1;
+  if (count <= 0) return 'empty';
+  return count < 3 ? 'few' : count < 20 ? 'some' : count < 200 ? 'many' : 'full';
+}
+
+/** A tile for each block, the newest first. The list beside it has the same for keyboards and screen readers. */
+function BlockMosaic({ blocks }: { readonly blocks: readonly Block[] }) {
+  return (
+    <>
+      <div class="tiles" aria-hidden="true">
+        {blocks.map((block) => (
+          <a key={block.hash} class={`tile ${fullness(block)}`} href={blockPath(block.block_num)} tabIndex={-1}>
+            <span class="unseen">{grouped(block.block_num)}</span>
+          </a>
+        ))}
+      </div>
+      <p class="legend" aria-hidden="true">
+        <span class="tile empty" /> empty <span class="tile few" /> 1 <span class="tile some" /> 3{' '}
+        <span class="tile many" /> 20 <span class="tile full" /> 200 and more transactions
+      </p>
+    </>
+  );
+}
+
+function LatestBlocks({ blocks }: { readonly blocks: readonly Block[] }) {
+  const isFirst = useFirst();
+  return (
+    <section class="panel" aria-labelledby="latest-blocks">
+      <div class="panel-head">
+        <h2 id="latest-blocks">Blocks</h2>
+        <a href="/blocks">All blocks</a>
+      </div>
+      <ul class="lines">
+        {blocks.map((block) => (
+          <li key={block.hash} class={isFirst ? '' : 'fresh'}>
+            <span class="line-main">
+              <BlockLink number={block.block_num} />
+            </span>
+            <span class="line-part">
+              {grouped(block.transactions)} {block.transactions === 1 ? 'transaction' : 'transactions'}
+            </span>
+            <span class="line-end">
+              <When seconds={block.time} hasAge />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** True at the first time: what is there already has not just arrived. */
+function useFirst(): boolean {
+  const [isFirst, setFirst] = useState(true);
+  useEffect(() => setFirst(false), []);
+  return isFirst;
+}
+
+function Plots({ blocks }: { readonly blocks: readonly Block[] }) {
+  const oldestFirst = [...blocks].reverse();
+  const supply = oldestFirst.flatMap(({ block_num, issued }) =>
+    issued === undefined ? [] : [{ x: block_num, y: Number(BigInt(issued) / 72_072_000n) }],
+  );
+  return (
+    <section class="plots" aria-label="Plots">
+      <Plot
+        title="Transactions"
+        kind="bars"
+        color="sea"
+        points={oldestFirst.map(({ block_num, transactions }) => ({ x: block_num, y: Math.max(0, transactions - 1) }))}
+        show={(y) => y.toLocaleString()}
+      />
+      <Plot title="Block time" kind="bars" color="gold" points={intervals(blocks)} show={duration} />
+      <Plot
+        title="Difficulty"
+        kind="line"
+        color="clay"
+        points={oldestFirst.map(({ block_num, difficulty }) => ({ x: block_num, y: expectedHashes(difficulty) }))}
+        show={(y) => `${short(y)} hashes`}
+      />
+      {supply.length > 0 && (
+        <Plot
+          title="Supply"
+          kind="line"
+          color="lapis"
+          points={supply}
+          show={(y) => `${y.toLocaleString()} tokens`}
+          isRelative
+        />
+      )}
+    </section>
+  );
+}
