@@ -16,7 +16,7 @@ export function expectedHashes(difficulty: string): number {
   const shift = BigInt(8 * Math.abs((compact >>> 24) - MANTISSA_BYTES));
   const mantissa = BigInt(compact & 0x7f_ffff);
   const target = compact >>> 24 <= MANTISSA_BYTES ? mantissa >> shift : mantissa << shift;
-  return target <= 0n ? Number.POSITIVE_INFINITY : Math.max(1, Number(HASHES / (target + 1n)));
+  return target <= 0n ? Number.POSITIVE_INFINITY : Math.max(1, Math.round(Number(HASHES) / (Number(target) + 1)));
 }
 
 /** Seconds between each block and the one before it, oldest first; without times, none. */

@@ -67,7 +67,7 @@ export function LatestTransactions({
               <TransactionLink hash={tx_hash} />
             </span>
             <span class="line-part">
-              {kind === 'creation' ? <Kind kind={kind} /> : <Amount raw={tokens} hasBoth={false} />}
+              {kind === 'creation' ? <Kind kind={kind} /> : <Amount raw={tokens} hasBoth={false} decimals={2} />}
             </span>
             <span class="line-end">
               block <BlockLink number={block_num} />

@@ -5,7 +5,6 @@ import type { ExactInteger } from './node-api.js';
 
 /** Decimals of an amount of tokens. Most fractions of a token have no end: 72,072,000 holds the primes 3, 7, 11 and 13. */
 const DECIMALS = 8;
-const SCALE = 10n ** BigInt(DECIMALS);
 
 /** `1234567` as `1,234,567`. */
 export function grouped(value: ExactInteger): string {
@@ -19,14 +18,14 @@ export interface TokenText {
   readonly isExact: boolean;
 }
 
-/** Raw units in tokens. */
-export function tokenText(raw: ExactInteger): TokenText {
-  const amount = BigInt(raw);
-  const scaled = amount * SCALE;
+/** Raw units in tokens, with that many decimals at most. */
+export function tokenText(raw: ExactInteger, decimals = DECIMALS): TokenText {
+  const scale = 10n ** BigInt(decimals);
+  const scaled = BigInt(raw) * scale;
   const units = scaled / DISPLAY_UNIT;
-  const decimals = (units % SCALE).toString().padStart(DECIMALS, '0').replace(/0+$/, '');
-  const whole = grouped(units / SCALE);
-  return { text: decimals === '' ? whole : `${whole}.${decimals}`, isExact: scaled % DISPLAY_UNIT === 0n };
+  const fraction = (units % scale).toString().padStart(decimals, '0').replace(/0+$/, '');
+  const whole = grouped(units / scale);
+  return { text: fraction === '' ? whole : `${whole}.${fraction}`, isExact: scaled % DISPLAY_UNIT === 0n };
 }
 
 /**

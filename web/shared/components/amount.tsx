@@ -7,10 +7,12 @@ export interface AmountProps {
   readonly raw: ExactInteger;
   /** Shows the raw units beside the tokens; else they are in the title. */
   readonly hasBoth?: boolean;
+  /** The most decimals, where there is little room. */
+  readonly decimals?: number;
 }
 
-export function Amount({ raw, hasBoth = true }: AmountProps) {
-  const { text, isExact } = tokenText(raw);
+export function Amount({ raw, hasBoth = true, decimals }: AmountProps) {
+  const { text, isExact } = tokenText(raw, decimals);
   const exact = `${grouped(raw)} raw`;
   return (
     <span class="amount" title={exact}>
