@@ -1,6 +1,7 @@
-# The image of a Tessera node: any of the four roles, chosen by TESSERA_NODE__ROLE.
+# The image of a Tessera node: any of the four roles, chosen by TESSERA_NODE__ROLE, or with `dev` a whole network for trying things out.
 #
 #   docker build -t tessera-node .
+#   docker run --rm -p 127.0.0.1:8080:8080 tessera-node dev
 #   docker run --init --read-only --cap-drop ALL --security-opt no-new-privileges --tmpfs /tmp \
 #     -v storage:/data -e TESSERA_NODE__ROLE=storage … tessera-node
 #
@@ -53,7 +54,8 @@ COPY config ./config
 COPY openapi ./openapi
 COPY deploy/container.toml deploy/healthcheck.js ./deploy/
 # container.toml holds what every container needs; the rest comes from the environment (TESSERA_…, see `help options`).
-ENV NODE_ENV=production TESSERA_CONFIG=/app/deploy/container.toml
+# TESSERA_DEV_HOST: where `dev` listens inside; who reaches it from outside, the published port says.
+ENV NODE_ENV=production TESSERA_CONFIG=/app/deploy/container.toml TESSERA_DEV_HOST=0.0.0.0
 USER 10001:10001
 VOLUME /data
 STOPSIGNAL SIGTERM

@@ -1,6 +1,8 @@
 /**
  * The health check of the container, in place of curl: asks the node that this container's environment configures for
  * /readyz (or the path given) and ends with 0 when it answers 200. What it answers is printed, for `docker inspect`.
+ *
+ *   node deploy/healthcheck.js [PATH] [PORT]      PORT: that of `dev`, which runs where the environment gives no role
  */
 
 import { get } from 'node:http';
@@ -17,8 +19,12 @@ function end(status, text) {
   process.exitCode = status;
 }
 
-function check(path) {
-  const { api } = loadConfig({ env: process.env }).config;
+/** Where the network of `dev` listens, unless it was told otherwise. */
+const DEV = { host: '127.0.0.1', port: 8080, tls: {} };
+
+function check(path, port = DEV.port) {
+  const isNode = process.env.TESSERA_NODE__ROLE !== undefined;
+  const api = isNode ? loadConfig({ env: process.env }).config.api : { ...DEV, port };
   const tls = api.tls.certFile !== undefined;
   // The certificate is for the name that clients use, not for the loopback of this container.
   const options = { host: EVERYWHERE[api.host] ?? api.host, port: api.port, path, rejectUnauthorized: false };
@@ -35,7 +41,7 @@ function check(path) {
 }
 
 try {
-  check(process.argv[2] ?? '/readyz');
+  check(process.argv[2] ?? '/readyz', process.argv[3]);
 } catch (error) {
   end(1, error instanceof Error ? error.message : String(error));
 }

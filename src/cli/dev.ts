@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
+import { isIP } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import {
@@ -32,6 +33,7 @@ import { printFailure, runUntilStopped } from './lifecycle.js';
 import { parseAmount } from './wallet/amounts.js';
 import { JSON_FLAG } from './wallet/connection.js';
 
+const HOST_ENV = 'TESSERA_DEV_HOST';
 const MAX_INTERVAL_MS = 86_400_000;
 /** Whole and decimal seconds: 0, 5, 0.25. */
 const SECONDS = /^\d{1,5}(\.\d{1,3})?$/;
@@ -98,6 +100,13 @@ const spec: CommandSpec = {
         `${JOINT_API_PORT}. 0 takes any free port, off switches it off.`,
     },
     {
+      name: 'host',
+      value: 'ADDRESS',
+      description:
+        'IP address at which the whole network is reached. Default: that of TESSERA_DEV_HOST, which the container image sets to ' +
+        '0.0.0.0, else 127.0.0.1. Beyond loopback everyone who reaches it may do everything but read the secrets of the wallets.',
+    },
+    {
       name: 'port-offset',
       value: 'N',
       description: 'Adds N to every port, so that two networks can run side by side.',
@@ -159,6 +168,7 @@ export async function runDev(args: ParsedArgs, context: CliContext, load: () => 
   const kept = args.value('data');
   const intervalMs = intervalFlag(args);
   const port = portFlag(args);
+  const host = hostFlag(args, context);
   const common = {
     accounts: accountFlags(args),
     ports: integerFlag(args, 'port-offset', 0, MAX_PORT_OFFSET) ?? 0,
@@ -166,6 +176,7 @@ export async function runDev(args: ParsedArgs, context: CliContext, load: () => 
     flags: [...quietFlag(args), ...flagValues(args).filter(({ option }) => option !== 'node.data_dir')],
     env: context.env,
     ...(port === undefined ? {} : { port }),
+    ...(host === undefined ? {} : { host }),
     ...(intervalMs === undefined ? {} : { intervalMs }),
   };
   // Reports an invalid option before anything is made.
@@ -197,6 +208,14 @@ function tell(args: ParsedArgs, { stdout }: CliContext, { network, ...facts }: R
   const all = { ...facts, url, urls, accounts, mnemonic, readyAfterMs: performance.now() };
   if (args.has('json')) stdout.write(devJson(all));
   else if (!args.has('quiet')) stdout.write(devBanner(all));
+}
+
+/** Where the network listens; undefined for loopback. Throws `UsageError`. */
+function hostFlag(args: ParsedArgs, { env }: CliContext): string | undefined {
+  const flag = args.value('host');
+  const host = flag ?? env[HOST_ENV];
+  if (host === undefined || isIP(host) !== 0) return host;
+  throw new UsageError(`${flag === undefined ? HOST_ENV : '--host'} must be an IP address, not "${host}"`);
 }
 
 /** Milliseconds between blocks; undefined when they are made on demand. */

@@ -17,6 +17,8 @@ export interface DevConfigOptions {
   readonly genesisFile?: string;
   /** Port of the address of the whole network; `off` for none. By default 8080, moved with the others. */
   readonly port?: number | 'off';
+  /** Where the address of the whole network listens, by default on loopback; the nodes stay there. */
+  readonly host?: string;
   /** Milliseconds between blocks; without it, a block is made when there is something to put into it. */
   readonly intervalMs?: number;
   /** Peer addresses of nodes that are up already. */

@@ -32,7 +32,7 @@ export class DevNetwork implements Service {
     this.#options = options;
     this.#logger = modules.logger;
     const config = devAddressConfig(options);
-    const common = { roles: NODE_ROLES, folder: options.dataDir, portOption: '--port' };
+    const common = { roles: NODE_ROLES, folder: options.dataDir, portOption: '--port', listenOn: options.host };
     this.#joint = config && new JointApi({ ...common, config }, { logger: this.#logger.child('network') });
   }
 

@@ -41,6 +41,8 @@ export interface JointApiOptions {
   readonly roles: readonly NodeRole[];
   /** `api.host` and `api.port` are those of the address. */
   readonly config: Pick<Config, 'api' | 'envelope'>;
+  /** Where it listens instead of `api.host`: for the network of `tessera dev` in a container, which is open although it is not on loopback. */
+  readonly listenOn?: string | undefined;
   /** The folder for the key that is made when none is configured. */
   readonly folder: string;
   /** The option that moves the port, for the error when it is taken. */
@@ -91,6 +93,7 @@ export class JointApi implements Service {
   async start(): Promise<void> {
     const { roles, config, portOption } = this.#options;
     const { host, port } = config.api;
+    const { listenOn = host } = this.#options;
     const options = this.#apiOptions(config);
     if (config.api.auth === 'keys') await makeFolder(options.folder);
     const { app, keys } = await createNodeApi(options, {
@@ -105,7 +108,7 @@ export class JointApi implements Service {
     });
     this.#app = app;
     this.#keys = keys;
-    this.#url = await listening(portOption, () => app.listen({ host, port }));
+    this.#url = await listening(portOption, () => app.listen({ host: listenOn, port }));
   }
 
   async stop(): Promise<void> {
