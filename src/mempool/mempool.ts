@@ -14,6 +14,7 @@ import type { Journal } from '../journal/journal.js';
 import { HASH_KEY_BYTES } from '../ledger/utxo/keyed-hash.js';
 import { Verifier } from '../ledger/verifier/verifier.js';
 import type { Clock } from '../lib/clock.js';
+import { createDeferred } from '../lib/deferred.js';
 import { TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
 import type { Random } from '../lib/random.js';
@@ -221,6 +222,32 @@ export class Mempool implements MempoolService, Service {
       notStored: sender.problem,
       notVerified: verifier.problem,
     };
+  }
+
+  /**
+   * Makes `count` blocks at once, empty or not (dev networks only). Resolves with their heights when storage has them; a
+   * signal that aborts takes back the order for those that are not cut.
+   */
+  async makeBlocks(count: number, signal: AbortSignal): Promise<readonly number[]> {
+    const { state, maker } = this.#up();
+    const { heights, cancel } = maker.makeNow(count);
+    const given = createDeferred<never>();
+    given.promise.catch(() => undefined);
+    const give = (): void => given.reject(signal.reason);
+    signal.addEventListener('abort', give);
+    let off = (): void => undefined;
+    try {
+      const cut = await Promise.race([heights, given.promise]);
+      const last = cut.at(-1) ?? 0;
+      const stored = createDeferred<void>();
+      off = this.blockConfirmed.on(({ height }) => height >= last && stored.resolve());
+      if (state.head.height < last) await Promise.race([stored.promise, given.promise]);
+      return cut;
+    } finally {
+      signal.removeEventListener('abort', give);
+      cancel();
+      off();
+    }
   }
 
   /** Digest of the whole state, equal on replicas that have applied the same commands. */

@@ -18,6 +18,7 @@ import type { Link, Message, PeerNetwork, Reply } from '../../peers/network.js';
 import type { Applier } from '../state/applier.js';
 import type { Round } from '../state/round.js';
 import type { MempoolState } from '../state/state.js';
+import { AskedBlocks } from './asked-blocks.js';
 import type { ChainSync } from './chain-sync.js';
 import { NOT_MINED_NOW, NOT_SELECTED, proofFault } from './proof-check.js';
 import type { Signer } from './signer.js';
@@ -88,6 +89,7 @@ export class BlockMaker {
   /** Linked miners that asked to take part, by node key, in the order of joining. */
   readonly #joined = new Map<string, Link>();
   readonly #listeners: (() => void)[] = [];
+  readonly #asked = new AskedBlocks();
   #work: RoundWork | undefined;
   #lastCut = Number.NEGATIVE_INFINITY;
   #intervalTimer: Timer | undefined;
@@ -134,7 +136,15 @@ export class BlockMaker {
     this.#intervalTimer?.cancel();
     this.#retryTimer?.cancel();
     this.#endWork();
+    this.#asked.end();
     for (const remove of this.#listeners.splice(0)) remove();
+  }
+
+  /** Makes `count` blocks at once, empty or not; resolves with their heights when they are cut. For dev networks. */
+  makeNow(count: number): ReturnType<AskedBlocks['order']> {
+    const order = this.#asked.order(count);
+    this.#proceed();
+    return order;
   }
 
   #onJoin(link: Link): Reply {
@@ -186,6 +196,7 @@ export class BlockMaker {
     // A round that has begun is carried to its end: only storage needs room for its block.
     if (this.#joined.size === 0 || !this.#sync.mayCut || this.#room.isLow) return false;
     if (this.#state.head.height < 0) return this.#joined.size >= this.#options.minMiners;
+    if (this.#asked.isDue) return true;
     if (this.#options.instant) return this.#state.ready > 0;
     const wait = this.#lastCut + this.#options.blockInterval - this.#clock.monotonic();
     if (wait <= 0 || this.#state.beginsRound) return true;
@@ -203,6 +214,7 @@ export class BlockMaker {
       miners: this.miners,
     });
     if (round === null) return;
+    this.#asked.cut(round.height);
     const ms = this.#clock.monotonic() - started;
     const { height, transactions } = round;
     this.#metrics.templateSeconds.observe(ms / MS_PER_SECOND);

@@ -105,6 +105,7 @@ export class DevRecord {
   }
 
   async setClockAhead(ms: number): Promise<void> {
+    if (ms === this.clockAhead) return;
     this.#content = { ...this.#content, clock_ahead_ms: ms };
     await makeFolder(this.#folder);
     await this.#write();

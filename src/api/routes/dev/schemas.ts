@@ -1,0 +1,176 @@
+/** What the routes of a dev network take and answer. */
+
+import { type Static, Type } from '@sinclair/typebox';
+import { DISPLAY_UNIT } from '../../../chain/constants.js';
+import {
+  Address,
+  Amount,
+  EXAMPLE_ADDRESS,
+  EXAMPLE_TX_HASH,
+  Int64,
+  MapOf,
+  Nullable,
+  TransactionHash,
+} from '../../schemas/scalars.js';
+import { MAX_BLOCKS_PER_REQUEST } from './service.js';
+
+/** Raw units that the faucet pays when no amount is given: 1,000 display units. */
+export const FAUCET_AMOUNT = 1_000n * DISPLAY_UNIT;
+/** The end of the year 9999, in Unix seconds. */
+const MAX_TIME = 253_402_300_799;
+
+const BlockNumber = () => Int64({ description: 'Number of a block.', examples: [7] });
+const UnixTime = (description: string) =>
+  Type.Integer({ minimum: 0, maximum: MAX_TIME, description, examples: [1_800_000_000] });
+
+const DevAccountView = Type.Object(
+  {
+    account: Type.String({ description: 'The number of the account, or `user` or `miner`.', examples: ['1'] }),
+    address: Address(),
+    tokens: Amount({ description: 'Raw units that it has in block 0.' }),
+  },
+  {
+    $id: 'DevAccount',
+    description: 'An account that is funded in block 0 and whose keys everyone knows.',
+    examples: [{ account: '1', address: EXAMPLE_ADDRESS, tokens: 7_207_200_000_000_000 }],
+  },
+);
+
+export const DevFactsResponse = Type.Object(
+  {
+    accounts: Type.Array(DevAccountView),
+    urls: MapOf(Type.String(), { description: 'Base URL of the API of each node, by role.' }),
+    interval_ms: Nullable(Int64(), { description: 'Milliseconds between blocks; null when they are made on demand.' }),
+    time: UnixTime('Unix seconds on the clock of the chain.'),
+  },
+  {
+    $id: 'DevFactsResponse',
+    description: 'What this dev network is.',
+    examples: [
+      {
+        accounts: [{ account: '1', address: EXAMPLE_ADDRESS, tokens: 7_207_200_000_000_000 }],
+        urls: { mempool: 'http://127.0.0.1:3003' },
+        interval_ms: null,
+        time: 1_800_000_000,
+      },
+    ],
+  },
+);
+
+export const FaucetRequest = Type.Object(
+  {
+    address: Address({ description: 'Who is paid.' }),
+    amount: Type.Optional(
+      Amount({ minimum: 1, description: 'Raw units. By default 72,072,000,000, which is 1,000 display units.' }),
+    ),
+  },
+  {
+    $id: 'FaucetRequest',
+    additionalProperties: false,
+    description: 'A payment out of nothing but the wallet of the miner.',
+    examples: [{ address: EXAMPLE_ADDRESS, amount: 72_072_000 }],
+  },
+);
+
+export const FaucetResponse = Type.Object(
+  {
+    tx_hash: TransactionHash(),
+    to_address: Address(),
+    amount: Amount(),
+    block_num: Nullable(BlockNumber(), {
+      description: 'The block that the payment is in; null when the network makes its blocks at an interval.',
+    }),
+  },
+  {
+    $id: 'FaucetResponse',
+    description: 'The payment of the faucet.',
+    examples: [{ tx_hash: EXAMPLE_TX_HASH, to_address: EXAMPLE_ADDRESS, amount: 72_072_000, block_num: 7 }],
+  },
+);
+
+export const MakeBlocksRequest = Type.Object(
+  {
+    count: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: MAX_BLOCKS_PER_REQUEST, description: 'How many; 1 by default.' }),
+    ),
+  },
+  {
+    $id: 'MakeBlocksRequest',
+    additionalProperties: false,
+    description: 'How many blocks to make.',
+    examples: [{ count: 3 }, {}],
+  },
+);
+
+export const MakeBlocksResponse = Type.Object(
+  { block_nums: Type.Array(BlockNumber(), { description: 'Numbers of the blocks, in order.' }) },
+  { $id: 'MakeBlocksResponse', description: 'The blocks that were made.', examples: [{ block_nums: [7, 8, 9] }] },
+);
+
+export const TimeRequest = Type.Object(
+  {
+    time: Type.Optional(UnixTime('Sets the clock to this time.')),
+    advance: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: MAX_TIME, description: 'Moves the clock on by so many seconds.' }),
+    ),
+  },
+  {
+    $id: 'DevTimeRequest',
+    additionalProperties: false,
+    minProperties: 1,
+    maxProperties: 1,
+    description: 'One of the two members.',
+    examples: [{ advance: 86_400 }],
+  },
+);
+
+export const TimeResponse = Type.Object(
+  { time: UnixTime('Unix seconds on the clock of the chain.') },
+  { $id: 'DevTimeResponse', description: 'The clock of the chain.', examples: [{ time: 1_800_000_000 }] },
+);
+
+export const EmptyRequest = Type.Object(
+  {},
+  { $id: 'EmptyRequest', additionalProperties: false, description: 'Nothing.', examples: [{}] },
+);
+
+const SnapshotId = () =>
+  Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1, description: 'Number of the snapshot.', examples: [1] });
+
+export const SnapshotParams = Type.Object({ id: SnapshotId() });
+
+export const SnapshotResponse = Type.Object(
+  {
+    id: SnapshotId(),
+    block_num: Int64({ description: 'Number of the last block in it.' }),
+    time: UnixTime('Unix seconds on the clock of the chain.'),
+  },
+  {
+    $id: 'SnapshotResponse',
+    description: 'The chain, the wallets and the clock as they were at a moment.',
+    examples: [{ id: 1, block_num: 7, time: 1_800_000_000 }],
+  },
+);
+export type SnapshotResponse = Static<typeof SnapshotResponse>;
+
+export const SnapshotsResponse = Type.Object(
+  { snapshots: Type.Array(SnapshotResponse, { description: 'Oldest first.' }) },
+  {
+    $id: 'SnapshotsResponse',
+    description: 'The snapshots that are kept.',
+    examples: [{ snapshots: [{ id: 1, block_num: 7, time: 1_800_000_000 }] }],
+  },
+);
+
+export const SavedStateResponse = Type.Object(
+  {
+    file: Type.String({ description: 'Path of the file on the machine of the network.' }),
+    bytes: Int64({ description: 'Its size.' }),
+    block_num: Int64({ description: 'Number of the last block in it.' }),
+  },
+  {
+    $id: 'SavedStateResponse',
+    description: 'The state file that was written.',
+    examples: [{ file: '/home/me/chain.state', bytes: 40_960, block_num: 7 }],
+  },
+);

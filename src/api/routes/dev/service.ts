@@ -1,0 +1,64 @@
+/** What the routes under /v1/dev ask of a dev network. */
+
+import type { NodeRole } from '../../../lib/roles.js';
+
+/** Most blocks that one request makes. */
+export const MAX_BLOCKS_PER_REQUEST = 100;
+
+export interface DevAccountFacts {
+  /** `1`, `user`: what `dev:` and --dev-account take. */
+  readonly account: string;
+  readonly address: string;
+  /** Raw units in block 0. */
+  readonly tokens: bigint;
+}
+
+export interface DevFacts {
+  readonly accounts: readonly DevAccountFacts[];
+  /** Base URL of each node's own API. */
+  readonly urls: Readonly<Record<NodeRole, string>>;
+  /** Milliseconds between blocks; null when they are made on demand. */
+  readonly intervalMs: number | null;
+}
+
+export interface FaucetPayment {
+  readonly txHash: string;
+  /** The block that it is in; null when none is made at once (the network makes blocks at an interval). */
+  readonly height: number | null;
+}
+
+export interface DevSnapshot {
+  readonly id: number;
+  /** The last block in it; -1 before block 0. */
+  readonly height: number;
+  /** Unix seconds on the clock of the chain. */
+  readonly time: number;
+}
+
+export interface SavedState {
+  /** Path of the file. */
+  readonly file: string;
+  readonly bytes: number;
+  readonly height: number;
+}
+
+/** Commands run one after the other. Each throws `overloaded` when too many wait, `shutting_down` when the network stops. */
+export interface DevService {
+  facts(): DevFacts;
+  /** Pays from the wallet of the miner. Throws as `UserService.payAddress`. */
+  faucet(address: string, amount: bigint): Promise<FaucetPayment>;
+  /** Makes blocks at once, empty or not; resolves with their numbers when they are stored. */
+  mine(count: number): Promise<readonly number[]>;
+  /** Unix seconds on the clock of the chain. */
+  time(): number;
+  /** Sets the clock, which goes on from there; never to before the last block (`invalid_request`). */
+  setTime(seconds: number): Promise<number>;
+  /** Oldest first. */
+  snapshots(): readonly DevSnapshot[];
+  /** Keeps the chain, the wallets and the clock as they are now. The nodes are away for a moment. */
+  takeSnapshot(): Promise<DevSnapshot>;
+  /** Brings everything back to a snapshot, which stays. The nodes are away for a moment. Throws `not_found`. */
+  revert(id: number): Promise<DevSnapshot>;
+  /** Writes the state file of the network. Throws `invalid_request` when it was started without one. */
+  saveState(): Promise<SavedState>;
+}

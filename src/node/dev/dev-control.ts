@@ -1,0 +1,171 @@
+/**
+ * What one can do to a dev network while it runs: pay from its faucet, have blocks made, move its clock, take snapshots and
+ * go back to them. Commands run one after the other, because some of them stop the nodes.
+ */
+
+import type {
+  DevFacts,
+  DevService,
+  DevSnapshot,
+  FaucetPayment,
+  SavedState,
+} from '../../api/routes/dev/service.js';
+import { createDeferred } from '../../lib/deferred.js';
+import { TesseraError } from '../../lib/errors.js';
+import { Mutex } from '../../lib/mutex.js';
+import { TimeLimit } from '../../lib/time-limit.js';
+import type { Mempool } from '../../mempool/mempool.js';
+import type { RunningUserService } from '../../user/user-service.js';
+import type { DevClock } from './dev-clock.js';
+import type { DevRecord } from './dev-record.js';
+import type { SnapshotFacts, Snapshots } from './snapshots.js';
+
+/** Commands that wait at most. */
+const MAX_WAITING = 64;
+/** Milliseconds in which blocks that were asked for must be stored: less than a request may take. */
+const BLOCKS_WITHIN_MS = 25_000;
+const MS_PER_SECOND = 1_000;
+
+/** The nodes of the network, as far as commands need them. */
+export interface DevNodes {
+  readonly mempool: Mempool;
+  /** Of the miner, whose wallet is the faucet. */
+  readonly payer: RunningUserService;
+  /** Unix seconds of the last block; 0 before there is one with a time. */
+  lastBlockTime(): Promise<number>;
+  /** Stops the nodes, does the work and starts them again on the same ports. `isOther`: on another chain than before. */
+  whileStopped<T>(work: () => Promise<T>, options?: { readonly isOther: boolean }): Promise<T>;
+}
+
+export interface DevControlModules {
+  readonly nodes: DevNodes;
+  readonly clock: DevClock;
+  readonly record: DevRecord;
+  readonly snapshots: Snapshots;
+  readonly facts: () => DevFacts;
+}
+
+export class DevControl implements DevService {
+  readonly #modules: DevControlModules;
+  readonly #turn = new Mutex();
+  #waiting = 0;
+  #stopped = false;
+
+  constructor(modules: DevControlModules) {
+    this.#modules = modules;
+  }
+
+  facts(): DevFacts {
+    return this.#modules.facts();
+  }
+
+  faucet(address: string, amount: bigint): Promise<FaucetPayment> {
+    return this.#inTurn(async () => {
+      const { nodes, facts } = this.#modules;
+      const { txHash } = await nodes.payer.payAddress({ address, amount, locktime: 0n, passphrase: '' });
+      if (facts().intervalMs !== null) return { txHash, height: null };
+      return { txHash, height: await blockOf(nodes.mempool, txHash) };
+    });
+  }
+
+  mine(count: number): Promise<readonly number[]> {
+    return this.#inTurn(() => within((signal) => this.#modules.nodes.mempool.makeBlocks(count, signal)));
+  }
+
+  time(): number {
+    return Math.floor(this.#modules.clock.now() / MS_PER_SECOND);
+  }
+
+  setTime(seconds: number): Promise<number> {
+    return this.#inTurn(async () => {
+      const { nodes, clock, record } = this.#modules;
+      const last = await nodes.lastBlockTime();
+      if (seconds < last) {
+        throw new TesseraError('invalid_request', `The last block has the time ${last}: blocks never go back.`);
+      }
+      clock.set(seconds);
+      await record.setClockAhead(clock.ahead);
+      return seconds;
+    });
+  }
+
+  snapshots(): readonly DevSnapshot[] {
+    return this.#modules.snapshots.all.map(publicFacts);
+  }
+
+  takeSnapshot(): Promise<DevSnapshot> {
+    return this.#inTurn(async () => {
+      const { nodes, clock, snapshots } = this.#modules;
+      const { height } = nodes.mempool.figures();
+      const facts = { height, time: this.time(), clock_ahead_ms: clock.ahead };
+      return publicFacts(await nodes.whileStopped(() => snapshots.take(facts)));
+    });
+  }
+
+  revert(id: number): Promise<DevSnapshot> {
+    return this.#inTurn(async () => {
+      const { nodes, clock, snapshots } = this.#modules;
+      snapshots.get(id);
+      const restore = async (): Promise<SnapshotFacts> => {
+        const facts = await snapshots.restore(id);
+        clock.setAhead(facts.clock_ahead_ms);
+        return facts;
+      };
+      return publicFacts(await nodes.whileStopped(restore, { isOther: true }));
+    });
+  }
+
+  saveState(): Promise<SavedState> {
+    return Promise.reject(new TesseraError('invalid_request', 'The network was started without --state.'));
+  }
+
+  /** Resolves when no command runs any more; none is taken from now on. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#turn.run(() => undefined);
+  }
+
+  async #inTurn<T>(command: () => Promise<T>): Promise<T> {
+    if (this.#waiting >= MAX_WAITING) throw new TesseraError('overloaded', `${MAX_WAITING} commands wait; try again.`);
+    this.#waiting++;
+    try {
+      return await this.#turn.run(() => {
+        if (this.#stopped) throw new TesseraError('shutting_down', 'the network is stopping');
+        return command();
+      });
+    } finally {
+      this.#waiting--;
+    }
+  }
+}
+
+function publicFacts({ id, height, time }: SnapshotFacts): DevSnapshot {
+  return { id, height, time };
+}
+
+/** Ends work that takes too long for an answer. */
+async function within<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const late = () => new TesseraError('overloaded', 'The blocks are not stored yet: no miner works, or it takes too long.');
+  const limit = new TimeLimit(BLOCKS_WITHIN_MS, undefined, late);
+  try {
+    return await work(limit.signal);
+  } finally {
+    limit.end();
+  }
+}
+
+/** The block that a transaction comes into; null when none has it in time. */
+async function blockOf(mempool: Mempool, hash: string): Promise<number | null> {
+  const found = createDeferred<number | null>();
+  const off = mempool.blockConfirmed.on(({ height, transactions }) => {
+    if (transactions.includes(hash)) found.resolve(height);
+  });
+  const limit = new TimeLimit(BLOCKS_WITHIN_MS);
+  limit.signal.addEventListener('abort', () => found.resolve(null));
+  try {
+    return await found.promise;
+  } finally {
+    off();
+    limit.end();
+  }
+}

@@ -1,0 +1,158 @@
+/**
+ * Snapshots of a dev network: copies of the folders of its nodes, taken and put back while the nodes are stopped. Each is
+ * whole or not there, and a revert that was begun is finished at the next start, so a process that ends in the middle leaves
+ * nothing half done.
+ */
+
+import { cp, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { type Static, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { makeFolder } from '../../db/private-folder.js';
+import { syncFolder, writeFileDurable } from '../../db/write-file-durable.js';
+import { utf8 } from '../../lib/bytes.js';
+import { TesseraError } from '../../lib/errors.js';
+import { readWhole } from '../../lib/read-whole.js';
+import { NODE_ROLES } from '../../lib/roles.js';
+import type { DevRecord } from './dev-record.js';
+
+const SNAPSHOTS = 'snapshots';
+const FACTS_FILE = 'snapshot.json';
+const REVERT_FILE = 'revert.json';
+const UNFINISHED = '.part';
+const OWNER_ONLY = 0o600;
+/** The oldest beyond these are removed. */
+const KEPT = 16;
+/** What the lock of a running node leaves in its folder. */
+const LOCK = /^lock(\.|$)/;
+
+const SnapshotFacts = Type.Object({
+  id: Type.Integer({ minimum: 1 }),
+  /** Number of the last block. */
+  height: Type.Integer(),
+  /** Unix seconds on the clock of the chain. */
+  time: Type.Integer(),
+  clock_ahead_ms: Type.Integer(),
+});
+export type SnapshotFacts = Static<typeof SnapshotFacts>;
+
+export class Snapshots {
+  readonly #folder: string;
+  readonly #record: Pick<DevRecord, 'setClockAhead'>;
+  #known: readonly SnapshotFacts[];
+
+  /** Finishes a revert that was begun, and reads which snapshots there are. The nodes must not run. */
+  static async open(folder: string, record: Pick<DevRecord, 'setClockAhead'>): Promise<Snapshots> {
+    const names = await namesIn(join(folder, SNAPSHOTS));
+    const whole = names.filter((name) => /^\d+$/.test(name));
+    for (const name of names) {
+      if (name.endsWith(UNFINISHED)) await rm(join(folder, SNAPSHOTS, name), { recursive: true, force: true });
+    }
+    const known = await Promise.all(whole.map((name) => readFacts(join(folder, SNAPSHOTS, name, FACTS_FILE))));
+    const inOrder = known.filter((facts) => facts !== undefined).sort((a, b) => a.id - b.id);
+    const snapshots = new Snapshots(folder, record, inOrder);
+    const begun = await readFacts(join(folder, REVERT_FILE));
+    if (begun !== undefined) await snapshots.#putBack(begun);
+    return snapshots;
+  }
+
+  private constructor(folder: string, record: Pick<DevRecord, 'setClockAhead'>, known: readonly SnapshotFacts[]) {
+    this.#folder = folder;
+    this.#record = record;
+    this.#known = known;
+  }
+
+  /** Oldest first. */
+  get all(): readonly SnapshotFacts[] {
+    return this.#known;
+  }
+
+  /** Throws `not_found`. */
+  get(id: number): SnapshotFacts {
+    const found = this.#known.find((facts) => facts.id === id);
+    if (found !== undefined) return found;
+    const ids = this.#known.map((facts) => facts.id).join(', ');
+    throw new TesseraError('not_found', `There is no snapshot ${id}; there ${ids === '' ? 'is none' : `are ${ids}`}.`);
+  }
+
+  /** Copies the folders of the nodes, which must not run. */
+  async take(facts: Omit<SnapshotFacts, 'id'>): Promise<SnapshotFacts> {
+    const snapshot = { id: (this.#known.at(-1)?.id ?? 0) + 1, ...facts };
+    const folder = this.#folderOf(snapshot.id);
+    const unfinished = `${folder}${UNFINISHED}`;
+    await makeFolder(join(this.#folder, SNAPSHOTS));
+    await rm(unfinished, { recursive: true, force: true });
+    await mkdir(unfinished, { mode: 0o700 });
+    for (const role of NODE_ROLES) await copyNode(join(this.#folder, role), join(unfinished, role));
+    await writeFacts(join(unfinished, FACTS_FILE), snapshot);
+    await rename(unfinished, folder);
+    await syncFolder(join(this.#folder, SNAPSHOTS));
+    const [...known] = [...this.#known, snapshot];
+    for (const { id } of known.splice(0, Math.max(0, known.length - KEPT))) await this.#remove(id);
+    this.#known = known;
+    return snapshot;
+  }
+
+  /** Puts the folders of a snapshot in the place of those of the nodes, which must not run. Throws `not_found`. */
+  async restore(id: number): Promise<SnapshotFacts> {
+    const facts = this.get(id);
+    await writeFacts(join(this.#folder, REVERT_FILE), facts);
+    await this.#putBack(facts);
+    return facts;
+  }
+
+  /** May be repeated from its beginning, however far it came. */
+  async #putBack(facts: SnapshotFacts): Promise<void> {
+    for (const role of NODE_ROLES) {
+      const folder = join(this.#folder, role);
+      await rm(folder, { recursive: true, force: true });
+      await copyNode(join(this.#folderOf(facts.id), role), folder);
+    }
+    await this.#record.setClockAhead(facts.clock_ahead_ms);
+    await rm(join(this.#folder, REVERT_FILE));
+    await syncFolder(this.#folder);
+  }
+
+  async #remove(id: number): Promise<void> {
+    // Renamed first: what is left of it after a crash is not taken for a snapshot.
+    await rename(this.#folderOf(id), `${this.#folderOf(id)}${UNFINISHED}`);
+    await rm(`${this.#folderOf(id)}${UNFINISHED}`, { recursive: true, force: true });
+  }
+
+  #folderOf(id: number): string {
+    return join(this.#folder, SNAPSHOTS, String(id));
+  }
+}
+
+/** Copies what a stopped node has in its folder. */
+export async function copyNode(from: string, to: string): Promise<void> {
+  const isKept = (path: string): boolean => path === from || !LOCK.test(basename(path));
+  await cp(from, to, { recursive: true, filter: isKept });
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+function writeFacts(file: string, facts: SnapshotFacts): Promise<void> {
+  return writeFileDurable(file, utf8(`${JSON.stringify(facts)}\n`), OWNER_ONLY);
+}
+
+/** Undefined when there is no such file. */
+async function readFacts(file: string): Promise<SnapshotFacts | undefined> {
+  try {
+    return Value.Parse(SnapshotFacts, JSON.parse((await readWhole(file)).toString('utf8')));
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw new TesseraError('data_corrupt', `${file} is damaged: choose another folder`, { cause: error });
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
