@@ -30,6 +30,7 @@ import type { ApiModules, ApiOptions } from './options.js';
 import { sitesOf } from './pages/page-paths.js';
 import { pageRoutes } from './pages/pages.js';
 import { commonRoutes } from './routes/common/handlers.js';
+import { devRoutes } from './routes/dev/handlers.js';
 import { envelopeRoutes } from './routes/envelope/handlers.js';
 import { eventRoutes } from './routes/events/handlers.js';
 import { itemRoutes } from './routes/items/handlers.js';
@@ -144,6 +145,7 @@ async function mountRoutes(app: FastifyInstance, options: ApiOptions, modules: A
   if (envelope.enabled) {
     app.register(envelopeRoutes, { options: { ...envelope, batch: api.limits.batch }, roles, modules });
   }
+  if (modules.dev !== undefined) app.register(devRoutes, { dev: modules.dev });
   app.register(eventRoutes, { roles, modules });
   if (modules.pages !== undefined) app.register(pageRoutes, { sites: sitesOf(roles), files: modules.pages });
   await app.after();

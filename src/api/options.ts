@@ -13,6 +13,7 @@ import type { WalletService } from '../wallet/service.js';
 import type { ApiKeyOptions, ApiKeys } from './http/api-key.js';
 import type { LineSink } from './http/request-log.js';
 import type { PageFiles } from './pages/page-files.js';
+import type { DevService } from './routes/dev/service.js';
 import type { EventHub } from './routes/events/event-hub.js';
 
 export interface ApiLimits {
@@ -101,6 +102,8 @@ export interface ApiModules extends NodeServices {
   readonly node: NodeInfo;
   /** Why the node is not ready; empty when it is. */
   readonly readiness: () => readonly string[];
+  /** In dev networks only: what the routes under /v1/dev ask; undefined while the network starts. */
+  readonly dev?: (() => DevService | undefined) | undefined;
   /** In place of its own members: services that come and go, read at each request. */
   readonly services?: NodeServices | undefined;
 }

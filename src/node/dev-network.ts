@@ -1,17 +1,26 @@
 /** Runs four nodes of one network in this process (decision V25), for `tessera dev` and for tests of the whole. */
 
+import type { DevFacts } from '../api/routes/dev/service.js';
 import type { DevAccounts, DevAccountsOptions } from '../config/dev-accounts.js';
 import { type DevConfigOptions, devAddressConfig, devConfig } from '../config/dev-config.js';
+import { IN_CODE } from '../config/sources.js';
 import { createDeferred } from '../lib/deferred.js';
+import { isTesseraError, TesseraError } from '../lib/errors.js';
 import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
 import { Failure, type Service } from '../lib/service.js';
 import type { NodeLogger } from '../observability/logger.js';
+import { DevClock } from './dev/dev-clock.js';
+import { DevControl, type DevNodes } from './dev/dev-control.js';
 import { DevRecord } from './dev/dev-record.js';
+import { Snapshots } from './dev/snapshots.js';
 import { JointApi } from './joint-api.js';
 import { Node } from './node.js';
 
 /** Clients are stopped before the nodes that they call. */
 const STOP_ORDER = ['user', 'miner', 'mempool', 'storage'] as const satisfies readonly NodeRole[];
+/** Milliseconds between attempts to listen on a port again that another program had for a moment, and their number. */
+const PORT_PAUSE_MS = 200;
+const PORT_ATTEMPTS = 50;
 
 export interface DevNetworkOptions extends Omit<DevConfigOptions, 'genesisFile' | 'peers'> {
   /** The accounts of a new chain; one that is continued has those that it began with. */
@@ -21,19 +30,29 @@ export interface DevNetworkOptions extends Omit<DevConfigOptions, 'genesisFile' 
 export class DevNetwork implements Service {
   readonly #options: DevNetworkOptions;
   readonly #logger: NodeLogger;
+  readonly #clock = new DevClock();
   /** Undefined when the network has no address of its own. */
   readonly #joint: JointApi | undefined;
   readonly #started = new Map<NodeRole, Node>();
+  /** Options that keep a node at the ports that it had before it was stopped. */
+  readonly #places = new Map<NodeRole, Readonly<Record<string, number>>>();
   readonly #failure = new Failure();
   readonly failed = this.#failure.promise;
   #record: DevRecord | undefined;
+  #control: DevControl | undefined;
+  #isStopping = false;
 
   constructor(options: DevNetworkOptions, modules: { readonly logger: NodeLogger }) {
     this.#options = options;
     this.#logger = modules.logger;
     const config = devAddressConfig(options);
     const common = { roles: NODE_ROLES, folder: options.dataDir, portOption: '--port', listenOn: options.host };
-    this.#joint = config && new JointApi({ ...common, config }, { logger: this.#logger.child('network') });
+    this.#joint =
+      config &&
+      new JointApi(
+        { ...common, config },
+        { logger: this.#logger.child('network'), clock: this.#clock, dev: () => this.#control },
+      );
   }
 
   /** Base URL of the API of the whole network, once started; undefined when it is off. */
@@ -61,19 +80,45 @@ export class DevNetwork implements Service {
     return this.#chain.mnemonic;
   }
 
+  /** What can be done to the network while it runs, once started. */
+  get control(): DevControl {
+    if (this.#control === undefined) throw new Error('the network is not started');
+    return this.#control;
+  }
+
   /** Resolves when every node is up and block 0 is stored. */
   async start(): Promise<void> {
     await this.#joint?.start();
-    this.#record = await DevRecord.open(this.#options.dataDir, this.#options.accounts);
-    const chain = this.#startNode('storage').then(() => this.#startNode('mempool'));
-    // Opening a wallet is slow on purpose. If the ports are known, the chain starts meanwhile.
-    if (devConfig('mempool', this.#options).peers.port === 0) await chain;
-    await Promise.all([chain, this.#startNode('miner'), this.#startNode('user')]);
-    await Promise.race([this.#firstBlock(), this.failed]);
+    const { dataDir, accounts } = this.#options;
+    this.#record = await DevRecord.open(dataDir, accounts);
+    const snapshots = await Snapshots.open(dataDir, this.#record);
+    this.#clock.setAhead(this.#record.clockAhead);
+    await this.#startNodes();
+    this.#control = new DevControl({
+      nodes: this.#forControl(),
+      clock: this.#clock,
+      record: this.#record,
+      snapshots,
+      facts: () => this.#facts(),
+    });
   }
 
   async stop(): Promise<void> {
+    this.#isStopping = true;
+    await this.#control?.stop();
     await this.#joint?.stop();
+    await this.#stopNodes();
+  }
+
+  async #startNodes(): Promise<void> {
+    // One that dials a node before it listens would wait before it dials again.
+    await this.#startNode('storage');
+    await this.#startNode('mempool');
+    await Promise.all([this.#startNode('miner'), this.#startNode('user')]);
+    await Promise.race([this.#firstBlock(), this.failed]);
+  }
+
+  async #stopNodes(): Promise<void> {
     for (const role of STOP_ORDER) await this.#started.get(role)?.stop();
   }
 
@@ -82,12 +127,79 @@ export class DevNetwork implements Service {
       ...(role === 'storage' ? {} : { storage: [this.#addressOf('storage')] }),
       ...(role === 'miner' || role === 'user' ? { mempool: [this.#addressOf('mempool')] } : {}),
     };
+    const modules = { logger: this.#logger.child(role), clock: this.#clock, joint: this.#joint };
+    for (let attempt = 1; ; attempt++) {
+      const node = await Node.create(this.#configOf(role, { peers }), modules);
+      this.#started.set(role, node);
+      try {
+        await node.start();
+        this.#failure.follow(node);
+        return;
+      } catch (error) {
+        const isAgain = this.#places.has(role) && isTesseraError(error, 'port_in_use') && attempt < PORT_ATTEMPTS;
+        if (!isAgain || this.#isStopping) throw error;
+        await node.stop();
+        await new Promise((resolve) => setTimeout(resolve, PORT_PAUSE_MS));
+      }
+    }
+  }
+
+  #configOf(role: NodeRole, more: Pick<DevConfigOptions, 'peers'> = {}) {
+    const { flags = [] } = this.#options;
     const { genesisFile } = this.#chain;
-    const config = devConfig(role, { ...this.#options, peers, ...(genesisFile === undefined ? {} : { genesisFile }) });
-    const node = await Node.create(config, { logger: this.#logger.child(role), joint: this.#joint });
-    this.#started.set(role, node);
-    this.#failure.follow(node);
-    await node.start();
+    const places = Object.entries(this.#places.get(role) ?? {});
+    return devConfig(role, {
+      ...this.#options,
+      ...more,
+      ...(genesisFile === undefined ? {} : { genesisFile }),
+      flags: [...flags, ...places.map(([option, value]) => ({ option, value, flag: IN_CODE }))],
+    });
+  }
+
+  #forControl(): DevNodes {
+    const servicesOf = (role: NodeRole) => this.#node(role).services;
+    return {
+      get mempool() {
+        return present(servicesOf('mempool').mempool);
+      },
+      get payer() {
+        return present(servicesOf('miner').user);
+      },
+      lastBlockTime: async () =>
+        Number((await present(servicesOf('storage').storage).latest())?.block().header.timestamp),
+      whileStopped: (work, options) => this.#whileStopped(work, options),
+    };
+  }
+
+  /** A failure in between ends the network: what was begun is finished at its next start. */
+  async #whileStopped<T>(work: () => Promise<T>, { isOther = false } = {}): Promise<T> {
+    for (const role of NODE_ROLES) this.#places.set(role, portsOf(this.#node(role)));
+    try {
+      await this.#stopNodes();
+      const result = await work();
+      if (this.#isStopping) return result;
+      await this.#startNodes();
+      if (isOther) this.#joint?.startOver();
+      return result;
+    } catch (error) {
+      this.#failure.report(error);
+      throw error;
+    }
+  }
+
+  #facts(): DevFacts {
+    const { accounts, user, miner } = this.accounts;
+    const numbered = accounts.map((owner, index) => [String(index + 1), owner] as const);
+    const all = [...numbered, ['user', user] as const, ['miner', miner] as const];
+    return {
+      accounts: all.map(([account, { address, outputs, outputAmount }]) => ({
+        account,
+        address,
+        tokens: outputAmount * BigInt(outputs.length),
+      })),
+      urls: this.urls,
+      intervalMs: this.#options.intervalMs ?? null,
+    };
   }
 
   /** Resolves when block 0 is stored. */
@@ -101,7 +213,7 @@ export class DevNetwork implements Service {
   }
 
   #addressOf(role: NodeRole): string {
-    const { host, port } = devConfig(role, this.#options).peers;
+    const { host, port } = this.#configOf(role).peers;
     return port === 0 ? this.#node(role).peerAddress : `${host}:${port}`;
   }
 
@@ -119,4 +231,18 @@ export class DevNetwork implements Service {
   #perRole<T>(read: (node: Node) => T): Record<NodeRole, T> {
     return Object.fromEntries(NODE_ROLES.map((role) => [role, read(this.#node(role))])) as Record<NodeRole, T>;
   }
+}
+
+/** The options that give a running node the ports that it has. */
+function portsOf({ apiUrl, peerAddress, metricsUrl }: Node): Readonly<Record<string, number>> {
+  return {
+    'api.port': Number(new URL(apiUrl).port),
+    'peers.port': Number(peerAddress.slice(peerAddress.lastIndexOf(':') + 1)),
+    ...(metricsUrl === '' ? {} : { 'metrics.port': Number(new URL(metricsUrl).port) }),
+  };
+}
+
+function present<T>(service: T | undefined): T {
+  if (service === undefined) throw new TesseraError('overloaded', 'The network is not up yet; try again.');
+  return service;
 }

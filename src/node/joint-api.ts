@@ -6,6 +6,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { ApiKeys } from '../api/http/api-key.js';
 import type { NodePeer, NodeServices } from '../api/options.js';
+import type { DevService } from '../api/routes/dev/service.js';
 import { EventHub } from '../api/routes/events/event-hub.js';
 import type { Config } from '../config/schema.js';
 import { makeFolder } from '../db/private-folder.js';
@@ -54,6 +55,8 @@ export interface JointApiModules {
   readonly clock?: Clock;
   readonly random?: Random;
   readonly metrics?: Metrics;
+  /** In dev networks: what the routes under /v1/dev ask; undefined until the network is up. */
+  readonly dev?: () => DevService | undefined;
 }
 
 export class JointApi implements Service {
@@ -62,6 +65,7 @@ export class JointApi implements Service {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #metrics: Metrics;
+  readonly #dev: JointApiModules['dev'];
   readonly #events: EventHub;
   readonly #parts = new Map<NodeRole, JointPart>();
   readonly #failure = new Failure();
@@ -76,6 +80,7 @@ export class JointApi implements Service {
     this.#clock = modules.clock ?? systemClock;
     this.#random = modules.random ?? systemRandom;
     this.#metrics = modules.metrics ?? noMetrics;
+    this.#dev = modules.dev;
     this.#events = new EventHub({ epoch: this.#clock.now() });
   }
 
@@ -103,6 +108,7 @@ export class JointApi implements Service {
       metrics: this.#metrics,
       events: this.#events,
       readiness: () => roles.flatMap((role) => this.#readinessOf(role)),
+      dev: this.#dev,
       services: new JointServices(roles, (role) => this.#parts.get(role)),
       node: { type: () => this.#type(), peers: () => this.#peers(), routesPow: {} },
     });
@@ -132,6 +138,11 @@ export class JointApi implements Service {
     return () => {
       if (this.#parts.get(part.role) === part) this.#parts.delete(part.role);
     };
+  }
+
+  /** The nodes are on another chain than before: readers of events are told that what they know is not so any more. */
+  startOver(): void {
+    this.#events.startOver();
   }
 
   #apiOptions({ api, envelope }: Pick<Config, 'api' | 'envelope'>): NodeApiOptions {

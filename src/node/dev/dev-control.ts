@@ -3,13 +3,7 @@
  * go back to them. Commands run one after the other, because some of them stop the nodes.
  */
 
-import type {
-  DevFacts,
-  DevService,
-  DevSnapshot,
-  FaucetPayment,
-  SavedState,
-} from '../../api/routes/dev/service.js';
+import type { DevFacts, DevService, DevSnapshot, FaucetPayment, SavedState } from '../../api/routes/dev/service.js';
 import { createDeferred } from '../../lib/deferred.js';
 import { TesseraError } from '../../lib/errors.js';
 import { Mutex } from '../../lib/mutex.js';
@@ -62,9 +56,14 @@ export class DevControl implements DevService {
   faucet(address: string, amount: bigint): Promise<FaucetPayment> {
     return this.#inTurn(async () => {
       const { nodes, facts } = this.#modules;
-      const { txHash } = await nodes.payer.payAddress({ address, amount, locktime: 0n, passphrase: '' });
-      if (facts().intervalMs !== null) return { txHash, height: null };
-      return { txHash, height: await blockOf(nodes.mempool, txHash) };
+      // Watched from before it is paid: its block may come before the answer.
+      const blocks = new BlockWatch(nodes.mempool);
+      try {
+        const { txHash } = await nodes.payer.payAddress({ address, amount, locktime: 0n, passphrase: '' });
+        return { txHash, height: facts().intervalMs === null ? await blocks.heightOf(txHash) : null };
+      } finally {
+        blocks.end();
+      }
     });
   }
 
@@ -145,7 +144,8 @@ function publicFacts({ id, height, time }: SnapshotFacts): DevSnapshot {
 
 /** Ends work that takes too long for an answer. */
 async function within<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const late = () => new TesseraError('overloaded', 'The blocks are not stored yet: no miner works, or it takes too long.');
+  const late = () =>
+    new TesseraError('overloaded', 'The blocks are not stored yet: no miner works, or it takes too long.');
   const limit = new TimeLimit(BLOCKS_WITHIN_MS, undefined, late);
   try {
     return await work(limit.signal);
@@ -154,18 +154,34 @@ async function within<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> 
   }
 }
 
-/** The block that a transaction comes into; null when none has it in time. */
-async function blockOf(mempool: Mempool, hash: string): Promise<number | null> {
-  const found = createDeferred<number | null>();
-  const off = mempool.blockConfirmed.on(({ height, transactions }) => {
-    if (transactions.includes(hash)) found.resolve(height);
-  });
-  const limit = new TimeLimit(BLOCKS_WITHIN_MS);
-  limit.signal.addEventListener('abort', () => found.resolve(null));
-  try {
-    return await found.promise;
-  } finally {
-    off();
-    limit.end();
+/** The transactions of the blocks that come. */
+class BlockWatch {
+  readonly #heights = new Map<string, number>();
+  readonly #limit = new TimeLimit(BLOCKS_WITHIN_MS);
+  readonly #off: () => void;
+  #news = createDeferred<void>();
+
+  constructor({ blockConfirmed }: Pick<Mempool, 'blockConfirmed'>) {
+    this.#off = blockConfirmed.on(({ height, transactions }) => {
+      for (const hash of transactions) this.#heights.set(hash, height);
+      this.#tell();
+    });
+    this.#limit.signal.addEventListener('abort', () => this.#tell());
+  }
+
+  /** The block that the transaction is in; null when none has it in time. */
+  async heightOf(hash: string): Promise<number | null> {
+    while (!this.#heights.has(hash) && !this.#limit.signal.aborted) await this.#news.promise;
+    return this.#heights.get(hash) ?? null;
+  }
+
+  end(): void {
+    this.#off();
+    this.#limit.end();
+  }
+
+  #tell(): void {
+    this.#news.resolve();
+    this.#news = createDeferred();
   }
 }

@@ -14,6 +14,7 @@ import { basename, dirname, join } from 'node:path';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import {
+  BLANK_SCRYPT_COST,
   DEFAULT_SCRYPT_COST,
   deriveKey,
   isScryptCost,
@@ -278,7 +279,7 @@ export class Keystore {
 
   async #write(passphrase: string): Promise<void> {
     const { random, syncFolder } = this.#modules;
-    const cost = this.#options.scryptCost ?? DEFAULT_SCRYPT_COST;
+    const cost = passphrase === '' ? BLANK_SCRYPT_COST : (this.#options.scryptCost ?? DEFAULT_SCRYPT_COST);
     const file = await sealMasterKey({ masterKey: this.#masterKey, words: this.#words }, passphrase, cost, random);
     await writeFileDurable(this.#options.file, utf8(`${JSON.stringify(file, null, 2)}\n`), FILE_MODE, syncFolder);
   }

@@ -7,36 +7,48 @@ import { devOperations } from './operations.js';
 import { FAUCET_AMOUNT, type SnapshotResponse } from './schemas.js';
 import type { DevService, DevSnapshot } from './service.js';
 
-export const devRoutes: FastifyPluginCallback<{ readonly dev: DevService }> = (app, { dev }, done) => {
+export interface DevRoutes {
+  /** Undefined while the network starts. */
+  readonly dev: () => DevService | undefined;
+}
+
+export const devRoutes: FastifyPluginCallback<DevRoutes> = (app, options, done) => {
+  const service = (): DevService => {
+    const dev = options.dev();
+    if (dev !== undefined) return dev;
+    throw new TesseraError('overloaded', 'The network is not up yet; try again.');
+  };
+
   addRoutes(app, devOperations, {
     getDevFacts() {
+      const dev = service();
       const { accounts, urls, intervalMs } = dev.facts();
       return { accounts: [...accounts], urls: { ...urls }, interval_ms: intervalMs, time: dev.time() };
     },
 
     async payFromFaucet({ body: { address, amount = FAUCET_AMOUNT } }) {
-      const { txHash, height } = await dev.faucet(address, BigInt(amount));
+      const { txHash, height } = await service().faucet(address, BigInt(amount));
       return { tx_hash: txHash, to_address: address, amount, block_num: height };
     },
 
-    makeBlocks: async ({ body: { count = 1 } }) => ({ block_nums: [...(await dev.mine(count))] }),
+    makeBlocks: async ({ body: { count = 1 } }) => ({ block_nums: [...(await service().mine(count))] }),
 
-    getDevTime: () => ({ time: dev.time() }),
+    getDevTime: () => ({ time: service().time() }),
 
     async setDevTime({ body: { time, advance } }) {
-      if (time !== undefined) return { time: await dev.setTime(time) };
-      if (advance !== undefined) return { time: await dev.setTime(dev.time() + advance) };
+      if (time !== undefined) return { time: await service().setTime(time) };
+      if (advance !== undefined) return { time: await service().setTime(service().time() + advance) };
       throw new TesseraError('invalid_request', 'Give time or advance.');
     },
 
-    getSnapshots: () => ({ snapshots: dev.snapshots().map(snapshotView) }),
+    getSnapshots: () => ({ snapshots: service().snapshots().map(snapshotView) }),
 
-    takeSnapshot: async () => snapshotView(await dev.takeSnapshot()),
+    takeSnapshot: async () => snapshotView(await service().takeSnapshot()),
 
-    revertToSnapshot: async ({ params }) => snapshotView(await dev.revert(params.id)),
+    revertToSnapshot: async ({ params }) => snapshotView(await service().revert(params.id)),
 
     async saveState() {
-      const { file, bytes, height } = await dev.saveState();
+      const { file, bytes, height } = await service().saveState();
       return { file, bytes, block_num: height };
     },
   });

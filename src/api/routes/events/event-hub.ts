@@ -27,8 +27,9 @@ export interface EventHubOptions {
 }
 
 export class EventHub {
-  readonly #epoch: number;
-  readonly #rings: ReadonlyMap<EventTopic, Ring>;
+  #epoch: number;
+  #rings: ReadonlyMap<EventTopic, Ring>;
+  readonly #kept: number | undefined;
   readonly #listeners = new Set<() => void>();
   readonly #texts = new WeakMap<NodeEvent, string>();
   #last = 0;
@@ -36,7 +37,21 @@ export class EventHub {
 
   constructor({ epoch, kept }: EventHubOptions) {
     this.#epoch = epoch;
-    this.#rings = new Map(EVENT_TOPICS.map((topic) => [topic, new Ring(kept ?? KEPT[topic])]));
+    this.#kept = kept;
+    this.#rings = emptyRings(kept);
+  }
+
+  /** Changes with `startOver`: numbers of before mean nothing after it. */
+  get epoch(): number {
+    return this.#epoch;
+  }
+
+  /** Forgets all events: what they told is not so any more. Readers begin anew and are told so. */
+  startOver(): void {
+    this.#epoch++;
+    this.#rings = emptyRings(this.#kept);
+    this.#last = 0;
+    this.#announce();
   }
 
   /** Number of the last event; 0 before the first. */
@@ -47,6 +62,10 @@ export class EventHub {
   publish(topic: EventTopic, name: string, data: object): void {
     this.#last++;
     this.#rings.get(topic)?.push({ seq: this.#last, name, data });
+    this.#announce();
+  }
+
+  #announce(): void {
     if (this.#isScheduled || this.#listeners.size === 0) return;
     this.#isScheduled = true;
     setImmediate(this.#tell);
@@ -95,6 +114,10 @@ export class EventHub {
     this.#isScheduled = false;
     for (const listener of [...this.#listeners]) listener();
   };
+}
+
+function emptyRings(kept: number | undefined): ReadonlyMap<EventTopic, Ring> {
+  return new Map(EVENT_TOPICS.map((topic) => [topic, new Ring(kept ?? KEPT[topic])]));
 }
 
 /** The last events of one topic. */

@@ -35,6 +35,7 @@ export class EventStream {
   readonly #topics: readonly EventTopic[];
   readonly #hub: EventHub;
   readonly #clock: Clock;
+  #epoch: number;
   #seq: number;
   #isOpen = true;
   #isBlocked = false;
@@ -52,11 +53,11 @@ export class EventStream {
     this.#hub = hub;
     this.#clock = clock;
     this.#seq = from ?? hub.last;
+    this.#epoch = hub.epoch;
     this.#listen(onEnd);
-    const id = hub.idOf(this.#seq);
     // An id without data, so that a reader that is disconnected before the first event can resume too.
-    this.#write(`retry: ${RETRY_MS}\nid: ${id}\n\n`);
-    if (from === undefined) this.#write(`id: ${id}\nevent: reset\ndata: {"last_event_id":"${id}"}\n\n`);
+    this.#write(`retry: ${RETRY_MS}\nid: ${hub.idOf(this.#seq)}\n\n`);
+    if (from === undefined) this.#tellReset();
     this.#heartbeat = clock.after(HEARTBEAT_MS, this.#beat);
     this.#pump();
   }
@@ -90,8 +91,20 @@ export class EventStream {
     this.#isBlocked = !this.#response.write(text);
   }
 
+  /** What the reader knows is not so any more, or not all. */
+  #tellReset(): void {
+    const id = this.#hub.idOf(this.#seq);
+    this.#write(`id: ${id}\nevent: reset\ndata: {"last_event_id":"${id}"}\n\n`);
+  }
+
   readonly #pump = (): void => {
     while (this.#isOpen && !this.#isBlocked) {
+      if (this.#epoch !== this.#hub.epoch) {
+        this.#epoch = this.#hub.epoch;
+        this.#seq = 0;
+        this.#tellReset();
+        continue;
+      }
       const events = this.#hub.after(this.#topics, this.#seq, BATCH);
       if (events === undefined) {
         this.#finish(`event: lagged\ndata: {"last_event_id":"${this.#hub.idOf(this.#seq)}"}\n\n`);
