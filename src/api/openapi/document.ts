@@ -24,6 +24,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Tools: 'Encoding and decoding of transactions; touches no mempool and no wallet.',
   Events: 'Events of the node as they happen. An extension of the interface.',
   Health: 'For supervisors and load balancers.',
+  Dev: 'Of dev networks only: a faucet, blocks on request, the clock, snapshots.',
   Envelope: 'The older routes: every answer is wrapped in an envelope, and x-cache-id makes repeated requests safe.',
 };
 
@@ -62,7 +63,7 @@ export function openApiDocument(operations: readonly Operation[], options: Docum
   return {
     openapi: '3.1.0',
     info: {
-      title: titleOf(roles),
+      title: used.has('Dev') ? 'Node REST API: dev network' : titleOf(roles),
       version: API_VERSION,
       description: DESCRIPTION,
       license: { name: 'MIT', identifier: 'MIT' },

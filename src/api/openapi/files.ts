@@ -1,11 +1,12 @@
 /**
- * The OpenAPI documents that are kept in the repository, under `openapi/`: the whole API, one for each role, and that of a
- * network at one address.
+ * The OpenAPI documents that are kept in the repository, under `openapi/`: the whole API, one for each role, that of a
+ * network at one address, and that of a dev network, which alone has the operations under /v1/dev.
  */
 
 import { prettyExact } from '../../lib/json.js';
 import { NODE_ROLES } from '../../lib/roles.js';
 import { OPERATIONS, operationsOf } from '../operations.js';
+import { devOperations } from '../routes/dev/operations.js';
 import { openApiDocument } from './document.js';
 
 export interface OpenApiFile {
@@ -23,5 +24,6 @@ export function openApiFiles(): OpenApiFile[] {
   }));
   const roles = NODE_ROLES;
   const network = { name: 'network.json', text: `${prettyExact(openApiDocument(operationsOf(roles), { roles }))}\n` };
-  return [whole, ...perRole, network];
+  const dev = [...operationsOf(roles, true), ...devOperations];
+  return [whole, ...perRole, network, { name: 'dev.json', text: `${prettyExact(openApiDocument(dev, { roles }))}\n` }];
 }

@@ -1,0 +1,119 @@
+/** What can be done to a running dev network, over its own routes. */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chunksOf } from '../../../src/client/read-answer.js';
+import { devAccounts } from '../../../src/config/dev-accounts.js';
+import { DevNetwork } from '../../../src/node/dev-network.js';
+import { NodeLogger } from '../../../src/observability/logger.js';
+import { call, until } from '../../support/processes.js';
+
+const [FIRST, SECOND] = devAccounts().accounts.map(({ address }) => address) as [string, string];
+
+let dataDir = '';
+let network: DevNetwork;
+const logger = NodeLogger.create({ level: 'silent', format: 'json' });
+
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'tessera-dev-test-'));
+  network = new DevNetwork({ dataDir, ports: 'any' }, { logger });
+  await network.start();
+});
+
+afterAll(async () => {
+  await network.stop();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: answers of every shape
+const dev = (path: string, body?: unknown): Promise<any> => call(`${network.url}/v1/dev${path}`, body);
+// biome-ignore lint/suspicious/noExplicitAny: answers of every shape
+const get = (path: string, url = network.url): Promise<any> => call(`${url}${path}`);
+
+async function balanceOf(address: string): Promise<bigint> {
+  return BigInt((await get(`/v1/balances?address=${address}`)).balance.total.tokens);
+}
+
+const heightNow = async (): Promise<number> => (await get('/v1/blocks/latest')).block.block.header.b_num;
+const timestampNow = async (): Promise<number> => (await get('/v1/blocks/latest')).block.block.header.timestamp;
+
+describe('a dev network', () => {
+  it('pays from its faucet, and answers when the payment is in a block', async () => {
+    const before = await balanceOf(FIRST);
+    const paid = await dev('/faucet', { address: FIRST, amount: 12_345 });
+    expect(await balanceOf(FIRST)).toBe(before + 12_345n);
+    const { block } = (await get(`/v1/blocks/${paid.block_num}`)).data;
+    expect(block.transactions).toContain(paid.tx_hash);
+  });
+
+  it('makes blocks on request, empty or not', async () => {
+    const height = await heightNow();
+    expect(await dev('/blocks', { count: 3 })).toEqual({ block_nums: [height + 1, height + 2, height + 3] });
+    expect(await heightNow()).toBe(height + 3);
+  });
+
+  it('has its commands at the one address only', async () => {
+    for (const url of Object.values(network.urls)) expect((await fetch(`${url}/v1/dev/time`)).status).toBe(404);
+    const { urls, accounts } = await dev('');
+    expect(urls).toEqual(network.urls);
+    expect(accounts.map(({ account }: { account: string }) => account).slice(-3)).toEqual(['10', 'user', 'miner']);
+  });
+
+  it('goes back to a snapshot: chain, balances, wallets, clock; readers of events are told', async () => {
+    const before = { height: await heightNow(), balance: await balanceOf(SECOND), wallet: await get('/v1/wallet') };
+    const snapshot = await dev('/snapshots', {});
+    expect(snapshot).toMatchObject({ block_num: before.height });
+    const urls = { ...network.urls };
+    const events = await fetch(`${network.url}/v1/events?topics=blocks`);
+
+    await dev('/time', { advance: 30 * 86_400 });
+    await call(`${network.url}/v1/payments`, { kind: 'address', address: SECOND, amount: 99, passphrase: '' });
+    const later = snapshot.time + 30 * 86_400;
+    await until('a block with the new time', async () => (await timestampNow()) >= later || undefined);
+    expect(await balanceOf(SECOND)).toBe(before.balance + 99n);
+
+    expect(await dev(`/snapshots/${snapshot.id}/revert`, {})).toEqual(snapshot);
+    expect(network.urls).toEqual(urls);
+    expect([await heightNow(), await balanceOf(SECOND)]).toEqual([before.height, before.balance]);
+    expect((await get('/v1/wallet')).running_total_tokens).toEqual(before.wallet.running_total_tokens);
+    expect((await dev('/time')).time).toBeLessThan(later);
+    expect(await toldToStartOver(events)).toBe(true);
+
+    // The network goes on from there, at the old addresses of its nodes too.
+    expect(await dev('/blocks', {})).toEqual({ block_nums: [before.height + 1] });
+    expect((await dev('/faucet', { address: SECOND })).block_num).toBe(before.height + 2);
+    expect((await get('/v1/wallet', network.urls.user)).running_total_tokens).toBeGreaterThan(0);
+  });
+
+  it('never sets its clock to before the last block', async () => {
+    const { block_nums: numbers } = await dev('/blocks', { count: 1 });
+    expect(numbers).toHaveLength(1);
+    await expect(dev('/time', { time: 1_000 })).rejects.toThrow('blocks never go back');
+  });
+
+  it('keeps accounts, clock and snapshots over a restart', async () => {
+    const { time } = await dev('/time', { advance: 1_000_000 });
+    const { id } = await dev('/snapshots', {});
+    const height = await heightNow();
+    await network.stop();
+    network = new DevNetwork({ dataDir, ports: 'any' }, { logger });
+    await network.start();
+    expect((await dev('/time')).time).toBeGreaterThanOrEqual(time);
+    expect(await heightNow()).toBe(height);
+    expect((await dev('/snapshots')).snapshots.at(-1).id).toBe(id);
+    expect((await dev('/blocks', {})).block_nums).toEqual([height + 1]);
+  });
+});
+
+/** Resolves when the stream has told its reader to begin anew. */
+async function toldToStartOver({ body }: Response): Promise<boolean> {
+  let text = '';
+  if (body === null) return false;
+  for await (const chunk of chunksOf(body)) {
+    text += Buffer.from(chunk).toString('utf8');
+    if (text.includes('event: reset')) return true;
+  }
+  return false;
+}
