@@ -15,6 +15,16 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./dev.js')).command,
   },
   {
+    name: 'faucet',
+    summary: 'Pays an address from a dev network',
+    load: async () => (await import('./faucet.js')).command,
+  },
+  {
+    name: 'mine',
+    summary: 'Makes blocks in a dev network',
+    load: async () => (await import('./mine.js')).command,
+  },
+  {
     name: 'config',
     summary: 'Shows the configuration in effect, with sources',
     load: async () => (await import('./config.js')).command,

@@ -1,0 +1,86 @@
+/** `tessera faucet` and `tessera mine`, against an API over fake services. */
+
+import { describe, expect, it } from 'vitest';
+import { runCli } from '../../src/cli/run.js';
+import { devAccounts } from '../../src/config/dev-accounts.js';
+import { NODE_ROLES } from '../../src/lib/roles.js';
+import { openApp } from '../support/api/app.js';
+import { TX_HASH } from '../support/api/fakes.js';
+import { createContext } from '../support/cli-context.js';
+
+const FIRST = devAccounts().accounts[0]?.address ?? '';
+
+async function network({ intervalMs = null as number | null, isDev = true } = {}) {
+  const asked: unknown[] = [];
+  let height = 4;
+  const dev = {
+    facts: () => ({ accounts: [], urls: { mempool: '', storage: '', miner: '', user: '' }, intervalMs }),
+    async faucet(...order: unknown[]) {
+      asked.push(order);
+      return { txHash: TX_HASH, height: intervalMs === null ? 5 : null };
+    },
+    async mine(count: number) {
+      asked.push(count);
+      return Array.from({ length: count }, () => ++height);
+    },
+    time: () => 0,
+    setTime: async (seconds: number) => seconds,
+    snapshots: () => [],
+    takeSnapshot: () => Promise.reject(new Error('not asked')),
+    revert: () => Promise.reject(new Error('not asked')),
+    saveState: () => Promise.reject(new Error('not asked')),
+  };
+  const app = await openApp(NODE_ROLES, { api: { auth: 'open' }, modules: isDev ? { dev: () => dev } : {} });
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const run = async (...argv: string[]) => {
+    const context = createContext();
+    const status = await runCli([...argv, '--url', url], context);
+    return { status, out: context.out(), err: context.err() };
+  };
+  return { run, asked };
+}
+
+describe('tessera faucet', () => {
+  it('pays display units, raw units, or what the network thinks right', async () => {
+    const { run, asked } = await network();
+    expect((await run('faucet', 'dev:1', '1.5')).out).toBe(
+      `paid 1.5 (108108000 raw units) to ${FIRST}\n${TX_HASH} in block 5\n`,
+    );
+    expect(JSON.parse((await run('faucet', FIRST, '7', '--raw', '--json')).out)).toEqual({
+      tx_hash: TX_HASH,
+      to_address: FIRST,
+      amount: 7,
+      block_num: 5,
+    });
+    expect((await run('faucet', FIRST)).status).toBe(0);
+    expect(asked).toEqual([
+      [FIRST, 108_108_000n],
+      [FIRST, 7n],
+      [FIRST, 72_072_000_000n],
+    ]);
+  });
+
+  it('says that the payment waits where blocks are made at an interval', async () => {
+    const { run } = await network({ intervalMs: 1_000 });
+    expect((await run('faucet', FIRST)).out).toContain('waits for a block');
+  });
+
+  it('says which networks have one', async () => {
+    const { run } = await network({ isDev: false });
+    expect(await run('faucet', FIRST)).toMatchObject({
+      status: 1,
+      err: expect.stringContaining('not the one address of a dev network'),
+    });
+  });
+});
+
+describe('tessera mine', () => {
+  it('makes as many blocks as it is asked for, a hundred in a request', async () => {
+    const { run, asked } = await network();
+    expect((await run('mine')).out).toBe('made block 5\n');
+    expect((await run('mine', '3')).out).toBe('made blocks 6 to 8\n');
+    expect(JSON.parse((await run('mine', '250', '--json')).out)).toEqual({ first: 9, last: 258 });
+    expect(asked).toEqual([1, 3, 100, 100, 50]);
+    expect((await run('mine', '0')).status).toBe(2);
+  });
+});
