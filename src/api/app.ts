@@ -29,6 +29,8 @@ import { OPERATIONS } from './operations.js';
 import type { ApiModules, ApiOptions } from './options.js';
 import { sitesOf } from './pages/page-paths.js';
 import { pageRoutes } from './pages/pages.js';
+import { chainRoutes } from './routes/chain/handlers.js';
+import { holdingRoutes } from './routes/chain/holding-handlers.js';
 import { commonRoutes } from './routes/common/handlers.js';
 import { devRoutes } from './routes/dev/handlers.js';
 import { envelopeRoutes } from './routes/envelope/handlers.js';
@@ -130,7 +132,7 @@ async function mountRoutes(app: FastifyInstance, options: ApiOptions, modules: A
   app.register(commonRoutes, { modules, describe: (mounted) => describeApi(mounted, described) });
   if (has('mempool')) app.register(mempoolRoutes);
   if (has('mempool') || hasWallet) app.register(itemRoutes, { roles });
-  if (has('storage')) app.register(storageRoutes);
+  if (has('storage')) app.register(storageRoutes).register(chainRoutes).register(holdingRoutes);
   if (has('miner')) app.register(miningRoutes);
   if (hasWallet) {
     app

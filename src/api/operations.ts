@@ -2,6 +2,8 @@
 
 import type { NodeRole } from '../lib/roles.js';
 import type { Operation } from './operation.js';
+import { holdingOperations } from './routes/chain/holding-operations.js';
+import { chainOperations } from './routes/chain/operations.js';
 import { commonOperations } from './routes/common/operations.js';
 import { envelopeOperations } from './routes/envelope/operations.js';
 import { eventOperations } from './routes/events/operations.js';
@@ -20,6 +22,8 @@ export const OPERATIONS = [
   ...commonOperations,
   ...mempoolOperations,
   ...storageOperations,
+  ...chainOperations,
+  ...holdingOperations,
   ...miningOperations,
   ...walletOperations,
   ...walletHistoryOperations,

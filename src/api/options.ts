@@ -7,6 +7,7 @@ import type { NodeRole } from '../lib/roles.js';
 import type { MempoolService } from '../mempool/service.js';
 import type { MinerService } from '../miner/service.js';
 import type { Metrics } from '../observability/metrics.js';
+import type { ChainIndexService } from '../storage/chain-index/service.js';
 import type { StorageService } from '../storage/service.js';
 import type { UserService } from '../user/service.js';
 import type { WalletService } from '../wallet/service.js';
@@ -79,6 +80,7 @@ export interface NodePeer {
 export interface NodeServices {
   readonly mempool?: MempoolService | undefined;
   readonly storage?: StorageService | undefined;
+  readonly chainIndex?: ChainIndexService | undefined;
   readonly miner?: MinerService | undefined;
   readonly wallet?: WalletService | undefined;
   readonly user?: UserService | undefined;

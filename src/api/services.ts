@@ -4,6 +4,7 @@ import fp from 'fastify-plugin';
 import { TesseraError } from '../lib/errors.js';
 import type { MempoolService } from '../mempool/service.js';
 import type { MinerService } from '../miner/service.js';
+import type { ChainIndexService, IndexStatus } from '../storage/chain-index/service.js';
 import type { StorageService } from '../storage/service.js';
 import type { UserService } from '../user/service.js';
 import type { WalletService } from '../wallet/service.js';
@@ -33,6 +34,20 @@ class Services {
     const { storage } = this.#modules;
     if (storage) return storage;
     throw new TesseraError('storage_unreachable', 'The storage node could not be reached: its service is not up.');
+  }
+
+  get chainIndex(): ChainIndexService {
+    const { chainIndex } = this.#modules;
+    if (chainIndex) return chainIndex;
+    throw new TesseraError(
+      'index_off',
+      'This node keeps no index of the chain: set storage.index to true, and restart it.',
+    );
+  }
+
+  /** How far the index is, whether there is one or not. */
+  indexStatus(): IndexStatus {
+    return this.#modules.chainIndex?.status() ?? { state: 'off', height: null, blocks: 0, problem: null };
   }
 
   get miner(): MinerService {

@@ -217,6 +217,12 @@ export const user = group('Payments between users (roles user and miner).', {
 });
 
 export const storage = group('The archive of blocks (role storage).', {
+  index: flag({
+    default: true,
+    description:
+      'Keeps an index of the chain for explorers: histories and balances of addresses, what spends an output, holders of ' +
+      'items (routes under /v1/chain). It is made from the stored blocks, also later, and needs about as much room again.',
+  }),
   cache_bytes: integer({
     minimum: 0,
     maximum: 64 * KIB * MIB,

@@ -59,6 +59,8 @@ export const ERROR_CODES = {
   not_mining: 'This node does not mine.',
   cannot_pay: 'This node cannot make payments.',
   archive_incomplete: 'The archive is being made whole and does not have this yet; try again.',
+  index_off: 'This storage node keeps no index of the chain.',
+  index_incomplete: 'The index of the chain is being built and cannot answer yet; try again.',
   write_failed: 'The node cannot write to its disk now; nothing was accepted.',
   overloaded: 'The node has more work than it can take; try again.',
   shutting_down: 'The node is stopping.',

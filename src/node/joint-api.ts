@@ -186,6 +186,10 @@ class JointServices implements NodeServices {
     return this.#servicesOf('storage').storage;
   }
 
+  get chainIndex(): NodeServices['chainIndex'] {
+    return this.#servicesOf('storage').chainIndex;
+  }
+
   get miner(): NodeServices['miner'] {
     return this.#servicesOf('miner').miner;
   }

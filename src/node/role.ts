@@ -16,6 +16,7 @@ import type { Miner } from '../miner/miner.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { Progress, ProgressOptions } from '../observability/progress.js';
 import type { PeerNetwork } from '../peers/network.js';
+import type { ChainIndex } from '../storage/chain-index/chain-index.js';
 import type { RunningStorageService } from '../storage/storage-service.js';
 import type { RunningUserService } from '../user/user-service.js';
 import type { Wallet } from '../wallet/wallet.js';
@@ -43,12 +44,22 @@ export interface RoleContext {
 }
 
 /** The long tasks of a node, as the metrics name them. */
-export type TaskName = 'load' | 'replay' | 'count' | 'heal' | 'adopt' | 'catch_up' | 'wallet_refresh' | 'wallet_blocks';
+export type TaskName =
+  | 'load'
+  | 'replay'
+  | 'count'
+  | 'heal'
+  | 'adopt'
+  | 'catch_up'
+  | 'index'
+  | 'wallet_refresh'
+  | 'wallet_blocks';
 
 /** The services of a role; the API uses them by their interfaces. */
 export interface RoleServices {
   readonly mempool?: Mempool;
   readonly storage?: RunningStorageService;
+  readonly chainIndex?: ChainIndex;
   readonly miner?: Miner;
   readonly wallet?: Wallet;
   readonly user?: RunningUserService;

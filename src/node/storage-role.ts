@@ -14,9 +14,11 @@ import { errorMessage, isTesseraError } from '../lib/errors.js';
 import type { Progress } from '../observability/progress.js';
 import { Archive } from '../storage/archive/archive.js';
 import type { UnspentProgress } from '../storage/archive/unspent-outputs.js';
+import { ChainIndex } from '../storage/chain-index/chain-index.js';
 import { DamagedArchive } from '../storage/heal/damaged-archive.js';
 import { Healing } from '../storage/heal/healing.js';
 import { RunningStorageService } from '../storage/storage-service.js';
+import { indexDatabase } from './index-database.js';
 import type { Role, RoleContext, RoleServices } from './role.js';
 
 const ARCHIVE = 'archive';
@@ -38,6 +40,8 @@ export class StorageRole implements Role {
   #countProblem: string | null = null;
   #countRetry: Timer | undefined;
   readonly #catchingUp: Progress;
+  /** Undefined when it is switched off. */
+  readonly #index: ChainIndex | undefined;
 
   /** Opens the archive. */
   static async open(context: RoleContext): Promise<StorageRole> {
@@ -79,7 +83,24 @@ export class StorageRole implements Role {
     storage.caughtUp.on(() => catchingUp.end());
     this.#storage = storage;
     this.#catchingUp = catchingUp;
-    this.services = { storage };
+    this.#index = context.config.storage.index ? this.#makeIndex() : undefined;
+    this.services = { storage, ...(this.#index && { chainIndex: this.#index }) };
+  }
+
+  #makeIndex(): ChainIndex {
+    const { dataDir, logger } = this.#context;
+    const progress = this.#context.progress('index', { task: 'building the index of the chain', unit: 'blocks' });
+    return new ChainIndex(
+      {},
+      {
+        ...this.#context,
+        archive: this.#archive,
+        database: indexDatabase(dataDir),
+        logger: logger('index'),
+        onProgress: (done, total) => progress.update(done, total),
+        onCaughtUp: () => progress.end(),
+      },
+    );
   }
 
   /** An archive that is being healed takes over what can be read; one of an older version counts its unspent outputs. */
@@ -108,12 +129,14 @@ export class StorageRole implements Role {
     }
   }
 
-  start(): Promise<void> {
-    return this.#storage.start();
+  async start(): Promise<void> {
+    await this.#index?.start();
+    await this.#storage.start();
   }
 
   async stop(): Promise<void> {
     this.#countRetry?.cancel();
+    await this.#index?.stop();
     await this.#storage.stop();
     await this.#scripts.close();
     await this.#noting;

@@ -93,6 +93,8 @@ export const METRICS = {
     'rule',
   ),
   tessera_storage_blocks_behind: gauge('Blocks that other storage nodes have and this one does not.'),
+  tessera_storage_index_height: gauge('Number of the last block in the index of the chain; -1 when it has none.'),
+  tessera_storage_index_blocks_behind: gauge('Stored blocks that are not in the index of the chain yet.'),
 
   // Miner
   tessera_miner_hashes_total: counter('Nonces tried.'),

@@ -25,6 +25,7 @@ const SOURCES = [
   'common',
   'events',
   'openapi',
+  'chain-index',
   'docs.e2e',
 ]
   .map((name) => `api/${name}.test.ts`)

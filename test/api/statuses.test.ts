@@ -327,8 +327,10 @@ describe('every operation, every status of the contract', () => {
 
   it('leaves out no operation of the contract', () => {
     const covered = new Set(TABLE.map(({ operation }) => operation));
-    const v1 = OPERATIONS.filter(({ family }) => family === 'v1').map(({ id }) => id);
-    // The documents, the history of the wallet and the event stream have tests of their own.
+    // The documents, the history of the wallet, the event stream and the index of the chain have tests of their own.
+    const v1 = OPERATIONS.filter(({ family, path }) => family === 'v1' && !path.startsWith('/v1/chain/')).map(
+      ({ id }) => id,
+    );
     const elsewhere = ['getOpenApi', 'getDocs', 'getWalletHistory', 'streamEvents'];
     expect(v1.filter((id) => !covered.has(id) && !elsewhere.includes(id))).toEqual([]);
   });

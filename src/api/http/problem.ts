@@ -58,6 +58,8 @@ const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
   not_mining: 500,
   cannot_pay: 500,
   archive_incomplete: 503,
+  index_off: 501,
+  index_incomplete: 503,
   write_failed: 503,
   overloaded: 503,
   shutting_down: 503,
@@ -78,6 +80,7 @@ const REFUSALS: ReadonlySet<ErrorCode> = new Set([
   'no_wallet',
   'not_mining',
   'cannot_pay',
+  'index_off',
 ]);
 
 /** The result of a request, for the metrics: a refusal concerns the caller, a failure the operator. */
@@ -174,6 +177,8 @@ export function problemHeaders(error: TesseraError): Readonly<Record<string, str
       return { 'retry-after': '1' };
     case 'archive_incomplete':
       return { 'retry-after': '10' };
+    case 'index_incomplete':
+      return { 'retry-after': '2' };
     case 'rate_limited':
       // The rate limit has set its own header.
       return error.details.retryAfter === undefined ? {} : { 'retry-after': String(error.details.retryAfter) };

@@ -39,6 +39,7 @@ import {
   ROUND_KEY,
   transactionKey,
 } from './layout.js';
+import { ArchiveLookups } from './lookups.js';
 import { ArchiveReader, present } from './reader.js';
 import {
   type BlockRecord,
@@ -92,7 +93,15 @@ interface OpenParts {
   readonly certificates: Certificates;
 }
 
+/** A block that is on disk now, as it was verified. */
+export interface WrittenBlock {
+  readonly record: BlockRecord;
+  readonly verified: VerifiedBlock;
+}
+
 export class Archive implements StorageService {
+  /** Records by their names, for the index of the chain. */
+  readonly lookups: ArchiveLookups;
   readonly #rules: ChainRules;
   readonly #kv: Kv;
   readonly #clock: Clock;
@@ -109,6 +118,7 @@ export class Archive implements StorageService {
   readonly #metrics: Metrics;
   readonly #storeSeconds: HistogramHandle;
   readonly #blockStored = new SignalSource<StoredBlockName>();
+  readonly #blockWritten = new SignalSource<WrittenBlock>();
   readonly #failed = new SignalSource<TesseraError>();
   #tip: ChainTip;
   #latest: LatestBlock | undefined;
@@ -135,6 +145,7 @@ export class Archive implements StorageService {
     this.#scripts = scripts;
     this.#verifier = new BlockVerifier(rules, { ledger: this.#ledger(), scripts, clock });
     this.#cache = new EntryCache(cacheBytes, metrics);
+    this.lookups = new ArchiveLookups(kv, reader, (work) => this.#guard(work));
     this.#tip = last
       ? { next: last.height + 1, hash: last.hash, issued: last.issued }
       : { next: 0, hash: null, issued: 0n };
@@ -170,6 +181,11 @@ export class Archive implements StorageService {
   /** Each block, when it is on disk. */
   get blockStored(): Signal<StoredBlockName> {
     return this.#blockStored;
+  }
+
+  /** The same with all that is in it. */
+  get blockWritten(): Signal<WrittenBlock> {
+    return this.#blockWritten;
   }
 
   /** What a call met that is damaged, or that the disk does not give back: the node must stop (rule P3). */
@@ -363,6 +379,7 @@ export class Archive implements StorageService {
     this.#latest = renderLatest(record);
     if (height === 0) this.#reader.genesisStored(full.block.transactions);
     stopTimer();
+    this.#blockWritten.emit({ record, verified });
     this.#blockStored.emit({ height, hash, transactions: full.block.transactions.length });
     return { height, hash };
   }

@@ -1,0 +1,141 @@
+/**
+ * The accounts of addresses and items while some blocks are taken in: read once, changed in memory, written at the end. Who
+ * is new gets the next number, in the order of the chain.
+ */
+
+import type { Kv, KvBatch } from '../../db/kv.js';
+import { utf8 } from '../../lib/bytes.js';
+import type { TimeSlices } from '../../lib/time-slices.js';
+import { addressKey, heldKey, holderKey, itemKey, type Place } from './layout.js';
+import {
+  type AddressAccount,
+  encodeAddress,
+  encodeHeld,
+  encodeItem,
+  type IndexTip,
+  type ItemAccount,
+  type ItemChange,
+  readAddress,
+  readHeld,
+  readItem,
+} from './records.js';
+
+/** Accounts that one read of the database takes. */
+const READ_CHUNK = 256;
+
+export class Accounts {
+  readonly #kv: Kv;
+  readonly #addresses = new Map<string, AddressAccount>();
+  readonly #items = new Map<string, ItemAccount>();
+  /** How many of an item an address holds, by both numbers. */
+  readonly #held = new Map<string, bigint>();
+  #nextAddress: number;
+  #nextItem: number;
+
+  constructor(kv: Kv, { nextAddress, nextItem }: IndexTip) {
+    this.#kv = kv;
+    this.#nextAddress = nextAddress;
+    this.#nextItem = nextItem;
+  }
+
+  get numbers(): Pick<IndexTip, 'nextAddress' | 'nextItem'> {
+    return { nextAddress: this.#nextAddress, nextItem: this.#nextItem };
+  }
+
+  /** Reads the accounts that are there already. Those of all names that are asked for later must be read first. */
+  async load(
+    { addresses, items }: { readonly addresses: ReadonlySet<string>; readonly items: ReadonlySet<string> },
+    slices: TimeSlices,
+  ): Promise<void> {
+    await this.#loadInto(this.#addresses, addresses, addressKey, readAddress, slices);
+    await this.#loadInto(this.#items, items, itemKey, readItem, slices);
+  }
+
+  /** The account of an address that a transaction at `place` names. */
+  address(address: string, place: Place): AddressAccount {
+    const known = this.#addresses.get(address);
+    if (known !== undefined) return known;
+    const account = {
+      number: this.#nextAddress++,
+      tokens: 0n,
+      received: 0n,
+      sent: 0n,
+      transactions: 0,
+      unspentOutputs: 0,
+      itemKinds: 0,
+      first: place,
+      last: place,
+    };
+    this.#addresses.set(address, account);
+    return account;
+  }
+
+  item(genesisHash: string, place: Place): ItemAccount {
+    const known = this.#items.get(genesisHash);
+    if (known !== undefined) return known;
+    const account = { number: this.#nextItem++, created: place, issued: 0n, holders: 0, transfers: 0 };
+    this.#items.set(genesisHash, account);
+    return account;
+  }
+
+  /** An address gets more or less of an item. */
+  async hold(
+    address: string,
+    account: AddressAccount,
+    { genesisHash, received, sent }: ItemChange,
+    place: Place,
+    batch: KvBatch,
+  ): Promise<void> {
+    const item = this.item(genesisHash, place);
+    const name = `${account.number}/${item.number}`;
+    const key = heldKey(account.number, item.number);
+    const before = this.#held.get(name) ?? (await this.#heldNow(key));
+    const after = before + received - sent;
+    this.#held.set(name, after);
+    if (before === after) return;
+    if (before > 0n) batch.del(holderKey(item.number, before, account.number));
+    if (after > 0n) {
+      batch.put(holderKey(item.number, after, account.number), utf8(address));
+      batch.put(key, encodeHeld(genesisHash, after));
+    } else batch.del(key);
+    const change = Number(after > 0n) - Number(before > 0n);
+    account.itemKinds += change;
+    item.holders += change;
+  }
+
+  /** Puts all accounts, changed as they are, into the batch. */
+  async put(batch: KvBatch, turn: () => Promise<void>): Promise<void> {
+    for (const [address, account] of this.#addresses) {
+      await turn();
+      batch.put(addressKey(address), encodeAddress(account));
+    }
+    for (const [genesisHash, account] of this.#items) {
+      await turn();
+      batch.put(itemKey(genesisHash), encodeItem(account));
+    }
+  }
+
+  async #heldNow(key: Uint8Array): Promise<bigint> {
+    const record = await this.#kv.get(key);
+    return record === undefined ? 0n : readHeld(record).amount;
+  }
+
+  async #loadInto<T>(
+    into: Map<string, T>,
+    names: ReadonlySet<string>,
+    keyOf: (name: string) => Uint8Array,
+    read: (record: Uint8Array) => T,
+    slices: TimeSlices,
+  ): Promise<void> {
+    const unknown = [...names].filter((name) => !into.has(name));
+    for (let from = 0; from < unknown.length; from += READ_CHUNK) {
+      await slices.turn();
+      const chunk = unknown.slice(from, from + READ_CHUNK);
+      const records = await this.#kv.getMany(chunk.map(keyOf));
+      for (const [i, name] of chunk.entries()) {
+        const record = records[i];
+        if (record !== undefined) into.set(name, read(record));
+      }
+    }
+  }
+}

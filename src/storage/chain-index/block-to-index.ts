@@ -1,0 +1,78 @@
+/** A block as the index takes it: told of when it is stored, or read from the archive, a few transactions at a time. */
+
+import { isCoinbase, isCreate } from '../../chain/transaction.js';
+import type { BlockHeader, Transaction } from '../../chain/types.js';
+import type { TimeSlices } from '../../lib/time-slices.js';
+import type { WrittenBlock } from '../archive/archive.js';
+import type { ArchiveLookups } from '../archive/lookups.js';
+import { present } from '../archive/reader.js';
+import type { TransactionKind } from './service.js';
+
+/** Transactions that one read takes: they are decoded without a pause. */
+export const READ_AT_ONCE = 32;
+/** Bytes of the number of transactions in an encoded block (`joinFullBlock`). */
+const COUNT_BYTES = 8;
+
+export interface TransactionToIndex {
+  readonly hash: string;
+  readonly transaction: Transaction;
+  /** Bytes, encoded. */
+  readonly size: number;
+}
+
+export interface BlockToIndex {
+  readonly hash: string;
+  readonly height: number;
+  readonly header: BlockHeader;
+  /** Raw units issued up to this block, itself included. */
+  readonly issued: bigint;
+  /** Bytes of the block with all its transactions, encoded. */
+  readonly size: number;
+  /** In block order, the coinbase last. */
+  readonly transactions: readonly TransactionToIndex[];
+}
+
+export function writtenBlock({ record, verified }: WrittenBlock): BlockToIndex {
+  const transactions = verified.transactions.map(({ hash, transaction, bytes }) => ({
+    hash,
+    transaction,
+    size: bytes.length,
+  }));
+  const { hash, height, issued } = record;
+  return { hash, height, issued, header: record.block.header, size: sizeOf(record.bytes, transactions), transactions };
+}
+
+/** A block that must be in the archive. */
+export async function readBlockToIndex(
+  height: number,
+  archive: ArchiveLookups,
+  slices: TimeSlices,
+): Promise<BlockToIndex> {
+  const record = await archive.blockAt(height);
+  const { header } = record.block;
+  const names = [...record.block.transactions, header.miningTxHash];
+  const transactions: TransactionToIndex[] = [];
+  for (let from = 0; from < names.length; from += READ_AT_ONCE) {
+    await slices.turn();
+    const some = await archive.transactions(names.slice(from, from + READ_AT_ONCE));
+    for (const [i, found] of some.entries()) {
+      const { hash, transaction, bytes } = present(found, `transaction ${names[from + i]}`);
+      transactions.push({ hash, transaction, size: bytes.length });
+    }
+  }
+  const { hash, issued } = record;
+  return { hash, height, issued, header, size: sizeOf(record.bytes, transactions), transactions };
+}
+
+function sizeOf(block: Uint8Array, transactions: readonly TransactionToIndex[]): number {
+  return transactions.reduce((sum, { size }) => sum + size, block.length + COUNT_BYTES);
+}
+
+/** What a transaction is; `isLast`: it is the last one of its block, its coinbase. */
+export function kindOf(transaction: Transaction, height: number, isLast: boolean): TransactionKind {
+  if (isLast) return 'coinbase';
+  if (height === 0) return 'genesis';
+  if (isCoinbase(transaction)) return 'issuance';
+  if (isCreate(transaction)) return 'creation';
+  return transaction.druidInfo === null ? 'payment' : 'trade';
+}

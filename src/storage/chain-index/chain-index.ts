@@ -1,0 +1,343 @@
+/**
+ * The index of the chain: follows the archive block by block, as they are stored and after any interruption, and answers from
+ * what it has. It can be made again from the archive at any time, so nothing that happens to it ends the node: a damaged one
+ * is removed and built anew, and a disk that refuses is tried again (docs/adr/0031).
+ */
+
+import { isUnreadable } from '../../db/database-error.js';
+import type { Room } from '../../db/disk-room.js';
+import type { Kv } from '../../db/kv.js';
+import type { Clock } from '../../lib/clock.js';
+import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
+import { failpoint } from '../../lib/failpoints.js';
+import type { Logger } from '../../lib/logger.js';
+import { Failure, type Service } from '../../lib/service.js';
+import { TimeSlices } from '../../lib/time-slices.js';
+import type { Metrics } from '../../observability/metrics.js';
+import type { Archive, WrittenBlock } from '../archive/archive.js';
+import { type BlockToIndex, readBlockToIndex, writtenBlock } from './block-to-index.js';
+import { blockKey, TIP_KEY } from './layout.js';
+import { EMPTY_TIP, type IndexTip, readBlock, readTip } from './records.js';
+import type { ChainIndexService, ChainView, IndexStatus } from './service.js';
+import { Sources } from './sources.js';
+import { IndexStep } from './step.js';
+import { IndexView } from './view.js';
+import { Waiting } from './waiting.js';
+
+/** Changes that are gathered before a write while blocks are caught up with. */
+const DEFAULT_STEP_CHANGES = 20_000;
+/** Blocks that may be missing while answers wait for them. */
+const LITTLE_BEHIND = 16;
+/** Milliseconds that an answer waits for the index at most. */
+const MAX_WAIT_MS = 5_000;
+/** Milliseconds until it is tried again, after the system has refused something. */
+const RETRY_MS = 5_000;
+/** Blocks that are kept as they were stored, for the index to take. */
+const KEPT_BLOCKS = 4;
+/** How often an answer is read again because a block came in meanwhile. */
+const READINGS = 3;
+
+export interface ChainIndexOptions {
+  readonly stepChanges?: number;
+}
+
+/** The database of the index, which may be removed and made anew. */
+export interface IndexDatabase {
+  open(): Promise<Kv>;
+  /** Closes it if it is open, and removes it. */
+  remove(): Promise<void>;
+}
+
+export interface ChainIndexModules {
+  readonly archive: Archive;
+  readonly database: IndexDatabase;
+  readonly room: Room;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Blocks indexed, and stored, while there are many to take in. */
+  readonly onProgress?: (done: number, total: number) => void;
+  readonly onCaughtUp?: () => void;
+}
+
+/** What is open. */
+interface Opened {
+  readonly kv: Kv;
+  tip: IndexTip;
+  /** The last block of it is the one of the archive at that height. */
+  isChecked: boolean;
+  /** What an answer has met. */
+  damage?: unknown;
+}
+
+export class ChainIndex implements ChainIndexService, Service {
+  readonly #modules: ChainIndexModules;
+  readonly #stepChanges: number;
+  readonly #slices: TimeSlices;
+  readonly #sources: Sources;
+  readonly #failure = new Failure();
+  readonly #stopping = new AbortController();
+  readonly #subscriptions: (() => void)[];
+  /** Blocks that were stored just now, by height. */
+  readonly #written = new Map<number, BlockToIndex>();
+  /** Ends when there may be something to do. */
+  readonly #work: Waiting;
+  /** Ends when the index has got further. */
+  readonly #advance: Waiting;
+  #opened: Opened | undefined;
+  /** Odd while a step is being written. */
+  #generation = 0;
+  #problem: string | null = null;
+  #isArchiveDamaged = false;
+  #isFar = false;
+  #running: Promise<void> | undefined;
+
+  constructor({ stepChanges = DEFAULT_STEP_CHANGES }: ChainIndexOptions, modules: ChainIndexModules) {
+    this.#modules = modules;
+    this.#stepChanges = stepChanges;
+    const { archive, clock, metrics, room } = modules;
+    this.#slices = new TimeSlices(clock);
+    this.#sources = new Sources(archive.lookups, this.#slices);
+    this.#work = new Waiting(clock);
+    this.#advance = new Waiting(clock);
+    this.#subscriptions = [
+      archive.blockWritten.on((block) => this.#onWritten(block)),
+      archive.failed.on(() => {
+        this.#isArchiveDamaged = true;
+      }),
+      room.isBack.on(() => this.#work.end()),
+    ];
+    const height = metrics.gauge('tessera_storage_index_height');
+    const behind = metrics.gauge('tessera_storage_index_blocks_behind');
+    metrics.beforeScrape(() => {
+      height.set(this.#next - 1);
+      behind.set(Math.max(archive.nextHeight - this.#next, 0));
+    });
+  }
+
+  /** Begins to follow the archive. */
+  async start(): Promise<void> {
+    this.#running ??= this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    for (const unsubscribe of this.#subscriptions.splice(0)) unsubscribe();
+    this.#work.end();
+    this.#advance.end();
+    await this.#running;
+  }
+
+  get failed(): Promise<never> {
+    return this.#failure.promise;
+  }
+
+  status(): IndexStatus {
+    const blocks = this.#modules.archive.nextHeight;
+    const next = this.#next;
+    const isReady = this.#opened !== undefined && next === blocks;
+    const state = this.#problem !== null ? 'waiting' : isReady ? 'ready' : 'building';
+    return { state, height: next === 0 ? null : next - 1, blocks, problem: this.#problem };
+  }
+
+  async at<T>(read: (chain: ChainView) => Promise<T>): Promise<T> {
+    const target = this.#modules.archive.nextHeight;
+    const limit = this.#modules.clock.monotonic() + MAX_WAIT_MS;
+    for (let reading = 1; ; reading++) {
+      const { kv, tip } = await this.#reached(target, limit);
+      const generation = this.#generation;
+      const last = tip.hash === null ? undefined : { height: tip.next - 1, hash: tip.hash };
+      const isSame = (): boolean => generation % 2 === 0 && generation === this.#generation;
+      try {
+        const answer = await read(new IndexView(kv, this.#modules.archive.lookups, last));
+        if (isSame() || reading === READINGS) return answer;
+      } catch (error) {
+        if (this.#opened?.kv !== kv) throw this.#incomplete(null);
+        if (this.#isDamage(error)) this.#repair(kv, error);
+        if (this.#isDamage(error) || isUnreadable(error)) throw this.#incomplete(errorMessage(error));
+        if (isSame() || reading === READINGS) throw error;
+      }
+    }
+  }
+
+  /** Number of blocks indexed. */
+  get #next(): number {
+    return this.#opened?.tip.next ?? 0;
+  }
+
+  get #isStopped(): boolean {
+    return this.#stopping.signal.aborted;
+  }
+
+  #onWritten(block: WrittenBlock): void {
+    const { height } = block.record;
+    // A few blocks are kept; when more have come, the index is behind and reads them from the archive.
+    if (this.#written.size < KEPT_BLOCKS) this.#written.set(height, writtenBlock(block));
+    this.#work.end();
+  }
+
+  /** What is open, when it has `target` blocks. */
+  async #reached(target: number, limit: number): Promise<Opened> {
+    for (;;) {
+      const opened = this.#opened;
+      const missing = target - this.#next;
+      if (opened?.isChecked && missing <= 0 && this.#generation % 2 === 0) return opened;
+      const rest = limit - this.#modules.clock.monotonic();
+      const isHopeless = missing > LITTLE_BEHIND || this.#problem !== null || this.#isStopped || rest <= 0;
+      if (isHopeless) throw this.#incomplete(this.#problem);
+      await this.#advance.begin(rest);
+    }
+  }
+
+  #incomplete(problem: string | null): TesseraError {
+    const has = `it has ${this.#next} of ${this.#modules.archive.nextHeight} blocks`;
+    const why = problem === null ? 'is being built' : `cannot be used now (${problem})`;
+    return new TesseraError('index_incomplete', `The index of the chain ${why}: ${has}. Try again later.`);
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isStopped) {
+      try {
+        await this.#open();
+        await this.#follow();
+      } catch (error) {
+        if (this.#isStopped || this.#isArchiveDamaged) return;
+        await this.#onError(error);
+      }
+    }
+  }
+
+  /** Damage is repaired at once; what the system refuses, and anything else, is tried again. */
+  async #onError(error: unknown): Promise<void> {
+    const { logger } = this.#modules;
+    if (this.#isDamage(error)) {
+      logger.error({ err: error }, `the index of the chain is built anew: ${errorMessage(error)}`);
+      const refusal = await this.#remove();
+      if (refusal === undefined) return;
+      this.#problem = errorMessage(refusal);
+    } else {
+      this.#problem = errorMessage(error);
+      logger.error({ err: error }, `the index of the chain cannot go on now: ${this.#problem}`);
+    }
+    this.#advance.end();
+    await this.#work.begin(RETRY_MS);
+  }
+
+  /** The error of a removal that did not succeed. */
+  async #remove(): Promise<unknown> {
+    this.#opened = undefined;
+    try {
+      await this.#modules.database.remove();
+      return undefined;
+    } catch (error) {
+      return error;
+    }
+  }
+
+  async #open(): Promise<void> {
+    if (this.#opened !== undefined) return;
+    const kv = await this.#modules.database.open();
+    const record = await kv.get(TIP_KEY);
+    const tip = record === undefined ? EMPTY_TIP : readTip(record);
+    if (tip === undefined) throw damage('it has the format of another program');
+    this.#opened = { kv, tip, isChecked: false };
+  }
+
+  /** Takes in block after block, until the node stops. */
+  async #follow(): Promise<void> {
+    const { archive, room } = this.#modules;
+    while (!this.#isStopped && this.#opened !== undefined) {
+      const opened = this.#opened;
+      if (opened.damage !== undefined) throw opened.damage;
+      await this.#check(opened);
+      if (opened.tip.next >= archive.nextHeight) {
+        this.#onReached(opened);
+        await this.#work.begin();
+        continue;
+      }
+      room.check();
+      await this.#step(opened);
+      this.#problem = null;
+    }
+  }
+
+  /**
+   * The index must be of the blocks that are stored. One that is ahead of its archive, which was put aside or replaced by an
+   * older copy, waits for it: the same blocks come back, and others show themselves here.
+   */
+  async #check(opened: Opened): Promise<void> {
+    const { archive } = this.#modules;
+    const { kv, tip } = opened;
+    if (tip.next > archive.nextHeight) opened.isChecked = false;
+    if (opened.isChecked) return;
+    const height = Math.min(tip.next, archive.nextHeight) - 1;
+    const indexed = height < 0 ? undefined : await kv.get(blockKey(height));
+    const hash = indexed === undefined ? undefined : readBlock(height, indexed).hash;
+    if (height >= 0 && hash !== (await archive.hashAt(height))) throw damage(`block ${height} is not the one stored`);
+    opened.isChecked = tip.next <= archive.nextHeight;
+  }
+
+  #onReached({ tip }: Opened): void {
+    const { archive, logger, onCaughtUp } = this.#modules;
+    this.#problem = null;
+    for (const height of this.#written.keys()) if (height < tip.next) this.#written.delete(height);
+    if (tip.next === archive.nextHeight && this.#isFar) {
+      this.#isFar = false;
+      onCaughtUp?.();
+      logger.info({ blocks: tip.next }, `the index of the chain has all ${tip.next} blocks`);
+    }
+    this.#advance.end();
+  }
+
+  async #step(opened: Opened): Promise<void> {
+    const { archive } = this.#modules;
+    const step = new IndexStep(opened.tip, { kv: opened.kv, sources: this.#sources, slices: this.#slices });
+    while (step.next < archive.nextHeight && step.changes < this.#stepChanges && !this.#isStopped) {
+      this.#showProgress(step.next);
+      const block = await this.#blockAt(step.next);
+      if (block.header.previousHash !== step.hash && step.next > 0) throw damage(`block ${step.next} does not follow`);
+      await step.add(block);
+    }
+    failpoint('index.write', 'index');
+    this.#generation++;
+    try {
+      opened.tip = await step.write();
+    } finally {
+      this.#generation++;
+    }
+    this.#advance.end();
+  }
+
+  async #blockAt(height: number): Promise<BlockToIndex> {
+    const written = this.#written.get(height);
+    this.#written.delete(height);
+    return written ?? readBlockToIndex(height, this.#modules.archive.lookups, this.#slices);
+  }
+
+  #showProgress(done: number): void {
+    const { archive, logger, onProgress } = this.#modules;
+    const total = archive.nextHeight;
+    if (!this.#isFar && total - done > LITTLE_BEHIND) {
+      this.#isFar = true;
+      logger.info({ done, blocks: total }, `the index of the chain takes in blocks ${done} to ${total - 1}`);
+    }
+    if (this.#isFar) onProgress?.(done, total);
+  }
+
+  /** Damage of the index; that of the archive ends the node by itself. */
+  #isDamage(error: unknown): boolean {
+    if (this.#isArchiveDamaged) return false;
+    return isTesseraError(error, 'data_corrupt') || isTesseraError(error, 'data_lost');
+  }
+
+  /** An answer has met damage: the index is built anew, unless that has begun already. */
+  #repair(kv: Kv, error: unknown): void {
+    if (this.#opened?.kv !== kv || this.#isStopped) return;
+    this.#opened.damage = error;
+    this.#work.end();
+  }
+}
+
+function damage(what: string): TesseraError {
+  return new TesseraError('data_corrupt', `index of the chain: ${what}`);
+}

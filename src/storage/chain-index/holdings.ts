@@ -1,0 +1,173 @@
+/** What the index answers about addresses and items. */
+
+import type { Asset } from '../../chain/types.js';
+import type { Kv } from '../../db/kv.js';
+import { fromUtf8 } from '../../lib/bytes.js';
+import type { ArchiveLookups } from '../archive/lookups.js';
+import {
+  addressKey,
+  amountOfKey,
+  heldBy,
+  holdersOf,
+  itemKey,
+  movementsOf,
+  outputOfKey,
+  placeAtEnd,
+  transfersOf,
+  unspentOf,
+} from './layout.js';
+import { readPage } from './pages.js';
+import { transactionsAt } from './places.js';
+import {
+  type AddressAccount,
+  type ItemAccount,
+  readAddress,
+  readHeld,
+  readItem,
+  readMovement,
+  readTransfer,
+  readUnspent,
+  type UnspentRecord,
+} from './records.js';
+import type {
+  AddressMovement,
+  AddressOutput,
+  AddressSummary,
+  HeldItem,
+  ItemHolder,
+  ItemSummary,
+  ItemTransfer,
+  Page,
+  PageQuery,
+  TransactionPlace,
+} from './service.js';
+
+const NO_PAGE = { entries: [], next: null } as const;
+
+export class Holdings {
+  readonly #kv: Kv;
+  readonly #archive: ArchiveLookups;
+
+  constructor(kv: Kv, archive: ArchiveLookups) {
+    this.#kv = kv;
+    this.#archive = archive;
+  }
+
+  async address(address: string): Promise<AddressSummary> {
+    const account = await this.#account(address);
+    if (account === undefined) return unseen(address);
+    const [first, last] = await transactionsAt(this.#kv, this.#archive, [account.first, account.last]);
+    const { tokens, received, sent, transactions, unspentOutputs, itemKinds } = account;
+    return {
+      address,
+      tokens,
+      received,
+      sent,
+      transactions,
+      unspentOutputs,
+      itemKinds,
+      first: first ?? null,
+      last: last ?? null,
+    };
+  }
+
+  async addressItems(address: string, query: PageQuery): Promise<Page<HeldItem>> {
+    const account = await this.#account(address);
+    if (account === undefined) return NO_PAGE;
+    const { entries, next } = await readPage(this.#kv, heldBy(account.number), query);
+    return { entries: entries.map(([, record]) => readHeld(record)), next };
+  }
+
+  async addressOutputs(address: string, query: PageQuery): Promise<Page<AddressOutput>> {
+    const account = await this.#account(address);
+    if (account === undefined) return NO_PAGE;
+    const { entries, next } = await readPage(this.#kv, unspentOf(account.number), query);
+    const found = entries.map(([key, record]) => ({ ...outputOfKey(key), record: readUnspent(record) }));
+    const places = await this.#at(found.map(({ place }) => place));
+    const outputs = found.flatMap(({ index, record }, i) => {
+      const place = places[i];
+      const outPoint = { tHash: place?.hash ?? '', n: index | 0 };
+      return place === undefined ? [] : { ...place, outPoint, asset: assetOf(record), locktime: record.locktime };
+    });
+    return { entries: outputs, next };
+  }
+
+  async addressTransactions(address: string, query: PageQuery): Promise<Page<AddressMovement>> {
+    const account = await this.#account(address);
+    if (account === undefined) return NO_PAGE;
+    const { entries, next } = await readPage(this.#kv, movementsOf(account.number), query);
+    const places = await this.#at(entries.map(([key]) => placeAtEnd(key)));
+    return { entries: places.map((place, i) => ({ ...place, ...readMovement(entries[i]?.[1] ?? NOTHING) })), next };
+  }
+
+  async item(genesisHash: string): Promise<ItemSummary | undefined> {
+    const account = await this.#item(genesisHash);
+    if (account === undefined) return undefined;
+    const [created] = await this.#at([account.created]);
+    const founded = await this.#archive.item(genesisHash);
+    if (created === undefined) return undefined;
+    const { issued, holders, transfers } = account;
+    return {
+      genesisHash,
+      metadata: founded?.metadata ?? null,
+      creator: founded?.creatorAddress ?? null,
+      issued,
+      created,
+      holders,
+      transfers,
+    };
+  }
+
+  async itemHolders(genesisHash: string, query: PageQuery): Promise<Page<ItemHolder>> {
+    const account = await this.#item(genesisHash);
+    if (account === undefined) return NO_PAGE;
+    const { entries, next } = await readPage(this.#kv, holdersOf(account.number), query);
+    return {
+      entries: entries.map(([key, address]) => ({ address: fromUtf8(address), amount: amountOfKey(key) })),
+      next,
+    };
+  }
+
+  async itemTransfers(genesisHash: string, query: PageQuery): Promise<Page<ItemTransfer>> {
+    const account = await this.#item(genesisHash);
+    if (account === undefined) return NO_PAGE;
+    const { entries, next } = await readPage(this.#kv, transfersOf(account.number), query);
+    const places = await this.#at(entries.map(([key]) => placeAtEnd(key)));
+    return { entries: places.map((place, i) => ({ ...place, ...readTransfer(entries[i]?.[1] ?? NOTHING) })), next };
+  }
+
+  async #account(address: string): Promise<AddressAccount | undefined> {
+    const record = await this.#kv.get(addressKey(address));
+    return record && readAddress(record);
+  }
+
+  async #item(genesisHash: string): Promise<ItemAccount | undefined> {
+    const record = await this.#kv.get(itemKey(genesisHash));
+    return record && readItem(record);
+  }
+
+  #at(places: Parameters<typeof transactionsAt>[2]): Promise<TransactionPlace[]> {
+    return transactionsAt(this.#kv, this.#archive, places);
+  }
+}
+
+/** A record that cannot be read. */
+const NOTHING = new Uint8Array();
+
+function assetOf({ amount, genesisHash, metadata }: UnspentRecord): Asset {
+  return genesisHash === null ? { kind: 'token', amount } : { kind: 'item', amount, genesisHash, metadata };
+}
+
+function unseen(address: string): AddressSummary {
+  return {
+    address,
+    tokens: 0n,
+    received: 0n,
+    sent: 0n,
+    transactions: 0,
+    unspentOutputs: 0,
+    itemKinds: 0,
+    first: null,
+    last: null,
+  };
+}

@@ -1,0 +1,238 @@
+/** What the index of the chain answers: pages of an explorer. Heights and indexes are numbers, amounts are exact. */
+
+import type { Asset, OutPoint, Transaction } from '../../chain/types.js';
+
+/** What a transaction is, told from its form and place. */
+export const TRANSACTION_KINDS = ['coinbase', 'genesis', 'issuance', 'creation', 'trade', 'payment'] as const;
+export type TransactionKind = (typeof TRANSACTION_KINDS)[number];
+
+export const INDEX_STATES = ['off', 'building', 'ready', 'waiting'] as const;
+
+export interface IndexStatus {
+  /** `building`: blocks are missing in it; `waiting`: it cannot go on now, for the reason in `problem`. */
+  readonly state: (typeof INDEX_STATES)[number];
+  /** Height of the last block in it; null when it has none. */
+  readonly height: number | null;
+  /** Number of blocks in the archive. */
+  readonly blocks: number;
+  readonly problem: string | null;
+}
+
+export interface BlockSummary {
+  readonly height: number;
+  readonly hash: string;
+  readonly previousHash: string | null;
+  /** Unix seconds. */
+  readonly time: bigint;
+  /** The coinbase included. */
+  readonly transactions: number;
+  /** Of the encoded block with all its transactions. */
+  readonly bytes: number;
+  /** Empty, or a compact target of 4 bytes. */
+  readonly difficulty: Uint8Array;
+  /** What the coinbase pays, in raw units. */
+  readonly reward: bigint;
+  /** Raw units issued up to this block, itself included. */
+  readonly issued: bigint;
+  /** Of the coinbase. */
+  readonly miner: string | null;
+  readonly coinbase: string;
+}
+
+/** Where a transaction is. */
+export interface TransactionPlace {
+  readonly hash: string;
+  readonly height: number;
+  /** Its place in the block; the coinbase comes last. */
+  readonly txNum: number;
+  /** Unix seconds; of its block. */
+  readonly time: bigint;
+}
+
+export interface TransactionSummary extends TransactionPlace {
+  readonly kind: TransactionKind;
+  /** Of the encoded transaction. */
+  readonly bytes: number;
+  readonly inputs: number;
+  /** Fees included. */
+  readonly outputs: number;
+  /** Raw units in its outputs and fees. */
+  readonly tokens: bigint;
+}
+
+export interface Spender {
+  readonly hash: string;
+  readonly input: number;
+  readonly height: number;
+}
+
+export interface IndexedOutput {
+  readonly outPoint: OutPoint;
+  /** An item has its genesis hash, also in the transaction that created it. */
+  readonly asset: Asset;
+  readonly locktime: bigint;
+  readonly address: string | null;
+  readonly isFee: boolean;
+  /** Null while it is unspent, which it is for ever without an address. */
+  readonly spender: Spender | null;
+}
+
+export interface IndexedInput {
+  readonly script: Transaction['inputs'][number]['script'];
+  /** Null when it spends nothing: coinbases, creations, issuances. */
+  readonly source: (Omit<IndexedOutput, 'spender'> & { readonly height: number }) | null;
+}
+
+export interface IndexedTransaction extends TransactionSummary {
+  readonly blockHash: string;
+  readonly confirmations: number;
+  readonly transaction: Transaction;
+  /** The part that was asked for. */
+  readonly firstInput: number;
+  readonly firstOutput: number;
+  readonly inputList: readonly IndexedInput[];
+  readonly outputList: readonly IndexedOutput[];
+  /** The other transactions of its trade, at most `MAX_PARTNERS`. */
+  readonly partners: readonly string[];
+}
+
+export interface AddressSummary {
+  readonly address: string;
+  /** Raw units in its unspent outputs, locked ones included. */
+  readonly tokens: bigint;
+  /** Raw units that came to it, and went from it, in all. */
+  readonly received: bigint;
+  readonly sent: bigint;
+  readonly transactions: number;
+  readonly unspentOutputs: number;
+  /** Kinds of items that it holds. */
+  readonly itemKinds: number;
+  /** Null for one that the chain has not seen. */
+  readonly first: TransactionPlace | null;
+  readonly last: TransactionPlace | null;
+}
+
+export interface HeldItem {
+  readonly genesisHash: string;
+  readonly amount: bigint;
+}
+
+export interface ItemMovement {
+  readonly genesisHash: string;
+  readonly received: bigint;
+  readonly sent: bigint;
+}
+
+/** What one transaction brought to an address and took from it. */
+export interface AddressMovement extends TransactionPlace {
+  readonly kind: TransactionKind;
+  readonly received: bigint;
+  readonly sent: bigint;
+  /** At most `MAX_ITEM_MOVEMENTS`. */
+  readonly items: readonly ItemMovement[];
+  readonly itemKinds: number;
+}
+
+export interface AddressOutput extends Omit<IndexedOutput, 'spender' | 'address' | 'isFee'>, TransactionPlace {}
+
+export interface ItemSummary {
+  readonly genesisHash: string;
+  /** Text of its creator. */
+  readonly metadata: string | null;
+  readonly creator: string | null;
+  readonly issued: bigint;
+  readonly created: TransactionPlace;
+  readonly holders: number;
+  readonly transfers: number;
+}
+
+export interface ItemHolder {
+  readonly address: string;
+  readonly amount: bigint;
+}
+
+export interface ItemTransfer extends TransactionPlace {
+  readonly kind: TransactionKind;
+  /** In the outputs of the transaction. */
+  readonly amount: bigint;
+  /** At most `MAX_PARTIES` of each. */
+  readonly from: readonly ItemHolder[];
+  readonly to: readonly ItemHolder[];
+  readonly fromCount: number;
+  readonly toCount: number;
+}
+
+export type Found =
+  | { readonly kind: 'block'; readonly height: number; readonly hash: string }
+  | { readonly kind: 'transaction'; readonly hash: string; readonly height: number }
+  | { readonly kind: 'item'; readonly genesisHash: string }
+  | { readonly kind: 'address'; readonly address: string };
+
+/** A page; `next` is null at the end. */
+export interface Page<T> {
+  readonly entries: readonly T[];
+  readonly next: string | null;
+}
+
+export interface PageQuery {
+  readonly limit: number;
+  /** `next` of the page before this one. */
+  readonly cursor?: string | undefined;
+}
+
+/** The last block of what was read. */
+export interface ChainTip {
+  readonly height: number;
+  readonly hash: string;
+}
+
+/** The chain after one block. A cursor that is not of the list that it is given for is `invalid_request`. */
+export interface ChainView {
+  /** Undefined in an empty chain. */
+  readonly tip: ChainTip | undefined;
+  /** Newest first, those below `before`. */
+  blocks(limit: number, before?: number): Promise<readonly BlockSummary[]>;
+  /** By height, or by hash. */
+  block(name: number | string): Promise<BlockSummary | undefined>;
+  /** In order. */
+  blockTransactions(block: BlockSummary, query: PageQuery): Promise<Page<TransactionSummary>>;
+  transaction(hash: string, part: TransactionPart): Promise<IndexedTransaction | undefined>;
+  output(outPoint: OutPoint): Promise<(IndexedOutput & { readonly height: number }) | undefined>;
+  address(address: string): Promise<AddressSummary>;
+  addressItems(address: string, query: PageQuery): Promise<Page<HeldItem>>;
+  /** Newest first. */
+  addressOutputs(address: string, query: PageQuery): Promise<Page<AddressOutput>>;
+  /** Newest first. */
+  addressTransactions(address: string, query: PageQuery): Promise<Page<AddressMovement>>;
+  item(genesisHash: string): Promise<ItemSummary | undefined>;
+  /** The largest amount first. */
+  itemHolders(genesisHash: string, query: PageQuery): Promise<Page<ItemHolder>>;
+  /** Newest first. */
+  itemTransfers(genesisHash: string, query: PageQuery): Promise<Page<ItemTransfer>>;
+  /** What a text names: whole, or the beginning of it. */
+  search(text: string): Promise<readonly Found[]>;
+}
+
+/** From which input and output on a transaction is listed. */
+export interface TransactionPart {
+  readonly firstInput: number;
+  readonly firstOutput: number;
+}
+
+export interface ChainIndexService {
+  status(): IndexStatus;
+  /**
+   * What `read` makes of the chain after the last block that is stored now, or a later one. Throws `index_incomplete` while the index is
+   * more than a little behind, or cannot be read now.
+   */
+  at<T>(read: (chain: ChainView) => Promise<T>): Promise<T>;
+}
+
+/** Inputs and outputs of a transaction in one answer, of each. */
+export const MAX_LISTED = 500;
+/** Other transactions of a trade that are named. */
+export const MAX_PARTNERS = 100;
+/** Kinds of items that one movement of an address names. */
+export const MAX_ITEM_MOVEMENTS = 16;
+/** Addresses that a transfer of items names on each side. */
+export const MAX_PARTIES = 8;

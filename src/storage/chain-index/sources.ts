@@ -1,0 +1,68 @@
+/**
+ * The outputs that inputs spend. What was indexed lately is spent most often and kept in memory, the rest is read from the
+ * archive.
+ */
+
+import { LRUCache } from 'lru-cache';
+import { createdOutput } from '../../chain/transaction.js';
+import type { OutPoint, Transaction, TxOut } from '../../chain/types.js';
+import type { TimeSlices } from '../../lib/time-slices.js';
+import type { ArchiveLookups } from '../archive/lookups.js';
+import { damaged } from '../archive/records.js';
+import { READ_AT_ONCE } from './block-to-index.js';
+import type { Place } from './layout.js';
+
+/** Outputs that are kept in memory; one takes some 200 bytes. */
+const KEPT_OUTPUTS = 40_000;
+
+export interface SourceTransaction extends Place {
+  readonly outputs: Pick<Transaction, 'outputs' | 'fees'>;
+}
+
+export interface Source extends Place {
+  readonly txOut: TxOut;
+}
+
+export class Sources {
+  readonly #archive: ArchiveLookups;
+  readonly #slices: TimeSlices;
+  readonly #kept = new LRUCache<string, SourceTransaction>({ maxSize: KEPT_OUTPUTS });
+
+  constructor(archive: ArchiveLookups, slices: TimeSlices) {
+    this.#archive = archive;
+    this.#slices = slices;
+  }
+
+  /** Keeps a transaction whose outputs may be spent soon. */
+  keep(hash: string, { outputs, fees }: Transaction, { height, txNum }: Place): SourceTransaction {
+    const source = { height, txNum, outputs: { outputs, fees } };
+    this.#kept.set(hash, source, { size: outputs.length + fees.length + 1 });
+    return source;
+  }
+
+  /** The transactions by their hashes, those that are stored. */
+  async find(hashes: ReadonlySet<string>): Promise<ReadonlyMap<string, SourceTransaction>> {
+    const found = new Map<string, SourceTransaction>();
+    const unknown: string[] = [];
+    for (const hash of hashes) {
+      const kept = this.#kept.get(hash);
+      if (kept === undefined) unknown.push(hash);
+      else found.set(hash, kept);
+    }
+    for (let from = 0; from < unknown.length; from += READ_AT_ONCE) {
+      await this.#slices.turn();
+      for (const record of await this.#archive.transactions(unknown.slice(from, from + READ_AT_ONCE))) {
+        if (record !== undefined) found.set(record.hash, this.keep(record.hash, record.transaction, record));
+      }
+    }
+    return found;
+  }
+}
+
+/** The output that an input spends; throws `data_corrupt` when there is none. */
+export function sourceOf(transactions: ReadonlyMap<string, SourceTransaction>, { tHash, n }: OutPoint): Source {
+  const found = transactions.get(tHash);
+  const txOut = found && createdOutput(found.outputs as Transaction, n);
+  if (found === undefined || txOut === undefined) throw damaged(`output ${n} of ${tHash}, which is spent, is missing`);
+  return { height: found.height, txNum: found.txNum, txOut };
+}

@@ -1,0 +1,246 @@
+/**
+ * Some blocks in a row on their way into the index: what they change is gathered and written in one batch, together with the
+ * height that is reached. A step that is not written leaves nothing.
+ */
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { withFixedHash } from '../../chain/assets.js';
+import { createdOutPoints } from '../../chain/transaction.js';
+import type { Asset, Transaction, TxOut } from '../../chain/types.js';
+import type { Kv, KvBatch } from '../../db/kv.js';
+import type { TimeSlices } from '../../lib/time-slices.js';
+import { Accounts } from './accounts.js';
+import { type BlockToIndex, kindOf, type TransactionToIndex } from './block-to-index.js';
+import { blockKey, movementKey, type Place, spentKey, TIP_KEY, tradeKey, transferKey, unspentKey } from './layout.js';
+import { type Movement, Movements } from './movements.js';
+import {
+  encodeBlock,
+  encodeMovement,
+  encodeSpent,
+  encodeTip,
+  encodeTrade,
+  encodeTransfer,
+  encodeUnspent,
+  type IndexTip,
+} from './records.js';
+import type { TransactionKind } from './service.js';
+import { type Source, type Sources, type SourceTransaction, sourceOf } from './sources.js';
+
+/** Inputs and outputs that are taken without asking for a turn. */
+const PIECE = 16;
+
+export interface StepModules {
+  readonly kv: Kv;
+  readonly sources: Sources;
+  readonly slices: TimeSlices;
+}
+
+export class IndexStep {
+  readonly #kv: Kv;
+  readonly #sources: Sources;
+  readonly #slices: TimeSlices;
+  readonly #batch: KvBatch;
+  readonly #accounts: Accounts;
+  #next: number;
+  #hash: string | null;
+  #pieces = 0;
+  /** The trade whose transactions are being taken in. */
+  #trade = { height: -1, firstTxNum: 0, participants: 0 };
+
+  constructor(tip: IndexTip, { kv, sources, slices }: StepModules) {
+    this.#kv = kv;
+    this.#sources = sources;
+    this.#slices = slices;
+    this.#batch = kv.batch();
+    this.#accounts = new Accounts(kv, tip);
+    this.#next = tip.next;
+    this.#hash = tip.hash;
+  }
+
+  /** Height of the block that comes next. */
+  get next(): number {
+    return this.#next;
+  }
+
+  /** Hash of the last block; null when there is none. */
+  get hash(): string | null {
+    return this.#hash;
+  }
+
+  /** How much is gathered. */
+  get changes(): number {
+    return this.#batch.size;
+  }
+
+  /** Takes in the next block. */
+  async add(block: BlockToIndex): Promise<void> {
+    const { height, transactions } = block;
+    const sources = await this.#sourcesOf(block);
+    const last = transactions.length - 1;
+    for (const [txNum, one] of transactions.entries()) {
+      const kind = kindOf(one.transaction, height, txNum === last);
+      await this.#addTransaction(one, { height, txNum }, kind, sources);
+    }
+    this.#batch.put(blockKey(height), encodeBlock(summaryOf(block)));
+    this.#next = height + 1;
+    this.#hash = block.hash;
+  }
+
+  /** Writes what was gathered. It survives kill -9; after a power loss it may be missing, and is made again. */
+  async write(): Promise<IndexTip> {
+    await this.#accounts.put(this.#batch, () => this.#turn());
+    // Handing over what was gathered takes a turn of its own.
+    await nextTurn();
+    const tip = { next: this.#next, hash: this.#hash, ...this.#accounts.numbers };
+    this.#batch.put(TIP_KEY, encodeTip(tip));
+    await this.#kv.write(this.#batch, { sync: false });
+    return tip;
+  }
+
+  /** All transactions that are spent from, and those of the block itself; the accounts of all addresses are loaded. */
+  async #sourcesOf({ height, transactions }: BlockToIndex): Promise<ReadonlyMap<string, SourceTransaction>> {
+    const own = new Map<string, SourceTransaction>();
+    const others = new Set<string>();
+    for (const [txNum, { hash, transaction }] of transactions.entries()) {
+      await this.#turn();
+      for (const { previousOut } of transaction.inputs) {
+        if (previousOut !== null && !own.has(previousOut.tHash)) others.add(previousOut.tHash);
+      }
+      own.set(hash, { height, txNum, outputs: transaction });
+    }
+    const found = await this.#sources.find(others);
+    const all = new Map([...found, ...own]);
+    await this.#accounts.load(await this.#namesIn(transactions, all), this.#slices);
+    return all;
+  }
+
+  /** Addresses whose outputs are made or spent, and genesis hashes of the items in them. */
+  async #namesIn(transactions: readonly TransactionToIndex[], sources: ReadonlyMap<string, SourceTransaction>) {
+    const addresses = new Set<string>();
+    const items = new Set<string>();
+    const note = (hash: string, { scriptPublicKey, value }: TxOut): void => {
+      if (scriptPublicKey !== null) addresses.add(scriptPublicKey);
+      if (value.kind === 'item') items.add(value.genesisHash ?? hash);
+    };
+    for (const { hash, transaction } of transactions) {
+      for (const { previousOut } of transaction.inputs) {
+        await this.#turn();
+        if (previousOut !== null) note(previousOut.tHash, sourceOf(sources, previousOut).txOut);
+      }
+      for (const txOut of [...transaction.outputs, ...transaction.fees]) {
+        await this.#turn();
+        note(hash, txOut);
+      }
+    }
+    return { addresses, items };
+  }
+
+  async #addTransaction(
+    { hash, transaction }: TransactionToIndex,
+    place: Place,
+    kind: TransactionKind,
+    sources: ReadonlyMap<string, SourceTransaction>,
+  ): Promise<void> {
+    const movements = new Movements();
+    for (const [input, { previousOut }] of transaction.inputs.entries()) {
+      if (previousOut === null) continue;
+      await this.#turn();
+      const source = sourceOf(sources, previousOut);
+      this.#batch.put(spentKey(source, previousOut.n), encodeSpent(place, input));
+      const asset = withFixedHash(source.txOut.value, previousOut);
+      if (source.txOut.scriptPublicKey === null) continue;
+      movements.spend(source.txOut.scriptPublicKey, asset);
+      this.#takeUnspent(source, previousOut.n, source.txOut.scriptPublicKey);
+    }
+    for (const { outPoint, txOut } of createdOutPoints(transaction, hash)) {
+      await this.#turn();
+      const asset = withFixedHash(txOut.value, outPoint);
+      movements.create(txOut.scriptPublicKey, asset);
+      if (txOut.scriptPublicKey !== null) this.#putUnspent(place, outPoint.n, txOut, asset, txOut.scriptPublicKey);
+    }
+    for (const [address, movement] of movements.byAddress) await this.#move(address, movement, place, kind);
+    await this.#transfer(movements, place, kind, isFounding(transaction));
+    this.#putTrade(transaction, place);
+    this.#sources.keep(hash, transaction, place);
+  }
+
+  #takeUnspent(source: Source, index: number, address: string): void {
+    const account = this.#accounts.address(address, source);
+    account.unspentOutputs--;
+    this.#batch.del(unspentKey(account.number, source, index));
+  }
+
+  #putUnspent(place: Place, index: number, { locktime }: TxOut, asset: Asset, address: string): void {
+    const account = this.#accounts.address(address, place);
+    account.unspentOutputs++;
+    const item = asset.kind === 'item' ? asset : { genesisHash: null, metadata: null };
+    const { genesisHash, metadata } = item;
+    const record = encodeUnspent({ amount: asset.amount, locktime, genesisHash, metadata });
+    this.#batch.put(unspentKey(account.number, place, index), record);
+  }
+
+  /** What a transaction changes for one address. */
+  async #move(address: string, movement: Movement, place: Place, kind: TransactionKind): Promise<void> {
+    await this.#turn();
+    const account = this.#accounts.address(address, place);
+    account.transactions++;
+    account.received += movement.received;
+    account.sent += movement.sent;
+    account.tokens += movement.received - movement.sent;
+    account.last = place;
+    const record = encodeMovement({ kind, ...movement.shown });
+    this.#batch.put(movementKey(account.number, place), record);
+    for (const change of movement.items) {
+      await this.#turn();
+      await this.#accounts.hold(address, account, change, place, this.#batch);
+    }
+  }
+
+  /** What a transaction does with each kind of item in it. */
+  async #transfer(movements: Movements, place: Place, kind: TransactionKind, isNew: boolean): Promise<void> {
+    for (const [genesisHash, transfer] of movements.byItem) {
+      await this.#turn();
+      const item = this.#accounts.item(genesisHash, place);
+      item.transfers++;
+      if (isNew) item.issued += transfer.amount;
+      this.#batch.put(transferKey(item.number, place), encodeTransfer({ kind, ...transfer.shown }));
+    }
+  }
+
+  /** The transactions of a set stand side by side, and each says how many they are. */
+  #putTrade({ druidInfo }: Transaction, { height, txNum }: Place): void {
+    if (druidInfo === null) return;
+    const { height: at, firstTxNum, participants } = this.#trade;
+    if (at !== height || txNum >= firstTxNum + participants) {
+      this.#trade = { height, firstTxNum: txNum, participants: Number(druidInfo.participants) };
+    }
+    this.#batch.put(tradeKey({ height, txNum }), encodeTrade(this.#trade));
+  }
+
+  async #turn(): Promise<void> {
+    if (++this.#pieces % PIECE === 0) await this.#slices.turn();
+  }
+}
+
+/** What it has comes from nothing. */
+function isFounding({ inputs }: Transaction): boolean {
+  return inputs.every(({ previousOut }) => previousOut === null);
+}
+
+function summaryOf({ hash, height, header, issued, size, transactions }: BlockToIndex) {
+  const mining = transactions.at(-1);
+  const reward = mining?.transaction.outputs[0];
+  return {
+    height,
+    hash,
+    previousHash: header.previousHash,
+    time: header.timestamp,
+    transactions: transactions.length,
+    bytes: size,
+    difficulty: header.difficulty,
+    reward: reward?.value.amount ?? 0n,
+    issued,
+    miner: reward?.scriptPublicKey ?? null,
+    coinbase: header.miningTxHash,
+  };
+}

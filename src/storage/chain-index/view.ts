@@ -1,0 +1,198 @@
+/** What the index answers about blocks and transactions; `holdings.ts` has addresses and items, `search.ts` the search. */
+
+import { withFixedHash } from '../../chain/assets.js';
+import { createdOutPoints, createdOutput } from '../../chain/transaction.js';
+import type { OutPoint, Transaction, TxOut } from '../../chain/types.js';
+import type { Kv } from '../../db/kv.js';
+import type { ArchiveLookups } from '../archive/lookups.js';
+import { present } from '../archive/reader.js';
+import type { TransactionRecord } from '../archive/records.js';
+import { kindOf, READ_AT_ONCE } from './block-to-index.js';
+import { Holdings } from './holdings.js';
+import {
+  blockKey,
+  blocksBelow,
+  heightOfBlockKey,
+  placeAtEnd,
+  spentKey,
+  tradeKey,
+  transactionKey,
+  transactionsIn,
+} from './layout.js';
+import { cursorOf, keyOfCursor } from './pages.js';
+import { readBlock, readSpent, readTrade } from './records.js';
+import { searchIn } from './search.js';
+import {
+  type BlockSummary,
+  type ChainTip,
+  type ChainView,
+  type Found,
+  type IndexedInput,
+  type IndexedOutput,
+  type IndexedTransaction,
+  MAX_LISTED,
+  MAX_PARTNERS,
+  type Page,
+  type PageQuery,
+  type Spender,
+  type TransactionPart,
+  type TransactionSummary,
+} from './service.js';
+
+type Output = Omit<IndexedOutput, 'spender'>;
+
+export class IndexView extends Holdings implements ChainView {
+  readonly tip: ChainTip | undefined;
+  readonly #kv: Kv;
+  readonly #archive: ArchiveLookups;
+
+  constructor(kv: Kv, archive: ArchiveLookups, tip: ChainTip | undefined) {
+    super(kv, archive);
+    this.#kv = kv;
+    this.#archive = archive;
+    this.tip = tip;
+  }
+
+  async blocks(limit: number, before = Number.MAX_SAFE_INTEGER): Promise<readonly BlockSummary[]> {
+    const blocks: BlockSummary[] = [];
+    const end = Math.min(before, this.#next);
+    for await (const [key, record] of this.#kv.entries({ ...blocksBelow(end), limit })) {
+      blocks.push(readBlock(heightOfBlockKey(key), record));
+    }
+    return blocks;
+  }
+
+  async block(name: number | string): Promise<BlockSummary | undefined> {
+    const height = typeof name === 'number' ? name : (await this.#archive.block(name))?.height;
+    if (height === undefined || height >= this.#next) return undefined;
+    const record = await this.#kv.get(blockKey(height));
+    return record && readBlock(height, record);
+  }
+
+  async blockTransactions(block: BlockSummary, { limit, cursor }: PageQuery): Promise<Page<TransactionSummary>> {
+    const { height, transactions } = block;
+    const list = transactionsIn(height);
+    const first = cursor === undefined ? 0 : placeAtEnd(keyOfCursor(cursor, list)).txNum + 1;
+    const end = Math.min(first + limit, transactions);
+    const places = Array.from({ length: Math.max(end - first, 0) }, (_, i) => ({ height, txNum: first + i }));
+    const records = await this.#transactions(await this.#archive.namesAt(places));
+    const next = end < transactions ? cursorOf(transactionKey({ height, txNum: end - 1 })) : null;
+    return { entries: places.map(({ txNum }, i) => summaryOf(block, txNum, records[i])), next };
+  }
+
+  async transaction(hash: string, part: TransactionPart): Promise<IndexedTransaction | undefined> {
+    const [record] = await this.#archive.transactions([hash]);
+    const block = record && (await this.block(record.height));
+    if (record === undefined || block === undefined) return undefined;
+    const { transaction } = record;
+    const { firstInput, firstOutput } = part;
+    const inputs = transaction.inputs.slice(firstInput, firstInput + MAX_LISTED);
+    const outputs = createdOutPoints(transaction, hash).slice(firstOutput, firstOutput + MAX_LISTED);
+    return {
+      ...summaryOf(block, record.txNum, record),
+      blockHash: block.hash,
+      confirmations: this.#next - block.height,
+      transaction,
+      ...part,
+      inputList: await this.#inputs(inputs),
+      outputList: await this.#outputs(
+        record,
+        outputs.map(({ outPoint, txOut }) => outputOf(transaction, outPoint, txOut)),
+      ),
+      partners: await this.#partners(record),
+    };
+  }
+
+  async output(outPoint: OutPoint): Promise<(IndexedOutput & { readonly height: number }) | undefined> {
+    const [record] = await this.#archive.transactions([outPoint.tHash]);
+    const txOut = record && createdOutput(record.transaction, outPoint.n);
+    if (record === undefined || txOut === undefined || record.height >= this.#next) return undefined;
+    const [output] = await this.#outputs(record, [outputOf(record.transaction, outPoint, txOut)]);
+    return output && { ...output, height: record.height };
+  }
+
+  search(text: string): Promise<readonly Found[]> {
+    return searchIn(text, { kv: this.#kv, archive: this.#archive, view: this, next: this.#next });
+  }
+
+  /** Number of blocks indexed. */
+  get #next(): number {
+    return this.tip === undefined ? 0 : this.tip.height + 1;
+  }
+
+  async #inputs(inputs: Transaction['inputs']): Promise<IndexedInput[]> {
+    const hashes = new Set(inputs.flatMap(({ previousOut }) => previousOut?.tHash ?? []));
+    const records = await this.#transactions([...hashes]);
+    const byHash = new Map(records.map((record) => [record.hash, record]));
+    return inputs.map(({ previousOut, script }) => {
+      if (previousOut === null) return { script, source: null };
+      const what = `output ${previousOut.n} of ${previousOut.tHash}`;
+      const record = present(byHash.get(previousOut.tHash), what);
+      const txOut = present(createdOutput(record.transaction, previousOut.n), what);
+      return { script, source: { ...outputOf(record.transaction, previousOut, txOut), height: record.height } };
+    });
+  }
+
+  async #outputs(record: TransactionRecord, outputs: readonly Output[]): Promise<IndexedOutput[]> {
+    const records = await this.#kv.getMany(outputs.map(({ outPoint }) => spentKey(record, outPoint.n)));
+    const spent = records.map((one) => one && readSpent(one));
+    const names = await this.#archive.namesAt(spent.flatMap((one) => one?.place ?? []));
+    let named = 0;
+    return outputs.map((output, i) => {
+      const one = spent[i];
+      const spender: Spender | null =
+        one === undefined ? null : { hash: names[named++] ?? '', input: one.input, height: one.place.height };
+      return { ...output, spender };
+    });
+  }
+
+  /** The other transactions of its trade. */
+  async #partners({ transaction, height, txNum: own }: TransactionRecord): Promise<string[]> {
+    const record = transaction.druidInfo && (await this.#kv.get(tradeKey({ height, txNum: own })));
+    if (!record) return [];
+    const { firstTxNum, participants } = readTrade(record);
+    const length = Math.min(participants, MAX_PARTNERS + 1);
+    const members = Array.from({ length }, (_, i) => ({ height, txNum: firstTxNum + i }));
+    return this.#archive.namesAt(members.filter(({ txNum }) => txNum !== own).slice(0, MAX_PARTNERS));
+  }
+
+  /** Transactions that must be there, a few at a time. */
+  async #transactions(hashes: readonly string[]): Promise<TransactionRecord[]> {
+    const found: TransactionRecord[] = [];
+    for (let from = 0; from < hashes.length; from += READ_AT_ONCE) {
+      const some = hashes.slice(from, from + READ_AT_ONCE);
+      for (const [i, record] of (await this.#archive.transactions(some)).entries()) {
+        found.push(present(record, `transaction ${some[i]}`));
+      }
+    }
+    return found;
+  }
+}
+
+function summaryOf(block: BlockSummary, txNum: number, record: TransactionRecord | undefined): TransactionSummary {
+  const { hash, transaction, bytes } = present(record, `transaction ${txNum} of block ${block.height}`);
+  const { inputs, outputs, fees } = transaction;
+  let tokens = 0n;
+  for (const { value } of [...outputs, ...fees]) if (value.kind === 'token') tokens += value.amount;
+  return {
+    hash,
+    height: block.height,
+    txNum,
+    time: block.time,
+    kind: kindOf(transaction, block.height, txNum === block.transactions - 1),
+    bytes: bytes.length,
+    inputs: inputs.length,
+    outputs: outputs.length + fees.length,
+    tokens,
+  };
+}
+
+function outputOf(transaction: Transaction, outPoint: OutPoint, txOut: TxOut): Output {
+  return {
+    outPoint,
+    asset: withFixedHash(txOut.value, outPoint),
+    locktime: txOut.locktime,
+    address: txOut.scriptPublicKey,
+    isFee: outPoint.n >= transaction.outputs.length,
+  };
+}
