@@ -1,12 +1,19 @@
-/** Reads server-sent events: the events of one connection, and the parser of their text. */
+/** Reads server-sent events: those of one connection, those of one after the other, and the parser of their text. */
 
 import { TesseraError } from '../lib/errors.js';
+import { pause } from '../lib/pause.js';
+import { TimeLimit } from '../lib/time-limit.js';
 import { chunksOf, readText } from './read-answer.js';
 import { type Fetch, NoAnswer, platformFetch, refusal } from './transport.js';
 
 /** Characters of the largest event; those of nodes have some hundred. */
 const MAX_EVENT_LENGTH = 1024 * 1024;
 const MAX_REFUSAL_BYTES = 64 * 1024;
+/** Milliseconds before the first and the longest wait for another connection. */
+const FIRST_RETRY_MS = 1_000;
+const MAX_RETRY_MS = 30_000;
+/** Milliseconds of silence after which a connection is given up; a node sends something every 15 s. */
+const SILENCE_MS = 45_000;
 /** An id that a header can carry. */
 const EVENT_ID = /^[\x21-\x7e]{1,128}$/;
 
@@ -61,6 +68,59 @@ export async function* readEvents(request: EventRequest): AsyncGenerator<EventNe
   } catch (error) {
     if (error instanceof TesseraError) throw error;
     throw new NoAnswer(new URL(url).origin, error);
+  }
+}
+
+/**
+ * The events of a node, over as many connections as it takes, until the signal ends them. `onLost` is told why a connection has
+ * failed. Throws the node's own error for what the next connection would meet too, such as a wrong topic.
+ */
+export async function* followEvents(
+  request: EventRequest,
+  onLost: (error: unknown) => void,
+): AsyncGenerator<ReceivedEvent> {
+  const { signal } = request;
+  let { lastEventId } = request;
+  for (let failures = 0; !signal.aborted; failures++) {
+    const from = lastEventId;
+    try {
+      const news = withWatchdog(signal, (watched) => readEvents({ ...request, lastEventId: from, signal: watched }));
+      for await (const { id, event } of news) {
+        failures = 0;
+        if (id !== '') lastEventId = id;
+        if (event !== undefined) yield event;
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!mayPass(error)) throw error;
+      onLost(error);
+    }
+    const delay = Math.min(FIRST_RETRY_MS * 2 ** failures, MAX_RETRY_MS);
+    await pause(delay, signal).catch(() => undefined);
+  }
+}
+
+/** What another attempt may not meet: the node is away, has too much to do, or is broken for now. */
+function mayPass(error: unknown): boolean {
+  if (!(error instanceof TesseraError)) return false;
+  const { status } = error.details;
+  return typeof status === 'number' ? status >= 500 || status === 429 : error.code === 'node_unreachable';
+}
+
+/** Stops reading when nothing comes for too long: a broken network gives no error. */
+async function* withWatchdog<T>(
+  outer: AbortSignal,
+  read: (signal: AbortSignal) => AsyncGenerator<T>,
+): AsyncGenerator<T> {
+  // The timer does not keep the process alive; the connection does.
+  const limit = new TimeLimit(SILENCE_MS, outer, () => new Error(`nothing came for ${SILENCE_MS / 1_000} s`));
+  try {
+    for await (const value of read(limit.signal)) {
+      limit.restart();
+      yield value;
+    }
+  } finally {
+    limit.end();
   }
 }
 

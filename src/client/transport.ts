@@ -51,19 +51,27 @@ export class NoAnswer extends TesseraError {
   }
 }
 
-/**
- * The node refused. Code and message are the node's; details hold the `status`, the `requestId`, and `retryAfter` in seconds
- * when the node has named a time.
- */
+/** The node refused. Code and message are the node's. */
 export class RefusedCall extends TesseraError {
+  /** Of HTTP. */
   readonly status: number;
+  /** Finds the request in the log of the node. */
   readonly requestId: string | null;
+  /** Seconds after which the request may be repeated, when the node has named a time. */
+  readonly retryAfter: number | undefined;
 
   constructor(code: ErrorCode, message: string, { status, headers }: Response) {
     const requestId = headers.get('x-request-id');
-    super(code, message, { details: { status, requestId, ...retryAfter(headers) } });
+    const after = retryAfter(headers);
+    super(code, message, { details: { status, requestId, ...after } });
     this.status = status;
     this.requestId = requestId;
+    this.retryAfter = after.retryAfter;
+  }
+
+  /** The sentence of the node; the same as `message`. */
+  get detail(): string {
+    return this.message;
   }
 }
 

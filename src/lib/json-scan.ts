@@ -3,9 +3,6 @@
  * texts on which the built-in parser is slow: deep nesting, and very many different member names.
  */
 
-import { asBuffer } from './bytes.js';
-import { systemRandom } from './random.js';
-
 export interface JsonShapeLimits {
   /** Maximum nesting of arrays and objects. */
   readonly depth: number;
@@ -26,7 +23,7 @@ const SPACE = 0x20;
 const NAME_BITS = 2 ** 19;
 const FNV_PRIME = 0x01000193;
 /** Random in each process, so that nobody can choose names that share a bit. */
-const SEED = asBuffer(systemRandom.bytes(4)).readInt32LE();
+const [SEED = 0] = crypto.getRandomValues(new Int32Array(1));
 
 /** What is wrong with the shape of a text, to complete a sentence, or null. The text need not be valid JSON. */
 export function shapeFault(text: string, limits: JsonShapeLimits): string | null {

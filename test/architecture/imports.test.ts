@@ -17,6 +17,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['mempool', 'storage', 'miner', 'user'],
   ['api'],
   ['client'],
+  ['sdk'],
   ['node'],
   ['cli'],
   ['main'],

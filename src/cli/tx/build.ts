@@ -7,7 +7,7 @@ import type { Asset, TxOut } from '../../chain/types.js';
 import { systemClock } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
 import { assertSound } from '../../lib/fault.js';
-import { selectCoins } from '../../wallet/coins/coin-selection.js';
+import { chooseUnspent, type Unspent } from '../../wallet/coins/unspent.js';
 import { type Command, integerFlag, type ParsedArgs, UsageError } from '../command.js';
 import { addressOrDev } from '../dev-account.js';
 import { parseAmount, parseCount } from '../wallet/amounts.js';
@@ -16,10 +16,7 @@ import { whileWaiting } from '../wallet/waiting.js';
 import { type Draft, type DraftInput, draftFault, draftText, outPointName } from './draft.js';
 import { MEMPOOL_FLAGS } from './mempool-node.js';
 import { summaryOf } from './summary.js';
-import { readUnspent, type Unspent } from './unspent.js';
-
-/** Inputs of one transaction, and the smallest sound change in raw units: as wallets have it. */
-const LIMITS = { maxInputs: 500, dust: 72_072n };
+import { readUnspent } from './unspent.js';
 
 export const command: Command = {
   spec: {
@@ -122,17 +119,7 @@ export function chooseInputs(
       throw new TesseraError('unknown_input', `${name} is not among the unspent outputs of the addresses`);
     });
   }
-  const fitting = unspent.filter(({ value }) => (value.kind === 'token' ? undefined : value.genesisHash) === item);
-  const coins = fitting.map((one) => ({ one, amount: one.value.amount }));
-  coins.sort((a, b) => (a.amount < b.amount ? -1 : a.amount > b.amount ? 1 : 0));
-  const limits = item === undefined ? LIMITS : { ...LIMITS, dust: 0n };
-  const selection = selectCoins(coins, total, limits);
-  if (selection.kind === 'found') return selection.coins.map(({ one }) => one);
-  const [most, why] =
-    selection.kind === 'short'
-      ? [selection.total, 'the addresses hold']
-      : [selection.reachable, `the largest ${LIMITS.maxInputs} outputs, as many as fit, hold`];
-  throw new TesseraError('insufficient_funds', `${why} ${most}, and ${total} are to be paid`);
+  return chooseUnspent(unspent, total, item);
 }
 
 /** Unsigned; what is over goes to `change`, or to the address of the first input. Throws `malformed_transaction`. */

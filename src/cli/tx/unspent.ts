@@ -2,22 +2,13 @@
 
 import { queryBalances } from '../../api/routes/mempool/operations.js';
 import { isPayableAddress } from '../../chain/address.js';
-import { withFixedHash } from '../../chain/assets.js';
-import { at, type Place, readArray, readObject, rootPlace } from '../../chain/json-fields.js';
-import { parseAsset, parseOutPoint } from '../../chain/json-read.js';
-import type { Asset, OutPoint } from '../../chain/types.js';
 import type { NodeClient } from '../../client/client.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { parseExactJson } from '../../lib/json.js';
+import { type Unspent, unspentIn } from '../../wallet/coins/unspent.js';
 import { type CliContext, type ParsedArgs, UsageError } from '../command.js';
 import { nameOf, readInput } from './input.js';
 import { connectToMempool } from './mempool-node.js';
-
-export interface Unspent {
-  readonly outPoint: OutPoint;
-  readonly address: string;
-  readonly value: Asset;
-}
 
 /** Those of the addresses; of a listing all, when no address is named. Throws `UsageError`, `malformed_transaction`. */
 export async function readUnspent(
@@ -49,19 +40,7 @@ function parseListing(text: string, name: string): Unspent[] {
   }
 }
 
-/** The outputs in an answer of `getBalances`. */
+/** What is listed at addresses that can be paid. */
 function listingOf(answer: unknown): Unspent[] {
-  const balance = readObject(readObject(answer, rootPlace('')).balance, rootPlace('balance'));
-  const place = at(rootPlace('balance'), 'address_list');
-  return Object.entries(readObject(balance.address_list, place))
-    .filter(([address]) => isPayableAddress(address))
-    .flatMap(([address, outputs]) =>
-      readArray(outputs, at(place, address), (entry, where) => readEntry(address, entry, where)),
-    );
-}
-
-function readEntry(address: string, entry: unknown, place: Place): Unspent {
-  const object = readObject(entry, place);
-  const outPoint = parseOutPoint(object.out_point, at(place, 'out_point'));
-  return { outPoint, address, value: withFixedHash(parseAsset(object.value, at(place, 'value')), outPoint) };
+  return unspentIn(answer).filter(({ address }) => isPayableAddress(address));
 }

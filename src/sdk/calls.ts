@@ -1,0 +1,209 @@
+/** How an operation of the library becomes requests: which node is asked, what is sent, and when it is sent again. */
+
+import { describesKeys, KEYED_ATTEMPT, type Repeating, repeat } from '../client/repeat.js';
+import { exchange, type Fetch, MAX_ANSWER_BYTES, platformFetch, TIMEOUT_MS } from '../client/transport.js';
+import { toHex } from '../lib/bytes.js';
+import { systemClock } from '../lib/clock.js';
+import { TesseraError } from '../lib/errors.js';
+import { stringifyExact } from '../lib/json.js';
+import { pause } from '../lib/pause.js';
+import type { NodeRole } from '../lib/roles.js';
+import { type ExactPlaces, withBigints } from './exact.js';
+
+/** Milliseconds in which a request is repeated. */
+const RETRY_FOR = 30_000;
+
+/** What the client knows of an operation. */
+export interface OperationRow {
+  readonly method: 'GET' | 'POST' | 'PUT';
+  readonly path: string;
+  readonly roles: readonly NodeRole[];
+  /** What is not in the path goes into the body. */
+  readonly body?: boolean;
+  /** Changes nothing. */
+  readonly reads?: boolean;
+  readonly apiKey?: boolean;
+  readonly idempotencyKey?: boolean;
+  /** Statuses besides 2xx that are answers. */
+  readonly also?: readonly number[];
+  /** Where the answer has integers of 64 bits. */
+  readonly exact?: ExactPlaces;
+}
+
+/** One address, or one for each role; several of a role are asked in turn when one does not answer. */
+export type NodeAddresses = string | { readonly [Role in NodeRole]?: string | readonly string[] };
+
+export interface ClientOptions {
+  /** `http://127.0.0.1:8080`: a node, or all of a network at one address; or the addresses of its nodes by role. */
+  readonly url: NodeAddresses;
+  /** For protected operations; sent to no others. By role where the nodes have different ones. */
+  readonly apiKey?: string | { readonly [Role in NodeRole]?: string } | undefined;
+  /** Time limit of one attempt in ms, 0 for none. Default: 30 s, and 90 s for what pays. */
+  readonly timeoutMs?: number | undefined;
+  /** Milliseconds in which a request is repeated; 0 for one attempt. Default: 30 s. */
+  readonly retryForMs?: number | undefined;
+  /** Instead of the platform's. */
+  readonly fetch?: Fetch | undefined;
+}
+
+export interface CallOptions {
+  /** Cancels the call, which throws its reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** Instead of that of the client. */
+  readonly timeoutMs?: number | undefined;
+  /** Instead of that of the client. */
+  readonly retryForMs?: number | undefined;
+  /**
+   * The name of what is to be done once, 1 to 255 printable characters of ASCII, for operations that take one: with the same name it
+   * is done once, also by another page or process. Without one, a new one is made for each call.
+   */
+  readonly idempotencyKey?: string | undefined;
+  /** The node to ask, where several roles have the operation and `url` names them. */
+  readonly role?: NodeRole | undefined;
+}
+
+export type CallArguments = Readonly<Record<string, unknown>>;
+
+/** A node to ask. */
+export interface NodePlace {
+  readonly url: string;
+  readonly apiKey: string | undefined;
+}
+
+const GET_OPENAPI: OperationRow = {
+  method: 'GET',
+  path: '/v1/openapi.json',
+  roles: ['mempool', 'storage', 'miner', 'user'],
+  reads: true,
+};
+
+/** Sends the requests of a client. */
+export class NodeCalls {
+  readonly fetch: Fetch;
+  readonly #options: ClientOptions;
+
+  constructor(options: ClientOptions) {
+    this.#options = options;
+    this.fetch = options.fetch ?? platformFetch;
+  }
+
+  /** The nodes that can be asked, the first one first. Throws `invalid_request` when no address is known. */
+  places(roles: readonly NodeRole[], wanted?: NodeRole): readonly [NodePlace, ...NodePlace[]] {
+    const { url, apiKey } = this.#options;
+    if (typeof url === 'string') return [{ url, apiKey: keyOf(apiKey, wanted ?? roles[0]) }];
+    const role = [wanted, ...roles].find((one) => one !== undefined && (url[one]?.length ?? 0) > 0);
+    if (role === undefined || (wanted !== undefined && role !== wanted)) {
+      throw new TesseraError(
+        'invalid_request',
+        `this client knows no address of a ${wanted ?? roles.join(' or ')} node`,
+      );
+    }
+    const [first, ...others] = [url[role] ?? []].flat().map((one) => ({ url: one, apiKey: keyOf(apiKey, role) }));
+    if (first === undefined) throw new TesseraError('invalid_request', `the list of ${role} nodes is empty`);
+    return [first, ...others];
+  }
+
+  /** The answer, with bigints. Throws the node's error, `NoAnswer`, `UnknownOutcome`, or the reason of the signal. */
+  async call(row: OperationRow, args: CallArguments = {}, options: CallOptions = {}): Promise<unknown> {
+    const { signal, retryForMs = this.#options.retryForMs ?? RETRY_FOR } = options;
+    signal?.throwIfAborted();
+    const places = this.places(row.roles, options.role);
+    const key = keyFor(row, args, options);
+    const attempts = { number: 0 };
+    const attempt = (): Promise<unknown> => {
+      // What a node has been asked with a key, no other node knows.
+      const place = row.reads ? places[attempts.number++ % places.length] : undefined;
+      return this.#send(row, args, { ...options, idempotencyKey: key }, place ?? places[0]);
+    };
+    if (retryForMs <= 0) return attempt();
+    const afterLoss = (): Promise<boolean> => this.#takesKeys(row, places[0], signal);
+    return repeat(attempt, {
+      ...repetition(row, key, afterLoss),
+      forMs: retryForMs,
+      clock: systemClock,
+      pause: (ms) => pause(ms, signal),
+    });
+  }
+
+  async #takesKeys(row: OperationRow, place: NodePlace, signal: AbortSignal | undefined): Promise<boolean> {
+    return describesKeys(await this.#send(GET_OPENAPI, {}, { signal }, place), row);
+  }
+
+  async #send(row: OperationRow, args: CallArguments, options: CallOptions, { url, apiKey }: NodePlace) {
+    const { signal, idempotencyKey } = options;
+    const { path, query, body } = requestOf(row, args);
+    const usual = idempotencyKey === undefined ? TIMEOUT_MS : KEYED_ATTEMPT;
+    const outgoing = {
+      method: row.method,
+      url: addressOf(url, path, query),
+      headers: {
+        ...(apiKey === undefined || !row.apiKey ? {} : { 'x-api-key': apiKey }),
+        ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+      },
+      body: body === undefined ? undefined : stringifyExact(body),
+    };
+    const sending = {
+      fetch: this.fetch,
+      signal,
+      timeoutMs: options.timeoutMs ?? this.#options.timeoutMs ?? usual,
+      maxAnswerBytes: MAX_ANSWER_BYTES,
+    };
+    const answer = await exchange(outgoing, sending, (status) => row.also?.includes(status) ?? false);
+    return row.exact === undefined ? answer : withBigints(answer, row.exact);
+  }
+}
+
+/** Reads are repeated freely, what takes a key with its key, and nothing else is sent twice. */
+function repetition(
+  row: OperationRow,
+  key: string | undefined,
+  takesKeys: () => Promise<boolean>,
+): Pick<Repeating, 'afterLoss' | 'refusals'> {
+  if (row.reads) return { afterLoss: 'repeat', refusals: true };
+  return key === undefined ? { afterLoss: 'stop', refusals: false } : { afterLoss: takesKeys, refusals: true };
+}
+
+/** Throws `invalid_request` for a key that would be ignored: the caller counts on it. */
+function keyFor(row: OperationRow, args: CallArguments, { idempotencyKey }: CallOptions): string | undefined {
+  // An item that the caller has signed is for a mempool node, which takes no keys.
+  const takesKey = row.idempotencyKey === true && (args.signature ?? null) === null;
+  if (takesKey) return idempotencyKey ?? toHex(crypto.getRandomValues(new Uint8Array(16)));
+  if (idempotencyKey === undefined) return undefined;
+  throw new TesseraError('invalid_request', `${row.method} ${row.path} takes no idempotency key here`);
+}
+
+function keyOf(apiKey: ClientOptions['apiKey'], role: NodeRole | undefined): string | undefined {
+  return typeof apiKey === 'object' ? role && apiKey[role] : apiKey;
+}
+
+/** Throws `invalid_request` for a missing parameter of the path, and for numbers that are not exact. */
+function requestOf({ method, path, body }: OperationRow, args: CallArguments) {
+  checkNumbers(args, '');
+  const rest: Record<string, unknown> = { ...args };
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => {
+    const value = rest[name];
+    if (value === undefined || value === '') throw new TesseraError('invalid_request', `${name} is missing`);
+    delete rest[name];
+    return encodeURIComponent(String(value));
+  });
+  return { path: filled, query: method === 'GET' ? rest : {}, body: body ? rest : undefined };
+}
+
+function checkNumbers(value: unknown, name: string): void {
+  if (typeof value === 'object' && value !== null) {
+    for (const [member, one] of Object.entries(value)) checkNumbers(one, name === '' ? member : `${name}.${member}`);
+  } else if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) {
+    throw new TesseraError('invalid_request', `${name} is a number beyond 2^53, which is not exact: give a bigint`);
+  }
+}
+
+/** A path at an address, which may have a path of its own. */
+export function addressOf(base: string, path: string, query: CallArguments = {}): URL {
+  const url = new URL(base.replace(/\/+$/, '') + path);
+  for (const [name, value] of Object.entries(query)) {
+    for (const one of Array.isArray(value) ? value : [value]) {
+      if (one !== undefined && one !== null) url.searchParams.append(name, String(one));
+    }
+  }
+  return url;
+}

@@ -1,0 +1,168 @@
+/**
+ * Two-way trades: what two parties give each other happens together or not at all (docs/wallet.md#trades). Three documents pass between
+ * them, as JSON over any channel, an offer, its acceptance and the confirmation of that; each party then sends its half to a node. The
+ * same documents as those of nodes' wallets, so that a page can trade with one. A half is shown to nobody but the node: whoever has it
+ * can take the DRUID off and has a payment (docs/adr/0026-trades.md).
+ */
+
+import { addressOf } from '../chain/address.js';
+import { transactionHash } from '../chain/hash.js';
+import { txInsAddress } from '../chain/signable.js';
+import type { Transaction } from '../chain/types.js';
+import type { KeyPair } from '../crypto/ed25519.js';
+import { toHex } from '../lib/bytes.js';
+import { TesseraError } from '../lib/errors.js';
+import {
+  type Acceptance,
+  type Confirmation,
+  checkSignature,
+  digestOf,
+  druidOf,
+  type Offer,
+  offerId,
+  readDocument,
+  refused,
+  signDocument,
+  type TradeDocument,
+  type TradedAsset,
+} from '../wallet/trades/documents.js';
+import { checkExchange, checkOffer, checkTime } from '../wallet/trades/trade-rules.js';
+import { type Amount, assetOf, buildSpending, type Funds, type SignedTransaction } from './payments.js';
+
+const NONCE_LENGTH = 16;
+/** Of a network that has not been told another. */
+const MIN_OUTPUT = 1n;
+
+/** What both parties must know of the network. */
+export interface TradeNetwork {
+  /** Its name: `network` of `getDebug`, or as its operators say; both parties must mean the same. */
+  readonly network: string;
+  /** Milliseconds since the Unix epoch; the clock of this machine by default. */
+  readonly now?: number | undefined;
+}
+
+export interface OfferOptions extends TradeNetwork {
+  readonly give: Amount;
+  readonly want: Amount;
+  /** The maker is paid at its address. Keep it: the confirmation is signed with it. */
+  readonly key: KeyPair;
+  /** Seconds since the Unix epoch until which it can be accepted and confirmed; at most 30 days ahead. */
+  readonly expiresAt: number;
+}
+
+/** An offer for whoever may accept it. Throws `trade_refused` or `payment_refused` for what cannot be exchanged. */
+export function createOffer({ give, want, key, network, expiresAt, now = Date.now() }: OfferOptions): Offer {
+  const traded = { give: tradedOf(give), want: tradedOf(want) };
+  checkExchange(traded.give, traded.want, { network, minOutputAmount: MIN_OUTPUT });
+  checkTime(expiresAt, now);
+  const nonce = toHex(crypto.getRandomValues(new Uint8Array(NONCE_LENGTH)));
+  const content = { ...traded, network, to: addressOf(key.publicKey), expires_at: expiresAt, nonce };
+  return signDocument<Offer>({ kind: 'tessera-trade-offer', format: 1, ...content, peer: null, creation: null }, key);
+}
+
+/** The offer, acceptance or confirmation in a JSON value. Throws `trade_refused` for another, and for one that was changed. */
+export function readTradeDocument(value: unknown): TradeDocument {
+  return readDocument(value);
+}
+
+/** What each party of an offer gives. */
+export function termsOf({ give, want }: Offer): { readonly makerGives: Amount; readonly takerGives: Amount } {
+  return { makerGives: amountOf(give), takerGives: amountOf(want) };
+}
+
+export interface AcceptOptions extends TradeNetwork, Funds {
+  /** The taker is paid at its address. */
+  readonly key: KeyPair;
+}
+
+/** What the taker sends back, and what it keeps to itself until the confirmation comes. */
+export interface AcceptedOffer {
+  readonly acceptance: Acceptance;
+  /** For `completeTrade`, and for no one else. Do not spend its outputs until the trade is done, or given up. */
+  readonly half: SignedTransaction;
+}
+
+/** Accepts an offer. Throws `trade_refused`, `trade_closed` when it has expired, `insufficient_funds`. */
+export function acceptOffer(offer: Offer, { key, network, now = Date.now(), ...funds }: AcceptOptions): AcceptedOffer {
+  readDocument(offer);
+  checkOffer(offer, { network, minOutputAmount: MIN_OUTPUT }, now);
+  const to = addressOf(key.publicKey);
+  if (to === offer.to) throw refused('this is an own offer: somebody else has to accept it');
+  const half = buildSpending({ ...funds, ...amountOf(offer.want), to: offer.to }, null);
+  const from = txInsAddress(half.transaction.inputs);
+  const content = { offer: offerId(offer), to, from };
+  const acceptance = signDocument<Acceptance>({ kind: 'tessera-trade-acceptance', format: 1, ...content }, key);
+  return { acceptance, half };
+}
+
+export interface ConfirmOptions extends Funds {
+  /** The own offer, and its key. */
+  readonly offer: Offer;
+  readonly key: KeyPair;
+  /** Milliseconds since the Unix epoch; the clock of this machine by default. */
+  readonly now?: number | undefined;
+}
+
+/** What the maker sends back, and its half, to be sent to a node. */
+export interface ConfirmedTrade {
+  readonly confirmation: Confirmation;
+  readonly half: SignedTransaction;
+}
+
+/**
+ * Confirms the acceptance of an own offer. Only one of an offer may be confirmed. Throws `trade_refused` for an acceptance of another
+ * offer, `trade_closed` when the offer has expired, `insufficient_funds`.
+ */
+export function confirmTrade(acceptance: Acceptance, options: ConfirmOptions): ConfirmedTrade {
+  const { offer, key, now = Date.now(), ...funds } = options;
+  readDocument(acceptance);
+  if (acceptance.offer !== offerId(offer)) throw refused('this is an acceptance of another offer');
+  if (acceptance.to === offer.to) throw refused('the acceptance wants to be paid at an address of the maker');
+  checkTime(offer.expires_at, now);
+  const half = buildSpending({ ...funds, ...amountOf(offer.give), to: acceptance.to }, null);
+  const from = txInsAddress(half.transaction.inputs);
+  const content = { offer: acceptance.offer, acceptance: digestOf(acceptance), from };
+  const confirmation = signDocument<Confirmation>({ kind: 'tessera-trade-confirmation', format: 1, ...content }, key);
+  return { confirmation, half: withDruid(half, acceptance, { from: acceptance.from, to: offer.to, gets: offer.want }) };
+}
+
+/**
+ * The taker's half, to be sent to a node, once the maker has confirmed. Throws `trade_refused` for a confirmation of another trade or
+ * by another key.
+ */
+export function completeTrade(
+  confirmation: Confirmation,
+  { offer, acceptance, half }: AcceptedOffer & { readonly offer: Offer },
+): SignedTransaction {
+  readDocument(confirmation);
+  checkSignature(confirmation, offer.to);
+  if (confirmation.acceptance !== digestOf(acceptance)) throw refused('this confirms the acceptance of somebody else');
+  if (txInsAddress(half.transaction.inputs) !== acceptance.from) {
+    throw new TesseraError('trade_refused', 'the half is not the one of the acceptance');
+  }
+  return withDruid(half, acceptance, { from: confirmation.from, to: acceptance.to, gets: offer.give });
+}
+
+/** Signatures do not cover it; the hash does. */
+function withDruid(
+  half: SignedTransaction,
+  acceptance: Acceptance,
+  { from, to, gets }: { readonly from: string; readonly to: string; readonly gets: TradedAsset },
+): SignedTransaction {
+  const expectations = [{ from, to, asset: assetOf(amountOf(gets)) }];
+  const druidInfo = { druid: druidOf(acceptance), participants: 2n, expectations, genesisHash: null };
+  const transaction: Transaction = { ...half.transaction, druidInfo };
+  const hash = transactionHash(transaction);
+  const { change } = half;
+  return { ...half, transaction, hash, change: change && { ...change, outPoint: { ...change.outPoint, tHash: hash } } };
+}
+
+function tradedOf({ amount, item }: Amount): TradedAsset {
+  const digits = amount.toString();
+  return item === undefined ? { kind: 'token', amount: digits } : { kind: 'item', amount: digits, genesis_hash: item };
+}
+
+function amountOf(asset: TradedAsset): Amount {
+  const amount = BigInt(asset.amount);
+  return asset.kind === 'token' ? { amount } : { amount, item: asset.genesis_hash };
+}

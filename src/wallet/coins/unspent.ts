@@ -1,0 +1,45 @@
+/** Unspent outputs as a mempool node lists them, and the choice among them, for wallets that keep no coins of their own. */
+
+import { withFixedHash } from '../../chain/assets.js';
+import { at, readArray, readObject, rootPlace } from '../../chain/json-fields.js';
+import { parseAsset, parseOutPoint } from '../../chain/json-read.js';
+import type { Asset, OutPoint } from '../../chain/types.js';
+import { TesseraError } from '../../lib/errors.js';
+import { selectCoins } from './coin-selection.js';
+
+/** Inputs of one transaction, and the smallest sound change in raw units: as wallets have it. */
+const LIMITS = { maxInputs: 500, dust: 72_072n };
+
+export interface Unspent {
+  readonly outPoint: OutPoint;
+  readonly address: string;
+  /** With its genesis hash. */
+  readonly value: Asset;
+}
+
+/** The outputs in an answer of `getBalances` or `queryBalances`. Throws `malformed_transaction` for anything else. */
+export function unspentIn(answer: unknown): Unspent[] {
+  const balance = readObject(readObject(answer, rootPlace('')).balance, rootPlace('balance'));
+  const place = at(rootPlace('balance'), 'address_list');
+  return Object.entries(readObject(balance.address_list, place)).flatMap(([address, outputs]) =>
+    readArray(outputs, at(place, address), (entry, where) => {
+      const object = readObject(entry, where);
+      const outPoint = parseOutPoint(object.out_point, at(where, 'out_point'));
+      return { outPoint, address, value: withFixedHash(parseAsset(object.value, at(where, 'value')), outPoint) };
+    }),
+  );
+}
+
+/** As few outputs of tokens, or of this item, as cover the total. Throws `insufficient_funds`. */
+export function chooseUnspent(unspent: readonly Unspent[], total: bigint, item?: string): readonly Unspent[] {
+  const fitting = unspent.filter(({ value }) => (value.kind === 'token' ? undefined : value.genesisHash) === item);
+  const coins = fitting.map((one) => ({ one, amount: one.value.amount }));
+  coins.sort((a, b) => (a.amount < b.amount ? -1 : a.amount > b.amount ? 1 : 0));
+  const selection = selectCoins(coins, total, item === undefined ? LIMITS : { ...LIMITS, dust: 0n });
+  if (selection.kind === 'found') return selection.coins.map(({ one }) => one);
+  const [most, why] =
+    selection.kind === 'short'
+      ? [selection.total, 'the addresses hold']
+      : [selection.reachable, `the largest ${LIMITS.maxInputs} outputs, as many as fit, hold`];
+  throw new TesseraError('insufficient_funds', `${why} ${most}, and ${total} are to be paid`);
+}
