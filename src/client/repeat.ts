@@ -132,7 +132,7 @@ function mayHaveActed(error: TesseraError): boolean {
 }
 
 /** The node, or what is in front of it, could not look at the request. */
-function isPassing({ code, details }: TesseraError): boolean {
+export function isPassing({ code, details }: TesseraError): boolean {
   return PASSING.has(code) || PASSING_STATUSES.has(details.status);
 }
 

@@ -2,7 +2,7 @@
 
 import { transactionHash } from '../chain/hash.js';
 import type { Transaction } from '../chain/types.js';
-import { repeat, UnknownOutcome } from '../client/repeat.js';
+import { isPassing, repeat, UnknownOutcome } from '../client/repeat.js';
 import { NoAnswer } from '../client/transport.js';
 import { systemClock } from '../lib/clock.js';
 import { isTesseraError } from '../lib/errors.js';
@@ -45,7 +45,8 @@ export async function submitTransactions(
   try {
     return await repeat(attempt, { ...sending, afterLoss: 'repeat', refusals: true });
   } catch (error) {
-    throw isLost && isTesseraError(error) ? new UnknownOutcome(error) : error;
+    const isUnknown = isLost && isTesseraError(error) && (mayHaveActed(error) || isPassing(error));
+    throw isUnknown ? new UnknownOutcome(error) : error;
   }
 }
 

@@ -16,6 +16,8 @@ export type {
   TxIn,
   TxOut,
 } from '../chain/types.js';
+export { UnknownOutcome } from '../client/repeat.js';
+export { NoAnswer } from '../client/transport.js';
 export { type KeyPair, sign, verifySignature } from '../crypto/ed25519.js';
 export { ERROR_CODES, type ErrorCode, isTesseraError, TesseraError } from '../lib/errors.js';
 export type { Fault } from '../lib/fault.js';
