@@ -58,6 +58,15 @@ export interface BlockHeader {
   readonly txs_merkle_root_and_hash: readonly [string, string];
 }
 
+/** A block, and its place in the chain. */
+export interface BlockMeta {
+  readonly type: 'block';
+  /** Number of the block. */
+  readonly block_num: bigint;
+  /** Number of its transactions with the coinbase. */
+  readonly tx_len: number;
+}
+
 /** A stored block or transaction. */
 export interface BlockchainEntryResponse {
   /** Block hash or transaction hash of the entry. */
@@ -68,19 +77,7 @@ export interface BlockchainEntryResponse {
 }
 
 /** What a stored entry is, and its place in the chain. */
-export type BlockchainItemMetaResponse = {
-  readonly type: 'block';
-  /** Number of the block. */
-  readonly block_num: bigint;
-  /** Number of its transactions with the coinbase. */
-  readonly tx_len: number;
-} | {
-  readonly type: 'tx';
-  /** Number of the block that holds it. */
-  readonly block_num: bigint;
-  /** Its place in the block. */
-  readonly tx_num: number;
-};
+export type BlockchainItemMetaResponse = BlockMeta | TransactionMeta;
 
 /** A change of the wallet passphrase. */
 export interface ChangePassphraseRequest {
@@ -140,20 +137,7 @@ export interface CreateTxIn {
 }
 
 /** The script that spends an output: the short form of pay-to-public-key-hash, or a whole script. */
-export type CreateTxInScript = {
-  readonly Pay2PkH: {
-    /** Hex digest that is signed: SHA3-256 over the JSON of all outputs and of the previous output of this input. */
-    readonly signable_data?: string | null;
-    /** ed25519 signature over the 64 characters of signable_data, in hex. */
-    readonly signature: string;
-    /** ed25519 public key in hex. */
-    readonly public_key: string;
-    /** How the address comes from the key: null is the current form, 0 the short, 99999 the temporary. */
-    readonly address_version?: bigint | string | null;
-  };
-} | {
-  readonly stack: readonly PrettyStackEntry[];
-};
+export type CreateTxInScript = Pay2PkHScript | StackScript;
 
 /** An output. */
 export interface CreateTxOut {
@@ -477,6 +461,23 @@ export interface PassphraseRequest {
   readonly passphrase: string;
 }
 
+/** A signature, and the key that it is made with. */
+export interface Pay2PkH {
+  /** Hex digest that is signed: SHA3-256 over the JSON of all outputs and of the previous output of this input. */
+  readonly signable_data?: string | null;
+  /** ed25519 signature over the 64 characters of signable_data, in hex. */
+  readonly signature: string;
+  /** ed25519 public key in hex. */
+  readonly public_key: string;
+  /** How the address comes from the key: null is the current form, 0 the short, 99999 the temporary. */
+  readonly address_version?: bigint | string | null;
+}
+
+/** The short form of pay-to-public-key-hash. */
+export interface Pay2PkHScript {
+  readonly Pay2PkH: Pay2PkH;
+}
+
 /** The payment is queued (kind address) or sent (kind ip). */
 export interface PaymentAcceptedResponse {
   /** The address of the request. */
@@ -517,7 +518,7 @@ export interface PaymentHistoryResponse {
     /** Number of its block, if the wallet has seen it. */
     readonly block_num: bigint | null;
     /** Unix seconds of its block. */
-    readonly block_time: number | null;
+    readonly block_time: bigint | null;
     /** What the owner calls it. */
     readonly label: string | null;
   })[];
@@ -579,6 +580,11 @@ export interface SerializeTransactionsRequest {
 /** Encoded transactions. */
 export interface SerializeTransactionsResponse {
   readonly transactions: readonly JsonSerializedTransaction[];
+}
+
+/** A whole script. */
+export interface StackScript {
+  readonly stack: readonly PrettyStackEntry[];
 }
 
 /** A stored block. */
@@ -700,6 +706,15 @@ export interface TradeResponse {
 export interface TradesResponse {
   /** Newest first: all that have not ended, and the last 1,000 others. */
   readonly trades: readonly TradeResponse[];
+}
+
+/** A transaction, and its place in the chain. */
+export interface TransactionMeta {
+  readonly type: 'tx';
+  /** Number of the block that holds it. */
+  readonly block_num: bigint;
+  /** Its place in the block. */
+  readonly tx_num: number;
 }
 
 /** The first output of a transaction. */
@@ -1321,7 +1336,7 @@ export const TABLE: { readonly [Id in keyof Operations]: OperationRow } = {
   getItem: { method: 'GET', path: '/v1/items/{genesis_hash}', roles: ['storage'], reads: true, exact: { total_amount: 1, created: { block_num: 1 } } },
   getCurrentBlock: { method: 'GET', path: '/v1/mining/current-block', roles: ['miner'], reads: true, exact: { block: { block: { version: 1, bits: 1, b_num: 1, timestamp: 1 }, reward: 1 } } },
   getOutgoingTransactions: { method: 'GET', path: '/v1/transactions/outgoing', roles: ['miner', 'user'], reads: true, exact: { transactions: { '*': { 1: { version: 1 } } } } },
-  getWalletHistory: { method: 'GET', path: '/v1/wallet/history', roles: ['miner', 'user'], reads: true, apiKey: true, exact: { transactions: { '*': { created_at: 1, outputs: { '*': { value: { Token: 1, Item: { amount: 1 } } } }, amount: 1, fee: 1, block_num: 1 } } } },
+  getWalletHistory: { method: 'GET', path: '/v1/wallet/history', roles: ['miner', 'user'], reads: true, apiKey: true, exact: { transactions: { '*': { created_at: 1, outputs: { '*': { value: { Token: 1, Item: { amount: 1 } } } }, amount: 1, fee: 1, block_num: 1, block_time: 1 } } } },
   getWallet: { method: 'GET', path: '/v1/wallet', roles: ['miner', 'user'], reads: true, exact: { addresses: { '*': { '*': { value: { Token: 1, Item: { amount: 1 } } } } }, available_total_tokens: 1, locked_total_tokens: 1, running_total_tokens: 1, item_total: { '*': 1 } } },
   createWalletAddress: { method: 'POST', path: '/v1/wallet/addresses', roles: ['miner', 'user'], apiKey: true },
   exportKeypairs: { method: 'GET', path: '/v1/wallet/keypairs', roles: ['miner', 'user'], reads: true, apiKey: true, exact: { addresses: { '*': { address_version: 1 } } } },
