@@ -7,7 +7,7 @@
 
 import { get } from 'node:http';
 import { get as getTls } from 'node:https';
-import { loadConfig } from '../dist/config/load.js';
+import { loadProcess } from '../dist/config/load.js';
 
 /** Milliseconds; below the timeout of HEALTHCHECK, so that the reason is seen. */
 const TIMEOUT_MS = 4_000;
@@ -22,9 +22,15 @@ function end(status, text) {
 /** Where the network of `dev` listens, unless it was told otherwise. */
 const DEV = { host: '127.0.0.1', port: 8080, tls: {} };
 
+/** The address of the node, or the one that several nodes of this container have in common. */
+function configured() {
+  const { nodes, joint } = loadProcess({ env: process.env });
+  return (joint ?? nodes[0]).config.api;
+}
+
 function check(path, port = DEV.port) {
   const isNode = process.env.TESSERA_NODE__ROLE !== undefined;
-  const api = isNode ? loadConfig({ env: process.env }).config.api : { ...DEV, port };
+  const api = isNode ? configured() : { ...DEV, port };
   const tls = api.tls.certFile !== undefined;
   // The certificate is for the name that clients use, not for the loopback of this container.
   const options = { host: EVERYWHERE[api.host] ?? api.host, port: api.port, path, rejectUnauthorized: false };

@@ -42,7 +42,8 @@ export const CONFIG_FLAGS: readonly FlagSpec[] = [
     short: 'r',
     value: 'ROLE',
     completes: NODE_ROLES,
-    description: 'What the node does: mempool, storage, miner or user.',
+    description:
+      'What the node does: mempool, storage, miner or user. Of start also several, with commas between them: a process of several nodes.',
   },
   {
     name: 'config',

@@ -1,7 +1,7 @@
 /** `tessera config`: the configuration in effect, with the source of each option, without secrets. */
 
 import { type DescribedOption, describeConfig } from '../config/describe.js';
-import { loadConfig } from '../config/load.js';
+import { loadProcess } from '../config/load.js';
 import { sampleConfig, tomlValue } from '../config/sample.js';
 import { stringifyExact } from '../lib/json.js';
 import { type Command, type CommandSpec, UsageError } from './command.js';
@@ -19,7 +19,11 @@ const spec: CommandSpec = {
   ],
   flags: [
     ...CONFIG_FLAGS,
-    { name: 'json', description: 'Prints a JSON array of {path, value, source, env, unit, description} instead.' },
+    {
+      name: 'json',
+      description:
+        'Prints a JSON array of {path, value, source, env, unit, description} instead; of several roles an object with one for each.',
+    },
     { name: 'sample', description: 'Prints a config file with every option, its meaning and its default.' },
   ],
   examples: [
@@ -37,13 +41,32 @@ export const command: Command = {
       context.stdout.write(sampleConfig());
       return 0;
     }
-    const loaded = loadConfig(configInput(args, context));
-    const options = describeConfig(loaded);
-    context.stdout.write(args.has('json') ? `${stringifyExact(options)}\n` : table(options));
-    for (const warning of loaded.warnings) context.stderr.write(`warning: ${warning}\n`);
+    const { nodes, joint } = loadProcess(configInput(args, context));
+    const shown = nodes.map((loaded) => [loaded.config.node.role, describeConfig(loaded)] as const);
+    const all = joint === undefined ? shown : [['network', describeConfig(joint)] as const, ...shown];
+    context.stdout.write(args.has('json') ? json(all) : tables(all));
+    for (const warning of new Set(nodes.flatMap(({ warnings }) => warnings))) {
+      context.stderr.write(`warning: ${warning}\n`);
+    }
     return 0;
   },
 };
+
+type Shown = readonly (readonly [name: string, options: DescribedOption[]])[];
+
+/** The list of a node; of several, an object with a list for each, and one for the address that they have in common. */
+function json(all: Shown): string {
+  const [[, options] = []] = all;
+  return `${stringifyExact(all.length === 1 ? options : Object.fromEntries(all))}\n`;
+}
+
+function tables(all: Shown): string {
+  const [[, options = []] = []] = all;
+  if (all.length === 1) return table(options);
+  const heading = (name: string): string =>
+    name === 'network' ? '# The address that the nodes have in common' : `# The ${name} node`;
+  return all.map(([name, own]) => `${heading(name)}\n\n${table(own)}`).join('\n\n');
+}
 
 /** Valid TOML, with the sources as comments. */
 function table(options: readonly DescribedOption[]): string {

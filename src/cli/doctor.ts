@@ -1,6 +1,6 @@
 /** `tessera doctor`: examines a node from outside, and says what is wrong and what to do. */
 
-import { type LoadedConfig, loadConfig } from '../config/load.js';
+import { loadProcess } from '../config/load.js';
 import { stringifyExact } from '../lib/json.js';
 import type { Finding, Verdict } from '../node/doctor/finding.js';
 import { type CliContext, type Command, integerFlag } from './command.js';
@@ -22,7 +22,8 @@ export const command: Command = {
         'owner, marker, lock and seals, free disk space, file descriptors, ports, the node itself if it runs, and each ' +
         'configured peer: whether it answers, agrees to a link, and has the same time. Changes nothing, and works whether ' +
         'the node runs or not.',
-      'Prints a line for each check: ok, warn or fail, what was found, and what to do about it.',
+      'Prints a line for each check: ok, warn or fail, what was found, and what to do about it. Of a process with several roles ' +
+        'it examines each node, or the one that --role names.',
     ],
     flags: [
       ...CONFIG_FLAGS,
@@ -51,8 +52,13 @@ export const command: Command = {
       if (!args.has('json')) print(finding, context);
     };
     for (const finding of examineProgram()) show(finding);
-    const loaded = load(() => loadConfig(configInput(args, context)), show);
-    if (loaded !== undefined) for await (const finding of examineNode(loaded, timeoutMs)) show(finding);
+    const nodes = load(() => loadProcess(configInput(args, context)).nodes, show) ?? [];
+    for (const loaded of nodes) {
+      const { role } = loaded.config.node;
+      for await (const finding of examineNode(loaded, timeoutMs)) {
+        show(nodes.length === 1 ? finding : { ...finding, check: `${role}: ${finding.check}` });
+      }
+    }
     const has = (verdict: Verdict): boolean => findings.some((finding) => finding.verdict === verdict);
     if (args.has('json')) context.stdout.write(`${stringifyExact(findings)}\n`);
     return has('fail') ? 1 : has('warn') ? WARNED : 0;
@@ -60,7 +66,7 @@ export const command: Command = {
 };
 
 /** Reports an invalid configuration, with which the node would not start, as a finding like any other. */
-function load(read: () => LoadedConfig, show: (finding: Finding) => void): LoadedConfig | undefined {
+function load<T>(read: () => T, show: (finding: Finding) => void): T | undefined {
   try {
     return read();
   } catch (error) {

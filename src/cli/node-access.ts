@@ -9,7 +9,7 @@ import type { Operation, Result } from '../api/operation.js';
 import { type CallParameters, NodeClient } from '../client/client.js';
 import type { Fetch } from '../client/transport.js';
 import { type Trust, trustingFetch } from '../client/trusting-fetch.js';
-import { type LoadedConfig, loadConfig } from '../config/load.js';
+import { type LoadedConfig, loadConfig, rolesOf } from '../config/load.js';
 import type { Config } from '../config/schema.js';
 import { runningNode } from '../db/running-node.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
@@ -74,20 +74,28 @@ export function nodeConfig(args: ParsedArgs, context: CliContext, wanted: Wanted
   const input = configInput(args, context);
   const { TESSERA_NODE__ROLE: envRole, TESSERA_CONFIG: envFile } = context.env;
   const isNamed = input.role ?? input.file ?? envRole ?? envFile;
-  const loaded = loadConfig(isNamed === undefined ? { ...input, role: wanted.fallback } : input);
+  const chosen = isNamed === undefined ? wanted.fallback : oneOf(rolesOf(input), wanted);
+  const loaded = loadConfig(chosen === undefined ? input : { ...input, role: chosen });
   const { role } = loaded.config.node;
   if (wanted.roles.includes(role)) return loaded;
   throw new UsageError(wanted.refusal(role));
 }
 
+/** Which node of a process with several roles can do it; undefined where there is one node only, or none that can. */
+function oneOf(roles: readonly NodeRole[] = [], { roles: able, fallback }: WantedNode): NodeRole | undefined {
+  if (roles.length <= 1) return undefined;
+  return [fallback, ...able].find((role) => roles.includes(role) && able.includes(role));
+}
+
 /** The node that flags, environment and configuration name. Throws `UsageError`, or `node_unreachable` when it does not run. */
 export function accessNode(args: ParsedArgs, context: CliContext, wanted: WantedNode): NodeAccess {
   const named = args.value('url');
-  let loaded: Config | undefined;
-  const config = (): Config => {
-    loaded ??= nodeConfig(args, context, wanted).config;
-    return loaded;
+  let read: LoadedConfig | undefined;
+  const loaded = (): LoadedConfig => {
+    read ??= nodeConfig(args, context, wanted);
+    return read;
   };
+  const config = (): Config => loaded().config;
   if (named === undefined) checkRuns(config());
   const url = named === undefined ? urlOf(config()) : checkUrl(named);
   const { protocol, hostname } = new URL(url);
@@ -102,7 +110,7 @@ export function accessNode(args: ParsedArgs, context: CliContext, wanted: Wanted
   if (!isHere) return { url, fetch, apiKey: undefined };
   // With a URL, a configuration of a node that cannot be meant has no say.
   if (named !== undefined && !isOfWantedRole(args, context, wanted)) return { url, fetch, apiKey: undefined };
-  return { url, fetch, apiKey: ownKey(config()) };
+  return { url, fetch, apiKey: ownKey(loaded()) };
 }
 
 function isOfWantedRole(args: ParsedArgs, context: CliContext, wanted: WantedNode): boolean {
@@ -216,10 +224,10 @@ function readCertificates(file: string): string {
   throw new UsageError(`${file} holds no certificate in PEM`);
 }
 
-/** A key of the configured node that may do everything, else the one in its folder. */
-function ownKey({ api, node }: Config): string | undefined {
+/** A key of the configured node that may do everything, else the one that it, or its process, has made. */
+function ownKey({ config: { api }, keyFolder }: LoadedConfig): string | undefined {
   if (api.auth === 'open') return undefined;
-  if (api.keys.length === 0) return readKey(join(node.dataDir, API_KEY_FILE), false);
+  if (api.keys.length === 0) return readKey(join(keyFolder, API_KEY_FILE), false);
   const { key } = api.keys.find((one) => one.routes === undefined && one.permissions === undefined) ?? {};
   return key;
 }

@@ -1,8 +1,10 @@
 /** `tessera start`, the default: runs one node until a signal or a fatal error. */
 
-import { changesText, EffectiveOptions } from '../config/changes.js';
-import { type ConfigInput, loadConfig } from '../config/load.js';
+import { changesText, EffectiveOptions, joined } from '../config/changes.js';
+import { type ConfigInput, type LoadedProcess, loadProcess } from '../config/load.js';
 import type { Config } from '../config/schema.js';
+import { TesseraError } from '../lib/errors.js';
+import type { NodeRole } from '../lib/roles.js';
 import type { Service } from '../lib/service.js';
 import { NodeLogger } from '../observability/logger.js';
 import type { CliContext, Command, CommandSpec, Output, ParsedArgs } from './command.js';
@@ -17,6 +19,8 @@ const spec: CommandSpec = {
     'Runs one node of the given role until SIGINT or SIGTERM, which stops it cleanly within five seconds; a second signal ' +
       'ends it at once. SIGHUP reads the configuration again, applies the log level and the API keys, and logs what has ' +
       'changed and what needs a restart.',
+    'With several roles (--role mempool,storage), one node of each runs in this process, with a folder of the name of its role ' +
+      'in the data folder, and all of them are reached at one address (api.port, 8080 by default).',
     'Without --config, the file that ships for the role is read; the four files make a network on one machine. ' +
       '`tessera help options` explains every option, and `tessera config` shows their values and sources.',
     'A user or miner node needs the passphrase of its wallet: from wallet.passphrase_file or TESSERA_WALLET__PASSPHRASE, or, ' +
@@ -32,14 +36,21 @@ const spec: CommandSpec = {
       line: 'tessera --role mempool --config /etc/tessera/mempool.toml --data /var/lib/tessera',
       does: 'A mempool node configured by the file, with its data in the folder.',
     },
+    {
+      line: 'tessera --role mempool,storage,miner,user --data ./network',
+      does: 'A whole network in one process, reached at http://127.0.0.1:8080.',
+    },
     { line: 'tessera -r miner -s mining.threads=4 -l debug', does: 'A miner with four threads and a detailed log.' },
   ],
   exits: { 130: 'ended by a second SIGINT', 143: 'ended by a second SIGTERM' },
 };
 
-/** A node as this command sees it. */
-export interface StartedNode extends Service {
+/** What runs, as this command sees it: a node, or several at one address. */
+interface Running extends Service {
   readonly apiUrl: string;
+}
+
+export interface StartedNode extends Running {
   readonly peerAddress: string;
   /** Undefined or empty when the metrics are off. */
   readonly metricsUrl?: string;
@@ -47,34 +58,51 @@ export interface StartedNode extends Service {
   reload?(config: Config): Promise<void>;
 }
 
-export interface StartModules {
-  createNode(
-    config: Config,
-    modules: { readonly logger: NodeLogger; readonly terminal?: Output | undefined },
-  ): Promise<StartedNode>;
+export interface StartedGroup extends Running {
+  readonly nodes: ReadonlyMap<NodeRole, StartedNode>;
+  reload?(options: GroupOptions): Promise<void>;
 }
 
-/** Runs a node; `load` gives the composition root, which is imported only when it is needed. */
+/** The configurations of several nodes, and of the address that they have in common. */
+export interface GroupOptions {
+  readonly nodes: readonly { readonly config: Config; readonly hasOwnApi: boolean }[];
+  readonly joint: Config;
+}
+
+interface NodeModules {
+  readonly logger: NodeLogger;
+  readonly terminal?: Output | undefined;
+}
+
+export interface StartModules {
+  createNode(config: Config, modules: NodeModules): Promise<StartedNode>;
+  createGroup(options: GroupOptions, modules: NodeModules): StartedGroup;
+}
+
+/** Runs a node, or several; `load` gives the composition root, which is imported only when it is needed. */
 export async function runNode(
   args: ParsedArgs,
   context: CliContext,
   load: () => Promise<StartModules>,
 ): Promise<number> {
   const input = withJsonLog(configInput(args, context), args);
-  const loaded = loadConfig(input);
-  const config = await withTypedPassphrase(loaded, context);
+  const loaded = loadProcess(input);
+  const { config } = loaded.joint ?? loaded.nodes[0];
+  const configs = await withTypedPassphrases(loaded.nodes, context);
   const logger = NodeLogger.create({ ...config.log, node: config.node.name });
-  for (const warning of loaded.warnings) logger.warn({}, warning);
-  logger.info({ role: config.node.role, file: loaded.file ?? null, data_dir: config.node.dataDir }, 'starting');
-  const node = await create(config, logger, load, context);
-  if (node === undefined) return 1;
-  const options = new EffectiveOptions(loaded);
-  const removeReload = context.onSignal('SIGHUP', () => void reload(input, { node, logger, options }));
+  for (const warning of new Set(loaded.nodes.flatMap(({ warnings }) => warnings))) logger.warn({}, warning);
+  const role = configs.map(({ node }) => node.role).join(',');
+  const file = loaded.nodes[0].file ?? null;
+  logger.info({ role, file, data_dir: config.node.dataDir }, 'starting');
+  const started = await create(loaded, configs, { logger, load, context });
+  if (started === undefined) return 1;
+  const options = [...loaded.nodes, ...(loaded.joint ? [loaded.joint] : [])].map((one) => new EffectiveOptions(one));
+  const removeReload = context.onSignal('SIGHUP', () => void reload(input, { ...started, logger, options }));
   try {
-    return await runUntilStopped(node, {
+    return await runUntilStopped(started.running, {
       logger,
       context,
-      onReady: () => logger.info(addressesOf(node), 'ready'),
+      onReady: () => logger.info(started.addresses(), 'ready'),
     });
   } finally {
     removeReload();
@@ -82,24 +110,41 @@ export async function runNode(
   }
 }
 
+/** Asks for one passphrase after the other. */
+async function withTypedPassphrases(nodes: LoadedProcess['nodes'], context: CliContext): Promise<Config[]> {
+  const configs: Config[] = [];
+  for (const node of nodes) configs.push(await withTypedPassphrase(node, context, nodes.length > 1));
+  return configs;
+}
+
 function withJsonLog(input: ConfigInput, args: ParsedArgs): ConfigInput {
   if (!args.has('json')) return input;
   return { ...input, flags: [...(input.flags ?? []), { option: 'log.format', value: 'json', flag: '--json' }] };
 }
 
-interface Reloaded {
-  readonly node: StartedNode;
+/** What was made from a configuration, and how it takes over another. */
+interface Started {
+  readonly running: Running;
+  apply(loaded: LoadedProcess): Promise<void>;
+  /** Where it is reached. */
+  addresses(): object;
+}
+
+interface Reloaded extends Pick<Started, 'apply'> {
   readonly logger: NodeLogger;
-  readonly options: EffectiveOptions;
+  /** Of each node, and then of the address in common. */
+  readonly options: readonly EffectiveOptions[];
 }
 
 /** Reads the configuration again; an invalid one changes nothing. Never throws. */
-async function reload(input: ConfigInput, { node, logger, options }: Reloaded): Promise<void> {
+async function reload(input: ConfigInput, { apply, logger, options }: Reloaded): Promise<void> {
   try {
-    const loaded = loadConfig(input);
-    await node.reload?.(loaded.config);
-    logger.setLevel(loaded.config.log.level);
-    const changes = options.takeOver(loaded);
+    const loaded = loadProcess(input);
+    const all = [...loaded.nodes, ...(loaded.joint ? [loaded.joint] : [])];
+    if (all.length !== options.length) throw new TesseraError('invalid_config', 'other roles need a restart');
+    await apply(loaded);
+    logger.setLevel((loaded.joint ?? loaded.nodes[0]).config.log.level);
+    const changes = joined(all.flatMap((one, index) => options[index]?.takeOver(one) ?? []));
     const fields = { applied: changes.applied, need_restart: changes.needRestart };
     if (changes.needRestart.length > 0) logger.warn(fields, changesText(changes));
     else logger.info(fields, changesText(changes));
@@ -108,14 +153,49 @@ async function reload(input: ConfigInput, { node, logger, options }: Reloaded): 
   }
 }
 
-async function create(config: Config, logger: NodeLogger, load: () => Promise<StartModules>, context: CliContext) {
+interface CreateModules {
+  readonly logger: NodeLogger;
+  readonly load: () => Promise<StartModules>;
+  readonly context: CliContext;
+}
+
+/** Makes the node, or the nodes with the configurations in their order. */
+async function create(
+  { nodes, joint }: LoadedProcess,
+  configs: readonly Config[],
+  { logger, load, context }: CreateModules,
+): Promise<Started | undefined> {
+  const modules = { logger, terminal: context.stderr.isTTY === true ? context.stderr : undefined };
   try {
-    const { createNode } = await load();
-    return await createNode(config, { logger, terminal: context.stderr.isTTY === true ? context.stderr : undefined });
+    const { createNode, createGroup } = await load();
+    if (joint === undefined) return single(await createNode(configs[0] ?? nodes[0].config, modules));
+    const members = nodes.map((node, index) => ({ ...node, config: configs[index] ?? node.config }));
+    return several(createGroup({ nodes: members, joint: joint.config }, modules));
   } catch (error) {
     reportFailure(error, 'the node cannot be made', { logger, context });
     return undefined;
   }
+}
+
+function single(node: StartedNode): Started {
+  return {
+    running: node,
+    apply: async ({ nodes: [first] }) => node.reload?.(first.config),
+    addresses: () => addressesOf(node),
+  };
+}
+
+function several(group: StartedGroup): Started {
+  return {
+    running: group,
+    apply: async ({ nodes, joint }) => {
+      if (joint !== undefined) await group.reload?.({ nodes, joint: joint.config });
+    },
+    addresses: () => ({
+      api: group.apiUrl,
+      nodes: Object.fromEntries([...group.nodes].map(([role, node]) => [role, addressesOf(node)])),
+    }),
+  };
 }
 
 export const command: Command = {
@@ -123,11 +203,19 @@ export const command: Command = {
   run: (args, context) =>
     runNode(args, context, async () => {
       const { Node } = await import('../node/node.js');
-      return { createNode: Node.create };
+      const { NodeGroup } = await import('../node/node-group.js');
+      return {
+        createNode: Node.create,
+        createGroup: (options, modules) => new NodeGroup(options, modules),
+      };
     }),
 };
 
-/** Where the node is reached. */
+/** Where a node is reached; one without an address of its own has none for the API. */
 function addressesOf({ apiUrl, peerAddress, metricsUrl = '' }: StartedNode): object {
-  return { api: apiUrl, peers: peerAddress, ...(metricsUrl === '' ? {} : { metrics: metricsUrl }) };
+  return {
+    ...(apiUrl === '' ? {} : { api: apiUrl }),
+    peers: peerAddress,
+    ...(metricsUrl === '' ? {} : { metrics: metricsUrl }),
+  };
 }

@@ -29,6 +29,12 @@ export class EffectiveOptions {
   }
 }
 
+/** The changes of several configurations, each option once. */
+export function joined(changes: readonly ConfigChanges[]): ConfigChanges {
+  const all = (list: keyof ConfigChanges): string[] => [...new Set(changes.flatMap((one) => one[list]))];
+  return { applied: all('applied'), needRestart: all('needRestart') };
+}
+
 /** The changes as sentences for the log. */
 export function changesText({ applied, needRestart }: ConfigChanges): string {
   const now = applied.length === 0 ? 'no change takes effect now' : `now in effect: ${applied.join(', ')}`;

@@ -5,19 +5,20 @@
 
 import { resolve } from 'node:path';
 import type { TSchema } from '@sinclair/typebox';
-import { isNodeRole, NODE_ROLES, type NodeRole } from '../lib/roles.js';
+import { NODE_ROLES, type NodeRole, rolesIn } from '../lib/roles.js';
 import { checkConfig } from './checks.js';
 import { CONFIG_FILE_ENV, OPTIONS, OPTIONS_BY_PATH, PACKAGE_CONFIG_DIR } from './option-table.js';
 import { camelCase, defaultOf, isGroup } from './options.js';
+import { hasOwnApi, keyFolder, type Place, place, rootFolder } from './placing.js';
 import { type ConfigProblem, configError } from './problems.js';
 import { type Config, ConfigSchema } from './schema.js';
 import { readSecretFiles } from './secret-files.js';
-import type { Settings } from './settings.js';
+import { emptyLayer, type Layer, merged, type Settings } from './settings.js';
 import { type Environment, type FlagValue, IN_CODE, readEnvLayer, readFileLayer, readFlagLayer } from './sources.js';
 import { isRecord } from './values.js';
 
 export interface ConfigInput {
-  /** From `--role`; beats every other source. */
+  /** From `--role`; beats every other source. Several roles have commas between them. */
   readonly role?: string;
   /** From `--config`. Without it and TESSERA_CONFIG the file that ships for the role is read; null reads none. */
   readonly file?: string | null;
@@ -37,24 +38,107 @@ export interface LoadedConfig {
   readonly file: string | undefined;
   /** Settings that are allowed but probably not intended. */
   readonly warnings: readonly string[];
+  /** False for a node that is reached at the address of its process only; `config.api` is that of this address then. */
+  readonly hasOwnApi: boolean;
+  /** The folder with the key of the API at which the node is reached, when none is configured. */
+  readonly keyFolder: string;
 }
 
-/** Loads and checks the configuration. Throws `invalid_config` that names every problem with its option and source. */
+const SOURCE_OF_PORTS = 'the ports of the process';
+
+/** A process with one node or several. */
+export interface LoadedProcess {
+  /** In the order of the roles. */
+  readonly nodes: readonly [LoadedConfig, ...LoadedConfig[]];
+  /** Of the address that several nodes have in common: its `api`, `envelope`, `log` and the folder above theirs. */
+  readonly joint: LoadedConfig | undefined;
+}
+
+/**
+ * Loads and checks the configuration of a node. Throws `invalid_config` that names every problem with its option and source.
+ * In a configuration of several roles, `role` says which node is meant.
+ */
 export function loadConfig(input: ConfigInput): LoadedConfig {
+  const read = readSources(input);
+  const [role, ...others] = read.roles ?? [];
+  if (others.length > 0) {
+    const names = read.roles?.join('|');
+    read.problems.push({
+      option: 'node.role',
+      source: read.roleSource,
+      problem: `there are several nodes in this process; say which one is meant with --role ${names}`,
+    });
+  }
+  const declared = rolesIn(merged(read.layers.slice(0, -1)).get('node.role')?.value) ?? [];
+  const roles = declared.length > 1 ? declared : role === undefined ? [] : [role];
+  if (role !== undefined && !roles.includes(role)) {
+    const problem = `${role} is none of the roles of this process, which are ${roles.join(', ')}`;
+    read.problems.push({ option: 'node.role', source: read.roleSource, problem });
+  }
+  return assemble(read, role, { role, roles });
+}
+
+/** The roles that the configuration is for, without checking anything else; undefined when it names none. */
+export function rolesOf(input: ConfigInput): readonly NodeRole[] | undefined {
+  return readSources(input).roles;
+}
+
+/** Loads and checks the configuration of a process: of its node, or of each of its nodes and of the address in common. */
+export function loadProcess(input: ConfigInput): LoadedProcess {
+  const read = readSources(input);
+  const { roles = [] } = read;
+  const [first, ...others] = roles;
+  if (first === undefined || others.length === 0) return { nodes: [loadConfig(input)], joint: undefined };
+  const load = (role: NodeRole): LoadedConfig => assemble(read, role, { role, roles });
+  const nodes = [load(first), ...others.map(load)] as const;
+  const joint = assemble(read, first, { role: undefined, roles });
+  const problems = sharedPorts(joint, nodes);
+  if (problems.length > 0) throw configError(problems);
+  return { nodes: [...nodes], joint };
+}
+
+interface Sources {
+  readonly cwd: string;
+  readonly file: string | undefined;
+  /** File, environment, flags. */
+  readonly layers: readonly Layer[];
+  readonly problems: ConfigProblem[];
+  /** Undefined when none is named, or a wrong one. */
+  readonly roles: readonly NodeRole[] | undefined;
+  readonly roleSource: string;
+}
+
+function readSources(input: ConfigInput): Sources {
   const cwd = input.cwd ?? process.cwd();
   const env = input.env ?? {};
   const problems: ConfigProblem[] = [];
   const file = configFile(input, env, cwd);
-  const layers: Settings[] = [
-    file === undefined ? new Map() : readFileLayer(file, problems),
+  const layers = [
+    file === undefined ? emptyLayer() : readFileLayer(file, problems),
     readEnvLayer(env, cwd, problems),
     readFlagLayer(input, cwd, problems),
   ];
-  const settings: Settings = new Map();
-  for (const layer of layers) for (const [path, setting] of layer) settings.set(path, setting);
-  const role = settings.get('node.role')?.value;
-  if (isNodeRole(role)) addDefaults(settings, role, cwd);
-  else if (problems.every(({ option }) => option !== 'node.role')) problems.push(missingRole());
+  const role = merged(layers).get('node.role');
+  const roles = rolesIn(role?.value);
+  if (role !== undefined && roles === undefined) {
+    problems.push({ option: 'node.role', source: role.source, problem: 'a role is named twice' });
+  }
+  return { cwd, file, layers, problems, roles, roleSource: role?.source ?? 'no source' };
+}
+
+/** Makes the configuration of one place from what the sources say. */
+function assemble(read: Sources, role: NodeRole | undefined, at: Place): LoadedConfig {
+  const { cwd, layers, file } = read;
+  const problems = [...read.problems];
+  const settings = merged(layers, at.role);
+  if (role === undefined) {
+    if (problems.every(({ option }) => option !== 'node.role')) problems.push(missingRole());
+  } else {
+    const { source, rank } = settings.get('node.role') ?? { source: 'code', rank: 0 };
+    settings.set('node.role', { value: role, source, rank });
+    if (at.roles.length > 1) place(at, settings, { layers, cwd }, problems);
+    addDefaults(settings, role, cwd);
+  }
   readSecretFiles(settings, problems);
   if (problems.length > 0) throw configError(problems);
 
@@ -63,7 +147,35 @@ export function loadConfig(input: ConfigInput): LoadedConfig {
   if (crossProblems.length > 0) throw configError(crossProblems);
   const values = new Map([...settings].map(([path, { value }]) => [path, value]));
   const sources = new Map([...settings].map(([path, { source }]) => [path, source]));
-  return { config, sources, values, file, warnings };
+  const api = { hasOwnApi: hasOwnApi(at, settings), keyFolder: keyFolder(at, settings, rootFolder(layers, cwd)) };
+  return { config, sources, values, file, warnings, ...api };
+}
+
+/** The ports that two nodes of one process have been given. */
+function sharedPorts(joint: LoadedConfig, nodes: readonly LoadedConfig[]): ConfigProblem[] {
+  const listening = nodes.flatMap(({ config, hasOwnApi: isOwn }) => {
+    const { node, api, peers, metrics } = config;
+    const ports = [
+      [`role.${node.role}.peers.port`, peers.port],
+      ...(isOwn ? [[`role.${node.role}.api.port`, api.port] as const] : []),
+      ...(metrics.enabled ? [[`role.${node.role}.metrics.port`, metrics.port] as const] : []),
+    ] as const;
+    return ports;
+  });
+  const used = new Map<number, string>([[joint.config.api.port, 'api.port']]);
+  const problems: ConfigProblem[] = [];
+  for (const [option, port] of listening) {
+    const other = used.get(port);
+    if (port !== 0 && other !== undefined) {
+      problems.push({
+        option,
+        source: SOURCE_OF_PORTS,
+        problem: `${port} is the port of ${other} too; choose another`,
+      });
+    }
+    used.set(port, option);
+  }
+  return problems;
 }
 
 /**
@@ -87,8 +199,8 @@ function configFile(input: ConfigInput, env: Environment, cwd: string): string |
   if (input.file === null) return undefined;
   const named = input.file ?? env[CONFIG_FILE_ENV];
   if (named !== undefined) return resolve(cwd, named);
-  const role = input.role ?? env[OPTIONS_BY_PATH.get('node.role')?.env ?? ''];
-  return isNodeRole(role) ? resolve(PACKAGE_CONFIG_DIR, `${role}.toml`) : undefined;
+  const [role, ...others] = rolesIn(input.role ?? env[OPTIONS_BY_PATH.get('node.role')?.env ?? '']) ?? [];
+  return role && resolve(PACKAGE_CONFIG_DIR, `${others.length > 0 ? 'network' : role}.toml`);
 }
 
 function addDefaults(settings: Settings, role: NodeRole, cwd: string): void {

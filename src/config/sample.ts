@@ -19,6 +19,10 @@ const HEADER = [
   'A node reads, later ones winning: the defaults; one config file (--config FILE, else TESSERA_CONFIG, else the file of',
   'its role in this folder); environment variables (the name stands with each option); flags (--set api.port=3001).',
   'Relative paths in a file start at the folder of the file; elsewhere at the working directory.',
+  '',
+  'A process with several roles (role = "mempool,storage") has one node for each. What differs between them is said for one',
+  'role, in a section such as [role.storage.peers]; TESSERA_ROLE__STORAGE__PEERS__PORT and --set role.storage.peers.port=… do',
+  'the same. There, api.port is the port of the address of all, and node.data_dir the folder that has theirs in it.',
 ];
 
 /** The text of `config/default.toml`. */

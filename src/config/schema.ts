@@ -4,29 +4,44 @@
  * `Config` type are made from them. Wire names are snake_case; the loaded `Config` is the same tree in camelCase, frozen.
  */
 
-import { NODE_ROLES } from '../lib/roles.js';
+import { Type } from '@sinclair/typebox';
+import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
 import { api, envelope, metrics } from './http-options.js';
 import { file, HOST_PORT, HOUR_MS, hex, host, MIB, MINUTE_MS, peerList, port } from './option-kinds.js';
 import { choice, group, integer, type Loaded, list, maybeText, text } from './options.js';
 import { PEER_PORTS } from './ports.js';
 import { mempool, mining, storage, user, wallet } from './role-options.js';
 
+const ROLE = `(${NODE_ROLES.join('|')})`;
+/** The default data folders are in it. */
+export const DATA_ROOT = '.tessera';
+
 /** Keys that may sign blocks: several producers, or an old and a new key of one. */
 const MAX_PRODUCERS = 8;
 
 const node = group('The node itself.', {
-  role: choice(NODE_ROLES, { description: 'What this node does. Usually given by --role.' }),
+  role: Type.Unsafe<NodeRole>(
+    text({
+      pattern: `^${ROLE}( *, *${ROLE}){0,${NODE_ROLES.length - 1}}$`,
+      form: 'mempool, storage, miner or user, or several of them with commas between',
+      example: '"mempool"',
+      description:
+        'What this node does: mempool, storage, miner or user. Several, with commas between them, make a process of several nodes ' +
+        'that is reached at one address. Usually given by --role.',
+    }),
+  ),
   data_dir: text({
     minLength: 1,
     path: 'working-directory',
     roleDefaults: {
-      mempool: '.tessera/mempool',
-      storage: '.tessera/storage',
-      miner: '.tessera/miner',
-      user: '.tessera/user',
+      mempool: `${DATA_ROOT}/mempool`,
+      storage: `${DATA_ROOT}/storage`,
+      miner: `${DATA_ROOT}/miner`,
+      user: `${DATA_ROOT}/user`,
     },
     description:
-      'Folder for everything that the node keeps. Each node needs a folder of its own; it is created at the first start.',
+      'Folder for everything that the node keeps. Each node needs a folder of its own; it is created at the first start. With ' +
+      'several roles, each node has a folder of the name of its role in this one.',
   }),
   min_free_bytes: integer({
     minimum: 0,

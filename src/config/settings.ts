@@ -1,6 +1,7 @@
 /** Values of options with their sources, before they become a configuration. */
 
 import { isAbsolute, resolve } from 'node:path';
+import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
 import type { OptionSpec } from './options.js';
 import type { ConfigProblem } from './problems.js';
 import { problemOf } from './values.js';
@@ -8,19 +9,55 @@ import { problemOf } from './values.js';
 export interface Setting {
   readonly value: unknown;
   readonly source: string;
-  /** Rank of the source: default 0, file 1, environment 2, flags 3. */
+  /** Rank of the source: default 0, file 1, environment 2, flags 3; a half more for what a source says of one role. */
   readonly rank: number;
+  /** True for what a source says of one role. */
+  readonly isOfRole?: boolean;
 }
 
 /** By the path of the option. */
 export type Settings = Map<string, Setting>;
+
+/** What one source says: of every node, and of those of one role. */
+export interface Layer {
+  readonly common: Settings;
+  readonly byRole: ReadonlyMap<NodeRole, Settings>;
+}
+
+export function emptyLayer(): Layer {
+  return { common: new Map(), byRole: new Map(NODE_ROLES.map((role) => [role, new Map()])) };
+}
+
+/** What all sources, later ones winning, say of a node of the role; without a role, what they say of every node. */
+export function merged(layers: readonly Layer[], role?: NodeRole): Settings {
+  const settings: Settings = new Map();
+  for (const { common, byRole } of layers) {
+    for (const [path, setting] of common) settings.set(path, setting);
+    for (const [path, setting] of (role && byRole.get(role)) ?? []) settings.set(path, setting);
+  }
+  return settings;
+}
+
+/** Where a value comes from. */
+export interface Origin {
+  readonly source: string;
+  readonly rank: number;
+  /** Base of a relative path. */
+  readonly base: string;
+  readonly isOfRole?: boolean;
+}
+
+/** The same origin, for what it says of one role. */
+export function ofRole(origin: Origin, role: NodeRole): Origin {
+  return { ...origin, source: `${origin.source} [role.${role}]`, rank: origin.rank + 0.5, isOfRole: true };
+}
 
 /** Adds a value if it fits its option; otherwise reports a problem. */
 export function addSetting(
   settings: Settings,
   option: OptionSpec,
   value: unknown,
-  from: { readonly source: string; readonly rank: number; readonly base: string },
+  from: Origin,
   problems: ConfigProblem[],
 ): void {
   const problem = problemOf(option.schema, value);
@@ -30,5 +67,6 @@ export function addSetting(
   }
   const isPath = option.schema.path !== undefined && typeof value === 'string';
   const resolved = isPath && !isAbsolute(value) ? resolve(from.base, value) : value;
-  settings.set(option.path, { value: resolved, source: from.source, rank: from.rank });
+  const { source, rank, isOfRole = false } = from;
+  settings.set(option.path, { value: resolved, source, rank, isOfRole });
 }

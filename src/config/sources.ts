@@ -6,12 +6,13 @@ import type { TSchema } from '@sinclair/typebox';
 import { parse as parseToml, TomlError } from 'smol-toml';
 import { errorMessage } from '../lib/errors.js';
 import { FAILPOINT_ENV } from '../lib/failpoints.js';
+import { isNodeRole, NODE_ROLES, type NodeRole } from '../lib/roles.js';
 import { CONFIG_FILE_ENV, OPTIONS, OPTIONS_BY_ENV, OPTIONS_BY_PATH } from './option-table.js';
 import { ENV_PREFIX, type OptionSpec } from './options.js';
 import type { ConfigProblem } from './problems.js';
 import { ConfigSchema } from './schema.js';
 import { FILE_VARIANTS } from './secret-files.js';
-import { addSetting, type Settings } from './settings.js';
+import { addSetting, emptyLayer, type Layer, type Origin, ofRole, type Settings } from './settings.js';
 import { didYouMean } from './suggest.js';
 import { holdsSecret, isRecord, valueFromText } from './values.js';
 
@@ -46,22 +47,61 @@ export interface FlagValue {
 /** The environment variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-export function readFileLayer(file: string, problems: ConfigProblem[]): Settings {
-  const source = `file ${file}`;
-  const settings: Settings = new Map();
+/** Options of one role: `role.miner.api.port`. */
+const OF_ROLE = /^role\.([^.]+)\.(.+)$/;
+/** The same as variables: `TESSERA_ROLE__MINER__API__PORT`. */
+const ENV_OF_ROLE = new RegExp(`^${ENV_PREFIX}ROLE__([A-Z]+)__(.+)$`);
+
+export function readFileLayer(file: string, problems: ConfigProblem[]): Layer {
+  const origin: Origin = { source: `file ${file}`, rank: 1, base: dirname(file) };
+  const layer = emptyLayer();
   try {
-    const table = parseToml(readFileSync(file, 'utf8'));
-    const add = (option: OptionSpec, value: unknown) =>
-      addSetting(settings, option, value, { source, rank: 1, base: dirname(file) }, problems);
-    walkTable(ConfigSchema, table, [], source, add, problems);
+    const { role, ...table } = parseToml(readFileSync(file, 'utf8'));
+    readTable(isRecord(role) || role === undefined ? table : { ...table, role }, layer.common, origin, problems);
+    for (const [name, options] of Object.entries(isRecord(role) ? role : {})) {
+      readRoleTable(name, options, layer, origin, problems);
+    }
   } catch (error) {
     const problem =
       error instanceof TomlError
         ? `line ${error.line}, column ${error.column}: ${error.message.split('\n')[0]}`
         : `cannot be read: ${errorMessage(error)}`;
-    problems.push({ option: 'config file', source, problem });
+    problems.push({ option: 'config file', source: origin.source, problem });
   }
-  return settings;
+  return layer;
+}
+
+function readTable(
+  table: Readonly<Record<string, unknown>>,
+  settings: Settings,
+  origin: Origin,
+  problems: ConfigProblem[],
+): void {
+  const add = (option: OptionSpec, value: unknown) => addSetting(settings, option, value, origin, problems);
+  walkTable(ConfigSchema, table, [], origin.source, add, problems);
+}
+
+/** `[role.miner.api]` and the like: any options, for the node of one role. */
+function readRoleTable(name: string, options: unknown, layer: Layer, origin: Origin, problems: ConfigProblem[]): void {
+  const { source } = origin;
+  const settings = isNodeRole(name) ? layer.byRole.get(name) : undefined;
+  if (!isNodeRole(name) || settings === undefined) {
+    problems.push({ option: `role.${name}`, source, problem: unknownRole(name) });
+  } else if (!isRecord(options)) {
+    const problem = `is a table: write [role.${name}.api] and options of the section api below`;
+    problems.push({ option: `role.${name}`, source, problem });
+  } else {
+    const found: ConfigProblem[] = [];
+    readTable(options, settings, ofRole(origin, name), found);
+    if (settings.delete('node.role')) {
+      found.push({ option: 'node.role', source, problem: 'is an option of the whole process' });
+    }
+    problems.push(...found.map((one) => ({ ...one, option: `role.${name}.${one.option}` })));
+  }
+}
+
+function unknownRole(name: string): string {
+  return `there is no such role${didYouMean(name, NODE_ROLES)}`;
 }
 
 function walkTable(
@@ -84,43 +124,57 @@ function walkTable(
   }
 }
 
-export function readEnvLayer(env: Environment, cwd: string, problems: ConfigProblem[]): Settings {
-  const settings: Settings = new Map();
+export function readEnvLayer(env: Environment, cwd: string, problems: ConfigProblem[]): Layer {
+  const layer = emptyLayer();
   for (const [name, text] of Object.entries(env)) {
     if (text === undefined || !name.startsWith(ENV_PREFIX) || name === CONFIG_FILE_ENV) continue;
     if (COMMAND_VARIABLES.has(name)) continue;
-    const option = OPTIONS_BY_ENV.get(name);
+    const [, roleName = '', rest = ''] = ENV_OF_ROLE.exec(name) ?? [];
+    const role = roleName.toLowerCase();
+    const option = OPTIONS_BY_ENV.get(isNodeRole(role) ? `${ENV_PREFIX}${rest}` : name);
     const source = `env ${name}`;
-    if (option !== undefined) {
-      addSetting(settings, option, valueFromText(option.schema, text), { source, rank: 2, base: cwd }, problems);
+    if (option !== undefined && !(isNodeRole(role) && option.path === 'node.role')) {
+      const origin: Origin = { source, rank: 2, base: cwd };
+      const [settings, from] = placeIn(layer, origin, isNodeRole(role) ? role : undefined);
+      addSetting(settings, option, valueFromText(option.schema, text), from, problems);
     } else if (!SERVICE_LINK.test(name) && !/^(tcp|udp):\/\//.test(text)) {
       const problem = `no option has this variable${didYouMean(name, ENV_NAMES)}`;
       problems.push({ option: name, source: 'environment', problem });
     }
   }
-  return settings;
+  return layer;
+}
+
+/** Where a value of every node, or of one role, belongs. */
+function placeIn(layer: Layer, origin: Origin, role: NodeRole | undefined): [Settings, Origin] {
+  const settings = role && layer.byRole.get(role);
+  return role && settings ? [settings, ofRole(origin, role)] : [layer.common, origin];
 }
 
 export function readFlagLayer(
   input: { readonly role?: string; readonly flags?: readonly FlagValue[] },
   cwd: string,
   problems: ConfigProblem[],
-): Settings {
-  const settings: Settings = new Map();
+): Layer {
+  const layer = emptyLayer();
   const role = input.role === undefined ? [] : [{ option: 'node.role', value: input.role, flag: '--role' }];
   for (const { option: path, value, flag = '--set' } of [...(input.flags ?? []), ...role]) {
-    const option = OPTIONS_BY_PATH.get(path);
+    const [, name, rest = ''] = OF_ROLE.exec(path) ?? [];
+    const option = OPTIONS_BY_PATH.get(name === undefined ? path : rest);
     const source = flag === IN_CODE ? IN_CODE : `flag ${flag}`;
-    if (option === undefined) {
+    if (name !== undefined && !isNodeRole(name)) {
+      problems.push({ option: path, source, problem: unknownRole(name) });
+    } else if (option === undefined || (name !== undefined && option.path === 'node.role')) {
       problems.push({ option: path, source, problem: unknownOption(path) });
     } else if (holdsSecret(option.schema) && flag !== IN_CODE) {
       problems.push({ option: path, source, problem: secretOnCommandLine(option) });
     } else {
       const parsed = typeof value === 'string' ? valueFromText(option.schema, value) : value;
-      addSetting(settings, option, parsed, { source, rank: 3, base: cwd }, problems);
+      const [settings, from] = placeIn(layer, { source, rank: 3, base: cwd }, name);
+      addSetting(settings, option, parsed, from, problems);
     }
   }
-  return settings;
+  return layer;
 }
 
 function unknownOption(path: string): string {

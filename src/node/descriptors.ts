@@ -21,26 +21,28 @@ export interface DescriptorPlan {
 const RESERVE = 2_200;
 /** Minimum for a node. */
 const LEAST = 256;
-/** Enough for every share. */
+/** Enough for every share of a node, and for the nodes of a small network. */
 const ENOUGH = 8_192;
 const MAX_PEER_SOCKETS = 2_048;
 const MAX_API_SOCKETS = 16_384;
 
-/** Throws `invalid_config` when the limit is too low to run a node. */
-export function planDescriptors(limit: number): DescriptorPlan {
-  if (limit < LEAST) {
+/** The plan of each of the nodes that share the limit. Throws `invalid_config` when it is too low to run them. */
+export function planDescriptors(limit: number, nodes = 1): DescriptorPlan {
+  const share = Math.floor(limit / nodes);
+  if (share < LEAST) {
+    const who = nodes === 1 ? `a node needs ${LEAST}` : `its ${nodes} nodes need ${LEAST * nodes}`;
     throw new TesseraError(
       'invalid_config',
-      `this process may open ${limit} files and sockets, and a node needs ${LEAST}: raise the limit (ulimit -n ${ENOUGH})`,
+      `this process may open ${limit} files and sockets, and ${who}: raise the limit (ulimit -n ${ENOUGH})`,
     );
   }
-  const sockets = limit - Math.min(RESERVE, Math.floor(limit / 2));
+  const sockets = share - Math.min(RESERVE, Math.floor(share / 2));
   const peerSockets = Math.min(MAX_PEER_SOCKETS, Math.floor(sockets / 2));
   const apiSockets = Math.min(MAX_API_SOCKETS, sockets - peerSockets);
   const warning =
     limit >= ENOUGH
       ? undefined
-      : `this process may open ${limit} files and sockets, of which ${peerSockets} are for links and ${apiSockets} for the API: raise the limit (ulimit -n ${ENOUGH})`;
+      : `this process may open ${limit} files and sockets, of which ${peerSockets} are for links and ${apiSockets} for the API${nodes === 1 ? '' : ' of each of its nodes'}: raise the limit (ulimit -n ${ENOUGH})`;
   return { limit, peerSockets, apiSockets, warning };
 }
 

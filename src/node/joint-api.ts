@@ -48,6 +48,8 @@ export interface JointApiOptions {
   readonly folder: string;
   /** The option that moves the port, for the error when it is taken. */
   readonly portOption: string;
+  /** How many nodes share the files and sockets of this process; as many as roles by default. */
+  readonly nodes?: number;
 }
 
 export interface JointApiModules {
@@ -146,8 +148,8 @@ export class JointApi implements Service {
   }
 
   #apiOptions({ api, envelope }: Pick<Config, 'api' | 'envelope'>): NodeApiOptions {
-    const { roles, folder } = this.#options;
-    return { roles, api, envelope, folder, maxSockets: planDescriptors(descriptorLimit()).apiSockets };
+    const { roles, folder, nodes = roles.length } = this.#options;
+    return { roles, api, envelope, folder, maxSockets: planDescriptors(descriptorLimit(), nodes).apiSockets };
   }
 
   #readinessOf(role: NodeRole): readonly string[] {

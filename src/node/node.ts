@@ -48,6 +48,10 @@ export interface NodeModules {
   readonly joint?: JointApi | undefined;
   /** False for a node that is reached at the joint address only. */
   readonly hasOwnApi?: boolean;
+  /** How many nodes share the files and sockets of this process; the caller warns when they are few. */
+  readonly nodes?: number;
+  /** By default one of its own, if the metrics are on. */
+  readonly registry?: MetricsRegistry | undefined;
 }
 
 export class Node implements Service {
@@ -84,14 +88,15 @@ export class Node implements Service {
   private constructor(config: Config, genesis: Genesis, modules: NodeModules) {
     this.#config = config;
     this.#genesis = genesis;
-    this.#descriptors = planDescriptors(descriptorLimit());
+    const { warning, ...plan } = planDescriptors(descriptorLimit(), modules.nodes);
+    this.#descriptors = { ...plan, warning: modules.nodes === undefined ? warning : undefined };
     this.#logger = modules.logger;
     this.#clock = modules.clock ?? systemClock;
     this.#random = modules.random ?? systemRandom;
     this.#terminal = modules.terminal;
     this.#joint = modules.joint;
     this.#hasOwnApi = modules.hasOwnApi ?? true;
-    this.#registry = config.metrics.enabled ? new MetricsRegistry(config.node.role) : undefined;
+    this.#registry = modules.registry ?? (config.metrics.enabled ? new MetricsRegistry(config.node.role) : undefined);
   }
 
   /** `http://host:port`, once started; empty for a node without an address of its own. */
@@ -261,7 +266,10 @@ export class Node implements Service {
 
   async #startApi(context: RoleContext, role: Role): Promise<void> {
     this.#joinOthers(context, role);
-    if (!this.#hasOwnApi) return;
+    if (!this.#hasOwnApi) {
+      this.#opened.add(await noteApi(context.dataDir.path, this.#joint?.url ?? ''));
+      return;
+    }
     const { host, port } = this.#config.api;
     const events = new EventHub({ epoch: this.#clock.now() });
     publishEvents(events, role.services);

@@ -8,7 +8,7 @@ import { runNode, command as startCommand } from '../../src/cli/start.js';
 import { devAccounts } from '../../src/config/dev-accounts.js';
 import type { Config } from '../../src/config/schema.js';
 import { createDeferred } from '../../src/lib/deferred.js';
-import { createContext } from '../support/cli-context.js';
+import { createContext, noGroup } from '../support/cli-context.js';
 
 const urls = {
   mempool: 'http://127.0.0.1:3003',
@@ -47,7 +47,7 @@ describe('start', () => {
       return node;
     };
     const args = parse(startCommand, '-r', 'user', '-d', '/data', '-p', '4000', '-l', 'silent');
-    const status = runNode(args, context, async () => ({ createNode }));
+    const status = runNode(args, context, async () => ({ createNode, ...noGroup }));
     await started;
     context.raise('SIGTERM');
     expect(await status).toBe(0);
@@ -60,7 +60,10 @@ describe('start', () => {
     const { node, started } = fakeNode();
     const reloaded: Config[] = [];
     const createNode = async () => ({ ...node, reload: async (config: Config) => void reloaded.push(config) });
-    const status = runNode(parse(startCommand, '-r', 'user', '-l', 'silent'), context, async () => ({ createNode }));
+    const status = runNode(parse(startCommand, '-r', 'user', '-l', 'silent'), context, async () => ({
+      createNode,
+      ...noGroup,
+    }));
     await started;
     context.raise('SIGHUP');
     context.raise('SIGINT');
@@ -72,7 +75,7 @@ describe('start', () => {
     const context = createContext();
     const args = parse(startCommand, '-r', 'user', '-l', 'silent');
     const createNode = () => Promise.reject(new Error('no wallet'));
-    expect(await runNode(args, context, async () => ({ createNode }))).toBe(1);
+    expect(await runNode(args, context, async () => ({ createNode, ...noGroup }))).toBe(1);
     expect(context.err()).toContain('no wallet');
   });
 });

@@ -13,7 +13,7 @@ import { runCli } from '../../src/cli/run.js';
 import { runNode, command as startCommand } from '../../src/cli/start.js';
 import { devAccounts } from '../../src/config/dev-accounts.js';
 import type { Config } from '../../src/config/schema.js';
-import { createContext } from '../support/cli-context.js';
+import { createContext, noGroup } from '../support/cli-context.js';
 
 const PAGE = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8');
 
@@ -152,7 +152,7 @@ describe('--json', () => {
       throw new Error('enough');
     };
     const args = parseCommandLine(startCommand.spec, ['--role', 'storage', '-l', 'silent', '--json']);
-    await runNode(args, createContext(), async () => ({ createNode }));
+    await runNode(args, createContext(), async () => ({ createNode, ...noGroup }));
     expect(config?.log.format).toBe('json');
   });
 

@@ -13,7 +13,7 @@ import type { Config } from '../../src/config/schema.js';
 import { systemRandom } from '../../src/lib/random.js';
 import { Keystore } from '../../src/wallet/keys/keystore.js';
 import { PassphraseLimiter } from '../../src/wallet/keys/passphrase-limiter.js';
-import { createContext } from '../support/cli-context.js';
+import { createContext, noGroup } from '../support/cli-context.js';
 import { ManualClock } from '../support/manual-clock.js';
 
 const QUESTION = 'Passphrase of the wallet: ';
@@ -47,6 +47,7 @@ async function started(typed: string, ...flags: string[]) {
   const context = terminal(typed);
   let config: Config | undefined;
   const load = async () => ({
+    ...noGroup,
     createNode: async (given: Config) => {
       config = given;
       throw new Error('enough');

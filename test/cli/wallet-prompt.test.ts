@@ -17,7 +17,7 @@ import { askNewPassphrase } from '../../src/cli/wallet/secrets.js';
 import { whileWaiting } from '../../src/cli/wallet/waiting.js';
 import type { Config } from '../../src/config/schema.js';
 import { createDeferred } from '../../src/lib/deferred.js';
-import { createContext } from '../support/cli-context.js';
+import { createContext, noGroup } from '../support/cli-context.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { fc, test } from '../support/property.js';
 
@@ -225,6 +225,7 @@ describe('the start of a node at a terminal', () => {
     const { context } = terminal(...keys);
     let config: Config | undefined;
     const load = async () => ({
+      ...noGroup,
       createNode: async (given: Config) => {
         config = given;
         throw new Error('enough');

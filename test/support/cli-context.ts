@@ -38,3 +38,10 @@ export function createContext(env: Readonly<Record<string, string>> = {}): TestC
     exited: exited.promise,
   };
 }
+
+/** For `start` with one role. */
+export const noGroup = {
+  createGroup(): never {
+    throw new Error('one node is wanted');
+  },
+};

@@ -12,7 +12,7 @@ import { PassphraseLimiter } from '../../wallet/keys/passphrase-limiter.js';
 import type { CliContext } from '../command.js';
 import { passphraseSource } from './configured-passphrase.js';
 import { askSecret, isInteractive } from './prompt.js';
-import { askNewPassphrase, PASSPHRASE } from './secrets.js';
+import { askNewPassphrase } from './secrets.js';
 
 type Given = Pick<LoadedConfig, 'config' | 'sources'>;
 
@@ -24,19 +24,23 @@ export function needsPassphrase(given: Given): boolean {
   return hasWallet(given.config) && wallet.genesisSeedIndex === undefined && passphraseSource(given) === undefined;
 }
 
-/** The configuration with the typed passphrase; unchanged when none is needed or there is nobody to ask. */
-export async function withTypedPassphrase(loaded: Given, context: CliContext): Promise<Config> {
+/**
+ * The configuration with the typed passphrase; unchanged when none is needed or there is nobody to ask. `areSeveral`: there are
+ * other wallets, so the questions say which one is meant.
+ */
+export async function withTypedPassphrase(loaded: Given, context: CliContext, areSeveral = false): Promise<Config> {
   const { config } = loaded;
   if (!hasWallet(config) || !isInteractive(context)) return config;
   const file = join(config.node.dataDir, KEYSTORE_FILE);
+  const wallet = areSeveral ? `wallet of the ${config.node.role} node` : 'wallet';
   if (!existsSync(file)) {
     if (!needsPassphrase(loaded)) return config;
-    return sealedWith(await askNewPassphrase('The wallet is new. Passphrase for it: ', context), config);
+    return sealedWith(await askNewPassphrase(`The ${wallet} is new. Passphrase for it: `, context), config);
   }
   const source = passphraseSource(loaded);
   if (!needsPassphrase(loaded) && (await opens(file, config.wallet.passphrase))) return config;
-  if (source !== undefined) context.stderr.write(`The passphrase from ${source} does not open the wallet.\n`);
-  return sealedWith(await askUntilItOpens(file, context), config);
+  if (source !== undefined) context.stderr.write(`The passphrase from ${source} does not open the ${wallet}.\n`);
+  return sealedWith(await askUntilItOpens(file, `Passphrase of the ${wallet}: `, context), config);
 }
 
 function hasWallet({ node, wallet }: Config): boolean {
@@ -47,9 +51,9 @@ function sealedWith(passphrase: string, config: Config): Config {
   return { ...config, wallet: { ...config.wallet, passphrase } };
 }
 
-async function askUntilItOpens(file: string, context: CliContext): Promise<string> {
+async function askUntilItOpens(file: string, question: string, context: CliContext): Promise<string> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const passphrase = await askSecret(PASSPHRASE.question, context);
+    const passphrase = await askSecret(question, context);
     if (await opens(file, passphrase)) return passphrase;
     context.stderr.write('That passphrase does not open the wallet.\n');
   }

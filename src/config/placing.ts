@@ -1,0 +1,116 @@
+/**
+ * The configuration of a node among others of its process: what is said once for all of them becomes what each has for itself,
+ * its folder, its ports, and the links to the others.
+ */
+
+import { join, resolve } from 'node:path';
+import type { NodeRole } from '../lib/roles.js';
+import { JOINT_API_PORT, PEER_PORTS } from './ports.js';
+import type { ConfigProblem } from './problems.js';
+import { DATA_ROOT } from './schema.js';
+import { type Layer, merged, type Settings } from './settings.js';
+
+/** The place of a configuration in its process. */
+export interface Place {
+  /** The roles of the process. */
+  readonly roles: readonly NodeRole[];
+  /** Undefined for the address that the nodes have in common. */
+  readonly role: NodeRole | undefined;
+}
+
+/** Whom a node of the role keeps links to. */
+const LINKED: Readonly<Record<NodeRole, readonly ('mempool' | 'storage')[]>> = {
+  mempool: ['storage'],
+  storage: [],
+  miner: ['mempool', 'storage'],
+  user: ['mempool', 'storage'],
+};
+/** Options that two nodes of one process cannot share; 0 is any free port. */
+const OF_ONE_NODE = ['peers.port', 'peers.advertise', 'metrics.port'] as const;
+/** Where a node that listens on every address is reached. */
+const EVERYWHERE: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+const SOURCE = 'the process';
+/** Name of the process in its log. */
+const JOINT_NAME = 'network';
+
+/**
+ * True for a node with an address of its own: one that is alone, one whose port is given for its role, and a miner beside a
+ * user, whose wallet would be out of reach otherwise.
+ */
+export function hasOwnApi({ role, roles }: Place, settings: Settings): boolean {
+  if (role === undefined) return false;
+  if (roles.length === 1 || settings.get('api.port')?.isOfRole === true) return true;
+  return role === 'miner' && roles.includes('user');
+}
+
+/** The folder that the nodes of the process have theirs in. */
+export function rootFolder(layers: readonly Layer[], cwd: string): string {
+  const named = merged(layers).get('node.data_dir')?.value;
+  return typeof named === 'string' ? named : resolve(cwd, DATA_ROOT);
+}
+
+/** Changes the settings of a node, or of the address, of a process with several roles. */
+export function place(
+  at: Place,
+  settings: Settings,
+  { layers, cwd }: { readonly layers: readonly Layer[]; readonly cwd: string },
+  problems: ConfigProblem[],
+): void {
+  placeFolder(at, settings, rootFolder(layers, cwd));
+  placeApi(at, settings);
+  if (at.role === undefined) return;
+  for (const option of OF_ONE_NODE) {
+    const setting = settings.get(option);
+    if (setting === undefined || setting.isOfRole === true || setting.value === 0) continue;
+    const problem = `each node of a process needs its own: leave it out, or set role.${at.role}.${option} and so on`;
+    problems.push({ option, source: setting.source, problem });
+  }
+  for (const other of LINKED[at.role]) {
+    if (!at.roles.includes(other)) continue;
+    const address = peerAddress(merged(layers, other), other);
+    if (address === undefined) continue;
+    const path = `peers.${other}`;
+    const setting = settings.get(path) ?? { value: [], source: SOURCE, rank: 0 };
+    settings.set(path, { ...setting, value: [...new Set([address, ...(setting.value as readonly string[])])] });
+  }
+}
+
+function placeFolder({ role }: Place, settings: Settings, root: string): void {
+  const folder = settings.get('node.data_dir');
+  if (folder?.isOfRole !== true) {
+    const { source, rank } = folder ?? { source: 'default', rank: 0 };
+    settings.set('node.data_dir', { value: role === undefined ? root : join(root, role), source, rank });
+  }
+  const name = settings.get('node.name');
+  if (role === undefined) settings.set('node.name', name ?? { value: JOINT_NAME, source: 'default', rank: 0 });
+  else if (name !== undefined && name.isOfRole !== true) {
+    settings.set('node.name', { ...name, value: `${name.value}-${role}` });
+  }
+}
+
+/** Nodes without an address of their own have that of the process. */
+function placeApi(at: Place, settings: Settings): void {
+  const port = settings.get('api.port');
+  if (!hasOwnApi(at, settings)) {
+    if (port === undefined) settings.set('api.port', { value: JOINT_API_PORT, source: 'default', rank: 0 });
+  } else if (port?.isOfRole !== true && port?.value !== 0) {
+    settings.delete('api.port');
+  }
+}
+
+/** Where a node of the process accepts links; undefined for any free port, which is known when it listens. */
+function peerAddress(settings: Settings, role: NodeRole): string | undefined {
+  const advertised = settings.get('peers.advertise')?.value;
+  // A certificate is for a name.
+  if (settings.has('peers.tls.cert_file') && typeof advertised === 'string') return advertised;
+  const port = settings.get('peers.port')?.value ?? PEER_PORTS[role];
+  if (port === 0) return undefined;
+  const named = String(settings.get('peers.host')?.value ?? '127.0.0.1');
+  const host = EVERYWHERE[named] ?? named;
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** The folder with the key of the API at which a node is reached, when none is configured. */
+export function keyFolder(at: Place, settings: Settings, root: string): string {
+  return hasOwnApi(at, settings) ? String(settings.get('node.data_dir')?.value) : root;
+}

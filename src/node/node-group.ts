@@ -1,0 +1,149 @@
+/**
+ * Several nodes in this process, one of each role, at one address (docs/adr/0035-one-address.md). Each is what it would be
+ * alone, with a folder, a key and links of its own; they are started and stopped together, and the end of one is that of all.
+ */
+
+import type { Config } from '../config/schema.js';
+import { fileError } from '../db/database-error.js';
+import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
+import type { NodeRole } from '../lib/roles.js';
+import { Failure, type Service } from '../lib/service.js';
+import type { NodeLogger } from '../observability/logger.js';
+import { MetricsRegistry } from '../observability/metrics.js';
+import { descriptorLimit, planDescriptors } from './descriptors.js';
+import { JointApi } from './joint-api.js';
+import { Node } from './node.js';
+
+/** Whom others dial comes first. */
+const START_ORDER = ['storage', 'mempool', 'miner', 'user'] as const satisfies readonly NodeRole[];
+/** Clients are stopped before the nodes that they call. */
+const STOP_ORDER = ['user', 'miner', 'mempool', 'storage'] as const satisfies readonly NodeRole[];
+/** Whose metrics have the requests to the one address, best first. */
+const METERED = ['user', 'miner', 'mempool', 'storage'] as const satisfies readonly NodeRole[];
+
+export interface GroupNode {
+  readonly config: Config;
+  /** False for a node that is reached at the one address only. */
+  readonly hasOwnApi: boolean;
+}
+
+export interface NodeGroupOptions {
+  /** One for each role. */
+  readonly nodes: readonly GroupNode[];
+  /** Of the one address; its `node.data_dir` has the folders of the nodes in it. */
+  readonly joint: Config;
+}
+
+export interface NodeGroupModules {
+  readonly logger: NodeLogger;
+  /** A terminal for progress bars; without one, progress goes to the log. */
+  readonly terminal?: { write(text: string): unknown } | undefined;
+}
+
+export class NodeGroup implements Service {
+  readonly #members: ReadonlyMap<NodeRole, GroupNode>;
+  readonly #modules: NodeGroupModules;
+  readonly #metered: NodeRole | undefined;
+  readonly #registry: MetricsRegistry | undefined;
+  readonly #joint: JointApi;
+  readonly #started = new Map<NodeRole, Node>();
+  readonly #failure = new Failure();
+  readonly failed = this.#failure.promise;
+  #isStopping = false;
+
+  /** Opens nothing yet. */
+  constructor({ nodes, joint }: NodeGroupOptions, modules: NodeGroupModules) {
+    this.#members = new Map(nodes.map((node) => [node.config.node.role, node]));
+    this.#modules = modules;
+    this.#metered = METERED.find((role) => this.#members.get(role)?.config.metrics.enabled);
+    this.#registry = this.#metered && new MetricsRegistry(this.#metered);
+    this.#joint = new JointApi(
+      { roles: [...this.#members.keys()], config: joint, folder: joint.node.dataDir, portOption: 'api.port' },
+      { logger: modules.logger, ...(this.#registry === undefined ? {} : { metrics: this.#registry }) },
+    );
+  }
+
+  /** `http://host:port` of the one address, once started. */
+  get apiUrl(): string {
+    return this.#joint.url;
+  }
+
+  /** The nodes, once started. */
+  get nodes(): ReadonlyMap<NodeRole, Node> {
+    return this.#started;
+  }
+
+  /** Resolves when every node is up. Throws the error of the first that cannot start. */
+  async start(): Promise<void> {
+    const { warning } = planDescriptors(descriptorLimit(), this.#members.size);
+    if (warning !== undefined) this.#modules.logger.warn({}, warning);
+    await this.#joint.start();
+    const starting: Promise<void>[] = [];
+    for (const role of START_ORDER) {
+      const member = this.#members.get(role);
+      if (member === undefined || this.#isStopping) continue;
+      const started = this.#start(role, member);
+      // One that fails is reported at the end, or while another is waited for.
+      started.catch(() => undefined);
+      starting.push(started);
+      // Who dials it has to know its port. It needs nobody to find out.
+      if (member.config.peers.port === 0) await started;
+    }
+    await Promise.all(starting);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    await this.#joint.stop();
+    for (const role of STOP_ORDER) await this.#started.get(role)?.stop();
+  }
+
+  /** Applies what can change while they run: the API keys. Throws `invalid_config` when one is invalid. */
+  async reload({ nodes, joint }: NodeGroupOptions): Promise<void> {
+    await this.#joint.reload(joint);
+    for (const { config } of nodes) await this.#started.get(config.node.role)?.reload(config);
+  }
+
+  async #start(role: NodeRole, { config, hasOwnApi }: GroupNode): Promise<void> {
+    try {
+      const node = await Node.create(this.#linked(config), {
+        logger: this.#modules.logger.child(role),
+        terminal: this.#modules.terminal,
+        joint: this.#joint,
+        hasOwnApi,
+        nodes: this.#members.size,
+        registry: role === this.#metered ? this.#registry : undefined,
+      });
+      if (this.#isStopping) return;
+      this.#started.set(role, node);
+      node.failed.catch((error: unknown) => this.#failure.report(namedAfter(role, error)));
+      await node.start();
+    } catch (error) {
+      throw namedAfter(role, error);
+    }
+  }
+
+  /** With the addresses of the nodes that listen on any free port. */
+  #linked(config: Config): Config {
+    const { role } = config.node;
+    const found = (other: NodeRole): readonly string[] => {
+      const isAny = this.#members.get(other)?.config.peers.port === 0;
+      return isAny && other !== role ? [this.#started.get(other)?.peerAddress ?? ''] : [];
+    };
+    const storage = role === 'storage' ? [] : found('storage');
+    const mempool = role === 'miner' || role === 'user' ? found('mempool') : [];
+    const { peers } = config;
+    return {
+      ...config,
+      peers: { ...peers, storage: [...storage, ...peers.storage], mempool: [...mempool, ...peers.mempool] },
+    };
+  }
+}
+
+/** The same error, which says whose it is. */
+function namedAfter(role: NodeRole, thrown: unknown): TesseraError {
+  const error = fileError(thrown);
+  const message = `the ${role} node: ${errorMessage(error)}`;
+  if (!isTesseraError(error)) return new TesseraError('internal_error', message, { cause: error });
+  return new TesseraError(error.code, message, { cause: error, details: error.details });
+}
