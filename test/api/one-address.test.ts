@@ -9,8 +9,9 @@ import { OPERATIONS, operationsOf } from '../../src/api/operations.js';
 import { EventHub } from '../../src/api/routes/events/event-hub.js';
 import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
 import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
-import { API_KEY, openApp, type Request, send } from '../support/api/app.js';
+import { API_KEY, type AppSetup, openApp, type Request, send } from '../support/api/app.js';
 import { ADDRESS, type Calls } from '../support/api/fakes.js';
+import { ManualClock } from '../support/manual-clock.js';
 
 const ALL: readonly Operation[] = OPERATIONS;
 const SIGNED = {
@@ -21,6 +22,10 @@ const SIGNED = {
   signature: 'cd'.repeat(64),
 };
 const UNSIGNED = { genesis_hash_spec: 'Create', item_amount: 1 };
+
+/** On a clock of its own: a busy machine must not be taken for an overloaded node. */
+const open = (roles: NodeRole | readonly NodeRole[], setup: AppSetup = {}) =>
+  openApp(roles, { ...setup, modules: { clock: new ManualClock(), ...setup.modules } });
 
 /** What an operation would get from a client that goes by its examples. */
 function requestFor({ method, path, params, query, body }: Operation): Request {
@@ -57,7 +62,7 @@ describe('every operation', () => {
 
   it.each(NODE_ROLES)('of a %s node answers as at its own address', async (role) => {
     const calls: { own: Calls; all: Calls } = { own: [], all: [] };
-    const [own, all] = [await openApp(role, { calls: calls.own }), await openApp(NODE_ROLES, { calls: calls.all })];
+    const [own, all] = [await open(role, { calls: calls.own }), await open(NODE_ROLES, { calls: calls.all })];
     for (const operation of each.filter((one) => winnerOf(one) === role)) {
       const request = requestFor(operation);
       const [there, here] = [await send(own, request), await send(all, request)];
@@ -68,7 +73,7 @@ describe('every operation', () => {
   });
 
   it('is closed there without a key, as it is at its own address', async () => {
-    const app = await openApp(NODE_ROLES);
+    const app = await open(NODE_ROLES);
     for (const operation of ALL.filter(({ apiKey }) => apiKey === true)) {
       const sent = await send(app, { ...requestFor(operation), headers: {} });
       expect([operation.id, sent.status, sent.body.code]).toEqual([operation.id, 401, 'missing_api_key']);
@@ -77,7 +82,7 @@ describe('every operation', () => {
 
   it('is in the document that the address serves, and no other', async () => {
     for (const roles of [NODE_ROLES, ['mempool', 'storage'], ['miner', 'user']] as const) {
-      const app = await openApp(roles);
+      const app = await open(roles);
       const { body } = await send(app, { url: '/v1/openapi.json' });
       const described = Object.entries<object>(body.paths).flatMap(([path, item]) =>
         Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
@@ -89,7 +94,7 @@ describe('every operation', () => {
   });
 
   it('has its path in the debug data of both families', async () => {
-    const app = await openApp(NODE_ROLES);
+    const app = await open(NODE_ROLES);
     const debug = (await send(app, { url: '/v1/debug' })).body;
     const pathsOf = (family: string): string[] => [
       ...new Set(ALL.filter((one) => one.family === family).map(({ path }) => path)),
@@ -103,7 +108,7 @@ describe('every operation', () => {
 describe('the creation of an item', () => {
   const create = async (roles: readonly NodeRole[], item: object, headers = {}, openItemCreation = false) => {
     const calls: Calls = [];
-    const app = await openApp(roles, { calls, api: { openItemCreation } });
+    const app = await open(roles, { calls, api: { openItemCreation } });
     const sent = await send(app, { method: 'POST', url: '/v1/items', payload: JSON.stringify(item), headers });
     return [sent.status, calls.map(({ args }) => Object.keys(args[0] as object).includes('signature'))];
   };
@@ -138,7 +143,7 @@ describe('the creation of an item', () => {
 describe('the events', () => {
   it('of all roles are in one stream', async () => {
     const hub = new EventHub({ epoch: 1 });
-    const app = await openApp(NODE_ROLES, { modules: { events: hub } });
+    const app = await open(NODE_ROLES, { modules: { events: hub } });
     const url = await app.listen({ host: '127.0.0.1', port: 0 });
     const stop = new AbortController();
     onTestFinished(() => stop.abort());
@@ -154,9 +159,9 @@ describe('the events', () => {
   });
 
   it('of wallets need a key there too, and topics that nobody has are refused', async () => {
-    const app = await openApp(NODE_ROLES);
+    const app = await open(NODE_ROLES);
     expect((await send(app, { url: '/v1/events' })).status).toBe(401);
-    const two = await openApp(['mempool', 'storage']);
+    const two = await open(['mempool', 'storage']);
     const wrong = await send(two, { url: '/v1/events?topics=wallet' });
     expect([wrong.status, wrong.body.detail]).toEqual([400, expect.stringContaining('blocks and transactions')]);
   });

@@ -12,6 +12,7 @@ import { SignalSource } from '../../src/lib/signal.js';
 import { JointApi, type JointPart } from '../../src/node/joint-api.js';
 import type { RoleServices } from '../../src/node/role.js';
 import { fakeMempool, fakeMiner, fakeStorage, fakeUser, fakeWallet } from '../support/api/fakes.js';
+import { ManualClock } from '../support/manual-clock.js';
 import { silentLogger } from '../support/silent-logger.js';
 
 interface Setup {
@@ -22,7 +23,11 @@ interface Setup {
 async function startJoint({ roles = NODE_ROLES, options = {} }: Setup = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'tessera-test-'));
   const config = createConfig('user', { 'api.port': 0, 'api.auth': 'open', ...options });
-  const joint = new JointApi({ roles, config, folder, portOption: 'api.port' }, { logger: silentLogger });
+  const joint = new JointApi(
+    { roles, config, folder, portOption: 'api.port' },
+    // A busy machine must not be taken for an overloaded node.
+    { logger: silentLogger, clock: new ManualClock() },
+  );
   onTestFinished(async () => {
     await joint.stop();
     await rm(folder, { recursive: true, force: true });
