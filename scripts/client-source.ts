@@ -8,6 +8,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { TSchema } from '@sinclair/typebox';
 import { membersOf, type Operation } from '../src/api/operation.js';
 import { OPERATIONS } from '../src/api/operations.js';
+import { devOperations } from '../src/api/routes/dev/operations.js';
 import { streamEvents } from '../src/api/routes/events/operations.js';
 
 /** Where 64-bit integers are in an answer: here, or in members; `*` is every other member or element. */
@@ -27,9 +28,10 @@ const QUERIES = /^query|serializeTransactions$/;
 const LEFT_OUT: ReadonlySet<string> = new Set(['getDocs', 'streamEvents']);
 const WIDTH = 118;
 
-/** The operations that the library has. */
+/** The operations that the library has, those of dev networks too. */
 export function publicOperations(): readonly Operation[] {
-  return (OPERATIONS as readonly Operation[]).filter(({ id, family }) => family !== 'envelope' && !LEFT_OUT.has(id));
+  const all: readonly Operation[] = [...OPERATIONS, ...devOperations];
+  return all.filter(({ id, family }) => family !== 'envelope' && !LEFT_OUT.has(id));
 }
 
 /** The text of the file. */

@@ -5,6 +5,87 @@
 
 import type { CallOptions, OperationRow } from './calls.js';
 
+/** Items of an address, the kinds in the order in which the chain learned of them. */
+export interface AddressItemsResponse {
+  readonly items: readonly ({
+    /** Genesis hash of the item: what names it. */
+    readonly genesis_hash: string;
+    /** Number of items, at most 2^63-1. */
+    readonly amount: bigint;
+  })[];
+  /** Cursor of the next page; null at the end. */
+  readonly next: string | null;
+  /** The answer is that after this block; null in an empty chain. */
+  readonly as_of_block: bigint | null;
+}
+
+/** Unspent outputs of an address, newest first. */
+export interface AddressOutputsResponse {
+  readonly outputs: readonly ({
+    readonly out_point: OutPoint;
+    /** What it holds. */
+    readonly asset: 'token' | 'item';
+    /** Raw token units, or items. */
+    readonly amount: bigint;
+    /** Genesis hash of the items; null for tokens. */
+    readonly genesis_hash: string | null;
+    /** Free text from the creator of the items. */
+    readonly metadata: string | null;
+    /** The number of the first block that may spend it; 0 for any. */
+    readonly locktime: bigint;
+    /** A transaction hash: g and 31 hex digits; transactions of the first block may have other names. */
+    readonly tx_hash: string;
+    /** Number of its block. */
+    readonly block_num: bigint;
+    /** Its place in the block; the coinbase comes last. */
+    readonly tx_num: number;
+    /** When its block was made, in Unix seconds. */
+    readonly time: bigint;
+  })[];
+  /** Cursor of the next page; null at the end. */
+  readonly next: string | null;
+  /** The answer is that after this block; null in an empty chain. */
+  readonly as_of_block: bigint | null;
+}
+
+/** Transactions of an address, newest first. A page behind a cursor has the same entries for ever. */
+export interface AddressTransactionsResponse {
+  readonly transactions: readonly ({
+    /** A transaction hash: g and 31 hex digits; transactions of the first block may have other names. */
+    readonly tx_hash: string;
+    /** Number of its block. */
+    readonly block_num: bigint;
+    /** Its place in the block; the coinbase comes last. */
+    readonly tx_num: number;
+    /** When its block was made, in Unix seconds. */
+    readonly time: bigint;
+    /**
+     * coinbase: the reward of a block. genesis: of block 0. issuance: set by the genesis file for its block.
+     * creation: of items. trade: one of a set that happens together or not at all. payment: every other one.
+     */
+    readonly kind: 'coinbase' | 'genesis' | 'issuance' | 'creation' | 'trade' | 'payment';
+    /** Raw units that it pays to the address. */
+    readonly received: bigint;
+    /** Raw units that it spends from the address. */
+    readonly sent: bigint;
+    /** The same of items; at most 16 kinds. */
+    readonly items: readonly ({
+      /** Genesis hash of the item: what names it. */
+      readonly genesis_hash: string;
+      /** Items that it pays to the address. */
+      readonly received: bigint;
+      /** Items that it spends from the address. */
+      readonly sent: bigint;
+    })[];
+    /** Kinds of items in all. */
+    readonly item_count: bigint;
+  })[];
+  /** Cursor of the next page; null at the end. */
+  readonly next: string | null;
+  /** The answer is that after this block; null in an empty chain. */
+  readonly as_of_block: bigint | null;
+}
+
 /** An asset, tagged by its kind. */
 export type ApiAsset = TokenApiAsset | ItemApiAsset;
 
@@ -67,6 +148,35 @@ export interface BlockMeta {
   readonly tx_len: number;
 }
 
+/** Transactions of a block, in order. */
+export interface BlockTransactionsResponse {
+  readonly transactions: readonly ({
+    /** A transaction hash: g and 31 hex digits; transactions of the first block may have other names. */
+    readonly tx_hash: string;
+    /** Number of its block. */
+    readonly block_num: bigint;
+    /** Its place in the block; the coinbase comes last. */
+    readonly tx_num: number;
+    /** When its block was made, in Unix seconds. */
+    readonly time: bigint;
+    /**
+     * coinbase: the reward of a block. genesis: of block 0. issuance: set by the genesis file for its block.
+     * creation: of items. trade: one of a set that happens together or not at all. payment: every other one.
+     */
+    readonly kind: 'coinbase' | 'genesis' | 'issuance' | 'creation' | 'trade' | 'payment';
+    /** Size of the transaction, encoded. */
+    readonly bytes: bigint;
+    /** Number of its inputs. */
+    readonly input_count: bigint;
+    /** Number of its outputs, fees included. */
+    readonly output_count: bigint;
+    /** Raw units in its outputs and fees. */
+    readonly tokens: bigint;
+  })[];
+  /** Cursor of the next page; null at the end. */
+  readonly next: string | null;
+}
+
 /** A stored block or transaction. */
 export interface BlockchainEntryResponse {
   /** Block hash or transaction hash of the entry. */
@@ -78,6 +188,279 @@ export interface BlockchainEntryResponse {
 
 /** What a stored entry is, and its place in the chain. */
 export type BlockchainItemMetaResponse = BlockMeta | TransactionMeta;
+
+/** What an address has, and how much has happened to it. */
+export interface ChainAddress {
+  /** A payment address: 64 hex digits (32 for addresses of version 0). */
+  readonly address: string;
+  /** Raw units in its unspent outputs, locked ones included. */
+  readonly tokens: bigint;
+  /** Raw units that came to it in all, as digits: change counts. */
+  readonly received: string;
+  /** Raw units that went from it in all, as digits. */
+  readonly sent: string;
+  /** Transactions that pay it or spend from it. */
+  readonly transaction_count: bigint;
+  /** Its unspent outputs. */
+  readonly unspent_count: bigint;
+  /** Kinds of items that it holds. */
+  readonly item_count: bigint;
+  /** The first of these transactions; null when there is none. */
+  readonly first_seen: {
+    /** A transaction hash: g and 31 hex digits; transactions of the first block may have other names. */
+    readonly tx_hash: string;
+    /** Number of its block. */
+    readonly block_num: bigint;
+    /** Its place in the block; the coinbase comes last. */
+    readonly tx_num: number;
+    /** When its block was made, in Unix seconds. */
+    readonly time: bigint;
+  } | null;
+  /** The last one. */
+  readonly last_seen: {
+    /** A transaction hash: g and 31 hex digits; transactions of the first block may have other names. */
+    readonly tx_hash: string;
+    /** Number of its block. */
+    readonly block_num: bigint;
+    /** Its place in the block; the coinbase comes last. */
+    readonly tx_num: number;
+    /** When its block was made, in Unix seconds. */
+    readonly time: bigint;
+  } | null;
+  /** The answer is that after this block; null in an empty chain. */
+  readonly as_of_block: bigint | null;
+}
+
+/** What a list of blocks says of one. */
+export interface ChainBlock {
+  /** Number of the block. */
+  readonly block_num: bigint;
+  /** Its hash. */
+  readonly hash: string;
+  /** Hash of the block before it; null for block 0. */
+  readonly previous_hash: string | null;
+  /** When it was made, in Unix seconds. */
+  readonly time: bigint;
+  /** Number of its transactions with the coinbase. */
+  readonly transactions: bigint;
+  /** Size of the block with all its transactions, encoded. */
+  readonly bytes: bigint;
+  /** Compact target, eight hex digits; empty for the fixed difficulty, a hash that begins with a zero byte. */
+  readonly difficulty: string;
+  /** What its coinbase pays, in raw units. */
+  readonly reward: bigint;
+  /** Raw units issued up to this block, itself included. */
+  readonly issued: bigint;
+  /** The address that its coinbase pays. */
+  readonly miner: string | null;
+  /** Hash of its coinbase. */
+  readonly coinbase: string;
+}
+
+/** Blocks, newest first. */
+export interface ChainBlocksResponse {
+  readonly blocks: readonly ChainBlock[];
+  /** `before` for the next page: the number of the last block of this one; null at the end. */
+  readonly next: bigint | null;
+  /** The answer is that after this block; null in an empty chain. */
+  readonly as_of_block: bigint | null;
+}
+
+/** How far the index of the chain is. */
+export interface ChainIndexResponse {
+  /** off: storage.index is false. building: blocks are missing in it. waiting: it cannot go on now. */
+  readonly state: 'off' | 'building' | 'ready' | 'waiting';
+  /** The last block in it. */
+  readonly block_num: bigint | null;
+  /** Blocks that this node stores. */
+  readonly blocks: bigint;
+  /** Why it cannot go on now. */
+  readonly problem: string | null;
+}
+
+/** An item, and how many have it. */
+export interface ChainItem {
+  /** Genesis hash of the item: what names it. */
+  readonly genesis_hash: string;
+  /** Free text from its creator: show it as text and nothing else. */
+  readonly metadata: string | null;
+  /** The address that it was first created for. */
+  readonly creator: string | null;
+  /** How many were created, as digits. */
+  readonly issued: string;
+  /** The transaction that first created it. */
+  readonly created: {
+    /** A transaction hash: g and 31 hex digits; transactions of the first block may have other names. */
+    readonly tx_hash: string;
+    /** Number of its block. */
+    readonly block_num: bigint;
+    /** Its place in the block; the coinbase comes last. */
+    readonly tx_num: number;
+    /** When its block was made, in Unix seconds. */
+    readonly time: bigint;
+  };
+  /** Addresses that hold some. */
+  readonly holder_count: bigint;
+  /** Transactions with some in an input or output. */
+  readonly transfer_count: bigint;
+  /** The answer is that after this block; null in an empty chain. */
+  readonly as_of_block: bigint | null;
+}
+
+/** An output, and by what it is spent. */
+export interface ChainOutput {
+  /** A transaction hash: g and 31 hex digits; transactions of the first block may have other names. */
+  readonly tx_hash: string;
+  /** Index of the output. */
+  readonly n: number;
+  /** Whose it is; null for one that nobody can spend. */
+  readonly address: string | null;
+  /** What it holds. */
+  readonly asset: 'token' | 'item';
+  /** Raw token units, or items. */
+  readonly amount: bigint;
+  /** Genesis hash of the items; null for tokens. */
+  readonly genesis_hash: string | null;
+  /** Free text from the creator of the items. */
+  readonly metadata: string | null;
+  /** The number of the first block that may spend it; 0 for any. */
+  readonly locktime: bigint;
+  /** A fee output. */
+  readonly fee: boolean;
+  /** Number of the block that made it. */
+  readonly block_num: bigint;
+  /** What spends it; null while it is unspent. */
+  readonly spent_by: {
+    /** The transaction that spends it. */
+    readonly tx_hash: string;
+    /** Index of the input that spends it. */
+    readonly input: number;
+    /** Number of the block of that transaction. */
+    readonly block_num: bigint;
+  } | null;
+  /** The answer is that after this block; null in an empty chain. */
+  readonly as_of_block: bigint | null;
+}
+
+/** A transaction with what it spends, and by what its outputs are spent. */
+export interface ChainTransaction {
+  /** A transaction hash: g and 31 hex digits; transactions of the first block may have other names. */
+  readonly tx_hash: string;
+  /** Number of its block. */
+  readonly block_num: bigint;
+  /** Its place in the block; the coinbase comes last. */
+  readonly tx_num: number;
+  /** When its block was made, in Unix seconds. */
+  readonly time: bigint;
+  /**
+   * coinbase: the reward of a block. genesis: of block 0. issuance: set by the genesis file for its block. creation:
+   * of items. trade: one of a set that happens together or not at all. payment: every other one.
+   */
+  readonly kind: 'coinbase' | 'genesis' | 'issuance' | 'creation' | 'trade' | 'payment';
+  /** Size of the transaction, encoded. */
+  readonly bytes: bigint;
+  /** Number of its inputs. */
+  readonly input_count: bigint;
+  /** Number of its outputs, fees included. */
+  readonly output_count: bigint;
+  /** Raw units in its outputs and fees. */
+  readonly tokens: bigint;
+  /** Hash of its block. */
+  readonly block_hash: string;
+  /** Blocks from its own to the last one: 1 in the last block. */
+  readonly confirmations: bigint;
+  /** Version of the format. */
+  readonly version: bigint;
+  /** Index of the first input listed. */
+  readonly first_input: bigint;
+  /** At most 500, from `first_input` on. */
+  readonly inputs: readonly ({
+    /** The output that it spends; null for what creates: coinbases, issuances, items. */
+    readonly source: {
+      /** A transaction hash: g and 31 hex digits; transactions of the first block may have other names. */
+      readonly tx_hash: string;
+      /** Index of the output. */
+      readonly n: number;
+      /** Whose it is; null for one that nobody can spend. */
+      readonly address: string | null;
+      /** What it holds. */
+      readonly asset: 'token' | 'item';
+      /** Raw token units, or items. */
+      readonly amount: bigint;
+      /** Genesis hash of the items; null for tokens. */
+      readonly genesis_hash: string | null;
+      /** Free text from the creator of the items. */
+      readonly metadata: string | null;
+      /** The number of the first block that may spend it; 0 for any. */
+      readonly locktime: bigint;
+      /** A fee output. */
+      readonly fee: boolean;
+      /** Number of the block that made it. */
+      readonly block_num: bigint;
+    } | null;
+    /** Its script, from the bottom of the stack to the top. */
+    readonly script: readonly ({
+      /** What it is. */
+      readonly kind: 'op' | 'signature' | 'pubkey' | 'num' | 'bytes';
+      /** Name of the operation, hex digits of a key or signature, digits, or text. */
+      readonly value: string;
+    })[];
+  })[];
+  /** Index of the first output listed. */
+  readonly first_output: bigint;
+  /** Outputs, then fees; at most 500, from `first_output` on. */
+  readonly outputs: readonly ({
+    /** Index of the output. */
+    readonly n: number;
+    /** Whose it is; null for one that nobody can spend. */
+    readonly address: string | null;
+    /** What it holds. */
+    readonly asset: 'token' | 'item';
+    /** Raw token units, or items. */
+    readonly amount: bigint;
+    /** Genesis hash of the items; null for tokens. */
+    readonly genesis_hash: string | null;
+    /** Free text from the creator of the items. */
+    readonly metadata: string | null;
+    /** The number of the first block that may spend it; 0 for any. */
+    readonly locktime: bigint;
+    /** A fee output. */
+    readonly fee: boolean;
+    /** What spends it; null while it is unspent. */
+    readonly spent_by: {
+      /** The transaction that spends it. */
+      readonly tx_hash: string;
+      /** Index of the input that spends it. */
+      readonly input: number;
+      /** Number of the block of that transaction. */
+      readonly block_num: bigint;
+    } | null;
+  })[];
+  /** Null unless it is part of a trade. */
+  readonly trade: {
+    /** The name of the trade. Text of strangers. */
+    readonly druid: string;
+    /** Number of transactions in it. */
+    readonly participants: bigint;
+    /** The other transactions of the trade; at most 100. */
+    readonly partners: readonly string[];
+    /** What it asks of the others; at most 500. `from` names inputs, `to` is an address. */
+    readonly expectations: readonly ({
+      readonly from: string;
+      readonly to: string;
+      /** What it holds. */
+      readonly asset: 'token' | 'item';
+      /** Raw token units, or items. */
+      readonly amount: bigint;
+      /** Genesis hash of the items; null for tokens. */
+      readonly genesis_hash: string | null;
+      /** Free text from the creator of the items. */
+      readonly metadata: string | null;
+    })[];
+  } | null;
+  /** The answer is that after this block; null in an empty chain. */
+  readonly as_of_block: bigint | null;
+}
 
 /** A change of the wallet passphrase. */
 export interface ChangePassphraseRequest {
@@ -182,6 +565,41 @@ export interface DeserializeTransactionsResponse {
   readonly transactions: readonly CreateTransaction[];
 }
 
+/** An account that is funded in block 0 and whose keys everyone knows. */
+export interface DevAccount {
+  /** The number of the account, or `user` or `miner`. */
+  readonly account: string;
+  /** A payment address: 64 hex digits (32 for addresses of version 0). */
+  readonly address: string;
+  /** Raw units that it has in block 0. */
+  readonly tokens: bigint;
+}
+
+/** What this dev network is. */
+export interface DevFactsResponse {
+  readonly accounts: readonly DevAccount[];
+  /** Base URL of the API of each node, by role. */
+  readonly urls: { readonly [name: string]: string };
+  /** Milliseconds between blocks; null when they are made on demand. */
+  readonly interval_ms: bigint | null;
+  /** Unix seconds on the clock of the chain. */
+  readonly time: number;
+}
+
+/** One of the two members. */
+export interface DevTimeRequest {
+  /** Sets the clock to this time. */
+  readonly time?: number;
+  /** Moves the clock on by so many seconds. */
+  readonly advance?: number;
+}
+
+/** The clock of the chain. */
+export interface DevTimeResponse {
+  /** Unix seconds on the clock of the chain. */
+  readonly time: number;
+}
+
 /** Whom to ask for a donation. */
 export interface DonationRequest {
   /** ip:port of the node to ask. */
@@ -227,9 +645,32 @@ export interface DruidInfo {
   readonly genesis_hash?: string | null;
 }
 
+/** Nothing. */
+export type EmptyRequest = object;
+
 /** Keys to look up. */
 export interface EntriesQueryRequest {
   readonly keys: readonly string[];
+}
+
+/** A payment out of nothing but the wallet of the miner. */
+export interface FaucetRequest {
+  /** Who is paid. */
+  readonly address: string;
+  /** Raw units. By default 72,072,000,000, which is 1,000 display units. */
+  readonly amount?: bigint;
+}
+
+/** The payment of the faucet. */
+export interface FaucetResponse {
+  /** A transaction hash: g and 31 hex digits; transactions of the first block may have other names. */
+  readonly tx_hash: string;
+  /** A payment address: 64 hex digits (32 for addresses of version 0). */
+  readonly to_address: string;
+  /** Raw token units; 72,072,000 of them are one display unit. */
+  readonly amount: bigint;
+  /** The block that the payment is in; null when the network makes its blocks at an interval. */
+  readonly block_num: bigint | null;
 }
 
 /** Health of the node. */
@@ -277,6 +718,19 @@ export interface ItemCreatedResponse {
   readonly tx_hash: string;
 }
 
+/** Holders of an item, the largest amount first. */
+export interface ItemHoldersResponse {
+  readonly holders: readonly ({
+    readonly address: string;
+    /** Number of items, at most 2^63-1. */
+    readonly amount: bigint;
+  })[];
+  /** Cursor of the next page; null at the end. */
+  readonly next: string | null;
+  /** The answer is that after this block; null in an empty chain. */
+  readonly as_of_block: bigint | null;
+}
+
 /** How an item was created. */
 export interface ItemInfoResponse {
   readonly genesis_hash: string;
@@ -307,6 +761,47 @@ export interface ItemPaymentRequest {
   readonly locktime?: bigint | null;
   /** The passphrase of the wallet. */
   readonly passphrase: string;
+}
+
+/** Transactions with items of one kind, newest first. */
+export interface ItemTransfersResponse {
+  readonly transfers: readonly ({
+    /** A transaction hash: g and 31 hex digits; transactions of the first block may have other names. */
+    readonly tx_hash: string;
+    /** Number of its block. */
+    readonly block_num: bigint;
+    /** Its place in the block; the coinbase comes last. */
+    readonly tx_num: number;
+    /** When its block was made, in Unix seconds. */
+    readonly time: bigint;
+    /**
+     * coinbase: the reward of a block. genesis: of block 0. issuance: set by the genesis file for its block.
+     * creation: of items. trade: one of a set that happens together or not at all. payment: every other one.
+     */
+    readonly kind: 'coinbase' | 'genesis' | 'issuance' | 'creation' | 'trade' | 'payment';
+    /** Items of this kind in its outputs, at most 2^63-1. */
+    readonly amount: bigint;
+    /** Whose they were; at most 8. */
+    readonly from: readonly ({
+      readonly address: string;
+      /** Number of items, at most 2^63-1. */
+      readonly amount: bigint;
+    })[];
+    /** Addresses that they come from, in all. */
+    readonly from_count: bigint;
+    /** Whose they are then; at most 8. */
+    readonly to: readonly ({
+      readonly address: string;
+      /** Number of items, at most 2^63-1. */
+      readonly amount: bigint;
+    })[];
+    /** Addresses that they go to, in all. */
+    readonly to_count: bigint;
+  })[];
+  /** Cursor of the next page; null at the end. */
+  readonly next: string | null;
+  /** The answer is that after this block; null in an empty chain. */
+  readonly as_of_block: bigint | null;
 }
 
 /** Items of one class, in the form of the chain. */
@@ -370,6 +865,18 @@ export interface LabelsResponse {
 /** The latest stored block. */
 export interface LatestBlockResponse {
   readonly block: StoredBlockData;
+}
+
+/** How many blocks to make. */
+export interface MakeBlocksRequest {
+  /** How many; 1 by default. */
+  readonly count?: number;
+}
+
+/** The blocks that were made. */
+export interface MakeBlocksResponse {
+  /** Numbers of the blocks, in order. */
+  readonly block_nums: readonly bigint[];
 }
 
 /** A page of the history. */
@@ -572,6 +1079,29 @@ export interface RefreshRequest {
   readonly all?: boolean;
 }
 
+/** The state file that was written. */
+export interface SavedStateResponse {
+  /** Path of the file on the machine of the network. */
+  readonly file: string;
+  /** Its size. */
+  readonly bytes: bigint;
+  /** Number of the last block in it. */
+  readonly block_num: bigint;
+}
+
+/** What was found. */
+export interface SearchResponse {
+  /** What the text names, at most 8 of a kind. */
+  readonly found: readonly ({
+    /** What it is. */
+    readonly kind: 'block' | 'transaction' | 'item' | 'address';
+    /** Its hash, or the address. */
+    readonly name: string;
+    /** Number of the block, or of the block of the transaction. */
+    readonly block_num: bigint | null;
+  })[];
+}
+
 /** Transactions to encode. */
 export interface SerializeTransactionsRequest {
   readonly transactions: readonly CreateTransaction[];
@@ -580,6 +1110,22 @@ export interface SerializeTransactionsRequest {
 /** Encoded transactions. */
 export interface SerializeTransactionsResponse {
   readonly transactions: readonly JsonSerializedTransaction[];
+}
+
+/** The chain, the wallets and the clock as they were at a moment. */
+export interface SnapshotResponse {
+  /** Number of the snapshot. */
+  readonly id: number;
+  /** Number of the last block in it. */
+  readonly block_num: bigint;
+  /** Unix seconds on the clock of the chain. */
+  readonly time: number;
+}
+
+/** The snapshots that are kept. */
+export interface SnapshotsResponse {
+  /** Oldest first. */
+  readonly snapshots: readonly SnapshotResponse[];
 }
 
 /** A whole script. */
@@ -1002,6 +1548,222 @@ export interface Operations {
     readonly genesis_hash: string;
   }, options?: CallOptions): Promise<ItemInfoResponse>;
   /**
+   * How far the index of the chain is.
+   *
+   * An extension of the contract. Answers whether there is an index or not.
+   *
+   * `GET /v1/chain/index` of storage nodes.
+   */
+  getChainIndex(args?: Readonly<Record<string, never>>, options?: CallOptions): Promise<ChainIndexResponse>;
+  /**
+   * Blocks, newest first.
+   *
+   * An extension of the contract, answered from the index of the node (`storage.index`). Its ETag changes with each
+   * block.
+   *
+   * `GET /v1/chain/blocks` of storage nodes.
+   * @throws {TesseraError} index_off, index_incomplete
+   */
+  getChainBlocks(args?: {
+    /** Entries of the page; 20 by default. */
+    readonly limit?: bigint | number;
+    /** Only blocks with smaller numbers. */
+    readonly before?: bigint | number;
+  }, options?: CallOptions): Promise<ChainBlocksResponse>;
+  /**
+   * What a list of blocks says of one.
+   *
+   * An extension of the contract. By number or hash; it never changes.
+   *
+   * `GET /v1/chain/blocks/{block}` of storage nodes.
+   * @throws {TesseraError} index_off, index_incomplete, block_not_found
+   */
+  getChainBlock(args: {
+    /** Number or hash of a block. */
+    readonly block: string;
+  }, options?: CallOptions): Promise<ChainBlock>;
+  /**
+   * The transactions of a block, in order.
+   *
+   * An extension of the contract. A page never changes.
+   *
+   * `GET /v1/chain/blocks/{block}/transactions` of storage nodes.
+   * @throws {TesseraError} index_off, index_incomplete, block_not_found
+   */
+  getBlockTransactions(args: {
+    /** Number or hash of a block. */
+    readonly block: string;
+  } & {
+    /** Entries of the page; 25 by default. */
+    readonly limit?: bigint | number;
+    /** `next` of the page before this one. What it is made of may change. */
+    readonly cursor?: string;
+  }, options?: CallOptions): Promise<BlockTransactionsResponse>;
+  /**
+   * A transaction with what it spends, and by what it is spent.
+   *
+   * An extension of the contract, answered from the index of the node (`storage.index`). Its ETag changes with each
+   * block.
+   *
+   * `GET /v1/chain/transactions/{tx_hash}` of storage nodes.
+   * @throws {TesseraError} index_off, index_incomplete, entry_not_found
+   */
+  getChainTransaction(args: {
+    /** A transaction hash: g and 31 hex digits; transactions of the first block may have other names. */
+    readonly tx_hash: string;
+  } & {
+    /** Index of the first input to list; 0 by default. */
+    readonly first_input?: bigint | number;
+    /** Index of the first output to list; 0 by default. */
+    readonly first_output?: bigint | number;
+  }, options?: CallOptions): Promise<ChainTransaction>;
+  /**
+   * An output, and by what it is spent.
+   *
+   * An extension of the contract, answered from the index of the node (`storage.index`). Its ETag changes with each
+   * block.
+   *
+   * `GET /v1/chain/outputs/{tx_hash}/{n}` of storage nodes.
+   * @throws {TesseraError} index_off, index_incomplete, entry_not_found
+   */
+  getChainOutput(args: {
+    /** A transaction hash: g and 31 hex digits; transactions of the first block may have other names. */
+    readonly tx_hash: string;
+    /** Index of the output; fees come after the outputs. */
+    readonly n: bigint | number;
+  }, options?: CallOptions): Promise<ChainOutput>;
+  /**
+   * What a number, hash or address names.
+   *
+   * An extension of the contract. Nothing found is an empty list.
+   *
+   * `GET /v1/chain/search` of storage nodes.
+   * @throws {TesseraError} index_off, index_incomplete
+   */
+  searchChain(args: {
+    /**
+     * The number of a block, or a hash of a block, transaction or item, or an address: whole, or six or more
+     * characters of its beginning.
+     */
+    readonly q: string;
+  }, options?: CallOptions): Promise<SearchResponse>;
+  /**
+   * What an address has.
+   *
+   * An extension of the contract, answered from the index of the node (`storage.index`). Its ETag changes with each
+   * block. An address that the chain has not seen has nothing.
+   *
+   * `GET /v1/chain/addresses/{address}` of storage nodes.
+   * @throws {TesseraError} index_off, index_incomplete
+   */
+  getChainAddress(args: {
+    /** A payment address: 64 hex digits (32 for addresses of version 0). */
+    readonly address: string;
+  }, options?: CallOptions): Promise<ChainAddress>;
+  /**
+   * The items of an address.
+   *
+   * An extension of the contract, answered from the index of the node (`storage.index`). Its ETag changes with each
+   * block.
+   *
+   * `GET /v1/chain/addresses/{address}/items` of storage nodes.
+   * @throws {TesseraError} index_off, index_incomplete
+   */
+  getAddressItems(args: {
+    /** A payment address: 64 hex digits (32 for addresses of version 0). */
+    readonly address: string;
+  } & {
+    /** Entries of the page; 25 by default. */
+    readonly limit?: bigint | number;
+    /** `next` of the page before this one. What it is made of may change. */
+    readonly cursor?: string;
+  }, options?: CallOptions): Promise<AddressItemsResponse>;
+  /**
+   * The unspent outputs of an address, newest first.
+   *
+   * An extension of the contract, answered from the index of the node (`storage.index`). Its ETag changes with each
+   * block.
+   *
+   * `GET /v1/chain/addresses/{address}/outputs` of storage nodes.
+   * @throws {TesseraError} index_off, index_incomplete
+   */
+  getAddressOutputs(args: {
+    /** A payment address: 64 hex digits (32 for addresses of version 0). */
+    readonly address: string;
+  } & {
+    /** Entries of the page; 25 by default. */
+    readonly limit?: bigint | number;
+    /** `next` of the page before this one. What it is made of may change. */
+    readonly cursor?: string;
+  }, options?: CallOptions): Promise<AddressOutputsResponse>;
+  /**
+   * The history of an address, newest first.
+   *
+   * An extension of the contract, answered from the index of the node (`storage.index`). Its ETag changes with each
+   * block.
+   *
+   * `GET /v1/chain/addresses/{address}/transactions` of storage nodes.
+   * @throws {TesseraError} index_off, index_incomplete
+   */
+  getAddressTransactions(args: {
+    /** A payment address: 64 hex digits (32 for addresses of version 0). */
+    readonly address: string;
+  } & {
+    /** Entries of the page; 25 by default. */
+    readonly limit?: bigint | number;
+    /** `next` of the page before this one. What it is made of may change. */
+    readonly cursor?: string;
+  }, options?: CallOptions): Promise<AddressTransactionsResponse>;
+  /**
+   * An item, and how many have it.
+   *
+   * An extension of the contract, answered from the index of the node (`storage.index`). Its ETag changes with each
+   * block.
+   *
+   * `GET /v1/chain/items/{genesis_hash}` of storage nodes.
+   * @throws {TesseraError} index_off, index_incomplete, item_not_found
+   */
+  getChainItem(args: {
+    /** Genesis hash of an item. */
+    readonly genesis_hash: string;
+  }, options?: CallOptions): Promise<ChainItem>;
+  /**
+   * The holders of an item, the largest amount first.
+   *
+   * An extension of the contract, answered from the index of the node (`storage.index`). Its ETag changes with each
+   * block. Who gets more or less between two pages may be on both or on neither.
+   *
+   * `GET /v1/chain/items/{genesis_hash}/holders` of storage nodes.
+   * @throws {TesseraError} index_off, index_incomplete, item_not_found
+   */
+  getItemHolders(args: {
+    /** Genesis hash of an item. */
+    readonly genesis_hash: string;
+  } & {
+    /** Entries of the page; 25 by default. */
+    readonly limit?: bigint | number;
+    /** `next` of the page before this one. What it is made of may change. */
+    readonly cursor?: string;
+  }, options?: CallOptions): Promise<ItemHoldersResponse>;
+  /**
+   * The transfers of an item, newest first.
+   *
+   * An extension of the contract, answered from the index of the node (`storage.index`). Its ETag changes with each
+   * block.
+   *
+   * `GET /v1/chain/items/{genesis_hash}/transfers` of storage nodes.
+   * @throws {TesseraError} index_off, index_incomplete, item_not_found
+   */
+  getItemTransfers(args: {
+    /** Genesis hash of an item. */
+    readonly genesis_hash: string;
+  } & {
+    /** Entries of the page; 25 by default. */
+    readonly limit?: bigint | number;
+    /** `next` of the page before this one. What it is made of may change. */
+    readonly cursor?: string;
+  }, options?: CallOptions): Promise<ItemTransfersResponse>;
+  /**
    * The block being mined.
    *
    * `GET /v1/mining/current-block` of miner nodes.
@@ -1313,6 +2075,84 @@ export interface Operations {
    * @throws {TesseraError} malformed_transaction
    */
   deserializeTransactions(args: DeserializeTransactionsRequest, options?: CallOptions): Promise<DeserializeTransactionsResponse>;
+  /**
+   * The accounts, addresses and clock of this dev network.
+   *
+   * `GET /v1/dev` of mempool, storage, miner, user nodes.
+   */
+  getDevFacts(args?: Readonly<Record<string, never>>, options?: CallOptions): Promise<DevFactsResponse>;
+  /**
+   * Pays tokens to any address.
+   *
+   * From the wallet of the miner. Where blocks are made on demand the answer comes when the payment is in a block;
+   * where they are made at an interval it comes at once.
+   *
+   * `POST /v1/dev/faucet` of mempool, storage, miner, user nodes. Protected: needs an API key.
+   * @throws {TesseraError} insufficient_funds, payment_refused, wrong_passphrase, wallet_write_failed, shutting_down
+   */
+  payFromFaucet(args: FaucetRequest, options?: CallOptions): Promise<FaucetResponse>;
+  /**
+   * Makes blocks now, even if they are empty.
+   *
+   * What waits for a block is in the first of them. The answer comes when all are stored.
+   *
+   * `POST /v1/dev/blocks` of mempool, storage, miner, user nodes. Protected: needs an API key.
+   * @throws {TesseraError} mempool_unreachable, shutting_down
+   */
+  makeBlocks(args?: MakeBlocksRequest, options?: CallOptions): Promise<MakeBlocksResponse>;
+  /**
+   * The clock of the chain.
+   *
+   * `GET /v1/dev/time` of mempool, storage, miner, user nodes.
+   */
+  getDevTime(args?: Readonly<Record<string, never>>, options?: CallOptions): Promise<DevTimeResponse>;
+  /**
+   * Sets the clock of the chain, or moves it on.
+   *
+   * All nodes go by it: the times of blocks, the expiry of trades, the times in histories. It goes on from there, and
+   * is never set to before the last block. Waiting times of nodes do not change.
+   *
+   * `POST /v1/dev/time` of mempool, storage, miner, user nodes. Protected: needs an API key.
+   * @throws {TesseraError} shutting_down
+   */
+  setDevTime(args?: DevTimeRequest, options?: CallOptions): Promise<DevTimeResponse>;
+  /**
+   * The snapshots that are kept.
+   *
+   * `GET /v1/dev/snapshots` of mempool, storage, miner, user nodes.
+   */
+  getSnapshots(args?: Readonly<Record<string, never>>, options?: CallOptions): Promise<SnapshotsResponse>;
+  /**
+   * Takes a snapshot of the chain, the wallets and the clock.
+   *
+   * The nodes are stopped for it and started again, on the same ports. The last 16 snapshots are kept.
+   *
+   * `POST /v1/dev/snapshots` of mempool, storage, miner, user nodes. Protected: needs an API key.
+   * @throws {TesseraError} shutting_down
+   */
+  takeSnapshot(args?: EmptyRequest, options?: CallOptions): Promise<SnapshotResponse>;
+  /**
+   * Brings everything back to a snapshot.
+   *
+   * The nodes are stopped for it and started again, on the same ports: event streams end, and a reader that resumes
+   * is told by the event `reset` that what it knows is not so any more. The snapshot stays, and so do the others.
+   *
+   * `POST /v1/dev/snapshots/{id}/revert` of mempool, storage, miner, user nodes. Protected: needs an API key.
+   * @throws {TesseraError} not_found, shutting_down
+   */
+  revertToSnapshot(args?: {
+    /** Number of the snapshot. */
+    readonly id: number;
+  } & EmptyRequest, options?: CallOptions): Promise<SnapshotResponse>;
+  /**
+   * Writes the state file now.
+   *
+   * The file that --state names, which is also written when the network stops. The nodes are away for a moment.
+   *
+   * `POST /v1/dev/state` of mempool, storage, miner, user nodes. Protected: needs an API key.
+   * @throws {TesseraError} write_failed, shutting_down
+   */
+  saveState(args?: EmptyRequest, options?: CallOptions): Promise<SavedStateResponse>;
 }
 
 /** What the client knows of each operation. */
@@ -1334,6 +2174,20 @@ export const TABLE: { readonly [Id in keyof Operations]: OperationRow } = {
   getLatestBlock: { method: 'GET', path: '/v1/blocks/latest', roles: ['storage'], reads: true, exact: { block: { block: { header: { version: 1, bits: 1, b_num: 1, timestamp: 1 } } } } },
   getBlock: { method: 'GET', path: '/v1/blocks/{num}', roles: ['storage'], reads: true, exact: { data: { block: { header: { version: 1, bits: 1, b_num: 1, timestamp: 1 } }, version: 1 }, item_meta: { block_num: 1 } } },
   getItem: { method: 'GET', path: '/v1/items/{genesis_hash}', roles: ['storage'], reads: true, exact: { total_amount: 1, created: { block_num: 1 } } },
+  getChainIndex: { method: 'GET', path: '/v1/chain/index', roles: ['storage'], reads: true, exact: { block_num: 1, blocks: 1 } },
+  getChainBlocks: { method: 'GET', path: '/v1/chain/blocks', roles: ['storage'], reads: true, exact: { blocks: { '*': { block_num: 1, time: 1, transactions: 1, bytes: 1, reward: 1, issued: 1 } }, next: 1, as_of_block: 1 } },
+  getChainBlock: { method: 'GET', path: '/v1/chain/blocks/{block}', roles: ['storage'], reads: true, exact: { block_num: 1, time: 1, transactions: 1, bytes: 1, reward: 1, issued: 1 } },
+  getBlockTransactions: { method: 'GET', path: '/v1/chain/blocks/{block}/transactions', roles: ['storage'], reads: true, exact: { transactions: { '*': { block_num: 1, time: 1, bytes: 1, input_count: 1, output_count: 1, tokens: 1 } } } },
+  getChainTransaction: { method: 'GET', path: '/v1/chain/transactions/{tx_hash}', roles: ['storage'], reads: true, exact: { block_num: 1, time: 1, bytes: 1, input_count: 1, output_count: 1, tokens: 1, confirmations: 1, version: 1, first_input: 1, inputs: { '*': { source: { amount: 1, locktime: 1, block_num: 1 } } }, first_output: 1, outputs: { '*': { amount: 1, locktime: 1, spent_by: { block_num: 1 } } }, trade: { participants: 1, expectations: { '*': { amount: 1 } } }, as_of_block: 1 } },
+  getChainOutput: { method: 'GET', path: '/v1/chain/outputs/{tx_hash}/{n}', roles: ['storage'], reads: true, exact: { amount: 1, locktime: 1, block_num: 1, spent_by: { block_num: 1 }, as_of_block: 1 } },
+  searchChain: { method: 'GET', path: '/v1/chain/search', roles: ['storage'], reads: true, exact: { found: { '*': { block_num: 1 } } } },
+  getChainAddress: { method: 'GET', path: '/v1/chain/addresses/{address}', roles: ['storage'], reads: true, exact: { tokens: 1, transaction_count: 1, unspent_count: 1, item_count: 1, first_seen: { block_num: 1, time: 1 }, last_seen: { block_num: 1, time: 1 }, as_of_block: 1 } },
+  getAddressItems: { method: 'GET', path: '/v1/chain/addresses/{address}/items', roles: ['storage'], reads: true, exact: { items: { '*': { amount: 1 } }, as_of_block: 1 } },
+  getAddressOutputs: { method: 'GET', path: '/v1/chain/addresses/{address}/outputs', roles: ['storage'], reads: true, exact: { outputs: { '*': { amount: 1, locktime: 1, block_num: 1, time: 1 } }, as_of_block: 1 } },
+  getAddressTransactions: { method: 'GET', path: '/v1/chain/addresses/{address}/transactions', roles: ['storage'], reads: true, exact: { transactions: { '*': { block_num: 1, time: 1, received: 1, sent: 1, items: { '*': { received: 1, sent: 1 } }, item_count: 1 } }, as_of_block: 1 } },
+  getChainItem: { method: 'GET', path: '/v1/chain/items/{genesis_hash}', roles: ['storage'], reads: true, exact: { created: { block_num: 1, time: 1 }, holder_count: 1, transfer_count: 1, as_of_block: 1 } },
+  getItemHolders: { method: 'GET', path: '/v1/chain/items/{genesis_hash}/holders', roles: ['storage'], reads: true, exact: { holders: { '*': { amount: 1 } }, as_of_block: 1 } },
+  getItemTransfers: { method: 'GET', path: '/v1/chain/items/{genesis_hash}/transfers', roles: ['storage'], reads: true, exact: { transfers: { '*': { block_num: 1, time: 1, amount: 1, from: { '*': { amount: 1 } }, from_count: 1, to: { '*': { amount: 1 } }, to_count: 1 } }, as_of_block: 1 } },
   getCurrentBlock: { method: 'GET', path: '/v1/mining/current-block', roles: ['miner'], reads: true, exact: { block: { block: { version: 1, bits: 1, b_num: 1, timestamp: 1 }, reward: 1 } } },
   getOutgoingTransactions: { method: 'GET', path: '/v1/transactions/outgoing', roles: ['miner', 'user'], reads: true, exact: { transactions: { '*': { 1: { version: 1 } } } } },
   getWalletHistory: { method: 'GET', path: '/v1/wallet/history', roles: ['miner', 'user'], reads: true, apiKey: true, exact: { transactions: { '*': { created_at: 1, outputs: { '*': { value: { Token: 1, Item: { amount: 1 } } } }, amount: 1, fee: 1, block_num: 1, block_time: 1 } } } },
@@ -1362,6 +2216,15 @@ export const TABLE: { readonly [Id in keyof Operations]: OperationRow } = {
   getDonationRequests: { method: 'GET', path: '/v1/donation-requests', roles: ['user'], reads: true, apiKey: true, exact: { requests: { '*': { number: 1, asked_at: 1 } } } },
   serializeTransactions: { method: 'POST', path: '/v1/transactions:serialize', roles: ['user'], body: true, reads: true },
   deserializeTransactions: { method: 'POST', path: '/v1/transactions:deserialize', roles: ['user'], body: true, reads: true, exact: { transactions: { '*': { inputs: { '*': { script_signature: { Pay2PkH: { address_version: 1 }, stack: { '*': { Num: 1 } } } } }, outputs: { '*': { value: { Token: 1, Item: { amount: 1 } }, locktime: 1 } }, version: 1, fees: { '*': { value: { Token: 1, Item: { amount: 1 } }, locktime: 1 } }, druid_info: { participants: 1, expectations: { '*': { asset: { Token: 1, Item: { amount: 1 } } }, asset: { Token: 1, Item: { amount: 1 } } } } } } } },
+  getDevFacts: { method: 'GET', path: '/v1/dev', roles: ['mempool', 'storage', 'miner', 'user'], reads: true, exact: { accounts: { '*': { tokens: 1 } }, interval_ms: 1 } },
+  payFromFaucet: { method: 'POST', path: '/v1/dev/faucet', roles: ['mempool', 'storage', 'miner', 'user'], body: true, apiKey: true, exact: { amount: 1, block_num: 1 } },
+  makeBlocks: { method: 'POST', path: '/v1/dev/blocks', roles: ['mempool', 'storage', 'miner', 'user'], body: true, apiKey: true, exact: { block_nums: { '*': 1 } } },
+  getDevTime: { method: 'GET', path: '/v1/dev/time', roles: ['mempool', 'storage', 'miner', 'user'], reads: true },
+  setDevTime: { method: 'POST', path: '/v1/dev/time', roles: ['mempool', 'storage', 'miner', 'user'], body: true, apiKey: true },
+  getSnapshots: { method: 'GET', path: '/v1/dev/snapshots', roles: ['mempool', 'storage', 'miner', 'user'], reads: true, exact: { snapshots: { '*': { block_num: 1 } } } },
+  takeSnapshot: { method: 'POST', path: '/v1/dev/snapshots', roles: ['mempool', 'storage', 'miner', 'user'], body: true, apiKey: true, exact: { block_num: 1 } },
+  revertToSnapshot: { method: 'POST', path: '/v1/dev/snapshots/{id}/revert', roles: ['mempool', 'storage', 'miner', 'user'], body: true, apiKey: true, exact: { block_num: 1 } },
+  saveState: { method: 'POST', path: '/v1/dev/state', roles: ['mempool', 'storage', 'miner', 'user'], body: true, apiKey: true, exact: { bytes: 1, block_num: 1 } },
 };
 
 /** 64-bit integers in the data of events. */

@@ -6,6 +6,7 @@ import { clientSource, publicOperations, shapeOf } from '../../scripts/client-so
 import type { Arguments, Result } from '../../src/api/operation.js';
 import { membersOf } from '../../src/api/operation.js';
 import type { KnownOperation } from '../../src/api/operations.js';
+import type { devOperations } from '../../src/api/routes/dev/operations.js';
 import { Int32, Int64, Nullable } from '../../src/api/schemas/scalars.js';
 import { withBigints } from '../../src/sdk/exact.js';
 import { type Operations, TABLE } from '../../src/sdk/operations.js';
@@ -59,7 +60,7 @@ describe('integers', () => {
   });
 });
 
-type OperationOf<Id> = Extract<KnownOperation, { readonly id: Id }>;
+type OperationOf<Id> = Extract<KnownOperation | (typeof devOperations)[number], { readonly id: Id }>;
 
 /** A type of the API's schemas as the library has it: bigints, and nothing to be changed. */
 type Public<T> = bigint extends T ? bigint | Each<Exclude<T, number | bigint>> : Each<T>;
