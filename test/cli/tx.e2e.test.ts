@@ -52,7 +52,8 @@ describe('tessera tx', { timeout: 120_000 }, () => {
     await writeFile(tessera, `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`);
     await chmod(tessera, 0o755);
     await writeFile(join(place, 'passphrase'), 'hunter2 hunter2\n');
-    const port = new URL(network().urls.mempool).port;
+    // The address of the whole network, as that of `npm start`, has the storage node too.
+    const port = new URL(network().url ?? '').port;
     const env = { PATH: `${join(place, 'bin')}:${process.env.PATH}`, TESSERA_API__PORT: port };
     const { stdout, stderr } = await promisify(execFile)('sh', ['-euc', script], { cwd: place, env });
     const address = (await readFile(join(place, 'address'), 'utf8')).trim();
@@ -139,7 +140,10 @@ describe('tessera tx', { timeout: 120_000 }, () => {
     const keys = join(await mkdtemp(join(tmpdir(), 'tessera-items-')), 'keys.json');
     onTestFinished(() => rm(join(keys, '..'), { recursive: true, force: true }));
     await out(['wallet', 'export', keys, '--yes', '--url', network().urls.user]);
-    const draft = await build('--from', owner, '--item', genesisHash, '--to', 'dev:8=2');
+    const spend = ['--from', owner, '--item', genesisHash, '--to', 'dev:8=2'];
+    const unproven = await run(['tx', 'build', ...node(), ...spend]);
+    expect([unproven.status, unproven.err]).toEqual([1, expect.stringContaining('name a storage node with --storage')]);
+    const draft = await build('--storage', network().urls.storage, ...spend);
     const signed = await out(['tx', 'sign', '--key-file', keys], draft);
     await out(['tx', 'send', ...node(), '--wait'], signed);
     const { address } = devAccounts().accounts[7] ?? { address: '' };

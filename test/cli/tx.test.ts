@@ -7,11 +7,17 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { addressOf, BURN_ADDRESS } from '../../src/chain/address.js';
+import { itemAsset, tokenAsset } from '../../src/chain/assets.js';
+import { assemble, txOut } from '../../src/chain/builders.js';
+import { encodeTransaction } from '../../src/chain/codec.js';
+import { transactionHash } from '../../src/chain/hash.js';
+import type { Asset, Transaction } from '../../src/chain/types.js';
 import { runCli } from '../../src/cli/run.js';
 import { parseDraft, transactionOf } from '../../src/cli/tx/draft.js';
 import { devAccounts } from '../../src/config/dev-accounts.js';
 import { keyPairFromSeed } from '../../src/crypto/ed25519.js';
 import { toHex } from '../../src/lib/bytes.js';
+import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
 import { DerivedKeys } from '../../src/wallet/keys/derived-keys.js';
 import { parseWords } from '../../src/wallet/keys/words.js';
 import { createContext } from '../support/cli-context.js';
@@ -73,6 +79,27 @@ async function file(name: string, content: string): Promise<string> {
   return path;
 }
 
+/** A transaction with one output: what it made is the output 0 of its hash. */
+function maker(address: string, value: Asset = tokenAsset(5n)): Transaction {
+  return assemble({ inputs: [{ previousOut: null, script: [] }], outputs: [txOut(value, address)] });
+}
+
+/** The file with these transactions in it. */
+function withPrevious(text: string, ...previous: readonly Transaction[]): string {
+  const file = parseExactJson(text);
+  const previous_transactions = previous.map((one) => toHex(encodeTransaction(one)));
+  return stringifyExact({ ...(file as object), previous_transactions });
+}
+
+/** Spends the output of a transaction, of which the file says that it holds this, and has no proof. */
+async function spending(made: Transaction, value: object, ...flags: readonly string[]): Promise<string> {
+  const owner = made.outputs[0]?.scriptPublicKey ?? '';
+  const said = listing([owner, `0-${transactionHash(made)}`, value]);
+  const { status, out, err } = await run(['build', '--utxos', '-', '--unproven', ...flags], said);
+  expect(status, err).toBe(0);
+  return out;
+}
+
 /** By the rules of the chain, as a node checks it. */
 function isValid(text: string): boolean {
   const draft = parseDraft(text, 'the test');
@@ -88,7 +115,8 @@ describe('tx build', () => {
     const { out, err } = await build('--from', 'dev:1', '--to', `${THREE}=40`);
     expect(JSON.parse(out)).toEqual({
       kind: 'tessera-transaction',
-      format: 1,
+      format: 2,
+      previous_transactions: [],
       inputs: [{ previous_out: { t_hash: hash('1'), n: 0 }, address: ONE, value: { Token: 100 }, signature: null }],
       outputs: [
         { value: { Token: 40 }, locktime: 0, script_public_key: THREE },
@@ -181,11 +209,9 @@ describe('tx sign', () => {
   it('signs with the key pairs of a file, whatever form of address they have', async () => {
     const secret = toHex(SEED);
     const keys = await file('keys.json', JSON.stringify({ addresses: { [SHORT]: { secret_key: secret } } }));
-    const draft = await run(
-      ['build', '--utxos', '-', '--raw', '--to', 'dev:2=5'],
-      listing([SHORT, `0-${hash('4')}`, { Token: 5 }]),
-    );
-    const { out } = await run(['sign', '--key-file', keys], draft.out);
+    const made = maker(SHORT);
+    const draft = withPrevious(await spending(made, { Token: 5 }, '--raw', '--to', 'dev:2=5'), made);
+    const { out } = await run(['sign', '--key-file', keys], draft);
     expect(JSON.parse(out).inputs[0].signature.address_version).toBe(0);
     expect(isValid(out)).toBe(true);
   });
@@ -196,12 +222,10 @@ describe('tx sign', () => {
     const address = derived.address({ account: 'change', index: 3 });
     derived.close();
     const words = await file('words', text);
-    const draft = await run(
-      ['build', '--utxos', '-', '--raw', '--to', 'dev:2=5'],
-      listing([address, `0-${hash('4')}`, { Token: 5 }]),
-    );
-    expect(isValid((await run(['sign', '--words-file', words], draft.out)).out)).toBe(true);
-    const { status, err } = await run(['sign', '--words-file', words, '--depth', '3'], draft.out);
+    const made = maker(address);
+    const draft = withPrevious(await spending(made, { Token: 5 }, '--raw', '--to', 'dev:2=5'), made);
+    expect(isValid((await run(['sign', '--words-file', words], draft)).out)).toBe(true);
+    const { status, err } = await run(['sign', '--words-file', words, '--depth', '3'], draft);
     expect([status, err]).toEqual([1, expect.stringContaining(`no key is that of ${address}: nothing was signed`)]);
   });
 
@@ -245,6 +269,99 @@ describe('tx sign', () => {
   });
 });
 
+describe('what an input holds', () => {
+  const made = maker(SHORT, tokenAsset(1_000_000n));
+  const keyFile = () => file('keys.json', JSON.stringify({ addresses: { [SHORT]: { secret_key: toHex(SEED) } } }));
+  const lie = () => spending(made, { Token: 1_000 }, '--raw', '--to', 'dev:2=1000');
+
+  it('could be taken as a fee, which no signature covers, by whoever made the file say less', async () => {
+    const keys = await keyFile();
+    const { status, out } = await run(['sign', '--key-file', keys, '--trust-amounts'], await lie());
+    expect(status).toBe(0);
+    const transaction = transactionOf(parseDraft(out, 'the test'));
+    const stolen = { ...transaction, fees: [txOut(tokenAsset(999_000n), THREE)] };
+    const holds = () => ({ value: tokenAsset(1_000_000n), locktime: 0n, scriptPublicKey: SHORT });
+    expect(transactionFault(stolen, 10n, holds)).toBeNull();
+    expect(transactionFault(transaction, 10n, holds)).not.toBeNull();
+  });
+
+  it('is checked by the transaction that made it, before anything is signed', async () => {
+    const keys = await keyFile();
+    const text = withPrevious(await lie(), made);
+    for (const command of [['show'], ['sign', '--key-file', keys], ['sign', '--key-file', keys, '--trust-amounts']]) {
+      const { status, out, err } = await run(command, text);
+      expect([status, out]).toEqual([1, '']);
+      expect(err).toContain('it holds 1000000 raw units, not 1000 raw units');
+    }
+  });
+
+  it.each([
+    ['there is no transaction', []],
+    ['a transaction of another hash says the same', [maker(SHORT, tokenAsset(1_000n))]],
+  ])('is not believed where %s: nothing is signed, and show says so', async (_what, previous) => {
+    const text = withPrevious(await lie(), ...previous);
+    const { status, out, err } = await run(['sign', '--key-file', await keyFile()], text);
+    expect([status, out]).toEqual([1, '']);
+    expect(err).toContain('NOT PROVEN, it may hold more');
+    expect(err).toContain('the rest can be taken as a fee');
+    expect((await run(['show'], text)).out).toContain('NOT PROVEN, it may hold more');
+    expect(JSON.parse((await run(['show', '--json'], text)).out).unproven).toEqual([`0-${transactionHash(made)}`]);
+  });
+
+  it('is not believed of a file of format 1, which has no proofs', async () => {
+    const old = JSON.parse(withPrevious(await lie(), made));
+    const { status, out } = await run(['sign', '--key-file', await keyFile()], JSON.stringify({ ...old, format: 1 }));
+    expect([status, out]).toEqual([1, '']);
+  });
+
+  it('is not believed when it belongs to somebody else, or is not there', async () => {
+    const of = await spending(maker(SHORT), { Token: 5 }, '--raw', '--to', 'dev:2=5');
+    const change = (path: 'address' | 'n', value: string | number): string => {
+      const draft = JSON.parse(withPrevious(of, maker(SHORT)));
+      if (path === 'n') draft.inputs[0].previous_out.n = value;
+      else draft.inputs[0].address = value;
+      return JSON.stringify(draft);
+    };
+    expect((await run(['show'], change('address', 'ab'.repeat(32)))).err).toContain('does not belong to abab');
+    for (const n of [1, -1]) expect((await run(['show'], change('n', n))).err).toContain('has no such output');
+  });
+
+  it('is proven for items too, also by their creation', async () => {
+    const created = maker(SHORT, itemAsset(5n, null, 'a card'));
+    const name = transactionHash(created);
+    const item = (amount: number) => ({ Item: { amount, genesis_hash: null, metadata: null } });
+    const keys = await keyFile();
+    const spend = (amount: number) =>
+      spending(created, item(amount), '--item', name, '--to', `dev:2=${amount}`).then((text) =>
+        withPrevious(text, created),
+      );
+    expect(isValid((await run(['sign', '--key-file', keys], await spend(5))).out)).toBe(true);
+    expect((await run(['sign', '--key-file', keys], await spend(4))).err).toContain(
+      `it holds 5 items of ${name}, not 4`,
+    );
+  });
+
+  it('is read from the genesis file for outputs of block 0', async () => {
+    const genesis = (amount: number) =>
+      file('genesis.json', JSON.stringify({ mempool_seed_utxo: { '000000': [{ address: SHORT, amount }] } }));
+    const said = listing([SHORT, '0-000000', { Token: 5 }]);
+    const flags = ['--utxos', '-', '--raw', '--to', 'dev:2=5'];
+    const refused = await run(['build', ...flags], said);
+    expect([refused.status, refused.err]).toEqual([1, expect.stringContaining('nothing proves what 0-000000 holds')]);
+    const { out } = await run(['build', ...flags, '--genesis', await genesis(5)], said);
+    const keys = await keyFile();
+    expect((await run(['sign', '--key-file', keys], out)).status).toBe(1);
+    expect(isValid((await run(['sign', '--key-file', keys, '--genesis', await genesis(5)], out)).out)).toBe(true);
+    const lied = await run(['sign', '--key-file', keys, '--genesis', await genesis(6)], out);
+    expect([lied.status, lied.err]).toEqual([1, expect.stringContaining('it holds 6 raw units, not 5 raw units')]);
+  });
+
+  it('is asked for only of those whose keys are not published', async () => {
+    const draft = await built('--from', 'dev:1', '--to', `${THREE}=40`);
+    expect((await run(['sign', '--dev-account', '1'], draft)).status).toBe(0);
+  });
+});
+
 describe('a file that was changed after it was signed', () => {
   const change = (draft: object, path: string, value: unknown): void => {
     const names = path.split('.');
@@ -269,7 +386,8 @@ describe('a file that was changed after it was signed', () => {
     ['a sum', '1 would be lost', ['outputs.0.value.Token', 39]],
     ['an address', 'address of output 0', ['outputs.0.script_public_key', 'x'.repeat(64)]],
     ['no outputs', 'needs an input and an output', ['outputs', []]],
-    ['the format', 'its format is not 1', ['format', 2]],
+    ['the format', 'its format is not 2', ['format', 3]],
+    ['what comes with it', 'is no transaction in hex', ['previous_transactions', ['zz']]],
     ['the kind', 'its kind is not tessera-transaction', ['kind', 'x']],
   ];
 
@@ -322,5 +440,10 @@ it('shows a signed transaction with its hash, also for programs', async () => {
   const shown = await run(['show'], out);
   expect(shown.out).toMatch(/^transaction {2}g[0-9a-f]{31}\n/);
   const report = JSON.parse((await run(['show', '--json'], out)).out);
-  expect(report).toEqual({ tx_hash: expect.stringMatching(/^g[0-9a-f]{31}$/), is_signed: true, to_sign: [] });
+  expect(report).toEqual({
+    tx_hash: expect.stringMatching(/^g[0-9a-f]{31}$/),
+    is_signed: true,
+    to_sign: [],
+    unproven: [],
+  });
 });

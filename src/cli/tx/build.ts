@@ -15,6 +15,8 @@ import { JSON_FLAG, NODE_EXITS } from '../wallet/connection.js';
 import { whileWaiting } from '../wallet/waiting.js';
 import { type Draft, type DraftInput, draftFault, draftText, outPointName } from './draft.js';
 import { MEMPOOL_FLAGS } from './mempool-node.js';
+import { STORAGE_FLAG, UNPROVEN_FLAG, withProofs } from './previous.js';
+import { GENESIS_FLAG } from './proven.js';
 import { summaryOf } from './summary.js';
 import { readUnspent } from './unspent.js';
 
@@ -25,6 +27,8 @@ export const command: Command = {
     description: [
       'Asks a mempool node what is unspent at the addresses of --from, chooses as few outputs as cover what --to and --burn name, ' +
         'and prints the unsigned transaction. What is over goes back to the address of the first input, or to --change. There is no fee.',
+      'The file has the transactions that made the inputs, too, so that whoever signs it can check what they hold: it asks a storage node ' +
+        'for them (--storage), which need not be trusted. A mempool node keeps no transactions.',
       '--input names the outputs to spend, as N-HASH, and then exactly these are spent. --utxos takes a listing in place of a node: the ' +
         'answer of `tessera call getBalances --json`. A listing does not say what is locked: a node refuses to spend that.',
       'AMOUNT is in display units, with --raw in raw units, with --item a number of items.',
@@ -39,6 +43,9 @@ export const command: Command = {
       { name: 'item', value: 'GENESIS_HASH', description: 'Pays items of this class instead of tokens.' },
       { name: 'raw', description: 'AMOUNT is in raw units.' },
       { name: 'locktime', value: 'BLOCK', description: 'The first block in which the receivers can spend it.' },
+      STORAGE_FLAG,
+      GENESIS_FLAG,
+      UNPROVEN_FLAG,
       ...MEMPOOL_FLAGS,
       { ...JSON_FLAG, description: 'Prints the transaction on one line.' },
     ],
@@ -52,7 +59,10 @@ export const command: Command = {
         does: 'Without a node: burns one raw unit of the named output.',
       },
     ],
-    exits: { ...NODE_EXITS, 1: 'the funds do not suffice, an output is not there, or the node cannot be reached' },
+    exits: {
+      ...NODE_EXITS,
+      1: 'the funds do not suffice, an output is not there or not as was said, or a node cannot be reached',
+    },
   },
   async run(args, context) {
     const orders = readOrders(args);
@@ -60,7 +70,9 @@ export const command: Command = {
     const unspent = await whileWaiting('reading', readUnspent(addresses, args, context), context, systemClock);
     const named = args.value('change');
     const change = named === undefined ? undefined : payable(addressOrDev(named), '--change');
-    const draft = draftOf(chooseInputs(unspent, orders, args.values('input')), orders, change);
+    const built = draftOf(chooseInputs(unspent, orders, args.values('input')), orders, change);
+    const proving = args.has(UNPROVEN_FLAG.name) ? Promise.resolve(built) : withProofs(built, args, context);
+    const draft = await whileWaiting('reading', proving, context, systemClock);
     context.stdout.write(draftText(draft, args.has('json')));
     context.stderr.write(summaryOf(draft));
     return 0;
@@ -131,6 +143,7 @@ export function draftOf(inputs: readonly Unspent[], { outputs, total, item }: Or
   const draft = {
     inputs: inputs.map((one): DraftInput => ({ ...one, signature: null })),
     outputs: [...outputs, ...rest],
+    previous: new Map(),
   };
   assertSound(draftFault(draft));
   return draft;

@@ -1,27 +1,42 @@
 /**
  * The file that `tessera tx build`, `sign` and `send` hand on (docs/cli.md#signing-without-a-node): what a transaction spends,
- * with address and value, so that it can be read and checked without a node, what it pays, and the signatures so far.
+ * with address and value, what it pays, the signatures so far, and the transactions that made what it spends. Their hashes are in
+ * the names of the outputs, so they prove the values without a node. A signature covers neither values nor fees: who signs an
+ * input that holds more than is said loses the rest to whoever adds a fee.
  */
 
 import { addressOf, addressVersionOf, isPayableAddress } from '../../chain/address.js';
 import { withFixedHash } from '../../chain/assets.js';
 import { assemble } from '../../chain/builders.js';
+import { decodeTransaction, encodeTransaction } from '../../chain/codec.js';
 import { U64_MAX } from '../../chain/constants.js';
+import { transactionHash } from '../../chain/hash.js';
 import { assetView, outPointView, txOutView } from '../../chain/json.js';
-import { at, type Place, readArray, readBytes, readObject, readText, rootPlace } from '../../chain/json-fields.js';
+import {
+  at,
+  fail,
+  type Place,
+  readArray,
+  readBytes,
+  readObject,
+  readText,
+  rootPlace,
+} from '../../chain/json-fields.js';
 import { parseAsset, parseOutPoint, parseTxOut } from '../../chain/json-read.js';
 import { pay2pkhScript } from '../../chain/script/builders.js';
 import { outputsPreimage, signableOf } from '../../chain/signable.js';
-import { outPointKey } from '../../chain/transaction.js';
+import { createdOutput, outPointKey } from '../../chain/transaction.js';
 import type { AddressVersion, Asset, OutPoint, Transaction, TxIn, TxOut } from '../../chain/types.js';
 import { PUBLIC_KEY_LENGTH, SIGNATURE_LENGTH, verifySignature } from '../../crypto/ed25519.js';
-import { toHex } from '../../lib/bytes.js';
+import { parseHex, toHex } from '../../lib/bytes.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { assertSound, fault, type Verdict } from '../../lib/fault.js';
 import { parseExactJson, prettyExact, stringifyExact } from '../../lib/json.js';
 
 const KIND = 'tessera-transaction';
-const FORMAT = 1;
+const FORMAT = 2;
+/** Without the transactions that made the outputs. */
+const FORMAT_WITHOUT_PROOFS = 1;
 /** More inputs than a transaction of the largest size has. */
 const MAX_INPUTS = 2_000;
 
@@ -42,6 +57,8 @@ export interface DraftInput {
 export interface Draft {
   readonly inputs: readonly DraftInput[];
   readonly outputs: readonly TxOut[];
+  /** By hash: the transactions that made what the inputs spend, as far as the file has them. */
+  readonly previous: ReadonlyMap<string, Transaction>;
 }
 
 /** The text of the file: for people, or on one line. */
@@ -51,6 +68,7 @@ export function draftText(draft: Draft, isOneLine: boolean): string {
     format: FORMAT,
     inputs: draft.inputs.map(inputView),
     outputs: draft.outputs.map(txOutView),
+    previous_transactions: [...draft.previous.values()].map((transaction) => toHex(encodeTransaction(transaction))),
   };
   return `${isOneLine ? stringifyExact(view) : prettyExact(view)}\n`;
 }
@@ -73,16 +91,32 @@ export function parseDraft(text: string, name: string): Draft {
   try {
     const object = readObject(parseExactJson(text), rootPlace(''));
     if (object.kind !== KIND) throw malformed(`it is no file of tessera tx: its kind is not ${KIND}`);
-    if (object.format !== FORMAT) throw malformed(`its format is not ${FORMAT}: another version of tessera wrote it`);
+    if (object.format !== FORMAT && object.format !== FORMAT_WITHOUT_PROOFS) {
+      throw malformed(`its format is not ${FORMAT}: another version of tessera wrote it`);
+    }
+    const inputs = readArray(object.inputs, rootPlace('inputs'), parseInput);
     const draft = {
-      inputs: readArray(object.inputs, rootPlace('inputs'), parseInput),
+      inputs,
       outputs: readArray(object.outputs, rootPlace('outputs'), parseTxOut),
+      previous: object.format === FORMAT ? parsePrevious(object.previous_transactions, inputs) : new Map(),
     };
     assertSound(draftFault(draft));
     return draft;
   } catch (cause) {
     throw new TesseraError('malformed_transaction', `${name}: ${errorMessage(cause)}`, { cause });
   }
+}
+
+/** Those that the inputs spend from. */
+function parsePrevious(value: unknown, inputs: readonly DraftInput[]): Map<string, Transaction> {
+  const wanted = new Set(inputs.map(({ outPoint }) => outPoint.tHash));
+  const all = readArray(value, rootPlace('previous_transactions'), (text, place): [string, Transaction] => {
+    const bytes = typeof text === 'string' ? parseHex(text) : undefined;
+    if (bytes === undefined) return fail(place, null, 'is no transaction in hex');
+    const transaction = decodeTransaction(bytes);
+    return [transactionHash(transaction), transaction];
+  });
+  return new Map(all.filter(([hash]) => wanted.has(hash)));
 }
 
 function parseInput(value: unknown, place: Place): DraftInput {
@@ -109,7 +143,7 @@ function parseSignature(value: unknown, place: Place): InputSignature {
 }
 
 /** What no node would admit, or nobody can have meant. */
-export function draftFault({ inputs, outputs }: Draft): Verdict {
+export function draftFault({ inputs, outputs, previous }: Draft): Verdict {
   if (inputs.length === 0 || outputs.length === 0) return broken('it needs an input and an output');
   if (inputs.length > MAX_INPUTS) return broken(`it has ${inputs.length} inputs, and at most ${MAX_INPUTS} fit`);
   const seen = new Set<string>();
@@ -119,6 +153,11 @@ export function draftFault({ inputs, outputs }: Draft): Verdict {
     seen.add(name);
     if (!isPayableAddress(address)) return broken(`the address of ${name} is none: "${address}"`);
     if (value.amount === 0n) return broken(`${name} holds nothing`);
+  }
+  for (const input of inputs) {
+    const maker = previous.get(input.outPoint.tHash);
+    const found = maker === undefined ? null : valueFault(input, maker);
+    if (found !== null) return found;
   }
   for (const [i, { value, scriptPublicKey }] of outputs.entries()) {
     if (scriptPublicKey === null || !isPayableAddress(scriptPublicKey)) {
@@ -132,8 +171,21 @@ export function draftFault({ inputs, outputs }: Draft): Verdict {
   return sumsFault({ inputs, outputs });
 }
 
+/** An input says that it holds something else, or belongs to somebody else, than the transaction has it that made the output. */
+export function valueFault({ outPoint, address, value }: DraftInput, maker: Transaction): Verdict {
+  const name = outPointName(outPoint);
+  const made = createdOutput(maker, outPoint.n);
+  if (made === undefined) return broken(`there is no ${name}: the transaction has no such output`);
+  const [held, said] = [withFixedHash(made.value, outPoint), withFixedHash(value, outPoint)];
+  if (nameOfAsset(held) !== nameOfAsset(said) || held.amount !== said.amount) {
+    const truth = `it holds ${held.amount} ${nameOfAsset(held)}, not ${said.amount} ${nameOfAsset(said)}`;
+    return broken(`what is said of ${name} is wrong: ${truth}`);
+  }
+  return made.scriptPublicKey === address ? null : broken(`${name} does not belong to ${address}`);
+}
+
 /** Nothing may come or go: what is not paid on must be paid back, as change. */
-function sumsFault(draft: Draft): Verdict {
+function sumsFault(draft: Pick<Draft, 'inputs' | 'outputs'>): Verdict {
   const sums = sumsOf(draft);
   for (const [asset, { spent, paid }] of sums) {
     if (spent > U64_MAX || paid > U64_MAX) return broken(`the sum of ${asset} is beyond 2^64`);
@@ -152,11 +204,15 @@ interface Sums {
   readonly paid: bigint;
 }
 
+function nameOfAsset(value: Asset): string {
+  return value.kind === 'token' ? 'raw units' : `items of ${value.genesisHash}`;
+}
+
 /** By `raw units`, or `items of …`. */
-function sumsOf({ inputs, outputs }: Draft): ReadonlyMap<string, Sums> {
+function sumsOf({ inputs, outputs }: Pick<Draft, 'inputs' | 'outputs'>): ReadonlyMap<string, Sums> {
   const sums = new Map<string, Sums>();
   const add = (value: Asset, spent: bigint, paid: bigint): void => {
-    const name = value.kind === 'token' ? 'raw units' : `items of ${value.genesisHash}`;
+    const name = nameOfAsset(value);
     const before = sums.get(name) ?? { spent: 0n, paid: 0n };
     sums.set(name, { spent: before.spent + spent, paid: before.paid + paid });
   };

@@ -7,6 +7,7 @@ import type { Command } from '../command.js';
 import { JSON_FLAG } from '../wallet/connection.js';
 import { outPointName, parseDraft, signatureFault, transactionOf, unsigned } from './draft.js';
 import { nameOf, readInput, STDIN } from './input.js';
+import { GENESIS_FLAG, unprovenInputs } from './proven.js';
 import { summaryOf } from './summary.js';
 
 export const command: Command = {
@@ -15,11 +16,11 @@ export const command: Command = {
     summary: 'Checks a transaction and says what it does',
     description: [
       'Reads a file of `tessera tx build` or `tessera tx sign`, checks sums, addresses and signatures, and prints what it spends and ' +
-        'pays. Needs no network: what the inputs hold is what the file says. A file that says it wrong makes a transaction that ' +
-        'no node admits.',
+        'pays. Needs no network: the transactions that made the inputs are in the file, and their hashes prove what the inputs ' +
+        'hold. Where they are missing, it says so; `tessera tx sign` does not sign such an input.',
     ],
     arguments: [{ name: 'FILE', description: 'The file; standard input when it is left out, or -.' }],
-    flags: [{ ...JSON_FLAG, description: 'Prints {tx_hash, is_signed, to_sign} instead.' }],
+    flags: [GENESIS_FLAG, { ...JSON_FLAG, description: 'Prints {tx_hash, is_signed, to_sign, unproven} instead.' }],
     examples: [{ line: 'tessera tx show payment.json', does: 'What payment.json would do.' }],
     exits: { 1: 'the file is none, or something in it is wrong' },
   },
@@ -28,12 +29,14 @@ export const command: Command = {
     const draft = parseDraft(await readInput(file, context), nameOf(file));
     assertSound(signatureFault(draft));
     const open = unsigned(draft);
+    const unproven = await unprovenInputs(draft, args, context);
     const report = {
       tx_hash: open.length === 0 ? transactionHash(transactionOf(draft)) : null,
       is_signed: open.length === 0,
       to_sign: open.map(({ outPoint, address }) => ({ out_point: outPointName(outPoint), address })),
+      unproven: unproven.map(({ outPoint }) => outPointName(outPoint)),
     };
-    context.stdout.write(args.has('json') ? `${stringifyExact(report)}\n` : summaryOf(draft));
+    context.stdout.write(args.has('json') ? `${stringifyExact(report)}\n` : summaryOf(draft, unproven));
     return 0;
   },
 };

@@ -1,0 +1,124 @@
+/**
+ * The transactions that made what a transaction spends, from a storage node. It need not be trusted: their hashes are the names
+ * of the outputs.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { queryBlockchainEntries } from '../../api/routes/storage/operations.js';
+import { TX_HASH_LENGTH } from '../../chain/constants.js';
+import { transactionHash } from '../../chain/hash.js';
+import { parseTransaction } from '../../chain/json-read.js';
+import type { Transaction } from '../../chain/types.js';
+import type { NodeClient } from '../../client/client.js';
+import { systemClock } from '../../lib/clock.js';
+import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
+import { assertSound } from '../../lib/fault.js';
+import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from '../command.js';
+import { accessNode, checkUrl, connectTo, publicClient } from '../node-access.js';
+import { type Draft, draftFault, outPointName } from './draft.js';
+import { connectToMempool } from './mempool-node.js';
+import { unprovenInputs } from './proven.js';
+
+/** Transactions of one answer: eight of the largest size fit. */
+const PER_ANSWER = 8;
+/** Milliseconds in which a block that was just made comes to the storage node, and between two looks. */
+const STORED_WITHIN = 10_000;
+const LOOK_EVERY = 250;
+/** What a transaction is called by its hash; outputs of block 0 have other names. */
+const HASH = new RegExp(`^g[0-9a-f]{${TX_HASH_LENGTH - 1}}$`);
+
+export const STORAGE_FLAG: FlagSpec = {
+  name: 'storage',
+  value: 'URL',
+  description:
+    'Base URL of a storage node, which has the transactions that made the inputs. Default: the node that says what is unspent, when it ' +
+    'is one too, else, without --url, as configured: http://127.0.0.1:3001.',
+};
+
+export const UNPROVEN_FLAG: FlagSpec = {
+  name: 'unproven',
+  description:
+    'Leaves these transactions out: then whoever signs has to trust the file (tessera tx sign --trust-amounts).',
+};
+
+const STORAGE_NODE = {
+  roles: ['storage'],
+  fallback: 'storage',
+  refusal: (role: string) => `it is a ${role} node`,
+} as const;
+
+/**
+ * The transaction with those that made its inputs. Throws `malformed_transaction` when an input holds something else than was said,
+ * and `node_unreachable` when something is not proven.
+ */
+export async function withProofs(draft: Draft, args: ParsedArgs, context: CliContext): Promise<Draft> {
+  const open = await unprovenInputs(draft, args, context);
+  if (open.length === 0) return draft;
+  const hashes = [...new Set(open.map(({ outPoint }) => outPoint.tHash))].filter((name) => HASH.test(name));
+  const reasons: string[] = [];
+  const previous = new Map(draft.previous);
+  if (hashes.length > 0) {
+    for (const client of storageNodes(args, context)) {
+      if (hashes.every((hash) => previous.has(hash))) break;
+      await takeFrom(client, hashes, previous).catch((error: unknown) => {
+        if (!isTesseraError(error)) throw error;
+        reasons.push(`${client.url}: ${errorMessage(error)}`);
+      });
+    }
+  }
+  const proven = { ...draft, previous };
+  assertSound(draftFault(proven));
+  const [left] = await unprovenInputs(proven, args, context);
+  if (left === undefined) return proven;
+  const why = reasons.length === 0 ? '' : ` (${reasons.join('; ')})`;
+  throw new TesseraError(
+    'node_unreachable',
+    `nothing proves what ${outPointName(left.outPoint)} holds${why}: name a storage node with --${STORAGE_FLAG.name}, for an output of ` +
+      `block 0 the genesis file with --genesis, or leave the proof out with --${UNPROVEN_FLAG.name}`,
+  );
+}
+
+/** Where to ask, in this order. With a listing in place of a node, only a node that is named. */
+function storageNodes(args: ParsedArgs, context: CliContext): readonly NodeClient[] {
+  const named = args.value(STORAGE_FLAG.name);
+  if (named !== undefined) return [publicClient(checkUrl(named, STORAGE_FLAG.name), args, context)];
+  if (args.value('utxos') !== undefined) return [];
+  const asked = connectToMempool(args, context);
+  if (args.value('url') !== undefined) return [asked];
+  try {
+    return [asked, connectTo(accessNode(args, context, STORAGE_NODE))];
+  } catch (error) {
+    // The configuration is that of a mempool node.
+    if (error instanceof UsageError) return [asked];
+    throw error;
+  }
+}
+
+/** Throws the error of the node. */
+async function takeFrom(client: NodeClient, hashes: readonly string[], to: Map<string, Transaction>): Promise<void> {
+  const until = systemClock.monotonic() + STORED_WITHIN;
+  for (;;) {
+    const missing = hashes.filter((hash) => !to.has(hash));
+    for (let at = 0; at < missing.length; at += PER_ANSWER) {
+      const answer: unknown = await client.call(queryBlockchainEntries, {
+        body: { keys: missing.slice(at, at + PER_ANSWER) },
+      });
+      for (const transaction of transactionsIn(answer)) to.set(transactionHash(transaction), transaction);
+    }
+    if (hashes.every((hash) => to.has(hash))) return;
+    if (systemClock.monotonic() > until) throw new TesseraError('entry_not_found', 'it does not have the transaction');
+    await sleep(LOOK_EVERY);
+  }
+}
+
+/** Whatever is none is left out: what counts is the hash. */
+function transactionsIn(answer: unknown): readonly Transaction[] {
+  if (!Array.isArray(answer)) return [];
+  return answer.flatMap((entry: unknown) => {
+    try {
+      return [parseTransaction(Reflect.get(Object(entry), 'data'))];
+    } catch {
+      return [];
+    }
+  });
+}
