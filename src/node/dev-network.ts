@@ -25,6 +25,8 @@ const PORT_ATTEMPTS = 50;
 export interface DevNetworkOptions extends Omit<DevConfigOptions, 'genesisFile' | 'peers'> {
   /** The accounts of a new chain; one that is continued has those that it began with. */
   readonly accounts?: DevAccountsOptions;
+  /** False when the nodes are reached at the address of the network only, which is quicker. */
+  readonly haveNodesAddresses?: boolean;
 }
 
 export class DevNetwork implements Service {
@@ -65,9 +67,9 @@ export class DevNetwork implements Service {
     return this.#perRole((node) => node);
   }
 
-  /** Base URL of each node's API, once started. */
+  /** Base URL of each node's API, once started; that of the network for nodes without an address of their own. */
   get urls(): Readonly<Record<NodeRole, string>> {
-    return this.#perRole((node) => node.apiUrl);
+    return this.#perRole((node) => (node.apiUrl === '' ? (this.url ?? '') : node.apiUrl));
   }
 
   /** Who owns what in block 0, once started. */
@@ -127,7 +129,12 @@ export class DevNetwork implements Service {
       ...(role === 'storage' ? {} : { storage: [this.#addressOf('storage')] }),
       ...(role === 'miner' || role === 'user' ? { mempool: [this.#addressOf('mempool')] } : {}),
     };
-    const modules = { logger: this.#logger.child(role), clock: this.#clock, joint: this.#joint };
+    const modules = {
+      logger: this.#logger.child(role),
+      clock: this.#clock,
+      joint: this.#joint,
+      hasOwnApi: this.#options.haveNodesAddresses ?? true,
+    };
     for (let attempt = 1; ; attempt++) {
       const node = await Node.create(this.#configOf(role, { peers }), modules);
       this.#started.set(role, node);
@@ -233,13 +240,11 @@ export class DevNetwork implements Service {
   }
 }
 
-/** The options that give a running node the ports that it has. */
-function portsOf({ apiUrl, peerAddress, metricsUrl }: Node): Readonly<Record<string, number>> {
-  return {
-    'api.port': Number(new URL(apiUrl).port),
-    'peers.port': Number(peerAddress.slice(peerAddress.lastIndexOf(':') + 1)),
-    ...(metricsUrl === '' ? {} : { 'metrics.port': Number(new URL(metricsUrl).port) }),
-  };
+/** The options that give a running node the addresses for others that it has. Its links are found by the other nodes. */
+function portsOf({ apiUrl, metricsUrl }: Node): Readonly<Record<string, number>> {
+  const ports = { 'api.port': apiUrl, 'metrics.port': metricsUrl };
+  const known = Object.entries(ports).filter(([, url]) => url !== '');
+  return Object.fromEntries(known.map(([option, url]) => [option, Number(new URL(url).port)]));
 }
 
 function present<T>(service: T | undefined): T {

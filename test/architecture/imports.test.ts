@@ -19,7 +19,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['client'],
   ['sdk'],
   ['node'],
-  ['cli'],
+  ['cli', 'testing'],
   ['main'],
 ];
 

@@ -125,7 +125,7 @@ export class Snapshots {
 }
 
 /** Copies what a stopped node has in its folder. */
-export async function copyNode(from: string, to: string): Promise<void> {
+async function copyNode(from: string, to: string): Promise<void> {
   const isKept = (path: string): boolean => path === from || !LOCK.test(basename(path));
   await cp(from, to, { recursive: true, filter: isKept });
 }

@@ -1,0 +1,60 @@
+/** What passes between a test runner and the process of its dev network. */
+
+/** How to start a dev network. Without options it has ten accounts, makes blocks on demand, and is removed at its end. */
+export interface DevNetworkOptions {
+  /** Number of accounts; 10 by default. */
+  readonly accounts?: number;
+  /** Raw units of each account in block 0; 100,000,000 display units by default. */
+  readonly balance?: bigint;
+  /** Twelve or twenty-four words that the keys of the accounts come from; without them the keys are the published ones. */
+  readonly mnemonic?: string;
+  /** Milliseconds between blocks; 0, the default, makes one when there is something to put into it. */
+  readonly blockTime?: number;
+  /** Port of the network's address; by default any that is free. */
+  readonly port?: number;
+  /** Keeps the chain in this folder and continues it; by default it is in a temporary one. */
+  readonly dataDir?: string;
+  /** The four nodes have addresses of their own too: for clients of single roles, and the wallet of the miner. */
+  readonly nodeAddresses?: boolean;
+}
+
+/** An account that is funded in block 0. */
+export interface DevAccount {
+  /** `1`, `user`, `miner`. */
+  readonly account: string;
+  readonly address: string;
+  /** The secret key: 64 hex digits. */
+  readonly seed: string;
+  /** Raw units in block 0. */
+  readonly tokens: bigint;
+}
+
+/** What is known of a network when it is up. */
+export interface NetworkFacts {
+  readonly url: string;
+  readonly urls: Readonly<Record<'mempool' | 'storage' | 'miner' | 'user', string>>;
+  readonly accounts: readonly DevAccount[];
+}
+
+/** The commands by name, with their arguments and results. */
+export interface Commands {
+  faucet(address: string, amount: bigint): { readonly txHash: string; readonly height: number | null };
+  mine(count: number): readonly number[];
+  time(): number;
+  setTime(seconds: number): number;
+  takeSnapshot(): { readonly id: number; readonly height: number; readonly time: number };
+  revert(id: number): { readonly id: number; readonly height: number; readonly time: number };
+  stop(): undefined;
+}
+export type CommandName = keyof Commands;
+
+/** From the runner. */
+export type Request =
+  | { readonly start: DevNetworkOptions }
+  | { readonly id: number; readonly command: CommandName; readonly args: readonly unknown[] };
+
+/** To the runner. */
+export type Answer =
+  | { readonly ready: NetworkFacts }
+  | { readonly id: number; readonly result: unknown }
+  | { readonly id: number | null; readonly error: { readonly code: string; readonly message: string } };

@@ -1,0 +1,36 @@
+/** The examples of `tessera-node/testing`, run as their readers would run them, in a copy with the package installed. */
+
+import { execFile } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, it, onTestFinished } from 'vitest';
+
+const PACKAGE = fileURLToPath(new URL('../../', import.meta.url));
+const run = promisify(execFile);
+
+/** A copy of an example that finds this package, and others that the package has for its own tests. */
+function installed(name: string, ...others: readonly string[]): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tessera-example-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  cpSync(join(PACKAGE, 'examples', name), folder, { recursive: true });
+  mkdirSync(join(folder, 'node_modules'));
+  symlinkSync(PACKAGE, join(folder, 'node_modules', 'tessera-node'));
+  for (const other of others) symlinkSync(join(PACKAGE, 'node_modules', other), join(folder, 'node_modules', other));
+  return folder;
+}
+
+/** What a runner prints, without the marks of the runner around it. */
+async function output(folder: string, ...args: readonly string[]): Promise<string> {
+  const outer = ['NODE_OPTIONS', 'VITEST', 'VITEST_POOL_ID', 'VITEST_WORKER_ID', 'VITEST_MODE', 'NODE_ENV', 'TEST'];
+  const env = Object.entries(process.env).filter(([name]) => !outer.includes(name));
+  const { stdout, stderr } = await run(process.execPath, args, { cwd: folder, env: Object.fromEntries(env) });
+  return stdout + stderr;
+}
+
+it('examples/vitest passes', async () => {
+  const folder = installed('vitest', 'vitest');
+  expect(await output(folder, 'node_modules/vitest/vitest.mjs', 'run', '--no-color')).toMatch(/Tests\s+2 passed/);
+});
