@@ -4,6 +4,8 @@
  */
 
 import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 
 interface Tool {
   /** Where to look, the first that exists wins. */
@@ -11,6 +13,15 @@ interface Tool {
   /** How to get it on Debian. */
   readonly install: string;
 }
+
+/** Where scripts/install-python-tools.sh puts programs that run on Python. */
+const PYTHON_TOOLS = process.env.TESSERA_PYTHON_TOOLS ?? join(homedir(), '.cache/tessera-python-tools');
+
+const pythonTool = (name: string): Tool => ({
+  // A folder without this file was left half made.
+  paths: existsSync(join(PYTHON_TOOLS, 'installed.txt')) ? [join(PYTHON_TOOLS, 'bin', name)] : [],
+  install: 'scripts/install-python-tools.sh, which needs python3 and python3-venv',
+});
 
 const TOOLS = {
   chromium: {
@@ -23,6 +34,8 @@ const TOOLS = {
     paths: [process.env.CC_PATH, '/usr/bin/cc', '/usr/bin/gcc', '/usr/bin/clang'],
     install: 'apt-get install gcc libc6-dev, or set CC_PATH',
   },
+  'openapi-python-client': pythonTool('openapi-python-client'),
+  schemathesis: pythonTool('schemathesis'),
 } as const satisfies Record<string, Tool>;
 
 export type ToolName = keyof typeof TOOLS;

@@ -126,10 +126,18 @@ const DruidExpectation = Type.Object(
   },
 );
 
+const EXAMPLE_EXPECTATION = { from: EXAMPLE_ADDRESS, to: EXAMPLE_ADDRESS, asset: { Token: 1000 } };
+
+const DruidExpectations = Type.Array(DruidExpectation, {
+  $id: 'DruidExpectations',
+  description: 'What the other transactions must pay.',
+  examples: [[EXAMPLE_EXPECTATION]],
+});
+
 const EXAMPLE_DRUID = {
   druid: 'DRUID0xd0f407436f7f1fc494d7aee22939090e',
   participants: 2,
-  expectations: [{ from: EXAMPLE_ADDRESS, to: EXAMPLE_ADDRESS, asset: { Token: 1000 } }],
+  expectations: [EXAMPLE_EXPECTATION],
   genesis_hash: null,
 };
 
@@ -137,7 +145,7 @@ const DruidInfo = Type.Object(
   {
     druid: Type.String({ minLength: 1, description: 'Name of the trade.' }),
     participants: Uint64({ description: 'Number of transactions that belong together.' }),
-    expectations: Type.Union([Type.Array(DruidExpectation), DruidExpectation], {
+    expectations: Type.Union([DruidExpectations, DruidExpectation], {
       description: 'What the other transactions must pay; one may stand without a list.',
     }),
     genesis_hash: Type.Optional(Nullable(Type.String())),

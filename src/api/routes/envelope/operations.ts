@@ -230,6 +230,16 @@ const BlockContent = Type.Object({
   block: Type.Object({ header: BlockHeader, transactions: Type.Array(TransactionHash()) }),
 });
 
+const BlocksContent = Type.Object(
+  { blocks: Type.Array(BlockContent) },
+  { $id: 'BlocksContent', description: 'Blocks, as nodes give them by default.', examples: [{ blocks: [] }] },
+);
+const BlockPairs = Type.Array(Any, {
+  $id: 'BlockPairs',
+  description: 'Pairs of hash and block, where `envelope.block_by_num` is `pairs` (decision E9).',
+  examples: [[]],
+});
+
 export const postLatestBlock = defineOperation({
   id: 'envelopeLatestBlock',
   family: 'envelope',
@@ -256,7 +266,7 @@ export const postBlockByNum = defineOperation({
   success: {
     200: {
       description: 'The blocks.',
-      schema: envelope(Type.Union([Type.Object({ blocks: Type.Array(BlockContent) }), Type.Array(Any)])),
+      schema: envelope(Type.Union([BlocksContent, BlockPairs])),
     },
   },
   errors: ['archive_incomplete', 'storage_unreachable', 'idempotency_conflict'],

@@ -16,17 +16,6 @@ import {
 const storage = ['storage'] as const;
 const tag = 'Storage';
 
-const FIRST_OF_LIST = {
-  getBlockchainEntry: {
-    description: 'The first of the list by its hash.',
-    parameters: { key: '$response.body#/0/key' },
-  },
-  getBlock: {
-    description: 'The block of the first of the list.',
-    parameters: { num: '$response.body#/0/item_meta/block_num' },
-  },
-} as const;
-
 export const getBlockchainEntry = defineOperation({
   id: 'getBlockchainEntry',
   family: 'v1',
@@ -63,7 +52,7 @@ export const queryBlockchainEntries = defineOperation({
   description: 'In the order of the keys; keys without an entry are left out.',
   body: { schema: EntriesQueryRequest },
   success: {
-    200: { description: 'The entries.', schema: Type.Array(BlockchainEntryResponse), links: FIRST_OF_LIST },
+    200: { description: 'The entries.', schema: Type.Array(BlockchainEntryResponse) },
   },
   errors: ['archive_incomplete', 'storage_unreachable'],
 });
@@ -79,7 +68,7 @@ export const getBlocks = defineOperation({
   description: 'In the order of the numbers; numbers without a stored block are left out.',
   query: BlocksQuery,
   success: {
-    200: { description: 'The blocks.', schema: Type.Array(BlockchainEntryResponse), links: FIRST_OF_LIST },
+    200: { description: 'The blocks.', schema: Type.Array(BlockchainEntryResponse) },
   },
   errors: ['archive_incomplete', 'storage_unreachable'],
 });

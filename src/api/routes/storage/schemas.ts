@@ -1,6 +1,6 @@
 /** Stored blocks and transactions. The members of `data` are the JSON of the chain, as storage keeps it. */
 
-import { type Static, Type } from '@sinclair/typebox';
+import { type SchemaOptions, type Static, Type } from '@sinclair/typebox';
 import {
   Batch,
   EXAMPLE_BLOCK_HASH,
@@ -29,8 +29,10 @@ export const EXAMPLE_HEADER = {
 };
 const EXAMPLE_BLOCK = { block: { header: EXAMPLE_HEADER, transactions: [EXAMPLE_TX_HASH] } };
 
-const ByteArray = (description: string) => Type.Array(Type.Integer({ minimum: 0, maximum: 255 }), { description });
+const ByteArray = (description: string, options: SchemaOptions = {}) =>
+  Type.Array(Type.Integer({ minimum: 0, maximum: 255 }), { description, ...options });
 
+/** Generators that make code of each member want names for them. */
 const pair = (first: object, second: object, description: string) =>
   Type.Unsafe<readonly [unknown, unknown]>({
     type: 'array',
@@ -45,8 +47,8 @@ export const BlockHeader = Type.Object(
     version: Int64({ description: 'Version of the format.' }),
     bits: Uint64({ description: 'Unused by mining; kept for the hash.' }),
     nonce_and_mining_tx_hash: pair(
-      ByteArray('The nonce.'),
-      TransactionHash(),
+      ByteArray('The nonce.', { $id: 'Nonce', examples: [[54, 94, 67, 154]] }),
+      TransactionHash({ $id: 'CoinbaseHash', description: 'Hash of the coinbase.' }),
       'The nonce that meets the target, and the hash of the coinbase.',
     ),
     b_num: Int64({ description: 'Number of the block.' }),

@@ -14,6 +14,7 @@ import {
   Int64,
   MapOf,
   Nullable,
+  TransactionHash,
 } from '../../schemas/scalars.js';
 import { StoredTransactionData } from '../storage/schemas.js';
 
@@ -153,7 +154,10 @@ export const OutgoingTxsResponse = Type.Object(
     transactions: Type.Array(
       Type.Unsafe<readonly [string, Static<typeof StoredTransactionData>]>({
         type: 'array',
-        prefixItems: [Type.String({ description: 'Transaction hash.' }), StoredTransactionData],
+        prefixItems: [
+          TransactionHash({ $id: 'PaymentHash', description: 'Hash of a payment.' }),
+          StoredTransactionData,
+        ],
         minItems: 2,
         maxItems: 2,
       }),

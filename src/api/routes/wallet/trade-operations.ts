@@ -100,9 +100,6 @@ export const getTrades = defineOperation({
     200: {
       description: 'Trades.',
       schema: TradesResponse,
-      links: {
-        getTrade: { description: 'The newest.', parameters: { trade_id: '$response.body#/trades/0/trade_id' } },
-      },
     },
   },
   errors: reading,
