@@ -35,6 +35,7 @@ export function checkConfig(config: Config, sourceOf: SourceOf): CheckResult {
   checkTls(config, report);
   checkNetwork(config, report);
   checkMining(config, report);
+  checkJournal(config, report);
   return { problems, warnings: warningsOf(config) };
 }
 
@@ -105,6 +106,27 @@ function checkNetwork({ node, network, peers }: Config, report: Report): void {
       'network.secret',
       `this is the sample secret, which everyone knows, and peers.host is ${peers.host}; choose one of your own`,
     );
+  }
+}
+
+function checkJournal({ node, journal }: Config, report: Report): void {
+  const { kind, endpoints, tls, user, password } = journal;
+  if (node.role !== 'mempool' || kind === 'local') return;
+  const schemes = new Set(endpoints.map((endpoint) => new URL(endpoint).protocol));
+  if (endpoints.length === 0) report('journal.endpoints', 'journal.kind is "etcd": name the members of the cluster');
+  if (schemes.size > 1) report('journal.endpoints', 'some are https and some are http; make all of them https');
+  if (user !== undefined && password === undefined) report('journal.user', 'needs journal.password_file');
+  if (password !== undefined && user === undefined) report('journal.password', 'needs journal.user');
+  if (tls.certFile !== undefined && tls.keyFile === undefined)
+    report('journal.tls.cert_file', 'needs journal.tls.key_file');
+  if (tls.keyFile !== undefined && tls.certFile === undefined)
+    report('journal.tls.key_file', 'needs journal.tls.cert_file');
+  for (const [option, file] of Object.entries({
+    ca_file: tls.caFile,
+    cert_file: tls.certFile,
+    key_file: tls.keyFile,
+  })) {
+    checkReadable(`journal.tls.${option}`, file, report);
   }
 }
 

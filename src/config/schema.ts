@@ -7,6 +7,7 @@
 import { Type } from '@sinclair/typebox';
 import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
 import { api, envelope, metrics } from './http-options.js';
+import { journal } from './journal-options.js';
 import { file, HOST_PORT, HOUR_MS, hex, host, MIB, MINUTE_MS, peerList, port } from './option-kinds.js';
 import { choice, group, integer, type Loaded, list, maybeText, text } from './options.js';
 import { PEER_PORTS } from './ports.js';
@@ -192,6 +193,7 @@ export const ConfigSchema = group('The configuration of a node.', {
   metrics,
   peers,
   mempool,
+  journal,
   mining,
   wallet,
   user,

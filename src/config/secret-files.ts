@@ -12,6 +12,7 @@ export const FILE_VARIANTS = [
   { option: 'network.secret', file: 'network.secret_file' },
   { option: 'wallet.passphrase', file: 'wallet.passphrase_file' },
   { option: 'mempool.producer_key', file: 'mempool.producer_key_file' },
+  { option: 'journal.password', file: 'journal.password_file' },
 ] as const;
 
 /** Bytes. A secret is a line, not a document. */

@@ -30,8 +30,12 @@ export interface Subscription {
 }
 
 export interface Journal {
-  /** Sequence number of the last durable entry; 0 when empty. */
+  /** Sequence number of the last durable entry; 0 when empty. Known once `start` has resolved. */
   readonly head: number;
+  /** Why nothing can be appended now; null when it can. */
+  readonly problem: string | null;
+  /** Resolves when `head` is known, however long that takes; rejects with `shutting_down` once closed. */
+  start(): Promise<void>;
   /**
    * Adds an entry after all that this node added before; what arrives during one sync shares the next. Throws `overloaded` when too much waits for the disk, `shutting_down` once closed, and after a write that failed
    * the error of that write: nothing can be appended any more.

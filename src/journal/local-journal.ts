@@ -79,6 +79,12 @@ export class LocalJournal implements Journal {
     this.#stopMetrics = metrics.beforeScrape(() => head.set(this.head));
   }
 
+  /** A disk that refuses an entry says so to whoever appends it. */
+  readonly problem = null;
+
+  /** `open` has read it. */
+  async start(): Promise<void> {}
+
   get head(): number {
     return this.#writer.head;
   }

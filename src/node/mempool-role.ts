@@ -6,7 +6,7 @@ import { transactionHash } from '../chain/hash.js';
 import type { Transaction } from '../chain/types.js';
 import type { Config } from '../config/schema.js';
 import type { Kv } from '../db/kv.js';
-import { LocalJournal } from '../journal/local-journal.js';
+import type { Journal } from '../journal/journal.js';
 import type { Signer } from '../mempool/blocks/signer.js';
 import { createUnicornSource } from '../mempool/blocks/unicorn-source.js';
 import { Mempool, type MempoolOptions } from '../mempool/mempool.js';
@@ -15,6 +15,7 @@ import type { IssuedTx } from '../mempool/state/round.js';
 import type { StateRules } from '../mempool/state/state.js';
 import type { Progress } from '../observability/progress.js';
 import { blockInterval } from './network-rules.js';
+import { openJournal } from './open-journal.js';
 import { signerOf, unsignedWarning } from './producers.js';
 import type { Role, RoleContext, RoleServices } from './role.js';
 
@@ -24,7 +25,7 @@ export class MempoolRole implements Role {
   readonly type = 'Mempool';
   readonly services: RoleServices;
   readonly #mempool: Mempool;
-  readonly #journal: LocalJournal;
+  readonly #journal: Journal;
   readonly #links: RoleContext['network']['links'];
   readonly #loading: Progress;
   readonly #replaying: Progress;
@@ -37,11 +38,10 @@ export class MempoolRole implements Role {
     const signer = signerOf(config, genesis, nodeKey);
     if (signer === undefined) context.logger('mempool').warn({}, unsignedWarning(config, nodeKey));
     const kv = await dataDir.open('mempool');
-    const journal = await LocalJournal.open({}, { ...context, kv: await dataDir.open('journal') });
-    return new MempoolRole(context, kv, journal, signer);
+    return new MempoolRole(context, kv, await openJournal(context), signer);
   }
 
-  private constructor(context: RoleContext, kv: Kv, journal: LocalJournal, signer: Signer | undefined) {
+  private constructor(context: RoleContext, kv: Kv, journal: Journal, signer: Signer | undefined) {
     this.#loading = context.progress('load', { task: 'reading the unspent outputs', unit: 'outputs' });
     this.#replaying = context.progress('replay', { task: 'applying the journal', unit: 'commands' });
     this.#adopting = context.progress('adopt', { task: 'fetching blocks from storage', unit: 'blocks' });
@@ -61,6 +61,7 @@ export class MempoolRole implements Role {
   }
 
   async load(): Promise<void> {
+    await this.#journal.start();
     await this.#mempool.start();
     this.#loading.end();
     this.#replaying.end();
@@ -70,13 +71,17 @@ export class MempoolRole implements Role {
   async start(): Promise<void> {}
 
   async stop(): Promise<void> {
+    // What waits for the journal, also while the node loads, ends with it.
+    if (!this.#isLoaded) await this.#journal.close();
     await this.#mempool.stop();
     await this.#journal.close();
   }
 
   readiness(): readonly string[] {
     if (!this.#isLoaded)
-      return [this.#replaying.current ?? this.#loading.current ?? 'the mempool is reading its state'];
+      return [
+        this.#replaying.current ?? this.#loading.current ?? this.#journal.problem ?? 'the mempool is reading its state',
+      ];
     const { height, miners, apart, notStored, notVerified } = this.#mempool.figures();
     const hasStorage = [...this.#links].some((link) => link.role === 'storage' && link.trusted);
     const reasons = [
@@ -85,6 +90,7 @@ export class MempoolRole implements Role {
       ...(hasStorage && apart !== null ? [apart] : []),
       ...(hasStorage && notStored !== null ? [notStored] : []),
       ...(notVerified === null ? [] : [notVerified]),
+      ...(this.#journal.problem === null ? [] : [this.#journal.problem]),
     ];
     return reasons.length === 0 && height < 0 ? ['block 0 is not stored yet: there is no output to spend'] : reasons;
   }

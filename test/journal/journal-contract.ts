@@ -12,9 +12,9 @@ export interface JournalBed {
 }
 
 const payload = (n: number): Uint8Array => Buffer.from(`entry ${n}`);
-const text = (entry: JournalEntry): string => `${entry.seq}:${Buffer.from(entry.payload).toString()}`;
+const text = (entry: JournalEntry): string => Buffer.from(entry.payload).toString();
 const expected = (from: number, to: number): string[] =>
-  Array.from({ length: to - from + 1 }, (_, i) => `${from + i}:entry ${from + i}`);
+  Array.from({ length: to - from + 1 }, (_, i) => `entry ${from + i}`);
 
 /** A subscriber that keeps all it gets; `until(n)` resolves when it has n entries. */
 function collector(
@@ -46,13 +46,22 @@ export function journalContract(name: string, makeBed: () => Promise<JournalBed>
     beforeEach(async () => {
       bed = await makeBed();
       journal = await bed.open();
+      seqs = [];
     });
     afterEach(async () => {
       await journal.close();
       await bed.dispose();
     });
 
-    const appendOne = (n: number): Promise<number> => appendTo(journal, payload(n));
+    /** The numbers of the entries so far. */
+    let seqs: number[] = [];
+    const appendOne = async (n: number): Promise<number> => {
+      const seq = await appendTo(journal, payload(n));
+      seqs[n - 1] = seq;
+      return seq;
+    };
+    /** The number of entry n, the first being 1; that after the last one when there is no such entry yet. */
+    const at = (n: number): number => seqs[n - 1] ?? (seqs.at(-1) ?? 0) + 1;
     const append = (from: number, to: number): Promise<number[]> =>
       Promise.all(expected(from, to).map((_, i) => appendOne(from + i)));
     const reopen = async (): Promise<void> => {
@@ -64,10 +73,11 @@ export function journalContract(name: string, makeBed: () => Promise<JournalBed>
       expect(journal.head).toBe(0);
     });
 
-    it('numbers entries from 1 without gaps, in the order of the calls', async () => {
-      expect(await append(1, 500)).toEqual(Array.from({ length: 500 }, (_, i) => i + 1));
-      expect(await appendOne(501)).toBe(501);
-      expect(journal.head).toBe(501);
+    it('numbers entries in the order of the calls', async () => {
+      const numbers = await append(1, 500);
+      expect(numbers.every((seq, i) => seq > (numbers[i - 1] ?? 0))).toBe(true);
+      expect(await appendOne(501)).toBeGreaterThan(at(500));
+      expect(journal.head).toBe(at(501));
     });
 
     it('gives an id that the entry is delivered with at once, before the entry is durable', async () => {
@@ -75,8 +85,8 @@ export function journalContract(name: string, makeBed: () => Promise<JournalBed>
       const [first, second] = [journal.append(payload(1)), journal.append(payload(2))];
       expect(journal.head).toBe(0);
       const reader = collector(journal, 1, (group) => void delivered.push(...group.map(({ id }) => id)));
-      await second.durable;
-      expect(journal.head).toBe(2);
+      const head = await second.durable;
+      expect(journal.head).toBe(head);
       await reader.until(2);
       expect(delivered).toEqual([first.id, second.id]);
     });
@@ -84,8 +94,8 @@ export function journalContract(name: string, makeBed: () => Promise<JournalBed>
     it('has every acknowledged entry after it was opened again, and goes on counting', async () => {
       await append(1, 50);
       await reopen();
-      expect(journal.head).toBe(50);
-      expect(await appendOne(51)).toBe(51);
+      expect(journal.head).toBe(at(50));
+      expect(await appendOne(51)).toBeGreaterThan(at(50));
       const reader = collector(journal, 1, () => undefined);
       await reader.until(51);
       expect(reader.got).toEqual(expected(1, 51));
@@ -104,8 +114,8 @@ export function journalContract(name: string, makeBed: () => Promise<JournalBed>
 
     it('delivers from the number asked for, which may be the next one', async () => {
       await append(1, 10);
-      const middle = collector(journal, 6, () => undefined);
-      const next = collector(journal, 11, () => undefined);
+      const middle = collector(journal, at(6), () => undefined);
+      const next = collector(journal, at(11), () => undefined);
       await append(11, 12);
       await Promise.all([middle.until(7), next.until(2)]);
       expect(middle.got).toEqual(expected(6, 12));
@@ -135,7 +145,8 @@ export function journalContract(name: string, makeBed: () => Promise<JournalBed>
       expect(groups).toEqual([1]);
       first.resolve();
       await reader.until(100);
-      expect(groups).toEqual([1, 99]);
+      expect(groups.reduce((sum, size) => sum + size, 0)).toBe(100);
+      expect(groups.length).toBeLessThan(100);
     });
 
     it('lets a slow subscriber hold up neither appends nor others', async () => {
@@ -189,22 +200,22 @@ export function journalContract(name: string, makeBed: () => Promise<JournalBed>
 
     it('reports data_corrupt to a subscriber that has seen more than there is', async () => {
       await append(1, 3);
-      const reader = collector(journal, 5, () => undefined);
+      const reader = collector(journal, at(4) + 1, () => undefined);
       expect(await reader.failed).toMatchObject({ code: 'data_corrupt' });
     });
 
     it('forgets what it is told to, and keeps the rest and the count', async () => {
       await append(1, 2_500);
-      await journal.compact(2_400);
-      const forgotten = collector(journal, 2_399, () => undefined);
+      await journal.compact(at(2_400));
+      const forgotten = collector(journal, at(2_399), () => undefined);
       expect(await forgotten.failed).toMatchObject({ code: 'data_corrupt' });
-      const kept = collector(journal, 2_400, () => undefined);
+      const kept = collector(journal, at(2_400), () => undefined);
       await kept.until(101);
       await kept.stop();
-      await journal.compact(2_501);
+      await journal.compact(at(2_501));
       await reopen();
-      expect(journal.head).toBe(2_500);
-      expect(await appendOne(2_501)).toBe(2_501);
+      expect(journal.head).toBe(at(2_500));
+      expect(await appendOne(2_501)).toBeGreaterThan(at(2_500));
     });
 
     it('forgets nothing that a subscriber has not got yet', async () => {
@@ -217,7 +228,7 @@ export function journalContract(name: string, makeBed: () => Promise<JournalBed>
       await appendOne(1);
       await entered.promise;
       await append(2, 20);
-      await journal.compact(21);
+      await journal.compact(at(21));
       gate.resolve();
       await append(21, 30);
       await reader.until(30);
@@ -231,7 +242,7 @@ export function journalContract(name: string, makeBed: () => Promise<JournalBed>
       await closing;
       expect(await pending).toHaveLength(100);
       journal = await bed.open();
-      expect(journal.head).toBe(100);
+      expect(journal.head).toBe(at(100));
     });
   });
 }

@@ -40,6 +40,13 @@ for (const [name, cacheBytes] of [
   });
 }
 
+it('numbers entries from 1 without gaps', async () => {
+  const journal = await openJournal(new MemoryKv());
+  const numbers = await Promise.all(Array.from({ length: 500 }, (_, i) => appendTo(journal, Buffer.from(`${i}`))));
+  expect(numbers).toEqual(Array.from({ length: 500 }, (_, i) => i + 1));
+  await journal.close();
+});
+
 /** A store that counts and can hold up or break its writes. */
 function watched(kv: Kv) {
   const writes: { size: number; sync: boolean }[] = [];

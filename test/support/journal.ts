@@ -21,6 +21,10 @@ export function journalWith(journal: Journal, methods: Partial<Journal>): Journa
     get head() {
       return journal.head;
     },
+    get problem() {
+      return journal.problem;
+    },
+    start: () => journal.start(),
     append: (payload) => journal.append(payload),
     subscribe: (...args) => journal.subscribe(...args),
     before: (seq, count) => journal.before(seq, count),

@@ -30,6 +30,10 @@ const TOOLS = {
   },
   zsh: { paths: [process.env.ZSH_PATH, '/usr/bin/zsh', '/bin/zsh'], install: 'apt-get install zsh, or set ZSH_PATH' },
   fish: { paths: [process.env.FISH_PATH, '/usr/bin/fish'], install: 'apt-get install fish, or set FISH_PATH' },
+  etcd: {
+    paths: [process.env.ETCD_PATH, '/usr/bin/etcd', '/usr/local/bin/etcd'],
+    install: 'apt-get install etcd-server, or set ETCD_PATH',
+  },
   cc: {
     paths: [process.env.CC_PATH, '/usr/bin/cc', '/usr/bin/gcc', '/usr/bin/clang'],
     install: 'apt-get install gcc libc6-dev, or set CC_PATH',

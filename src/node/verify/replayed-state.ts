@@ -146,6 +146,14 @@ class UnchangedJournal implements Journal {
     return this.#journal.head;
   }
 
+  get problem(): string | null {
+    return this.#journal.problem;
+  }
+
+  start(): Promise<void> {
+    return this.#journal.start();
+  }
+
   append(): never {
     throw new TesseraError('internal_error', 'a check appends nothing to the journal');
   }

@@ -1,0 +1,119 @@
+/**
+ * What the journal keeps in etcd, below its prefix:
+ *
+ *   log/ID          → the entries that were appended together, or a note of one that is in parts
+ *   part/ID/N       → part N of that one
+ *   passed/REPLICA  → the number of the first entry that this replica still wants
+ *   base            → the number below which entries are forgotten
+ *
+ * ID is that of the first entry: a name of the process that appended it, and a count. etcd gives each write a revision, and
+ * a group is one write; so the number of an entry is made of the revision and its place in the group.
+ */
+
+import { sealRecord, unsealRecord } from '../../db/record.js';
+import { asBuffer, concatBytes, utf8 } from '../../lib/bytes.js';
+import { TesseraError } from '../../lib/errors.js';
+import type { JournalEntry } from '../journal.js';
+
+/** Entries of one group; also the distance of the numbers of two revisions. */
+export const MAX_GROUP_ENTRIES = 1_024;
+/** Bytes of one value. etcd takes requests of 1.5 MiB unless it is told otherwise. */
+export const MAX_VALUE_BYTES = 1024 * 1024;
+
+const LENGTH_BYTES = 4;
+const IN_PARTS = 1;
+const COUNT_DIGITS = 12;
+
+export interface Names {
+  /** Begins the keys of all groups. */
+  readonly log: string;
+  readonly part: string;
+  readonly passed: string;
+  readonly base: string;
+}
+
+export function namesBelow(prefix: string): Names {
+  return { log: `${prefix}log/`, part: `${prefix}part/`, passed: `${prefix}passed/`, base: `${prefix}base` };
+}
+
+/** The id of an entry: `count` counts those of one process. */
+export function entryId(process: string, count: number): string {
+  return `${process}-${String(count).padStart(COUNT_DIGITS, '0')}`;
+}
+
+export function partName(names: Names, id: string, n: number): string {
+  return `${names.part}${id}/${String(n).padStart(COUNT_DIGITS, '0')}`;
+}
+
+/** The number of an entry. */
+export function seqOf(revision: bigint, place: number): number {
+  return Number(revision) * MAX_GROUP_ENTRIES + place;
+}
+
+export function revisionOf(seq: number): number {
+  return Math.floor(seq / MAX_GROUP_ENTRIES);
+}
+
+/** Bytes that an entry takes in a group. */
+export function sizeInGroup(payload: Uint8Array): number {
+  return LENGTH_BYTES + payload.length;
+}
+
+/** The value of a group, at its key. */
+export function encodeGroup(key: Uint8Array, payloads: readonly Uint8Array[]): Uint8Array {
+  const parts: Uint8Array[] = [Uint8Array.of(0)];
+  for (const payload of payloads) parts.push(u32(payload.length), payload);
+  return sealRecord(key, concatBytes(...parts));
+}
+
+/** The value that stands for an entry in so many parts. */
+export function encodeInParts(key: Uint8Array, parts: number): Uint8Array {
+  return sealRecord(key, concatBytes(Uint8Array.of(IN_PARTS), u32(parts)));
+}
+
+/** How many parts the entry has; undefined for a group. Throws `data_corrupt`. */
+export function partsOf(key: Uint8Array, value: Uint8Array): number | undefined {
+  const content = opened(key, value);
+  return content[0] === IN_PARTS ? asBuffer(content).readUInt32BE(1) : undefined;
+}
+
+/** The entries of a group. Throws `data_corrupt`. */
+export function decodeGroup(key: Uint8Array, value: Uint8Array, { log }: Names, revision: bigint): JournalEntry[] {
+  const content = asBuffer(opened(key, value));
+  const entries: JournalEntry[] = [];
+  const id = asBuffer(key).toString().slice(log.length);
+  const dash = id.lastIndexOf('-');
+  const first = Number(id.slice(dash + 1));
+  for (let at = 1; at < content.length; ) {
+    const place = entries.length;
+    const start = at + LENGTH_BYTES;
+    at = start + content.readUInt32BE(at);
+    const payload = content.subarray(start, at);
+    entries.push({ seq: seqOf(revision, place), id: entryId(id.slice(0, dash), first + place), payload });
+  }
+  return entries;
+}
+
+/** The value of a part, as it was sealed at its key. Throws `data_corrupt`. */
+export function opened(key: Uint8Array, value: Uint8Array): Uint8Array {
+  try {
+    return unsealRecord(key, value);
+  } catch (cause) {
+    throw new TesseraError('data_corrupt', `the value of ${asBuffer(key).toString()} in etcd fails its checksum`, {
+      cause,
+    });
+  }
+}
+
+/** The end of the range of all keys that begin with `prefix`. */
+export function endOf(prefix: string): Uint8Array {
+  const end = utf8(prefix).slice();
+  end[end.length - 1] = (end.at(-1) ?? 0) + 1;
+  return end;
+}
+
+function u32(value: number): Uint8Array {
+  const bytes = Buffer.allocUnsafe(LENGTH_BYTES);
+  bytes.writeUInt32BE(value);
+  return bytes;
+}

@@ -1,0 +1,210 @@
+/**
+ * The journal of a network with several mempool nodes: entries in etcd, which answers when a majority of its members has them
+ * on disk, and whose revisions are the order that every node reads.
+ */
+
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { fromUtf8, utf8 } from '../../lib/bytes.js';
+import { TesseraError } from '../../lib/errors.js';
+import { Mutex } from '../../lib/mutex.js';
+import type { Appended, Journal, JournalEntry, Subscription } from '../journal.js';
+import {
+  decodeGroup,
+  endOf,
+  MAX_GROUP_ENTRIES,
+  type Names,
+  namesBelow,
+  partsOf,
+  revisionOf,
+  seqOf,
+} from './entries.js';
+import { EtcdClient, type EtcdOptions } from './etcd-client.js';
+import { EtcdReader } from './etcd-reader.js';
+import { EtcdWriter, type EtcdWriterModules } from './etcd-writer.js';
+import { type KeyValue, KV, type RangeRequestSchema } from './generated/etcd-pb.js';
+import { Patience } from './patience.js';
+
+/** Entries deleted in one transaction, in two operations each; etcd takes 128. */
+const DELETED_AT_ONCE = 50;
+/** Of `RangeRequest`. */
+const DESCEND = 2;
+const BY_MOD_REVISION = 3;
+
+export interface EtcdJournalOptions {
+  readonly etcd: EtcdOptions;
+  /** Begins the names of all keys. */
+  readonly prefix: string;
+  /** A name that this node keeps over restarts, and that no other has. */
+  readonly replica: string;
+  /** A name that no other process has or had. */
+  readonly process: string;
+  /** Milliseconds after which an append that etcd has not confirmed is given up. */
+  readonly timeout: number;
+}
+
+export type EtcdJournalModules = Omit<EtcdWriterModules, 'client' | 'names'>;
+
+type Deliver = (entries: readonly JournalEntry[]) => Promise<void>;
+
+export class EtcdJournal implements Journal {
+  readonly #client: EtcdClient;
+  readonly #names: Names;
+  readonly #replica: string;
+  readonly #patience: Patience;
+  readonly #writer: EtcdWriter;
+  readonly #readers = new Set<EtcdReader>();
+  readonly #deliveries = new Set<Promise<void>>();
+  readonly #compaction = new Mutex();
+  readonly #stopMetrics: () => void;
+  #head = 0;
+  #closed = false;
+
+  constructor({ etcd, prefix, replica, process, timeout }: EtcdJournalOptions, modules: EtcdJournalModules) {
+    const client = new EtcdClient(etcd);
+    const names = namesBelow(prefix);
+    const committed = (seq: number): void => this.#seen(seq);
+    this.#client = client;
+    this.#names = names;
+    this.#replica = replica;
+    this.#patience = new Patience(modules);
+    this.#writer = new EtcdWriter({ process, timeout, committed }, { ...modules, client, names });
+    const head = modules.metrics.gauge('tessera_journal_head');
+    const reachable = modules.metrics.gauge('tessera_journal_reachable');
+    this.#stopMetrics = modules.metrics.beforeScrape(() => {
+      head.set(this.#head);
+      reachable.set(this.problem === null ? 1 : 0);
+    });
+  }
+
+  /** Asks etcd where the journal ends; resolves when etcd has answered, however long that takes. */
+  async start(): Promise<void> {
+    this.#seen(await this.#patience.until(() => this.#findHead()));
+  }
+
+  get head(): number {
+    return this.#head;
+  }
+
+  /** Why etcd cannot be used now; null when it can. */
+  get problem(): string | null {
+    return this.#writer.problem ?? this.#patience.problem;
+  }
+
+  append(payload: Uint8Array): Appended {
+    return this.#writer.append(payload);
+  }
+
+  subscribe(fromSeq: number, deliver: Deliver, onError: (error: unknown) => void): Subscription {
+    const modules = { client: this.#client, names: this.#names, patience: this.#patience };
+    const base = (): Promise<number> => this.#base();
+    const reader = new EtcdReader(fromSeq, { ...modules, base, seen: (seq) => this.#seen(seq) });
+    if (this.#closed) reader.stop();
+    this.#readers.add(reader);
+    const delivery = this.#follow(reader, deliver)
+      .catch(onError)
+      .finally(() => {
+        this.#readers.delete(reader);
+        this.#deliveries.delete(delivery);
+      });
+    this.#deliveries.add(delivery);
+    return {
+      stop() {
+        reader.stop();
+        return delivery;
+      },
+    };
+  }
+
+  before(seq: number, count: number): number {
+    // One revision has at least one entry.
+    return Math.max(0, revisionOf(seq) - count) * MAX_GROUP_ENTRIES;
+  }
+
+  /** Says that this node wants nothing below `seq`, and deletes what no node wants. */
+  compact(seq: number): Promise<void> {
+    return this.#compaction.run(() => this.#forgetBelow(seq));
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#stopMetrics();
+    await this.#writer.close();
+    this.#patience.close();
+    for (const reader of this.#readers) reader.stop();
+    await Promise.all(this.#deliveries);
+    await this.#compaction.run(() => undefined);
+    this.#client.close();
+  }
+
+  #seen(seq: number): void {
+    this.#head = Math.max(this.#head, seq);
+  }
+
+  async #follow(reader: EtcdReader, deliver: Deliver): Promise<void> {
+    if (reader.wanted > this.head + 1) {
+      throw new TesseraError(
+        'data_corrupt',
+        `the journal in etcd ends at entry ${this.head}, but entries up to ${reader.wanted - 1} have been used: it has lost some`,
+      );
+    }
+    // Nothing is delivered before `subscribe` has returned.
+    await Promise.resolve();
+    await reader.run(deliver);
+  }
+
+  async #findHead(): Promise<number> {
+    const { log } = this.#names;
+    const base = await this.#base();
+    const newest = { rangeEnd: endOf(log), limit: 1n, sortOrder: DESCEND, sortTarget: BY_MOD_REVISION };
+    const [last] = await this.#range({ key: utf8(log), ...newest });
+    if (last === undefined) return Math.max(0, base - 1);
+    const { key, value, createRevision } = last;
+    const isInParts = partsOf(key, value) !== undefined;
+    const entries = isInParts ? 1 : decodeGroup(key, value, this.#names, createRevision).length;
+    return Math.max(seqOf(createRevision, entries - 1), base - 1);
+  }
+
+  async #base(): Promise<number> {
+    const [base] = await this.#range({ key: utf8(this.#names.base) });
+    return base === undefined ? 1 : Number(fromUtf8(base.value));
+  }
+
+  async #forgetBelow(seq: number): Promise<void> {
+    const wanted = [...this.#readers].map((reader) => reader.wanted);
+    const own = Math.min(seq, this.head + 1, ...wanted);
+    const { passed, base } = this.#names;
+    await this.#put(`${passed}${this.#replica}`, String(own));
+    const marks = await this.#patience.until(() => this.#range({ key: utf8(passed), rangeEnd: endOf(passed) }));
+    const to = Math.min(...marks.map(({ value }) => Number(fromUtf8(value))));
+    if (to > (await this.#patience.until(() => this.#base()))) await this.#put(base, String(to));
+    // Those of the base's own revision may be of a group that is wanted in part.
+    const last = BigInt(revisionOf(to) - 1);
+    if (last > 0n) await this.#deleteUpTo(last);
+  }
+
+  async #deleteUpTo(revision: bigint): Promise<void> {
+    const { log, part } = this.#names;
+    const query = { key: utf8(log), rangeEnd: endOf(log), keysOnly: true, maxModRevision: revision };
+    const kvs = await this.#patience.until(() => this.#range(query));
+    for (let i = 0; i < kvs.length; i += DELETED_AT_ONCE) {
+      const success = kvs.slice(i, i + DELETED_AT_ONCE).flatMap(({ key }) => {
+        const parts = `${part}${fromUtf8(key).slice(log.length)}/`;
+        return [deletionOf({ key }), deletionOf({ key: utf8(parts), rangeEnd: endOf(parts) })];
+      });
+      await this.#patience.until(() => this.#client.call(KV.method.txn, { success }));
+    }
+  }
+
+  async #range(query: MessageInitShape<typeof RangeRequestSchema>): Promise<KeyValue[]> {
+    return (await this.#client.call(KV.method.range, query)).kvs;
+  }
+
+  async #put(name: string, value: string): Promise<void> {
+    const put = { case: 'requestPut' as const, value: { key: utf8(name), value: utf8(value) } };
+    await this.#patience.until(() => this.#client.call(KV.method.txn, { success: [{ request: put }] }));
+  }
+}
+
+function deletionOf(value: { readonly key: Uint8Array; readonly rangeEnd?: Uint8Array }) {
+  return { request: { case: 'requestDeleteRange' as const, value } };
+}

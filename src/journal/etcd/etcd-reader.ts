@@ -1,0 +1,222 @@
+/**
+ * The reading end: a watch that goes on where the last one ended. What etcd's own compaction has taken from its history is
+ * still there as keys, so a reader that is further behind lists those first.
+ */
+
+import { fromUtf8, utf8 } from '../../lib/bytes.js';
+import { createDeferred } from '../../lib/deferred.js';
+import { TesseraError } from '../../lib/errors.js';
+import type { JournalEntry } from '../journal.js';
+import { decodeGroup, endOf, MAX_VALUE_BYTES, type Names, partName, partsOf, revisionOf, seqOf } from './entries.js';
+import { type EtcdClient, EtcdError, type EtcdWatch } from './etcd-client.js';
+import { type KeyValue, KV, type RangeResponse, type WatchResponse } from './generated/etcd-pb.js';
+import type { Patience } from './patience.js';
+
+/** Bytes of entries that are read ahead of who takes them. */
+const MAX_AHEAD_BYTES = 8 * MAX_VALUE_BYTES;
+/** Values asked for at once. */
+const VALUES_AT_ONCE = 8;
+/** Of `RangeRequest`. */
+const ASCEND = 1;
+const BY_MOD_REVISION = 3;
+/** Of `WatchCreateRequest`. */
+const NO_DELETIONS = 1;
+
+export interface EtcdReaderModules {
+  readonly client: EtcdClient;
+  readonly names: Names;
+  readonly patience: Patience;
+  /** The number below which entries are forgotten. */
+  readonly base: () => Promise<number>;
+  /** Called with the number of each entry that is seen. */
+  readonly seen: (seq: number) => void;
+}
+
+type Deliver = (entries: readonly JournalEntry[]) => Promise<void>;
+
+/** The watch was asked for what etcd's history does not have any more. */
+class Compacted extends Error {}
+
+export class EtcdReader {
+  readonly #modules: EtcdReaderModules;
+  /** Number of the next entry that is read, and of the next that is delivered. */
+  #next: number;
+  #wanted: number;
+  #stopped = false;
+  #cancel = (): void => undefined;
+  #ahead: JournalEntry[] = [];
+  #aheadBytes = 0;
+  #changed = createDeferred<void>();
+
+  constructor(fromSeq: number, modules: EtcdReaderModules) {
+    this.#next = fromSeq;
+    this.#wanted = fromSeq;
+    this.#modules = modules;
+  }
+
+  /** Entries from it on have not been delivered. */
+  get wanted(): number {
+    return this.#wanted;
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#cancel();
+    this.#wake();
+  }
+
+  /** Delivers until it is stopped; throws what `deliver` does, and `data_corrupt`. */
+  async run(deliver: Deliver): Promise<void> {
+    const reading = this.#read();
+    let failure: { readonly error: unknown } | undefined;
+    reading.catch((error: unknown) => {
+      failure = { error };
+      this.#wake();
+    });
+    try {
+      while (!this.#stopped) {
+        const entries = this.#ahead;
+        if (entries.length === 0) {
+          if (failure !== undefined) throw failure.error;
+          await this.#changed.promise;
+          continue;
+        }
+        this.#ahead = [];
+        this.#aheadBytes = 0;
+        this.#wake();
+        await deliver(entries);
+        this.#wanted = (entries.at(-1)?.seq ?? this.#wanted) + 1;
+      }
+    } finally {
+      this.stop();
+      await reading.catch(() => undefined);
+    }
+  }
+
+  #wake(): void {
+    this.#changed.resolve();
+    this.#changed = createDeferred<void>();
+  }
+
+  async #read(): Promise<void> {
+    const { patience, base } = this.#modules;
+    const first = await patience.until(base);
+    if (this.#next < first) throw forgotten(this.#next, first);
+    while (!this.#stopped) {
+      try {
+        await this.#follow(await patience.until(() => this.#watch()));
+      } catch (error) {
+        if (this.#stopped) return;
+        if (error instanceof Compacted) await patience.until(() => this.#list());
+        else if (!(error instanceof EtcdError)) throw error;
+      }
+    }
+  }
+
+  async #watch(): Promise<EtcdWatch> {
+    const { log } = this.#modules.names;
+    return this.#modules.client.watch({
+      requestUnion: {
+        case: 'createRequest',
+        value: {
+          key: utf8(log),
+          rangeEnd: endOf(log),
+          // 0 would be: from now on.
+          startRevision: BigInt(Math.max(1, revisionOf(this.#next))),
+          filters: [NO_DELETIONS],
+          fragment: true,
+        },
+      },
+    });
+  }
+
+  async #follow({ created, responses, cancel }: EtcdWatch): Promise<void> {
+    this.#cancel = cancel;
+    try {
+      this.#assertGoesOn(created);
+      for await (const response of responses) {
+        if (this.#stopped) return;
+        this.#assertGoesOn(response);
+        for (const { kv } of response.events) if (kv !== undefined) await this.#take(kv);
+      }
+    } finally {
+      cancel();
+    }
+  }
+
+  #assertGoesOn({ created, canceled, compactRevision, cancelReason, header }: WatchResponse): void {
+    if (canceled && compactRevision > 0n) throw new Compacted();
+    if (canceled) throw new Error(`broken invariant: etcd has ended the watch: ${cancelReason}`);
+    const read = revisionOf(this.#next - 1);
+    if (!created || header === undefined || Number(header.revision) >= read) return;
+    throw new TesseraError(
+      'data_corrupt',
+      `etcd is at revision ${header.revision}, but the journal had reached ${read}: etcd was restored from an older copy`,
+    );
+  }
+
+  /** All that is there beyond what was read. */
+  async #list(): Promise<void> {
+    const { client, names, base } = this.#modules;
+    const from = this.#next;
+    const { kvs, header } = await client.call(KV.method.range, {
+      key: utf8(names.log),
+      rangeEnd: endOf(names.log),
+      minModRevision: BigInt(revisionOf(from)),
+      keysOnly: true,
+      sortOrder: ASCEND,
+      sortTarget: BY_MOD_REVISION,
+    });
+    // What is deleted is below the base before that: all that is missing in the list is.
+    const first = await base();
+    if (from < first) throw forgotten(from, first);
+    for (let i = 0; i < kvs.length && !this.#stopped; i += VALUES_AT_ONCE) {
+      const some = kvs.slice(i, i + VALUES_AT_ONCE);
+      const found = await Promise.all(some.map(({ key }) => client.call(KV.method.range, { key })));
+      for (const { kvs: values } of found) {
+        if (values[0] === undefined) throw forgotten(this.#next, await base());
+        await this.#take(values[0]);
+      }
+    }
+    if (header !== undefined) this.#next = Math.max(this.#next, seqOf(header.revision + 1n, 0));
+  }
+
+  async #take(kv: KeyValue): Promise<void> {
+    const parts = partsOf(kv.key, kv.value);
+    const entries =
+      parts === undefined
+        ? decodeGroup(kv.key, kv.value, this.#modules.names, kv.createRevision)
+        : [await this.#joined(kv, parts)];
+    const fresh = entries.filter(({ seq }) => seq >= this.#next);
+    const last = fresh.at(-1);
+    if (last === undefined) return;
+    while (this.#aheadBytes > MAX_AHEAD_BYTES && !this.#stopped) await this.#changed.promise;
+    this.#next = last.seq + 1;
+    this.#ahead.push(...fresh);
+    this.#aheadBytes += kv.value.length;
+    this.#modules.seen(last.seq);
+    this.#wake();
+  }
+
+  /** The entry whose parts these are. */
+  async #joined({ key, createRevision }: KeyValue, parts: number): Promise<JournalEntry> {
+    const { client, names } = this.#modules;
+    const id = fromUtf8(key).slice(names.log.length);
+    const payloads: Uint8Array[] = [];
+    for (let n = 0; n < parts; n++) {
+      const name = utf8(partName(names, id, n));
+      const { kvs }: RangeResponse = await client.call(KV.method.range, { key: name });
+      const [part] = kvs;
+      if (part === undefined) throw forgotten(seqOf(createRevision, 0), await this.#modules.base());
+      for (const { payload } of decodeGroup(name, part.value, names, createRevision)) payloads.push(payload);
+    }
+    return { seq: seqOf(createRevision, 0), id, payload: Buffer.concat(payloads) };
+  }
+}
+
+export function forgotten(seq: number, base: number): TesseraError {
+  return new TesseraError(
+    'data_corrupt',
+    `entry ${seq} of the journal in etcd has been forgotten; the first one left is ${base}: this node was away for too long, so run tessera rebuild`,
+  );
+}

@@ -1,0 +1,180 @@
+/**
+ * The writing end: what is appended while one write to etcd is under way shares the next, so that the order of the appends
+ * is that of the revisions. A write that is not answered is sent again under the same key, which etcd creates only once.
+ */
+
+import { utf8 } from '../../lib/bytes.js';
+import type { Timer } from '../../lib/clock.js';
+import { createDeferred, type Deferred } from '../../lib/deferred.js';
+import { TesseraError } from '../../lib/errors.js';
+import { type HistogramHandle, type Metrics, startTimer } from '../../observability/metrics.js';
+import type { Appended } from '../journal.js';
+import {
+  encodeGroup,
+  encodeInParts,
+  entryId,
+  MAX_GROUP_ENTRIES,
+  MAX_VALUE_BYTES,
+  type Names,
+  partName,
+  seqOf,
+  sizeInGroup,
+} from './entries.js';
+import type { EtcdClient } from './etcd-client.js';
+import { KV } from './generated/etcd-pb.js';
+import { Patience, type PatienceModules } from './patience.js';
+
+/** Bytes of appends that may wait; more are refused with `overloaded`. */
+const MAX_WAITING_BYTES = 64 * 1024 * 1024;
+/** Of `Compare`. */
+const CREATE_REVISION = 1;
+
+interface Waiting {
+  readonly count: number;
+  readonly payload: Uint8Array;
+  readonly durable: Deferred<number>;
+  readonly timer: Timer;
+  readonly stopTimer: () => void;
+}
+
+export interface EtcdWriterModules extends PatienceModules {
+  readonly client: EtcdClient;
+  readonly names: Names;
+  readonly metrics: Metrics;
+}
+
+export interface EtcdWriterOptions {
+  /** A name that no other process has or had. */
+  readonly process: string;
+  /** Milliseconds after which an append that etcd has not answered is given up; it may be in the journal all the same. */
+  readonly timeout: number;
+  /** Called with the number of each entry that has become durable. */
+  readonly committed: (seq: number) => void;
+}
+
+export class EtcdWriter {
+  readonly #options: EtcdWriterOptions;
+  readonly #modules: EtcdWriterModules;
+  readonly #patience: Patience;
+  readonly #appendSeconds: HistogramHandle;
+  readonly #groupEntries: HistogramHandle;
+  #count = 0;
+  #waiting: Waiting[] = [];
+  #waitingBytes = 0;
+  #committing: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(options: EtcdWriterOptions, modules: EtcdWriterModules) {
+    this.#options = options;
+    this.#modules = modules;
+    this.#patience = new Patience(modules);
+    this.#appendSeconds = modules.metrics.histogram('tessera_journal_append_duration_seconds');
+    this.#groupEntries = modules.metrics.histogram('tessera_journal_group_entries');
+  }
+
+  /** Why nothing can be written now; null when it can. */
+  get problem(): string | null {
+    return this.#patience.problem;
+  }
+
+  append(payload: Uint8Array): Appended {
+    if (this.#closed) throw new TesseraError('shutting_down', 'the journal is closed');
+    if (this.#waitingBytes + payload.length > MAX_WAITING_BYTES && this.#waiting.length > 0) {
+      throw new TesseraError('overloaded', 'etcd cannot write as fast as entries arrive; try again');
+    }
+    const { timeout } = this.#options;
+    const { clock } = this.#modules;
+    const count = this.#count++;
+    const durable = createDeferred<number>();
+    const timer = clock.after(timeout, () => durable.reject(this.#tooLate()));
+    this.#waiting.push({ count, payload, durable, timer, stopTimer: startTimer(this.#appendSeconds, clock) });
+    this.#waitingBytes += payload.length;
+    this.#committing ??= this.#commitAll();
+    return { id: entryId(this.#options.process, count), durable: durable.promise };
+  }
+
+  /** Takes nothing more; resolves when what was appended is written, or etcd has not answered once more. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#patience.close();
+    await this.#committing;
+  }
+
+  #tooLate(): TesseraError {
+    const why = this.problem ?? 'etcd is slow';
+    return new TesseraError(
+      'mempool_unreachable',
+      `the journal has not confirmed this within ${this.#options.timeout} ms (${why}): it may be taken yet`,
+    );
+  }
+
+  async #commitAll(): Promise<void> {
+    // Appends of the same turn of the loop go into the same group.
+    await Promise.resolve();
+    while (this.#waiting.length > 0) await this.#commit(this.#takeGroup());
+    this.#committing = undefined;
+  }
+
+  #takeGroup(): readonly Waiting[] {
+    let size = 0;
+    let bytes = 0;
+    let count = 0;
+    for (const { payload } of this.#waiting) {
+      size += sizeInGroup(payload);
+      if (count === MAX_GROUP_ENTRIES || (count > 0 && size > MAX_VALUE_BYTES)) break;
+      bytes += payload.length;
+      count++;
+    }
+    this.#waitingBytes -= bytes;
+    return this.#waiting.splice(0, count);
+  }
+
+  async #commit(group: readonly Waiting[]): Promise<void> {
+    const [first] = group;
+    if (first === undefined) return;
+    const id = entryId(this.#options.process, first.count);
+    const key = utf8(`${this.#modules.names.log}${id}`);
+    try {
+      const payloads = group.map(({ payload }) => payload);
+      const isLarge = sizeInGroup(first.payload) > MAX_VALUE_BYTES;
+      const value = isLarge ? await this.#putParts(id, key, first.payload) : encodeGroup(key, payloads);
+      const revision = await this.#patience.until(() => this.#create(key, value));
+      this.#groupEntries.observe(group.length);
+      for (const [place, { durable, stopTimer }] of group.entries()) {
+        stopTimer();
+        const seq = seqOf(revision, place);
+        this.#options.committed(seq);
+        durable.resolve(seq);
+      }
+    } catch (error) {
+      for (const { durable } of group) durable.reject(error);
+    } finally {
+      for (const { timer } of group) timer.cancel();
+    }
+  }
+
+  /** An entry that is larger than one value: its parts first, and the value that makes it an entry of the journal. */
+  async #putParts(id: string, key: Uint8Array, payload: Uint8Array): Promise<Uint8Array> {
+    let parts = 0;
+    for (let at = 0; at < payload.length; at += MAX_VALUE_BYTES) {
+      const name = utf8(partName(this.#modules.names, id, parts++));
+      const value = encodeGroup(name, [payload.subarray(at, at + MAX_VALUE_BYTES)]);
+      await this.#patience.until(() => this.#create(name, value));
+    }
+    return encodeInParts(key, parts);
+  }
+
+  /** Writes the key unless it is there, and gives the revision of that. */
+  async #create(key: Uint8Array, value: Uint8Array): Promise<bigint> {
+    const { succeeded, header, responses } = await this.#modules.client.call(KV.method.txn, {
+      compare: [{ target: CREATE_REVISION, key, targetUnion: { case: 'createRevision', value: 0n } }],
+      success: [{ request: { case: 'requestPut', value: { key, value } } }],
+      failure: [{ request: { case: 'requestRange', value: { key, keysOnly: true } } }],
+    });
+    if (succeeded) return header?.revision ?? 0n;
+    const [answer] = responses;
+    const found = answer?.response.case === 'responseRange' ? answer.response.value.kvs[0] : undefined;
+    if (found === undefined) throw new Error('broken invariant: a key of etcd that is there and is not');
+    return found.createRevision;
+  }
+}

@@ -1,0 +1,76 @@
+/** A cluster of one real etcd, on loopback and in a folder of its own. */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { findTool } from './tools.js';
+
+export const hasEtcd = findTool('etcd') !== undefined;
+
+export interface Etcd {
+  readonly endpoint: string;
+  /** Ends it as a power cut would. */
+  kill(): Promise<void>;
+  /** Starts it again on the same data and ports; resolves when it serves clients. */
+  start(): Promise<void>;
+  /** Ends it and removes its data. */
+  dispose(): Promise<void>;
+}
+
+/** `more` are further arguments; with `https` the clients' side speaks TLS. */
+export async function startEtcd(more: readonly string[] = [], { https = false } = {}): Promise<Etcd> {
+  const folder = await mkdtemp(join(tmpdir(), 'tessera-etcd-'));
+  const [clients, members] = [await freePort(), await freePort()];
+  const endpoint = `${https ? 'https' : 'http'}://127.0.0.1:${clients}`;
+  const peer = `http://127.0.0.1:${members}`;
+  const options = [
+    ...['--name', 'only', '--data-dir', join(folder, 'data'), '--logger', 'zap', '--log-level', 'info'],
+    ...['--listen-client-urls', endpoint, '--advertise-client-urls', endpoint],
+    ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, '--initial-cluster', `only=${peer}`],
+  ];
+  let child: ChildProcess | undefined;
+
+  async function start(): Promise<void> {
+    const started = spawn(findTool('etcd') ?? 'etcd', [...options, ...more], { stdio: ['ignore', 'ignore', 'pipe'] });
+    child = started;
+    const lines: string[] = [];
+    await new Promise<void>((resolve, reject) => {
+      createInterface({ input: started.stderr }).on('line', (line) => {
+        if (lines.push(line) > 50) lines.shift();
+        if (/serving (insecure )?client (traffic|requests)/.test(line)) resolve();
+      });
+      started.once('close', () => reject(new Error(`etcd has ended:\n${lines.join('\n')}`)));
+    });
+  }
+
+  async function kill(): Promise<void> {
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+
+  await start();
+  return {
+    endpoint,
+    kill,
+    start,
+    async dispose() {
+      await kill();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
