@@ -28,6 +28,12 @@ const DATABASES: Readonly<Record<NodeRole, readonly string[]>> = {
   user: ['wallet'],
 };
 
+/** A journal in etcd is in no database. */
+function databasesOf({ node, journal }: Config): readonly string[] {
+  const all = DATABASES[node.role];
+  return journal.kind === 'local' ? all : all.filter((name) => name !== 'journal');
+}
+
 /** Databases that can be compared with an archive. */
 const COMPARED: ReadonlySet<string> = new Set(['mempool', 'wallet']);
 
@@ -97,7 +103,7 @@ export const command: Command = {
         checks.push({ database, found });
         if (!args.has('json')) context.stdout.write(`${database}: ${found}\n`);
       };
-      for (const name of DATABASES[role]) {
+      for (const name of databasesOf(config)) {
         const kv = await directory.open(name);
         opened.set(name, kv);
         const records = await countRecords(name, kv, context, abort.signal);

@@ -1,13 +1,15 @@
 /** The journal in etcd, on a real etcd. */
 
-import { afterAll, beforeAll, describe } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EtcdJournal, type EtcdJournalOptions } from '../../src/journal/etcd/etcd-journal.js';
 import { toHex } from '../../src/lib/bytes.js';
 import { systemClock } from '../../src/lib/clock.js';
+import { createDeferred } from '../../src/lib/deferred.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { systemRandom } from '../../src/lib/random.js';
 import { noMetrics } from '../../src/observability/metrics.js';
 import { type Etcd, hasEtcd, startEtcd } from '../support/etcd.js';
+import { LosingProxy } from '../support/losing-proxy.js';
 import { journalContract } from './journal-contract.js';
 
 let etcd: Etcd;
@@ -29,6 +31,26 @@ async function open(prefix: string, options: Partial<EtcdJournalOptions> = {}): 
   return journal;
 }
 
+/** Texts of all entries, as a reader that begins at the first one gets them. */
+async function textsOf(journal: EtcdJournal, count: number): Promise<string[]> {
+  const got: string[] = [];
+  const all = createDeferred<void>();
+  const subscription = journal.subscribe(
+    1,
+    async (entries) => {
+      for (const { payload } of entries) got.push(Buffer.from(payload).toString());
+      if (got.length >= count) all.resolve();
+    },
+    all.reject,
+  );
+  await all.promise;
+  await subscription.stop();
+  return got;
+}
+
+const append = (journal: EtcdJournal, text: string): Promise<number> => journal.append(Buffer.from(text)).durable;
+const texts = (from: number, to: number): string[] => Array.from({ length: to - from }, (_, i) => `entry ${from + i}`);
+
 describe.runIf(hasEtcd)('on a real etcd', () => {
   beforeAll(async () => {
     etcd = await startEtcd();
@@ -38,5 +60,132 @@ describe.runIf(hasEtcd)('on a real etcd', () => {
   journalContract('etcd', async () => {
     const prefix = `${name()}/`;
     return { open: () => open(prefix), dispose: async () => undefined };
+  });
+
+  it('is one order for all that write, each entry once', async () => {
+    const prefix = `${name()}/`;
+    const journals = await Promise.all(['one', 'two', 'three'].map((replica) => open(prefix, { replica })));
+    const written = journals.map(async (journal, i) => {
+      for (let n = 0; n < 100; n++) await append(journal, `${i}: ${n}`);
+    });
+    const [first = [], ...others] = await Promise.all(journals.map((journal) => textsOf(journal, 300)));
+    await Promise.all(written);
+    expect(new Set(first).size).toBe(300);
+    for (const other of others) expect(other).toEqual(first);
+    for (const i of [0, 1, 2]) {
+      expect(first.filter((text) => text.startsWith(`${i}:`))).toEqual(
+        Array.from({ length: 100 }, (_, n) => `${i}: ${n}`),
+      );
+    }
+    for (const journal of journals) await journal.close();
+  });
+
+  it('waits for etcd, says so, and has every entry once when etcd was killed under it (rule P1)', async () => {
+    const journal = await open(`${name()}/`);
+    const appended = texts(0, 200).map(async (text, i) => {
+      if (i === 100) await etcd.kill();
+      return append(journal, text);
+    });
+    await expect.poll(() => journal.problem).toMatch(/waits for etcd/);
+    await etcd.start();
+    await Promise.all(appended);
+    expect((await textsOf(journal, 200)).toSorted()).toEqual(texts(0, 200).toSorted());
+    await expect.poll(() => journal.problem).toBeNull();
+    await journal.close();
+  });
+
+  it('sends an entry again whose answer was lost, and etcd takes it once', async () => {
+    const proxy = await LosingProxy.start(etcd.endpoint);
+    const journal = await open(`${name()}/`, { etcd: { endpoints: [proxy.endpoint], callTimeout: 500 } });
+    proxy.loseAnswers = true;
+    const appended = append(journal, 'entry 0');
+    await expect.poll(() => journal.problem).toMatch(/waits for etcd/);
+    proxy.loseAnswers = false;
+    await appended;
+    await append(journal, 'entry 1');
+    expect(await textsOf(journal, 2)).toEqual(texts(0, 2));
+    await journal.close();
+    await proxy.close();
+  });
+
+  it('gives an entry up in time when etcd does not answer, and may have it all the same', async () => {
+    const journal = await open(`${name()}/`, { timeout: 500 });
+    await etcd.kill();
+    await expect(append(journal, 'entry 0')).rejects.toMatchObject({ code: 'mempool_unreachable' });
+    await etcd.start();
+    await expect.poll(() => journal.problem).toBeNull();
+    expect(await textsOf(journal, 1)).toEqual(texts(0, 1));
+    await journal.close();
+  });
+
+  it('begins when etcd does, and not before', async () => {
+    await etcd.kill();
+    let isOpen = false;
+    const opening = open(`${name()}/`).finally(() => {
+      isOpen = true;
+    });
+    expect(isOpen).toBe(false);
+    await etcd.start();
+    const journal = await opening;
+    expect(journal.head).toBe(0);
+    await journal.close();
+  });
+
+  it('keeps an entry that is larger than etcd takes in parts', async () => {
+    const journal = await open(`${name()}/`);
+    const large = 'a large block '.repeat(400_000);
+    await Promise.all([append(journal, 'entry 0'), append(journal, large), append(journal, 'entry 1')]);
+    expect(await textsOf(journal, 3)).toEqual(['entry 0', large, 'entry 1']);
+    await journal.close();
+  });
+
+  it('reads what the history of etcd has no more', async () => {
+    const prefix = `${name()}/`;
+    const journal = await open(prefix);
+    for (const text of texts(0, 40)) await append(journal, text);
+    await etcd.compactHistory();
+    expect(await textsOf(journal, 40)).toEqual(texts(0, 40));
+    await journal.close();
+  });
+
+  it('forgets what no replica wants, and what another one wants stays', async () => {
+    const prefix = `${name()}/`;
+    const [one, two] = [await open(prefix), await open(prefix, { replica: 'two' })];
+    const numbers: number[] = [];
+    for (const text of texts(0, 10)) numbers.push(await append(one, text));
+    await textsOf(two, 10);
+    await two.compact(numbers[3] ?? 0);
+    await one.compact(numbers[8] ?? 0);
+    const failed = createDeferred<unknown>();
+    one.subscribe(numbers[2] ?? 0, async () => undefined, failed.resolve);
+    expect(await failed.promise).toMatchObject({ code: 'data_corrupt', message: /rebuild/ });
+    const got: string[] = [];
+    const subscription = one.subscribe(
+      numbers[3] ?? 0,
+      async (entries) => void got.push(...entries.map(({ payload }) => Buffer.from(payload).toString())),
+      failed.reject,
+    );
+    await expect.poll(() => got).toEqual(texts(3, 10));
+    await subscription.stop();
+    await Promise.all([one.close(), two.close()]);
+  });
+
+  it('ends a reader when etcd was restored from an older copy (rule P3)', async () => {
+    const own = await startEtcd();
+    const journal = await open('a/', { etcd: { endpoints: [own.endpoint], callTimeout: 500 } });
+    await append(journal, 'entry 0');
+    const older = await own.copy();
+    await append(journal, 'entry 1');
+    const failed = createDeferred<unknown>();
+    let read = 0;
+    const count = async (entries: readonly unknown[]): Promise<void> => {
+      read += entries.length;
+    };
+    journal.subscribe(1, count, failed.resolve);
+    await expect.poll(() => read).toBe(2);
+    await own.restore(older);
+    expect(await failed.promise).toMatchObject({ code: 'data_corrupt', message: /older copy/ });
+    await journal.close();
+    await own.dispose();
   });
 });

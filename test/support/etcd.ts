@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,6 +17,12 @@ export interface Etcd {
   kill(): Promise<void>;
   /** Starts it again on the same data and ports; resolves when it serves clients. */
   start(): Promise<void>;
+  /** Takes from its history all that is older than now, as operators let it do. */
+  compactHistory(): Promise<void>;
+  /** A copy of its data as it is now; it is stopped for that. */
+  copy(): Promise<string>;
+  /** Starts again on such a copy, in place of its data. */
+  restore(copy: string): Promise<void>;
   /** Ends it and removes its data. */
   dispose(): Promise<void>;
 }
@@ -33,6 +39,7 @@ export async function startEtcd(more: readonly string[] = [], { https = false } 
     ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, '--initial-cluster', `only=${peer}`],
   ];
   let child: ChildProcess | undefined;
+  let copies = 0;
 
   async function start(): Promise<void> {
     const started = spawn(findTool('etcd') ?? 'etcd', [...options, ...more], { stdio: ['ignore', 'ignore', 'pipe'] });
@@ -58,6 +65,27 @@ export async function startEtcd(more: readonly string[] = [], { https = false } 
     endpoint,
     kill,
     start,
+    async compactHistory() {
+      const ask = async (path: string, body: object) =>
+        (await (await fetch(`${endpoint}/v3/kv/${path}`, { method: 'POST', body: JSON.stringify(body) })).json()) as {
+          header: { revision: string };
+        };
+      const { header } = await ask('range', { key: 'AA==' });
+      await ask('compaction', { revision: header.revision, physical: true });
+    },
+    async copy() {
+      const name = join(folder, `copy-${copies++}`);
+      await kill();
+      await cp(join(folder, 'data'), name, { recursive: true });
+      await start();
+      return name;
+    },
+    async restore(copy) {
+      await kill();
+      await rm(join(folder, 'data'), { recursive: true });
+      await cp(copy, join(folder, 'data'), { recursive: true });
+      await start();
+    },
     async dispose() {
       await kill();
       await rm(folder, { recursive: true, force: true });

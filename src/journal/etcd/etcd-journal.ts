@@ -90,6 +90,11 @@ export class EtcdJournal implements Journal {
     return this.#writer.problem ?? this.#patience.problem;
   }
 
+  /** The number below which entries are forgotten; resolves when etcd has answered. */
+  base(): Promise<number> {
+    return this.#patience.until(() => this.#base());
+  }
+
   append(payload: Uint8Array): Appended {
     return this.#writer.append(payload);
   }
@@ -176,7 +181,7 @@ export class EtcdJournal implements Journal {
     await this.#put(`${passed}${this.#replica}`, String(own));
     const marks = await this.#patience.until(() => this.#range({ key: utf8(passed), rangeEnd: endOf(passed) }));
     const to = Math.min(...marks.map(({ value }) => Number(fromUtf8(value))));
-    if (to > (await this.#patience.until(() => this.#base()))) await this.#put(base, String(to));
+    if (to > (await this.base())) await this.#put(base, String(to));
     // Those of the base's own revision may be of a group that is wanted in part.
     const last = BigInt(revisionOf(to) - 1);
     if (last > 0n) await this.#deleteUpTo(last);

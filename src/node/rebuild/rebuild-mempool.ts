@@ -27,6 +27,7 @@ import { Verifier } from '../../ledger/verifier/verifier.js';
 import { utf8 } from '../../lib/bytes.js';
 import { systemClock } from '../../lib/clock.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
+import { silentLogger } from '../../lib/logger.js';
 import { systemRandom } from '../../lib/random.js';
 import { AdoptionCheck } from '../../mempool/blocks/adoption-check.js';
 import { readAdoptedBlock } from '../../mempool/state/adopted-block.js';
@@ -40,6 +41,7 @@ import { noMetrics } from '../../observability/metrics.js';
 import { decodeTransactions, joinTransactions } from '../../peers/payloads.js';
 import { Archive } from '../../storage/archive/archive.js';
 import { stateRules, unicornSource } from '../mempool-role.js';
+import { etcdJournal } from '../open-journal.js';
 import { producersOf } from '../producers.js';
 
 /** The folder, in the data folder, in which the new databases are built. */
@@ -105,10 +107,14 @@ async function readDone(folder: string): Promise<RebuildResult | undefined> {
 }
 
 async function build(folder: string, networkName: string, options: RebuildOptions): Promise<RebuildResult> {
-  const { dataDir } = options.config.node;
+  const { journal, node } = options.config;
+  const { dataDir } = node;
   await rm(join(folder, DONE_FILE), { force: true });
+  // Its numbers are not those of a journal in etcd until the end, so what is half done is no beginning.
+  if (journal.kind === 'etcd') await rm(join(folder, DATABASE_FOLDER), { recursive: true, force: true });
   const building = await DataDir.open(folder, { role: 'mempool', networkName });
   const built = await fill(building, options).finally(() => building.close());
+  if (journal.kind === 'etcd') await rm(join(folder, DATABASE_FOLDER, 'journal'), { recursive: true });
   const name = `before-rebuild-${new Date(systemClock.now()).toISOString().replaceAll(':', '')}`;
   const result = existsSync(join(dataDir, DATABASE_FOLDER)) ? { ...built, aside: join(dataDir, name) } : built;
   await writeFileDurable(join(folder, DONE_FILE), utf8(JSON.stringify(result)), 0o600);
@@ -123,6 +129,7 @@ async function fill(building: DataDir, options: RebuildOptions): Promise<Omit<Re
     const height = await adoptAll(kv, journal, options);
     const old = new OldTransactions(join(options.config.node.dataDir, DATABASE_FOLDER), kv);
     const carried = await old.carryOver();
+    if (options.config.journal.kind === 'etcd') await joinEtcd(kv, options);
     return { height, carried, problems: old.problems };
   } finally {
     await journal.close();
@@ -158,6 +165,31 @@ async function adoptAll(kv: Kv, journal: LocalJournal, options: RebuildOptions):
     await applier.stop();
     await verifier.close();
     await source?.close();
+  }
+}
+
+/**
+ * Puts the state where the journal in etcd begins: the node applies all of that when it starts. What is in a block of the
+ * state is known there, and changes nothing.
+ */
+async function joinEtcd(kv: Kv, { config, genesis, signal }: RebuildOptions): Promise<void> {
+  const journal = await etcdJournal(config, 'rebuild', {
+    clock: systemClock,
+    metrics: noMetrics,
+    logger: silentLogger,
+  });
+  const giveUp = (): void => void journal.close();
+  signal.addEventListener('abort', giveUp);
+  try {
+    const base = await journal.base();
+    const hashKey = systemRandom.bytes(HASH_KEY_BYTES);
+    const state = await loadMempoolState(kv, stateRules(genesis, config), { hashKey });
+    const batch = kv.batch();
+    state.seal(base - 1, batch);
+    await kv.write(batch, { sync: true });
+  } finally {
+    signal.removeEventListener('abort', giveUp);
+    await journal.close();
   }
 }
 

@@ -1,0 +1,134 @@
+/**
+ * A network whose mempool node keeps its journal in etcd (docs/high-availability.md): etcd that is gone is said and costs
+ * nothing, and the folder of the node can be lost.
+ */
+
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { tokenAsset } from '../../src/chain/assets.js';
+import { assembleSigned, txOut, unsignedInput } from '../../src/chain/builders.js';
+import { transactionToCreateJson } from '../../src/chain/create-transaction.js';
+import { outPointKey } from '../../src/chain/transaction.js';
+import { DEV_GENESIS_TX, type DevAccount, devAccounts } from '../../src/config/dev-accounts.js';
+import { stringifyExact } from '../../src/lib/json.js';
+import { type Etcd, hasEtcd, startEtcd } from '../support/etcd.js';
+import { call, createNetwork, type Network, type Nodes, until, whenReady } from '../support/processes.js';
+
+const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+const RECEIVER = devAccounts().accounts[9]?.address ?? '';
+const FIRST_AMOUNT = 1_000_000;
+
+interface Balance {
+  readonly address_list: Readonly<Record<string, readonly { readonly value: { readonly Token: number } }[]>>;
+}
+
+describe.runIf(hasEtcd)('a mempool node with its journal in etcd', () => {
+  let etcd: Etcd;
+  let network: Network;
+  let nodes: Nodes;
+  /** Amounts that the wallet has acknowledged. */
+  const acknowledged: number[] = [];
+  const sets = (): Readonly<Record<string, unknown>> => ({
+    'journal.kind': 'etcd',
+    'journal.endpoints': `["${etcd.endpoint}"]`,
+    'journal.timeout_ms': 1_500,
+  });
+
+  beforeAll(async () => {
+    etcd = await startEtcd();
+    network = await createNetwork();
+    nodes = await network.addAll({ 'peers.reconnect_max_ms': 200 }, { mempool: sets() });
+  }, 120_000);
+  afterAll(async () => {
+    await network.stopAll();
+    await etcd.dispose();
+  });
+
+  async function pay(): Promise<void> {
+    const amount = FIRST_AMOUNT + acknowledged.length;
+    const body = stringifyExact({ kind: 'address', address: RECEIVER, amount, passphrase: '' });
+    const headers = { 'content-type': 'application/json' };
+    const response = await fetch(`${nodes.user.apiUrl}/v1/payments`, { method: 'POST', headers, body });
+    expect(response.status).toBe(202);
+    acknowledged.push(amount);
+  }
+
+  function allArrivedOnce(): Promise<true> {
+    return until(`${acknowledged.length} payments`, async () => {
+      const url = `${nodes.mempool.apiUrl}/v1/balances?address=${RECEIVER}`;
+      const { balance } = (await call(url)) as { balance: Balance };
+      const outputs = balance.address_list[RECEIVER] ?? [];
+      const amounts = outputs.map(({ value }) => value.Token).filter((amount) => amount < 2 * FIRST_AMOUNT);
+      if (amounts.length < acknowledged.length) return undefined;
+      expect(amounts.toSorted((a, b) => a - b)).toEqual(acknowledged);
+      return true;
+    });
+  }
+
+  const run = (command: string, ...more: string[]): Promise<{ stdout: string }> => {
+    const { folder } = nodes.mempool;
+    const options = Object.entries({ ...sets(), 'node.data_dir': folder }).flatMap(([k, v]) => ['--set', `${k}=${v}`]);
+    const all = [MAIN, command, '--role', 'mempool', '--config', 'config/dev.toml', ...options, ...more];
+    return promisify(execFile)(process.execPath, all);
+  };
+
+  it('writes no journal of its own, and is the same after a kill (rule P1)', async () => {
+    for (let i = 0; i < 10; i++) await pay();
+    await nodes.mempool.kill();
+    await nodes.mempool.start();
+    await allArrivedOnce();
+    expect(existsSync(join(nodes.mempool.folder, 'db', 'journal'))).toBe(false);
+  });
+
+  it('says that etcd is gone, answers reads, refuses writes in time, and goes on by itself', async () => {
+    await etcd.kill();
+    await pay();
+    const { apiUrl } = nodes.mempool;
+    await until('the reason', async () => {
+      const { reasons } = (await (await fetch(`${apiUrl}/readyz`)).json()) as { reasons: string[] };
+      return reasons.some((reason) => reason.startsWith('the journal waits for etcd')) ? true : undefined;
+    });
+    await call(`${apiUrl}/v1/supply`);
+    const { outputs, outputAmount, keyPair, address } = devAccounts().accounts[3] as DevAccount;
+    const spent = { tHash: DEV_GENESIS_TX, n: outputs[0] ?? 0 };
+    const toItself = assembleSigned(
+      { inputs: [unsignedInput(spent)], outputs: [txOut(tokenAsset(outputAmount), address)] },
+      new Map([[outPointKey(spent), keyPair]]),
+    );
+    const post = (): Promise<unknown> =>
+      call(`${apiUrl}/v1/transactions`, { transactions: [transactionToCreateJson(toItself)] });
+    await expect(post()).rejects.toThrow(/mempool_unreachable/);
+    await etcd.start();
+    await whenReady(nodes.mempool);
+    await post();
+    await allArrivedOnce();
+  });
+
+  it('starts when etcd does', async () => {
+    await nodes.mempool.kill();
+    await etcd.kill();
+    const starting = nodes.mempool.start();
+    await etcd.start();
+    await starting;
+    await pay();
+    await allArrivedOnce();
+  });
+
+  it('comes back from a lost folder with the blocks of storage and what etcd has (docs/high-availability.md)', async () => {
+    await nodes.mempool.stop();
+    await nodes.storage.stop();
+    await rm(join(nodes.mempool.folder, 'db'), { recursive: true });
+    await run('rebuild', '--archive', nodes.storage.folder);
+    expect((await run('verify')).stdout).toContain('mempool: ');
+    await nodes.storage.start();
+    await nodes.mempool.start();
+    await pay();
+    await whenReady(nodes.mempool);
+    await allArrivedOnce();
+  });
+});
