@@ -1,5 +1,7 @@
 /** The journal in etcd, on a real etcd. */
 
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EtcdJournal, type EtcdJournalOptions } from '../../src/journal/etcd/etcd-journal.js';
 import { toHex } from '../../src/lib/bytes.js';
@@ -8,15 +10,17 @@ import { createDeferred } from '../../src/lib/deferred.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { systemRandom } from '../../src/lib/random.js';
 import { noMetrics } from '../../src/observability/metrics.js';
+import { NODE_CERT, NODE_TLS_KEY } from '../support/certificates.js';
 import { type Etcd, hasEtcd, startEtcd } from '../support/etcd.js';
 import { LosingProxy } from '../support/losing-proxy.js';
+import { removeFolders, temporaryFolder } from '../support/wallet-fixtures.js';
 import { journalContract } from './journal-contract.js';
 
 let etcd: Etcd;
 const name = (): string => toHex(systemRandom.bytes(8));
 
-async function open(prefix: string, options: Partial<EtcdJournalOptions> = {}): Promise<EtcdJournal> {
-  const journal = new EtcdJournal(
+function create(prefix: string, options: Partial<EtcdJournalOptions> = {}): EtcdJournal {
+  return new EtcdJournal(
     {
       etcd: { endpoints: [etcd.endpoint], callTimeout: 2_000 },
       prefix,
@@ -27,6 +31,10 @@ async function open(prefix: string, options: Partial<EtcdJournalOptions> = {}): 
     },
     { clock: systemClock, metrics: noMetrics, logger: silentLogger },
   );
+}
+
+async function open(prefix: string, options: Partial<EtcdJournalOptions> = {}): Promise<EtcdJournal> {
+  const journal = create(prefix, options);
   await journal.start();
   return journal;
 }
@@ -187,5 +195,36 @@ describe.runIf(hasEtcd)('on a real etcd', () => {
     expect(await failed.promise).toMatchObject({ code: 'data_corrupt', message: /older copy/ });
     await journal.close();
     await own.dispose();
+  });
+
+  it('speaks TLS with a certificate and a password, and says what is wrong with them', async () => {
+    const folder = await temporaryFolder();
+    const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
+    await writeFile(cert, NODE_CERT);
+    await writeFile(key, NODE_TLS_KEY);
+    const files = ['--cert-file', cert, '--key-file', key, '--trusted-ca-file', cert, '--client-cert-auth'];
+    const own = await startEtcd(files, { https: true });
+    const tls = { ca: Buffer.from(NODE_CERT), cert: Buffer.from(NODE_CERT), key: Buffer.from(NODE_TLS_KEY) };
+    const options = { endpoints: [own.endpoint], callTimeout: 2_000, tls };
+    const user = { name: 'root', password: 'the password of etcd' };
+    const before = await open('a/', { etcd: options });
+    await append(before, 'entry 0');
+    await own.demandPassword(user, { ...tls, rejectUnauthorized: true });
+    const journal = await open('a/', { etcd: { ...options, user } });
+    expect(await textsOf(journal, 1)).toEqual(texts(0, 1));
+    for (const wrong of [
+      options,
+      { ...options, user: { ...user, password: 'another' } },
+      { ...options, tls: undefined },
+    ]) {
+      const refused = create('a/', { etcd: wrong });
+      const starting = refused.start();
+      await expect.poll(() => refused.problem).toMatch(/waits for etcd/);
+      expect(refused.problem).not.toContain(user.password);
+      await Promise.all([refused.close(), expect(starting).rejects.toMatchObject({ code: 'shutting_down' })]);
+    }
+    await Promise.all([before.close(), journal.close()]);
+    await own.dispose();
+    await removeFolders();
   });
 });

@@ -3,6 +3,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
+import http, { type IncomingMessage } from 'node:http';
+import https, { type RequestOptions } from 'node:https';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,6 +21,8 @@ export interface Etcd {
   start(): Promise<void>;
   /** Takes from its history all that is older than now, as operators let it do. */
   compactHistory(): Promise<void>;
+  /** Lets nobody in any more but this user, who may do everything; `tls` is for asking it that. */
+  demandPassword(user: { readonly name: string; readonly password: string }, tls: RequestOptions): Promise<void>;
   /** A copy of its data as it is now; it is stopped for that. */
   copy(): Promise<string>;
   /** Starts again on such a copy, in place of its data. */
@@ -66,12 +70,14 @@ export async function startEtcd(more: readonly string[] = [], { https = false } 
     kill,
     start,
     async compactHistory() {
-      const ask = async (path: string, body: object) =>
-        (await (await fetch(`${endpoint}/v3/kv/${path}`, { method: 'POST', body: JSON.stringify(body) })).json()) as {
-          header: { revision: string };
-        };
-      const { header } = await ask('range', { key: 'AA==' });
-      await ask('compaction', { revision: header.revision, physical: true });
+      const { header } = (await post(`${endpoint}/v3/kv/range`, { key: 'AA==' })) as { header: { revision: string } };
+      await post(`${endpoint}/v3/kv/compaction`, { revision: header.revision, physical: true });
+    },
+    async demandPassword({ name, password }, tls) {
+      await post(`${endpoint}/v3/auth/user/add`, { name, password }, tls);
+      await post(`${endpoint}/v3/auth/role/add`, { name: 'root' }, tls);
+      await post(`${endpoint}/v3/auth/user/grant`, { user: name, role: 'root' }, tls);
+      await post(`${endpoint}/v3/auth/enable`, {}, tls);
     },
     async copy() {
       const name = join(folder, `copy-${copies++}`);
@@ -101,4 +107,16 @@ async function freePort(): Promise<number> {
   server.close();
   await once(server, 'close');
   return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+/** The answer of etcd's JSON gateway. */
+async function post(url: string, body: object, tls: RequestOptions = {}): Promise<unknown> {
+  const asked = (url.startsWith('https:') ? https : http).request(url, { method: 'POST', ...tls });
+  asked.end(JSON.stringify(body));
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+  const parts: Buffer[] = [];
+  for await (const part of answer) parts.push(part as Buffer);
+  const said = Buffer.concat(parts).toString();
+  if (answer.statusCode !== 200) throw new Error(`${url}: ${answer.statusCode} ${said}`);
+  return JSON.parse(said);
 }

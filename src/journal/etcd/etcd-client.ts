@@ -196,8 +196,14 @@ export class EtcdClient {
   }
 
   async #authenticate({ name, password }: NonNullable<EtcdOptions['user']>): Promise<void> {
-    const { token } = await this.#unary(Auth.method.authenticate, { name, password }, new Metadata());
-    this.#token = token;
+    try {
+      const { token } = await this.#unary(Auth.method.authenticate, { name, password }, new Metadata());
+      this.#token = token;
+    } catch (error) {
+      if (!(error instanceof EtcdError) || !error.isRefusal) throw error;
+      // etcd calls a wrong password an invalid argument; who waits for the right one need not start again.
+      throw new EtcdError(status.UNAUTHENTICATED, error.message, error);
+    }
   }
 }
 
