@@ -178,7 +178,9 @@ async function joinEtcd(kv: Kv, { config, genesis, signal }: RebuildOptions): Pr
     metrics: noMetrics,
     logger: silentLogger,
   });
-  const giveUp = (): void => void journal.close();
+  const giveUp = (): void => {
+    journal.close().catch(() => undefined);
+  };
   signal.addEventListener('abort', giveUp);
   try {
     const base = await journal.base();
