@@ -29,6 +29,8 @@ export const command: Command = {
       'On a storage node whose archive is damaged, a new archive takes the blocks that can still be read, each fully validated. ' +
         'The rest comes from other storage nodes or the mempool node when it runs again. With another storage node in ' +
         'peers.storage, a node does all of this by itself when it starts.',
+      'The index of the chain that a storage node keeps for explorers is made anew with --index. A node that finds it damaged does ' +
+        'that by itself.',
     ],
     flags: [
       ...CONFIG_FLAGS,
@@ -36,6 +38,12 @@ export const command: Command = {
         name: 'archive',
         value: 'DIR',
         description: 'The data folder of a storage node of this network, or a restored backup of it.',
+      },
+      {
+        name: 'index',
+        description:
+          'On a storage node: makes only the index of the chain anew (storage.index), from the archive, which stays as it is. ' +
+          'With storage.index = false, removes it.',
       },
       {
         name: 'hours',
@@ -58,6 +66,7 @@ export const command: Command = {
   },
   async run(args, context) {
     const { config } = loadConfig(configInput(args, context));
+    if (args.has('index')) return rebuildTheIndex(args, context, config);
     switch (config.node.role) {
       case 'mempool':
         return rebuildState(args, context, config);
@@ -119,6 +128,19 @@ async function rebuildArchive(args: ParsedArgs, context: CliContext, config: Con
     context.stderr.write('nothing can be read: all blocks must come from another storage node or a backup\n');
   for (const folder of kept) context.stderr.write(`nothing of ${folder} can be read: it is kept\n`);
   if (problem !== null) context.stderr.write(`${problem}: start the node, which goes on by itself\n`);
+  return 0;
+}
+
+async function rebuildTheIndex(args: ParsedArgs, context: CliContext, config: Config): Promise<number> {
+  if (config.node.role !== 'storage') throw new UsageError('--index is for storage nodes');
+  const { readGenesis } = await import('../node/genesis-file.js');
+  const { rebuildIndex } = await import('../node/rebuild/rebuild-index.js');
+  const { blocks, removed } = await withProgress(context, async (onProgress, signal) =>
+    rebuildIndex({ config, genesis: await readGenesis(config.network.genesisFile), signal, onProgress }),
+  );
+  if (args.has('json')) return printJson({ indexed_blocks: blocks, removed }, context);
+  const off = `storage.index is false: ${removed ? 'the index is removed' : 'there is no index'}`;
+  context.stdout.write(`${blocks === null ? off : `the index of the chain is built anew, with ${blocks} blocks`}\n`);
   return 0;
 }
 

@@ -7,6 +7,7 @@ import type { Config } from '../config/schema.js';
 import { DataDir } from '../db/data-dir.js';
 import type { Kv } from '../db/kv.js';
 import { HASH_KEY_BYTES } from '../ledger/utxo/keyed-hash.js';
+import type { Verifier } from '../ledger/verifier/verifier.js';
 import { systemClock } from '../lib/clock.js';
 import { TesseraError } from '../lib/errors.js';
 import { stringifyExact } from '../lib/json.js';
@@ -14,6 +15,7 @@ import { systemRandom } from '../lib/random.js';
 import type { NodeRole } from '../lib/roles.js';
 import type { MempoolState } from '../mempool/state/state.js';
 import type { ArchiveAccount } from '../node/verify/archive-account.js';
+import type { Archive } from '../storage/archive/archive.js';
 import { type CliContext, type Command, type CommandSpec, UsageError } from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
 import { CA_FILE_FLAG, checkUrl, publicClient } from './node-access.js';
@@ -45,7 +47,8 @@ const spec: CommandSpec = {
   summary: 'Checks the data of a stopped node',
   description: [
     'Reads every record of the node’s databases and checks its checksum. On a storage node, it also checks every block by ' +
-      'the rules of the chain, and every index entry against the data that it points to; on a mempool node, the state ' +
+      'the rules of the chain, every index entry against the data that it points to, and its index for explorers against one that it ' +
+      'builds once more (which needs as much room again, for the time being); on a mempool node, the state ' +
       'against the digest of the last command, and against the journal, which is applied once more in memory. Ends with data_corrupt and status 1 at the first fault.',
     'With --archive, the folder of a storage node of the same network or a restored backup of it, compares what a mempool ' +
       'node or a wallet counts as unspent with the archive, output by output. With --node, the API of a mempool node that runs, ' +
@@ -119,6 +122,8 @@ export const command: Command = {
         if (archive === undefined || !COMPARED.has(name)) continue;
         note(name, await holdAgainst(archive, name, kv, config, context, abort.signal));
       }
+      const stored = opened.get('archive');
+      if (stored !== undefined) await checkIndex(directory, stored, config, context, abort.signal, note);
       if (args.has('json')) context.stdout.write(`${stringifyExact({ data_dir: path, role, checks })}\n`);
       return 0;
     } finally {
@@ -154,22 +159,47 @@ async function checkRules(
   return undefined;
 }
 
+/** The index of the chain, which a storage node may have: every record, and that the blocks give the same once more. */
+async function checkIndex(
+  directory: DataDir,
+  stored: Kv,
+  config: Config,
+  context: CliContext,
+  signal: AbortSignal,
+  note: (database: string, found: string) => void,
+): Promise<void> {
+  const { INDEX } = await import('../node/index-database.js');
+  if (!directory.hasDerived(INDEX)) return;
+  const kv = await directory.openDerived(INDEX);
+  note(INDEX, `${await countRecords(INDEX, kv, context, signal)} records, all checksums right`);
+  const { compareIndex } = await import('../node/rebuild/rebuild-index.js');
+  const archive = await openArchive(stored, config);
+  const progress = startProgress('indexing again', 'blocks', context, systemClock);
+  const onProgress = (done: number, total: number): void => progress.update(done, total);
+  const blocks = await compareIndex(directory, kv, archive, { signal, onProgress }).finally(() => progress.end());
+  note(INDEX, `the same as the blocks give once more, ${blocks} of ${archive.nextHeight}`);
+}
+
 async function checkArchive(kv: Kv, config: Config, context: CliContext, signal: AbortSignal): Promise<string> {
-  const { readGenesis } = await import('../node/genesis-file.js');
-  const { Archive } = await import('../storage/archive/archive.js');
-  const { producersOf } = await import('../node/producers.js');
-  const genesis = await readGenesis(config.network.genesisFile);
-  const activationHeight = config.mining.asertActivationHeight;
-  const rules = { genesis, producers: producersOf(config, genesis), activationHeight };
   const { Verifier } = await import('../ledger/verifier/verifier.js');
   const scripts = new Verifier({ threads: config.storage.verifyThreads });
   await scripts.start();
-  const archive = await Archive.open({ rules, cacheBytes: config.storage.cacheBytes }, { kv, scripts });
+  const archive = await openArchive(kv, config, scripts);
   const progress = startProgress('blocks', 'blocks', context, systemClock);
   const show = ({ height, target }: { height: number; target: number }) => progress.update(height + 1, target + 1);
   const { blocks, transactions } = await archive.verify({}, show, signal).finally(() => scripts.close());
   progress.end();
   return `${blocks} blocks with ${transactions} transactions, all valid`;
+}
+
+async function openArchive(kv: Kv, config: Config, scripts?: Verifier): Promise<Archive> {
+  const { readGenesis } = await import('../node/genesis-file.js');
+  const { Archive: Opened } = await import('../storage/archive/archive.js');
+  const { producersOf } = await import('../node/producers.js');
+  const genesis = await readGenesis(config.network.genesisFile);
+  const activationHeight = config.mining.asertActivationHeight;
+  const rules = { genesis, producers: producersOf(config, genesis), activationHeight };
+  return Opened.open({ rules, cacheBytes: config.storage.cacheBytes }, { kv, ...(scripts && { scripts }) });
 }
 
 async function checkState(kv: Kv, config: Config, context: CliContext): Promise<string> {

@@ -14,6 +14,7 @@
  * file with an empty database.
  */
 
+import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Clock, systemClock } from '../lib/clock.js';
@@ -23,12 +24,12 @@ import { Mutex } from '../lib/mutex.js';
 import { lockFolder } from './folder-lock.js';
 import { keepCopy } from './keep-copy.js';
 import type { Kv } from './kv.js';
-import { type LevelKv, openLevelKv } from './level-kv.js';
+import { type LevelKv, type LevelKvOptions, openLevelKv } from './level-kv.js';
 import { DATA_FORMAT, type Marker, readMarker, writeMarker } from './marker.js';
 import { MIGRATIONS, type Migration } from './migrations.js';
 import { ObservedKv, type WriteMeasures } from './observed-kv.js';
 import { makeFolder, makePrivate } from './private-folder.js';
-import { hasDamageNote, putAside } from './put-aside.js';
+import { hasDamageNote, putAside, removeDatabase, removeLeftovers } from './put-aside.js';
 import { refuseHalfRestored } from './restore-note.js';
 import { syncFolder } from './write-file-durable.js';
 
@@ -96,8 +97,33 @@ export class DataDir {
    * `data_corrupt` when it was created before and is not whole.
    */
   async open(name: string): Promise<Kv> {
-    const kv = await this.#mutex.run(() => this.#open(name));
-    return this.#measures === undefined ? kv : new ObservedKv(kv, this.#measures);
+    return this.#measured(await this.#mutex.run(() => this.#open(name)));
+  }
+
+  /**
+   * Opens a database that can be made again from the others. The marker does not list it, so backups leave it out, and one that is
+   * lost begins anew. Throws `data_lost` or `data_corrupt` when what is there is not whole.
+   */
+  async openDerived(name: string): Promise<Kv> {
+    const kv = await this.#mutex.run(async () => {
+      await removeLeftovers(this.path, name);
+      return this.#openKv(name, { createIfMissing: true, wayBack: 'it is made again' });
+    });
+    return this.#measured(kv);
+  }
+
+  /** Removes such a database, open or not; false when there was none. The next `openDerived` finishes what was interrupted. */
+  removeDerived(name: string): Promise<boolean> {
+    return this.#mutex.run(async () => {
+      await this.#opened.get(name)?.close();
+      this.#opened.delete(name);
+      return removeDatabase(this.path, join(this.path, DATABASE_FOLDER), name);
+    });
+  }
+
+  /** True when there is a database of this name that can be made again. */
+  hasDerived(name: string): boolean {
+    return existsSync(join(this.path, DATABASE_FOLDER, name));
   }
 
   /**
@@ -134,18 +160,27 @@ export class DataDir {
     });
   }
 
-  async #open(name: string): Promise<Kv> {
+  #measured(kv: Kv): Kv {
+    return this.#measures === undefined ? kv : new ObservedKv(kv, this.#measures);
+  }
+
+  async #openKv(name: string, options: LevelKvOptions): Promise<LevelKv> {
     if (this.#isClosed) throw new TesseraError('shutting_down', `the data directory ${this.path} is closed`);
     if (!DATABASE_NAME.test(name)) throw new TesseraError('internal_error', `"${name}" cannot name a database`);
+    const kv = await openLevelKv(join(this.path, DATABASE_FOLDER, name), options);
+    this.#opened.set(name, kv);
+    return kv;
+  }
+
+  async #open(name: string): Promise<Kv> {
     const folder = join(this.path, DATABASE_FOLDER, name);
     const { role, databases } = this.#marker;
     const isKnown = databases.includes(name);
-    const kv = await openLevelKv(folder, {
+    const kv = await this.#openKv(name, {
       createIfMissing: !isKnown,
       wayBack: WAY_BACK[role] ?? WAY_BACK_OF_WALLETS,
       ...(hasDamageNote(this.path, name) ? { checkBytes: Number.POSITIVE_INFINITY } : {}),
     });
-    this.#opened.set(name, kv);
     if (!isKnown) {
       // The marker may only say what would still be true after a power loss.
       await syncFolder(folder);

@@ -89,6 +89,19 @@ export async function removeAside(path: string, folders: readonly string[]): Pro
   for (const name of removed) await rm(name, { recursive: true, force: true });
 }
 
+/** Removes the database `name` out of `databases`; false when it is not there. `removeLeftovers` ends what was begun. */
+export async function removeDatabase(path: string, databases: string, name: string): Promise<boolean> {
+  const folder = join(databases, name);
+  await rm(sealPath(folder), { force: true });
+  if (!existsSync(folder)) return false;
+  const removed = join(path, `${REMOVED}${name}-1`);
+  await rm(removed, { recursive: true, force: true });
+  await rename(folder, removed);
+  await syncFolder(path);
+  await rm(removed, { recursive: true, force: true });
+  return true;
+}
+
 /** Removes what an interrupted `removeAside` has left of the database `name`, and nothing else that is called so by chance. */
 export async function removeLeftovers(path: string, name: string): Promise<void> {
   const form = new RegExp(`^${REMOVED}${name}-\\d+$`);

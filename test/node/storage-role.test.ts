@@ -59,6 +59,12 @@ async function change(edit: (kv: Kv, batch: ReturnType<Kv['batch']>) => Promise<
   await kv.write(batch, { sync: true });
 }
 
+const onDisk = (kv: Kv): Kv =>
+  withWrite(kv, async (batch, options) => {
+    if (disk.isFull) throw new TesseraError('database_failed', 'no space left on device');
+    await kv.write(batch, options);
+  });
+
 /** A role on the folder, whose disk is full while `disk` says so. */
 async function openRole(): Promise<StorageRole> {
   await directory.close();
@@ -66,13 +72,8 @@ async function openRole(): Promise<StorageRole> {
   const dataDir = {
     path,
     putAside: (name: string) => directory.putAside(name),
-    async open(name: string) {
-      const kv = await directory.open(name);
-      return withWrite(kv, async (batch, options) => {
-        if (disk.isFull) throw new TesseraError('database_failed', 'no space left on device');
-        await kv.write(batch, options);
-      });
-    },
+    open: async (name: string) => onDisk(await directory.open(name)),
+    openDerived: async (name: string) => onDisk(await directory.openDerived(name)),
   };
   const context: Partial<RoleContext> = {
     config: createConfig('storage', {
@@ -116,6 +117,7 @@ it('a full disk while it heals: it starts, says so, and heals when there is room
   await until(async () => (await damagedFolders(path, 'archive')).length === 0);
   await until(async () => role.readiness().length === 0);
   expect(await role.services.storage?.blockAt(BLOCKS - 1)).toMatchObject({ height: BLOCKS - 1 });
+  await until(async () => role.services.chainIndex?.status().state === 'ready');
   await role.stop();
 });
 

@@ -9,7 +9,6 @@ import type { Room } from '../../db/disk-room.js';
 import type { Kv } from '../../db/kv.js';
 import type { Clock } from '../../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
-import { failpoint } from '../../lib/failpoints.js';
 import type { Logger } from '../../lib/logger.js';
 import { Failure, type Service } from '../../lib/service.js';
 import { TimeSlices } from '../../lib/time-slices.js';
@@ -115,6 +114,12 @@ export class ChainIndex implements ChainIndexService, Service {
     });
   }
 
+  /** Number of blocks in an index. */
+  static async blocksIn(kv: Kv): Promise<number> {
+    const record = await kv.get(TIP_KEY);
+    return (record && readTip(record)?.next) ?? 0;
+  }
+
   /** Begins to follow the archive. */
   async start(): Promise<void> {
     this.#running ??= this.#run();
@@ -126,6 +131,21 @@ export class ChainIndex implements ChainIndexService, Service {
     this.#work.end();
     this.#advance.end();
     await this.#running;
+  }
+
+  /**
+   * Takes in the blocks up to `end`, for a command that nothing else runs beside. What `start` would repair or try again is thrown, and
+   * `aborted` by the signal; the next call goes on.
+   */
+  async build(end: number, signal: AbortSignal): Promise<void> {
+    const opened = await this.#open();
+    await this.#check(opened);
+    while (opened.tip.next < end) {
+      if (signal.aborted)
+        throw new TesseraError('aborted', 'the index of the chain is not whole yet: the next start goes on');
+      await this.#step(opened, end);
+      this.#modules.onProgress?.(opened.tip.next, end);
+    }
   }
 
   get failed(): Promise<never> {
@@ -183,8 +203,8 @@ export class ChainIndex implements ChainIndexService, Service {
       const missing = target - this.#next;
       if (opened?.isChecked && missing <= 0 && this.#generation % 2 === 0) return opened;
       const rest = limit - this.#modules.clock.monotonic();
-      const isHopeless = missing > LITTLE_BEHIND || this.#problem !== null || this.#isStopped || rest <= 0;
-      if (isHopeless) throw this.#incomplete(this.#problem);
+      const isFar = missing > LITTLE_BEHIND || this.#next > this.#modules.archive.nextHeight;
+      if (isFar || this.#problem !== null || this.#isStopped || rest <= 0) throw this.#incomplete(this.#problem);
       await this.#advance.begin(rest);
     }
   }
@@ -211,7 +231,7 @@ export class ChainIndex implements ChainIndexService, Service {
   async #onError(error: unknown): Promise<void> {
     const { logger } = this.#modules;
     if (this.#isDamage(error)) {
-      logger.error({ err: error }, `the index of the chain is built anew: ${errorMessage(error)}`);
+      logger.warn({ err: error }, `the index of the chain is built anew: ${errorMessage(error)}`);
       const refusal = await this.#remove();
       if (refusal === undefined) return;
       this.#problem = errorMessage(refusal);
@@ -234,30 +254,28 @@ export class ChainIndex implements ChainIndexService, Service {
     }
   }
 
-  async #open(): Promise<void> {
-    if (this.#opened !== undefined) return;
+  async #open(): Promise<Opened> {
+    if (this.#opened !== undefined) return this.#opened;
     const kv = await this.#modules.database.open();
     const record = await kv.get(TIP_KEY);
     const tip = record === undefined ? EMPTY_TIP : readTip(record);
     if (tip === undefined) throw damage('it has the format of another program');
     this.#opened = { kv, tip, isChecked: false };
+    return this.#opened;
   }
 
   /** Takes in block after block, until the node stops. */
   async #follow(): Promise<void> {
-    const { archive, room } = this.#modules;
+    const { archive } = this.#modules;
     while (!this.#isStopped && this.#opened !== undefined) {
       const opened = this.#opened;
       if (opened.damage !== undefined) throw opened.damage;
       await this.#check(opened);
-      if (opened.tip.next >= archive.nextHeight) {
+      if (opened.tip.next < archive.nextHeight) await this.#step(opened, archive.nextHeight);
+      else {
         this.#onReached(opened);
         await this.#work.begin();
-        continue;
       }
-      room.check();
-      await this.#step(opened);
-      this.#problem = null;
     }
   }
 
@@ -289,22 +307,23 @@ export class ChainIndex implements ChainIndexService, Service {
     this.#advance.end();
   }
 
-  async #step(opened: Opened): Promise<void> {
-    const { archive } = this.#modules;
+  /** Writes some of the blocks up to `end`. */
+  async #step(opened: Opened, end: number): Promise<void> {
+    this.#modules.room.check();
     const step = new IndexStep(opened.tip, { kv: opened.kv, sources: this.#sources, slices: this.#slices });
-    while (step.next < archive.nextHeight && step.changes < this.#stepChanges && !this.#isStopped) {
+    while (step.next < end && step.changes < this.#stepChanges && !this.#isStopped) {
       this.#showProgress(step.next);
       const block = await this.#blockAt(step.next);
       if (block.header.previousHash !== step.hash && step.next > 0) throw damage(`block ${step.next} does not follow`);
       await step.add(block);
     }
-    failpoint('index.write', 'index');
     this.#generation++;
     try {
       opened.tip = await step.write();
     } finally {
       this.#generation++;
     }
+    this.#problem = null;
     this.#advance.end();
   }
 

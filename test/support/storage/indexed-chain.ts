@@ -117,7 +117,11 @@ export class IndexedChain {
   }
 
   /** Resolves when the index has every block of the archive. */
-  async caughtUp(): Promise<void> {
-    while (this.index.status().state !== 'ready') await new Promise((resolve) => setImmediate(resolve));
+  caughtUp(): Promise<void> {
+    return this.until(() => this.index.status().state === 'ready');
+  }
+
+  async until(isSo: () => boolean): Promise<void> {
+    while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
   }
 }
