@@ -161,6 +161,7 @@ describe('verify --archive', () => {
     const { status, out } = await verify('storage');
     expect(status).toBe(0);
     expect(out).toMatch(/archive: \d+ blocks with \d+ transactions, all valid/);
+    expect(out).toMatch(/^index: the same as the blocks give once more, (\d+) of \1$/m);
   });
 
   it.each<NodeRole>(['mempool', 'user'])(
@@ -203,5 +204,44 @@ describe('verify --archive', () => {
 
   it('is not for the archive itself', async () => {
     expect(await against('storage')).toMatchObject({ status: 2, err: expect.stringContaining('--archive') });
+  });
+});
+
+describe('the index of the chain (docs/adr/0031-an-index-of-the-chain.md)', () => {
+  const rebuild = async (...flags: string[]) => {
+    const context = createContext();
+    const place = ['--role', 'storage', '--config', 'config/dev.toml', '--data', join(folder, 'storage')];
+    const status = await runCli(['rebuild', '--index', ...place, ...flags], context);
+    return { status, out: context.out(), err: context.err() };
+  };
+
+  it('that lacks a record is found by verify, and made again by rebuild --index', async () => {
+    const directory = await DataDir.open(join(folder, 'storage'), { role: 'storage', networkName: 'tessera-dev' });
+    const kv = await directory.openDerived('index');
+    for await (const [key] of kv.entries({ ...prefixRange('h'), limit: 1 })) {
+      await kv.write(kv.batch().del(key), { sync: true });
+    }
+    await directory.close();
+    const { status, err } = await verify('storage');
+    expect({ status, err }).toEqual({
+      status: 1,
+      err: expect.stringContaining('tessera rebuild --index makes it again'),
+    });
+    const { out } = await rebuild();
+    expect(out).toMatch(/^the index of the chain is built anew, with \d+ blocks$/m);
+    expect(await verify('storage')).toMatchObject({ status: 0, err: '' });
+  });
+
+  it('is removed where it is switched off', async () => {
+    expect(await rebuild('--set', 'storage.index=false')).toMatchObject({
+      status: 0,
+      out: expect.stringContaining('storage.index is false: the index is removed'),
+    });
+    expect((await verify('storage')).out).not.toMatch(/^index:/m);
+  });
+
+  it('is for storage nodes', async () => {
+    const context = createContext();
+    expect(await runCli(['rebuild', '--index', '--role', 'user', '--data', join(folder, 'user')], context)).toBe(2);
   });
 });
