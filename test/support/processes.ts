@@ -24,8 +24,11 @@ const LOOK_EVERY = 25;
 /** Time limit for waiting, in ms; generous, because machines are slow and shared. */
 const PATIENCE = 60_000;
 
-export interface NodeProcess {
-  readonly role: NodeRole;
+/** A whole network in one process. */
+export const ALL_ROLES = 'mempool,storage,miner,user';
+
+export interface NodeProcess<R extends string = NodeRole> {
+  readonly role: R;
   /** Process id of the current run. */
   readonly pid: number;
   /** False before the first start, and when the run has ended. */
@@ -66,7 +69,7 @@ export type Nodes = Readonly<Record<NodeRole, NodeProcess>>;
 
 export interface Network {
   /** A node that is not started yet. */
-  make(name: string, role: NodeRole, options?: NodeOptions): NodeProcess;
+  make<R extends string = NodeRole>(name: string, role: R, options?: NodeOptions): NodeProcess<R>;
   add(name: string, role: NodeRole, options?: NodeOptions): Promise<NodeProcess>;
   /**
    * Starts one node of each role, named by its role, linked to the others and funded, with block 0 stored; `byRole` adds
@@ -92,7 +95,7 @@ export interface NetworkOptions {
 /** The parts of a dev network, each to be started as a process. */
 export async function createNetwork(networkOptions: NetworkOptions = {}): Promise<Network> {
   const root = await mkdtemp(join(tmpdir(), 'tessera-test-'));
-  const nodes: NodeProcess[] = [];
+  const nodes: NodeProcess<string>[] = [];
   const make: Network['make'] = (name, role, options = {}) => {
     const folder = join(root, name);
     const environment = networkOptions.environment?.(name, folder) ?? {};
@@ -133,13 +136,13 @@ export async function createNetwork(networkOptions: NetworkOptions = {}): Promis
   };
 }
 
-function createNodeProcess(
-  role: NodeRole,
+function createNodeProcess<R extends string>(
+  role: R,
   folder: string,
   { program = MAIN, nodeArguments = [], logLines = 400, openFiles }: NetworkOptions,
   environment: Environment,
   options: Readonly<Record<string, unknown>>,
-): NodeProcess {
+): NodeProcess<R> {
   let child: ChildProcess | undefined;
   let apiUrl = '';
   let peerAddress = '';
@@ -174,9 +177,9 @@ function createNodeProcess(
       createInterface({ input: stdout }).on('line', (line) => {
         note(line);
         if (!line.includes('"msg":"ready"')) return;
-        const facts = JSON.parse(line) as { api: string; peers: string; metrics?: string };
+        const facts = JSON.parse(line) as { api: string; peers?: string; metrics?: string };
         apiUrl = facts.api;
-        peerAddress = facts.peers;
+        peerAddress = facts.peers ?? '';
         metricsUrl = facts.metrics ?? '';
         resolve();
       });
@@ -241,7 +244,7 @@ function createNodeProcess(
 }
 
 /** Resolves when /readyz answers 200: of a mempool node, when the outputs of block 0 can be spent. */
-export const whenReady = ({ role, apiUrl }: NodeProcess): Promise<true> =>
+export const whenReady = ({ role, apiUrl }: Pick<NodeProcess<string>, 'role' | 'apiUrl'>): Promise<true> =>
   until(`${role} to be ready`, async () => ((await fetch(`${apiUrl}/readyz`)).ok ? true : undefined));
 
 /** The parsed body of a 2xx answer, with exact integers. Throws an error with the body for other answers. */
