@@ -4,7 +4,8 @@ import { PAGE_PATHS } from '../../src/api/pages/page-paths.js';
 import { Notice } from '../shared/components/notice.js';
 import { Page } from '../shared/components/page.js';
 import { type NavigationLink, Shell } from '../shared/components/shell.js';
-import { matchPath, Router } from '../shared/router.js';
+import { matchPath } from '../shared/match-path.js';
+import { Router } from '../shared/router.js';
 
 const LINKS: readonly NavigationLink[] = [{ href: '/wallet', text: 'Wallet' }];
 

@@ -1,0 +1,299 @@
+/** The explorer in a real browser, against a dev network in this process. */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { DevNetwork } from '../../src/node/dev-network.js';
+import {
+  axeFindings,
+  HAS_BROWSER,
+  launchBrowser,
+  sidewaysScroll,
+  type WatchedPage,
+  watchedPage,
+} from '../support/browser.js';
+import { until } from '../support/processes.js';
+import { silentLogger } from '../support/silent-logger.js';
+
+/** The first account of the dev network. */
+const ADDRESS = 'a5684800b1fb871d78120745ca82847810763fdb6ffaed3f8a72a4ce5d4bb14d';
+const HOSTILE =
+  '<img src=x onerror="document.title=1"><script>document.title=2</script><a href="javascript:document.title=3">win</a> \u202Eevil\u202C';
+
+interface Facts {
+  readonly payment: string;
+  readonly item: string;
+  readonly block: string;
+}
+
+let dataDir: string;
+let network: DevNetwork;
+let origin: string;
+let browser: Browser;
+let facts: Facts;
+
+const start = async (port?: number): Promise<DevNetwork> => {
+  const options = { dataDir, ports: 'any' as const, ...(port === undefined ? {} : { port }) };
+  const started = new DevNetwork(options, { logger: silentLogger });
+  await started.start();
+  return started;
+};
+
+const post = async (path: string, body: object): Promise<Record<string, unknown>> => {
+  const response = await fetch(`${origin}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  expect(response.ok, `${path} ${response.status}`).toBe(true);
+  return (await response.json()) as Record<string, unknown>;
+};
+
+const read = async (path: string): Promise<Record<string, unknown>> =>
+  (await (await fetch(`${origin}${path}`)).json()) as Record<string, unknown>;
+
+/** Pays from the wallet of the user node; resolves with the hash when it is in a block. */
+async function pay(amount: number): Promise<string> {
+  const { tx_hash } = await post('/v1/payments', { kind: 'address', address: ADDRESS, amount, passphrase: '' });
+  await until(`payment ${String(tx_hash)} to be in a block`, async () => {
+    return (await fetch(`${origin}/v1/chain/transactions/${String(tx_hash)}`)).ok || undefined;
+  });
+  return String(tx_hash);
+}
+
+/** The transaction that created the item, once it is in a block. */
+async function createdItem(): Promise<string | undefined> {
+  const { blocks } = (await read('/v1/chain/blocks')) as { blocks: { block_num: number }[] };
+  for (const { block_num } of blocks) {
+    const answer = await read(`/v1/chain/blocks/${block_num}/transactions`);
+    const { transactions } = answer as { transactions: { kind: string; tx_hash: string }[] };
+    const found = transactions.find(({ kind }) => kind === 'creation');
+    if (found !== undefined) return found.tx_hash;
+  }
+  return undefined;
+}
+
+/** A page of its own in a context of its own; whatever it did that it must not is seen at the end of the test. */
+async function open(
+  path: string,
+  options: Parameters<Browser['newContext']>[0] = {},
+): Promise<WatchedPage & { context: BrowserContext }> {
+  const context = await browser.newContext({
+    viewport: { width: 1_280, height: 900 },
+    locale: 'en-US',
+    timezoneId: 'UTC',
+    ...options,
+  });
+  const watched = await watchedPage(context, origin);
+  onTestFinished(async () => {
+    await context.close();
+    expect(watched.faults).toEqual([]);
+    expect(watched.elsewhere).toEqual([]);
+  });
+  await watched.page.goto(`${origin}${path}`);
+  return { ...watched, context };
+}
+
+const heading = (page: Page) => page.locator('main h1');
+
+async function searchFor(page: Page, text: string): Promise<void> {
+  await page.keyboard.press('/');
+  await page.keyboard.insertText(text);
+  await page.keyboard.press('Enter');
+}
+
+describe.runIf(HAS_BROWSER)('the explorer', () => {
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'tessera-explorer-'));
+    [network, browser] = await Promise.all([start(), launchBrowser()]);
+    origin = network.url ?? '';
+    const payment = await pay(72_072_001);
+    await post('/v1/items', { genesis_hash_spec: 'Create', item_amount: 3, metadata: HOSTILE });
+    const item = await until('the item to be in a block', createdItem);
+    const { hash } = (await read('/v1/chain/blocks/1')) as { hash: string };
+    facts = { payment, item, block: hash };
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await network?.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
+  it('shows blocks and transactions as they come', async () => {
+    const { page } = await open('/');
+    const blocks = page.getByRole('region', { name: 'Blocks', exact: true }).getByRole('listitem');
+    await blocks.first().waitFor();
+    const hash = await pay(5);
+    await page.getByRole('region', { name: 'Transactions' }).locator(`a[href="/transactions/${hash}"]`).waitFor();
+    const { block_num } = (await read(`/v1/chain/transactions/${hash}`)) as { block_num: number };
+    await blocks.first().locator(`a[href="/blocks/${block_num}"]`).waitFor();
+    await page.getByRole('img', { name: /^Supply, block 0 to \d+/ }).waitFor();
+  });
+
+  it('finds each kind of thing, by the key /', async () => {
+    const { page } = await open('/network');
+    await heading(page).filter({ hasText: 'Network' }).waitFor();
+    await searchFor(page, '1');
+    await page.waitForURL('**/blocks/1');
+    await searchFor(page, facts.block);
+    await page.waitForURL(`**/blocks/${facts.block}`);
+    await searchFor(page, facts.payment);
+    await page.waitForURL(`**/transactions/${facts.payment}`);
+    await searchFor(page, facts.payment.slice(0, 12));
+    await page.waitForURL(`**/transactions/${facts.payment}`);
+    await searchFor(page, ADDRESS);
+    await page.waitForURL(`**/addresses/${ADDRESS}`);
+    // An item has the name of the transaction that created it.
+    await searchFor(page, facts.item);
+    await page.locator(`.results a[href="/items/${facts.item}"]`).click();
+    await heading(page).filter({ hasText: facts.item }).waitFor();
+    await searchFor(page, 'nothing has this name <b>');
+    await page.getByText('Nothing has this name').waitFor();
+    await page.getByText('nothing has this name <b>', { exact: true }).waitFor();
+  });
+
+  it('shows a payment with exact amounts in both units, its source, and who has spent it', async () => {
+    const { page } = await open(`/transactions/${facts.payment}`);
+    const outputs = page.getByRole('region', { name: /^Outputs/ });
+    await outputs.locator('data[value="72072001"]', { hasText: '1.00000001… tokens' }).waitFor();
+    await outputs.getByText('72,072,001 raw').waitFor();
+    await outputs.getByText('unspent').first().waitFor();
+    const inputs = page.getByRole('region', { name: /^Inputs/ });
+    await inputs
+      .getByText(/output \d+ of/)
+      .first()
+      .waitFor();
+    await inputs.getByText('Script, 8 entries').first().click();
+    await inputs.getByText('OP_CHECKSIG').first().waitFor();
+    // The change of this payment was spent by the next one.
+    await outputs.locator('.spent a').first().waitFor();
+  });
+
+  it('shows amounts beyond 2^53 exactly', async () => {
+    const { page } = await open('/');
+    await page.route('**/v1/chain/addresses/*', (route) =>
+      route.fulfill({
+        contentType: 'application/json',
+        body: `{"address":"${ADDRESS}","tokens":18446744073709551615,"received":"36893488147419103231","sent":"18446744073709551616",
+          "transaction_count":0,"unspent_count":0,"item_count":0,"first_seen":null,"last_seen":null,"as_of_block":1}`,
+      }),
+    );
+    await searchFor(page, ADDRESS);
+    await page.getByText('18,446,744,073,709,551,615 raw').waitFor();
+    await page.getByText('36,893,488,147,419,103,231 raw').waitFor();
+  });
+
+  it('has deep links, a back button, and a focus that follows', async () => {
+    const { page } = await open(`/addresses/${ADDRESS}`);
+    await page
+      .getByRole('table', { name: 'History of the address' })
+      .locator(`a[href="/transactions/${facts.payment}"]`)
+      .click();
+    await heading(page).filter({ hasText: facts.payment }).waitFor();
+    expect(await page.evaluate('document.activeElement.id')).toBe('content');
+    expect(await page.title()).toContain(facts.payment);
+    await page.locator('main .facts a[href^="/blocks/"]').first().click();
+    await page.waitForURL(/\/blocks\/\d+$/);
+    await page.goBack();
+    await heading(page).filter({ hasText: facts.payment }).waitFor();
+    await page.goBack();
+    await heading(page).filter({ hasText: ADDRESS }).waitFor();
+    await page.getByRole('link', { name: /^Unspent outputs/ }).click();
+    await page.getByRole('table', { name: 'Unspent outputs of the address' }).waitFor();
+    await page.reload();
+    await page.getByRole('table', { name: 'Unspent outputs of the address' }).waitFor();
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to content');
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate('document.activeElement.id')).toBe('content');
+  });
+
+  it('shows the metadata of strangers as text and nothing else', async () => {
+    const { page } = await open(`/items/${facts.item}`);
+    const metadata = page.locator('.safe-text');
+    await metadata.waitFor();
+    expect(await metadata.locator('img, script, a').count()).toBe(0);
+    const text = (await metadata.locator('bdi').textContent()) ?? '';
+    expect(text).toContain('<script>document.title=2</script>');
+    expect(text).toContain('U+202Eevil');
+    expect(text).not.toContain('\u202E');
+    expect(await page.title()).toContain(facts.item);
+
+    const megabyte = 'javascript:alert(1) <b>'.repeat(45_000);
+    await page.route(`**/v1/chain/items/${facts.item}`, async (route) => {
+      const answer = await route.fetch();
+      await route.fulfill({ response: answer, json: { ...(await answer.json()), metadata: megabyte } });
+    });
+    await page.reload();
+    await page.getByRole('button', { name: /Show more of 1,035,000 characters/ }).click();
+    await until('more of it to be shown', async () => {
+      const { length } = (await metadata.locator('bdi').textContent()) ?? '';
+      return length === 16_000 || undefined;
+    });
+    expect(await metadata.locator('b').count()).toBe(0);
+    expect(await sidewaysScroll(page)).toBeLessThanOrEqual(0);
+  });
+
+  it('is usable by everyone: on a phone, in both colours, by what axe-core can tell', async () => {
+    const pages = [
+      '/',
+      '/blocks',
+      '/blocks/1',
+      `/transactions/${facts.payment}`,
+      `/addresses/${ADDRESS}`,
+      `/addresses/${ADDRESS}?show=outputs`,
+      `/items/${facts.item}?show=transfers`,
+      '/network',
+      '/search?q=zzzzzz',
+    ];
+    const { page } = await open('/', { colorScheme: 'light', viewport: { width: 360, height: 740 } });
+    for (const path of pages) {
+      await page.goto(`${origin}${path}`);
+      await heading(page).waitFor();
+      await until(`${path} to be there`, async () => (await page.locator('.loading').count()) === 0 || undefined);
+      expect(await sidewaysScroll(page), path).toBeLessThanOrEqual(0);
+      expect(await axeFindings(page), path).toEqual([]);
+      await page.emulateMedia({ colorScheme: 'dark' });
+      expect(await axeFindings(page, ['color-contrast']), path).toEqual([]);
+      await page.emulateMedia({ colorScheme: 'light' });
+    }
+  });
+
+  it('keeps the colours that the reader chooses', async () => {
+    const { page } = await open('/network', { colorScheme: 'light' });
+    await page.getByLabel('Colours').selectOption('dark');
+    await page.reload();
+    await page.locator('html[data-theme="dark"]').waitFor();
+  });
+
+  it('says what to switch on where there is no index', async () => {
+    const { page } = await open('/network');
+    await page.route('**/v1/chain/index', (route) =>
+      route.fulfill({
+        contentType: 'application/json',
+        body: '{"state":"off","block_num":null,"blocks":3,"problem":null}',
+      }),
+    );
+    await page.goto(`${origin}/addresses/${ADDRESS}`);
+    await page.getByText('storage.index = true').waitFor();
+    await page.goto(`${origin}/transactions/${facts.payment}`);
+    await page.locator('data[value="72072001"]').waitFor();
+    await page.goto(`${origin}/blocks/1`);
+    await page.getByRole('table', { name: 'Transactions of the block' }).locator('a').first().waitFor();
+  });
+
+  it('waits for a node that is restarted, and goes on by itself', async () => {
+    const { page } = await open('/');
+    await page.getByRole('region', { name: 'Blocks', exact: true }).getByRole('listitem').first().waitFor();
+    const port = Number(new URL(origin).port);
+    await network.stop();
+    await page.getByText('Disconnected.').waitFor();
+    network = await start(port);
+    await page.getByText('Disconnected.').waitFor({ state: 'detached' });
+    const hash = await pay(7);
+    await page.getByRole('region', { name: 'Transactions' }).locator(`a[href="/transactions/${hash}"]`).waitFor();
+  });
+});

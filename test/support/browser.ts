@@ -1,0 +1,61 @@
+/** A real browser for tests of pages: what it must not do is collected, and axe-core judges what it shows. */
+
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { findTool } from './tools.js';
+
+/** For `describe.runIf(HAS_BROWSER)`. */
+export const HAS_BROWSER = findTool('chromium') !== undefined;
+
+/** Far beyond what anything takes: a busy machine must not fail what only waits. */
+const TIMEOUT_MS = 90_000;
+
+export function launchBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath: findTool('chromium') ?? '', args: ['--no-sandbox'] });
+}
+
+export interface WatchedPage {
+  readonly page: Page;
+  /** Errors that nobody caught, errors in the console, and breaches of the policy. */
+  readonly faults: string[];
+  /** Requests to anybody but the node. */
+  readonly elsewhere: string[];
+}
+
+/** What the browser says of answers that a page expects: 404 of what is searched, 503 of what is not ready, nobody there. */
+const EXPECTED = /Failed to load resource/;
+
+export async function watchedPage(context: BrowserContext, origin: string): Promise<WatchedPage> {
+  const page = await context.newPage();
+  page.setDefaultTimeout(TIMEOUT_MS);
+  const faults: string[] = [];
+  const elsewhere: string[] = [];
+  page.on('request', (request) => {
+    const url = request.url();
+    if (!url.startsWith(`${origin}/`) && !url.startsWith('data:')) elsewhere.push(url);
+  });
+  page.on('pageerror', (error) => faults.push(error.stack ?? error.message));
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !EXPECTED.test(message.text())) faults.push(message.text());
+  });
+  return { page, faults, elsewhere };
+}
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** What axe-core finds serious or critical on the page as it is, one line each; by all of its rules, or by these. */
+export async function axeFindings(page: Page, rules?: readonly string[]): Promise<readonly string[]> {
+  // As the debugger, not as a script of the page: the policy of the page stays in force.
+  await page.evaluate(`if (typeof axe === 'undefined') { ${AXE} }`);
+  const options = { resultTypes: ['violations'], ...(rules === undefined ? {} : { runOnly: rules }) };
+  return page.evaluate<string[]>(`axe.run(document, ${JSON.stringify(options)}).then(({ violations }) =>
+    violations
+      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .map(({ id, help, nodes }) => id + ': ' + help + ': ' + nodes.slice(0, 3).map(({ html }) => html).join(' | ')))`);
+}
+
+/** Pixels by which the page is wider than the window. */
+export function sidewaysScroll(page: Page): Promise<number> {
+  return page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+}
