@@ -12,6 +12,7 @@ import { fairnessBench } from './fairness.bench.js';
 import { largestBlockBench } from './largest-block.bench.js';
 import { messagesBench } from './messages.bench.js';
 import { nonceBench } from './nonce.bench.js';
+import { pagesBench } from './pages.bench.js';
 import { requestsBench } from './requests.bench.js';
 import { signatureBench } from './signature.bench.js';
 import { submissionBench } from './submission.bench.js';
@@ -37,6 +38,7 @@ const BENCHES: Readonly<Record<string, () => Promise<void>>> = {
   signatures: signatureBench,
   chain: chainBench,
   wallet: walletBench,
+  pages: pagesBench,
 };
 
 const unknown = names.filter((name) => !(name in BENCHES));
