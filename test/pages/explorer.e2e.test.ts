@@ -151,7 +151,7 @@ describe.runIf(HAS_BROWSER)('the explorer', () => {
     await page.locator(`.results a[href="/items/${facts.item}"]`).click();
     await heading(page).filter({ hasText: facts.item }).waitFor();
     await searchFor(page, 'nothing has this name <b>');
-    await page.getByText('Nothing has this name').waitFor();
+    await page.getByText('Nothing has this name', { exact: true }).waitFor();
     await page.getByText('nothing has this name <b>', { exact: true }).waitFor();
   });
 
@@ -249,7 +249,11 @@ describe.runIf(HAS_BROWSER)('the explorer', () => {
       '/network',
       '/search?q=zzzzzz',
     ];
-    const { page } = await open('/', { colorScheme: 'light', viewport: { width: 360, height: 740 } });
+    const { page } = await open('/', {
+      colorScheme: 'light',
+      reducedMotion: 'reduce',
+      viewport: { width: 360, height: 740 },
+    });
     for (const path of pages) {
       await page.goto(`${origin}${path}`);
       await heading(page).waitFor();
@@ -265,6 +269,7 @@ describe.runIf(HAS_BROWSER)('the explorer', () => {
   it('keeps the colours that the reader chooses', async () => {
     const { page } = await open('/network', { colorScheme: 'light' });
     await page.getByLabel('Colours').selectOption('dark');
+    await page.locator('html[data-theme="dark"]').waitFor();
     await page.reload();
     await page.locator('html[data-theme="dark"]').waitFor();
   });

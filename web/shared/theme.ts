@@ -1,6 +1,6 @@
 /** Light or dark: as the system says, or as the reader has chosen. The choice is kept in the browser; nothing else is. */
 
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 
 export const THEMES = ['auto', 'light', 'dark'] as const;
 export type Theme = (typeof THEMES)[number];
@@ -29,13 +29,14 @@ export function applyStoredTheme(): void {
 
 export function useTheme(): readonly [Theme, (theme: Theme) => void] {
   const [theme, setTheme] = useState(stored);
-  useEffect(() => {
-    apply(theme);
+  const choose = (chosen: Theme): void => {
+    setTheme(chosen);
+    apply(chosen);
     try {
-      localStorage.setItem(KEY, theme);
+      localStorage.setItem(KEY, chosen);
     } catch {
       // It holds for this page then.
     }
-  }, [theme]);
-  return [theme, setTheme];
+  };
+  return [theme, choose];
 }

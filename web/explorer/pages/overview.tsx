@@ -1,6 +1,6 @@
 /** The first page: the chain as it grows. */
 
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { grouped } from '../../shared/amounts.js';
 import { Amount } from '../../shared/components/amount.js';
 import { Loaded } from '../../shared/components/notice.js';
@@ -129,7 +129,8 @@ function BlockMosaic({ blocks }: { readonly blocks: readonly Block[] }) {
 }
 
 function LatestBlocks({ blocks }: { readonly blocks: readonly Block[] }) {
-  const isFirst = useFirst();
+  // What was there at first has not just arrived.
+  const [since] = useState(blocks[0]?.block_num ?? 0);
   return (
     <section class="panel" aria-labelledby="latest-blocks">
       <div class="panel-head">
@@ -138,7 +139,7 @@ function LatestBlocks({ blocks }: { readonly blocks: readonly Block[] }) {
       </div>
       <ul class="lines">
         {blocks.map((block) => (
-          <li key={block.hash} class={isFirst ? '' : 'fresh'}>
+          <li key={block.hash} class={block.block_num > since ? 'fresh' : ''}>
             <span class="line-main">
               <BlockLink number={block.block_num} />
             </span>
@@ -153,13 +154,6 @@ function LatestBlocks({ blocks }: { readonly blocks: readonly Block[] }) {
       </ul>
     </section>
   );
-}
-
-/** True at the first time: what is there already has not just arrived. */
-function useFirst(): boolean {
-  const [isFirst, setFirst] = useState(true);
-  useEffect(() => setFirst(false), []);
-  return isFirst;
 }
 
 function Plots({ blocks }: { readonly blocks: readonly Block[] }) {

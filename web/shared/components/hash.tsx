@@ -3,10 +3,14 @@
 import { useState } from 'preact/hooks';
 
 const CELLS = 4;
-const COLORS = ['gold', 'clay', 'lapis', 'sea', 'stone'];
+const STEP = 5;
+const TILE = 4.4;
+const COLORS = ['gold', 'clay', 'lapis', 'sea', 'stone'] as const;
 /** FNV-1a; it only chooses colours. */
 const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
+/** Lists show the same texts again and again. */
+const MAX_KNOWN = 2_000;
 
 function numberOf(text: string): number {
   let hash = FNV_OFFSET;
@@ -14,23 +18,37 @@ function numberOf(text: string): number {
   return hash >>> 0;
 }
 
-/** The mosaic of a text: sixteen tiles, the same on both sides. */
-export function Mosaic({ of, size = 20 }: { readonly of: string; readonly size?: number }) {
-  const seed = numberOf(of);
-  const cells = [];
-  for (let y = 0; y < CELLS; y++) {
-    for (let x = 0; x < CELLS; x++) {
-      const column = Math.min(x, CELLS - 1 - x);
-      const pick = numberOf(`${seed}/${column}/${y}`) % (COLORS.length + 1);
-      const color = COLORS[pick];
-      if (color !== undefined) {
-        cells.push(<rect class={`tile-${color}`} x={x * 5} y={y * 5} width="4.4" height="4.4" rx="0.8" />);
-      }
-    }
+type Tiles = readonly (readonly [color: (typeof COLORS)[number], path: string])[];
+
+const known = new Map<string, Tiles>();
+
+/** One path for each colour: a list of addresses has hundreds of mosaics. */
+function tilesOf(text: string): Tiles {
+  const found = known.get(text);
+  if (found !== undefined) return found;
+  const seed = numberOf(text);
+  const paths = new Map<(typeof COLORS)[number], string>();
+  for (let at = 0; at < CELLS * CELLS; at++) {
+    const [x, y] = [at % CELLS, Math.floor(at / CELLS)];
+    // The same on both sides, as a face is.
+    const column = Math.min(x, CELLS - 1 - x);
+    const color = COLORS[numberOf(`${seed}/${column}/${y}`) % (COLORS.length + 1)];
+    if (color === undefined) continue;
+    paths.set(color, `${paths.get(color) ?? ''}M${x * STEP} ${y * STEP}h${TILE}v${TILE}h-${TILE}z`);
   }
+  const tiles = [...paths];
+  if (known.size >= MAX_KNOWN) known.clear();
+  known.set(text, tiles);
+  return tiles;
+}
+
+/** The mosaic of a text: sixteen tiles in five colours. */
+export function Mosaic({ of, size = 20 }: { readonly of: string; readonly size?: number }) {
   return (
     <svg class="mosaic" width={size} height={size} viewBox="0 0 19.4 19.4" aria-hidden="true">
-      {cells}
+      {tilesOf(of).map(([color, path]) => (
+        <path key={color} class={`tile-${color}`} d={path} />
+      ))}
     </svg>
   );
 }

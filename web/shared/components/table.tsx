@@ -3,7 +3,7 @@
  * count and the row numbers tell a screen reader of all. On a narrow screen a row becomes a card of names and values.
  */
 
-import type { ComponentChildren } from 'preact';
+import { Component, type ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 export interface Column<T> {
@@ -32,7 +32,7 @@ const CARD_LINE_PX = 46;
 const CARD_EXTRA_PX = 18;
 const CARD_COLUMNS = 2;
 /** Rows in the document beyond those in sight. */
-const MARGIN = 12;
+const MARGIN = 8;
 const NARROW = '(max-width: 46rem)';
 
 export function Table<T>(props: TableProps<T>) {
@@ -61,25 +61,44 @@ export function Table<T>(props: TableProps<T>) {
       <div role="rowgroup" class="table-body" ref={root} style={{ height: `${count * rowPx}px` }}>
         {indexes.map((index) => {
           const row = rowAt(index);
-          return (
-            <div
-              key={row === undefined ? `#${index}` : keyOf(row)}
-              role="row"
-              class="row"
-              aria-rowindex={index + 2}
-              style={{ top: `${index * rowPx}px`, height: `${rowPx}px`, gridTemplateColumns: isNarrow ? '' : tracks }}
-            >
-              {columns.map(({ head, cell, isNumber }) => (
-                <div role="cell" class={isNumber ? 'cell number' : 'cell'} data-head={head}>
-                  {row === undefined ? <span class="none">…</span> : cell(row)}
-                </div>
-              ))}
-            </div>
-          );
+          const place = { index, px: rowPx, tracks: isNarrow ? '' : tracks };
+          return <Row key={row === undefined ? `#${index}` : keyOf(row)} row={row} columns={columns} {...place} />;
         })}
       </div>
     </div>
   );
+}
+
+interface RowProps<T> {
+  readonly row: T | undefined;
+  readonly columns: readonly Column<T>[];
+  readonly index: number;
+  readonly px: number;
+  readonly tracks: string;
+}
+
+/** A row is drawn again only when something of it has changed, and not with every turn of the wheel. */
+class Row<T> extends Component<RowProps<T>> {
+  override shouldComponentUpdate(next: RowProps<T>): boolean {
+    const { row, columns, index, px, tracks } = this.props;
+    return (
+      next.row !== row || next.columns !== columns || next.index !== index || next.px !== px || next.tracks !== tracks
+    );
+  }
+
+  override render() {
+    const { row, columns, index, px, tracks } = this.props;
+    const style = { top: `${index * px}px`, height: `${px}px`, gridTemplateColumns: tracks };
+    return (
+      <div role="row" class="row" aria-rowindex={index + 2} style={style}>
+        {columns.map(({ head, cell, isNumber }) => (
+          <div key={head} role="cell" class={isNumber ? 'cell number' : 'cell'} data-head={head}>
+            {row === undefined ? <span class="none">…</span> : cell(row)}
+          </div>
+        ))}
+      </div>
+    );
+  }
 }
 
 /** The rows in sight and some around them. */
