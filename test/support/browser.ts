@@ -1,7 +1,6 @@
 /** A real browser for tests of pages: what it must not do is collected, and axe-core judges what it shows. */
 
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import axe from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { findTool } from './tools.js';
 
@@ -42,12 +41,10 @@ export async function watchedPage(context: BrowserContext, origin: string): Prom
   return { page, faults, elsewhere };
 }
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
 /** What axe-core finds serious or critical on the page as it is, one line each; by all of its rules, or by these. */
 export async function axeFindings(page: Page, rules?: readonly string[]): Promise<readonly string[]> {
   // As the debugger, not as a script of the page: the policy of the page stays in force.
-  await page.evaluate(`if (typeof axe === 'undefined') { ${AXE} }`);
+  await page.evaluate(`if (typeof axe === 'undefined') { ${axe.source} }`);
   const options = { resultTypes: ['violations'], ...(rules === undefined ? {} : { runOnly: rules }) };
   return page.evaluate<string[]>(`axe.run(document, ${JSON.stringify(options)}).then(({ violations }) =>
     violations

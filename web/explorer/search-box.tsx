@@ -1,6 +1,6 @@
 /** The search in the head of every page. The key / leads to it. */
 
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { navigate, usePlace } from '../shared/router.js';
 import { searchPath } from './paths.js';
 
@@ -12,7 +12,8 @@ export function SearchBox() {
   const given = path === '/search' ? (query.get('q') ?? '') : '';
   const [text, setText] = useState(given);
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => setText(given), [given]);
+  // At once, so that it never undoes what the reader types next.
+  useLayoutEffect(() => setText(given), [given]);
   useEffect(() => {
     const pressed = (event: KeyboardEvent): void => {
       const { target } = event;

@@ -1,7 +1,7 @@
 /** What surrounds every page: skip link, head with navigation, state of the connection, theme, foot. */
 
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { StreamState } from '../events.js';
 import { usePlace } from '../router.js';
 import { THEMES, type Theme, useTheme } from '../theme.js';
@@ -70,7 +70,7 @@ export function Shell({ site, home, links, stream, tools, children }: ShellProps
 function Content({ path, children }: { readonly path: string; readonly children: ComponentChildren }) {
   const main = useRef<HTMLElement>(null);
   const shown = useRef(path);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (shown.current === path) return;
     shown.current = path;
     main.current?.focus({ preventScroll: true });
