@@ -16,6 +16,8 @@ export interface BannerFacts {
   readonly mnemonic: string | null;
   /** The folder of the chain; null when it is removed at the end. */
   readonly dataDir: string | null;
+  /** Where the chain is saved at the end. */
+  readonly stateFile?: string | undefined;
   /** Milliseconds between blocks; undefined when blocks are made on demand. */
   readonly intervalMs: number | undefined;
   /** Milliseconds from the start of the process. */
@@ -42,7 +44,7 @@ export function exampleRequests({
 
 /** The whole text, ending in a line end. */
 export function devBanner(facts: BannerFacts): string {
-  const { url, urls, accounts, mnemonic, dataDir, intervalMs, readyAfterMs } = facts;
+  const { url, urls, accounts, mnemonic, intervalMs, readyAfterMs } = facts;
   const [balance, payment, latest] = exampleRequests(facts);
   return [
     '',
@@ -54,7 +56,7 @@ export function devBanner(facts: BannerFacts): string {
     intervalMs === undefined
       ? '  Blocks are made when there is something to put into them.'
       : `  A block every ${intervalMs} ms.`,
-    dataDir === null ? '  The chain is removed at the end; --data DIR keeps it.' : `  The chain is kept in ${dataDir}.`,
+    `  ${whereKept(facts)}`,
     '',
     ...accountLines(accounts, mnemonic),
     `Wallets of the nodes, each with ${funds(accounts.user)}, passphrase "":`,
@@ -100,6 +102,12 @@ export function devJson({ url, urls, accounts, mnemonic, dataDir, intervalMs, re
     interval_ms: intervalMs ?? null,
     ready_after_ms: Math.round(readyAfterMs),
   })}\n`;
+}
+
+function whereKept({ dataDir, stateFile }: BannerFacts): string {
+  if (stateFile !== undefined) return `The chain is saved in ${stateFile} at the end.`;
+  if (dataDir !== null) return `The chain is kept in ${dataDir}.`;
+  return 'The chain is removed at the end; --data DIR keeps it.';
 }
 
 /** The accounts by number; those of other words are not the ones that `dev:1` names. */

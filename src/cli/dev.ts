@@ -49,7 +49,7 @@ const spec: CommandSpec = {
       'client, and all of them together at one address, which is the one to open. Two wallets and ten accounts hold funds; their keys are printed and are the same at every start. NOT FOR ' +
       'PRODUCTION.',
     'A block is made as soon as there is something to put into it; no empty blocks are made. The chain is new ' +
-      'each time and is removed at the end, unless --data names a folder for it.',
+      'each time and is removed at the end, unless --data names a folder for it, or --state a file.',
   ],
   flags: [
     {
@@ -90,6 +90,13 @@ const spec: CommandSpec = {
       short: 'd',
       value: 'DIR',
       description: 'Keeps the chain in this folder and continues it at the next start.',
+    },
+    {
+      name: 'state',
+      value: 'FILE',
+      description:
+        'Begins with the chain in this file, if it is there, and saves it in it at the end. What happened since is lost when the ' +
+        'process is killed: --data loses nothing.',
     },
     {
       name: 'port',
@@ -157,6 +164,7 @@ export interface StartedNetwork extends Service {
 
 export interface DevOptions extends DevConfigOptions {
   readonly accounts: DevAccountsOptions;
+  readonly stateFile?: string;
 }
 
 export interface DevModules {
@@ -166,6 +174,9 @@ export interface DevModules {
 /** Runs the network; `load` gives the composition root. */
 export async function runDev(args: ParsedArgs, context: CliContext, load: () => Promise<DevModules>): Promise<number> {
   const kept = args.value('data');
+  const state = args.value('state');
+  if (kept !== undefined && state !== undefined)
+    throw new UsageError('--data and --state both keep the chain: give one');
   const intervalMs = intervalFlag(args);
   const port = portFlag(args);
   const host = hostFlag(args, context);
@@ -178,6 +189,7 @@ export async function runDev(args: ParsedArgs, context: CliContext, load: () => 
     ...(port === undefined ? {} : { port }),
     ...(host === undefined ? {} : { host }),
     ...(intervalMs === undefined ? {} : { intervalMs }),
+    ...(state === undefined ? {} : { stateFile: resolve(state) }),
   };
   // Reports an invalid option before anything is made.
   const { log } = devConfig('mempool', { ...common, dataDir: kept ?? tmpdir() });
@@ -187,7 +199,10 @@ export async function runDev(args: ParsedArgs, context: CliContext, load: () => 
   try {
     const { createDevNetwork } = await load();
     const network = createDevNetwork({ ...common, dataDir }, { logger });
-    const onReady = () => tell(args, context, { network, dataDir: kept === undefined ? null : dataDir, intervalMs });
+    const onReady = () => {
+      const places = { dataDir: kept === undefined ? null : dataDir, stateFile: common.stateFile };
+      tell(args, context, { network, ...places, intervalMs });
+    };
     return await runUntilStopped(network, { logger, context, onReady });
   } catch (error) {
     printFailure(error, context);
@@ -197,7 +212,7 @@ export async function runDev(args: ParsedArgs, context: CliContext, load: () => 
   }
 }
 
-interface Ready extends Pick<BannerFacts, 'dataDir' | 'intervalMs'> {
+interface Ready extends Pick<BannerFacts, 'dataDir' | 'stateFile' | 'intervalMs'> {
   readonly network: StartedNetwork;
 }
 

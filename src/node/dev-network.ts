@@ -13,6 +13,7 @@ import { DevClock } from './dev/dev-clock.js';
 import { DevControl, type DevNodes } from './dev/dev-control.js';
 import { DevRecord } from './dev/dev-record.js';
 import { Snapshots } from './dev/snapshots.js';
+import { readState, type StateFacts, writeState } from './dev/state-file.js';
 import { JointApi } from './joint-api.js';
 import { Node } from './node.js';
 
@@ -25,6 +26,8 @@ const PORT_ATTEMPTS = 50;
 export interface DevNetworkOptions extends Omit<DevConfigOptions, 'genesisFile' | 'peers'> {
   /** The accounts of a new chain; one that is continued has those that it began with. */
   readonly accounts?: DevAccountsOptions;
+  /** The chain begins with what is in this file, if it is there, and is saved in it at the end. */
+  readonly stateFile?: string;
   /** False when the nodes are reached at the address of the network only, which is quicker. */
   readonly haveNodesAddresses?: boolean;
 }
@@ -43,10 +46,14 @@ export class DevNetwork implements Service {
   #record: DevRecord | undefined;
   #control: DevControl | undefined;
   #isStopping = false;
+  #hasFailed = false;
 
   constructor(options: DevNetworkOptions, modules: { readonly logger: NodeLogger }) {
     this.#options = options;
     this.#logger = modules.logger;
+    this.failed.catch(() => {
+      this.#hasFailed = true;
+    });
     const config = devAddressConfig(options);
     const common = { roles: NODE_ROLES, folder: options.dataDir, portOption: '--port', listenOn: options.host };
     this.#joint =
@@ -91,7 +98,8 @@ export class DevNetwork implements Service {
   /** Resolves when every node is up and block 0 is stored. */
   async start(): Promise<void> {
     await this.#joint?.start();
-    const { dataDir, accounts } = this.#options;
+    const { dataDir, accounts, stateFile } = this.#options;
+    if (stateFile !== undefined) await readState(stateFile, dataDir);
     this.#record = await DevRecord.open(dataDir, accounts);
     const snapshots = await Snapshots.open(dataDir, this.#record);
     this.#clock.setAhead(this.#record.clockAhead);
@@ -102,6 +110,7 @@ export class DevNetwork implements Service {
       record: this.#record,
       snapshots,
       facts: () => this.#facts(),
+      state: stateFile === undefined ? undefined : { file: stateFile, folder: dataDir },
     });
   }
 
@@ -109,7 +118,16 @@ export class DevNetwork implements Service {
     this.#isStopping = true;
     await this.#control?.stop();
     await this.#joint?.stop();
+    const facts = this.#stateAtEnd();
     await this.#stopNodes();
+    const { dataDir, stateFile } = this.#options;
+    if (facts !== undefined && stateFile !== undefined) await writeState(stateFile, dataDir, facts);
+  }
+
+  /** Undefined for a network that is not saved: it has failed, or never was up. */
+  #stateAtEnd(): StateFacts | undefined {
+    if (this.#options.stateFile === undefined || this.#control === undefined || this.#hasFailed) return undefined;
+    return { height: present(this.#node('mempool').services.mempool).figures().height, time: this.#control.time() };
   }
 
   async #startNodes(): Promise<void> {

@@ -14,6 +14,8 @@ export interface DevNetworkOptions {
   readonly port?: number;
   /** Keeps the chain in this folder and continues it; by default it is in a temporary one. */
   readonly dataDir?: string;
+  /** Begins with the chain in this file, if it is there, and saves it in it when the network is stopped. */
+  readonly state?: string;
   /** The four nodes have addresses of their own too: for clients of single roles, and the wallet of the miner. */
   readonly nodeAddresses?: boolean;
 }

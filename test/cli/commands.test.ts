@@ -142,6 +142,7 @@ describe('dev', () => {
     [['-m', `${WORDS} `.replace('junk', 'test')], 'no mnemonic'],
     [['-b', '-1'], '--block-time must be seconds'],
     [['-b', '1', '-i', '1000'], 'give one of them'],
+    [['--data', 'a', '--state', 'b'], 'give one'],
   ])('refuses %j', async (flags, message) => {
     const load = () => Promise.reject(new Error('must not be called'));
     await expect(runDev(parse(devCommand, ...flags), createContext(), load)).rejects.toThrow(message);

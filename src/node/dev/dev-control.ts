@@ -13,6 +13,7 @@ import type { RunningUserService } from '../../user/user-service.js';
 import type { DevClock } from './dev-clock.js';
 import type { DevRecord } from './dev-record.js';
 import type { SnapshotFacts, Snapshots } from './snapshots.js';
+import { writeState } from './state-file.js';
 
 /** Commands that wait at most. */
 const MAX_WAITING = 64;
@@ -37,6 +38,8 @@ export interface DevControlModules {
   readonly record: DevRecord;
   readonly snapshots: Snapshots;
   readonly facts: () => DevFacts;
+  /** Where the state of the network is saved; undefined without --state. */
+  readonly state?: { readonly file: string; readonly folder: string } | undefined;
 }
 
 export class DevControl implements DevService {
@@ -97,7 +100,8 @@ export class DevControl implements DevService {
       const { nodes, clock, snapshots } = this.#modules;
       const { height } = nodes.mempool.figures();
       const facts = { height, time: this.time(), clock_ahead_ms: clock.ahead };
-      return publicFacts(await nodes.whileStopped(() => snapshots.take(facts)));
+      const taken = await nodes.whileStopped(() => outcomeOf(snapshots.take(facts)));
+      return publicFacts(taken());
     });
   }
 
@@ -115,7 +119,15 @@ export class DevControl implements DevService {
   }
 
   saveState(): Promise<SavedState> {
-    return Promise.reject(new TesseraError('invalid_request', 'The network was started without --state.'));
+    return this.#inTurn(async () => {
+      const { nodes, state } = this.#modules;
+      if (state === undefined) throw new TesseraError('invalid_request', 'The network was started without --state.');
+      const { height } = nodes.mempool.figures();
+      const facts = { height, time: this.time() };
+      // A disk that takes no file ends no network.
+      const saved = await nodes.whileStopped(() => outcomeOf(writeState(state.file, state.folder, facts)));
+      return { file: state.file, bytes: saved(), height };
+    });
   }
 
   /** Resolves when no command runs any more; none is taken from now on. */
@@ -135,6 +147,18 @@ export class DevControl implements DevService {
     } finally {
       this.#waiting--;
     }
+  }
+}
+
+/** What became of a task, to be asked for later. */
+async function outcomeOf<T>(task: Promise<T>): Promise<() => T> {
+  try {
+    const result = await task;
+    return () => result;
+  } catch (error) {
+    return () => {
+      throw error;
+    };
   }
 }
 

@@ -30,6 +30,8 @@ import { genesisFingerprint } from '../network-rules.js';
 
 const RECORD_FILE = 'dev-chain.json';
 const GENESIS_FILE = 'genesis.json';
+/** What a chain has beside the folders of its nodes. */
+export const CHAIN_FILES = [RECORD_FILE, GENESIS_FILE] as const;
 const DEFAULT_GENESIS = join(PACKAGE_CONFIG_DIR, 'genesis-dev.json');
 /** A folder of the chain that every version has made. */
 const FIRST_NODE = 'storage';

@@ -24,7 +24,7 @@ const OWNER_ONLY = 0o600;
 /** The oldest beyond these are removed. */
 const KEPT = 16;
 /** What the lock of a running node leaves in its folder. */
-const LOCK = /^lock(\.|$)/;
+export const LOCK = /^lock(\.|$)/;
 
 const SnapshotFacts = Type.Object({
   id: Type.Integer({ minimum: 1 }),

@@ -1,6 +1,6 @@
 /** What can be done to a running dev network, over its own routes. */
 
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -91,6 +91,39 @@ describe('a dev network', () => {
     const { block_nums: numbers } = await dev('/blocks', { count: 1 });
     expect(numbers).toHaveLength(1);
     await expect(dev('/time', { time: 1_000 })).rejects.toThrow('blocks never go back');
+  });
+
+  it('saves its state in a file, on request and at the end, and begins from it', async () => {
+    const stateFile = join(dataDir, 'chain.state');
+    const start = async (name: string, accounts = {}) => {
+      const one = new DevNetwork(
+        { dataDir: join(dataDir, name), ports: 'any', stateFile, accounts, haveNodesAddresses: false },
+        { logger },
+      );
+      await one.start().catch(async (error: unknown) => {
+        await one.stop();
+        throw error;
+      });
+      return one;
+    };
+    const first = await start('first', { count: 1 });
+    expect(await first.control.saveState()).toMatchObject({ file: stateFile, height: 0 });
+    const [owner] = first.accounts.accounts;
+    await first.control.faucet(owner?.address ?? '', 5n);
+    await first.stop();
+
+    const second = await start('second');
+    expect(second.accounts).toEqual(first.accounts);
+    const { balance } = (await get(`/v1/balances?address=${owner?.address}`, second.url ?? '')) as {
+      readonly balance: { readonly total: { readonly tokens: number } };
+    };
+    expect(balance.total.tokens).toBe(7_207_200_000_000_005);
+    await second.stop();
+    const late = await readFile(stateFile);
+
+    await expect(start('third', { count: 2 })).rejects.toMatchObject({ code: 'data_dir_invalid' });
+    // A start that was refused saves nothing.
+    expect(await readFile(stateFile)).toEqual(late);
   });
 
   it('keeps accounts, clock and snapshots over a restart', async () => {
