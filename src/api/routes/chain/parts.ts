@@ -61,6 +61,8 @@ const Cursor = Type.Optional(
     minLength: 1,
     maxLength: MAX_CURSOR,
     description: '`next` of the page before this one. What it is made of may change.',
+    // One of another list is refused too.
+    'x-document': { pattern: '^[A-Za-z0-9_-]+$' },
   }),
 );
 export const LOCKED = Uint64({
