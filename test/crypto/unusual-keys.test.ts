@@ -4,7 +4,7 @@ import { createHash, verify as opensslVerify } from 'node:crypto';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { describe, expect, it } from 'vitest';
 import { keyPairFromSeed, sign, verifySignature } from '../../src/crypto/ed25519.js';
-import { isUnusualKey, verifyByEquation } from '../../src/crypto/unusual-keys.js';
+import { hasSmallOrderR, isUnusualKey, verifyByEquation } from '../../src/crypto/unusual-keys.js';
 import { fc } from '../support/property.js';
 
 const { Point } = ed25519;
@@ -110,4 +110,15 @@ it('the equation agrees with node:crypto on ordinary signatures', () => {
   expect(verifyByEquation(pair.publicKey, MESSAGE, signature)).toBe(true);
   signature[3] = (signature[3] ?? 0) ^ 1;
   expect(verifyByEquation(pair.publicKey, MESSAGE, signature)).toBe(false);
+});
+
+describe('the look at a key or signature', () => {
+  it.each([0x00, 0x05, 0x7a, 0x7f, 0x80, 0x85, 0xfa, 0xff])('changes nothing of it, when its byte 31 is %i', (last) => {
+    // A Buffer, as hex from a request becomes: its `slice` is no copy.
+    const bytes = Buffer.alloc(64, 0x11).fill(last, 31, 32);
+    const before = Buffer.from(bytes);
+    hasSmallOrderR(bytes);
+    isUnusualKey(bytes.subarray(0, 32));
+    expect(bytes).toEqual(before);
+  });
 });
