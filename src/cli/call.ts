@@ -2,8 +2,8 @@
 
 import type { Operation } from '../api/operation.js';
 import { OPERATIONS } from '../api/operations.js';
+import { takesKeys } from '../client/call-once.js';
 import type { NodeClient } from '../client/client.js';
-import { takesKeys } from '../client/repeat.js';
 import { didYouMean } from '../config/suggest.js';
 import { prettyExact, stringifyExact } from '../lib/json.js';
 import { printableJson } from '../lib/printable.js';

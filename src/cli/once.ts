@@ -2,8 +2,9 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Operation, Result } from '../api/operation.js';
+import { callOnce } from '../client/call-once.js';
 import type { CallArguments, NodeClient } from '../client/client.js';
-import { callOnce, UnknownOutcome } from '../client/repeat.js';
+import { UnknownOutcome } from '../client/repeat.js';
 import { systemClock } from '../lib/clock.js';
 import { printable } from '../lib/printable.js';
 import { type CliContext, ExitError, type FlagSpec, type ParsedArgs } from './command.js';

@@ -3,10 +3,8 @@
  * node says that it takes such a key: another would do the thing twice.
  */
 
-import type { Operation, Result } from '../api/operation.js';
 import type { Clock } from '../lib/clock.js';
 import { type ErrorCode, isTesseraError, TesseraError } from '../lib/errors.js';
-import type { CallArguments, NodeClient } from './client.js';
 import { NoAnswer } from './transport.js';
 
 /** Milliseconds of one attempt with a key: a node answers wrong passphrases late, and payments to a peer take up to 15 s. */
@@ -88,39 +86,11 @@ export async function repeat<T>(attempt: () => Promise<T>, options: Repeating): 
   }
 }
 
-export interface RepeatOptions {
-  readonly key: string;
-  /** Milliseconds from the first lost answer on in which it is repeated. */
-  readonly forMs: number;
-  readonly clock: Clock;
-  /** Resolves after so many milliseconds. */
-  readonly pause: (ms: number) => Promise<void>;
-  /** Called before the first repetition. */
-  readonly onRepeat?: (lost: TesseraError) => void;
-}
-
-/**
- * The answer of an operation that takes an idempotency key. Throws the node's error when nothing was done, and
- * `UnknownOutcome` when it is not known whether something was.
- */
-export function callOnce<O extends Operation>(
-  client: NodeClient,
-  operation: O,
-  args: CallArguments<O>,
-  { key, ...options }: RepeatOptions,
-): Promise<Result<O>> {
-  const attempt = (): Promise<Result<O>> =>
-    client.call(operation, ...([args, { idempotencyKey: key, timeoutMs: KEYED_ATTEMPT }] as never));
-  return repeat(attempt, { ...options, refusals: false, afterLoss: () => takesKeys(client, operation) });
-}
-
-/** True when the node describes the operation as one that takes an idempotency key. */
-export async function takesKeys(client: NodeClient, operation: Operation): Promise<boolean> {
-  return describesKeys(await client.api.getOpenApi({}, { timeoutMs: KEYED_ATTEMPT }), operation);
-}
-
-/** True when an OpenAPI document says so. */
-export function describesKeys(document: unknown, { path, method }: Pick<Operation, 'path' | 'method'>): boolean {
+/** True when an OpenAPI document describes an operation as one that takes an idempotency key. */
+export function describesKeys(
+  document: unknown,
+  { path, method }: { readonly path: string; readonly method: string },
+): boolean {
   const text = 'Idempotency-Key';
   const parameters = memberOf(document, 'paths', path, method.toLowerCase(), 'parameters');
   return Array.isArray(parameters) && parameters.some((parameter) => memberOf(parameter, 'name') === text);

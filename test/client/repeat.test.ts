@@ -2,8 +2,9 @@
 
 import { describe, expect, it } from 'vitest';
 import { createPayment } from '../../src/api/routes/wallet/operations.js';
+import { callOnce } from '../../src/client/call-once.js';
 import type { NodeClient } from '../../src/client/client.js';
-import { callOnce, UnknownOutcome } from '../../src/client/repeat.js';
+import { UnknownOutcome } from '../../src/client/repeat.js';
 import { NoAnswer } from '../../src/client/transport.js';
 import { type ErrorCode, TesseraError } from '../../src/lib/errors.js';
 import { ManualClock } from '../support/manual-clock.js';
