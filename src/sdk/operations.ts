@@ -124,7 +124,7 @@ export interface BlockHeader {
   /** Unused by mining; kept for the hash. */
   readonly bits: bigint;
   /** The nonce that meets the target, and the hash of the coinbase. */
-  readonly nonce_and_mining_tx_hash: readonly [readonly number[], string];
+  readonly nonce_and_mining_tx_hash: readonly [Nonce, CoinbaseHash];
   /** Number of the block. */
   readonly b_num: bigint;
   /** When it was made, in Unix seconds. */
@@ -470,6 +470,9 @@ export interface ChangePassphraseRequest {
   readonly new_passphrase: string;
 }
 
+/** Hash of the coinbase. */
+export type CoinbaseHash = string;
+
 /** Items to create. For a mempool node, the client signs them; other nodes sign them with their wallet. */
 export interface CreateItemRequest {
   /** Create makes a class of its own, Default adds to the shared class. Upper or lower case. */
@@ -634,6 +637,9 @@ export interface DruidExpectation {
   readonly asset: AssetValue;
 }
 
+/** What the other transactions must pay. */
+export type DruidExpectations = readonly DruidExpectation[];
+
 /** Ties transactions together: all of them enter a block, or none. */
 export interface DruidInfo {
   /** Name of the trade. */
@@ -641,7 +647,7 @@ export interface DruidInfo {
   /** Number of transactions that belong together. */
   readonly participants: bigint;
   /** What the other transactions must pay; one may stand without a list. */
-  readonly expectations: readonly DruidExpectation[] | DruidExpectation;
+  readonly expectations: DruidExpectations | DruidExpectation;
   readonly genesis_hash?: string | null;
 }
 
@@ -942,6 +948,9 @@ export interface NewAddressResponse {
   readonly address: string;
 }
 
+/** The nonce. */
+export type Nonce = readonly number[];
+
 /** One output of one transaction. */
 export interface OutPoint {
   /** Hash of the transaction. */
@@ -953,7 +962,7 @@ export interface OutPoint {
 /** Payments of the wallet. */
 export interface OutgoingTxsResponse {
   /** Pairs of hash and transaction, oldest first. */
-  readonly transactions: readonly (readonly [string, StoredTransactionData])[];
+  readonly transactions: readonly (readonly [PaymentHash, StoredTransactionData])[];
 }
 
 /** An output and what it holds. */
@@ -993,6 +1002,9 @@ export interface PaymentAcceptedResponse {
   /** Hash of the payment; null for kind ip. */
   readonly tx_hash: string | null;
 }
+
+/** Hash of a payment. */
+export type PaymentHash = string;
 
 /** Payments of the wallet and their states. */
 export interface PaymentHistoryResponse {
