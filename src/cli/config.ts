@@ -70,16 +70,16 @@ function tables(all: Shown): string {
 
 /** Valid TOML, with the sources as comments. */
 function table(options: readonly DescribedOption[]): string {
-  let section = '';
-  const lines: string[] = [];
+  // A table may be begun only once, and some have others between their own options.
+  const sections = new Map<string, string[]>();
   for (const option of options) {
     const cut = option.path.lastIndexOf('.');
     const heading = option.path.slice(0, cut);
-    if (heading !== section) lines.push(...(section === '' ? [] : ['']), `[${heading}]`);
-    section = heading;
+    const lines = sections.get(heading) ?? [`[${heading}]`];
     lines.push(optionLine(option.path.slice(cut + 1), option));
+    sections.set(heading, lines);
   }
-  return `${lines.join('\n')}\n`;
+  return `${[...sections.values()].map((lines) => lines.join('\n')).join('\n\n')}\n`;
 }
 
 function optionLine(name: string, { value, source }: DescribedOption): string {
