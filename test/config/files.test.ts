@@ -6,7 +6,7 @@ import { parseGenesis } from '../../src/chain/genesis.js';
 import { describeConfig } from '../../src/config/describe.js';
 import { DEV_AMOUNT, devAccounts, devGenesis, devProducer } from '../../src/config/dev-accounts.js';
 import { devConfig } from '../../src/config/dev-config.js';
-import { loadConfig } from '../../src/config/load.js';
+import { loadConfig, loadProcess } from '../../src/config/load.js';
 import { OPTIONS, PACKAGE_CONFIG_DIR } from '../../src/config/option-table.js';
 import { sampleConfig } from '../../src/config/sample.js';
 import { toHex } from '../../src/lib/bytes.js';
@@ -65,10 +65,12 @@ describe('the role files', () => {
 });
 
 describe('the producers of the networks that ship (decision record 0010)', () => {
+  const together = loadProcess({ role: NODE_ROLES.join(',') }).nodes.map(({ config }) => config);
   const files = [...NODE_ROLES.map((role) => loadConfig({ role }).config), devConfig('mempool', { dataDir: '/data' })];
 
   it('are the published key, on every node', () => {
-    for (const { network } of files) expect(network.producerKeys).toEqual([toHex(devProducer().publicKey)]);
+    for (const { network } of [...files, ...together])
+      expect(network.producerKeys).toEqual([toHex(devProducer().publicKey)]);
     expect(files.map(({ mempool }) => mempool.producerKey).filter((key) => key !== undefined)).toEqual([
       toHex(devProducer().seed),
       toHex(devProducer().seed),

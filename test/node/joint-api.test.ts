@@ -1,17 +1,19 @@
 /** The one address of several nodes: before, while and after they are there (docs/adr/0035-one-address.md). */
 
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { trustingFetch } from '../../src/client/trusting-fetch.js';
 import { createConfig } from '../../src/config/load.js';
 import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
 import { SignalSource } from '../../src/lib/signal.js';
 import { JointApi, type JointPart } from '../../src/node/joint-api.js';
 import type { RoleServices } from '../../src/node/role.js';
 import { fakeMempool, fakeMiner, fakeStorage, fakeUser, fakeWallet } from '../support/api/fakes.js';
+import { NODE_CERT, NODE_TLS_KEY } from '../support/certificates.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { silentLogger } from '../support/silent-logger.js';
 
@@ -202,6 +204,61 @@ describe('the key of the address', () => {
     await joint.reload(changed);
     expect((await get('/v1/wallet/history', { 'x-api-key': key })).status).toBe(401);
     expect((await get('/v1/wallet/history', { 'x-api-key': 'a-key-of-the-operator' })).status).toBe(200);
+  });
+});
+
+describe('the limits of the configuration hold there too', () => {
+  it('origins, sizes, rates and who is counted behind a proxy', async () => {
+    const { joint } = await startJoint({
+      options: {
+        'api.cors': ['https://wallet.example'],
+        'api.limits.body_bytes': 1_024,
+        'api.rate_limit.enabled': true,
+        'api.rate_limit.per_minute': 3,
+        'api.trusted_proxies': ['127.0.0.1'],
+      },
+    });
+    for (const role of NODE_ROLES) joint.join(partOf(role).part);
+    const ask = (client: string, init: RequestInit = {}) =>
+      fetch(`${joint.url}/v1/balances/query`, {
+        ...init,
+        headers: { origin: 'https://wallet.example', 'x-forwarded-for': client, 'content-type': 'application/json' },
+      });
+    const large = await ask('192.0.2.1', { method: 'POST', body: ' '.repeat(2_000) });
+    expect([large.status, large.headers.get('access-control-allow-origin')]).toEqual([413, 'https://wallet.example']);
+    const statuses = [];
+    for (let i = 0; i < 3; i++) statuses.push((await ask('192.0.2.1')).status);
+    expect(statuses).toEqual([405, 405, 429]);
+    expect((await ask('192.0.2.2')).status).toBe(405);
+  });
+
+  it('permissions of keys, across the roles', async () => {
+    const key = 'reads-and-pays-nothing-else';
+    const { joint, get } = await startJoint({
+      options: { 'api.auth': 'keys', 'api.keys': [{ name: 'reader', key, permissions: ['read'] }] },
+    });
+    for (const role of NODE_ROLES) joint.join(partOf(role).part);
+    const headers = { 'x-api-key': key };
+    expect((await get('/v1/wallet/history', headers)).status).toBe(200);
+    expect((await get('/v1/wallet/keypairs', headers)).status).toBe(401);
+    for (const item of [{}, { signature: 'cd'.repeat(64) }]) {
+      const body = JSON.stringify({ genesis_hash_spec: 'Create', item_amount: 1, ...item });
+      const post = { method: 'POST', body, headers: { ...headers, 'content-type': 'application/json' } };
+      expect((await fetch(`${joint.url}/v1/items`, post)).status).toBe(401);
+    }
+  });
+
+  it('https, when there are certificates', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'tessera-test-'));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    await writeFile(join(folder, 'cert.pem'), NODE_CERT);
+    await writeFile(join(folder, 'key.pem'), NODE_TLS_KEY);
+    const tls = { 'api.tls.cert_file': join(folder, 'cert.pem'), 'api.tls.key_file': join(folder, 'key.pem') };
+    const { joint } = await startJoint({ options: tls });
+    expect(joint.url).toMatch(/^https:/);
+    const answer = await trustingFetch({ certificate: NODE_CERT })(`${joint.url}/livez`, {});
+    expect(answer.status).toBe(200);
+    await expect(fetch(`${joint.url.replace('https', 'http')}/livez`)).rejects.toThrow();
   });
 });
 
