@@ -168,7 +168,7 @@ export class TradeKeeper {
   async #onOffer(link: Link, body: MessageBody<'trade.offer'>): Promise<Reply<'trade.listed'>> {
     const offer = documentIn(body);
     if (offer.kind !== 'tessera-trade-offer') throw refused('this is no offer');
-    await this.#modules.wallet.trades.receive(offer, link.address);
+    await this.#modules.wallet.trades.receive(offer, link.address, link.sender);
     this.#modules.logger.info({ peer: link.address }, 'a node has sent an offer');
     return { type: 'trade.listed', body: {} };
   }

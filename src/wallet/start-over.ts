@@ -12,6 +12,7 @@ import { type Coin, decodeCoin, encodeCoin } from './coins/coin.js';
 import { keyNumber, keyText, META_KEY, outpointRecordKey, PREFIX } from './layout.js';
 import { readMeta } from './meta.js';
 import { reopenPayment } from './payments/outgoing.js';
+import { decodeTrade, encodeTrade } from './trades/trade.js';
 
 const MS_PER_HOUR = 3_600_000;
 /** By default mempool nodes remember for a day what they have confirmed. */
@@ -74,6 +75,12 @@ export async function startOver(kv: Kv, now: number, hours = REOPENED_HOURS): Pr
     batch.del(key);
     const taken: Coin = { ...spent, key: name, state: 'pending', by, inChain: !queued.has(spent.outPoint.tHash) };
     batch.put(outpointRecordKey(name), encodeCoin(taken));
+  }
+  // A trade whose half is sent again stands again: it takes place, or its end takes the inputs back.
+  for await (const [key, record] of kv.entries(prefixRange(PREFIX.trade))) {
+    const trade = decodeTrade(record);
+    if (trade.half === null || !queued.has(trade.half) || trade.takeBack !== null) continue;
+    batch.put(key, encodeTrade({ ...trade, state: 'agreed', reason: '' }));
   }
   // The history is built anew from what is left when the wallet is opened.
   for (const prefix of [PREFIX.movement, PREFIX.movementOf]) {

@@ -1,5 +1,6 @@
 /** Trades between two wallets, by documents: nothing is given that was not agreed upon (docs/wallet.md#trades). */
 
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { addressOf } from '../../src/chain/address.js';
 import { assembleSigned, type SigningKey, txOut, unsignedInput } from '../../src/chain/builders.js';
@@ -8,6 +9,8 @@ import { txInsAddress } from '../../src/chain/signable.js';
 import { outPointKey } from '../../src/chain/transaction.js';
 import { generateKeyPair } from '../../src/crypto/ed25519.js';
 import { sha3Hex } from '../../src/crypto/sha3.js';
+import type { Kv } from '../../src/db/kv.js';
+import { openLevelKv } from '../../src/db/level-kv.js';
 import { systemRandom } from '../../src/lib/random.js';
 import { tradeKey } from '../../src/wallet/layout.js';
 import { startOver } from '../../src/wallet/start-over.js';
@@ -21,6 +24,7 @@ import {
   type TradedAsset,
 } from '../../src/wallet/trades/documents.js';
 import { assetOfTraded, encodeTrade } from '../../src/wallet/trades/trade.js';
+import { withWrite } from '../support/kv.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { carried, TradingChain } from '../support/trading.js';
 import { NOBODY, type OpenWallet, openWallet, removeFolders, tokens } from '../support/wallet-fixtures.js';
@@ -85,6 +89,37 @@ it('an open offer keeps the address where it is paid for itself, over restarts',
   alice = await chain.reopen(alice, options);
   const second = await offer(money(10), tickets(1));
   expect(second.to).not.toBe(first.to);
+});
+
+it('an offer whose end cannot be written keeps its address', async () => {
+  let isFull = false;
+  const full = async (): Promise<never> => {
+    throw new Error('no space left on device');
+  };
+  const wrap = (kv: Kv): Kv => withWrite(kv, (...write) => (isFull ? full() : kv.write(...write)));
+  alice = await chain.reopen(alice, { ...options, wrap });
+  const first = await offer(money(10), tickets(1));
+  isFull = true;
+  await expect(alice.wallet.trades.cancel(offerId(first))).rejects.toMatchObject({ code: 'wallet_write_failed' });
+  isFull = false;
+  expect(alice.wallet.trades.get(offerId(first)).state).toBe('open');
+  expect((await offer(money(10), tickets(1))).to).not.toBe(first.to);
+});
+
+it('a done trade whose block is lost stands again when the wallet starts over, and its end gives all back', async () => {
+  const { id, confirmation } = await agreed();
+  await bob.wallet.trades.complete(confirmation);
+  await chain.settle();
+  const { folder } = alice;
+  await alice.close();
+  const kv = await openLevelKv(join(folder, 'db'), { createIfMissing: false });
+  await startOver(kv, clock.now());
+  await kv.close();
+  alice = await openWallet(folder, { networkName: 'test', ...options });
+  chain.wallets.splice(0, 1, alice);
+  expect(alice.wallet.trades.get(id)).toMatchObject({ state: 'agreed', reason: '' });
+  await alice.wallet.trades.cancel(id);
+  expect(alice.wallet.trades.get(id).state).not.toBe('done');
 });
 
 describe('a trade', () => {
@@ -441,7 +476,7 @@ describe('offers that others send', () => {
     const made = signDocument<Offer>(theirs, { publicKey: pair.publicKey, seed: pair.seed });
     expect(readDocument(carried(made))).toEqual(made);
     const { trades } = bob.wallet;
-    for (const attempt of [() => trades.receive(made, 'a:1'), () => trades.accept(made)]) {
+    for (const attempt of [() => trades.receive(made, 'a:1', 'a'), () => trades.accept(made)]) {
       await expect(attempt()).rejects.toMatchObject({
         code: 'trade_refused',
         message: expect.stringContaining('30 days'),
@@ -450,8 +485,10 @@ describe('offers that others send', () => {
     expect(bob.wallet.trades.list()).toEqual([]);
   });
 
-  it('are listed and keep nothing aside, ten of each node and a hundred in all', async () => {
-    for (let i = 0; i < 12; i++) await bob.wallet.trades.receive(carried(await offer(money(1), tickets(i + 1))), 'a:1');
+  it('are listed and keep nothing aside, ten of each sender, whatever it says of itself', async () => {
+    for (let i = 0; i < 12; i++) {
+      await bob.wallet.trades.receive(carried(await offer(money(1), tickets(i + 1))), `a:${i}`, '10.0.0.1');
+    }
     const received = () => bob.wallet.trades.list().filter(({ state }) => state === 'received');
     expect(received()).toHaveLength(10);
     expect(await holdings(bob)).toEqual({ tokens: [5n, 5n], tickets: [10n, 10n] });
@@ -462,5 +499,20 @@ describe('offers that others send', () => {
     clock.advance(3_600_000);
     await bob.wallet.trades.expire();
     expect(received()).toEqual([]);
+  });
+
+  it('make room for those of others when there are a hundred: nobody closes the list', async () => {
+    const received = () => bob.wallet.trades.list().filter(({ state }) => state === 'received');
+    const receive = async (sender: string, n: number) => {
+      clock.advance(1);
+      const made = await offer(money(1), tickets(n));
+      await alice.wallet.trades.cancel(offerId(made));
+      await bob.wallet.trades.receive(carried(made), 'a:1', sender);
+    };
+    for (let i = 0; i < 100; i++) await receive(`10.0.0.${Math.floor(i / 10)}`, i + 1);
+    await receive('192.168.0.1', 101);
+    const senders = received().map(({ sender }) => sender);
+    expect([senders.length, senders[0]]).toEqual([100, '192.168.0.1']);
+    expect(senders.filter((sender) => sender?.startsWith('10.0.0.'))).toHaveLength(99);
   });
 });

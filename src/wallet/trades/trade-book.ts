@@ -12,7 +12,7 @@ import { decodeTrade, encodeTrade, hasEnded, type Trade } from './trade.js';
 
 /** Trades that have not ended. */
 const MAX_OPEN = 1_000;
-/** Offers that came over links: all, and those of one node. The oldest of a node makes room for its next. */
+/** Offers that came over links: all, and those of one sender, whose oldest makes room for its next. */
 const MAX_RECEIVED = 100;
 const MAX_RECEIVED_OF_ONE = 10;
 /** Trades that have ended; what they moved stays in the history for ever. */
@@ -59,15 +59,17 @@ export class TradeBook {
       throw new TesseraError('overloaded', `this wallet has ${MAX_OPEN} open trades already`);
   }
 
-  /** Makes room for one more offer of a node. Staged. Throws `overloaded` when others fill it. */
-  makeRoomFor(peer: string): void {
+  /** Makes room for one more offer of a sender. When all is taken, the oldest of whoever has most goes. Staged. */
+  makeRoomFor(sender: string): void {
     const received = this.list().filter(({ state }) => state === 'received');
-    const ofThis = received.filter((trade) => trade.peer === peer);
-    const oldest = ofThis.length >= MAX_RECEIVED_OF_ONE ? ofThis.at(-1) : undefined;
+    const ofThis = received.filter((trade) => trade.sender === sender);
+    if (ofThis.length >= MAX_RECEIVED_OF_ONE) this.#dropOldest(ofThis);
+    else if (received.length >= MAX_RECEIVED) this.#dropOldest(largestGroup(received));
+  }
+
+  #dropOldest(newestFirst: readonly Trade[]): void {
+    const oldest = newestFirst.at(-1);
     if (oldest !== undefined) this.drop(oldest);
-    else if (received.length >= MAX_RECEIVED) {
-      throw new TesseraError('overloaded', `this node keeps ${MAX_RECEIVED} offers of others already`);
-    }
   }
 
   /**
@@ -98,4 +100,11 @@ export class TradeBook {
     this.#all.set(trade.id, trade);
     this.#writes.put(tradeKey(trade.id), encodeTrade(trade));
   }
+}
+
+/** The trades of the sender that has most of them, in their order. */
+function largestGroup(trades: readonly Trade[]): readonly Trade[] {
+  const bySender = new Map<string | undefined, Trade[]>();
+  for (const trade of trades) bySender.set(trade.sender, [...(bySender.get(trade.sender) ?? []), trade]);
+  return [...bySender.values()].reduce((most, one) => (one.length > most.length ? one : most), []);
 }

@@ -21,6 +21,8 @@ export interface Trade {
   readonly createdAt: number;
   /** `host:port` of the other party's node, when it is known. */
   readonly peer: string | null;
+  /** Of a received offer: where the link came from that brought it, which its sender cannot choose. */
+  readonly sender?: string;
   /** The peer to which an own offer was to be sent has it. */
   readonly isSent?: boolean;
   readonly offer: Offer;

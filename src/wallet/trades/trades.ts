@@ -110,9 +110,12 @@ export class Trades {
     return this.#steps.run(() => this.#offer(order));
   }
 
-  /** Lists an offer that the node at `peer` has sent; nothing is kept for it. Throws `trade_refused`, `trade_closed`. */
-  receive(offer: Offer, peer: string): Promise<void> {
-    return this.#steps.run(() => this.#receive(offer, peer));
+  /**
+   * Lists an offer that the node at `peer`, as it says of itself, has sent over a link from `sender`; nothing is kept for it.
+   * Throws `trade_refused`, `trade_closed`.
+   */
+  receive(offer: Offer, peer: string, sender: string): Promise<void> {
+    return this.#steps.run(() => this.#receive(offer, peer, sender));
   }
 
   /**
@@ -216,15 +219,15 @@ export class Trades {
     );
   }
 
-  async #receive(offer: Offer, peer: string): Promise<void> {
+  async #receive(offer: Offer, peer: string, sender: string): Promise<void> {
     const { clock, writes } = this.#modules;
     writes.checkRoom();
     this.#checkForeign(offer);
     const id = offerId(offer);
     if (this.#book.find(id) !== undefined) return;
-    this.#book.makeRoomFor(peer);
+    this.#book.makeRoomFor(sender);
     const trade = newTrade({ id, side: 'taker', state: 'received', offer, createdAt: clock.now() });
-    await this.#change({ ...trade, peer });
+    await this.#change({ ...trade, peer, sender });
   }
 
   async #accept(offer: Offer): Promise<Trade> {
@@ -401,10 +404,15 @@ export class Trades {
   }
 
   #noteEnd(trade: Trade): void {
+    const { ownOutputs, writes } = this.#modules;
     const address = ownAddress(trade);
     if (!hasEnded(trade) || address === null) return;
-    if (trade.state === 'done') this.#modules.ownOutputs.paid(address);
-    else this.#modules.ownOutputs.giveBack(address);
+    if (trade.state === 'done') {
+      ownOutputs.paid(address);
+      return;
+    }
+    ownOutputs.giveBack(address);
+    writes.onFailure(() => ownOutputs.withhold(address));
   }
 
   /** An offer of somebody else that can be accepted now. */
