@@ -4,12 +4,19 @@ import type { Coin } from '../coins/coin.js';
 import type { CoinStore } from '../coins/coin-store.js';
 import type { History } from '../history/history.js';
 import type { Movement } from '../history/movement.js';
+import type { OwnOutputs } from '../keys/own-outputs.js';
 import type { Outgoing } from '../payments/outgoing.js';
-import { exchangeOf, ownAddress, type Trade } from './trade.js';
+import type { WriteBuffer } from '../write-buffer.js';
+import { exchangeOf, hasEnded, ownAddress, type Trade } from './trade.js';
 import { assetIdOf, isExpired } from './trade-rules.js';
 
 /** Blocks for which what a trade gets is waited for when its half was found in a block that the wallet has not seen. */
 const PATIENCE = 10;
+
+export interface AddressModules {
+  readonly ownOutputs: OwnOutputs;
+  readonly writes: WriteBuffer;
+}
 
 export interface OutcomeModules {
   readonly coins: CoinStore;
@@ -111,4 +118,16 @@ async function paymentsOf(trade: Trade, coins: CoinStore): Promise<readonly Coin
     address === to && assetId === assetIdOf(get) && amount === BigInt(get.amount);
   const here = coins.allAt(to).filter(isIt);
   return here.length > 0 ? here : (await coins.spent()).filter(isIt);
+}
+
+/** What becomes of the address of a trade that has ended: it was paid, or it can be given again. Staged. */
+export function settleAddress(trade: Trade, { ownOutputs, writes }: AddressModules): void {
+  const address = ownAddress(trade);
+  if (!hasEnded(trade) || address === null) return;
+  if (trade.state === 'done') {
+    ownOutputs.paid(address);
+    return;
+  }
+  ownOutputs.giveBack(address);
+  writes.onFailure(() => ownOutputs.withhold(address));
 }

@@ -38,7 +38,7 @@ import { takeBack } from './take-back.js';
 import { assetOfTraded, exchangeOf, hasEnded, newTrade, ownAddress, type Trade } from './trade.js';
 import { TradeBook } from './trade-book.js';
 import { signAcceptance, signConfirmation, signOffer, signPayment } from './trade-keys.js';
-import { Arrivals, hasCoins, outcomeOf } from './trade-outcomes.js';
+import { Arrivals, hasCoins, outcomeOf, settleAddress } from './trade-outcomes.js';
 import { assetIdOf, checkExchange, checkOffer, checkTime, closed, isOverdue, type TradeRules } from './trade-rules.js';
 
 export interface TradesModules extends StagingModules {
@@ -403,18 +403,6 @@ export class Trades {
     return this.#modules.ownOutputs.next(asset.kind === 'item' ? 'items' : 'change', BigInt(asset.amount));
   }
 
-  #noteEnd(trade: Trade): void {
-    const { ownOutputs, writes } = this.#modules;
-    const address = ownAddress(trade);
-    if (!hasEnded(trade) || address === null) return;
-    if (trade.state === 'done') {
-      ownOutputs.paid(address);
-      return;
-    }
-    ownOutputs.giveBack(address);
-    writes.onFailure(() => ownOutputs.withhold(address));
-  }
-
   /** An offer of somebody else that can be accepted now. */
   #checkForeign(offer: Offer): void {
     const { clock, keys } = this.#modules;
@@ -431,7 +419,7 @@ export class Trades {
       writes.onFailure(() => coins.aside.keep(kept, before.id));
     }
     this.#book.put(trade);
-    this.#noteEnd(trade);
+    settleAddress(trade, this.#modules);
     await settlement.commit();
     return this.#tell(trade);
   }
