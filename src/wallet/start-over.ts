@@ -17,7 +17,6 @@ import { decodeTrade, encodeTrade } from './trades/trade.js';
 const MS_PER_HOUR = 3_600_000;
 /** By default mempool nodes remember for a day what they have confirmed. */
 export const REOPENED_HOURS = 12;
-const MAX_REOPENED = 1_000;
 
 export interface StartedOver {
   /** Coins that will be fetched again. */
@@ -29,19 +28,17 @@ export interface StartedOver {
 }
 
 /**
- * Changes the store of a wallet that is not open, in one synced write. Payments of the last `hours` are queued again: of older ones no
- * mempool node may remember that they are in a block, and it would refuse them. Throws `wallet_unreadable`.
+ * Changes the store of a wallet that is not open, in one synced write, so that no payment is queued whose inputs are free. All payments of
+ * the last `hours` are queued again: of older ones no mempool node may remember that they are in a block, and it would refuse
+ * them, so they count as in the chain. Throws `wallet_unreadable`.
  */
 export async function startOver(kv: Kv, now: number, hours = REOPENED_HOURS): Promise<StartedOver> {
   const batch = kv.batch();
   const takenBy = new Map<string, string>();
   const queued = new Set<string>();
   let payments = 0;
-  for await (const [key, record] of kv.entries({
-    ...prefixRange(PREFIX.payment),
-    reverse: true,
-    limit: MAX_REOPENED,
-  })) {
+  // All of them: one may spend what another makes, and the clock may have been put back between two.
+  for await (const [key, record] of kv.entries(prefixRange(PREFIX.payment))) {
     const reopened = reopenPayment(keyNumber(key), record);
     if (reopened === undefined || now - reopened.payment.createdAt > hours * MS_PER_HOUR) continue;
     batch.put(key, reopened.record);

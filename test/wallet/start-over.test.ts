@@ -2,9 +2,17 @@
 
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { tokenAsset } from '../../src/chain/assets.js';
+import { assemble, txOut, unsignedInput } from '../../src/chain/builders.js';
+import { transactionHash } from '../../src/chain/hash.js';
+import type { OutPoint } from '../../src/chain/types.js';
 import { openLevelKv } from '../../src/db/level-kv.js';
 import { systemClock } from '../../src/lib/clock.js';
+import { MetaStore } from '../../src/wallet/meta.js';
+import { Outgoing } from '../../src/wallet/payments/outgoing.js';
 import { type StartedOver, startOver } from '../../src/wallet/start-over.js';
+import { WriteBuffer } from '../../src/wallet/write-buffer.js';
+import { MemoryKv } from '../support/memory-kv.js';
 import {
   fund,
   NOBODY,
@@ -40,7 +48,37 @@ async function forget(folder: string, now = systemClock.now(), hours?: number): 
   }
 }
 
+/** A store with this many payments of the last hour, each of which spends the change of the one before. */
+async function chainedPayments(count: number) {
+  const kv = new MemoryKv();
+  const writes = new WriteBuffer(kv);
+  const outgoing = await Outgoing.open(kv, writes, await MetaStore.open(kv, writes));
+  const now = systemClock.now();
+  let before: OutPoint = { tHash: 'a coin of the chain', n: 0 };
+  for (let i = 0; i < count; i++) {
+    const outputs = [txOut(tokenAsset(5n), NOBODY), txOut(tokenAsset(BigInt(count - i)), 'b'.repeat(64))];
+    const transaction = assemble({ inputs: [unsignedInput(before)], outputs });
+    const hash = transactionHash(transaction);
+    outgoing.add({ hash, transaction, kind: 'payment', peer: null, createdAt: now - 3_600_000 + i });
+    outgoing.mark(hash, 'confirmed');
+    before = { tHash: hash, n: 1 };
+  }
+  await writes.flush();
+  return { kv, now };
+}
+
 describe('a wallet that starts over', () => {
+  it('queues every payment of the last hours again, however many, none without what it spends from', async () => {
+    const { kv, now } = await chainedPayments(2_500);
+    expect(await startOver(kv, now)).toMatchObject({ payments: 2_500 });
+    const writes = new WriteBuffer(kv);
+    const again = await Outgoing.open(kv, writes, await MetaStore.open(kv, writes));
+    const queued = [...again.inFlight()];
+    expect(queued).toHaveLength(2_500);
+    const without = queued.filter((one) => again.parentsOf(one).length === 0);
+    expect(without.map(({ hash }) => hash)).toEqual([queued[0]?.hash]);
+  });
+
   it('keeps its keys, asks for its coins again, and takes an older chain', async () => {
     const { folder, addresses } = await seenWallet();
     expect(await forget(folder)).toEqual({ coins: 1, payments: 1, height: 1 });
