@@ -63,7 +63,8 @@ const spec: CommandSpec = {
   ],
   exits: {
     1: 'the node refused, or cannot be reached',
-    [UNKNOWN]: 'no answer came in two minutes, and it may have been done; the message says how to repeat it safely',
+    [UNKNOWN]:
+      'no answer came in two minutes, or it was interrupted before, and it may have been done; the message says how to repeat it safely',
   },
 };
 

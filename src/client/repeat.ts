@@ -111,8 +111,13 @@ function mayPass({ code, details: { status } }: TesseraError): boolean {
   return code === 'node_unreachable' && (typeof status !== 'number' || status >= 500);
 }
 
-/** What the node has asked to wait for. */
-function retryAfterMs({ details }: TesseraError): number {
+/** True when the same question may be answered later: no answer came, or the node, or what is behind it, cannot look at it now. */
+export function mayAnswerLater(error: TesseraError): boolean {
+  return error.code === 'node_unreachable' || error.code === 'mempool_unreachable' || isPassing(error);
+}
+
+/** What the node has asked to wait for, in ms; 0 when it has named no time. */
+export function retryAfterMs({ details }: TesseraError): number {
   return typeof details.retryAfter === 'number' ? 1_000 * details.retryAfter : 0;
 }
 

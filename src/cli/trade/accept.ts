@@ -6,6 +6,7 @@ import { systemClock } from '../../lib/clock.js';
 import { stringifyExact } from '../../lib/json.js';
 import { printable } from '../../lib/printable.js';
 import { type Command, UsageError } from '../command.js';
+import { orInterrupted, UNKNOWN } from '../once.js';
 import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS, YES_FLAG } from '../wallet/connection.js';
 import { askSecret, confirm, DECLINED, INTERRUPTED, isInteractive } from '../wallet/prompt.js';
 import { givenSecret, PASSPHRASE, secretFlag } from '../wallet/secrets.js';
@@ -13,6 +14,8 @@ import { whileWaiting } from '../wallet/waiting.js';
 import { checkOut, handOver, OUT_FLAG, readDocumentFile, showTrade } from './shown.js';
 
 const TRADE_ID = /^[0-9a-f]{64}$/;
+
+const ADVICE = 'run the same command again: the same offer again changes nothing';
 
 export const command: Command = {
   spec: {
@@ -35,6 +38,7 @@ export const command: Command = {
     examples: [{ line: 'tessera trade accept offer.json --out acceptance.json', does: 'Asks, then accepts.' }],
     exits: {
       ...NODE_EXITS,
+      [UNKNOWN]: 'interrupted while the request was out; the message says how to go on',
       [DECLINED]: 'the answer to the question was no',
       [INTERRUPTED]: 'interrupted at a question',
     },
@@ -51,7 +55,7 @@ export const command: Command = {
     if (!args.has('yes')) await confirm(question(offer), context);
     const passphrase = given ?? (await askSecret(PASSPHRASE.question, context));
     const accepting = client.call(acceptTrade, { body: { offer, passphrase } });
-    const trade = await whileWaiting('accepting', accepting, context, systemClock);
+    const trade = await whileWaiting('accepting', orInterrupted(accepting, context, ADVICE), context, systemClock);
     if (args.has('json')) context.stdout.write(`${stringifyExact(trade)}\n`);
     const isForFile = trade.peer === null && !args.has('json');
     if (isForFile || args.value(OUT_FLAG.name) !== undefined) await handOver(trade.acceptance, args, context);

@@ -4,9 +4,12 @@ import { completeTrade } from '../../api/routes/wallet/trade-operations.js';
 import { systemClock } from '../../lib/clock.js';
 import { stringifyExact } from '../../lib/json.js';
 import type { Command } from '../command.js';
+import { orInterrupted, UNKNOWN } from '../once.js';
 import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS } from '../wallet/connection.js';
 import { whileWaiting } from '../wallet/waiting.js';
 import { checkOut, handOver, OUT_FLAG, readDocumentFile, showTrade } from './shown.js';
+
+const ADVICE = 'run the same command again: the same file again changes nothing';
 
 export const command: Command = {
   spec: {
@@ -23,7 +26,7 @@ export const command: Command = {
       { line: 'tessera trade complete acceptance.json --out confirmation.json', does: 'The maker confirms.' },
       { line: 'tessera trade complete confirmation.json', does: 'The taker sends its half too.' },
     ],
-    exits: NODE_EXITS,
+    exits: { ...NODE_EXITS, [UNKNOWN]: 'interrupted while the request was out; the message says how to go on' },
   },
   async run(args, context) {
     const [file = ''] = args.positionals;
@@ -31,7 +34,7 @@ export const command: Command = {
     const document = await readDocumentFile(file);
     const client = connect(args, context);
     const completing = client.call(completeTrade, { body: { document } });
-    const trade = await whileWaiting('completing', completing, context, systemClock);
+    const trade = await whileWaiting('completing', orInterrupted(completing, context, ADVICE), context, systemClock);
     if (args.has('json')) context.stdout.write(`${stringifyExact(trade)}\n`);
     const isForFile = trade.side === 'maker' && (!args.has('json') || args.value(OUT_FLAG.name) !== undefined);
     if (isForFile) await handOver(trade.confirmation, args, context);

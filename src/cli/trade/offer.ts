@@ -46,7 +46,8 @@ export const command: Command = {
     ],
     exits: {
       ...NODE_EXITS,
-      [UNKNOWN]: 'no answer came in two minutes; the message says how to repeat it safely',
+      [UNKNOWN]:
+        'no answer came in two minutes, or it was interrupted before; the message says how to repeat it safely',
       [DECLINED]: 'the answer to the question was no',
       [INTERRUPTED]: 'interrupted at a question',
     },

@@ -1,15 +1,15 @@
 /** `tessera trade watch`: shows how a trade goes on, until its end. */
 
 import { getTrade } from '../../api/routes/wallet/trade-operations.js';
-import { NoAnswer } from '../../client/transport.js';
+import { errorMessage, isTesseraError } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
 import { printable } from '../../lib/printable.js';
-import type { Command } from '../command.js';
+import { type Command, ExitError } from '../command.js';
+import { lookUntil } from '../look-again.js';
+import { UNKNOWN } from '../once.js';
 import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS } from '../wallet/connection.js';
 import type { Trade } from './shown.js';
 
-/** Milliseconds between two looks. */
-const LOOK_EVERY = 250;
 const ENDS: ReadonlySet<string> = new Set(['done', 'cancelled', 'expired', 'failed']);
 
 export const command: Command = {
@@ -23,26 +23,36 @@ export const command: Command = {
     arguments: [{ name: 'ID', required: true, description: 'Its name, as `tessera trade list` shows it.' }],
     flags: [...NODE_FLAGS, JSON_FLAG],
     examples: [{ line: 'tessera trade watch ID', does: 'Waits for the end of the trade.' }],
-    exits: { ...NODE_EXITS, 1: 'the trade did not take place, or the node cannot be reached' },
+    exits: {
+      ...NODE_EXITS,
+      1: 'the trade did not take place, or the node cannot be reached',
+      [UNKNOWN]: 'the node has not answered for ten minutes: it is not known how the trade has ended',
+    },
   },
   async run(args, context) {
     const [id = ''] = args.positionals;
     const client = connect(args, context);
     let before = '';
-    for (let isFirst = true; ; isFirst = false) {
-      try {
-        const trade = await client.call(getTrade, { params: { trade_id: id } });
-        if (trade.state !== before) {
-          before = trade.state;
-          context.stdout.write(args.has('json') ? `${stringifyExact(trade)}\n` : line(trade));
-        }
-        if (ENDS.has(trade.state)) return trade.state === 'done' ? 0 : 1;
-      } catch (error) {
-        if (isFirst || !(error instanceof NoAnswer)) throw error;
+    const look = async () => {
+      const trade = await client.call(getTrade, { params: { trade_id: id } });
+      if (trade.state !== before) {
+        before = trade.state;
+        context.stdout.write(args.has('json') ? `${stringifyExact(trade)}\n` : line(trade));
       }
-      // Not with a `Clock`, whose timers do not keep the process alive.
-      await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY));
-    }
+      return ENDS.has(trade.state) ? trade.state : undefined;
+    };
+    // A node that is not there from the start may not come.
+    const end =
+      (await look()) ??
+      (await lookUntil(look).catch((error) => {
+        if (!isTesseraError(error)) throw error;
+        throw new ExitError(
+          UNKNOWN,
+          error.code,
+          `${errorMessage(error)}; how the trade has ended is not known: look again later`,
+        );
+      }));
+    return end === 'done' ? 0 : 1;
   },
 };
 

@@ -6,15 +6,16 @@ import { systemClock } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
 import { assertSound } from '../../lib/fault.js';
 import { stringifyExact } from '../../lib/json.js';
-import { type Command, UsageError } from '../command.js';
-import { UNKNOWN } from '../once.js';
+import { type Command, ExitError, UsageError } from '../command.js';
+import { stillUnknown } from '../look-again.js';
+import { orInterrupted, UNKNOWN } from '../once.js';
 import { JSON_FLAG, YES_FLAG } from '../wallet/connection.js';
 import { confirm, DECLINED, INTERRUPTED, isInteractive } from '../wallet/prompt.js';
 import { whileWaiting } from '../wallet/waiting.js';
 import { type Draft, outPointName, parseDraft, signatureFault, transactionOf, unsigned } from './draft.js';
 import { nameOf, readInput, STDIN } from './input.js';
 import { connectToMempool, MEMPOOL_FLAGS } from './mempool-node.js';
-import { submit, waitForBlock } from './submit.js';
+import { statusesNow, submit, waitForBlock } from './submit.js';
 import { summaryOf } from './summary.js';
 
 export const command: Command = {
@@ -45,7 +46,8 @@ export const command: Command = {
     ],
     exits: {
       1: 'a transaction is not signed or wrong, or the node refused it',
-      [UNKNOWN]: 'no answer came in two minutes: send it again, which does it once',
+      [UNKNOWN]:
+        'no answer came in two minutes, or it was interrupted before: send it again, which does it once; or it was accepted, and no node says whether a block has it',
       [DECLINED]: 'the answer to the question was no',
       [INTERRUPTED]: 'interrupted at a question',
     },
@@ -63,14 +65,25 @@ export const command: Command = {
     const client = connectToMempool(args, context);
     if (!args.has('yes') && isInteractive(context)) await confirm(`Send to ${client.url}?`, context);
     const sending = submit(transactions, client, { clock: systemClock, stderr: context.stderr });
-    await whileWaiting('sending', sending, context, systemClock);
+    const sent = orInterrupted(sending, context, 'send it again, which does it once');
+    await whileWaiting('sending', sent, context, systemClock);
     const hashes = transactions.map((transaction) => transactionHash(transaction));
     if (!args.has('json')) context.stdout.write(hashes.map((hash) => `${hash}\n`).join(''));
     const isWaited = args.has('wait');
-    if (isWaited) await whileWaiting('waiting for a block', waitForBlock(hashes, client), context, systemClock);
-    if (args.has('json')) {
-      const status = isWaited ? 'Confirmed' : 'Pending';
-      context.stdout.write(`${stringifyExact({ transactions: hashes.map((tx_hash) => ({ tx_hash, status })) })}\n`);
+    const print = (statusAt: (index: number) => string): void => {
+      const transactions = hashes.map((tx_hash, index) => ({ tx_hash, status: statusAt(index) }));
+      if (args.has('json')) context.stdout.write(`${stringifyExact({ transactions })}\n`);
+    };
+    if (isWaited) {
+      await whileWaiting('waiting for a block', waitForBlock(hashes, client), context, systemClock).catch((error) => {
+        const unknown = stillUnknown(error, hashes.join(' and '));
+        if (unknown instanceof ExitError) print(() => 'Unknown');
+        throw unknown;
+      });
+      print(() => 'Confirmed');
+    } else if (args.has('json')) {
+      const statuses = await statusesNow(hashes, client);
+      print((index) => statuses[index] ?? 'Pending');
     }
     return 0;
   },

@@ -10,14 +10,13 @@ import type { Clock } from '../../lib/clock.js';
 import { type ErrorCode, isTesseraError, TesseraError } from '../../lib/errors.js';
 import { printable } from '../../lib/printable.js';
 import { ExitError, type Output } from '../command.js';
+import { lookUntil } from '../look-again.js';
 import { UNKNOWN } from '../once.js';
 
 /** Milliseconds after the first lost answer in which they are sent again: time for a node to start again. */
 const REPEATED_FOR = 120_000;
 const FIRST_PAUSE = 250;
 const LONGEST_PAUSE = 2_000;
-/** Milliseconds between looks at the status. */
-const LOOK_EVERY = 250;
 
 /** No answer, or that of a node that cannot take them now: the next attempt may meet another. */
 const PASSING: ReadonlySet<ErrorCode> = new Set([
@@ -75,22 +74,23 @@ function gaveUp(error: TesseraError, isLost: boolean): TesseraError {
 
 /** True when the node has admitted all of them. */
 async function areKnown(hashes: readonly string[], client: NodeClient): Promise<boolean> {
-  const statuses = await client.call(queryTransactionStatus, { body: { hashes: [...hashes] } }).catch(() => ({}));
-  return hashes.every((hash) => ['Pending', 'Confirmed'].includes(statusOf(statuses, hash) ?? ''));
+  return (await statusesNow(hashes, client)).every((status) => ['Pending', 'Confirmed'].includes(status ?? ''));
 }
 
-/** Resolves when blocks have all of them. A node that restarts meanwhile is asked again. Throws `transaction_rejected`. */
-export async function waitForBlock(hashes: readonly string[], client: NodeClient): Promise<void> {
-  for (;;) {
-    const statuses = await client.call(queryTransactionStatus, { body: { hashes: [...hashes] } }).catch((error) => {
-      if (error instanceof NoAnswer) return {};
-      throw error;
-    });
+/** Resolves when blocks have all of them. A node that cannot answer for a while is asked again. Throws `transaction_rejected`. */
+export function waitForBlock(hashes: readonly string[], client: NodeClient): Promise<true> {
+  return lookUntil(async () => {
+    const statuses = await client.call(queryTransactionStatus, { body: { hashes: [...hashes] } });
     const rejected = hashes.find((hash) => statusOf(statuses, hash) === 'Rejected');
     if (rejected !== undefined) throw new TesseraError('transaction_rejected', `${rejected} was rejected`);
-    if (hashes.every((hash) => statusOf(statuses, hash) === 'Confirmed')) return;
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY));
-  }
+    return hashes.every((hash) => statusOf(statuses, hash) === 'Confirmed') || undefined;
+  });
+}
+
+/** What the node says of each now; undefined where it does not say. */
+export async function statusesNow(hashes: readonly string[], client: NodeClient): Promise<(string | undefined)[]> {
+  const statuses = await client.call(queryTransactionStatus, { body: { hashes: [...hashes] } }).catch(() => ({}));
+  return hashes.map((hash) => statusOf(statuses, hash));
 }
 
 function statusOf(statuses: Readonly<Record<string, { readonly status: string }>>, hash: string): string | undefined {

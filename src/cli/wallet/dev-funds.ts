@@ -10,7 +10,8 @@ import { systemClock } from '../../lib/clock.js';
 import { stringifyExact } from '../../lib/json.js';
 import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from '../command.js';
 import { devAccount } from '../dev-account.js';
-import { IDEMPOTENCY_KEY_FLAG } from '../once.js';
+import { stillUnknown } from '../look-again.js';
+import { IDEMPOTENCY_KEY_FLAG, orInterrupted } from '../once.js';
 import { chooseInputs, draftOf } from '../tx/build.js';
 import { transactionOf } from '../tx/draft.js';
 import { connectToMempool } from '../tx/mempool-node.js';
@@ -63,9 +64,14 @@ export async function payFromDev(
   const transaction = transactionOf(signWith(new Map([[own, keyPair]]), draft));
   const hash = transactionHash(transaction);
   const sending = submit([transaction], client, { clock: systemClock, stderr: context.stderr });
-  await whileWaiting('paying', sending, context, systemClock);
+  const advice = `look at the balance before you pay again; the transaction is ${hash}`;
+  await whileWaiting('paying', orInterrupted(sending, context, advice), context, systemClock);
   const isWaited = args.has('wait');
-  if (isWaited) await whileWaiting('waiting for a block', waitForBlock([hash], client), context, systemClock);
+  if (isWaited) {
+    await whileWaiting('waiting for a block', waitForBlock([hash], client), context, systemClock).catch((error) => {
+      throw stillUnknown(error, hash);
+    });
+  }
   const report = { tx_hash: hash, to_address: address, amount, ...(isWaited ? { state: 'confirmed' } : {}) };
   const line = isWaited ? `${hash} confirmed` : hash;
   context.stdout.write(args.has('json') ? `${stringifyExact(report)}\n` : `${line}\n`);

@@ -6,12 +6,13 @@ import { createPayment, getWallet } from '../../api/routes/wallet/operations.js'
 import { hasValidAddressLength } from '../../chain/address.js';
 import type { NodeClient } from '../../client/client.js';
 import { systemClock } from '../../lib/clock.js';
-import { TesseraError } from '../../lib/errors.js';
+import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
 import { printable } from '../../lib/printable.js';
 import { parseAddress } from '../../peers/address.js';
 import { type CliContext, type Command, integerFlag, type ParsedArgs, UsageError } from '../command.js';
 import { addressOrDev } from '../dev-account.js';
+import { stillUnknown } from '../look-again.js';
 import { doOnce, IDEMPOTENCY_KEY_FLAG, UNKNOWN } from '../once.js';
 import { parseAmount, parseCount, showAmount } from './amounts.js';
 import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS, YES_FLAG } from './connection.js';
@@ -77,7 +78,8 @@ export const command: Command = {
     exits: {
       ...NODE_EXITS,
       [UNKNOWN]:
-        'no answer came in two minutes: the payment may have been made; the message says how to repeat it safely',
+        'no answer came in two minutes, or it was interrupted before, and the payment may have been made: the message says how to repeat it safely; or it was made, and ' +
+        'the node does not say whether a block has it',
       [DECLINED]: 'the answer to the question was no',
       [INTERRUPTED]: 'interrupted at a question',
     },
@@ -106,10 +108,16 @@ export const command: Command = {
     }
     // Printed now, so that it is not lost if waiting is interrupted.
     context.stderr.write(`accepted as ${hash}\n`);
-    const entry = await whileWaiting('waiting for a block', settled(hash, client), context, systemClock);
-    if (args.has('json'))
-      context.stdout.write(`${stringifyExact({ ...answer, state: entry.state, reason: entry.reason })}\n`);
-    else context.stdout.write(`${hash} ${entry.state}\n`);
+    const print = (state: string, reason: string | null): void => {
+      const report = args.has('json') ? stringifyExact({ ...answer, state, reason }) : `${hash} ${state}`;
+      context.stdout.write(`${report}\n`);
+    };
+    const waiting = whileWaiting('waiting for a block', settled(hash, client), context, systemClock);
+    const entry = await waiting.catch((error) => {
+      print('unknown', errorMessage(error));
+      throw stillUnknown(error, hash);
+    });
+    print(entry.state, entry.reason);
     if (entry.state === 'confirmed') return 0;
     throw new TesseraError(
       'transaction_rejected',

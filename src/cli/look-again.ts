@@ -1,0 +1,59 @@
+/**
+ * Looking at something until it has ended: what was accepted stays accepted, so a node that cannot answer for a while is asked
+ * again. When nothing answers any more, it is not known what became of it, which is no failure: exit status 3.
+ */
+
+import { mayAnswerLater, retryAfterMs } from '../client/repeat.js';
+import { systemClock } from '../lib/clock.js';
+import { errorMessage, isTesseraError } from '../lib/errors.js';
+import { ExitError } from './command.js';
+import { UNKNOWN } from './once.js';
+
+/** Milliseconds between two looks. */
+const LOOK_EVERY = 250;
+/** Milliseconds without an answer after which it gives up. */
+const GIVES_UP_AFTER = 600_000;
+
+export interface Looking {
+  readonly clock: { monotonic(): number };
+  /** Resolves after so many milliseconds. */
+  readonly pause: (ms: number) => Promise<void>;
+}
+
+const LOOKING: Looking = {
+  clock: systemClock,
+  // Not with a `Clock`, whose timers do not keep the process alive.
+  pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+};
+
+/** What the look gives, once it gives something. Throws the error of a look that no later one can mend, or of the last one. */
+export async function lookUntil<T>(
+  look: () => Promise<T | undefined>,
+  { clock, pause }: Looking = LOOKING,
+): Promise<T> {
+  for (let silentSince: number | undefined; ; ) {
+    let wait = LOOK_EVERY;
+    try {
+      const found = await look();
+      if (found !== undefined) return found;
+      silentSince = undefined;
+    } catch (error) {
+      if (!isTesseraError(error) || !mayAnswerLater(error)) throw error;
+      wait = Math.max(wait, retryAfterMs(error));
+      silentSince ??= clock.monotonic();
+      if (clock.monotonic() + wait - silentSince > GIVES_UP_AFTER) throw error;
+    }
+    await pause(wait);
+  }
+}
+
+/** For an error while what was accepted is waited for; `what` names it. A rejection is known, and stays as it is. */
+export function stillUnknown(error: unknown, what: string): unknown {
+  if (isTesseraError(error, 'transaction_rejected')) return error;
+  const code = isTesseraError(error) ? error.code : 'internal_error';
+  return new ExitError(
+    UNKNOWN,
+    code,
+    `${errorMessage(error)}; ${what} was accepted, and it is not known whether a block has it: look again later`,
+  );
+}
