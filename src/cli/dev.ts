@@ -92,6 +92,13 @@ const spec: CommandSpec = {
       description: 'Keeps the chain in this folder and continues it at the next start.',
     },
     {
+      name: 'fork',
+      value: 'URL',
+      description:
+        'Begins a new chain as a copy of the one that a storage node, or another network of `tessera dev`, has at this address. Its ' +
+        'blocks are copied and checked. Keys that nobody has here stay unknown: nothing can be spent for others.',
+    },
+    {
       name: 'state',
       value: 'FILE',
       description:
@@ -165,6 +172,7 @@ export interface StartedNetwork extends Service {
 export interface DevOptions extends DevConfigOptions {
   readonly accounts: DevAccountsOptions;
   readonly stateFile?: string;
+  readonly fork?: string;
 }
 
 export interface DevModules {
@@ -190,6 +198,7 @@ export async function runDev(args: ParsedArgs, context: CliContext, load: () => 
     ...(host === undefined ? {} : { host }),
     ...(intervalMs === undefined ? {} : { intervalMs }),
     ...(state === undefined ? {} : { stateFile: resolve(state) }),
+    ...forkFlag(args),
   };
   // Reports an invalid option before anything is made.
   const { log } = devConfig('mempool', { ...common, dataDir: kept ?? tmpdir() });
@@ -244,6 +253,14 @@ function intervalFlag(args: ParsedArgs): number | undefined {
     throw new UsageError(`--block-time must be seconds from 0 to ${MAX_INTERVAL_MS / 1_000}, not "${seconds}"`);
   }
   return ms === 0 ? undefined : ms;
+}
+
+/** Throws `UsageError`. */
+function forkFlag(args: ParsedArgs): Pick<DevOptions, 'fork'> {
+  const fork = args.value('fork');
+  if (fork === undefined) return {};
+  if (!URL.canParse(fork)) throw new UsageError(`--fork must be a URL such as http://127.0.0.1:3001, not "${fork}"`);
+  return { fork: new URL(fork).origin };
 }
 
 /** What the accounts are made from. Throws `UsageError`. */

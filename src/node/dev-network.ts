@@ -1,9 +1,10 @@
 /** Runs four nodes of one network in this process (decision V25), for `tessera dev` and for tests of the whole. */
 
 import type { DevFacts } from '../api/routes/dev/service.js';
-import type { DevAccounts, DevAccountsOptions } from '../config/dev-accounts.js';
+import { type DevAccounts, type DevAccountsOptions, devAccounts } from '../config/dev-accounts.js';
 import { type DevConfigOptions, devAddressConfig, devConfig } from '../config/dev-config.js';
 import { IN_CODE } from '../config/sources.js';
+import { makeFolder } from '../db/private-folder.js';
 import { createDeferred } from '../lib/deferred.js';
 import { isTesseraError, TesseraError } from '../lib/errors.js';
 import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
@@ -11,7 +12,8 @@ import { Failure, type Service } from '../lib/service.js';
 import type { NodeLogger } from '../observability/logger.js';
 import { DevClock } from './dev/dev-clock.js';
 import { DevControl, type DevNodes } from './dev/dev-control.js';
-import { DevRecord } from './dev/dev-record.js';
+import { DevRecord, hasChain } from './dev/dev-record.js';
+import { copyChain } from './dev/fork.js';
 import { Snapshots } from './dev/snapshots.js';
 import { readState, type StateFacts, writeState } from './dev/state-file.js';
 import { JointApi } from './joint-api.js';
@@ -22,10 +24,14 @@ const STOP_ORDER = ['user', 'miner', 'mempool', 'storage'] as const satisfies re
 /** Milliseconds between attempts to listen on a port again that another program had for a moment, and their number. */
 const PORT_PAUSE_MS = 200;
 const PORT_ATTEMPTS = 50;
+/** Milliseconds between looks at the wallets of a copied chain. */
+const LOOK_EVERY_MS = 20;
 
 export interface DevNetworkOptions extends Omit<DevConfigOptions, 'genesisFile' | 'peers'> {
   /** The accounts of a new chain; one that is continued has those that it began with. */
   readonly accounts?: DevAccountsOptions;
+  /** A new chain begins as a copy of the one that this node or network has: base URL of its API. */
+  readonly fork?: string;
   /** The chain begins with what is in this file, if it is there, and is saved in it at the end. */
   readonly stateFile?: string;
   /** False when the nodes are reached at the address of the network only, which is quicker. */
@@ -45,6 +51,7 @@ export class DevNetwork implements Service {
   readonly failed = this.#failure.promise;
   #record: DevRecord | undefined;
   #control: DevControl | undefined;
+  readonly #stopping = new AbortController();
   #isStopping = false;
   #hasFailed = false;
 
@@ -100,6 +107,7 @@ export class DevNetwork implements Service {
     await this.#joint?.start();
     const { dataDir, accounts, stateFile } = this.#options;
     if (stateFile !== undefined) await readState(stateFile, dataDir);
+    await this.#copyFork();
     this.#record = await DevRecord.open(dataDir, accounts);
     const snapshots = await Snapshots.open(dataDir, this.#record);
     this.#clock.setAhead(this.#record.clockAhead);
@@ -114,8 +122,32 @@ export class DevNetwork implements Service {
     });
   }
 
+  /** Copies the chain that this one is to begin with, if it has not begun yet. */
+  async #copyFork(): Promise<void> {
+    const { dataDir: folder, accounts = {}, fork: url } = this.#options;
+    if (url === undefined) return;
+    if (hasChain(folder)) {
+      const { fork } = await DevRecord.open(folder);
+      if (fork?.url === url) return;
+      throw new TesseraError('data_dir_invalid', `the folder ${folder} has a chain already: --fork begins a new one`);
+    }
+    await makeFolder(folder);
+    const copied = await copyChain({
+      url,
+      folder,
+      storage: devConfig('storage', this.#options),
+      mempool: devConfig('mempool', this.#options),
+      accounts: devAccounts(accounts),
+      signal: this.#stopping.signal,
+      onProgress: (done, total) => this.#logger.info({ done, total }, `${done} of ${total} blocks of ${url} copied`),
+    });
+    await DevRecord.ofCopy(folder, accounts, copied);
+    await copied.finish();
+  }
+
   async stop(): Promise<void> {
     this.#isStopping = true;
+    this.#stopping.abort(new TesseraError('aborted', 'the network is stopping'));
     await this.#control?.stop();
     await this.#joint?.stop();
     const facts = this.#stateAtEnd();
@@ -135,7 +167,8 @@ export class DevNetwork implements Service {
     await this.#startNode('storage');
     await this.#startNode('mempool');
     await Promise.all([this.#startNode('miner'), this.#startNode('user')]);
-    await Promise.race([this.#firstBlock(), this.failed]);
+    await Promise.race([this.#allBlocks(), this.failed]);
+    if (this.#chain.fork !== undefined) await Promise.race([this.#walletsInStep(), this.failed]);
   }
 
   async #stopNodes(): Promise<void> {
@@ -227,14 +260,23 @@ export class DevNetwork implements Service {
     };
   }
 
-  /** Resolves when block 0 is stored. */
-  async #firstBlock(): Promise<void> {
+  /** Resolves when the mempool node has what storage has, and at least block 0. */
+  async #allBlocks(): Promise<void> {
     const { mempool } = this.#node('mempool').services;
-    if (mempool === undefined || mempool.figures().height >= 0) return;
-    const stored = createDeferred<void>();
-    const off = mempool.blockConfirmed.on(() => stored.resolve());
-    await stored.promise;
+    const stored = (await this.#node('storage').services.storage?.latest())?.height ?? 0;
+    if (mempool === undefined || mempool.figures().height >= stored) return;
+    const there = createDeferred<void>();
+    const off = mempool.blockConfirmed.on(({ height }) => height >= stored && there.resolve());
+    if (mempool.figures().height < stored) await there.promise;
     off();
+  }
+
+  /** Resolves when the wallets have read a chain that they did not see come into being. */
+  async #walletsInStep(): Promise<void> {
+    const users = [this.#node('user'), this.#node('miner')].map(({ services }) => services.user);
+    while (!this.#isStopping && users.some((user) => user?.inStep === false)) {
+      await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    }
   }
 
   #addressOf(role: NodeRole): string {

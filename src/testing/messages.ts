@@ -16,6 +16,8 @@ export interface DevNetworkOptions {
   readonly dataDir?: string;
   /** Begins with the chain in this file, if it is there, and saves it in it when the network is stopped. */
   readonly state?: string;
+  /** A new chain begins as a copy of the one that a storage node, or a network at one address, has at this URL. */
+  readonly fork?: string;
   /** The four nodes have addresses of their own too: for clients of single roles, and the wallet of the miner. */
   readonly nodeAddresses?: boolean;
 }

@@ -37,7 +37,7 @@ async function take(request: Request): Promise<void> {
 }
 
 async function start(options: DevNetworkOptions): Promise<NetworkFacts> {
-  const { accounts, balance, mnemonic, blockTime = 0, port, dataDir, state, nodeAddresses = false } = options;
+  const { accounts, balance, mnemonic, blockTime = 0, port, dataDir, state, fork, nodeAddresses = false } = options;
   temporary = dataDir === undefined ? join(tmpdir(), `tessera-dev-${randomUUID()}`) : undefined;
   const started = new DevNetwork(
     {
@@ -48,6 +48,7 @@ async function start(options: DevNetworkOptions): Promise<NetworkFacts> {
       accounts: { count: accounts, balance, ...(mnemonic === undefined ? {} : { mnemonic: normalMnemonic(mnemonic) }) },
       flags: [{ option: 'metrics.enabled', value: false, flag: IN_CODE }],
       ...(state === undefined ? {} : { stateFile: resolve(state) }),
+      ...(fork === undefined ? {} : { fork: new URL(fork).origin }),
       haveNodesAddresses: nodeAddresses,
     },
     { logger: NodeLogger.create({ level: 'error', format: 'json' }, { out: process.stderr }) },

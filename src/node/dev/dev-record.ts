@@ -8,10 +8,12 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { parseGenesis } from '../../chain/genesis.js';
+import { type Genesis, parseGenesis } from '../../chain/genesis.js';
 import {
   DEV_ACCOUNT_COUNT,
   DEV_AMOUNT,
+  DEV_GENESIS_TX,
+  type DevAccount,
   type DevAccounts,
   type DevAccountsOptions,
   devAccounts,
@@ -27,6 +29,7 @@ import { parseExactJson } from '../../lib/json.js';
 import { readWhole } from '../../lib/read-whole.js';
 import { readGenesis } from '../genesis-file.js';
 import { genesisFingerprint } from '../network-rules.js';
+import type { CopiedChain, ForkPoint } from './fork.js';
 
 const RECORD_FILE = 'dev-chain.json';
 const GENESIS_FILE = 'genesis.json';
@@ -47,6 +50,8 @@ const RecordFile = Type.Object(
     balance: Type.String({ pattern: '^[0-9]{1,19}$' }),
     /** Milliseconds that the clock of the chain is ahead of the machine's; negative when it is behind. */
     clock_ahead_ms: Type.Integer(),
+    /** Where the chain was copied from, and up to which block. */
+    fork: Type.Optional(Type.Object({ url: Type.String(), height: Type.Integer(), hash: Type.String() })),
   },
   { additionalProperties: false },
 );
@@ -74,6 +79,7 @@ export class DevRecord {
   static async open(folder: string, wanted: DevAccountsOptions = {}): Promise<DevRecord> {
     const found = await readRecord(folder);
     const fresh = recordOf(wanted);
+    if (found?.fork !== undefined) return DevRecord.#ofFork(folder, found);
     if (found !== undefined) {
       const record = new DevRecord(folder, found);
       if (Object.values(wanted).some((value) => value !== undefined)) await record.#refuseOthers(fresh);
@@ -89,11 +95,39 @@ export class DevRecord {
     return record;
   }
 
-  private constructor(folder: string, content: RecordFile) {
+  /** Writes the record of a chain that is copied into the folder. */
+  static async ofCopy(folder: string, wanted: DevAccountsOptions, { point, genesisText }: CopiedChain): Promise<void> {
+    const record = new DevRecord(folder, { ...recordOf(wanted), fork: { ...point } });
+    await writeFileDurable(join(folder, GENESIS_FILE), utf8(genesisText), OWNER_ONLY);
+    await record.#write();
+  }
+
+  /** Its accounts own what they own in its block 0, which may be nothing. */
+  static async #ofFork(folder: string, found: RecordFile): Promise<DevRecord> {
+    if (!hasChain(folder)) {
+      throw new TesseraError(
+        'data_dir_invalid',
+        `the copy of a chain in ${folder} was not finished: give --fork again`,
+      );
+    }
+    const genesis = await readGenesis(join(folder, GENESIS_FILE));
+    const { accounts, user, miner } = accountsOf(found);
+    const [first, second, ...others] = [user, miner, ...accounts].map((owner) => asOwnedIn(genesis, owner));
+    if (first === undefined || second === undefined) throw new Error('broken invariant: there are two wallets');
+    return new DevRecord(folder, found, { accounts: others, user: first, miner: second });
+  }
+
+  private constructor(folder: string, content: RecordFile, accounts = accountsOf(content)) {
+    const isDefault = hasSameAccounts(content, DEFAULT) && content.fork === undefined;
     this.#folder = folder;
     this.#content = content;
-    this.accounts = accountsOf(content);
-    this.genesisFile = hasSameAccounts(content, DEFAULT) ? undefined : join(folder, GENESIS_FILE);
+    this.accounts = accounts;
+    this.genesisFile = isDefault ? undefined : join(folder, GENESIS_FILE);
+  }
+
+  /** Where the chain was copied from; undefined for one that began here. */
+  get fork(): ForkPoint | undefined {
+    return this.#content.fork;
   }
 
   /** The words of the accounts; null when their keys are the published ones. */
@@ -143,6 +177,17 @@ function accountsOf({ mnemonic, accounts, balance }: RecordFile): DevAccounts {
   return devAccounts({ ...(mnemonic === null ? {} : { mnemonic }), count: accounts, balance: BigInt(balance) });
 }
 
+/** True for a folder in which there is a chain. */
+export function hasChain(folder: string): boolean {
+  return existsSync(join(folder, FIRST_NODE));
+}
+
+function asOwnedIn({ transactions }: Genesis, owner: DevAccount): DevAccount {
+  const outputs = transactions.get(DEV_GENESIS_TX)?.outputs ?? [];
+  const own = [...outputs.keys()].filter((n) => outputs[n]?.scriptPublicKey === owner.address);
+  return { ...owner, outputs: own, outputAmount: outputs[own[0] ?? -1]?.value.amount ?? 0n };
+}
+
 function hasSameAccounts(a: RecordFile, b: RecordFile): boolean {
   return a.mnemonic === b.mnemonic && a.accounts === b.accounts && a.balance === b.balance;
 }
@@ -154,7 +199,7 @@ async function readRecord(folder: string): Promise<RecordFile | undefined> {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
     throw error;
   });
-  if (bytes === undefined) return existsSync(join(folder, FIRST_NODE)) ? DEFAULT : undefined;
+  if (bytes === undefined) return hasChain(folder) ? DEFAULT : undefined;
   try {
     return Value.Parse(RecordFile, JSON.parse(bytes.toString('utf8')));
   } catch (cause) {

@@ -126,6 +126,32 @@ describe('a dev network', () => {
     expect(await readFile(stateFile)).toEqual(late);
   });
 
+  it('begins as a copy of another chain, with all of its blocks, and goes on apart from it', async () => {
+    const before = {
+      height: await heightNow(),
+      latest: await get('/v1/blocks/latest'),
+      balance: await balanceOf(FIRST),
+    };
+    const options = { dataDir: join(dataDir, 'fork'), ports: 'any', fork: network.url ?? '' } as const;
+    const copy = new DevNetwork({ ...options, haveNodesAddresses: false }, { logger });
+    try {
+      await copy.start();
+      expect(await get('/v1/blocks/latest', copy.url)).toEqual(before.latest);
+      expect(copy.accounts).toEqual(devAccounts());
+      // Its wallets have the coins of the other chain, and spend them on this one.
+      const { height } = await copy.control.faucet(FIRST, 3n);
+      expect(height).toBe(before.height + 1);
+      const here = await get(`/v1/balances?address=${FIRST}`, copy.url);
+      expect(BigInt(here.balance.total.tokens)).toBe(before.balance + 3n);
+    } finally {
+      await copy.stop();
+    }
+    expect([await heightNow(), await balanceOf(FIRST)]).toEqual([before.height, before.balance]);
+    const others = new DevNetwork({ ...options, fork: 'http://127.0.0.1:1' }, { logger });
+    await expect(others.start()).rejects.toThrow('has a chain already');
+    await others.stop();
+  });
+
   it('keeps accounts, clock and snapshots over a restart', async () => {
     const { time } = await dev('/time', { advance: 1_000_000 });
     const { id } = await dev('/snapshots', {});

@@ -1,0 +1,211 @@
+/**
+ * `--fork URL`: a dev chain that begins as a copy of another one. Its blocks are read over the API of a storage node, checked
+ * by every rule and stored as if the mempool had delivered them, certified by the published producer of dev networks. Other
+ * nodes then take them from storage as after any absence.
+ */
+
+import { rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { getBlocks, getLatestBlock, queryBlockchainEntries } from '../../api/routes/storage/operations.js';
+import { encodeTransaction } from '../../chain/codec.js';
+import { type Genesis, parseGenesis } from '../../chain/genesis.js';
+import { blockHash } from '../../chain/hash.js';
+import { parseBlock, parseTransaction } from '../../chain/json-read.js';
+import type { Block, FullBlock, Transaction } from '../../chain/types.js';
+import { NodeClient } from '../../client/client.js';
+import { type DevAccounts, devProducer } from '../../config/dev-accounts.js';
+import type { Config } from '../../config/schema.js';
+import { encodePkcs8 } from '../../crypto/ed25519.js';
+import { DataDir } from '../../db/data-dir.js';
+import { Verifier } from '../../ledger/verifier/verifier.js';
+import { equalBytes, toHex, utf8 } from '../../lib/bytes.js';
+import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
+import { parseExactJson, prettyExact } from '../../lib/json.js';
+import { Archive } from '../../storage/archive/archive.js';
+import { producersOf, signerOf } from '../producers.js';
+
+/** Blocks and transactions of one request. */
+const BLOCKS = 50;
+const TRANSACTIONS = 200;
+const UNFINISHED = 'fork.part';
+
+export interface ForkOptions {
+  /** Base URL of the API of a storage node, or of a whole network at one address. */
+  readonly url: string;
+  /** The folder of the network, in which there is no chain yet. */
+  readonly folder: string;
+  /** Of the nodes of the network, whatever genesis file they name. */
+  readonly storage: Config;
+  readonly mempool: Config;
+  /** Whose keys the wallets of the nodes take, where they own something in block 0. */
+  readonly accounts: DevAccounts;
+  readonly signal: AbortSignal;
+  /** Told how many blocks there are already, of how many. */
+  readonly onProgress: (done: number, total: number) => void;
+}
+
+export interface CopiedChain {
+  readonly point: ForkPoint;
+  readonly genesis: Genesis;
+  /** The genesis file that makes its block 0. */
+  readonly genesisText: string;
+  /** Puts the copy into the place of the storage node. */
+  finish(): Promise<void>;
+}
+
+/** The last block that was copied. */
+export interface ForkPoint {
+  readonly url: string;
+  readonly height: number;
+  readonly hash: string;
+}
+
+/**
+ * Copies the chain up to its latest block. Nothing is in the place of the storage node before `finish` is called, so what is
+ * interrupted begins anew. Throws what the node answers, and `invalid_request` when the chain cannot be continued here.
+ */
+export async function copyChain(options: ForkOptions): Promise<CopiedChain> {
+  const { url, folder, accounts } = options;
+  const source = new ChainSource(new NodeClient({ url }), options.signal);
+  const point = { url, ...(await source.latest()) };
+  const [first] = await source.blocks(0, 0);
+  if (first === undefined) throw new TesseraError('no_blocks', `${url} has no block 0`);
+  const text = genesisOf(first, accounts);
+  const genesis = parseGenesis(parseExactJson(utf8(text)));
+  assertSame(first, genesis, url);
+  const part = join(folder, UNFINISHED);
+  await rm(part, { recursive: true, force: true });
+  await storeAll(source, point, { ...options, genesis, part });
+  const finish = () => rename(part, options.storage.node.dataDir);
+  return { point, genesis, genesisText: text, finish };
+}
+
+interface Storing extends ForkOptions {
+  readonly genesis: Genesis;
+  readonly part: string;
+}
+
+async function storeAll(source: ChainSource, point: ForkPoint, options: Storing): Promise<void> {
+  const { storage, mempool, genesis, part, onProgress } = options;
+  const producers = producersOf(storage, genesis);
+  const signer = signerOf(mempool, genesis, devProducer());
+  const directory = await DataDir.open(part, { role: 'storage', networkName: storage.network.name });
+  const scripts = new Verifier({ threads: 0 });
+  try {
+    await scripts.start();
+    const rules = { genesis, producers, activationHeight: storage.mining.asertActivationHeight };
+    const kv = await directory.open('archive');
+    const archive = await Archive.open({ rules, cacheBytes: storage.storage.cacheBytes }, { kv, scripts });
+    for (let at = 0; at <= point.height; at += BLOCKS) {
+      const blocks = await source.blocks(at, Math.min(at + BLOCKS - 1, point.height));
+      for (const full of blocks) {
+        const place = { height: archive.nextHeight, hash: blockHash(full.block.header) };
+        await archive.store(full, signer?.block(place)).catch((error: unknown) => {
+          throw isTesseraError(error, 'block_refused') ? notHere(point.url, error) : error;
+        });
+      }
+      onProgress(archive.nextHeight, point.height + 1);
+    }
+  } finally {
+    await scripts.close();
+    await directory.close();
+  }
+}
+
+/** Reads a chain over the API. */
+class ChainSource {
+  readonly #client: NodeClient;
+  readonly #signal: AbortSignal;
+
+  constructor(client: NodeClient, signal: AbortSignal) {
+    this.#client = client;
+    this.#signal = signal;
+  }
+
+  async latest(): Promise<{ readonly height: number; readonly hash: string }> {
+    const { block } = await this.#client.call(getLatestBlock, {}, { signal: this.#signal });
+    const { header } = parseBlock(block.block);
+    return { height: Number(header.bNum), hash: blockHash(header) };
+  }
+
+  /** Whole blocks, in order. Throws `data_lost` when the node has not all of them. */
+  async blocks(from: number, to: number): Promise<readonly FullBlock[]> {
+    const num = Array.from({ length: to - from + 1 }, (_, i) => from + i);
+    const entries = await this.#client.call(getBlocks, { query: { num } }, { signal: this.#signal });
+    const blocks = entries.map(({ data }) => parseBlock(data.block));
+    const found = await this.#transactions(
+      blocks.flatMap(({ header, transactions: t }) => [...t, header.miningTxHash]),
+    );
+    const whole = blocks.flatMap((block) => fullBlock(block, found) ?? []);
+    if (whole.length === num.length) return whole;
+    throw new TesseraError('data_lost', `${this.#client.url} has not all of the blocks ${from} to ${to}`);
+  }
+
+  async #transactions(hashes: readonly string[]): Promise<ReadonlyMap<string, Transaction>> {
+    const found = new Map<string, Transaction>();
+    for (let at = 0; at < hashes.length; at += TRANSACTIONS) {
+      const body = { keys: hashes.slice(at, at + TRANSACTIONS) };
+      const entries = await this.#client.call(queryBlockchainEntries, { body }, { signal: this.#signal });
+      for (const { key, data } of entries) found.set(key, parseTransaction(data));
+    }
+    return found;
+  }
+}
+
+function fullBlock(block: Block, found: ReadonlyMap<string, Transaction>): FullBlock | undefined {
+  const transactions = block.transactions.flatMap((hash) => found.get(hash) ?? []);
+  const miningTransaction = found.get(block.header.miningTxHash);
+  if (miningTransaction === undefined || transactions.length !== block.transactions.length) return undefined;
+  return { block, transactions, miningTransaction };
+}
+
+/** The text of a genesis file that makes these transactions, with the keys of the wallets that own some of their outputs. */
+function genesisOf({ block, transactions }: FullBlock, { user, miner }: DevAccounts): string {
+  const named = transactions.map((tx, i) => [block.transactions[i] ?? '', tx] as const);
+  const [entry] = transactions[0]?.inputs[0]?.script ?? [];
+  const seedsOf = ({ address, keyPair }: DevAccounts['user']) =>
+    named.flatMap(([name, { outputs }]) =>
+      outputs.flatMap(({ scriptPublicKey, value }, n) =>
+        scriptPublicKey === address
+          ? {
+              out_point: `${n}-${name}`,
+              secret_key: toHex(encodePkcs8(keyPair)),
+              public_key: toHex(keyPair.publicKey),
+              amount: value.amount,
+              address_version: null,
+            }
+          : [],
+      ),
+    );
+  return prettyExact({
+    mempool_seed_utxo: Object.fromEntries(
+      named.map(([name, { outputs }]) => [
+        name,
+        outputs.map(({ value, locktime, scriptPublicKey }) => ({
+          address: scriptPublicKey ?? '',
+          amount: value.amount,
+          locktime,
+        })),
+      ]),
+    ),
+    ...(entry?.kind === 'bytes' ? { mempool_genesis_tx_in: entry.text } : {}),
+    user_wallet_seeds: [user, miner].map(seedsOf),
+  });
+}
+
+function assertSame({ block, transactions }: FullBlock, genesis: Genesis, url: string): void {
+  for (const [i, tx] of transactions.entries()) {
+    const made = genesis.transactions.get(block.transactions[i] ?? '');
+    if (made === undefined || !equalBytes(encodeTransaction(made), encodeTransaction(tx))) {
+      throw notHere(url, `block 0 has a transaction (${block.transactions[i]}) that no genesis file makes`);
+    }
+  }
+}
+
+function notHere(url: string, cause: unknown): TesseraError {
+  const reason = typeof cause === 'string' ? cause : errorMessage(cause);
+  return new TesseraError(
+    'invalid_request',
+    `the chain of ${url} cannot be continued by the rules of a dev network: ${reason}`,
+  );
+}
