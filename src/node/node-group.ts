@@ -17,7 +17,7 @@ import { Node } from './node.js';
 /** Whom others dial comes first. */
 const START_ORDER = ['storage', 'mempool', 'miner', 'user'] as const satisfies readonly NodeRole[];
 /** Clients are stopped before the nodes that they call. */
-const STOP_ORDER = ['user', 'miner', 'mempool', 'storage'] as const satisfies readonly NodeRole[];
+const STOP_ORDER = [['user', 'miner'], ['mempool'], ['storage']] as const satisfies readonly (readonly NodeRole[])[];
 /** Whose metrics have the requests to the one address, best first. */
 const METERED = ['user', 'miner', 'mempool', 'storage'] as const satisfies readonly NodeRole[];
 
@@ -95,7 +95,7 @@ export class NodeGroup implements Service {
   async stop(): Promise<void> {
     this.#isStopping = true;
     await this.#joint.stop();
-    for (const role of STOP_ORDER) await this.#started.get(role)?.stop();
+    for (const roles of STOP_ORDER) await Promise.all(roles.map((role) => this.#started.get(role)?.stop()));
   }
 
   /** Applies what can change while they run: the API keys. Throws `invalid_config` when one is invalid. */

@@ -21,7 +21,7 @@ export const DebugData = Type.Object(
     node_api: Type.Array(Type.String(), { description: 'The /v1 paths mounted on this node.' }),
     node_peers: Type.Array(PeerInfo, { description: 'Connected mempool and storage nodes.' }),
     node_type: Type.String({
-      description: 'Type of this node: Mempool, Storage, Miner, User, or two with a slash between them.',
+      description: 'Type of this node: Mempool, Storage, Miner, User, or several with slashes between them.',
       examples: ['Miner/User'],
     }),
     routes_pow: MapOf(Int64(), { description: 'Proof-of-work difficulty by route; empty when none is asked for.' }),
