@@ -166,7 +166,8 @@ function repetition(
 /** Throws `invalid_request` for a key that would be ignored: the caller counts on it. */
 function keyFor(row: OperationRow, args: CallArguments, { idempotencyKey }: CallOptions): string | undefined {
   // An item that the caller has signed is for a mempool node, which takes no keys.
-  const takesKey = row.idempotencyKey === true && (args.signature ?? null) === null;
+  const isSigned = ['signature', 'public_key', 'script_public_key'].some((name) => Boolean(args[name]));
+  const takesKey = row.idempotencyKey === true && !isSigned;
   if (takesKey) return idempotencyKey ?? toHex(crypto.getRandomValues(new Uint8Array(16)));
   if (idempotencyKey === undefined) return undefined;
   throw new TesseraError('invalid_request', `${row.method} ${row.path} takes no idempotency key here`);

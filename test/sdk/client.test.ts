@@ -260,7 +260,12 @@ describe('a request', () => {
     const signed = { genesis_hash_spec: 'Create', item_amount: 1n, signature: 'ab' };
     await client.createItem({ genesis_hash_spec: 'Create', item_amount: 1n });
     await client.createItem(signed);
-    expect(node.asked.map(({ request }) => typeof request.headers['idempotency-key'])).toEqual(['string', 'undefined']);
+    await client.createItem({ ...signed, signature: null, public_key: 'ab' });
+    expect(node.asked.map(({ request }) => typeof request.headers['idempotency-key'])).toEqual([
+      'string',
+      'undefined',
+      'undefined',
+    ]);
     await expect(client.createItem(signed, { idempotencyKey: 'k' })).rejects.toMatchObject({ code: 'invalid_request' });
   });
 });
