@@ -73,7 +73,17 @@ async function install(file: string): Promise<readonly string[]> {
 
 /** Runs the network on that Node.js, pays, and waits for the block; the facts that it printed when it was ready. */
 async function runDev(node: string): Promise<DevFacts> {
-  const args = ['node_modules/.bin/tessera-node', 'dev', '--json', '--set', 'api.port=0', '--set', 'peers.port=0'];
+  const args = [
+    'node_modules/.bin/tessera-node',
+    'dev',
+    '--json',
+    '--port',
+    '0',
+    '--set',
+    'api.port=0',
+    '--set',
+    'peers.port=0',
+  ];
   const child = spawn(node, args, { cwd: project, env, stdio: ['ignore', 'pipe', 'inherit'] });
   try {
     const facts = JSON.parse(await firstLine(child)) as DevFacts;

@@ -44,10 +44,16 @@ function modulesOf({ manifest }: InstalledPackage): string[] {
 }
 
 describe('what npm pack makes', () => {
-  it('has the program, its types, its configuration and its API description, and nothing else', () => {
+  it('has the program, its types, pages, configuration and API description, and nothing else', () => {
     const paths = installed.files.map(({ path }) => path);
     const expected = ['README.md', 'LICENSE', 'CHANGELOG.md', 'config/default.toml', 'openapi/node-v1.json'];
-    expect(paths).toEqual(expect.arrayContaining([...expected, 'dist/main.js', 'dist/client/client.d.ts']));
+    const built = [
+      'dist/main.js',
+      'dist/client/client.d.ts',
+      'dist/web/explorer/index.html',
+      'dist/web/wallet/index.html',
+    ];
+    expect(paths).toEqual(expect.arrayContaining([...expected, ...built]));
     const folders = new Set(paths.filter((path) => path.includes('/')).map((path) => path.split('/')[0]));
     expect([...folders].sort()).toEqual(['config', 'dist', 'openapi']);
     expect(paths.filter((path) => /\.(ts|map|tsbuildinfo)$/.test(path) && !path.endsWith('.d.ts'))).toEqual([]);
@@ -76,7 +82,7 @@ describe('the installed package', () => {
   it('runs a network by npx tessera-node dev, takes a payment, and ends at Ctrl-C with nothing left', async () => {
     const temporary = join(installed.folder, 'tmp');
     await mkdir(temporary);
-    const ports = ['--set', 'api.port=0', '--set', 'peers.port=0'];
+    const ports = ['--port', '0', '--set', 'api.port=0', '--set', 'peers.port=0'];
     // A group of its own, which gets the signal as a whole, as that of a terminal does.
     const child = spawn('npx', ['--no-install', 'tessera-node', 'dev', '--json', ...ports], {
       cwd: installed.folder,
@@ -87,7 +93,8 @@ describe('the installed package', () => {
     children.push(child);
     const closed = once(child, 'close');
     const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
-    const { urls, accounts } = JSON.parse(line) as DevFacts;
+    const { url, urls, accounts } = JSON.parse(line) as DevFacts;
+    expect((await fetch(url)).headers.get('content-type')).toContain('text/html');
     const payment = { kind: 'address', address: accounts[0]?.address, amount: 72_072_000, passphrase: '' };
     expect(await call(`${urls.user}/v1/payments`, payment)).toMatchObject({ tx_hash: expect.any(String) });
     expect(await call(`${urls.storage}/v1/openapi.json`)).toMatchObject({ openapi: expect.any(String) });
@@ -111,6 +118,7 @@ describe('the installed package', () => {
 });
 
 interface DevFacts {
+  readonly url: string;
   readonly urls: Readonly<Record<'user' | 'storage', string>>;
   readonly accounts: readonly { readonly address: string }[];
 }
