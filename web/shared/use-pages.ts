@@ -19,11 +19,15 @@ export interface Pages<T> {
 }
 
 interface State<T> {
+  /** The list that they are of. */
+  readonly key: string | undefined;
   readonly entries: readonly T[];
   readonly next: string | null | undefined;
   readonly isLoading: boolean;
   readonly error?: Error | undefined;
 }
+
+const nothingOf = <T>(key: string | undefined): State<T> => ({ key, entries: [], next: undefined, isLoading: true });
 
 /** The next page is read when so many rows are left. */
 const AHEAD = 30;
@@ -33,7 +37,7 @@ export function usePages<T>(
   key: string | undefined,
   read: (cursor: string | undefined, signal: AbortSignal) => Promise<PageOf<T>>,
 ): Pages<T> {
-  const [state, setState] = useState<State<T>>({ entries: [], next: undefined, isLoading: key !== undefined });
+  const [state, setState] = useState<State<T>>({ ...nothingOf<T>(key), isLoading: key !== undefined });
   const current = useRef(state);
   const reader = useRef(read);
   reader.current = read;
@@ -46,15 +50,15 @@ export function usePages<T>(
 
   const more = useCallback(async () => {
     const signal = ending.current?.signal;
-    const { entries, next } = current.current;
+    const { key, entries, next } = current.current;
     if (signal === undefined || signal.aborted || next === null) return;
-    show({ entries, next, isLoading: true });
+    show({ key, entries, next, isLoading: true });
     try {
       const page = await reader.current(next, signal);
-      if (!signal.aborted) show({ entries: [...entries, ...page.entries], next: page.next, isLoading: false });
+      if (!signal.aborted) show({ key, entries: [...entries, ...page.entries], next: page.next, isLoading: false });
     } catch (error) {
       if (signal.aborted) return;
-      show({ entries, next, isLoading: false, error: error instanceof Error ? error : new Error(String(error)) });
+      show({ key, entries, next, isLoading: false, error: error instanceof Error ? error : new Error(String(error)) });
     }
   }, [show]);
 
@@ -62,7 +66,7 @@ export function usePages<T>(
     if (key === undefined) return;
     const own = new AbortController();
     ending.current = own;
-    show({ entries: [], next: undefined, isLoading: true });
+    show(nothingOf(key));
     void more();
     return () => own.abort();
   }, [key, more, show]);
@@ -75,6 +79,7 @@ export function usePages<T>(
     [more],
   );
   const retry = useCallback(() => void more(), [more]);
-  const { entries, isLoading, next, error } = state;
+  // Entries of the list before are not shown as those of this one, whose columns they may not have.
+  const { entries, isLoading, next, error } = state.key === key ? state : nothingOf<T>(key);
   return { entries, isLoading, isAll: next === null, error, onRange, retry };
 }
