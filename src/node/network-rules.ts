@@ -51,8 +51,14 @@ export function networkRules(config: Config, genesis: Genesis): NetworkRules {
  * Milliseconds between two rounds: what the genesis file says, else the configuration. Throws `invalid_config` where both
  * say something else.
  */
-export function blockInterval({ mining }: Config, { blockRules: { intervalMs } }: Genesis): number {
+export function blockInterval({ node, mining }: Config, { blockRules: { intervalMs, start } }: Genesis): number {
   const own = mining.blockIntervalMs;
+  if (node.role === 'mempool' && mining.instant && (intervalMs !== null || start === 'interval')) {
+    throw new TesseraError(
+      'invalid_config',
+      'mining.instant is true, but the genesis file says when blocks begin (block_rules): set it to false',
+    );
+  }
   if (intervalMs !== null && own !== undefined && own !== intervalMs) {
     throw new TesseraError(
       'invalid_config',

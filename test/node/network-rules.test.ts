@@ -65,6 +65,18 @@ it('have the interval of the genesis file, which the configuration may repeat an
   );
 });
 
+it('are refused where a mempool node would begin blocks at once, and the genesis file says when they begin', async () => {
+  const genesis = await readGenesis(DEV);
+  const instant = { 'network.secret': 'a secret of this test', 'mining.instant': true };
+  const rulesWith = (role: NodeRole, rules: Partial<BlockRules>) =>
+    networkRules(createConfig(role, instant), { ...genesis, blockRules: { ...DEFAULT_BLOCK_RULES, ...rules } });
+  for (const rules of [{ intervalMs: 5_000 }, { start: 'interval' }] as const) {
+    expect(() => rulesWith('mempool', rules)).toThrow(/mining.instant is true, but the genesis file/);
+    expect(() => rulesWith('user', rules)).not.toThrow();
+  }
+  expect(() => rulesWith('mempool', { transactions: 20_000 })).not.toThrow();
+});
+
 it('have a producer key in common while a network changes its key, and differ where there is none', async () => {
   const keys = ['a', 'b', 'c'].map((digit) => digit.repeat(64));
   const withKeys = (...producers: string[]) => rulesOf('user', { 'network.producer_keys': producers });

@@ -156,9 +156,17 @@ function contentOf(args: ParsedArgs, newOwners: readonly NewOwner[]): GenesisCon
   return {
     outputs: [...owners, ...made],
     issuances: args.values('issue').map(issue(isRaw)),
-    blockRules: Object.fromEntries(args.values('block-rule').map(blockRule)),
+    blockRules: blockRules(args.values('block-rule')),
     message: messageOf(args),
   };
+}
+
+function blockRules(texts: readonly string[]): Readonly<Record<string, unknown>> {
+  const rules = texts.map(blockRule);
+  const names = rules.map(([name]) => name);
+  const twice = names.find((name, i) => names.indexOf(name) < i);
+  if (twice !== undefined) throw new UsageError(`--block-rule ${twice} is given twice`);
+  return Object.fromEntries(rules);
 }
 
 /** `NAME=VALUE`; names and bounds are checked with the file. */
