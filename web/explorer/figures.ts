@@ -57,8 +57,9 @@ const UNITS: readonly (readonly [string, number])[] = [
   ['min', 60],
 ];
 
-/** Seconds in the largest unit that fits: `3.2 s`, `4 min`. */
+/** Seconds in the largest unit that fits: `3.2 s`, `4 min`. Blocks have whole seconds. */
 export function duration(seconds: number): string {
+  if (seconds < 1) return 'under 1 s';
   const [unit, size] = UNITS.find(([, length]) => seconds >= 2 * length) ?? ['s', 1];
   return `${Number((seconds / size).toPrecision(3))} ${unit}`;
 }

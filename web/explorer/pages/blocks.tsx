@@ -227,6 +227,6 @@ const INDEX_COLUMNS: readonly Column<Block>[] = [
     head: 'Reward',
     width: 'minmax(9rem, 1fr)',
     isNumber: true,
-    cell: ({ reward = 0 }) => <Amount raw={reward} hasBoth={false} />,
+    cell: ({ reward = 0 }) => <Amount raw={reward} hasBoth={false} decimals={2} />,
   },
 ];

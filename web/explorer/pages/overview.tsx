@@ -56,7 +56,7 @@ function Figures({ blocks }: { readonly blocks: readonly Block[] }) {
   const speed = throughput(blocks);
   const time = median(intervals(blocks).map(({ y }) => y));
   return (
-    <dl class="figures">
+    <dl class={last?.issued === undefined ? 'figures four' : 'figures'}>
       <div>
         <dt>Height</dt>
         <dd>
@@ -90,7 +90,7 @@ function Figures({ blocks }: { readonly blocks: readonly Block[] }) {
           <dt>Supply</dt>
           <dd>
             <strong>
-              <Amount raw={last.issued} hasBoth={false} />
+              <Amount raw={last.issued} hasBoth={false} decimals={0} />
             </strong>
             <span>
               {percentIssued(last.issued)} of all, {grouped(last.issued)} raw

@@ -1,0 +1,142 @@
+/**
+ * `npm run screenshots [-- DIR]`: pictures of every page into docs/img, from a dev network that is started for it. Needs
+ * Chromium (CHROMIUM_PATH).
+ */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { DevNetwork } from '../src/node/dev-network.js';
+import { NodeLogger } from '../src/observability/logger.js';
+import { findTool } from '../test/support/tools.js';
+
+const DOCS_IMG = fileURLToPath(new URL('../docs/img/', import.meta.url));
+const DESK = { width: 1_120, height: 700 };
+const PHONE = { width: 375, height: 700 };
+const DISPLAY_UNIT = 72_072_000;
+const PAYMENTS = 24;
+const LOOK_MS = 50;
+/** Until fonts, plots and the last answers are there. */
+const REST_MS = 800;
+const SAMPLE_METADATA = '{"name": "Apse of San Vitale", "tesserae": 1200, "material": "smalti"}';
+
+interface Shot {
+  readonly name: string;
+  readonly path: string;
+  readonly isDark?: boolean;
+  readonly isPhone?: boolean;
+  readonly prepare?: (page: Page) => Promise<void>;
+}
+
+/** What there is to be seen. */
+interface Facts {
+  readonly address: string;
+  readonly payment: string;
+  readonly item: string;
+  readonly height: number;
+}
+
+function shots({ address, payment, item, height }: Facts): readonly Shot[] {
+  const openScript = (page: Page) =>
+    page
+      .getByText(/^Script, /)
+      .first()
+      .click();
+  return [
+    { name: 'overview', path: '/' },
+    { name: 'overview-dark', path: '/', isDark: true },
+    { name: 'overview-phone', path: '/', isPhone: true },
+    { name: 'blocks', path: '/blocks' },
+    { name: 'block', path: `/blocks/${height}` },
+    { name: 'transaction', path: `/transactions/${payment}`, prepare: openScript },
+    { name: 'address', path: `/addresses/${address}` },
+    { name: 'item', path: `/items/${item}`, isDark: true },
+    { name: 'search', path: `/search?q=${item}` },
+    { name: 'network', path: '/network' },
+  ];
+}
+
+const executablePath = findTool('chromium');
+if (executablePath === undefined) {
+  console.error('Chromium is not installed: apt-get install chromium, or set CHROMIUM_PATH');
+  process.exit(1);
+}
+const target = resolve(process.argv[2] ?? DOCS_IMG);
+const dataDir = await mkdtemp(join(tmpdir(), 'tessera-screenshots-'));
+const network = new DevNetwork(
+  { dataDir, ports: 'any' },
+  { logger: NodeLogger.create({ level: 'error', format: 'json' }) },
+);
+try {
+  await network.start();
+  const origin = network.url ?? '';
+  const facts = await fill(origin);
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+  for (const shot of shots(facts)) await take(browser, origin, shot);
+  await browser.close();
+} finally {
+  await network.stop();
+  await rm(dataDir, { recursive: true, force: true });
+}
+process.exit(0);
+
+async function take(browser: Browser, origin: string, { name, path, isDark, isPhone, prepare }: Shot): Promise<void> {
+  const context = await browser.newContext({
+    viewport: isPhone ? PHONE : DESK,
+    colorScheme: isDark ? 'dark' : 'light',
+    reducedMotion: 'reduce',
+    locale: 'en-GB',
+    timezoneId: 'UTC',
+  });
+  const page = await context.newPage();
+  await page.goto(`${origin}${path}`);
+  await page.locator('main h1').waitFor();
+  await prepare?.(page);
+  await page.waitForTimeout(REST_MS);
+  await page.screenshot({ path: join(target, `explorer-${name}.png`) });
+  console.log(`explorer-${name}.png`);
+  await context.close();
+}
+
+/** Payments of many sizes, and an item. */
+async function fill(origin: string): Promise<Facts> {
+  const address = network.accounts.accounts[0]?.address ?? '';
+  await post(origin, '/v1/items', { genesis_hash_spec: 'Create', item_amount: 5, metadata: SAMPLE_METADATA });
+  let payment = '';
+  for (let count = 1; count <= PAYMENTS; count++) {
+    const order = { kind: 'address', address, amount: count * DISPLAY_UNIT + count ** 5, passphrase: '' };
+    payment = String((await post(origin, '/v1/payments', order)).tx_hash);
+    // Every third waits, so that blocks are of different sizes.
+    if (count % 3 === 0) await inBlock(origin, payment);
+  }
+  await inBlock(origin, payment);
+  const { blocks } = await read<{ blocks: { block_num: number }[] }>(origin, '/v1/chain/blocks?limit=100');
+  for (const { block_num } of [...blocks].reverse()) {
+    const { transactions } = await read<{ transactions: { kind: string; tx_hash: string }[] }>(
+      origin,
+      `/v1/chain/blocks/${block_num}/transactions`,
+    );
+    const item = transactions.find(({ kind }) => kind === 'creation')?.tx_hash;
+    if (item !== undefined) return { address, payment, item, height: blocks[0]?.block_num ?? 0 };
+  }
+  throw new Error('the item is in no block');
+}
+
+async function post(origin: string, path: string, body: object): Promise<Record<string, unknown>> {
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(`${origin}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+  if (!response.ok) throw new Error(`${path} answers ${response.status}: ${await response.text()}`);
+  return (await response.json()) as Record<string, unknown>;
+}
+
+async function read<T>(origin: string, path: string): Promise<T> {
+  return (await (await fetch(`${origin}${path}`)).json()) as T;
+}
+
+async function inBlock(origin: string, hash: string): Promise<void> {
+  while (!(await fetch(`${origin}/v1/chain/transactions/${hash}`)).ok) {
+    await new Promise((resolve_) => setTimeout(resolve_, LOOK_MS));
+  }
+}
