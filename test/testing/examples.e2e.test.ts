@@ -34,3 +34,9 @@ it('examples/vitest passes', async () => {
   const folder = installed('vitest', 'vitest');
   expect(await output(folder, 'node_modules/vitest/vitest.mjs', 'run', '--no-color')).toMatch(/Tests\s+2 passed/);
 });
+
+it('examples/jest passes', async () => {
+  const folder = installed('jest', 'jest');
+  const jest = ['--experimental-vm-modules', 'node_modules/jest/bin/jest.js'];
+  expect(await output(folder, ...jest, '--no-cache')).toMatch(/Tests:\s+2 passed/);
+});
