@@ -1,6 +1,7 @@
 /**
  * The lock of a folder: a LevelDB without content in it, whose own lock the kernel releases when the process ends, however
- * it ends (rules P5 and P7). Beside it stands the id of the process, for the message that others get.
+ * it ends (rules P5 and P7). Beside it stands the id of the process, for the message that others get, and where the system tells it,
+ * when the process was started: after a crash another one may have the id.
  */
 
 import { readFileSync } from 'node:fs';
@@ -14,6 +15,8 @@ const PID_FILE = 'lock.pid';
 /** Where the API of who has the lock listens (`running-node.ts`). */
 export const URL_FILE = 'lock.url';
 const FILE_MODE = 0o600;
+/** Place of the start time in /proc/PID/stat, counted from behind the name of the process. */
+const START_TIME = 19;
 
 /** Takes the lock of the folder; the result releases it. Throws `data_dir_locked`, naming the process that has it. */
 export async function lockFolder(path: string): Promise<() => Promise<void>> {
@@ -21,7 +24,8 @@ export async function lockFolder(path: string): Promise<() => Promise<void>> {
   const pidFile = join(path, PID_FILE);
   // What a process left that was killed: another one may have its port by now, and in a container this one has its id.
   await rm(join(path, URL_FILE), { force: true });
-  await writeFile(pidFile, `${process.pid}\n`, { mode: FILE_MODE });
+  const words = [process.pid, startOf(process.pid) ?? []].flat();
+  await writeFile(pidFile, `${words.join(' ')}\n`, { mode: FILE_MODE });
   return async () => {
     await rm(pidFile, { force: true });
     await holder.close();
@@ -30,11 +34,17 @@ export async function lockFolder(path: string): Promise<() => Promise<void>> {
 
 /** The process that has the lock, as its note says; undefined when no such process is alive. */
 export async function lockHolder(path: string): Promise<number | undefined> {
-  return aliveProcess(await readFile(join(path, PID_FILE), 'utf8').catch(() => ''));
+  return aliveProcess(await readFile(join(path, PID_FILE), 'utf8').catch(() => ''))?.pid;
+}
+
+/** A process that seems to have a lock. `isSure`: as far as the system tells, it is the one that took it, not a later one of its id. */
+export interface Holder {
+  readonly pid: number;
+  readonly isSure: boolean;
 }
 
 /** As `lockHolder`, at once. */
-export function holderOf(path: string): number | undefined {
+export function holderOf(path: string): Holder | undefined {
   try {
     return aliveProcess(readFileSync(join(path, PID_FILE), 'utf8'));
   } catch {
@@ -42,9 +52,25 @@ export function holderOf(path: string): number | undefined {
   }
 }
 
-function aliveProcess(text: string): number | undefined {
-  const pid = Number(text.trim());
-  return Number.isInteger(pid) && pid > 0 && isAlive(pid) ? pid : undefined;
+function aliveProcess(text: string): Holder | undefined {
+  const [id, noted] = text.trim().split(' ');
+  const pid = Number(id);
+  if (!Number.isInteger(pid) || pid <= 0 || !isAlive(pid)) return undefined;
+  const start = startOf(pid);
+  if (noted !== undefined && start !== undefined && start !== noted) return undefined;
+  return { pid, isSure: start === noted };
+}
+
+/** When a process was started, in ticks since the start of the system, which is named too; undefined where there is no /proc. */
+function startOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The name, in parentheses, may hold anything.
+    const ticks = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[START_TIME];
+    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}/${ticks}`;
+  } catch {
+    return undefined;
+  }
 }
 
 function isAlive(pid: number): boolean {
@@ -85,7 +111,7 @@ async function throwIfLocked(path: string, error: unknown): Promise<void> {
   const cause = error instanceof Error ? error.cause : undefined;
   if (!(cause instanceof Error && 'code' in cause && cause.code === 'LEVEL_LOCKED')) return;
   const pid = await readFile(join(path, PID_FILE), 'utf8').then(
-    (text) => text.trim(),
+    (text) => text.trim().split(' ')[0],
     () => 'of unknown id',
   );
   throw new TesseraError(

@@ -27,7 +27,8 @@ export function runningNode(path: string): RunningNode {
   const holder = existsSync(path) ? holderOf(path) : undefined;
   return {
     isThere: holder !== undefined,
-    url: holder === undefined ? undefined : readNote(join(path, URL_FILE), holder),
+    // Keys and passphrases go there: a process that merely has the id of one that is gone is not believed.
+    url: holder?.isSure === true ? readNote(join(path, URL_FILE), holder.pid) : undefined,
   };
 }
 

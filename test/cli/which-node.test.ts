@@ -1,6 +1,6 @@
 /** Which node a command talks to, with which key, passphrase and certificates: the same for all (docs/cli.md#which-node). */
 
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -79,7 +79,7 @@ async function configured(url: string, more = ''): Promise<{ readonly file: stri
 
 /** A process that is alive has the folder, as the note of a running node says. */
 async function pretendRunning(data: string, url?: string): Promise<void> {
-  await writeFile(join(data, 'lock.pid'), `${process.pid}\n`);
+  onTestFinished(await lockFolder(data));
   if (url !== undefined) await noteApi(data, url);
 }
 
@@ -150,6 +150,23 @@ describe.each([
     expect(other).toMatchObject({ keys: [], passphrases: [] });
     await noteApi(data, other.url);
     expect((await run([...command, '--config', file])).status).toBe(0);
+  });
+
+  it('goes to nobody who listens where a node did that was killed, when another process has its id by now', async () => {
+    const other = await walletNode();
+    const { file, data } = await configured(other.url);
+    await writeFile(join(data, 'keystore.json'), '{}');
+    const unlock = await lockFolder(data);
+    const [pid, start] = (await readFile(join(data, 'lock.pid'), 'utf8')).trim().split(' ');
+    await unlock();
+    await noteApi(data, other.url);
+    const texts = start === undefined ? [] : [`${pid} ${start}0\n`, `${pid}\n`];
+    for (const text of texts) {
+      await writeFile(join(data, 'lock.pid'), text);
+      const { status, err } = await run([...command, '--config', file]);
+      expect([status, err]).toEqual([1, expect.stringContaining('node_unreachable')]);
+    }
+    expect(other).toMatchObject({ keys: [], passphrases: [] });
   });
 
   it('gives the passphrase of the configuration to no other node', async () => {

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import type { Config } from '../../config/schema.js';
 import { generateKeyPair } from '../../crypto/ed25519.js';
 import { lockHolder } from '../../db/folder-lock.js';
+import { runningNode } from '../../db/running-node.js';
 import { systemRandom } from '../../lib/random.js';
 import { formatAddress } from '../../peers/address.js';
 import type { Identity } from '../../peers/link/handshake.js';
@@ -34,7 +35,7 @@ export function readinessExamination(config: Config): Examination {
       const pid = await lockHolder(config.node.dataDir);
       if (pid === undefined) return [ok('node', 'does not run')];
       try {
-        const { status, body } = await ask(apiUrl(config), undefined, signal);
+        const { status, body } = await ask(apiUrl(config).href, undefined, signal);
         if (status === 200) return [ok('node', `process ${pid} runs and is ready`)];
         return [
           warn('node', `process ${pid} runs and is not ready: ${reasonsIn(body)}`, 'wait, or see the rows below'),
@@ -111,10 +112,13 @@ async function clockFinding(address: string, tls: TlsMaterial | undefined, signa
   }
 }
 
-function apiUrl({ api }: Config): string {
-  const isAny = api.host === '0.0.0.0' || api.host === '::';
-  const address = formatAddress({ host: isAny ? '127.0.0.1' : api.host, port: api.port });
-  return `${api.tls.certFile === undefined ? 'http' : 'https'}://${address}/readyz`;
+/** Where the node has noted that it listens, whatever port it was started with; else as configured. */
+function apiUrl({ api, node }: Config): URL {
+  const scheme = api.tls.certFile === undefined ? 'http' : 'https';
+  const noted = runningNode(node.dataDir).url;
+  const url = new URL('/readyz', noted ?? `${scheme}://${formatAddress({ host: api.host, port: api.port })}`);
+  if (url.hostname === '0.0.0.0' || url.hostname === '[::]') url.hostname = '127.0.0.1';
+  return url;
 }
 
 interface Asked {
