@@ -3,7 +3,7 @@
  * (docs/cli.md#exit-statuses).
  */
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -191,6 +191,39 @@ describe('a request that is out when a signal comes', { timeout: 60_000 }, () =>
     sent.context.raise('SIGINT');
     expect(await sent.status).toBe(3);
     expect(sent.context.err()).toContain('send it again, which does it once');
+  });
+});
+
+describe('a file for the other party that cannot be made', { timeout: 60_000 }, () => {
+  it.each([
+    ['trade', 'offer', '--give', '1', '--want', '2', '--raw', '--yes'],
+    ['trade', 'accept', 'ab'.repeat(32), '--yes'],
+    ['trade', 'complete', 'acceptance.json'],
+  ])('ends %s %s before anything is asked of a node', async (...argv) => {
+    let asked = 0;
+    const url = await server((_request, response) => {
+      asked += 1;
+      json(response, 200, {});
+    });
+    const secret = join(await folder(), 'secret');
+    const access = ['--url', url, '--api-key-file', secret, '--passphrase-file', secret].slice(
+      0,
+      argv[1] === 'complete' ? 4 : 6,
+    );
+    const context = createContext();
+    const status = await runCli([...argv, ...access, '--out', join(secret, 'not a folder', 'x.json')], context);
+    expect([status, asked]).toEqual([1, 0]);
+    expect(context.err()).toContain('cannot be written');
+  });
+
+  it('is not left empty when the node refuses', async () => {
+    const url = await server((_request, response) => problem(403, 'invalid_api_key')(response));
+    const secret = join(await folder(), 'secret');
+    const out = join(await folder(), 'offer.json');
+    const access = ['--url', url, '--api-key-file', secret, '--passphrase-file', secret, '--out', out];
+    const offer = ['trade', 'offer', '--give', '1', '--want', '2', '--raw', '--yes', ...access];
+    expect(await runCli(offer, createContext())).toBe(1);
+    await expect(stat(out)).rejects.toThrow('ENOENT');
   });
 });
 

@@ -5,13 +5,13 @@ import type { NodeClient } from '../../client/client.js';
 import { systemClock } from '../../lib/clock.js';
 import { stringifyExact } from '../../lib/json.js';
 import { printable } from '../../lib/printable.js';
-import { type Command, UsageError } from '../command.js';
+import { type CliContext, type Command, type ParsedArgs, UsageError } from '../command.js';
 import { orInterrupted, UNKNOWN } from '../once.js';
 import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS, YES_FLAG } from '../wallet/connection.js';
 import { askSecret, confirm, DECLINED, INTERRUPTED, isInteractive } from '../wallet/prompt.js';
 import { givenSecret, PASSPHRASE, secretFlag } from '../wallet/secrets.js';
 import { whileWaiting } from '../wallet/waiting.js';
-import { checkOut, handOver, OUT_FLAG, readDocumentFile, showTrade } from './shown.js';
+import { type HandOver, OUT_FLAG, readDocumentFile, showTrade, withOut } from './shown.js';
 
 const TRADE_ID = /^[0-9a-f]{64}$/;
 
@@ -43,26 +43,27 @@ export const command: Command = {
       [INTERRUPTED]: 'interrupted at a question',
     },
   },
-  async run(args, context) {
-    const [named = ''] = args.positionals;
-    checkOut(args);
-    if (!args.has('yes') && !isInteractive(context)) {
-      throw new UsageError('this command asks before it accepts, and there is no terminal to ask on: add --yes');
-    }
-    const given = givenSecret(PASSPHRASE, args, context);
-    const client = connect(args, context);
-    const offer = TRADE_ID.test(named) ? await received(named, client) : await readDocumentFile(named);
-    if (!args.has('yes')) await confirm(question(offer), context);
-    const passphrase = given ?? (await askSecret(PASSPHRASE.question, context));
-    const accepting = client.call(acceptTrade, { body: { offer, passphrase } });
-    const trade = await whileWaiting('accepting', orInterrupted(accepting, context, ADVICE), context, systemClock);
-    if (args.has('json')) context.stdout.write(`${stringifyExact(trade)}\n`);
-    const isForFile = trade.peer === null && !args.has('json');
-    if (isForFile || args.value(OUT_FLAG.name) !== undefined) await handOver(trade.acceptance, args, context);
-    context.stderr.write(showTrade(trade));
-    return 0;
-  },
+  run: (args, context) => withOut(args, context, (out) => accept(args, context, out)),
 };
+
+async function accept(args: ParsedArgs, context: CliContext, out: HandOver): Promise<number> {
+  const [named = ''] = args.positionals;
+  if (!args.has('yes') && !isInteractive(context)) {
+    throw new UsageError('this command asks before it accepts, and there is no terminal to ask on: add --yes');
+  }
+  const given = givenSecret(PASSPHRASE, args, context);
+  const client = connect(args, context);
+  const offer = TRADE_ID.test(named) ? await received(named, client) : await readDocumentFile(named);
+  if (!args.has('yes')) await confirm(question(offer), context);
+  const passphrase = given ?? (await askSecret(PASSPHRASE.question, context));
+  const accepting = client.call(acceptTrade, { body: { offer, passphrase } });
+  const trade = await whileWaiting('accepting', orInterrupted(accepting, context, ADVICE), context, systemClock);
+  if (args.has('json')) context.stdout.write(`${stringifyExact(trade)}\n`);
+  const isForFile = trade.peer === null && !args.has('json');
+  if (isForFile || args.value(OUT_FLAG.name) !== undefined) await out.give(trade.acceptance);
+  context.stderr.write(showTrade(trade));
+  return 0;
+}
 
 async function received(id: string, client: NodeClient) {
   return (await client.call(getTrade, { params: { trade_id: id } })).offer;

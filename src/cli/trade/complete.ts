@@ -3,11 +3,11 @@
 import { completeTrade } from '../../api/routes/wallet/trade-operations.js';
 import { systemClock } from '../../lib/clock.js';
 import { stringifyExact } from '../../lib/json.js';
-import type { Command } from '../command.js';
+import type { CliContext, Command, ParsedArgs } from '../command.js';
 import { orInterrupted, UNKNOWN } from '../once.js';
 import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS } from '../wallet/connection.js';
 import { whileWaiting } from '../wallet/waiting.js';
-import { checkOut, handOver, OUT_FLAG, readDocumentFile, showTrade } from './shown.js';
+import { type HandOver, OUT_FLAG, readDocumentFile, showTrade, withOut } from './shown.js';
 
 const ADVICE = 'run the same command again: the same file again changes nothing';
 
@@ -28,17 +28,18 @@ export const command: Command = {
     ],
     exits: { ...NODE_EXITS, [UNKNOWN]: 'interrupted while the request was out; the message says how to go on' },
   },
-  async run(args, context) {
-    const [file = ''] = args.positionals;
-    checkOut(args);
-    const document = await readDocumentFile(file);
-    const client = connect(args, context);
-    const completing = client.call(completeTrade, { body: { document } });
-    const trade = await whileWaiting('completing', orInterrupted(completing, context, ADVICE), context, systemClock);
-    if (args.has('json')) context.stdout.write(`${stringifyExact(trade)}\n`);
-    const isForFile = trade.side === 'maker' && (!args.has('json') || args.value(OUT_FLAG.name) !== undefined);
-    if (isForFile) await handOver(trade.confirmation, args, context);
-    context.stderr.write(showTrade(trade));
-    return 0;
-  },
+  run: (args, context) => withOut(args, context, (out) => complete(args, context, out)),
 };
+
+async function complete(args: ParsedArgs, context: CliContext, out: HandOver): Promise<number> {
+  const [file = ''] = args.positionals;
+  const document = await readDocumentFile(file);
+  const client = connect(args, context);
+  const completing = client.call(completeTrade, { body: { document } });
+  const trade = await whileWaiting('completing', orInterrupted(completing, context, ADVICE), context, systemClock);
+  if (args.has('json')) context.stdout.write(`${stringifyExact(trade)}\n`);
+  const isForFile = trade.side === 'maker' && (!args.has('json') || args.value(OUT_FLAG.name) !== undefined);
+  if (isForFile) await out.give(trade.confirmation);
+  context.stderr.write(showTrade(trade));
+  return 0;
+}

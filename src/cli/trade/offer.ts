@@ -3,13 +3,13 @@
 import { offerTrade } from '../../api/routes/wallet/trade-operations.js';
 import { systemClock } from '../../lib/clock.js';
 import { stringifyExact } from '../../lib/json.js';
-import { type Command, integerFlag, UsageError } from '../command.js';
+import { type CliContext, type Command, integerFlag, type ParsedArgs, UsageError } from '../command.js';
 import { doOnce, IDEMPOTENCY_KEY_FLAG, UNKNOWN } from '../once.js';
 import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS, YES_FLAG } from '../wallet/connection.js';
 import { askSecret, confirm, DECLINED, INTERRUPTED, isInteractive } from '../wallet/prompt.js';
 import { givenSecret, PASSPHRASE, secretFlag } from '../wallet/secrets.js';
 import { whileWaiting } from '../wallet/waiting.js';
-import { checkOut, handOver, OUT_FLAG, parseAsset, RAW_FLAG, showAsset, showTrade } from './shown.js';
+import { type HandOver, OUT_FLAG, parseAsset, RAW_FLAG, showAsset, showTrade, withOut } from './shown.js';
 
 const MAX_VALID_FOR = 30 * 86_400;
 
@@ -52,30 +52,31 @@ export const command: Command = {
       [INTERRUPTED]: 'interrupted at a question',
     },
   },
-  async run(args, context) {
-    const [give, want] = [args.value('give'), args.value('want')];
-    if (give === undefined || want === undefined) throw new UsageError('--give and --want say what is traded');
-    const isRaw = args.has('raw');
-    const assets = { give: parseAsset(give, isRaw), want: parseAsset(want, isRaw) };
-    const validFor = integerFlag(args, 'valid-for', 1, MAX_VALID_FOR) ?? null;
-    checkOut(args);
-    if (!args.has('yes') && !isInteractive(context)) {
-      throw new UsageError('this command asks before it offers, and there is no terminal to ask on: add --yes');
-    }
-    const given = givenSecret(PASSPHRASE, args, context);
-    const client = connect(args, context);
-    const question = `Give ${showAsset(assets.give)} for ${showAsset(assets.want)}?`;
-    if (!args.has('yes')) await confirm(question, context);
-    const passphrase = given ?? (await askSecret(PASSPHRASE.question, context));
-    const peer = args.value('to') ?? null;
-    const body = { ...assets, valid_for: validFor, peer, reachable: args.has('reachable'), passphrase };
-    const offering = doOnce(offerTrade, { body }, client, { args, context });
-    const trade = await whileWaiting('offering', offering, context, systemClock);
-    if (args.has('json')) context.stdout.write(`${stringifyExact(trade)}\n`);
-    if (!args.has('json') || args.value(OUT_FLAG.name) !== undefined) {
-      await handOver(peer === null || args.value(OUT_FLAG.name) !== undefined ? trade.offer : null, args, context);
-    }
-    context.stderr.write(showTrade(trade));
-    return 0;
-  },
+  run: (args, context) => withOut(args, context, (out) => offer(args, context, out)),
 };
+
+async function offer(args: ParsedArgs, context: CliContext, out: HandOver): Promise<number> {
+  const [give, want] = [args.value('give'), args.value('want')];
+  if (give === undefined || want === undefined) throw new UsageError('--give and --want say what is traded');
+  const isRaw = args.has('raw');
+  const assets = { give: parseAsset(give, isRaw), want: parseAsset(want, isRaw) };
+  const validFor = integerFlag(args, 'valid-for', 1, MAX_VALID_FOR) ?? null;
+  if (!args.has('yes') && !isInteractive(context)) {
+    throw new UsageError('this command asks before it offers, and there is no terminal to ask on: add --yes');
+  }
+  const given = givenSecret(PASSPHRASE, args, context);
+  const client = connect(args, context);
+  const question = `Give ${showAsset(assets.give)} for ${showAsset(assets.want)}?`;
+  if (!args.has('yes')) await confirm(question, context);
+  const passphrase = given ?? (await askSecret(PASSPHRASE.question, context));
+  const peer = args.value('to') ?? null;
+  const body = { ...assets, valid_for: validFor, peer, reachable: args.has('reachable'), passphrase };
+  const offering = doOnce(offerTrade, { body }, client, { args, context });
+  const trade = await whileWaiting('offering', offering, context, systemClock);
+  if (args.has('json')) context.stdout.write(`${stringifyExact(trade)}\n`);
+  if (!args.has('json') || args.value(OUT_FLAG.name) !== undefined) {
+    await out.give(peer === null || args.value(OUT_FLAG.name) !== undefined ? trade.offer : null);
+  }
+  context.stderr.write(showTrade(trade));
+  return 0;
+}

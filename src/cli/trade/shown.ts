@@ -1,9 +1,11 @@
 /** How trades are read from the command line, and shown. */
 
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import type { Result } from '../../api/operation.js';
 import type { getTrade } from '../../api/routes/wallet/trade-operations.js';
+import { writeFileDurable } from '../../db/write-file-durable.js';
+import { utf8 } from '../../lib/bytes.js';
 import { errorMessage } from '../../lib/errors.js';
 import { printable } from '../../lib/printable.js';
 import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from '../command.js';
@@ -44,19 +46,43 @@ export async function readDocumentFile(file: string): Promise<Record<string, str
   throw new UsageError(`${file} holds no document of a trade`);
 }
 
-/** Throws `UsageError` when the file of --out exists: before anything is done. */
-export function checkOut(args: ParsedArgs): void {
-  const file = args.value(OUT_FLAG.name);
-  if (file !== undefined && existsSync(file)) throw new UsageError(`${file} exists; name another file`);
+/** Where the document for the other party goes: the file of --out, which is made before anything is done, or standard output. */
+export interface HandOver {
+  /** Writes the document; null when there is none for the other party. */
+  give(document: object | null): Promise<void>;
 }
 
-/** Writes a document to the file of --out, or shows it; null when there is none for the other party. */
-export async function handOver(document: object | null, args: ParsedArgs, { stdout }: CliContext): Promise<void> {
+/**
+ * Makes the file of --out, does the work, and removes the file when nothing came into it. Throws `UsageError` when it exists, and
+ * `invalid_request` when it cannot be made: then nothing was done.
+ */
+export async function withOut<T>(
+  args: ParsedArgs,
+  { stdout, stderr }: CliContext,
+  work: (out: HandOver) => Promise<T>,
+): Promise<T> {
   const file = args.value(OUT_FLAG.name);
-  if (document === null) return;
-  const text = `${JSON.stringify(document, null, 2)}\n`;
-  if (file === undefined) stdout.write(text);
-  else await writeNewFile(file, text, FILE_MODE);
+  const show = (document: object): unknown => stdout.write(`${JSON.stringify(document, null, 2)}\n`);
+  if (file === undefined) return work({ give: async (document) => void (document === null || show(document)) });
+  if (existsSync(file)) throw new UsageError(`${file} exists; name another file`);
+  await writeNewFile(file, '', FILE_MODE);
+  let isGiven = false;
+  const give = async (document: object | null): Promise<void> => {
+    if (document === null) return;
+    try {
+      await writeFileDurable(file, utf8(`${JSON.stringify(document, null, 2)}\n`), FILE_MODE);
+      isGiven = true;
+    } catch (error) {
+      // It is done: the document must not be lost. With --json it is in the trade.
+      if (!args.has('json')) show(document);
+      stderr.write(`warning: ${file} cannot be written (${errorMessage(error)}): the document is shown instead\n`);
+    }
+  };
+  try {
+    return await work({ give });
+  } finally {
+    if (!isGiven) await rm(file, { force: true });
+  }
 }
 
 export function showAsset(asset: Asset): string {
