@@ -13,6 +13,12 @@ export function devAccount(name: string): DevAccount {
   throw new UsageError(`the dev network has accounts 1 to ${accounts.length}, user and miner, not "${name}"`);
 }
 
+/** What to know before something of value is paid to `dev:N`; undefined for other texts. */
+export function devWarning(text: string): string | undefined {
+  if (!text.startsWith(PREFIX)) return undefined;
+  return `${text} is an account of tessera dev: everybody has its key, and takes what it is paid on another network`;
+}
+
 /** The address that is meant: `dev:N` is that of an account of the dev network, everything else means itself. */
 export function addressOrDev(text: string): string {
   return text.startsWith(PREFIX) ? devAccount(text.slice(PREFIX.length)).address : text;

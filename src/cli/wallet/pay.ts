@@ -11,7 +11,7 @@ import { stringifyExact } from '../../lib/json.js';
 import { printable } from '../../lib/printable.js';
 import { parseAddress } from '../../peers/address.js';
 import { type CliContext, type Command, integerFlag, type ParsedArgs, UsageError } from '../command.js';
-import { addressOrDev } from '../dev-account.js';
+import { addressOrDev, devWarning } from '../dev-account.js';
 import { stillUnknown } from '../look-again.js';
 import { doOnce, IDEMPOTENCY_KEY_FLAG, UNKNOWN } from '../once.js';
 import { parseAmount, parseCount, showAmount } from './amounts.js';
@@ -95,6 +95,8 @@ export const command: Command = {
       if (order.kind === 'ip') throw new UsageError(`--${DEV_ACCOUNT_FLAG.name} needs an address, not HOST:PORT`);
       return payFromDev(dev, order, { args, context });
     }
+    const warning = devWarning(args.positionals[0] ?? '');
+    if (warning !== undefined) context.stderr.write(`warning: ${warning}\n`);
     const given = givenSecret(PASSPHRASE, args, context);
     const client = connect(args, context);
     if (!args.has('yes')) await confirm(await question(order, client), context);
