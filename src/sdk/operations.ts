@@ -552,7 +552,7 @@ export interface DebugData {
   readonly node_api: readonly string[];
   /** Connected mempool and storage nodes. */
   readonly node_peers: readonly PeerInfo[];
-  /** Type of this node: Mempool, Storage, Miner, User, or two with a slash between them. */
+  /** Type of this node: Mempool, Storage, Miner, User, or several with slashes between them. */
   readonly node_type: string;
   /** Proof-of-work difficulty by route; empty when none is asked for. */
   readonly routes_pow: { readonly [name: string]: bigint };
