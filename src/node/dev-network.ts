@@ -62,7 +62,14 @@ export class DevNetwork implements Service {
       this.#hasFailed = true;
     });
     const config = devAddressConfig(options);
-    const common = { roles: NODE_ROLES, folder: options.dataDir, portOption: '--port', listenOn: options.host };
+    const common = {
+      roles: NODE_ROLES,
+      folder: options.dataDir,
+      portOption: '--port',
+      listenOn: options.host,
+      // Its nodes make do with what there is, as on a small machine.
+      nodes: 1,
+    };
     this.#joint =
       config &&
       new JointApi(
