@@ -24,6 +24,11 @@ export default defineConfig({
   cacheDir: here('../node_modules/.vite'),
   define: { __TESSERA_VERSION__: JSON.stringify(version) },
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  experimental: {
+    // The page of the API loads its files from below its own path, for proxies that let only /v1 through.
+    renderBuiltUrl: (file, { hostId, hostType }) =>
+      hostType === 'html' && hostId.startsWith('docs/') ? `/v1/docs/${file}` : undefined,
+  },
   build: {
     outDir: here('../dist/web'),
     emptyOutDir: true,
@@ -33,7 +38,11 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
     rolldownOptions: {
-      input: { explorer: here('explorer/index.html'), wallet: here('wallet/index.html') },
+      input: {
+        docs: here('docs/index.html'),
+        explorer: here('explorer/index.html'),
+        wallet: here('wallet/index.html'),
+      },
     },
   },
   plugins: [packed()],

@@ -24,7 +24,7 @@ import { commonHeaders, createRequestIds } from './http/request-id.js';
 import { RequestLog, requestLog } from './http/request-log.js';
 import { createValidatorCompiler } from './http/validator.js';
 import { docsRoutes } from './openapi/docs.js';
-import { type DocumentOptions, describeApi, openApiDocument } from './openapi/document.js';
+import { type DocumentOptions, describeApi } from './openapi/document.js';
 import { OPERATIONS } from './operations.js';
 import type { ApiModules, ApiOptions } from './options.js';
 import { sitesOf } from './pages/page-paths.js';
@@ -150,8 +150,7 @@ async function mountRoutes(app: FastifyInstance, options: ApiOptions, modules: A
   if (modules.dev !== undefined) app.register(devRoutes, { dev: modules.dev });
   app.register(eventRoutes, { roles, modules });
   if (modules.pages !== undefined) app.register(pageRoutes, { sites: sitesOf(roles), files: modules.pages });
-  await app.after();
-  await app.register(docsRoutes, { describe: (mounted) => openApiDocument(mounted, described) });
+  app.register(docsRoutes, { files: modules.docs });
 }
 
 /** The operations that their callers may use without a key. */

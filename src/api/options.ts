@@ -98,6 +98,8 @@ export interface ApiModules extends NodeServices {
   readonly events?: EventHub | undefined;
   /** The built pages; without them the node serves none. */
   readonly pages?: PageFiles | undefined;
+  /** The built pages, of which the page of the API is served on every node; without them it says that they are missing. */
+  readonly docs?: PageFiles | undefined;
   readonly metrics: Metrics;
   readonly clock: Clock;
   readonly random: Random;

@@ -33,7 +33,7 @@ export interface NodeApiOptions {
   readonly maxSockets: number;
 }
 
-export interface NodeApiModules extends Omit<ApiModules, 'keys' | 'logger' | 'pages' | 'requestLines'> {
+export interface NodeApiModules extends Omit<ApiModules, 'docs' | 'keys' | 'logger' | 'pages' | 'requestLines'> {
   readonly logger: NodeLogger;
 }
 
@@ -42,10 +42,11 @@ export async function createNodeApi(options: NodeApiOptions, modules: NodeApiMod
   const { roles, api, envelope, maxSockets } = options;
   const tls = await readTlsFiles(api.tls);
   const keys = new ApiKeys(apiKeysOptions(roles, { ...api, keys: await apiKeys(options, modules) }), OPERATIONS);
-  const pages = api.pages ? await PageFiles.load(PAGES) : undefined;
+  const docs = await PageFiles.load(PAGES);
+  const pages = api.pages ? docs : undefined;
   const app = await createApi(
     { roles, api, envelope, ...(tls === undefined ? {} : { tls }) },
-    { ...modules, keys, pages, requestLines: modules.logger.infoLines },
+    { ...modules, keys, docs, pages, requestLines: modules.logger.infoLines },
   );
   app.server.maxConnections = maxSockets;
   return { app, keys };

@@ -11,6 +11,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'web/explorer': ['web/explorer', 'web/shared', 'src/lib', 'src/crypto', 'src/chain', 'src/api/pages/page-paths.ts'],
   'web/wallet': ['web/wallet', 'web/shared', 'src/lib', 'src/crypto', 'src/chain', 'src/api/pages/page-paths.ts'],
+  'web/docs': ['web/docs', 'web/shared'],
   'web/shared': ['web/shared', 'src/lib', 'src/crypto', 'src/chain'],
 };
 

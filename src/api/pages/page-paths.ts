@@ -6,10 +6,10 @@
 
 import type { NodeRole } from '../../lib/roles.js';
 
-/** The explorer shows the chain, and the wallet that of the node. */
-export type Site = 'explorer' | 'wallet';
+/** The explorer shows the chain, the wallet that of the node, and the docs its API; those are served with the API itself. */
+export type Site = 'explorer' | 'wallet' | 'docs';
 
-export const SITES: readonly Site[] = ['explorer', 'wallet'];
+export const SITES: readonly Site[] = ['explorer', 'wallet', 'docs'];
 
 export const PAGE_PATHS = {
   explorer: [
@@ -23,10 +23,11 @@ export const PAGE_PATHS = {
     '/search',
   ],
   wallet: ['/wallet', '/wallet/*'],
+  docs: ['/v1/docs'],
 } as const satisfies Record<Site, readonly string[]>;
 
 /** The first page of each site. */
-export const HOME: Readonly<Record<Site, string>> = { explorer: '/', wallet: '/wallet' };
+export const HOME: Readonly<Record<Site, string>> = { explorer: '/', wallet: '/wallet', docs: '/v1/docs' };
 
 const SITES_OF_ROLE: Readonly<Record<NodeRole, readonly Site[]>> = {
   mempool: [],

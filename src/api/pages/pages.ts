@@ -19,13 +19,13 @@ export interface PageRoutes {
 const PAGE = 'getPage';
 const ROOT = '/';
 
-const IMMUTABLE = 'public, max-age=31536000, immutable';
+export const IMMUTABLE = 'public, max-age=31536000, immutable';
 /** A document is asked for each time, and answered with 304 while it is the same. */
 const REVALIDATED = 'no-cache';
 
 const NOT_BUILT = Buffer.from(
   '<!doctype html><html lang="en"><meta charset="utf-8"><title>Tessera</title><h1>The pages are not built</h1>' +
-    '<p>This node works, and its API answers at <a href="/v1/docs">/v1/docs</a>. Its pages are missing: run ' +
+    '<p>This node works, and <a href="/v1/openapi.json">/v1/openapi.json</a> describes its API. Its pages are missing: run ' +
     '<code>npm run build</code> in the folder of the program, and start it again.</p></html>',
   'utf8',
 );
@@ -49,9 +49,10 @@ export const pageRoutes: FastifyPluginCallback<PageRoutes> = (app, { sites, file
   done();
 };
 
-type Handle = (request: FastifyRequest, reply: FastifyReply) => FastifyReply;
+export type Handle = (request: FastifyRequest, reply: FastifyReply) => FastifyReply;
 
-function documentOf(file: PageFile | undefined): Handle {
+/** The handler of a document. */
+export function documentOf(file: PageFile | undefined): Handle {
   if (file !== undefined) return (request, reply) => sendFile(request, reply, file, REVALIDATED);
   return (_request, reply) =>
     reply
@@ -60,7 +61,8 @@ function documentOf(file: PageFile | undefined): Handle {
       .send(NOT_BUILT);
 }
 
-function sendFile(request: FastifyRequest, reply: FastifyReply, file: PageFile, caching: string): FastifyReply {
+/** Sends a file in the best form that the client takes, or 304 when it has it. */
+export function sendFile(request: FastifyRequest, reply: FastifyReply, file: PageFile, caching: string): FastifyReply {
   const accepted = acceptedEncodings(request.headers['accept-encoding']);
   const form = file.forms.find(({ encoding }) => encoding === 'identity' || accepted.has(encoding));
   const etag = `"${file.etag}${form === undefined || form.encoding === 'identity' ? '' : `-${form.encoding}`}"`;
