@@ -23,7 +23,8 @@ export const PAGE_PATHS = {
     '/search',
   ],
   wallet: ['/wallet', '/wallet/*'],
-  docs: ['/v1/docs'],
+  // Its one path is a route of the API (`openapi/docs.ts`).
+  docs: [],
 } as const satisfies Record<Site, readonly string[]>;
 
 /** The first page of each site. */
