@@ -33,7 +33,10 @@ export interface Amount {
 
 /** What can be spent, and with what. */
 export interface Funds {
-  /** As `unspentOutputs` gives them, without those that a payment under way spends. */
+  /**
+   * As `unspentOutputs` gives them, without those that a payment under way spends. What they hold is believed: of one that holds more
+   * whoever gets the payment can take the rest as a fee, which no signature covers. Ask a node that you trust.
+   */
   readonly unspent: readonly UnspentOutput[];
   /** Keys of their addresses. Outputs of other addresses are left alone. */
   readonly keys: Iterable<KeyPair>;
