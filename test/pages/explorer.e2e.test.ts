@@ -250,6 +250,7 @@ describe.runIf(HAS_BROWSER)('the explorer', () => {
       `/addresses/${ADDRESS}?show=outputs`,
       `/items/${facts.item}?show=transfers`,
       '/network',
+      '/faucet',
       '/search?q=zzzzzz',
     ];
     const { page } = await open('/', {
@@ -270,6 +271,17 @@ describe.runIf(HAS_BROWSER)('the explorer', () => {
       expect(await axeFindings(page, ['color-contrast']), path).toEqual([]);
       await page.emulateMedia({ colorScheme: 'light' });
     }
+  });
+
+  it('has a faucet on a dev network', async () => {
+    const { page } = await open('/faucet');
+    await page.getByLabel('Address', { exact: true }).fill(ADDRESS);
+    await page.getByLabel('Tokens', { exact: true }).fill('0.5');
+    await page.getByText('36,036,000 raw').waitFor();
+    await page.getByRole('button', { name: 'Pay' }).click();
+    await page.getByRole('region', { name: 'Tokens for any address' }).locator('a[href^="/transactions/g"]').waitFor();
+    await page.getByRole('button', { name: 'Make a block' }).click();
+    await page.getByRole('region', { name: 'Blocks on request' }).locator('a[href^="/blocks/"]').waitFor();
   });
 
   it('says what to switch on where there is no index', async () => {

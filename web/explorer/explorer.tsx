@@ -12,6 +12,7 @@ import { ChainProvider } from './chain/use-chain.js';
 import { AddressPage } from './pages/address.js';
 import { BlockPage } from './pages/block.js';
 import { BlocksPage } from './pages/blocks.js';
+import { FAUCET, FaucetPage } from './pages/faucet.js';
 import { ItemPage } from './pages/item.js';
 import { NetworkPage } from './pages/network.js';
 import { OverviewPage } from './pages/overview.js';
@@ -37,6 +38,7 @@ const PAGES: Readonly<Record<ExplorerPath, (params: PathParams) => preact.JSX.El
   '/addresses/:address': ({ address = '' }) => <AddressPage key={address} address={address} />,
   '/items/:genesis': ({ genesis = '' }) => <ItemPage key={genesis} genesis={genesis} />,
   '/network': () => <NetworkPage />,
+  '/faucet': () => <FaucetPage />,
   '/search': () => <SearchPage />,
 };
 
@@ -63,11 +65,12 @@ export function Explorer() {
 
 function Site({ isAway }: { readonly isAway: boolean }) {
   const { state } = useStream();
-  const hasWallet = useNode()?.node_api.includes(WALLET) ?? false;
+  const served = useNode()?.node_api ?? [];
   const links: readonly NavigationLink[] = [
     { href: '/blocks', text: 'Blocks' },
     { href: '/network', text: 'Network' },
-    ...(hasWallet ? [{ href: '/wallet', text: 'Wallet', isElsewhere: true }] : []),
+    ...(served.includes(FAUCET) ? [{ href: '/faucet', text: 'Faucet' }] : []),
+    ...(served.includes(WALLET) ? [{ href: '/wallet', text: 'Wallet', isElsewhere: true }] : []),
   ];
   return (
     <Shell site="explorer" home="/" links={links} stream={isAway ? 'lost' : state} tools={<SearchBox />}>

@@ -20,6 +20,7 @@ export const PAGE_PATHS = {
     '/addresses/:address',
     '/items/:genesis',
     '/network',
+    '/faucet',
     '/search',
   ],
   wallet: ['/wallet', '/wallet/*'],

@@ -43,7 +43,7 @@ function tilesOf(text: string): Tiles {
 }
 
 /** The mosaic of a text: sixteen tiles in five colours. */
-export function Mosaic({ of, size = 20 }: { readonly of: string; readonly size?: number }) {
+function Mosaic({ of, size = 20 }: { readonly of: string; readonly size?: number }) {
   return (
     <svg class="mosaic" width={size} height={size} viewBox="0 0 19.4 19.4" aria-hidden="true">
       {tilesOf(of).map(([color, path]) => (
@@ -54,7 +54,7 @@ export function Mosaic({ of, size = 20 }: { readonly of: string; readonly size?:
 }
 
 /** `bd2f41…9e07aa` of a long text. */
-export function shortened(text: string, ends = 6): string {
+function shortened(text: string, ends = 6): string {
   return text.length <= 2 * ends + 3 ? text : `${text.slice(0, ends + 2)}…${text.slice(-ends)}`;
 }
 

@@ -21,7 +21,7 @@ const TICK_MS = 1_000;
 const watchers = new Set<(now: number) => void>();
 let timer: ReturnType<typeof setInterval> | undefined;
 
-export function useNow(): number {
+function useNow(): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
     watchers.add(setNow);

@@ -1,0 +1,182 @@
+/** The faucet of a dev network: tokens for any address, blocks on request, and the accounts whose keys everyone knows. */
+
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { grouped, parseTokens } from '../../shared/amounts.js';
+import { Amount } from '../../shared/components/amount.js';
+import { Loaded, Notice } from '../../shared/components/notice.js';
+import { Page } from '../../shared/components/page.js';
+import { callNode, type ExactInteger } from '../../shared/node-api.js';
+import { useServes } from '../../shared/use-node.js';
+import { useResource } from '../../shared/use-resource.js';
+import { AddressLink, BlockLink, TransactionLink } from '../parts.js';
+
+/** Served by dev networks only. */
+export const FAUCET = '/v1/dev/faucet';
+
+interface Payment {
+  readonly tx_hash: string;
+  readonly amount: ExactInteger;
+  readonly block_num: number | null;
+}
+
+interface Account {
+  readonly account: string;
+  readonly address: string;
+  readonly tokens: ExactInteger;
+}
+
+export function FaucetPage() {
+  const isServed = useServes(FAUCET);
+  return (
+    <Page title="Faucet">
+      {isServed === false ? (
+        <Notice title="This network has no faucet" kind="warning">
+          <p>
+            Networks for trying things out have one: <code>tessera dev</code>.
+          </p>
+        </Notice>
+      ) : (
+        <>
+          <Pay />
+          <MakeBlock />
+          <Accounts />
+        </>
+      )}
+    </Page>
+  );
+}
+
+function Pay() {
+  const [address, setAddress] = useState('');
+  const [tokens, setTokens] = useState('1000');
+  const { said, isBusy, run } = useAction();
+  const amount = parseTokens(tokens);
+  const pay = async () => {
+    const body = { address: address.trim(), amount };
+    const { tx_hash, block_num, amount: paid } = await callNode<Payment>(FAUCET, { method: 'POST', body });
+    return (
+      <>
+        Paid <Amount raw={paid} hasBoth={false} /> in <TransactionLink hash={tx_hash} />
+        {block_num !== null && (
+          <>
+            , block <BlockLink number={block_num} />
+          </>
+        )}
+        .
+      </>
+    );
+  };
+  return (
+    <section class="panel" aria-labelledby="pay">
+      <h2 id="pay">Tokens for any address</h2>
+      <form
+        class="faucet"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void run(pay);
+        }}
+      >
+        <label>
+          Address
+          <input
+            class="field"
+            required
+            maxLength={256}
+            autocomplete="off"
+            spellcheck={false}
+            value={address}
+            onInput={({ currentTarget }) => setAddress(currentTarget.value)}
+          />
+        </label>
+        <label>
+          Tokens
+          <input
+            class="field"
+            required
+            inputMode="decimal"
+            value={tokens}
+            aria-describedby="raw-units"
+            onInput={({ currentTarget }) => setTokens(currentTarget.value)}
+          />
+        </label>
+        <p id="raw-units" class="hint">
+          {amount === undefined ? 'Not an amount with an exact number of raw units.' : `${grouped(amount)} raw`}
+        </p>
+        <button type="submit" class="button main" disabled={isBusy || amount === undefined}>
+          Pay
+        </button>
+      </form>
+      {said}
+    </section>
+  );
+}
+
+function MakeBlock() {
+  const { said, isBusy, run } = useAction();
+  const make = async () => {
+    const path = '/v1/dev/blocks';
+    const { block_nums } = await callNode<{ block_nums: readonly number[] }>(path, { method: 'POST', body: {} });
+    return (
+      <>
+        Made block{' '}
+        {block_nums.map((number) => (
+          <BlockLink key={number} number={number} />
+        ))}
+        .
+      </>
+    );
+  };
+  return (
+    <section class="panel" aria-labelledby="make">
+      <h2 id="make">Blocks on request</h2>
+      <button type="button" class="button" disabled={isBusy} onClick={() => void run(make)}>
+        Make a block
+      </button>
+      {said}
+    </section>
+  );
+}
+
+function Accounts() {
+  const facts = useResource('dev', (signal) => callNode<{ accounts: readonly Account[] }>('/v1/dev', { signal }));
+  return (
+    <section class="panel" aria-labelledby="accounts">
+      <h2 id="accounts">Accounts whose keys everyone knows</h2>
+      <Loaded resource={facts} what="accounts">
+        {({ accounts }) => (
+          <ul class="lines">
+            {accounts.map(({ account, address, tokens }) => (
+              <li key={address}>
+                <span>{account}</span>
+                <span class="line-main">
+                  <AddressLink address={address} />
+                </span>
+                <span class="line-end">
+                  <Amount raw={tokens} hasBoth={false} /> in block 0
+                </span>
+              </li>
+            ))}
+          </ul>
+        )}
+      </Loaded>
+    </section>
+  );
+}
+
+/** One request at a time, and what came of it. */
+function useAction() {
+  const [said, say] = useState<ComponentChildren>(null);
+  const [isBusy, setBusy] = useState(false);
+  const run = async (act: () => Promise<ComponentChildren>): Promise<void> => {
+    setBusy(true);
+    try {
+      say(await act());
+    } catch (error) {
+      say(<bdi class="bad-news">{error instanceof Error ? error.message : String(error)}</bdi>);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return { said: <p role="status">{said}</p>, isBusy, run };
+}
