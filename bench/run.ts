@@ -8,6 +8,7 @@ import { admissionBench } from './admission.bench.js';
 import { apiBench } from './api.bench.js';
 import { blockBench } from './block.bench.js';
 import { chainBench } from './chain.bench.js';
+import { chainIndexBench } from './chain-index.bench.js';
 import { fairnessBench } from './fairness.bench.js';
 import { largestBlockBench } from './largest-block.bench.js';
 import { messagesBench } from './messages.bench.js';
@@ -39,6 +40,7 @@ const BENCHES: Readonly<Record<string, () => Promise<void>>> = {
   chain: chainBench,
   wallet: walletBench,
   pages: pagesBench,
+  index: chainIndexBench,
 };
 
 const unknown = names.filter((name) => !(name in BENCHES));

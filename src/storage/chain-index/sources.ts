@@ -14,6 +14,8 @@ import type { Place } from './layout.js';
 
 /** Outputs that are kept in memory; one takes some 200 bytes. */
 const KEPT_OUTPUTS = 40_000;
+/** A transaction counts as no more than this: the first one of a chain may have any number of outputs. */
+const MAX_SIZE = KEPT_OUTPUTS / 4;
 
 export interface SourceTransaction extends Place {
   readonly outputs: Pick<Transaction, 'outputs' | 'fees'>;
@@ -36,7 +38,7 @@ export class Sources {
   /** Keeps a transaction whose outputs may be spent soon. */
   keep(hash: string, { outputs, fees }: Transaction, { height, txNum }: Place): SourceTransaction {
     const source = { height, txNum, outputs: { outputs, fees } };
-    this.#kept.set(hash, source, { size: outputs.length + fees.length + 1 });
+    this.#kept.set(hash, source, { size: Math.min(outputs.length + fees.length + 1, MAX_SIZE) });
     return source;
   }
 
