@@ -127,9 +127,11 @@ describe('the index of a random chain', () => {
       const model = new ChainModel(blocks);
       const followed = await IndexedChain.open({}, RANDOM_RULES);
       try {
-        for (const block of blocks) {
+        for (const [height, block] of blocks.entries()) {
           await followed.store([block]);
           await followed.index.at(async () => undefined);
+          // Short lists are in the accounts of their addresses, longer ones have records of their own.
+          if (height === 1) await compare(followed, new ChainModel(blocks.slice(0, 2)), limit);
         }
         await compare(followed, model, limit);
         const records = await followed.records();

@@ -6,7 +6,7 @@
 import type { Kv, KvBatch } from '../../db/kv.js';
 import { utf8 } from '../../lib/bytes.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
-import { addressKey, heldKey, holderKey, itemKey, type Place } from './layout.js';
+import { addressKey, heldKey, holderKey, itemKey, movementKey, type Place, unspentKey } from './layout.js';
 import {
   type AddressAccount,
   encodeAddress,
@@ -20,6 +20,9 @@ import {
   readItem,
 } from './records.js';
 
+/** Entries of a list of an address that are in its account, and the bytes that one may have. */
+const SHORT_ENTRIES = 3;
+const SHORT_BYTES = 64;
 /** Accounts that one read of the database takes. */
 const READ_CHUNK = 256;
 
@@ -55,7 +58,7 @@ export class Accounts {
   address(address: string, place: Place): AddressAccount {
     const known = this.#addresses.get(address);
     if (known !== undefined) return known;
-    const account = {
+    const account: AddressAccount = {
       number: this.#nextAddress++,
       tokens: 0n,
       received: 0n,
@@ -65,9 +68,40 @@ export class Accounts {
       itemKinds: 0,
       first: place,
       last: place,
+      short: { movements: [], unspent: [] },
     };
     this.#addresses.set(address, account);
     return account;
+  }
+
+  /** Adds to the history of an address. */
+  addMovement(account: AddressAccount, place: Place, record: Uint8Array, batch: KvBatch): void {
+    if (hasRoom(account.short?.movements, record))
+      account.short?.movements.push({ place, record: Uint8Array.from(record) });
+    else {
+      lengthen(account, batch);
+      batch.put(movementKey(account.number, place), record);
+    }
+  }
+
+  addUnspent(account: AddressAccount, place: Place, index: number, record: Uint8Array, batch: KvBatch): void {
+    account.unspentOutputs++;
+    if (hasRoom(account.short?.unspent, record))
+      account.short?.unspent.push({ place, index, record: Uint8Array.from(record) });
+    else {
+      lengthen(account, batch);
+      batch.put(unspentKey(account.number, place, index), record);
+    }
+  }
+
+  takeUnspent(account: AddressAccount, place: Place, index: number, batch: KvBatch): void {
+    account.unspentOutputs--;
+    if (account.short === null) batch.del(unspentKey(account.number, place, index));
+    else {
+      const { unspent } = account.short;
+      const at = unspent.findIndex((one) => one.index === index && isSame(one.place, place));
+      if (at >= 0) unspent.splice(at, 1);
+    }
   }
 
   item(genesisHash: string, place: Place): ItemAccount {
@@ -138,4 +172,21 @@ export class Accounts {
       }
     }
   }
+}
+
+function hasRoom(entries: readonly unknown[] | undefined, record: Uint8Array): boolean {
+  return entries !== undefined && entries.length < SHORT_ENTRIES && record.length <= SHORT_BYTES;
+}
+
+/** Gives the lists of an account records of their own. */
+function lengthen(account: AddressAccount, batch: KvBatch): void {
+  if (account.short === null) return;
+  const { movements, unspent } = account.short;
+  for (const { place, record } of movements) batch.put(movementKey(account.number, place), record);
+  for (const { place, index, record } of unspent) batch.put(unspentKey(account.number, place, index), record);
+  account.short = null;
+}
+
+function isSame(a: Place, b: Place): boolean {
+  return a.height === b.height && a.txNum === b.txNum;
 }

@@ -10,13 +10,15 @@ import {
   heldBy,
   holdersOf,
   itemKey,
+  movementKey,
   movementsOf,
   outputOfKey,
   placeAtEnd,
   transfersOf,
+  unspentKey,
   unspentOf,
 } from './layout.js';
-import { readPage } from './pages.js';
+import { readPage, ShortList } from './pages.js';
 import { transactionsAt } from './places.js';
 import {
   type AddressAccount,
@@ -27,6 +29,7 @@ import {
   readMovement,
   readTransfer,
   readUnspent,
+  type ShortLists,
   type UnspentRecord,
 } from './records.js';
 import type {
@@ -81,7 +84,8 @@ export class Holdings {
   async addressOutputs(address: string, query: PageQuery): Promise<Page<AddressOutput>> {
     const account = await this.#account(address);
     if (account === undefined) return NO_PAGE;
-    const { entries, next } = await readPage(this.#kv, unspentOf(account.number), query);
+    const list = account.short === null ? this.#kv : shortOutputs(account.number, account.short);
+    const { entries, next } = await readPage(list, unspentOf(account.number), query);
     const found = entries.map(([key, record]) => ({ ...outputOfKey(key), record: readUnspent(record) }));
     const places = await this.#at(found.map(({ place }) => place));
     const outputs = found.flatMap(({ index, record }, i) => {
@@ -95,7 +99,8 @@ export class Holdings {
   async addressTransactions(address: string, query: PageQuery): Promise<Page<AddressMovement>> {
     const account = await this.#account(address);
     if (account === undefined) return NO_PAGE;
-    const { entries, next } = await readPage(this.#kv, movementsOf(account.number), query);
+    const list = account.short === null ? this.#kv : shortMovements(account.number, account.short);
+    const { entries, next } = await readPage(list, movementsOf(account.number), query);
     const places = await this.#at(entries.map(([key]) => placeAtEnd(key)));
     return { entries: places.map((place, i) => ({ ...place, ...readMovement(entries[i]?.[1] ?? NOTHING) })), next };
   }
@@ -149,6 +154,14 @@ export class Holdings {
   #at(places: Parameters<typeof transactionsAt>[2]): Promise<TransactionPlace[]> {
     return transactionsAt(this.#kv, this.#archive, places);
   }
+}
+
+function shortMovements(address: number, { movements }: ShortLists): ShortList {
+  return new ShortList(movements.map(({ place, record }) => [movementKey(address, place), record]));
+}
+
+function shortOutputs(address: number, { unspent }: ShortLists): ShortList {
+  return new ShortList(unspent.map(({ place, index, record }) => [unspentKey(address, place, index), record]));
 }
 
 /** A record that cannot be read. */

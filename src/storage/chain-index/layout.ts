@@ -6,7 +6,7 @@
  *   b ‖ height                               → summary of the block
  *   n ‖ name of the address                  → account of the address, with its number
  *   h ‖ address ‖ place                      → what the transaction brought to the address and took from it
- *   u ‖ address ‖ place ‖ index (u32)        → an unspent output of the address
+ *   u ‖ address ‖ place ‖ index (u32)        → an unspent output of the address; both are in its account while they are few
  *   s ‖ place ‖ index (u32)                  → the input that spends this output
  *   i ‖ name of the item                     → account of the item, with its number
  *   k ‖ address ‖ item                       → how many of the item the address holds
@@ -102,8 +102,8 @@ export function transactionsIn(height: number): KvRange {
 export function addressesFrom(hex: string): KvRange {
   const whole = hex.padEnd(2 * HASH_BYTES, '0');
   const gte = new Key('n', NAME_BYTES).name(whole).bytes;
-  const lt = new Key('n', NAME_BYTES + 1).name(hex.padEnd(2 * HASH_BYTES, 'f')).bytes;
-  return { gte, lt };
+  const last = new Key('n', NAME_BYTES).name(hex.padEnd(2 * HASH_BYTES, 'f')).bytes;
+  return { gte, lt: Buffer.concat([last, Uint8Array.of(0)]) };
 }
 
 /** The address that an `addressKey` of the usual form names. */
@@ -149,7 +149,7 @@ class Key {
   #at = 1;
 
   constructor(prefix: string, length: number) {
-    this.bytes = Buffer.alloc(1 + length);
+    this.bytes = Buffer.allocUnsafe(1 + length);
     this.bytes[0] = prefix.charCodeAt(0);
   }
 

@@ -1,7 +1,8 @@
 /** What one transaction brings to and takes from each address, and does with each kind of item. */
 
 import type { Asset } from '../../chain/types.js';
-import type { ItemChange, MovementRecord, Party, TransferRecord } from './records.js';
+import type { Party } from './record-bytes.js';
+import type { ItemChange, MovementRecord, TransferRecord } from './records.js';
 import { MAX_ITEM_MOVEMENTS, MAX_PARTIES } from './service.js';
 
 export class Movement {

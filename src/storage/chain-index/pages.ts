@@ -11,12 +11,30 @@ import type { Page, PageQuery } from './service.js';
 const CURSOR = /^[A-Za-z0-9_-]+$/;
 
 /** A page of the list, each entry by itself; `limit` is positive. */
-export async function readPage(kv: Kv, list: KvRange, { limit, cursor }: PageQuery): Promise<Page<KvEntry>> {
+export async function readPage(
+  kv: Pick<Kv, 'entries'>,
+  list: KvRange,
+  { limit, cursor }: PageQuery,
+): Promise<Page<KvEntry>> {
   const entries: KvEntry[] = [];
   for await (const entry of kv.entries({ ...behind(list, cursor), limit: limit + 1 })) entries.push(entry);
   const shown = entries.slice(0, limit);
   const last = shown.at(-1);
   return { entries: shown, next: entries.length > limit && last !== undefined ? cursorOf(last[0]) : null };
+}
+
+/** A list that is in memory, in any order, read as one of a database. */
+export class ShortList {
+  readonly #entries: readonly KvEntry[];
+
+  constructor(entries: readonly KvEntry[]) {
+    this.#entries = entries;
+  }
+
+  async *entries({ gte, lt, reverse = false, limit }: KvRange): AsyncGenerator<KvEntry> {
+    const inside = this.#entries.filter(([key]) => compareBytes(key, gte) >= 0 && compareBytes(key, lt) < 0);
+    yield* inside.sort(([a], [b]) => (reverse ? compareBytes(b, a) : compareBytes(a, b))).slice(0, limit);
+  }
 }
 
 export function cursorOf(key: Uint8Array): string {

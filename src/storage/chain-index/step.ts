@@ -11,7 +11,7 @@ import type { Kv, KvBatch } from '../../db/kv.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
 import { Accounts } from './accounts.js';
 import { type BlockToIndex, kindOf, type TransactionToIndex } from './block-to-index.js';
-import { blockKey, movementKey, type Place, spentKey, TIP_KEY, tradeKey, transferKey, unspentKey } from './layout.js';
+import { blockKey, type Place, spentKey, TIP_KEY, tradeKey, transferKey } from './layout.js';
 import { type Movement, Movements } from './movements.js';
 import {
   encodeBlock,
@@ -165,18 +165,14 @@ export class IndexStep {
   }
 
   #takeUnspent(source: Source, index: number, address: string): void {
-    const account = this.#accounts.address(address, source);
-    account.unspentOutputs--;
-    this.#batch.del(unspentKey(account.number, source, index));
+    this.#accounts.takeUnspent(this.#accounts.address(address, source), source, index, this.#batch);
   }
 
   #putUnspent(place: Place, index: number, { locktime }: TxOut, asset: Asset, address: string): void {
-    const account = this.#accounts.address(address, place);
-    account.unspentOutputs++;
     const item = asset.kind === 'item' ? asset : { genesisHash: null, metadata: null };
     const { genesisHash, metadata } = item;
     const record = encodeUnspent({ amount: asset.amount, locktime, genesisHash, metadata });
-    this.#batch.put(unspentKey(account.number, place, index), record);
+    this.#accounts.addUnspent(this.#accounts.address(address, place), place, index, record, this.#batch);
   }
 
   /** What a transaction changes for one address. */
@@ -189,7 +185,7 @@ export class IndexStep {
     account.tokens += movement.received - movement.sent;
     account.last = place;
     const record = encodeMovement({ kind, ...movement.shown });
-    this.#batch.put(movementKey(account.number, place), record);
+    this.#accounts.addMovement(account, place, record, this.#batch);
     for (const change of movement.items) {
       await this.#turn();
       await this.#accounts.hold(address, account, change, place, this.#batch);
