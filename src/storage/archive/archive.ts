@@ -39,7 +39,7 @@ import {
   ROUND_KEY,
   transactionKey,
 } from './layout.js';
-import { ArchiveLookups } from './lookups.js';
+import { ArchiveLookups, type WrittenBlock } from './lookups.js';
 import { ArchiveReader, present } from './reader.js';
 import {
   type BlockRecord,
@@ -91,12 +91,6 @@ interface OpenParts {
   readonly last: BlockRecord | undefined;
   readonly unspent: UnspentOutputs;
   readonly certificates: Certificates;
-}
-
-/** A block that is on disk now, as it was verified. */
-export interface WrittenBlock {
-  readonly record: BlockRecord;
-  readonly verified: VerifiedBlock;
 }
 
 export class Archive implements StorageService {
@@ -266,6 +260,11 @@ export class Archive implements StorageService {
    */
   store(full: FullBlock, certificate?: Certificate, round?: RoundFactsBody): Promise<BlockName> {
     return this.#storing.run(() => this.#guard(() => this.#store(full, certificate, round)));
+  }
+
+  /** Resolves at once while no block is being stored, otherwise between two of them: for work that comes second. */
+  async betweenBlocks(): Promise<void> {
+    if (this.#storing.isBusy) await this.#storing.run(() => undefined);
   }
 
   /** Reads a range of blocks again, checking each against every rule and index. Throws `data_corrupt` at the first fault. */

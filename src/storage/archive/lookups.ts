@@ -1,10 +1,17 @@
 /** Records of the archive by their names, checked as all that is read from it: for the index of the chain. */
 
 import type { Kv } from '../../db/kv.js';
+import type { VerifiedBlock } from '../../ledger/block/verified-block.js';
 import { fromUtf8 } from '../../lib/bytes.js';
 import { blockKey, indexKey, transactionKey } from './layout.js';
 import { type ArchiveReader, present } from './reader.js';
 import { type BlockRecord, type ItemRecord, readHash, type TransactionRecord } from './records.js';
+
+/** A block that is on disk now, as it was verified. */
+export interface WrittenBlock {
+  readonly record: BlockRecord;
+  readonly verified: VerifiedBlock;
+}
 
 type Guard = <T>(work: () => Promise<T>) => Promise<T>;
 

@@ -3,8 +3,7 @@
 import { isCoinbase, isCreate } from '../../chain/transaction.js';
 import type { BlockHeader, Transaction } from '../../chain/types.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
-import type { WrittenBlock } from '../archive/archive.js';
-import type { ArchiveLookups } from '../archive/lookups.js';
+import type { ArchiveLookups, WrittenBlock } from '../archive/lookups.js';
 import { present } from '../archive/reader.js';
 import type { TransactionKind } from './service.js';
 

@@ -13,7 +13,8 @@ import type { Logger } from '../../lib/logger.js';
 import { Failure, type Service } from '../../lib/service.js';
 import { TimeSlices } from '../../lib/time-slices.js';
 import type { Metrics } from '../../observability/metrics.js';
-import type { Archive, WrittenBlock } from '../archive/archive.js';
+import type { Archive } from '../archive/archive.js';
+import type { WrittenBlock } from '../archive/lookups.js';
 import { type BlockToIndex, readBlockToIndex, writtenBlock } from './block-to-index.js';
 import { blockKey, TIP_KEY } from './layout.js';
 import { EMPTY_TIP, type IndexTip, readBlock, readTip } from './records.js';
@@ -95,7 +96,7 @@ export class ChainIndex implements ChainIndexService, Service {
     this.#modules = modules;
     this.#stepChanges = stepChanges;
     const { archive, clock, metrics, room } = modules;
-    this.#slices = new TimeSlices(clock);
+    this.#slices = new SecondSlices(clock, archive);
     this.#sources = new Sources(archive.lookups, this.#slices);
     this.#work = new Waiting(clock);
     this.#advance = new Waiting(clock);
@@ -359,4 +360,19 @@ export class ChainIndex implements ChainIndexService, Service {
 
 function damage(what: string): TesseraError {
   return new TesseraError('data_corrupt', `index of the chain: ${what}`);
+}
+
+/** Turns of work that comes after storing: none is given while a block is being stored, so that storing takes no longer. */
+class SecondSlices extends TimeSlices {
+  readonly #archive: Archive;
+
+  constructor(clock: Clock, archive: Archive) {
+    super(clock);
+    this.#archive = archive;
+  }
+
+  override async turn(): Promise<void> {
+    await this.#archive.betweenBlocks();
+    await super.turn();
+  }
 }
