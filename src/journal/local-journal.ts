@@ -76,6 +76,7 @@ export class LocalJournal implements Journal {
       committed: (entries) => this.#onCommitted(entries),
     });
     const head = metrics.gauge('tessera_journal_head');
+    metrics.gauge('tessera_journal_reachable').set(1);
     this.#stopMetrics = metrics.beforeScrape(() => head.set(this.head));
   }
 

@@ -119,7 +119,7 @@ export const METRICS = {
 
   // Journal and database
   tessera_journal_head: gauge('Sequence number of the last durable entry.'),
-  tessera_journal_reachable: gauge('1 while etcd answers; of a journal in etcd.'),
+  tessera_journal_reachable: gauge('1 while the journal can be reached: 0 only of one in etcd that does not answer.'),
   tessera_journal_append_duration_seconds: histogram('From append to durable.', FAST),
   tessera_journal_group_entries: histogram('Entries that shared one sync.', GROUP_SIZES),
   tessera_db_write_duration_seconds: histogram('Writing a batch to LevelDB.', FAST, 'sync'),

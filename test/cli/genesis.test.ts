@@ -78,7 +78,7 @@ describe('genesis new', () => {
     expect(read().blockRules).toMatchObject({ transactions: 20_000, intervalMs: 5_000, start: 'interval' });
     expect((await run('show', file)).out).toContain('at most 20000 single transactions');
     const twice = ['--block-rule', 'start=interval', '--block-rule', 'start=full_or_interval'];
-    expect(await run('new', join(folder, 'twice.json'), ...owner, ...twice)).toMatchObject({ code: 2 });
+    expect(await run('new', join(folder, 'twice.json'), ...owner, ...twice)).toMatchObject({ status: 2 });
     const plain = JSON.parse((await run('new', join(folder, 'plain.json'), ...owner)).out);
     expect(plain.fingerprint).not.toBe(facts.fingerprint);
     expect(readFileSync(join(folder, 'plain.json'), 'utf8')).not.toContain('block_rules');

@@ -176,6 +176,20 @@ describe('a pool of an earlier version', () => {
     expect([admit, cut].map((command) => encodeCommand(command)[0])).toEqual([7, 8]);
   });
 
+  it('cuts no block but the one that is due, where the command says which', async () => {
+    const stored = await blockStored(await journalWith([]));
+    const cut = (height: number): Command => ({ kind: 'cut-block', height, time: 2, miners: ['m'] });
+    expect(encodeCommand(cut(1))[0]).toBe(10);
+    for (const [height, round] of [
+      [0, undefined],
+      [1, 1],
+      [2, undefined],
+    ] as const) {
+      const state = await replayed(await journalWith([[honest(0)]], [stored, cut(height)]));
+      expect(state.round?.height).toBe(round);
+    }
+  });
+
   it('loses what spends from a transaction that is dropped, too', async () => {
     const child = payment({
       from: bob,

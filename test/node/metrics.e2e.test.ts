@@ -13,6 +13,7 @@ const QUIET = new Set([
   'tessera_mempool_tokenless',
   'tessera_mempool_blocks_behind',
   'tessera_storage_blocks_behind',
+  'tessera_storage_index_blocks_behind',
   'tessera_peers_dial_failures_total',
   'tessera_peers_violations_total',
   'tessera_db_unwritable',

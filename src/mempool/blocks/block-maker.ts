@@ -210,6 +210,7 @@ export class BlockMaker {
     this.#lastCut = started;
     const round = await this.#applier.submit<'cut-block'>({
       kind: 'cut-block',
+      height: this.#state.head.height + 1,
       time: unixSeconds(this.#clock),
       miners: this.miners,
     });

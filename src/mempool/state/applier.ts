@@ -256,6 +256,7 @@ export class Applier implements Service {
         return outcomes;
       }
       case 'cut-block': {
+        if (command.height !== undefined && command.height !== state.head.height + 1) return null;
         if (!command.keepsAll) await inPieces(state.dropUnlawful(command.time, batch), this.#turn);
         const plan = state.planCut({ setsFirst: command.keepsAll === true || command.setsFirst === true });
         if (plan === null) return null;

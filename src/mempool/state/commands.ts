@@ -24,6 +24,11 @@ export interface CutBlockCommand {
   readonly kind: 'cut-block';
   readonly time: number;
   readonly miners: readonly string[];
+  /**
+   * The number of the block. A command that comes when another block is due does nothing: in a journal that others write to as
+   * well, or to a state that has the block from storage. Absent in commands of versions that cut whatever was due.
+   */
+  readonly height?: number;
   /** From a version that cut whatever was in the pool: applied again, it must give the same block. */
   readonly keepsAll?: true;
   /** From a version that served DRUID sets before single transactions; so did those that keep all. */
@@ -83,9 +88,12 @@ const TAGS = [
   'transactions',
   'cut-block',
   'block-adopted',
+  'cut-block',
 ] as const;
 /** The `cut-block` that drops what is unlawful and serves DRUID sets first. */
 const SETS_FIRST = 6;
+/** The `cut-block` that does not say which block. */
+const ANY_HEIGHT = 8;
 
 /** Every command is written here and copied out. */
 const scratch = new BincodeWriter();
@@ -106,6 +114,7 @@ export function encodeCommand(command: Command): Uint8Array {
       writer.length64(command.time);
       writer.length64(command.miners.length);
       for (const miner of command.miners) writer.string(miner);
+      if (tagOf(command) === TAGS.lastIndexOf('cut-block')) writer.length64(command.height ?? 0);
       break;
     case 'proof':
       writer.length64(command.height);
@@ -131,8 +140,12 @@ export function encodeCommand(command: Command): Uint8Array {
 
 function tagOf(command: Command): number {
   const { kind } = command;
-  if (kind === 'cut-block' && command.setsFirst && !command.keepsAll) return SETS_FIRST;
-  const isOld = kind === 'cut-block' ? command.keepsAll : 'unchained' in command && command.unchained;
+  if (kind === 'cut-block') {
+    if (command.keepsAll) return TAGS.indexOf(kind);
+    if (command.setsFirst) return SETS_FIRST;
+    return command.height === undefined ? ANY_HEIGHT : TAGS.lastIndexOf(kind);
+  }
+  const isOld = 'unchained' in command && command.unchained;
   return isOld ? TAGS.indexOf(kind) : TAGS.lastIndexOf(kind);
 }
 
@@ -160,6 +173,7 @@ function readCommand(reader: BincodeReader): Command {
         miners,
         ...(isFirst && { keepsAll: true }),
         ...(tag === SETS_FIRST && { setsFirst: true }),
+        ...(tag === TAGS.lastIndexOf(kind) && { height: reader.number64() }),
       };
     }
     case 'proof': {

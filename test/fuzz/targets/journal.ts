@@ -26,6 +26,7 @@ const list = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T[]> => fc.array(arbi
 const command: fc.Arbitrary<Command> = fc.oneof(
   fc.record({ kind: fc.constant('transactions' as const), time: count, groups: list(list(bytes)) }),
   fc.record({ kind: fc.constant('cut-block' as const), time: count, miners: list(text) }),
+  fc.record({ kind: fc.constant('cut-block' as const), time: count, miners: list(text), height: count }),
   fc.record({ kind: fc.constant('cut-block' as const), time: count, miners: list(text), keepsAll: fc.constant(true) }),
   fc.record({ kind: fc.constant('cut-block' as const), time: count, miners: list(text), setsFirst: fc.constant(true) }),
   fc.record({ kind: fc.constant('proof' as const), height: count, miner: text, nonce: bytes, coinbase: bytes }),
