@@ -1,8 +1,10 @@
 /** A list that the node gives page by page, as a table that reads on as it is scrolled. */
 
+import { useEffect } from 'preact/hooks';
 import { Failed } from '../shared/components/notice.js';
 import { type Column, Table } from '../shared/components/table.js';
 import { type PageOf, usePages } from '../shared/use-pages.js';
+import { useStream } from '../shared/use-stream.js';
 
 export interface PagedTableProps<T> {
   readonly label: string;
@@ -19,6 +21,11 @@ export interface PagedTableProps<T> {
 
 export function PagedTable<T>({ label, source, read, columns, keyOf, total, nothing }: PagedTableProps<T>) {
   const { entries, isLoading, isAll, error, onRange, retry } = usePages(source, read);
+  const { version } = useStream();
+  // The node that could not be reached may be back.
+  useEffect(() => {
+    if (error !== undefined) retry();
+  }, [version]);
   const isEmpty = isAll && entries.length === 0;
   return (
     <>

@@ -2,6 +2,7 @@
 
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { Refused } from './node-api.js';
+import { useStream } from './use-stream.js';
 
 export interface Resource<T> {
   /** The last answer, also while a newer one is on its way; undefined before the first. */
@@ -24,7 +25,7 @@ const MS_PER_SECOND = 1_000;
 /**
  * Reads when `key` changes, and forgets the former answer; reads again, and keeps it, when `version` changes. Changes that come
  * while it reads lead to one more reading after it, so that a page is never starved by a fast chain. A node that names a time
- * to ask again is asked then. An undefined key reads nothing.
+ * to ask again is asked then, and one that was away when it is back. An undefined key reads nothing.
  */
 export function useResource<T>(
   key: string | undefined,
@@ -36,7 +37,8 @@ export function useResource<T>(
   const reader = useRef(read);
   reader.current = read;
   const reading = useRef<Reading<T> | undefined>(undefined);
-  const stamp = `${version}/${again}`;
+  const stream = useStream();
+  const stamp = `${version}/${again}/${stream.version}`;
   const seen = useRef(stamp);
 
   useEffect(() => {

@@ -9,6 +9,7 @@ import { Page } from '../../shared/components/page.js';
 import { type Column, Table } from '../../shared/components/table.js';
 import { When } from '../../shared/components/when.js';
 import { navigate, usePlace } from '../../shared/router.js';
+import { useStream } from '../../shared/use-stream.js';
 import { readerOf } from '../chain/reader.js';
 import { type Chain, useChain } from '../chain/use-chain.js';
 import type { Block } from '../chain/views.js';
@@ -28,6 +29,7 @@ const AT_TOP_PX = 120;
 export function BlocksPage() {
   const { query } = usePlace();
   const { source, height, error } = useChain();
+  const { version } = useStream();
   const from = /^\d{1,15}$/.test(query.get('from') ?? '') ? Number(query.get('from')) : undefined;
   const isKnown = source !== undefined && height !== undefined;
   return (
@@ -43,7 +45,7 @@ export function BlocksPage() {
               <p>They appear here as they come.</p>
             </Notice>
           ) : (
-            <BlockList key={`${source}/${from}`} source={source} height={height} from={from} />
+            <BlockList key={`${source}/${from}/${version}`} source={source} height={height} from={from} />
           )
         }
       </Loaded>
@@ -135,6 +137,7 @@ function useChunks(source: Chain['source'], height: number) {
   const chunks = useRef(new Map<number, readonly Block[]>());
   const pending = useRef(new Map<number, AbortController>());
   const [, redraw] = useState(0);
+  const [attempt, setAttempt] = useState(0);
   const [error, setError] = useState<Error>();
   const tip = useRef(height);
   tip.current = height;
@@ -184,11 +187,12 @@ function useChunks(source: Chain['source'], height: number) {
         if (!isWhole && (open === undefined || open.signal.aborted)) void load(chunk);
       }
     },
-    [blockAt, load],
+    [blockAt, load, attempt],
   );
   const retry = useCallback(() => {
     setError(undefined);
-    redraw((count) => count + 1);
+    // Another function: the table then says again what it needs.
+    setAttempt((count) => count + 1);
   }, []);
   return { blockAt, need, error, retry };
 }
