@@ -14,6 +14,8 @@ const QUIET = new Set([
   'tessera_mempool_blocks_behind',
   'tessera_storage_blocks_behind',
   'tessera_storage_index_blocks_behind',
+  // The journal of this network is local.
+  'tessera_journal_reachable',
   'tessera_peers_dial_failures_total',
   'tessera_peers_violations_total',
   'tessera_db_unwritable',
