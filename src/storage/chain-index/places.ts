@@ -8,7 +8,7 @@ import { readBlock } from './records.js';
 import type { BlockSummary, TransactionPlace } from './service.js';
 
 /** Summaries of blocks that must be there, by height. */
-export async function readBlocks(kv: Kv, heights: Iterable<number>): Promise<ReadonlyMap<number, BlockSummary>> {
+async function readBlocks(kv: Kv, heights: Iterable<number>): Promise<ReadonlyMap<number, BlockSummary>> {
   const unique = [...new Set(heights)];
   const records = await kv.getMany(unique.map(blockKey));
   return new Map(

@@ -16,7 +16,7 @@ import { Archive } from '../../../src/storage/archive/archive.js';
 import { ChainIndex, type ChainIndexOptions } from '../../../src/storage/chain-index/chain-index.js';
 import { RULES } from './test-chain.js';
 
-export async function temporaryFolder(): Promise<string> {
+async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'tessera-index-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   return folder;

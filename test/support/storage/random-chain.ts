@@ -16,7 +16,7 @@ import { createTestChain } from './test-chain.js';
 
 const KEYS = [11, 12, 13].map((seed) => keyPairFromSeed(new Uint8Array(32).fill(seed)));
 /** The addresses of the keys; the last one is nobody's, and only receives. */
-export const ADDRESSES = [...KEYS.map(({ publicKey }) => addressOf(publicKey)), 'f'.repeat(32)];
+const ADDRESSES = [...KEYS.map(({ publicKey }) => addressOf(publicKey)), 'f'.repeat(32)];
 
 const funds = KEYS.flatMap((_, i) =>
   [5_000, 700, 90].map((amount) => ({ address: ADDRESSES[i] ?? '', amount, locktime: 0 })),

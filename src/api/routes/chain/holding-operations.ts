@@ -15,7 +15,7 @@ import {
 import { AS_OF, common, OFF } from './operations.js';
 import { PageQuery } from './parts.js';
 
-export const getChainAddress = defineOperation({
+const getChainAddress = defineOperation({
   ...common,
   id: 'getChainAddress',
   path: '/v1/chain/addresses/{address}',
@@ -26,7 +26,7 @@ export const getChainAddress = defineOperation({
   errors: OFF,
 });
 
-export const getAddressItems = defineOperation({
+const getAddressItems = defineOperation({
   ...common,
   id: 'getAddressItems',
   path: '/v1/chain/addresses/{address}/items',
@@ -38,7 +38,7 @@ export const getAddressItems = defineOperation({
   errors: OFF,
 });
 
-export const getAddressOutputs = defineOperation({
+const getAddressOutputs = defineOperation({
   ...common,
   id: 'getAddressOutputs',
   path: '/v1/chain/addresses/{address}/outputs',
@@ -50,7 +50,7 @@ export const getAddressOutputs = defineOperation({
   errors: OFF,
 });
 
-export const getAddressTransactions = defineOperation({
+const getAddressTransactions = defineOperation({
   ...common,
   id: 'getAddressTransactions',
   path: '/v1/chain/addresses/{address}/transactions',
@@ -62,7 +62,7 @@ export const getAddressTransactions = defineOperation({
   errors: OFF,
 });
 
-export const getChainItem = defineOperation({
+const getChainItem = defineOperation({
   ...common,
   id: 'getChainItem',
   path: '/v1/chain/items/{genesis_hash}',
@@ -73,7 +73,7 @@ export const getChainItem = defineOperation({
   errors: [...OFF, 'item_not_found'],
 });
 
-export const getItemHolders = defineOperation({
+const getItemHolders = defineOperation({
   ...common,
   id: 'getItemHolders',
   path: '/v1/chain/items/{genesis_hash}/holders',
@@ -85,7 +85,7 @@ export const getItemHolders = defineOperation({
   errors: [...OFF, 'item_not_found'],
 });
 
-export const getItemTransfers = defineOperation({
+const getItemTransfers = defineOperation({
   ...common,
   id: 'getItemTransfers',
   path: '/v1/chain/items/{genesis_hash}/transfers',

@@ -23,7 +23,7 @@ export const OFF = ['index_off', 'index_incomplete'] as const;
 export const AS_OF =
   'An extension of the contract, answered from the index of the node (`storage.index`). Its ETag changes with each block.';
 
-export const getChainIndex = defineOperation({
+const getChainIndex = defineOperation({
   ...common,
   id: 'getChainIndex',
   path: '/v1/chain/index',
@@ -33,7 +33,7 @@ export const getChainIndex = defineOperation({
   errors: [],
 });
 
-export const getChainBlocks = defineOperation({
+const getChainBlocks = defineOperation({
   ...common,
   id: 'getChainBlocks',
   path: '/v1/chain/blocks',
@@ -44,7 +44,7 @@ export const getChainBlocks = defineOperation({
   errors: OFF,
 });
 
-export const getChainBlock = defineOperation({
+const getChainBlock = defineOperation({
   ...common,
   id: 'getChainBlock',
   path: '/v1/chain/blocks/{block}',
@@ -55,7 +55,7 @@ export const getChainBlock = defineOperation({
   errors: [...OFF, 'block_not_found'],
 });
 
-export const getBlockTransactions = defineOperation({
+const getBlockTransactions = defineOperation({
   ...common,
   id: 'getBlockTransactions',
   path: '/v1/chain/blocks/{block}/transactions',
@@ -67,7 +67,7 @@ export const getBlockTransactions = defineOperation({
   errors: [...OFF, 'block_not_found'],
 });
 
-export const getChainTransaction = defineOperation({
+const getChainTransaction = defineOperation({
   ...common,
   id: 'getChainTransaction',
   path: '/v1/chain/transactions/{tx_hash}',
@@ -79,7 +79,7 @@ export const getChainTransaction = defineOperation({
   errors: [...OFF, 'entry_not_found'],
 });
 
-export const getChainOutput = defineOperation({
+const getChainOutput = defineOperation({
   ...common,
   id: 'getChainOutput',
   path: '/v1/chain/outputs/{tx_hash}/{n}',
@@ -90,7 +90,7 @@ export const getChainOutput = defineOperation({
   errors: [...OFF, 'entry_not_found'],
 });
 
-export const searchChain = defineOperation({
+const searchChain = defineOperation({
   ...common,
   id: 'searchChain',
   path: '/v1/chain/search',

@@ -5,7 +5,7 @@ import { TRANSACTION_KINDS } from '../../../storage/chain-index/service.js';
 import { Enum, EXAMPLE_TX_HASH, Int32, Int64, Nullable, TransactionHash, Uint64 } from '../../schemas/scalars.js';
 
 export const DEFAULT_ENTRIES = 25;
-export const MAX_ENTRIES = 100;
+const MAX_ENTRIES = 100;
 const MAX_CURSOR = 128;
 export const MAX_NAME = 256;
 export const EXAMPLE_TIME = 1_700_000_000;

@@ -254,7 +254,7 @@ export const SearchQuery = Type.Object({
     examples: [EXAMPLE_TX_HASH],
   }),
 });
-export const SEARCH_KINDS = ['block', 'transaction', 'item', 'address'] as const;
+const SEARCH_KINDS = ['block', 'transaction', 'item', 'address'] as const;
 export const SearchResponse = Type.Object(
   {
     found: Type.Array(

@@ -40,7 +40,7 @@ export function blockView(block: BlockSummary) {
   };
 }
 
-export function placeView({ hash, height, txNum, time }: TransactionPlace) {
+function placeView({ hash, height, txNum, time }: TransactionPlace) {
   return { tx_hash: hash, block_num: height, tx_num: txNum, time };
 }
 
