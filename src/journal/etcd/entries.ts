@@ -95,7 +95,7 @@ export function decodeGroup(key: Uint8Array, value: Uint8Array, { log }: Names, 
 }
 
 /** The value of a part, as it was sealed at its key. Throws `data_corrupt`. */
-export function opened(key: Uint8Array, value: Uint8Array): Uint8Array {
+function opened(key: Uint8Array, value: Uint8Array): Uint8Array {
   try {
     return unsealRecord(key, value);
   } catch (cause) {

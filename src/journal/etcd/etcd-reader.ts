@@ -214,7 +214,7 @@ export class EtcdReader {
   }
 }
 
-export function forgotten(seq: number, base: number): TesseraError {
+function forgotten(seq: number, base: number): TesseraError {
   return new TesseraError(
     'data_corrupt',
     `entry ${seq} of the journal in etcd has been forgotten; the first one left is ${base}: this node was away for too long, so run tessera rebuild`,
