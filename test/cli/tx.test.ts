@@ -245,6 +245,31 @@ describe('tx sign', () => {
     expect([again.status, again.err]).toEqual([1, expect.stringContaining('nothing is left to be signed')]);
   });
 
+  it('calls change only what goes to a key of the signer: not what goes to another input, signed or not', async () => {
+    const [victim, thief] = [maker(SHORT, tokenAsset(100n)), maker(THREE, tokenAsset(1n))];
+    const listed = listing(
+      [SHORT, `0-${transactionHash(victim)}`, { Token: 100 }],
+      [THREE, `0-${transactionHash(thief)}`, { Token: 1 }],
+    );
+    const inputs = [victim, thief].flatMap((one) => ['--input', `0-${transactionHash(one)}`]);
+    const flags = [...inputs, '--raw', '--to', `${THREE}=91`, '--change', SHORT];
+    const { out: made, err: said } = await run(['build', '--utxos', '-', '--unproven', ...flags], listed);
+    expect(said).not.toContain('returns');
+    const open = withPrevious(made, victim, thief);
+    const { out: signed } = await run(['sign', '--dev-account', '3', '--partial'], open);
+    const keys = await file('keys.json', JSON.stringify({ addresses: { [SHORT]: { secret_key: toHex(SEED) } } }));
+    for (const text of [open, signed]) {
+      const { err } = await run(['sign', '--key-file', keys, '--partial'], text);
+      expect(err).toMatch(new RegExp(`pays .*\\(91 raw units\\) to ${THREE}\n`));
+      expect(err).toMatch(new RegExp(`returns .*\\(10 raw units\\) to ${SHORT}\n`));
+      expect(err).toMatch(new RegExp(`spends .*\\(1 raw units?\\) of ${THREE} .*: NOT YOURS, its key was not given\n`));
+      expect(err.match(/NOT YOURS/g)).toHaveLength(1);
+      const shown = (await run(['show'], text)).out;
+      expect(shown).not.toContain('returns');
+      for (const address of [THREE, SHORT]) expect(shown).toContain(`to ${address}, where an input comes from\n`);
+    }
+  });
+
   it('asks a person, and signs nothing when the answer is no', async () => {
     const draft = await file('payment.json', await built('--to', `${THREE}=100`));
     const answer = async (typed: string) => {

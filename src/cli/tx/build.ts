@@ -74,7 +74,9 @@ export const command: Command = {
     const proving = args.has(UNPROVEN_FLAG.name) ? Promise.resolve(built) : withProofs(built, args, context);
     const draft = await whileWaiting('reading', proving, context, systemClock);
     context.stdout.write(draftText(draft, args.has('json')));
-    context.stderr.write(summaryOf(draft));
+    // A listing is of anybody: change is what goes to an address that was named.
+    const own = new Set([...addresses, ...(change === undefined ? [] : [change])]);
+    context.stderr.write(summaryOf(draft, addresses.length === 0 ? {} : { own }));
     return 0;
   },
 };

@@ -18,6 +18,7 @@ export const command: Command = {
       'Reads a file of `tessera tx build` or `tessera tx sign`, checks sums, addresses and signatures, and prints what it spends and ' +
         'pays. Needs no network: the transactions that made the inputs are in the file, and their hashes prove what the inputs ' +
         'hold. Where they are missing, it says so; `tessera tx sign` does not sign such an input.',
+      'It knows no keys, so it cannot tell change from a payment; `tessera tx sign` does.',
     ],
     arguments: [{ name: 'FILE', description: 'The file; standard input when it is left out, or -.' }],
     flags: [GENESIS_FLAG, { ...JSON_FLAG, description: 'Prints {tx_hash, is_signed, to_sign, unproven} instead.' }],
@@ -36,7 +37,7 @@ export const command: Command = {
       to_sign: open.map(({ outPoint, address }) => ({ out_point: outPointName(outPoint), address })),
       unproven: unproven.map(({ outPoint }) => outPointName(outPoint)),
     };
-    context.stdout.write(args.has('json') ? `${stringifyExact(report)}\n` : summaryOf(draft, unproven));
+    context.stdout.write(args.has('json') ? `${stringifyExact(report)}\n` : summaryOf(draft, { unproven }));
     return 0;
   },
 };

@@ -29,6 +29,8 @@ export const command: Command = {
         'it can run on a machine that has none. In a pipe nobody can be asked: it signs what it has shown.',
       'Every input needs its key; with --partial those that have one are signed, and the others by the next holder of keys. A ' +
         'signature covers all outputs: when they are changed, it is worth nothing.',
+      'It says `returns` of what goes back to an address of an input whose key is given, and of nothing else. An input whose key is not ' +
+        'given is marked: what goes to its address is a payment, whoever has signed it.',
       'A signature does not cover fees, so what an input holds beyond what is paid can be taken. The file therefore has the transactions ' +
         'that made the inputs, and their hashes are checked; outputs of block 0 are looked up in the genesis file. An input of which ' +
         'neither proves the amount is not signed.',
@@ -61,12 +63,13 @@ export const command: Command = {
     const draft = parseDraft(await readInput(file, context), nameOf(file));
     assertSound(signatureFault(draft));
     const unproven = await unprovenInputs(draft, args, context);
-    context.stderr.write(summaryOf(draft, unproven));
     const open = unsigned(draft);
-    const keys = await findKeys(new Set(open.map(({ address }) => address)), args, context);
+    // Of inputs that are signed too: the summary says which are the signer's.
+    const keys = await findKeys(new Set(draft.inputs.map(({ address }) => address)), args, context);
     try {
+      context.stderr.write(summaryOf(draft, { own: new Set(keys.keys()), unproven }));
       const without = open.find(({ address }) => !keys.has(address));
-      if (keys.size === 0 || (without !== undefined && !args.has('partial'))) {
+      if (!open.some(({ address }) => keys.has(address)) || (without !== undefined && !args.has('partial'))) {
         const whose = without === undefined ? 'nothing is left to be signed' : `no key is that of ${without.address}`;
         throw new TesseraError('invalid_signature', `${whose}: nothing was signed`);
       }

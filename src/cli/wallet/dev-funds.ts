@@ -58,7 +58,7 @@ export async function payFromDev(
   const unspent = await whileWaiting('reading', unspentOf([own], client), context, systemClock);
   const draft = draftOf(chooseInputs(unspent, orders), orders);
   if (!args.has('yes')) {
-    context.stderr.write(summaryOf(draft));
+    context.stderr.write(summaryOf(draft, { own: new Set([own]) }));
     await confirm('Pay?', context);
   }
   const transaction = transactionOf(signWith(new Map([[own, keyPair]]), draft));
