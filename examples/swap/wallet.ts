@@ -9,6 +9,7 @@ import {
   addressOf,
   balanceOf,
   type Confirmation,
+  type ConfirmedTrade,
   completeTrade,
   confirmTrade,
   createOffer,
@@ -45,6 +46,11 @@ export interface Step {
   readonly sent?: string;
 }
 
+interface Confirmed extends ConfirmedTrade {
+  readonly offer: Offer;
+  readonly acceptance: Acceptance;
+}
+
 export class PageWallet {
   readonly address: string;
   readonly #client: TesseraClient;
@@ -54,6 +60,8 @@ export class PageWallet {
   readonly #busy = new Set<string>();
   /** The own offers that nobody has been promised yet, as they were made. */
   readonly #offers = new Map<string, Offer>();
+  /** What was confirmed, until the half is sent, by the offer. Another half of other coins could take place beside the first. */
+  readonly #confirmed = new Map<string, Confirmed>();
   /** What was accepted, with the half that is kept back until the confirmation comes; by the acceptance. */
   readonly #accepted = new Map<string, AcceptedOffer & { readonly offer: Offer }>();
   readonly #metadata = new Map<string, string | null>();
@@ -111,14 +119,26 @@ export class PageWallet {
     return { document: accepted.acceptance };
   }
 
-  /** Confirms the first acceptance of an own offer, and sends the own half. */
+  /** Confirms the first acceptance of an own offer, and sends the own half. The same one again sends the same half. */
   async confirm(acceptance: Acceptance): Promise<Step> {
     const funds = await this.#funds();
+    const { offer, confirmation, half, ...first } =
+      this.#confirmed.get(acceptance.offer) ?? this.#confirmFirst(acceptance, funds);
+    if (acceptance.from !== first.acceptance.from) throw new Error('somebody else has accepted this offer before');
+    const sent = await this.#send(half);
+    // Not before: when the answer is lost, the half is needed again.
+    this.#confirmed.delete(acceptance.offer);
+    this.#offers.delete(offer.nonce);
+    return { document: confirmation, sent };
+  }
+
+  #confirmFirst(acceptance: Acceptance, funds: Funds): Confirmed {
     for (const offer of this.#offers.values()) {
       try {
-        const { confirmation, half } = confirmTrade(acceptance, { offer, key: this.#key, ...funds });
-        this.#offers.delete(offer.nonce);
-        return { document: confirmation, sent: await this.#send(half) };
+        const confirmed = { ...confirmTrade(acceptance, { offer, key: this.#key, ...funds }), offer, acceptance };
+        this.#confirmed.set(acceptance.offer, confirmed);
+        this.#take(confirmed.half);
+        return confirmed;
       } catch (error) {
         if (!isOfAnotherOffer(error)) throw error;
       }
@@ -126,16 +146,15 @@ export class PageWallet {
     throw new Error('this accepts no offer of this page');
   }
 
-  /** Sends the half that was kept back. */
+  /** Sends the half that was kept back. The same confirmation again sends the same half, until a node has it. */
   async complete(confirmation: Confirmation): Promise<Step> {
     for (const [from, accepted] of this.#accepted) {
-      try {
-        const half = completeTrade(confirmation, accepted);
-        this.#accepted.delete(from);
-        return { sent: await this.#send(half) };
-      } catch (error) {
-        if (!isOfAnotherOffer(error)) throw error;
-      }
+      const half = completed(confirmation, accepted);
+      if (half === undefined) continue;
+      const sent = await this.#send(half);
+      // Not before: when the answer is lost, the half is needed again.
+      this.#accepted.delete(from);
+      return { sent };
     }
     throw new Error('this confirms nothing that this page has accepted');
   }
@@ -161,6 +180,16 @@ export class PageWallet {
     const { metadata } = await this.#client.getItem({ genesis_hash: item }).catch(() => ({ metadata: null }));
     this.#metadata.set(item, metadata);
     return metadata;
+  }
+}
+
+/** Undefined when the confirmation is of something else. */
+function completed(confirmation: Confirmation, accepted: AcceptedOffer & { readonly offer: Offer }) {
+  try {
+    return completeTrade(confirmation, accepted);
+  } catch (error) {
+    if (!isOfAnotherOffer(error)) throw error;
+    return undefined;
   }
 }
 

@@ -26,7 +26,7 @@ import {
   type TradeDocument,
   type TradedAsset,
 } from '../wallet/trades/documents.js';
-import { checkExchange, checkOffer, checkTime } from '../wallet/trades/trade-rules.js';
+import { checkCompletionTime, checkExchange, checkOffer, checkTime } from '../wallet/trades/trade-rules.js';
 import { type Amount, assetOf, buildSpending, type Funds, type SignedTransaction } from './payments.js';
 
 const NONCE_LENGTH = 16;
@@ -126,13 +126,19 @@ export function confirmTrade(acceptance: Acceptance, options: ConfirmOptions): C
   return { confirmation, half: withDruid(half, acceptance, { from: acceptance.from, to: offer.to, gets: offer.want }) };
 }
 
+export interface CompleteOptions extends AcceptedOffer {
+  readonly offer: Offer;
+  /** Milliseconds since the Unix epoch; the clock of this machine by default. */
+  readonly now?: number | undefined;
+}
+
 /**
  * The taker's half, to be sent to a node, once the maker has confirmed. Throws `trade_refused` for a confirmation of another trade or
- * by another key.
+ * by another key, and `trade_closed` two minutes after the end of the offer: else a maker could wait for a better price.
  */
 export function completeTrade(
   confirmation: Confirmation,
-  { offer, acceptance, half }: AcceptedOffer & { readonly offer: Offer },
+  { offer, acceptance, half, now = Date.now() }: CompleteOptions,
 ): SignedTransaction {
   readDocument(confirmation);
   checkSignature(confirmation, offer.to);
@@ -140,6 +146,7 @@ export function completeTrade(
   if (txInsAddress(half.transaction.inputs) !== acceptance.from) {
     throw new TesseraError('trade_refused', 'the half is not the one of the acceptance');
   }
+  checkCompletionTime(offer.expires_at, now);
   return withDruid(half, acceptance, { from: confirmation.from, to: acceptance.to, gets: offer.give });
 }
 

@@ -59,7 +59,7 @@ describe('a trade between two pages', () => {
       expect(termsOf(offer)).toEqual({ makerGives: terms.give, takerGives: terms.want });
       const taken = accepted(offer);
       const { confirmation, half } = confirmTrade(carried(taken.acceptance), ofAlice(offer));
-      const other = completeTrade(carried(confirmation), { ...taken, offer });
+      const other = completeTrade(carried(confirmation), { ...taken, offer, now: NOW });
       const { druid } = half.transaction.druidInfo ?? { druid: '' };
       expect(druid).toMatch(/^DRUID0x[0-9a-f]{32}$/);
       expect(druidSetFault(druid, [half.transaction, other.transaction])).toBeNull();
@@ -93,14 +93,14 @@ describe('a trade between two pages', () => {
       'a confirmation of somebody else’s acceptance',
       (one) => {
         const { confirmation } = confirmTrade(accepted(one, EVE, [owned(EVE, 2, 5n, ITEM)]).acceptance, ofAlice(one));
-        return completeTrade(confirmation, { ...accepted(one), offer: one });
+        return completeTrade(confirmation, { ...accepted(one), offer: one, now: NOW });
       },
     ],
     [
       'a confirmation by somebody else',
       (one) => {
         const { confirmation } = confirmTrade(accepted(one).acceptance, { ...ofAlice(one), key: EVE });
-        return completeTrade(confirmation, { ...accepted(one), offer: one });
+        return completeTrade(confirmation, { ...accepted(one), offer: one, now: NOW });
       },
     ],
   ])('refuses %s', (_, trade) => {
@@ -113,6 +113,19 @@ describe('a trade between two pages', () => {
     expect(() => acceptOffer(offered(), { key: BOB, keys: [BOB], unspent: TICKETS, ...late })).toThrow(closed);
     expect(() => createOffer({ ...TERMS, key: ALICE, expiresAt: IN_AN_HOUR, ...late })).toThrow(closed);
     expect(() => accepted(offered(), BOB, [])).toThrow(expect.objectContaining({ code: 'insufficient_funds' }));
+  });
+
+  it('is not completed when the maker has confirmed long after the end of the offer, whatever its clock says', () => {
+    const offer = offered();
+    const taken = accepted(offer);
+    const { confirmation } = confirmTrade(taken.acceptance, ofAlice(offer));
+    const completedAt = (now?: number) => completeTrade(confirmation, { ...taken, offer, now });
+    const end = offer.expires_at * 1_000;
+    // As long as a node's wallet lets halves meet after the end.
+    expect(completedAt(end + 119_999).hash).toBe(completedAt(NOW).hash);
+    const closed = expect.objectContaining({ code: 'trade_closed' });
+    expect(() => completedAt(end + 120_000)).toThrow(closed);
+    expect(() => completedAt()).toThrow(closed);
   });
 });
 
@@ -151,7 +164,7 @@ describe('a trade with the wallet of a node', () => {
     const offer = carried(made.offer);
     const taken = acceptOffer(offer, { key: ALICE, keys: [ALICE], unspent: holdingsOf(ALICE), ...here() });
     const { confirmation } = await node.wallet.trades.complete(carried(taken.acceptance));
-    const half = completeTrade(carried(confirmation), { ...taken, offer });
+    const half = completeTrade(carried(confirmation), { ...taken, offer, now: clock.now() });
     expect(chain.submit(half.transaction)).toBeNull();
     await chain.settle();
     expect(node.wallet.trades.get(made.id).state).toBe('done');

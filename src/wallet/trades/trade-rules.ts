@@ -56,6 +56,11 @@ export function checkTime(end: number, now: number): void {
   throw new TesseraError('trade_closed', `the offer has expired: it stood until ${until}`);
 }
 
+/** Throws `trade_closed` when no half can meet its other any more: some time after the end of the offer, for clocks differ. */
+export function checkCompletionTime(end: number, now: number): void {
+  checkTime(end, now - GRACE);
+}
+
 export function isExpired(end: number, now: number): boolean {
   return end * MS_PER_SECOND <= now;
 }
