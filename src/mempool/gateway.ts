@@ -94,7 +94,8 @@ export class Gateway {
       await this.#admission.submit(await this.#read(link, attachment), link.sender);
       return { type: 'transactions.result', body: { accepted: true, code: '', detail: '' } };
     } catch (error) {
-      if (!isTesseraError(error)) throw error;
+      // What may be in the journal yet is no answer: a wallet that takes it for a refusal could pay again.
+      if (!isTesseraError(error) || error.details.mayBeTaken === true) throw error;
       const body = { accepted: false, code: error.code, detail: error.message.slice(0, MAX_DETAIL) };
       return { type: 'transactions.result', body };
     }

@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EtcdJournal, type EtcdJournalOptions } from '../../src/journal/etcd/etcd-journal.js';
+import type { JournalEntry } from '../../src/journal/journal.js';
 import { toHex } from '../../src/lib/bytes.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { createDeferred } from '../../src/lib/deferred.js';
@@ -178,6 +179,26 @@ describe.runIf(hasEtcd)('on a real etcd', () => {
     await Promise.all([one.close(), two.close()]);
   });
 
+  it('stops a reader that waits for etcd, also in the middle of trimming', async () => {
+    const own = await startEtcd();
+    const journal = await open('a/', { etcd: { endpoints: [own.endpoint], callTimeout: 500 } });
+    const failed = createDeferred<unknown>();
+    const subscription = journal.subscribe(
+      1,
+      async ([first]) => {
+        await own.kill();
+        await journal.compact(first?.seq ?? 0);
+      },
+      failed.resolve,
+    );
+    await append(journal, 'entry 0');
+    expect(await failed.promise).toMatchObject({ code: 'database_failed' });
+    const waiting = journal.subscribe(1, async () => undefined, failed.reject);
+    await expect.poll(() => journal.problem).toMatch(/waits for etcd/);
+    await Promise.all([subscription.stop(), waiting.stop(), journal.close()]);
+    await own.dispose();
+  });
+
   it('ends a reader when etcd was restored from an older copy (rule P3)', async () => {
     const own = await startEtcd();
     const journal = await open('a/', { etcd: { endpoints: [own.endpoint], callTimeout: 500 } });
@@ -223,6 +244,18 @@ describe.runIf(hasEtcd)('on a real etcd', () => {
       expect(refused.problem).not.toContain(user.password);
       await Promise.all([refused.close(), expect(starting).rejects.toMatchObject({ code: 'shutting_down' })]);
     }
+    // A member that was started again knows no token any more.
+    const read: string[] = [];
+    const ended = createDeferred<unknown>();
+    const note = async (entries: readonly JournalEntry[]): Promise<void> => {
+      for (const { payload } of entries) read.push(Buffer.from(payload).toString());
+    };
+    journal.subscribe(1, note, ended.resolve);
+    await expect.poll(() => read).toEqual(texts(0, 1));
+    await own.kill();
+    await own.start();
+    await append(journal, 'entry 1');
+    await expect.poll(() => read).toEqual(texts(0, 2));
     await Promise.all([before.close(), journal.close()]);
     await own.dispose();
     await removeFolders();

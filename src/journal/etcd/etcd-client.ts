@@ -125,6 +125,11 @@ export class EtcdClient {
     }
   }
 
+  /** The next call asks for a new token: tokens are of one member, and end. */
+  forgetToken(): void {
+    this.#token = undefined;
+  }
+
   close(): void {
     for (const member of this.#members) member.close();
   }

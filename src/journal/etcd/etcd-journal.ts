@@ -4,6 +4,7 @@
  */
 
 import type { MessageInitShape } from '@bufbuild/protobuf';
+import { databaseError } from '../../db/database-error.js';
 import { fromUtf8, utf8 } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 import { Mutex } from '../../lib/mutex.js';
@@ -125,9 +126,15 @@ export class EtcdJournal implements Journal {
     return Math.max(0, revisionOf(seq) - count) * MAX_GROUP_ENTRIES;
   }
 
-  /** Says that this node wants nothing below `seq`, and deletes what no node wants. */
+  /** Says that this node wants nothing below `seq`, and deletes what no node wants. Throws `database_failed`. */
   compact(seq: number): Promise<void> {
-    return this.#compaction.run(() => this.#forgetBelow(seq));
+    return this.#compaction.run(async () => {
+      try {
+        await this.#forgetBelow(seq);
+      } catch (error) {
+        throw databaseError('the journal in etcd', error);
+      }
+    });
   }
 
   async close(): Promise<void> {
@@ -174,14 +181,15 @@ export class EtcdJournal implements Journal {
     return base === undefined ? 1 : Number(fromUtf8(base.value));
   }
 
+  /** Asks once for each step: what etcd does not do now, it does the next time, and a stop need not wait for it. */
   async #forgetBelow(seq: number): Promise<void> {
     const wanted = [...this.#readers].map((reader) => reader.wanted);
     const own = Math.min(seq, this.head + 1, ...wanted);
     const { passed, base } = this.#names;
     await this.#put(`${passed}${this.#replica}`, String(own));
-    const marks = await this.#patience.until(() => this.#range({ key: utf8(passed), rangeEnd: endOf(passed) }));
+    const marks = await this.#range({ key: utf8(passed), rangeEnd: endOf(passed) });
     const to = Math.min(...marks.map(({ value }) => Number(fromUtf8(value))));
-    if (to > (await this.base())) await this.#put(base, String(to));
+    if (to > (await this.#base())) await this.#put(base, String(to));
     // Those of the base's own revision may be of a group that is wanted in part.
     const last = BigInt(revisionOf(to) - 1);
     if (last > 0n) await this.#deleteUpTo(last);
@@ -190,13 +198,13 @@ export class EtcdJournal implements Journal {
   async #deleteUpTo(revision: bigint): Promise<void> {
     const { log, part } = this.#names;
     const query = { key: utf8(log), rangeEnd: endOf(log), keysOnly: true, maxModRevision: revision };
-    const kvs = await this.#patience.until(() => this.#range(query));
+    const kvs = await this.#range(query);
     for (let i = 0; i < kvs.length; i += DELETED_AT_ONCE) {
       const success = kvs.slice(i, i + DELETED_AT_ONCE).flatMap(({ key }) => {
         const parts = `${part}${fromUtf8(key).slice(log.length)}/`;
         return [deletionOf({ key }), deletionOf({ key: utf8(parts), rangeEnd: endOf(parts) })];
       });
-      await this.#patience.until(() => this.#client.call(KV.method.txn, { success }));
+      await this.#client.call(KV.method.txn, { success });
     }
   }
 
@@ -206,7 +214,7 @@ export class EtcdJournal implements Journal {
 
   async #put(name: string, value: string): Promise<void> {
     const put = { case: 'requestPut' as const, value: { key: utf8(name), value: utf8(value) } };
-    await this.#patience.until(() => this.#client.call(KV.method.txn, { success: [{ request: put }] }));
+    await this.#client.call(KV.method.txn, { success: [{ request: put }] });
   }
 }
 

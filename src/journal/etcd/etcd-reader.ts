@@ -3,6 +3,7 @@
  * still there as keys, so a reader that is further behind lists those first.
  */
 
+import { status } from '@grpc/grpc-js';
 import { fromUtf8, utf8 } from '../../lib/bytes.js';
 import { createDeferred } from '../../lib/deferred.js';
 import { TesseraError } from '../../lib/errors.js';
@@ -67,7 +68,9 @@ export class EtcdReader {
 
   /** Delivers until it is stopped; throws what `deliver` does, and `data_corrupt`. */
   async run(deliver: Deliver): Promise<void> {
-    const reading = this.#read();
+    const reading = this.#read().catch((error: unknown) => {
+      if (!this.#stopped) throw error;
+    });
     let failure: { readonly error: unknown } | undefined;
     reading.catch((error: unknown) => {
       failure = { error };
@@ -99,23 +102,31 @@ export class EtcdReader {
   }
 
   async #read(): Promise<void> {
-    const { patience, base } = this.#modules;
-    const first = await patience.until(base);
+    const first = await this.#until(this.#modules.base);
     if (this.#next < first) throw forgotten(this.#next, first);
     while (!this.#stopped) {
       try {
-        await this.#follow(await patience.until(() => this.#watch()));
+        await this.#follow(await this.#until(() => this.#watch()));
       } catch (error) {
-        if (this.#stopped) return;
-        if (error instanceof Compacted) await patience.until(() => this.#list());
+        if (error instanceof Compacted) await this.#until(() => this.#list());
         else if (!(error instanceof EtcdError)) throw error;
       }
     }
   }
 
+  /** What the attempt comes to, again until etcd answers or the reader is stopped. */
+  #until<T>(attempt: () => Promise<T>): Promise<T> {
+    return this.#modules.patience.until(async () => {
+      if (this.#stopped) throw new Error('the reader is stopped');
+      return attempt();
+    });
+  }
+
+  /** Of a member that knows all that was read, and lets this node in. */
   async #watch(): Promise<EtcdWatch> {
-    const { log } = this.#modules.names;
-    return this.#modules.client.watch({
+    const { client, names } = this.#modules;
+    const { log } = names;
+    const watch = await client.watch({
       requestUnion: {
         case: 'createRequest',
         value: {
@@ -128,15 +139,22 @@ export class EtcdReader {
         },
       },
     });
+    try {
+      assertWatches(watch.created, client);
+      await this.#assertNotOlder(watch.created);
+      return watch;
+    } catch (error) {
+      watch.cancel();
+      throw error;
+    }
   }
 
-  async #follow({ created, responses, cancel }: EtcdWatch): Promise<void> {
+  async #follow({ responses, cancel }: EtcdWatch): Promise<void> {
     this.#cancel = cancel;
     try {
-      this.#assertGoesOn(created);
       for await (const response of responses) {
         if (this.#stopped) return;
-        this.#assertGoesOn(response);
+        assertWatches(response, this.#modules.client);
         for (const { kv } of response.events) if (kv !== undefined) await this.#take(kv);
       }
     } finally {
@@ -144,14 +162,17 @@ export class EtcdReader {
     }
   }
 
-  #assertGoesOn({ created, canceled, compactRevision, cancelReason, header }: WatchResponse): void {
-    if (canceled && compactRevision > 0n) throw new Compacted();
-    if (canceled) throw new Error(`broken invariant: etcd has ended the watch: ${cancelReason}`);
+  /** A member may be behind the others for a moment. All of them are behind only when etcd is of an older copy. */
+  async #assertNotOlder({ header }: WatchResponse): Promise<void> {
     const read = revisionOf(this.#next - 1);
-    if (!created || header === undefined || Number(header.revision) >= read) return;
+    if (Number(header?.revision ?? 0n) >= read) return;
+    const { client, names } = this.#modules;
+    // Answered when the member has all that a majority had when it was asked.
+    const { header: now } = await client.call(KV.method.range, { key: utf8(names.base) });
+    if (now !== undefined && Number(now.revision) >= read) return;
     throw new TesseraError(
       'data_corrupt',
-      `etcd is at revision ${header.revision}, but the journal had reached ${read}: etcd was restored from an older copy`,
+      `etcd is at revision ${now?.revision ?? 0}, but the journal had reached ${read}: etcd was restored from an older copy`,
     );
   }
 
@@ -182,6 +203,8 @@ export class EtcdReader {
   }
 
   async #take(kv: KeyValue): Promise<void> {
+    while (this.#aheadBytes > MAX_AHEAD_BYTES && !this.#stopped) await this.#changed.promise;
+    if (this.#stopped) return;
     const parts = partsOf(kv.key, kv.value);
     const entries =
       parts === undefined
@@ -190,10 +213,9 @@ export class EtcdReader {
     const fresh = entries.filter(({ seq }) => seq >= this.#next);
     const last = fresh.at(-1);
     if (last === undefined) return;
-    while (this.#aheadBytes > MAX_AHEAD_BYTES && !this.#stopped) await this.#changed.promise;
     this.#next = last.seq + 1;
     this.#ahead.push(...fresh);
-    this.#aheadBytes += kv.value.length;
+    this.#aheadBytes += fresh.reduce((sum, { payload }) => sum + payload.length, 0);
     this.#modules.seen(last.seq);
     this.#wake();
   }
@@ -212,6 +234,15 @@ export class EtcdReader {
     }
     return { seq: seqOf(createRevision, 0), id, payload: Buffer.concat(payloads) };
   }
+}
+
+/** Throws `Compacted`, or an `EtcdError` for a watch that was refused or ended: it is begun again. */
+function assertWatches({ canceled, compactRevision, cancelReason }: WatchResponse, client: EtcdClient): void {
+  if (!canceled) return;
+  if (compactRevision > 0n) throw new Compacted();
+  // The reason may be a token that this member does not know or has forgotten.
+  client.forgetToken();
+  throw new EtcdError(status.UNAVAILABLE, `etcd has ended the watch: ${cancelReason}`, undefined);
 }
 
 function forgotten(seq: number, base: number): TesseraError {

@@ -105,6 +105,7 @@ export class EtcdWriter {
     return new TesseraError(
       'mempool_unreachable',
       `the journal has not confirmed this within ${this.#options.timeout} ms (${why}): it may be taken yet`,
+      { details: { mayBeTaken: true } },
     );
   }
 
