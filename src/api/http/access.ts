@@ -8,6 +8,7 @@ import type { Operation } from '../operation.js';
 import type { ApiKeys, Caller } from './api-key.js';
 import { clientAddress } from './client-address.js';
 import { KeyGuesses } from './key-guesses.js';
+import { needsPreflight } from './web-pages.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -41,13 +42,16 @@ export const access = fp<{ readonly keys: ApiKeys; readonly clock: Clock }>((app
 });
 
 /** What a key is asked of, by the connection itself: a client behind a proxy is never on this machine. */
-function callerOf({ headers, socket }: FastifyRequest): Caller {
+function callerOf({ headers, method, socket }: FastifyRequest): Caller {
   const apiKey = headers['x-api-key'];
+  const fetchSite = headers['sec-fetch-site'];
   return {
     apiKey: Array.isArray(apiKey) ? apiKey[0] : apiKey,
     address: socket.remoteAddress,
     host: headers.host,
     origin: headers.origin,
+    fetchSite: Array.isArray(fetchSite) ? fetchSite[0] : fetchSite,
+    preflighted: method === 'PUT' || needsPreflight(headers),
     forwarded: headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined,
   };
 }

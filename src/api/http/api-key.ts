@@ -13,6 +13,7 @@ import { isLoopback } from '../../lib/ip-address.js';
 import type { Random } from '../../lib/random.js';
 import { readWhole } from '../../lib/read-whole.js';
 import type { Operation } from '../operation.js';
+import { type AllowedOrigins, hostname, mayChange, type PageFacts } from './web-pages.js';
 
 /** Bytes of a generated key. */
 const KEY_BYTES = 32;
@@ -33,13 +34,11 @@ export interface ApiKeyOptions {
 }
 
 /** Facts about a request that decide who may do what. */
-export interface Caller {
+export interface Caller extends PageFacts {
   /** The header `x-api-key`. */
   readonly apiKey: string | undefined;
   /** Remote address of the connection. */
   readonly address: string | undefined;
-  readonly host: string | undefined;
-  readonly origin: string | undefined;
   /** True when the request came through a proxy. */
   readonly forwarded: boolean;
 }
@@ -58,12 +57,15 @@ export interface ApiKeysOptions {
   readonly keys: readonly ApiKeyOptions[];
   /** Operations that are open although they ask for a key, by id. */
   readonly open?: readonly string[];
+  /** Whose pages may change something where no key is asked for; none of elsewhere by default. */
+  readonly cors?: AllowedOrigins;
 }
 
 /** Decides who may use protected routes. */
 export class ApiKeys {
   readonly #isOpen: boolean;
   readonly #openIds: ReadonlySet<string>;
+  readonly #cors: AllowedOrigins;
   readonly #routes: ReadonlySet<string>;
   #keys: readonly Key[];
 
@@ -71,7 +73,7 @@ export class ApiKeys {
    * Throws `invalid_config` for `auth: 'open'` anywhere but on loopback, for a key that is malformed, and for routes that
    * no key can open.
    */
-  constructor({ auth, host, keys, open = [] }: ApiKeysOptions, operations: readonly Operation[]) {
+  constructor({ auth, host, keys, open = [], cors = 'off' }: ApiKeysOptions, operations: readonly Operation[]) {
     this.#isOpen = auth === 'open';
     if (this.#isOpen && !isLoopback(host)) {
       throw new TesseraError(
@@ -80,6 +82,7 @@ export class ApiKeys {
       );
     }
     this.#openIds = new Set(open);
+    this.#cors = cors;
     this.#routes = routesOf(operations);
     this.#keys = this.#read(keys);
   }
@@ -92,7 +95,7 @@ export class ApiKeys {
   /** Throws `missing_api_key` or `invalid_api_key` when the caller may not use the operation. */
   check(operation: Operation, caller: Caller): void {
     if (!operation.apiKey || this.#openIds.has(operation.id)) return;
-    if (this.#isOpen && (!operation.secret || isLocal(caller))) return;
+    if (this.#isOpen && this.#isOpenTo(operation, caller)) return;
     if (caller.apiKey === undefined || caller.apiKey === '') {
       throw new TesseraError('missing_api_key', 'Send an API key of this node in the header x-api-key.');
     }
@@ -102,6 +105,10 @@ export class ApiKeys {
         'The x-api-key is not a key of this node, or does not cover this route.',
       );
     }
+  }
+
+  #isOpenTo({ method, secret }: Operation, caller: Caller): boolean {
+    return (!secret || isLocal(caller)) && (method === 'GET' || mayChange(caller, this.#cors));
   }
 
   #read(keys: readonly ApiKeyOptions[]): readonly Key[] {
@@ -157,14 +164,6 @@ function isLocal({ address, host, origin, forwarded }: Caller): boolean {
   if (forwarded || address === undefined || !isLoopback(address)) return false;
   if (host !== undefined && !isLoopback(hostname(`http://${host}`))) return false;
   return origin === undefined || isLoopback(hostname(origin));
-}
-
-function hostname(url: string): string {
-  try {
-    return new URL(url).hostname.replace(/^\[|\]$/g, '');
-  } catch {
-    return '';
-  }
 }
 
 /** The key in the file; a new random one, written with mode 0600, when there is no file. */

@@ -1,0 +1,74 @@
+/**
+ * Which web pages may use a node that asks for no key (`api.auth = "open"`). A browser sends what any page tells it to, with
+ * no preflight as long as the request is a simple one, and to a name that its owner has pointed at loopback (DNS rebinding).
+ * Other programs send neither `Origin` nor `Sec-Fetch-Site`, and may use any name for the node.
+ */
+
+import { isIP } from 'node:net';
+import { isLoopback } from '../../lib/ip-address.js';
+
+/** What a request says about the page that it comes from. */
+export interface PageFacts {
+  readonly host: string | undefined;
+  readonly origin: string | undefined;
+  /** The header `sec-fetch-site`. */
+  readonly fetchSite: string | undefined;
+  /** True when no page of another origin could have sent it without a preflight. */
+  readonly preflighted: boolean;
+}
+
+/** As `api.cors`. */
+export type AllowedOrigins = 'off' | 'all' | readonly string[];
+
+/** Headers that a page of another origin sends after a preflight only, besides the media type of JSON. */
+const OWN_HEADERS = ['idempotency-key', 'x-api-key', 'x-cache-id', 'x-nonce', 'x-request-id'] as const;
+
+/** True for a request with a header that asks for a preflight. Methods are not looked at. */
+export function needsPreflight(headers: Readonly<Record<string, string | readonly string[] | undefined>>): boolean {
+  if (OWN_HEADERS.some((name) => headers[name] !== undefined)) return true;
+  const [type = ''] = String(headers['content-type'] ?? '').split(';');
+  return type.trim().toLowerCase() === 'application/json';
+}
+
+/**
+ * True unless the request comes from a page that must not change anything here: one that has rebound its name, one of another
+ * origin that `api.cors` does not allow, or one of another origin that has asked for no preflight.
+ */
+export function mayChange(page: PageFacts, allowed: AllowedOrigins): boolean {
+  if (page.origin === undefined && page.fetchSite === undefined) return true;
+  if (!isHostOfNode(page.host, allowed)) return false;
+  return isSameOrigin(page) || (page.preflighted && isAllowed(page.origin, allowed));
+}
+
+/** The host of a URL without its port, and without the brackets of an IPv6 address; empty when there is none. */
+export function hostname(url: string): string {
+  return parsed(url)?.hostname.replace(/^\[|\]$/g, '') ?? '';
+}
+
+/**
+ * A page reaches the node under its own name when it has rebound that: a name has to be one that `api.cors` lists. An address
+ * cannot be rebound, and `api.host` of an open node is one of loopback.
+ */
+function isHostOfNode(host: string | undefined, allowed: AllowedOrigins): boolean {
+  const name = hostname(`http://${host ?? ''}`);
+  if (isLoopback(name) || isIP(name) !== 0) return true;
+  return typeof allowed !== 'string' && allowed.some((origin) => hostname(origin) === name);
+}
+
+function isSameOrigin({ host = '', origin, fetchSite }: PageFacts): boolean {
+  if (origin === undefined) return fetchSite === 'same-origin' || fetchSite === 'none';
+  const from = parsed(origin);
+  // The scheme is that of the origin, for the port that goes without saying.
+  return from !== undefined && from.host !== '' && from.host === parsed(`${from.protocol}//${host}`)?.host;
+}
+
+/** Pages of this machine are allowed as its programs are, and pages that `api.cors` allows. */
+function isAllowed(origin: string | undefined, allowed: AllowedOrigins): boolean {
+  if (allowed === 'all') return true;
+  if (origin === undefined) return false;
+  return isLoopback(hostname(origin)) || (allowed !== 'off' && allowed.includes(origin));
+}
+
+function parsed(url: string): URL | undefined {
+  return URL.canParse(url) ? new URL(url) : undefined;
+}

@@ -1,0 +1,98 @@
+/** Web pages and a node that asks for no key: none changes anything here that `api.cors` does not allow. */
+
+import { describe, expect, it } from 'vitest';
+import type { Operation } from '../../src/api/operation.js';
+import { OPERATIONS } from '../../src/api/operations.js';
+import { devOperations } from '../../src/api/routes/dev/operations.js';
+import type { DevService } from '../../src/api/routes/dev/service.js';
+import { NODE_ROLES } from '../../src/lib/roles.js';
+import { API_KEY, openApp, send } from '../support/api/app.js';
+import type { Calls } from '../support/api/fakes.js';
+
+type Headers = Readonly<Record<string, string>>;
+type Cors = 'off' | 'all' | readonly string[];
+
+const LISTED = ['https://wallet.example'];
+const JSON_TYPE = { 'content-type': 'application/json' };
+const EVIL = { origin: 'https://evil.example' };
+const REBOUND = { host: 'evil.example:3000', origin: 'http://evil.example:3000' };
+const HERE = { host: '127.0.0.1:3000' };
+
+/** The status of a change without a body, at a node that asks for no key. */
+async function statusOf(cors: Cors, headers: Headers): Promise<number> {
+  const app = await openApp('user', { api: { auth: 'open', keys: [], cors } });
+  return (await send(app, { method: 'POST', url: '/v1/wallet/addresses', headers: { ...HERE, ...headers } })).status;
+}
+
+describe('a node that asks for no key', () => {
+  it.each<[string, Cors, Headers]>([
+    ['a page of elsewhere', 'off', EVIL],
+    ['a page of elsewhere that has asked before', 'off', { ...EVIL, ...JSON_TYPE }],
+    ['a page that is on no list', LISTED, { ...EVIL, ...JSON_TYPE }],
+    ['a page without an origin', 'off', { origin: 'null', ...JSON_TYPE }],
+    ['a page that hides its origin', 'off', { 'sec-fetch-site': 'cross-site', ...JSON_TYPE }],
+    ['a page of another port that needs no preflight', 'off', { origin: 'http://127.0.0.1:8080' }],
+    ['a page that needs no preflight', 'all', EVIL],
+    ['a form', 'all', { ...EVIL, 'content-type': 'application/x-www-form-urlencoded' }],
+    ['a page that calls JSON text', 'all', { ...EVIL, 'content-type': 'text/plain; charset=application/json' }],
+    ['a listed page that needs no preflight', LISTED, { origin: 'https://wallet.example' }],
+    ['a page that has rebound its name', 'off', REBOUND],
+    ['a page that has rebound its name, with JSON', 'off', { ...REBOUND, ...JSON_TYPE }],
+    ['a page that has rebound its name, where all are allowed', 'all', { ...REBOUND, ...JSON_TYPE }],
+    ['a page that has rebound its name, where some are', LISTED, { ...REBOUND, ...JSON_TYPE }],
+    ['a page that has rebound its name and hides it', 'all', { host: 'evil.example', 'sec-fetch-site': 'same-origin' }],
+    [
+      'a page of a name like loopback',
+      'off',
+      { host: '127.0.0.1.evil.example', origin: 'http://127.0.0.1.evil.example' },
+    ],
+  ])('is not changed by %s (cors %j)', async (_who, cors, headers) => {
+    expect(await statusOf(cors, headers)).toBe(401);
+  });
+
+  it.each<[string, Cors, Headers]>([
+    ['a program', 'off', {}],
+    ['a program that knows it by the name of a service', 'off', { host: 'user:3000' }],
+    ['a program that knows it by a public name', 'off', { host: 'node.example' }],
+    ['its own page', 'off', { origin: 'http://127.0.0.1:3000', 'sec-fetch-site': 'same-origin' }],
+    ['its own page, by another name', 'off', { host: 'localhost:3000', origin: 'http://localhost:3000' }],
+    ['its own page, at an address of the machine', 'off', { host: '10.0.0.5', origin: 'http://10.0.0.5' }],
+    ['its own page, at an IPv6 address', 'off', { host: '[::1]:3000', origin: 'http://[::1]:3000' }],
+    [
+      'its own page, under a listed name',
+      ['https://node.example'],
+      { host: 'node.example', origin: 'https://node.example' },
+    ],
+    ['another page of this machine that asks before', 'off', { origin: 'http://localhost:8080', ...JSON_TYPE }],
+    ['a listed page', LISTED, { origin: 'https://wallet.example', ...JSON_TYPE }],
+    ['any page that asks before (decision V25)', 'all', { ...EVIL, 'content-type': 'Application/JSON; charset=utf-8' }],
+    ['a page of an existing client, which sends a header of its own', 'all', { ...EVIL, 'x-cache-id': 'a' }],
+  ])('is changed by %s (cors %j)', async (_who, cors, headers) => {
+    expect(await statusOf(cors, headers)).toBe(201);
+  });
+
+  it('keeps from such pages all that changes something, and nothing else', async () => {
+    const calls: Calls = [];
+    const dev = new Proxy({}, { get: (_dev, name) => () => calls.push(String(name) as never) }) as DevService;
+    const api = { auth: 'open', keys: [], toolingEverywhere: true } as const;
+    const app = await openApp(NODE_ROLES, { api, modules: { dev: () => dev }, calls });
+    const operations: readonly Operation[] = [...OPERATIONS, ...devOperations];
+    const changes = operations.filter(({ apiKey, method }) => apiKey === true && method !== 'GET');
+    expect(changes.length).toBeGreaterThan(20);
+    for (const { method, path } of changes) {
+      for (const headers of [{ ...HERE, ...EVIL }, REBOUND]) {
+        const url = path.replace(/\{\w+\}/, '2');
+        const { status, body } = await send(app, { method, url, headers, payload: '{}' });
+        expect([path, status, body.code]).toEqual([path, 401, 'missing_api_key']);
+      }
+    }
+    expect(calls).toEqual([]);
+    expect((await send(app, { url: '/v1/wallet/history', headers: { ...HERE, ...EVIL } })).status).toBe(200);
+  });
+
+  it('takes a key instead', async () => {
+    const app = await openApp('user', { api: { auth: 'open' } });
+    const headers = { ...REBOUND, 'x-api-key': API_KEY };
+    expect((await send(app, { method: 'POST', url: '/v1/wallet/addresses', headers })).status).toBe(201);
+  });
+});
