@@ -21,6 +21,7 @@ import { EMPTY_TIP, type IndexTip, readBlock, readTip } from './records.js';
 import type { ChainIndexService, ChainView, IndexStatus } from './service.js';
 import { Sources } from './sources.js';
 import { IndexStep } from './step.js';
+import { TransactionReads } from './transaction-reads.js';
 import { IndexView } from './view.js';
 import { Waiting } from './waiting.js';
 
@@ -75,6 +76,7 @@ export class ChainIndex implements ChainIndexService, Service {
   readonly #stepChanges: number;
   readonly #slices: TimeSlices;
   readonly #sources: Sources;
+  readonly #reads: TransactionReads;
   readonly #failure = new Failure();
   readonly #stopping = new AbortController();
   readonly #subscriptions: (() => void)[];
@@ -98,6 +100,7 @@ export class ChainIndex implements ChainIndexService, Service {
     const { archive, clock, metrics, room } = modules;
     this.#slices = new SecondSlices(clock, archive);
     this.#sources = new Sources(archive.lookups, this.#slices);
+    this.#reads = new TransactionReads({ archive: archive.lookups, slices: new TimeSlices(clock) });
     this.#work = new Waiting(clock);
     this.#advance = new Waiting(clock);
     this.#subscriptions = [
@@ -162,7 +165,7 @@ export class ChainIndex implements ChainIndexService, Service {
   }
 
   async at<T>(read: (chain: ChainView) => Promise<T>): Promise<T> {
-    const target = this.#modules.archive.nextHeight;
+    const { lookups: archive, nextHeight: target } = this.#modules.archive;
     const limit = this.#modules.clock.monotonic() + MAX_WAIT_MS;
     for (let reading = 1; ; reading++) {
       const { kv, tip } = await this.#reached(target, limit);
@@ -170,7 +173,7 @@ export class ChainIndex implements ChainIndexService, Service {
       const last = tip.hash === null ? undefined : { height: tip.next - 1, hash: tip.hash };
       const isSame = (): boolean => generation % 2 === 0 && generation === this.#generation;
       try {
-        const answer = await read(new IndexView(kv, this.#modules.archive.lookups, last));
+        const answer = await read(new IndexView({ kv, archive, reads: this.#reads, tip: last }));
         if (isSame() || reading === READINGS) return answer;
       } catch (error) {
         if (this.#opened?.kv !== kv) throw this.#incomplete(null);

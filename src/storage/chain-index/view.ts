@@ -7,7 +7,7 @@ import type { Kv } from '../../db/kv.js';
 import type { ArchiveLookups } from '../archive/lookups.js';
 import { present } from '../archive/reader.js';
 import type { TransactionRecord } from '../archive/records.js';
-import { kindOf, READ_AT_ONCE } from './block-to-index.js';
+import { kindOf } from './block-to-index.js';
 import { Holdings } from './holdings.js';
 import {
   blockKey,
@@ -38,18 +38,32 @@ import {
   type TransactionPart,
   type TransactionSummary,
 } from './service.js';
+import type { TransactionReads } from './transaction-reads.js';
+
+/** Bytes of transactions after which a page of them ends early. */
+const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 
 type Output = Omit<IndexedOutput, 'spender'>;
+
+export interface IndexViewModules {
+  readonly kv: Kv;
+  readonly archive: ArchiveLookups;
+  /** Of all views. */
+  readonly reads: TransactionReads;
+  readonly tip: ChainTip | undefined;
+}
 
 export class IndexView extends Holdings implements ChainView {
   readonly tip: ChainTip | undefined;
   readonly #kv: Kv;
   readonly #archive: ArchiveLookups;
+  readonly #reads: TransactionReads;
 
-  constructor(kv: Kv, archive: ArchiveLookups, tip: ChainTip | undefined) {
+  constructor({ kv, archive, reads, tip }: IndexViewModules) {
     super(kv, archive);
     this.#kv = kv;
     this.#archive = archive;
+    this.#reads = reads;
     this.tip = tip;
   }
 
@@ -75,9 +89,17 @@ export class IndexView extends Holdings implements ChainView {
     const first = cursor === undefined ? 0 : placeAtEnd(keyOfCursor(cursor, list)).txNum + 1;
     const end = Math.min(first + limit, transactions);
     const places = Array.from({ length: Math.max(end - first, 0) }, (_, i) => ({ height, txNum: first + i }));
-    const records = await this.#transactions(await this.#archive.namesAt(places));
-    const next = end < transactions ? cursorOf(transactionKey({ height, txNum: end - 1 })) : null;
-    return { entries: places.map(({ txNum }, i) => summaryOf(block, txNum, records[i])), next };
+    const hashes = await this.#archive.namesAt(places);
+    const entries: TransactionSummary[] = [];
+    for (let bytes = 0; entries.length < hashes.length && bytes < MAX_PAGE_BYTES; ) {
+      const txNum = first + entries.length;
+      const summary = await this.#reads.pick(hashes[entries.length] ?? '', (record) => summaryOf(block, txNum, record));
+      bytes += summary.bytes;
+      entries.push(summary);
+    }
+    const shown = first + entries.length;
+    const next = shown < transactions ? cursorOf(transactionKey({ height, txNum: shown - 1 })) : null;
+    return { entries, next };
   }
 
   async transaction(hash: string, part: TransactionPart): Promise<IndexedTransaction | undefined> {
@@ -121,15 +143,24 @@ export class IndexView extends Holdings implements ChainView {
   }
 
   async #inputs(inputs: Transaction['inputs']): Promise<IndexedInput[]> {
-    const hashes = new Set(inputs.flatMap(({ previousOut }) => previousOut?.tHash ?? []));
-    const records = await this.#transactions([...hashes]);
-    const byHash = new Map(records.map((record) => [record.hash, record]));
+    const spent = new Map<string, OutPoint[]>();
+    for (const { previousOut } of inputs) {
+      if (previousOut === null) continue;
+      const same = spent.get(previousOut.tHash);
+      if (same === undefined) spent.set(previousOut.tHash, [previousOut]);
+      else same.push(previousOut);
+    }
+    const sources = new Map<OutPoint, IndexedInput['source']>();
+    for (const [hash, outPoints] of spent) {
+      await this.#reads.pick(hash, ({ transaction, height }) => {
+        for (const outPoint of outPoints) {
+          const txOut = present(createdOutput(transaction, outPoint.n), `output ${outPoint.n} of ${hash}`);
+          sources.set(outPoint, { ...outputOf(transaction, outPoint, txOut), height });
+        }
+      });
+    }
     return inputs.map(({ previousOut, script }) => {
-      if (previousOut === null) return { script, source: null };
-      const what = `output ${previousOut.n} of ${previousOut.tHash}`;
-      const record = present(byHash.get(previousOut.tHash), what);
-      const txOut = present(createdOutput(record.transaction, previousOut.n), what);
-      return { script, source: { ...outputOf(record.transaction, previousOut, txOut), height: record.height } };
+      return { script, source: previousOut && (sources.get(previousOut) ?? null) };
     });
   }
 
@@ -155,22 +186,10 @@ export class IndexView extends Holdings implements ChainView {
     const members = Array.from({ length }, (_, i) => ({ height, txNum: firstTxNum + i }));
     return this.#archive.namesAt(members.filter(({ txNum }) => txNum !== own).slice(0, MAX_PARTNERS));
   }
-
-  /** Transactions that must be there, a few at a time. */
-  async #transactions(hashes: readonly string[]): Promise<TransactionRecord[]> {
-    const found: TransactionRecord[] = [];
-    for (let from = 0; from < hashes.length; from += READ_AT_ONCE) {
-      const some = hashes.slice(from, from + READ_AT_ONCE);
-      for (const [i, record] of (await this.#archive.transactions(some)).entries()) {
-        found.push(present(record, `transaction ${some[i]}`));
-      }
-    }
-    return found;
-  }
 }
 
-function summaryOf(block: BlockSummary, txNum: number, record: TransactionRecord | undefined): TransactionSummary {
-  const { hash, transaction, bytes } = present(record, `transaction ${txNum} of block ${block.height}`);
+function summaryOf(block: BlockSummary, txNum: number, record: TransactionRecord): TransactionSummary {
+  const { hash, transaction, bytes } = record;
   const { inputs, outputs, fees } = transaction;
   let tokens = 0n;
   for (const { value } of [...outputs, ...fees]) if (value.kind === 'token') tokens += value.amount;
