@@ -15,7 +15,7 @@ import {
 import { type DevConfigOptions, devConfig } from '../config/dev-config.js';
 import { JOINT_API_PORT } from '../config/ports.js';
 import type { FlagValue } from '../config/sources.js';
-import { errorMessage } from '../lib/errors.js';
+import { errorMessage, TesseraError } from '../lib/errors.js';
 import type { NodeRole } from '../lib/roles.js';
 import type { Service } from '../lib/service.js';
 import { NodeLogger } from '../observability/logger.js';
@@ -167,6 +167,8 @@ export interface StartedNetwork extends Service {
   /** Who owns what in block 0, once started. */
   readonly accounts: DevAccounts;
   readonly mnemonic: string | null;
+  /** True while its folder has what should be in the state file and is not. */
+  readonly isUnsaved: boolean;
 }
 
 export interface DevOptions extends DevConfigOptions {
@@ -205,20 +207,29 @@ export async function runDev(args: ParsedArgs, context: CliContext, load: () => 
   // Only a name: the nodes make the folder when they start, and by then signals are handled.
   const dataDir = kept === undefined ? join(tmpdir(), `tessera-dev-${randomUUID()}`) : resolve(kept);
   const logger = NodeLogger.create(log, args.has('json') ? { out: context.stderr } : {});
+  let network: StartedNetwork | undefined;
   try {
     const { createDevNetwork } = await load();
-    const network = createDevNetwork({ ...common, dataDir }, { logger });
+    const made = createDevNetwork({ ...common, dataDir }, { logger });
+    network = made;
     const onReady = () => {
       const places = { dataDir: kept === undefined ? null : dataDir, stateFile: common.stateFile };
-      tell(args, context, { network, ...places, intervalMs });
+      tell(args, context, { network: made, ...places, intervalMs });
     };
-    return await runUntilStopped(network, { logger, context, onReady });
+    return await runUntilStopped(made, { logger, context, onReady });
   } catch (error) {
     printFailure(error, context);
     return 1;
   } finally {
-    if (kept === undefined) await rm(dataDir, { recursive: true, force: true });
+    if (network?.isUnsaved) printFailure(notSaved(common.stateFile, dataDir), context);
+    else if (kept === undefined) await rm(dataDir, { recursive: true, force: true });
   }
+}
+
+/** The folder is all there is of the chain. */
+function notSaved(stateFile: string | undefined, dataDir: string): TesseraError {
+  const message = `the chain is not saved in ${stateFile}. It is kept in ${dataDir}: go on with tessera dev --data ${dataDir}`;
+  return new TesseraError('write_failed', message);
 }
 
 interface Ready extends Pick<BannerFacts, 'dataDir' | 'stateFile' | 'intervalMs'> {

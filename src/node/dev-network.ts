@@ -11,7 +11,7 @@ import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
 import { Failure, type Service } from '../lib/service.js';
 import type { NodeLogger } from '../observability/logger.js';
 import { DevClock } from './dev/dev-clock.js';
-import { DevControl, type DevNodes } from './dev/dev-control.js';
+import { DevControl, type DevNodes, type StopOptions } from './dev/dev-control.js';
 import { DevRecord, hasChain } from './dev/dev-record.js';
 import { copyChain } from './dev/fork.js';
 import { Snapshots } from './dev/snapshots.js';
@@ -52,8 +52,11 @@ export class DevNetwork implements Service {
   #record: DevRecord | undefined;
   #control: DevControl | undefined;
   readonly #stopping = new AbortController();
+  /** Number of the last block while the nodes stand still. */
+  #heightAtRest: number | undefined;
   #isStopping = false;
   #hasFailed = false;
+  #isSaved = false;
 
   constructor(options: DevNetworkOptions, modules: { readonly logger: NodeLogger }) {
     this.#options = options;
@@ -109,6 +112,11 @@ export class DevNetwork implements Service {
     return this.#control;
   }
 
+  /** The network was up and is to be saved in a file, but what is in its folder is not there yet. */
+  get isUnsaved(): boolean {
+    return this.#options.stateFile !== undefined && this.#control !== undefined && !this.#isSaved;
+  }
+
   /** Resolves when every node is up and block 0 is stored. */
   async start(): Promise<void> {
     await this.#joint?.start();
@@ -160,13 +168,15 @@ export class DevNetwork implements Service {
     const facts = this.#stateAtEnd();
     await this.#stopNodes();
     const { dataDir, stateFile } = this.#options;
-    if (facts !== undefined && stateFile !== undefined) await writeState(stateFile, dataDir, facts);
+    if (facts === undefined || stateFile === undefined) return;
+    await writeState(stateFile, dataDir, facts);
+    this.#isSaved = true;
   }
 
   /** Undefined for a network that is not saved: it has failed, or never was up. */
   #stateAtEnd(): StateFacts | undefined {
     if (this.#options.stateFile === undefined || this.#control === undefined || this.#hasFailed) return undefined;
-    return { height: present(this.#node('mempool').services.mempool).figures().height, time: this.#control.time() };
+    return { height: this.#heightAtRest ?? this.#height, time: this.#control.time() };
   }
 
   async #startNodes(): Promise<void> {
@@ -237,14 +247,17 @@ export class DevNetwork implements Service {
   }
 
   /** A failure in between ends the network: what was begun is finished at its next start. */
-  async #whileStopped<T>(work: () => Promise<T>, { isOther = false } = {}): Promise<T> {
+  async #whileStopped<T>(work: () => Promise<T>, { heightAfter }: StopOptions<T> = {}): Promise<T> {
+    this.#heightAtRest = this.#height;
     for (const role of NODE_ROLES) this.#places.set(role, portsOf(this.#node(role)));
     try {
       await this.#stopNodes();
       const result = await work();
+      if (heightAfter !== undefined) this.#heightAtRest = heightAfter(result);
       if (this.#isStopping) return result;
       await this.#startNodes();
-      if (isOther) this.#joint?.startOver();
+      this.#heightAtRest = undefined;
+      if (heightAfter !== undefined) this.#joint?.startOver();
       return result;
     } catch (error) {
       this.#failure.report(error);
@@ -284,6 +297,11 @@ export class DevNetwork implements Service {
     while (!this.#isStopping && users.some((user) => user?.inStep === false)) {
       await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
     }
+  }
+
+  /** Number of the last block, as the mempool node that runs has it. */
+  get #height(): number {
+    return present(this.#node('mempool').services.mempool).figures().height;
   }
 
   #addressOf(role: NodeRole): string {

@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { describe, expect, it } from 'vitest';
+import { resolve } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { devBanner, exampleRequests } from '../../src/cli/banner.js';
 import { type Command, parseCommandLine } from '../../src/cli/command.js';
 import { type DevOptions, command as devCommand, runDev } from '../../src/cli/dev.js';
@@ -33,6 +34,7 @@ function fakeNode() {
     urls,
     accounts: devAccounts(),
     mnemonic: null,
+    isUnsaved: false,
   };
   return { node, started: started.promise };
 }
@@ -105,6 +107,27 @@ describe('dev', () => {
     expect(status).toBe(0);
     expect(own).toBe(true);
     expect(existsSync(request?.dataDir ?? '')).toBe(false);
+  });
+
+  it('keeps that folder and names it when the chain could not be saved in its file', async () => {
+    const context = createContext();
+    const { node, started } = fakeNode();
+    let folder = '';
+    const createDevNetwork = ({ dataDir }: DevOptions) => {
+      folder = dataDir;
+      mkdirSync(folder);
+      onTestFinished(() => rmSync(folder, { recursive: true }));
+      const stop = () => Promise.reject(new Error('the disk is full'));
+      return { ...node, stop, isUnsaved: true };
+    };
+    const args = parse(devCommand, '--state', 'chain.state', '--log-level', 'silent');
+    const status = runDev(args, context, async () => ({ createDevNetwork }));
+    await started;
+    context.raise('SIGINT');
+    expect(await status).toBe(1);
+    expect(existsSync(folder)).toBe(true);
+    expect(context.err()).toContain(`is not saved in ${resolve('chain.state')}`);
+    expect(context.err()).toContain(`tessera dev --data ${folder}`);
   });
 
   it('passes interval, folder, ports and options on', async () => {

@@ -21,6 +21,11 @@ const MAX_WAITING = 64;
 const BLOCKS_WITHIN_MS = 25_000;
 const MS_PER_SECOND = 1_000;
 
+export interface StopOptions<T> {
+  /** Given by work that puts another chain in the place of this one: number of the last block of it. */
+  readonly heightAfter?: (result: T) => number;
+}
+
 /** The nodes of the network, as far as commands need them. */
 export interface DevNodes {
   readonly mempool: Mempool;
@@ -28,8 +33,8 @@ export interface DevNodes {
   readonly payer: RunningUserService;
   /** Unix seconds of the last block; 0 before there is one with a time. */
   lastBlockTime(): Promise<number>;
-  /** Stops the nodes, does the work and starts them again on the same ports. `isOther`: on another chain than before. */
-  whileStopped<T>(work: () => Promise<T>, options?: { readonly isOther: boolean }): Promise<T>;
+  /** Stops the nodes, does the work and starts them again on the same ports. */
+  whileStopped<T>(work: () => Promise<T>, options?: StopOptions<T>): Promise<T>;
 }
 
 export interface DevControlModules {
@@ -114,7 +119,7 @@ export class DevControl implements DevService {
         clock.setAhead(facts.clock_ahead_ms);
         return facts;
       };
-      return publicFacts(await nodes.whileStopped(restore, { isOther: true }));
+      return publicFacts(await nodes.whileStopped(restore, { heightAfter: ({ height }) => height }));
     });
   }
 

@@ -1,11 +1,12 @@
 /** What can be done to a running dev network, over its own routes. */
 
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chunksOf } from '../../../src/client/read-answer.js';
 import { devAccounts } from '../../../src/config/dev-accounts.js';
+import { readState } from '../../../src/node/dev/state-file.js';
 import { DevNetwork } from '../../../src/node/dev-network.js';
 import { NodeLogger } from '../../../src/observability/logger.js';
 import { call, until } from '../../support/processes.js';
@@ -124,6 +125,28 @@ describe('a dev network', () => {
     await expect(start('third', { count: 2 })).rejects.toMatchObject({ code: 'data_dir_invalid' });
     // A start that was refused saves nothing.
     expect(await readFile(stateFile)).toEqual(late);
+  });
+
+  it('saves its state when it is stopped while its nodes stand still, and says when it could not', async () => {
+    const folder = join(dataDir, 'interrupted');
+    const stateFile = join(dataDir, 'place', 'chain.state');
+    const one = new DevNetwork({ dataDir: folder, ports: 'any', stateFile, haveNodesAddresses: false }, { logger });
+    try {
+      await one.start();
+      // A file where the folder of the state file should be.
+      await writeFile(join(dataDir, 'place'), '');
+      const snapshot = one.control.takeSnapshot();
+      // The command has begun.
+      await new Promise((resolve) => setImmediate(resolve));
+      await expect(one.stop()).rejects.toMatchObject({ code: 'write_failed' });
+      await snapshot;
+      expect(one.isUnsaved).toBe(true);
+    } finally {
+      await rm(join(dataDir, 'place'), { force: true });
+      await one.stop();
+    }
+    expect(one.isUnsaved).toBe(false);
+    expect(await readState(stateFile, join(dataDir, 'from-state'))).toBe(true);
   });
 
   it('begins as a copy of another chain, with all of its blocks, and goes on apart from it', async () => {
