@@ -9,7 +9,8 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000 } },
-    maxWorkers: 2,
+    // Of two cores: what runs processes waits for them a third of the time.
+    maxWorkers: 3,
     reporters: ['default', './test/support/left-out-reporter.ts'],
     projects: [
       { extends: true, test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: [END_TO_END] } },

@@ -27,7 +27,7 @@ describe('the built pages', () => {
     const { assets } = await PageFiles.load(BUILT);
     const html = readFileSync(`${BUILT}${site}/index.html`, 'utf8');
     expect(html).not.toMatch(/<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=|https?:/);
-    const loaded = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path = '']) => path);
+    const loaded = [...html.matchAll(/(?:src|href)="(?:\/v1\/docs)?(\/assets\/[^"]+)"/g)].map(([, path = '']) => path);
     expect(loaded.length).toBeGreaterThan(2);
     for (const path of loaded) expect([...assets.keys()]).toContain(path);
   });
