@@ -132,7 +132,8 @@ async function mountRoutes(app: FastifyInstance, options: ApiOptions, modules: A
   app.register(commonRoutes, { modules, describe: (mounted) => describeApi(mounted, described) });
   if (has('mempool')) app.register(mempoolRoutes);
   if (has('mempool') || hasWallet) app.register(itemRoutes, { roles });
-  if (has('storage')) app.register(storageRoutes).register(chainRoutes).register(holdingRoutes);
+  if (has('storage'))
+    app.register(storageRoutes, { isRevertible: modules.isRevertible }).register(chainRoutes).register(holdingRoutes);
   if (has('miner')) app.register(miningRoutes);
   if (hasWallet) {
     app

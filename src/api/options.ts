@@ -108,6 +108,8 @@ export interface ApiModules extends NodeServices {
   readonly readiness: () => readonly string[];
   /** In dev networks only: what the routes under /v1/dev ask; undefined while the network starts. */
   readonly dev?: (() => DevService | undefined) | undefined;
+  /** True where a block number may become that of another block: dev networks revert, and begin anew at the same port. */
+  readonly isRevertible?: boolean | undefined;
   /** In place of its own members: services that come and go, read at each request. */
   readonly services?: NodeServices | undefined;
 }

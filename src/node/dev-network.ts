@@ -202,6 +202,7 @@ export class DevNetwork implements Service {
       clock: this.#clock,
       joint: this.#joint,
       hasOwnApi: this.#options.haveNodesAddresses ?? true,
+      isRevertible: true,
     };
     for (let attempt = 1; ; attempt++) {
       const node = await Node.create(this.#configOf(role, { peers }), modules);

@@ -111,6 +111,7 @@ export class JointApi implements Service {
       events: this.#events,
       readiness: () => roles.flatMap((role) => this.#readinessOf(role)),
       dev: this.#dev,
+      isRevertible: this.#dev !== undefined,
       services: new JointServices(roles, (role) => this.#parts.get(role)),
       node: { type: () => this.#type(), peers: () => this.#peers(), routesPow: {} },
     });

@@ -48,6 +48,8 @@ export interface NodeModules {
   readonly joint?: JointApi | undefined;
   /** False for a node that is reached at the joint address only. */
   readonly hasOwnApi?: boolean;
+  /** True for a node of a dev network, whose chain may go back. */
+  readonly isRevertible?: boolean;
   /** How many nodes share the files and sockets of this process; the caller warns when they are few. */
   readonly nodes?: number;
   /** By default one of its own, if the metrics are on. */
@@ -64,6 +66,7 @@ export class Node implements Service {
   readonly #terminal: NodeModules['terminal'];
   readonly #joint: JointApi | undefined;
   readonly #hasOwnApi: boolean;
+  readonly #isRevertible: boolean;
   /** Undefined when the metrics are off. */
   readonly #registry: MetricsRegistry | undefined;
   readonly #abort = new AbortController();
@@ -96,6 +99,7 @@ export class Node implements Service {
     this.#terminal = modules.terminal;
     this.#joint = modules.joint;
     this.#hasOwnApi = modules.hasOwnApi ?? true;
+    this.#isRevertible = modules.isRevertible ?? false;
     this.#registry = modules.registry ?? (config.metrics.enabled ? new MetricsRegistry(config.node.role) : undefined);
   }
 
@@ -277,6 +281,7 @@ export class Node implements Service {
       ...this.#apiModules(context),
       ...role.services,
       events,
+      isRevertible: this.#isRevertible,
       node: { type: () => role.type, peers: () => linkedPeers(context.network), routesPow: {} },
     });
     this.#opened.add(() => app.close());

@@ -35,6 +35,17 @@ describe('stored bytes', () => {
     expect(headers['cache-control']).toBe(IMMUTABLE);
   });
 
+  it.each([
+    ['/v1/blocks/7', `"${BLOCK_HASH}"`, 'no-cache'],
+    // The same transaction may be in another block after a revert.
+    [`/v1/blockchain-entries/${TX_HASH}`, undefined, undefined],
+    ['/v1/blockchain-entries/nLastBlockHashKey', `"${BLOCK_HASH}"`, 'no-cache'],
+  ])('GET %s may change on a network that reverts', async (url, etag, control) => {
+    const app = await openApp('storage', { modules: { isRevertible: true } });
+    const { headers } = await send(app, { url });
+    expect([headers.etag, headers['cache-control']]).toEqual([etag, control]);
+  });
+
   it.each(['/v1/blocks/latest', '/v1/blockchain-entries/nLastBlockHashKey'])('GET %s may change', async (url) => {
     const app = await openApp('storage');
     const { headers } = await send(app, { url });

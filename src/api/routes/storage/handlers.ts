@@ -6,19 +6,23 @@ import { asBuffer } from '../../../lib/bytes.js';
 import { TesseraError } from '../../../lib/errors.js';
 import type { StorageService, StoredEntry } from '../../../storage/service.js';
 import { addRoutes } from '../../http/route.js';
+import type { ApiModules } from '../../options.js';
 import type { ExactInteger } from '../../schemas/scalars.js';
 import { storageOperations } from './operations.js';
 import { readEntries } from './read-entries.js';
 
-export const storageRoutes: FastifyPluginCallback = (app, _options, done) => {
+export const storageRoutes: FastifyPluginCallback<Pick<ApiModules, 'isRevertible'>> = (app, options, done) => {
   const { services, longAnswers } = app;
+  const isFinal = options.isRevertible !== true;
 
   addRoutes(app, storageOperations, {
     async getBlockchainEntry({ params }, reply) {
       const entry = await services.storage.entry(params.key);
       if (entry === undefined) throw new TesseraError('entry_not_found', 'No entry is stored under this key.');
       // A named key such as nLastBlockHashKey gives another entry later; a hash never does.
-      return reply.stored(asBuffer(entry.json), { etag: entry.key, immutable: entry.key === params.key });
+      const isByHash = entry.key === params.key;
+      // The entry of a transaction has the number of its block, so its hash names it only where blocks are final.
+      return reply.stored(asBuffer(entry.json), isFinal || !isByHash ? { etag: entry.key, immutable: isByHash } : {});
     },
 
     async queryBlockchainEntries({ body }, reply) {
@@ -42,7 +46,7 @@ export const storageRoutes: FastifyPluginCallback = (app, _options, done) => {
       if (block === undefined) {
         throw new TesseraError('block_not_found', `No block has been stored at number ${params.num}.`);
       }
-      return reply.stored(asBuffer(block.json), { etag: block.key, immutable: true });
+      return reply.stored(asBuffer(block.json), { etag: block.key, immutable: isFinal });
     },
 
     async getItem({ params }) {
