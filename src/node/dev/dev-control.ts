@@ -3,7 +3,14 @@
  * go back to them. Commands run one after the other, because some of them stop the nodes.
  */
 
-import type { DevFacts, DevService, DevSnapshot, FaucetPayment, SavedState } from '../../api/routes/dev/service.js';
+import {
+  type DevFacts,
+  type DevService,
+  type DevSnapshot,
+  type FaucetPayment,
+  MAX_TIME,
+  type SavedState,
+} from '../../api/routes/dev/service.js';
 import { createDeferred } from '../../lib/deferred.js';
 import { TesseraError } from '../../lib/errors.js';
 import { Mutex } from '../../lib/mutex.js';
@@ -50,8 +57,8 @@ export interface DevControlModules {
 export class DevControl implements DevService {
   readonly #modules: DevControlModules;
   readonly #turn = new Mutex();
+  readonly #stopping = new AbortController();
   #waiting = 0;
-  #stopped = false;
 
   constructor(modules: DevControlModules) {
     this.#modules = modules;
@@ -65,7 +72,7 @@ export class DevControl implements DevService {
     return this.#inTurn(async () => {
       const { nodes, facts } = this.#modules;
       // Watched from before it is paid: its block may come before the answer.
-      const blocks = new BlockWatch(nodes.mempool);
+      const blocks = new BlockWatch(nodes.mempool, this.#stopping.signal);
       try {
         const { txHash } = await nodes.payer.payAddress({ address, amount, locktime: 0n, passphrase: '' });
         return { txHash, height: facts().intervalMs === null ? await blocks.heightOf(txHash) : null };
@@ -76,7 +83,8 @@ export class DevControl implements DevService {
   }
 
   mine(count: number): Promise<readonly number[]> {
-    return this.#inTurn(() => within((signal) => this.#modules.nodes.mempool.makeBlocks(count, signal)));
+    const { nodes } = this.#modules;
+    return this.#inTurn(() => within((signal) => nodes.mempool.makeBlocks(count, signal), this.#stopping.signal));
   }
 
   time(): number {
@@ -86,6 +94,9 @@ export class DevControl implements DevService {
   setTime(seconds: number): Promise<number> {
     return this.#inTurn(async () => {
       const { nodes, clock, record } = this.#modules;
+      if (seconds > MAX_TIME) {
+        throw new TesseraError('invalid_request', `The clock goes up to ${MAX_TIME}, the end of the year 9999.`);
+      }
       const last = await nodes.lastBlockTime();
       if (seconds < last) {
         throw new TesseraError('invalid_request', `The last block has the time ${last}: blocks never go back.`);
@@ -135,9 +146,9 @@ export class DevControl implements DevService {
     });
   }
 
-  /** Resolves when no command runs any more; none is taken from now on. */
+  /** Resolves when no command runs any more, and none waits for blocks; none is taken from now on. */
   async stop(): Promise<void> {
-    this.#stopped = true;
+    this.#stopping.abort(stopped());
     await this.#turn.run(() => undefined);
   }
 
@@ -146,13 +157,17 @@ export class DevControl implements DevService {
     this.#waiting++;
     try {
       return await this.#turn.run(() => {
-        if (this.#stopped) throw new TesseraError('shutting_down', 'the network is stopping');
+        if (this.#stopping.signal.aborted) throw stopped();
         return command();
       });
     } finally {
       this.#waiting--;
     }
   }
+}
+
+function stopped(): TesseraError {
+  return new TesseraError('shutting_down', 'the network is stopping');
 }
 
 /** What became of a task, to be asked for later. */
@@ -171,11 +186,11 @@ function publicFacts({ id, height, time }: SnapshotFacts): DevSnapshot {
   return { id, height, time };
 }
 
-/** Ends work that takes too long for an answer. */
-async function within<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+/** Ends work that takes too long for an answer, or when the network stops. */
+async function within<T>(work: (signal: AbortSignal) => Promise<T>, stopping: AbortSignal): Promise<T> {
   const late = () =>
     new TesseraError('overloaded', 'The blocks are not stored yet: no miner works, or it takes too long.');
-  const limit = new TimeLimit(BLOCKS_WITHIN_MS, undefined, late);
+  const limit = new TimeLimit(BLOCKS_WITHIN_MS, stopping, late);
   try {
     return await work(limit.signal);
   } finally {
@@ -186,11 +201,12 @@ async function within<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> 
 /** The transactions of the blocks that come. */
 class BlockWatch {
   readonly #heights = new Map<string, number>();
-  readonly #limit = new TimeLimit(BLOCKS_WITHIN_MS);
+  readonly #limit: TimeLimit;
   readonly #off: () => void;
   #news = createDeferred<void>();
 
-  constructor({ blockConfirmed }: Pick<Mempool, 'blockConfirmed'>) {
+  constructor({ blockConfirmed }: Pick<Mempool, 'blockConfirmed'>, stopping: AbortSignal) {
+    this.#limit = new TimeLimit(BLOCKS_WITHIN_MS, stopping);
     this.#off = blockConfirmed.on(({ height, transactions }) => {
       for (const hash of transactions) this.#heights.set(hash, height);
       this.#tell();

@@ -8,6 +8,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import { MAX_TIME } from '../../api/routes/dev/service.js';
 import { type Genesis, parseGenesis } from '../../chain/genesis.js';
 import {
   DEV_ACCOUNT_COUNT,
@@ -39,6 +40,8 @@ const DEFAULT_GENESIS = join(PACKAGE_CONFIG_DIR, 'genesis-dev.json');
 /** A folder of the chain that every version has made. */
 const FIRST_NODE = 'storage';
 const OWNER_ONLY = 0o600;
+/** Milliseconds that the clock of a chain may be away from the machine's. */
+export const MAX_AHEAD = MAX_TIME * 1_000;
 
 const RecordFile = Type.Object(
   {
@@ -200,11 +203,17 @@ async function readRecord(folder: string): Promise<RecordFile | undefined> {
     throw error;
   });
   if (bytes === undefined) return hasChain(folder) ? DEFAULT : undefined;
+  let found: RecordFile;
   try {
-    return Value.Parse(RecordFile, JSON.parse(bytes.toString('utf8')));
+    found = Value.Parse(RecordFile, JSON.parse(bytes.toString('utf8')));
   } catch (cause) {
     throw new TesseraError('data_corrupt', `${file} is damaged: put it back from a copy, or choose another folder`, {
       cause,
     });
   }
+  if (Math.abs(found.clock_ahead_ms) <= MAX_AHEAD) return found;
+  throw new TesseraError(
+    'data_corrupt',
+    `${file}: clock_ahead_ms is ${found.clock_ahead_ms}, and no clock goes beyond the year 9999: choose another folder`,
+  );
 }

@@ -14,7 +14,7 @@ import { utf8 } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 import { readWhole } from '../../lib/read-whole.js';
 import { NODE_ROLES } from '../../lib/roles.js';
-import type { DevRecord } from './dev-record.js';
+import { type DevRecord, MAX_AHEAD } from './dev-record.js';
 
 const SNAPSHOTS = 'snapshots';
 const FACTS_FILE = 'snapshot.json';
@@ -32,7 +32,7 @@ const SnapshotFacts = Type.Object({
   height: Type.Integer(),
   /** Unix seconds on the clock of the chain. */
   time: Type.Integer(),
-  clock_ahead_ms: Type.Integer(),
+  clock_ahead_ms: Type.Integer({ minimum: -MAX_AHEAD, maximum: MAX_AHEAD }),
 });
 export type SnapshotFacts = Static<typeof SnapshotFacts>;
 

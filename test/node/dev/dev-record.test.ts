@@ -51,6 +51,18 @@ describe('the record of a dev chain', () => {
     expect((await DevRecord.open(path)).accounts).toEqual(devAccounts());
   });
 
+  it.each([1e15, -1e15])('takes no clock that is beyond the year 9999: %d', async (ahead) => {
+    const path = folder();
+    const record = await DevRecord.open(path);
+    await record.setClockAhead(253_402_300_799_000);
+    expect((await DevRecord.open(path)).clockAhead).toBe(253_402_300_799_000);
+    await record.setClockAhead(ahead);
+    await expect(DevRecord.open(path)).rejects.toMatchObject({
+      code: 'data_corrupt',
+      message: expect.stringMatching(/dev-chain\.json: clock_ahead_ms is -?1000000000000000,/),
+    });
+  });
+
   it('says which file is damaged', async () => {
     const path = folder();
     writeFileSync(join(path, 'dev-chain.json'), '{"format":1}');

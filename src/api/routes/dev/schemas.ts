@@ -12,12 +12,10 @@ import {
   Nullable,
   TransactionHash,
 } from '../../schemas/scalars.js';
-import { MAX_BLOCKS_PER_REQUEST } from './service.js';
+import { MAX_BLOCKS_PER_REQUEST, MAX_TIME } from './service.js';
 
 /** Raw units that the faucet pays when no amount is given: 1,000 display units. */
 export const FAUCET_AMOUNT = 1_000n * DISPLAY_UNIT;
-/** The end of the year 9999, in Unix seconds. */
-const MAX_TIME = 253_402_300_799;
 
 const BlockNumber = () => Int64({ description: 'Number of a block.', examples: [7] });
 const UnixTime = (description: string) =>

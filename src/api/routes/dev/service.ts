@@ -4,6 +4,8 @@ import type { NodeRole } from '../../../lib/roles.js';
 
 /** Most blocks that one request makes. */
 export const MAX_BLOCKS_PER_REQUEST = 100;
+/** The end of the year 9999, in Unix seconds: as far as the clock goes. */
+export const MAX_TIME = 253_402_300_799;
 
 export interface DevAccountFacts {
   /** `1`, `user`: what `dev:` and --dev-account take. */
@@ -51,7 +53,7 @@ export interface DevService {
   mine(count: number): Promise<readonly number[]>;
   /** Unix seconds on the clock of the chain. */
   time(): number;
-  /** Sets the clock, which goes on from there; never to before the last block (`invalid_request`). */
+  /** Sets the clock, which goes on from there; never to before the last block, nor beyond `MAX_TIME` (`invalid_request`). */
   setTime(seconds: number): Promise<number>;
   /** Oldest first. */
   snapshots(): readonly DevSnapshot[];
