@@ -50,6 +50,8 @@ export interface NodeModules {
   readonly hasOwnApi?: boolean;
   /** True for a node of a dev network, whose chain may go back. */
   readonly isRevertible?: boolean;
+  /** The wallet opens with the passphrase of the configuration each time: see `WalletOptions`. */
+  readonly keepsPassphrase?: boolean;
   /** How many nodes share the files and sockets of this process; the caller warns when they are few. */
   readonly nodes?: number;
   /** By default one of its own, if the metrics are on. */
@@ -67,6 +69,7 @@ export class Node implements Service {
   readonly #joint: JointApi | undefined;
   readonly #hasOwnApi: boolean;
   readonly #isRevertible: boolean;
+  readonly #keepsPassphrase: boolean;
   /** Undefined when the metrics are off. */
   readonly #registry: MetricsRegistry | undefined;
   readonly #abort = new AbortController();
@@ -100,6 +103,7 @@ export class Node implements Service {
     this.#joint = modules.joint;
     this.#hasOwnApi = modules.hasOwnApi ?? true;
     this.#isRevertible = modules.isRevertible ?? false;
+    this.#keepsPassphrase = modules.keepsPassphrase ?? false;
     this.#registry = modules.registry ?? (config.metrics.enabled ? new MetricsRegistry(config.node.role) : undefined);
   }
 
@@ -232,6 +236,7 @@ export class Node implements Service {
       clock: this.#clock,
       random: this.#random,
       stopping: this.#abort.signal,
+      keepsPassphrase: this.#keepsPassphrase,
       logger: (component) => this.#logger.child(component),
       metrics: this.#registry ?? noMetrics,
       progress: (name, options) => this.#progress(name, options),

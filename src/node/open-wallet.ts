@@ -8,7 +8,7 @@ import { Wallet } from '../wallet/wallet.js';
 import type { RoleContext } from './role.js';
 
 export type WalletContext = Pick<RoleContext, 'config' | 'genesis' | 'dataDir' | 'clock' | 'random' | 'logger'> &
-  Partial<Pick<RoleContext, 'metrics' | 'producers' | 'room'>> & {
+  Partial<Pick<RoleContext, 'metrics' | 'producers' | 'room' | 'keepsPassphrase'>> & {
     /** The words of a new wallet; random ones otherwise. */
     readonly words?: WalletWords | undefined;
     /** See `WalletOptions`. */
@@ -29,6 +29,7 @@ export async function openWallet(context: WalletContext): Promise<Wallet> {
         passphrase: config.wallet.passphrase,
         // Only networks with public keys have seeds for wallets.
         allowBlankPassphrase: seedIndex !== undefined,
+        keepsPassphrase: context.keepsPassphrase === true,
         aggregateAbove: context.staysAsItIs === true ? null : config.wallet.aggregateAbove,
         spendOwnChange: config.wallet.spendOwnChange,
         activationHeight: config.mining.asertActivationHeight,

@@ -36,6 +36,8 @@ export interface RoleContext {
   readonly random: Random;
   /** Aborted when the node is told to stop, to end `load`. */
   readonly stopping: AbortSignal;
+  /** See `WalletOptions`. */
+  readonly keepsPassphrase?: boolean;
   /** A logger for a component. */
   logger(component: string): Logger;
   readonly metrics: Metrics;

@@ -50,6 +50,8 @@ export interface WalletOptions extends NewWallet {
   readonly passphrase: string;
   /** A new wallet may have a blank passphrase: development networks only (decision V25). */
   readonly allowBlankPassphrase: boolean;
+  /** The file keeps its passphrase, and a change of it holds until the wallet is closed: development networks only. */
+  readonly keepsPassphrase?: boolean;
   /** Merge small outputs when more spendable token outputs than this are held; null never does. */
   readonly aggregateAbove: number | null;
   /** Spend outputs of own transactions that no block has yet; true by default. */
@@ -114,6 +116,7 @@ export async function openParts(options: WalletOptions, modules: WalletModules):
       passphrase: options.passphrase,
       createIfMissing: (await kv.get(FORMAT_KEY)) === undefined,
       allowBlankPassphrase: options.allowBlankPassphrase,
+      keepsPassphrase: options.keepsPassphrase === true,
       words: options.words,
       ...(options.scryptCost ? { scryptCost: options.scryptCost } : {}),
     },

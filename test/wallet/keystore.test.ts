@@ -103,6 +103,20 @@ describe('keystore', () => {
     expect(again.wallet.owns(address)).toBe(true);
     await again.close();
   });
+
+  it('on a development network changes it until the wallet is closed', async () => {
+    const { wallet, folder, close } = await newWallet({ keepsPassphrase: true });
+    const file = await readFile(join(folder, 'keystore.json'));
+    await expect(wallet.changePassphrase('wrong', 'new')).rejects.toMatchObject({ code: 'wrong_passphrase' });
+    await expect(wallet.changePassphrase(PASSPHRASE, '  ')).rejects.toMatchObject({ code: 'blank_passphrase' });
+    await wallet.changePassphrase(PASSPHRASE, 'new');
+    await wallet.verifyPassphrase('new');
+    await close();
+    expect(await readFile(join(folder, 'keystore.json'))).toEqual(file);
+    const again = await openWallet(folder, { keepsPassphrase: true });
+    await again.wallet.verifyPassphrase(PASSPHRASE);
+    await again.close();
+  });
 });
 
 describe('guessing', () => {

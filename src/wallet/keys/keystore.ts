@@ -74,6 +74,8 @@ export interface KeystoreOptions {
   readonly createIfMissing: boolean;
   /** A new wallet may have a blank passphrase: development networks only (decision V25). */
   readonly allowBlankPassphrase: boolean;
+  /** The file keeps its passphrase, and a change of it holds until the keystore is closed: development networks only. */
+  readonly keepsPassphrase?: boolean;
   /** The words that the wallet must have; those of a new one are random otherwise. */
   readonly words?: WalletWords | undefined;
   /** What new seals cost. For tests; `DEFAULT_SCRYPT_COST` otherwise. */
@@ -217,6 +219,10 @@ export class Keystore {
     await this.#changes.run(async () => {
       await this.verify(oldPassphrase);
       this.#checkOpen();
+      if (this.#options.keepsPassphrase === true) {
+        this.#verifier = this.#verifierOf(newPassphrase);
+        return;
+      }
       try {
         await this.#write(newPassphrase);
       } catch (cause) {
