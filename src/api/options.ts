@@ -15,6 +15,7 @@ import type { ApiKeyOptions, ApiKeys } from './http/api-key.js';
 import type { LineSink } from './http/request-log.js';
 import type { PageFiles } from './pages/page-files.js';
 import type { DevService } from './routes/dev/service.js';
+import type { IdempotencyCache } from './routes/envelope/idempotency.js';
 import type { EventHub } from './routes/events/event-hub.js';
 
 export interface ApiLimits {
@@ -96,6 +97,8 @@ export interface ApiModules extends NodeServices {
   readonly keys?: ApiKeys | undefined;
   /** The events of the node; without it there are none. */
   readonly events?: EventHub | undefined;
+  /** Answers by `x-cache-id`; by default the app has a cache of its own. */
+  readonly keptAnswers?: IdempotencyCache | undefined;
   /** The built pages; without them the node serves none. */
   readonly pages?: PageFiles | undefined;
   /** The built pages, of which the page of the API is served on every node; without them it says that they are missing. */

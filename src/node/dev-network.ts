@@ -203,6 +203,8 @@ export class DevNetwork implements Service {
       joint: this.#joint,
       hasOwnApi: this.#options.haveNodesAddresses ?? true,
       isRevertible: true,
+      // It opens its wallets many times, and has nobody to ask.
+      keepsPassphrase: true,
     };
     for (let attempt = 1; ; attempt++) {
       const node = await Node.create(this.#configOf(role, { peers }), modules);
@@ -256,6 +258,7 @@ export class DevNetwork implements Service {
       const result = await work();
       if (heightAfter !== undefined) this.#heightAtRest = heightAfter(result);
       if (this.#isStopping) return result;
+      if (heightAfter !== undefined) this.#joint?.forgetAnswers();
       await this.#startNodes();
       this.#heightAtRest = undefined;
       if (heightAfter !== undefined) this.#joint?.startOver();

@@ -7,6 +7,7 @@ import type { FastifyInstance } from 'fastify';
 import type { ApiKeys } from '../api/http/api-key.js';
 import type { NodePeer, NodeServices } from '../api/options.js';
 import type { DevService } from '../api/routes/dev/service.js';
+import { IdempotencyCache } from '../api/routes/envelope/idempotency.js';
 import { EventHub } from '../api/routes/events/event-hub.js';
 import type { Config } from '../config/schema.js';
 import { makeFolder } from '../db/private-folder.js';
@@ -69,6 +70,7 @@ export class JointApi implements Service {
   readonly #metrics: Metrics;
   readonly #dev: JointApiModules['dev'];
   readonly #events: EventHub;
+  readonly #keptAnswers: IdempotencyCache;
   readonly #parts = new Map<NodeRole, JointPart>();
   readonly #failure = new Failure();
   readonly failed = this.#failure.promise;
@@ -84,6 +86,7 @@ export class JointApi implements Service {
     this.#metrics = modules.metrics ?? noMetrics;
     this.#dev = modules.dev;
     this.#events = new EventHub({ epoch: this.#clock.now() });
+    this.#keptAnswers = IdempotencyCache.of(options.config.envelope, { clock: this.#clock });
   }
 
   /** `http://host:port`, once started. */
@@ -109,6 +112,7 @@ export class JointApi implements Service {
       random: this.#random,
       metrics: this.#metrics,
       events: this.#events,
+      keptAnswers: this.#keptAnswers,
       readiness: () => roles.flatMap((role) => this.#readinessOf(role)),
       dev: this.#dev,
       isRevertible: this.#dev !== undefined,
@@ -141,6 +145,11 @@ export class JointApi implements Service {
     return () => {
       if (this.#parts.get(part.role) === part) this.#parts.delete(part.role);
     };
+  }
+
+  /** While no node runs, before they are on another chain: what was answered by `x-cache-id` is not so any more. */
+  forgetAnswers(): void {
+    this.#keptAnswers.clear();
   }
 
   /** The nodes are on another chain than before: readers of events are told that what they know is not so any more. */

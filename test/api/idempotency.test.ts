@@ -129,6 +129,21 @@ describe('the cache', () => {
     expect(await Promise.all([slow, again])).toEqual(['once', 'once']);
   });
 
+  it('is cleared with what is being made, which is not kept afterwards either', async () => {
+    const cache = new IdempotencyCache({ maxEntries: 2, ttlSeconds: 3600 }, { clock: new ManualClock() });
+    const gate = createDeferred<string>();
+    const slow = cache.run('slow', 'r', 'b', () => gate.promise);
+    await cache.run('a', 'r', 'b', answer('old'));
+    cache.clear();
+    expect(await cache.run('a', 'other', 'b', answer('new'))).toBe('new');
+    expect(await cache.run('slow', 'r', 'b', answer('new'))).toBe('new');
+    gate.resolve('x'.repeat(65 * 1024 * 1024));
+    await slow;
+    // It counts no more either: what came after it stays.
+    expect(await cache.run('slow', 'r', 'b', answer('again'))).toBe('new');
+    expect(await cache.run('a', 'other', 'b', answer('again'))).toBe('new');
+  });
+
   it('gives both the same error when the one run fails', async () => {
     const cache = new IdempotencyCache({ maxEntries: 1, ttlSeconds: 3600 }, { clock: new ManualClock() });
     const gate = createDeferred<string>();

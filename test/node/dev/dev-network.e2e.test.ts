@@ -88,10 +88,37 @@ describe('a dev network', () => {
     expect((await get('/v1/wallet', network.urls.user)).running_total_tokens).toBeGreaterThan(0);
   });
 
+  it('forgets answers by x-cache-id when it goes back, and keeps the passphrase that its wallets open with', async () => {
+    const { id } = await dev('/snapshots', {});
+    const supply = async (): Promise<string> => {
+      const headers = { 'x-cache-id': 'c1d46199e5c89b00509e118f5af83172' };
+      return (await fetch(`${network.url}/issued_supply`, { headers })).text();
+    };
+    const before = await supply();
+    await dev('/blocks', { count: 2 });
+    expect(await supply()).toBe(before);
+    await dev(`/snapshots/${id}/revert`, {});
+    await dev('/blocks', { count: 1 });
+    expect(await supply()).not.toBe(before);
+
+    const change = { old_passphrase: '', new_passphrase: 'another one' };
+    const changed = await fetch(`${network.url}/v1/wallet/passphrase`, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(change),
+    });
+    expect(changed.status).toBe(204);
+    const payment = { kind: 'address', address: SECOND, amount: 1 };
+    await call(`${network.url}/v1/payments`, { ...payment, passphrase: 'another one' });
+    await dev('/snapshots', {});
+    await call(`${network.url}/v1/payments`, { ...payment, passphrase: '' });
+  });
+
   it('never sets its clock to before the last block', async () => {
     const { block_nums: numbers } = await dev('/blocks', { count: 1 });
     expect(numbers).toHaveLength(1);
     await expect(dev('/time', { time: 1_000 })).rejects.toThrow('blocks never go back');
+    await expect(dev('/time', { advance: 253_402_300_799 })).rejects.toThrow('the year 9999');
   });
 
   it('saves its state in a file, on request and at the end, and begins from it', async () => {

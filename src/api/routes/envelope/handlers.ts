@@ -36,7 +36,7 @@ import { readAddresses, readBlockNumbers, readItemCreation, readKeys, transactio
 export interface EnvelopeRoutes {
   readonly options: EnvelopeOptions & { readonly batch: number };
   readonly roles: readonly NodeRole[];
-  readonly modules: Pick<ApiModules, 'clock' | 'node'>;
+  readonly modules: Pick<ApiModules, 'clock' | 'node' | 'keptAnswers'>;
 }
 
 const RETRIEVED = 'Database item(s) successfully retrieved';
@@ -49,10 +49,7 @@ type Contents<Group extends readonly Operation[]> = { readonly [Id in Group[numb
 export const envelopeRoutes: FastifyPluginCallback<EnvelopeRoutes> = (app, { options, roles, modules }, done) => {
   addJsonBodyParser(app, true);
   app.decorateRequest('rawBody', null);
-  const cache = new IdempotencyCache(
-    { maxEntries: options.cacheEntries, ttlSeconds: options.cacheTtlSeconds },
-    { clock: modules.clock },
-  );
+  const cache = modules.keptAnswers ?? IdempotencyCache.of(options, modules);
   const served: string[] = [];
 
   function serve<const Group extends readonly Operation[]>(group: Group, contents: Contents<NoInfer<Group>>): void {

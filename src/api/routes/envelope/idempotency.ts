@@ -34,6 +34,14 @@ export class IdempotencyCache {
   readonly #entries = new Map<string, Entry>();
   #size = 0;
 
+  /** With the limits in the section `envelope` of the configuration. */
+  static of(
+    { cacheEntries, cacheTtlSeconds }: { readonly cacheEntries: number; readonly cacheTtlSeconds: number },
+    { clock }: { readonly clock: Clock },
+  ): IdempotencyCache {
+    return new IdempotencyCache({ maxEntries: cacheEntries, ttlSeconds: cacheTtlSeconds }, { clock });
+  }
+
   constructor(options: IdempotencyOptions, { clock }: { readonly clock: Clock }) {
     this.#options = options;
     this.#clock = clock;
@@ -55,6 +63,12 @@ export class IdempotencyCache {
     return entry.answer;
   }
 
+  /** Forgets all answers, also those that are being made: the chain that they are of is there no more. */
+  clear(): void {
+    this.#entries.clear();
+    this.#size = 0;
+  }
+
   #start(id: string, route: string, body: string, produce: () => Promise<Answer>): Promise<Answer> {
     const answer = produce();
     const expires = this.#clock.monotonic() + this.#options.ttlSeconds * 1000;
@@ -62,6 +76,7 @@ export class IdempotencyCache {
     this.#entries.set(id, entry);
     answer.then(
       (json) => {
+        if (this.#entries.get(id) !== entry) return;
         entry.size = json.length;
         this.#size += json.length;
         this.#trim();
