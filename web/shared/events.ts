@@ -16,8 +16,9 @@ export interface StreamOptions {
   readonly onState: (state: StreamState) => void;
 }
 
-const FIRST_WAIT_MS = 1_000;
-const LONGEST_WAIT_MS = 10_000;
+/** Between attempts to open the stream. */
+export const FIRST_WAIT_MS = 1_000;
+export const LONGEST_WAIT_MS = 10_000;
 
 /** Follows the stream until the returned function is called. */
 export function followEvents({ topics, onEvent, onState }: StreamOptions, names: readonly string[]): () => void {

@@ -32,11 +32,13 @@ export interface StreamProviderProps {
   /** Undefined until it is known which the node has: then nothing is opened yet. */
   readonly topics: readonly string[] | undefined;
   readonly names: readonly string[];
+  /** How it is opened, where not as anybody may; another function opens it anew. */
+  readonly follow?: typeof followEvents;
   readonly children: ComponentChildren;
 }
 
 /** Opens the stream for all that is inside. */
-export function StreamProvider({ topics, names, children }: StreamProviderProps) {
+export function StreamProvider({ topics, names, follow = followEvents, children }: StreamProviderProps) {
   const [state, setState] = useState<StreamState>('connecting');
   const [version, setVersion] = useState(0);
   const listeners = useMemo(() => new Map<string, Set<Listener>>(), []);
@@ -48,7 +50,7 @@ export function StreamProvider({ topics, names, children }: StreamProviderProps)
     const tell = (name: string, data: unknown): void => {
       for (const listener of [...(listeners.get(name) ?? [])]) listener(data);
     };
-    return followEvents(
+    return follow(
       {
         topics: key.split(','),
         onEvent: (name, data) => {
@@ -63,7 +65,7 @@ export function StreamProvider({ topics, names, children }: StreamProviderProps)
       },
       [...names, 'reset', 'lagged'],
     );
-  }, [key, names, listeners]);
+  }, [key, names, follow, listeners]);
 
   const stream = useMemo<Stream>(() => {
     const on = (name: string, listener: Listener): (() => void) => {

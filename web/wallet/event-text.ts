@@ -1,0 +1,35 @@
+/** Reads an event stream, piece by piece: the browser's own reader of such streams cannot send an API key. */
+
+export interface StreamEvent {
+  readonly name: string;
+  readonly data: string;
+}
+
+/** A line is never so long: what sends one is no node. */
+const MAX_LINE = 1_000_000;
+
+export class EventText {
+  #rest = '';
+  #name = '';
+  #data: string[] = [];
+
+  /** The events that end in this piece. Throws when it is no stream of events. */
+  read(piece: string): readonly StreamEvent[] {
+    const lines = `${this.#rest}${piece}`.split('\n');
+    this.#rest = lines.pop() ?? '';
+    if (this.#rest.length > MAX_LINE) throw new Error('no stream of events');
+    return lines.flatMap((line) => this.#line(line.replace(/\r$/, '')));
+  }
+
+  #line(line: string): readonly StreamEvent[] {
+    const [, field = '', value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? [];
+    if (field === 'event') this.#name = value;
+    if (field === 'data') this.#data.push(value);
+    if (line !== '') return [];
+    const event = { name: this.#name === '' ? 'message' : this.#name, data: this.#data.join('\n') };
+    const isWhole = this.#data.length > 0;
+    this.#name = '';
+    this.#data = [];
+    return isWhole ? [event] : [];
+  }
+}
