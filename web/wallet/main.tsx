@@ -2,6 +2,7 @@
 
 import { render } from 'preact';
 import '../shared/styles/index.css';
+import './wallet.css';
 import { applyStoredTheme } from '../shared/theme.js';
 import { WalletSite } from './wallet-site.js';
 

@@ -1,29 +1,116 @@
 /** The site: its pages by path, and what they share. */
 
+import { useMemo } from 'preact/hooks';
 import { PAGE_PATHS } from '../../src/api/pages/page-paths.js';
 import { Notice } from '../shared/components/notice.js';
 import { Page } from '../shared/components/page.js';
 import { type NavigationLink, Shell } from '../shared/components/shell.js';
+import type { followEvents } from '../shared/events.js';
 import { matchPath } from '../shared/match-path.js';
-import { Router } from '../shared/router.js';
+import { Router, usePlace } from '../shared/router.js';
+import { NodeProvider, useNode } from '../shared/use-node.js';
+import { StreamProvider, useStream } from '../shared/use-stream.js';
+import { Insecure, Locked } from './locked.js';
+import { DONATIONS, DonationsPage } from './pages/donations.js';
+import { HistoryPage } from './pages/history.js';
+import { ItemsPage } from './pages/items.js';
+import { OverviewPage } from './pages/overview.js';
+import { PayPage } from './pages/pay.js';
+import { ReceivePage } from './pages/receive.js';
+import { SafetyPage } from './pages/safety.js';
+import { TradesPage } from './pages/trades.js';
+import { type Session, SessionProvider, useSession } from './session.js';
+import { ChangesProvider } from './use-wallet.js';
+import { followKeyed } from './wallet-events.js';
 
-const LINKS: readonly NavigationLink[] = [{ href: '/wallet', text: 'Wallet' }];
+const TOPICS = ['blocks', 'wallet'];
+const EVENTS = ['block', 'payment', 'balance'];
+/** Served where the pages of the explorer are. */
+const BLOCKS = '/v1/blocks';
+
+const PAGES: Readonly<Record<string, () => preact.JSX.Element>> = {
+  '/wallet': () => <OverviewPage />,
+  '/wallet/pay': () => <PayPage />,
+  '/wallet/receive': () => <ReceivePage />,
+  '/wallet/history': () => <HistoryPage />,
+  '/wallet/items': () => <ItemsPage />,
+  '/wallet/trades': () => <TradesPage />,
+  '/wallet/donations': () => <DonationsPage />,
+  '/wallet/safety': () => <SafetyPage />,
+};
 
 const isOurs = (path: string): boolean => PAGE_PATHS.wallet.some((pattern) => matchPath(pattern, path) !== undefined);
 
 export function WalletSite() {
   return (
     <Router isOurs={isOurs}>
-      <Shell site="wallet" home="/wallet" links={LINKS} stream="open">
-        <Page title="Wallet">
-          <Notice title="The wallet of this node">
+      <NodeProvider>
+        {({ value, error }) => (
+          <SessionProvider>
+            {(session) => <Connected session={session} isAway={value === undefined && error !== undefined} />}
+          </SessionProvider>
+        )}
+      </NodeProvider>
+    </Router>
+  );
+}
+
+function Connected({ session, isAway }: { readonly session: Session; readonly isAway: boolean }) {
+  const { access, apiKey, check } = session;
+  const follow = useMemo<typeof followEvents>(
+    () => (options, names) => followKeyed({ apiKey, onRefused: check }, options, names),
+    [apiKey, check],
+  );
+  return (
+    <StreamProvider topics={access === 'open' ? TOPICS : undefined} names={EVENTS} follow={follow}>
+      <ChangesProvider>
+        <Site isAway={isAway} />
+      </ChangesProvider>
+    </StreamProvider>
+  );
+}
+
+function Site({ isAway }: { readonly isAway: boolean }) {
+  const { state } = useStream();
+  const { access } = useSession();
+  const served = useNode()?.node_api ?? [];
+  const links: readonly NavigationLink[] = [
+    { href: '/wallet', text: 'Wallet' },
+    { href: '/wallet/pay', text: 'Pay' },
+    { href: '/wallet/receive', text: 'Receive' },
+    { href: '/wallet/history', text: 'History' },
+    { href: '/wallet/items', text: 'Items' },
+    { href: '/wallet/trades', text: 'Trades' },
+    ...(served.includes(DONATIONS) ? [{ href: '/wallet/donations', text: 'Donations' }] : []),
+    { href: '/wallet/safety', text: 'Safety' },
+    ...(served.includes(BLOCKS) ? [{ href: '/', text: 'Explorer', isElsewhere: true }] : []),
+  ];
+  const isOpen = access === 'open';
+  return (
+    <Shell site="wallet" home="/wallet" links={links} stream={isAway || (isOpen && state === 'lost') ? 'lost' : 'open'}>
+      {isOpen ? <OpenSite /> : <Locked />}
+    </Shell>
+  );
+}
+
+function OpenSite() {
+  const { path } = usePlace();
+  const { apiKey } = useSession();
+  const page = PAGES[path];
+  return (
+    <>
+      {apiKey !== '' && !isSecureContext && <Insecure />}
+      {page === undefined ? (
+        <Page title="No such page">
+          <Notice title="There is no such page">
             <p>
-              It is used by its API, which <a href="/v1/docs">/v1/docs</a> describes, and by <code>tessera wallet</code>
-              .
+              <a href="/wallet">To the wallet</a>
             </p>
           </Notice>
         </Page>
-      </Shell>
-    </Router>
+      ) : (
+        page()
+      )}
+    </>
   );
 }

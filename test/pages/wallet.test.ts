@@ -1,0 +1,245 @@
+/** What the pages of the wallet are sure of without a browser: orders, the key, the history, amounts, the event stream, QR codes. */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import decodeQR from 'qr/decode.js';
+import { describe, expect, it } from 'vitest';
+import { NoAnswer, Refused } from '../../web/shared/node-api.js';
+import { parseAmount, parsePayee, parseWhole } from '../../web/wallet/amounts-typed.js';
+import { type KeyStorage, keyFault, storedKey, storeKey } from '../../web/wallet/api-key.js';
+import { EventText } from '../../web/wallet/event-text.js';
+import { EMPTY_LOG, type MovementPage, withNewest, withOlder } from '../../web/wallet/movement-log.js';
+import { newOrder, type Order, OrderSender } from '../../web/wallet/order.js';
+import { qrPath } from '../../web/wallet/qr-path.js';
+import type { Movement } from '../../web/wallet/views.js';
+import { fc, test } from '../support/property.js';
+
+const WEB = fileURLToPath(new URL('../../web/', import.meta.url));
+const ADDRESS = 'a5684800b1fb871d78120745ca82847810763fdb6ffaed3f8a72a4ce5d4bb14d';
+
+describe('an order (docs/wallet.md#paid-exactly-once)', () => {
+  /** A node that does what it is asked, once for each key; the answers are lost until `lost` is used up. */
+  const setUp = (lost: readonly Error[], now = Date.now) => {
+    const paid = new Map<string, number>();
+    const seen: string[] = [];
+    const failures = [...lost];
+    const order = newOrder('/v1/payments', { amount: 1n });
+    let repeats = 0;
+    const sender = new OrderSender<number>(order, {
+      send: async ({ idempotencyKey }: Order) => {
+        seen.push(idempotencyKey);
+        if (failures[0] instanceof Refused && failures[0].code !== '') throw failures.shift() as Error;
+        const number = paid.get(idempotencyKey) ?? paid.size + 1;
+        paid.set(idempotencyKey, number);
+        const failure = failures.shift();
+        if (failure !== undefined) throw failure;
+        return number;
+      },
+      onRepeat: () => repeats++,
+      pause: async () => undefined,
+      now,
+    });
+    return { sender, paid, seen, order, repeats: () => repeats };
+  };
+
+  it('is sent once however often somebody clicks, while it runs and afterwards', async () => {
+    const { sender, paid, seen } = setUp([]);
+    const outcomes = await Promise.all([sender.submit('a'), sender.submit('a'), sender.submit('b')]);
+    expect(outcomes).toEqual(Array(3).fill({ kind: 'done', answer: 1 }));
+    expect(await sender.submit('a')).toEqual({ kind: 'done', answer: 1 });
+    expect([seen.length, paid.size]).toEqual([1, 1]);
+  });
+
+  it('whose answer is lost, by the node or by what is before it, is repeated with the same key', async () => {
+    const { sender, paid, seen, order, repeats } = setUp([
+      new NoAnswer('gone'),
+      new Refused(502, '', 'bad gateway', undefined),
+      new NoAnswer('gone'),
+    ]);
+    expect(await sender.submit('')).toEqual({ kind: 'done', answer: 1 });
+    expect(seen).toEqual(Array(4).fill(order.idempotencyKey));
+    expect([paid.size, repeats()]).toEqual([1, 3]);
+  });
+
+  it('that never gets an answer says so, and the next click goes on with the same key', async () => {
+    const { sender, paid } = setUp(Array.from({ length: 8 }, () => new NoAnswer('gone')));
+    expect(await sender.submit('')).toEqual({ kind: 'unanswered' });
+    expect(await sender.submit('')).toEqual({ kind: 'done', answer: 1 });
+    expect(paid.size).toBe(1);
+  });
+
+  it('that the node refuses is not repeated by itself, and may be sent again', async () => {
+    const { sender, paid, seen } = setUp([new Refused(401, 'wrong_passphrase', 'wrong', undefined)]);
+    expect(await sender.submit('x')).toEqual({ kind: 'refused', message: 'wrong' });
+    expect([seen.length, paid.size]).toEqual([1, 0]);
+    expect(await sender.submit('y')).toEqual({ kind: 'done', answer: 1 });
+    expect(new Set(seen).size).toBe(1);
+  });
+
+  it('that the node may have forgotten is not sent again', async () => {
+    let now = Date.now();
+    const { sender, paid, seen } = setUp(
+      Array.from({ length: 8 }, () => new NoAnswer('gone')),
+      () => now,
+    );
+    expect(await sender.submit('')).toEqual({ kind: 'unanswered' });
+    now += 21 * 3_600_000;
+    expect(await sender.submit('')).toEqual({ kind: 'stale' });
+    expect([seen.length, paid.size]).toEqual([8, 1]);
+  });
+
+  it('has a key of its own for each confirmed form, and no passphrase in it', () => {
+    const orders = Array.from({ length: 100 }, () => newOrder('/v1/payments', { amount: 1 }));
+    expect(new Set(orders.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(100);
+    for (const { idempotencyKey } of orders) expect(idempotencyKey).toMatch(/^[0-9a-f]{32}$/);
+    expect(JSON.stringify(orders)).not.toContain('passphrase');
+  });
+});
+
+describe('the API key', () => {
+  const storage = (): KeyStorage & { readonly kept: Map<string, string> } => {
+    const kept = new Map<string, string>();
+    return {
+      kept,
+      getItem: (name) => kept.get(name) ?? null,
+      setItem: (name, value) => void kept.set(name, value),
+      removeItem: (name) => void kept.delete(name),
+    };
+  };
+
+  it('is kept for the tab until it is forgotten', () => {
+    const tab = storage();
+    expect(storedKey(tab)).toBe('');
+    storeKey('secret', tab);
+    expect(storedKey(tab)).toBe('secret');
+    storeKey('', tab);
+    expect(tab.kept.size).toBe(0);
+  });
+
+  it('is nothing that a header cannot hold', () => {
+    for (const text of ['', 'a b', 'ключ', 'a\n', 'x'.repeat(1_025)]) expect(keyFault(text), text).toBeDefined();
+    expect(keyFault('f'.repeat(64))).toBeUndefined();
+  });
+
+  it('goes nowhere else: the pages of the wallet name no other storage of the browser', () => {
+    const names = readdirSync(WEB, { recursive: true, encoding: 'utf8' });
+    const uses = (word: RegExp) =>
+      names.filter((name) => /\.tsx?$/.test(name) && word.test(readFileSync(`${WEB}${name}`, 'utf8')));
+    expect(uses(/localStorage/)).toEqual(['shared/theme.ts']);
+    expect(uses(/\bsessionStorage\b/)).toEqual(['wallet/api-key.ts']);
+    expect(uses(/indexedDB|document\.cookie|\bcaches\b|serviceWorker|innerHTML/)).toEqual([]);
+  });
+});
+
+describe('the history', () => {
+  const movement = (number: number, state = 'confirmed'): Movement => ({ number, state }) as Movement;
+  const page = (first: number, last: number, state?: string): MovementPage => ({
+    movements: Array.from({ length: first - last + 1 }, (_, at) => movement(first - at, state)),
+    next: last === 0 ? null : last,
+  });
+  const numbers = ({ movements }: { readonly movements: readonly Movement[] }) => movements.map(({ number }) => number);
+
+  it('keeps what was read when newer movements come, and takes the newest state', () => {
+    let log = withNewest(EMPTY_LOG, page(9, 5, 'sent'));
+    log = withOlder(log, 5, page(4, 0));
+    log = withNewest(log, page(11, 7));
+    expect(numbers(log)).toEqual([11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
+    expect(log.movements.map(({ state }) => state).slice(4, 7)).toEqual(['confirmed', 'sent', 'sent']);
+    expect(log.next).toBeNull();
+  });
+
+  it('begins anew when more have come than a page holds, and never shows a gap', () => {
+    const log = withOlder(withNewest(EMPTY_LOG, page(9, 5)), 5, page(4, 0));
+    const fresh = withNewest(log, page(30, 26));
+    expect(numbers(fresh)).toEqual([30, 29, 28, 27, 26]);
+    expect(fresh.next).toBe(26);
+    expect(withOlder(fresh, 5, page(4, 0))).toBe(fresh);
+  });
+
+  test.prop([fc.array(fc.oneof(fc.integer({ min: 0, max: 9 }), fc.constant('older' as const)), { maxLength: 40 })])(
+    'is without gaps and without doubles, whatever comes when',
+    (steps) => {
+      let count = 3;
+      let log = withNewest(EMPTY_LOG, page(count - 1, 0));
+      for (const step of steps) {
+        if (step === 'older') {
+          const { next } = log;
+          if (next != null) log = withOlder(log, next, page(next - 1, Math.max(0, next - 5)));
+        } else {
+          count += step;
+          log = withNewest(log, page(count - 1, Math.max(0, count - 5)));
+        }
+        const shown = numbers(log);
+        expect(shown).toEqual(Array.from({ length: shown.length }, (_, at) => count - 1 - at));
+        expect(log.next).toBe(shown.at(-1) === 0 ? null : shown.at(-1));
+      }
+    },
+  );
+});
+
+describe('what the owner types', () => {
+  it('is an exact amount in its unit, or none', () => {
+    expect(parseAmount('1.5', 'tokens')).toBe(108_108_000n);
+    expect(parseAmount('86487077826520891', 'raw')).toBe(86_487_077_826_520_891n);
+    expect(parseAmount('9223372036854775807', 'raw')).toBe(2n ** 63n - 1n);
+    for (const text of ['', '0', '-1', '1.5', '1e3', '9223372036854775808', '1,000', '٣']) {
+      expect(parseWhole(text), text).toBeUndefined();
+    }
+    expect(parseAmount('0.00000001', 'tokens')).toBeUndefined();
+    expect(parseAmount('127974414985.8', 'tokens')).toBeUndefined();
+  });
+
+  it('is an address, or a node, or nobody', () => {
+    expect(parsePayee(` ${ADDRESS}\n`)).toEqual({ kind: 'address', address: ADDRESS });
+    expect(parsePayee('127.0.0.1:12360')).toEqual({ kind: 'ip', address: '127.0.0.1:12360' });
+    expect(parsePayee('[::1]:12360')).toEqual({ kind: 'ip', address: '[::1]:12360' });
+    for (const text of ['', 'me', `${ADDRESS}0`, ADDRESS.toUpperCase(), 'example.org:80', '127.0.0.1']) {
+      expect(parsePayee(text), text).toBeUndefined();
+    }
+  });
+});
+
+describe('the event stream', () => {
+  const TEXT =
+    'retry: 1000\nid: 1-2\n\n: beat\n\nid: 1-3\nevent: block\ndata: {"block_num":1}\n\nevent: a\r\ndata: x\r\ndata: y\r\n\r\n';
+
+  test.prop([fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 10 })])(
+    'is the same in whatever pieces it comes',
+    (sizes) => {
+      const text = new EventText();
+      const events = [];
+      for (let at = 0, turn = 0; at < TEXT.length; turn++) {
+        const size = sizes[turn % sizes.length] ?? 1;
+        events.push(...text.read(TEXT.slice(at, at + size)));
+        at += size;
+      }
+      expect(events).toEqual([
+        { name: 'block', data: '{"block_num":1}' },
+        { name: 'a', data: 'x\ny' },
+      ]);
+    },
+  );
+
+  it('has no line without end', () => {
+    const text = new EventText();
+    expect(() => text.read('x'.repeat(1_000_001))).toThrow();
+  });
+});
+
+describe('the QR code', () => {
+  it('reads as the address', () => {
+    const { size, path } = qrPath(ADDRESS);
+    const scale = 4;
+    const side = size * scale;
+    const data = new Uint8Array(side * side * 4).fill(255);
+    for (const [, x = '', y = '', width = ''] of path.matchAll(/M(\d+) (\d+)h(\d+)v1H\d+z/g)) {
+      for (let dy = 0; dy < scale; dy++) {
+        for (let dx = 0; dx < Number(width) * scale; dx++) {
+          const at = ((Number(y) * scale + dy) * side + Number(x) * scale + dx) * 4;
+          data.fill(0, at, at + 3);
+        }
+      }
+    }
+    expect(decodeQR({ width: side, height: side, data })).toBe(ADDRESS);
+  });
+});

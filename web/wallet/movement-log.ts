@@ -1,0 +1,36 @@
+/**
+ * The history as far as it was read: the newest page is read again and again, older ones once, as the reader scrolls. Movements
+ * keep their numbers for ever; what may change in its place is their state (docs/wallet.md#history).
+ */
+
+import type { Movement } from './views.js';
+
+export interface MovementPage {
+  readonly movements: readonly Movement[];
+  /** Cursor of the page of older ones; null at the end. */
+  readonly next: number | null;
+}
+
+export interface MovementLog {
+  /** Newest first, without gaps. */
+  readonly movements: readonly Movement[];
+  /** Cursor of what follows them; undefined before the first page. */
+  readonly next: number | null | undefined;
+}
+
+export const EMPTY_LOG: MovementLog = { movements: [], next: undefined };
+
+/** With the newest page as it is now. When more have come since than a page holds, it begins anew with that page. */
+export function withNewest(log: MovementLog, { movements, next }: MovementPage): MovementLog {
+  const oldest = movements.at(-1);
+  const known = log.movements[0];
+  const isJoined = next === null || (known !== undefined && oldest !== undefined && oldest.number <= known.number + 1);
+  if (log.next === undefined || !isJoined) return { movements, next };
+  const older = oldest === undefined ? [] : log.movements.filter(({ number }) => number < oldest.number);
+  return { movements: [...movements, ...older], next: older.length > 0 ? log.next : next };
+}
+
+/** With the page that `log.next` names; a page that is not the next one changes nothing. */
+export function withOlder(log: MovementLog, cursor: number, { movements, next }: MovementPage): MovementLog {
+  return cursor === log.next ? { movements: [...log.movements, ...movements], next } : log;
+}

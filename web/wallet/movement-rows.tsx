@@ -1,0 +1,120 @@
+/** Movements of the wallet as rows: state, what it was, who with, what it has changed. */
+
+import { Amount } from '../shared/components/amount.js';
+import { SafeLine } from '../shared/components/safe-text.js';
+import type { Column } from '../shared/components/table.js';
+import { When } from '../shared/components/when.js';
+import { AddressName, BlockName, ItemCount, StateTag, TransactionName } from './parts.js';
+import type { Direction, Movement } from './views.js';
+
+const WAYS: Readonly<Record<Direction, string>> = { in: 'in', out: 'out', self: 'to itself' };
+
+const KINDS: Readonly<Record<string, string>> = {
+  payment: 'Payment',
+  donation: 'Donation',
+  item: 'Items',
+  merge: 'Joining outputs',
+  reward: 'Mining reward',
+  trade: 'Trade',
+  import: 'Imported key',
+  genesis: 'Beginning',
+  unexplained: 'Not seen',
+};
+
+/** `Payment out`. */
+export function kindText({ kind, direction }: Movement): string {
+  const name = KINDS[kind] ?? kind;
+  return kind === 'payment' || kind === 'trade' || kind === 'donation' || kind === 'item'
+    ? `${name} ${WAYS[direction]}`
+    : name;
+}
+
+/** The other party, as far as it is known. */
+function partyOf({ direction, from, outputs, peer }: Movement): string | undefined {
+  if (direction === 'in') return from[0];
+  if (peer !== null) return undefined;
+  return outputs.find(({ own, address }) => !own && address !== null)?.address ?? undefined;
+}
+
+function Party({ movement }: { readonly movement: Movement }) {
+  const { label, peer } = movement;
+  if (label !== null) return <SafeLine text={label} />;
+  const party = partyOf(movement);
+  if (party !== undefined) return <AddressName value={party} />;
+  return peer === null ? <span class="none">–</span> : <SafeLine text={peer} />;
+}
+
+function Change({ movement }: { readonly movement: Movement }) {
+  const { net, items, direction } = movement;
+  const classes = Object.entries(items);
+  const raw = BigInt(net);
+  const [first] = classes;
+  if (raw === 0n && first !== undefined) {
+    const [genesis, count] = first;
+    return (
+      <>
+        {direction === 'in' ? '+' : direction === 'out' ? '−' : ''}
+        <ItemCount count={count} genesis={genesis} />
+        {classes.length > 1 && ` and ${classes.length - 1} more`}
+      </>
+    );
+  }
+  return (
+    <span class={raw > 0n ? 'change in' : 'change'}>
+      {raw > 0n ? '+' : raw < 0n ? '−' : ''}
+      <Amount raw={raw < 0n ? -raw : raw} hasBoth={false} />
+    </span>
+  );
+}
+
+function Place({ movement }: { readonly movement: Movement }) {
+  const { block_num, block_time, seen_at, reason } = movement;
+  if (reason !== null) return <SafeLine text={reason} />;
+  const seconds = block_time ?? seen_at;
+  return (
+    <>
+      {seconds === null ? <span class="none">–</span> : <When seconds={seconds} hasAge />}
+      {block_num !== null && (
+        <>
+          , block <BlockName number={block_num} />
+        </>
+      )}
+    </>
+  );
+}
+
+/** A constant: a row is drawn again when its columns are others. */
+export const MOVEMENT_COLUMNS: readonly Column<Movement>[] = [
+  { head: 'State', width: '7rem', cell: ({ state }) => <StateTag state={state} /> },
+  { head: 'What', width: 'minmax(0, 1fr)', cell: kindText },
+  { head: 'With', width: 'minmax(0, 1.2fr)', cell: (movement) => <Party movement={movement} /> },
+  {
+    head: 'Transaction',
+    width: 'minmax(0, 1.2fr)',
+    cell: ({ chain_hash, tx_hash }) => {
+      const hash = chain_hash ?? tx_hash;
+      return hash === null ? <span class="none">unknown</span> : <TransactionName value={hash} />;
+    },
+  },
+  { head: 'When', width: 'minmax(0, 1.1fr)', cell: (movement) => <Place movement={movement} /> },
+  { head: 'Change', width: 'minmax(0, 1.2fr)', cell: (movement) => <Change movement={movement} />, isNumber: true },
+];
+
+/** What a row is named by. */
+export const movementKey = ({ number }: Movement): string => String(number);
+
+/** One movement in a line, for short lists. */
+export function MovementLine({ movement }: { readonly movement: Movement }) {
+  return (
+    <>
+      <StateTag state={movement.state} />
+      <span class="line-main">{kindText(movement)}</span>
+      <span class="line-part">
+        <Place movement={movement} />
+      </span>
+      <span class="line-end">
+        <Change movement={movement} />
+      </span>
+    </>
+  );
+}

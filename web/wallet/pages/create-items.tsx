@@ -1,0 +1,128 @@
+/** Creating items: how many, of which kind, and the text that goes with them for ever. */
+
+import { useState } from 'preact/hooks';
+import { grouped } from '../../shared/amounts.js';
+import { Fact } from '../../shared/components/facts.js';
+import { Notice } from '../../shared/components/notice.js';
+import { SafeText } from '../../shared/components/safe-text.js';
+import { parseWhole } from '../amounts-typed.js';
+import { Confirm } from '../confirm.js';
+import { newOrder, type Order } from '../order.js';
+import { Field } from '../parts.js';
+
+type Spec = 'Create' | 'Default';
+
+const SPECS: Readonly<Record<Spec, string>> = {
+  Create: 'A kind of their own',
+  Default: 'The common kind, which everybody may add to',
+};
+
+interface Creation {
+  readonly order: Order;
+  readonly spec: Spec;
+  readonly count: bigint;
+  readonly metadata: string;
+}
+
+export function CreateItems({ onEnd }: { readonly onEnd: () => void }) {
+  const [text, setText] = useState('1');
+  const [spec, setSpec] = useState<Spec>('Create');
+  const [metadata, setMetadata] = useState('');
+  const [creation, setCreation] = useState<Creation>();
+  const [isDone, setDone] = useState(false);
+  if (isDone) return <ItemsOrdered onEnd={onEnd} />;
+  if (creation !== undefined) {
+    return (
+      <Confirm
+        order={creation.order}
+        title="Is this right?"
+        verb="Create now"
+        asksPassphrase={false}
+        onBack={() => setCreation(undefined)}
+        onDone={() => setDone(true)}
+      >
+        <Fact name="Items">{grouped(creation.count)}</Fact>
+        <Fact name="Kind">{SPECS[creation.spec]}</Fact>
+        <Fact name="Metadata, readable by everybody">
+          {creation.metadata === '' ? <span class="none">none</span> : <SafeText text={creation.metadata} />}
+        </Fact>
+      </Confirm>
+    );
+  }
+  const count = parseWhole(text);
+  return (
+    <section class="panel" aria-labelledby="create">
+      <h2 id="create">Create items</h2>
+      <form
+        class="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (count === undefined) return;
+          const body = {
+            genesis_hash_spec: spec,
+            item_amount: count,
+            metadata: metadata === '' ? null : metadata,
+          };
+          setCreation({ order: newOrder('/v1/items', body), spec, count, metadata });
+        }}
+      >
+        <Field label="How many" id="count">
+          <input
+            id="count"
+            class="field"
+            required
+            inputMode="numeric"
+            autocomplete="off"
+            value={text}
+            onInput={({ currentTarget }) => setText(currentTarget.value)}
+          />
+        </Field>
+        <Field label="Kind" id="spec">
+          <select
+            id="spec"
+            class="field"
+            value={spec}
+            onChange={({ currentTarget }) => setSpec(currentTarget.value as Spec)}
+          >
+            <option value="Create">{SPECS.Create}</option>
+            <option value="Default">{SPECS.Default}</option>
+          </select>
+        </Field>
+        <Field label="Metadata" id="metadata" hint="Everybody can read it, and nobody can change it.">
+          <textarea
+            id="metadata"
+            class="field"
+            rows={4}
+            aria-describedby="metadata-hint"
+            value={metadata}
+            onInput={({ currentTarget }) => setMetadata(currentTarget.value)}
+          />
+        </Field>
+        <div class="buttons">
+          <button type="submit" class="button main" disabled={count === undefined}>
+            Review
+          </button>
+          <button type="button" class="button" onClick={onEnd}>
+            Back
+          </button>
+        </div>
+      </form>
+    </section>
+  );
+}
+
+/** They come with a block. */
+function ItemsOrdered({ onEnd }: { readonly onEnd: () => void }) {
+  return (
+    <>
+      <Notice title="The node has taken it">
+        <p>
+          The items are listed when a block has them; the <a href="/wallet/history">history</a> says how far it is.
+        </p>
+      </Notice>
+      <button type="button" class="button" onClick={onEnd}>
+        To the items
+      </button>
+    </>
+  );
+}

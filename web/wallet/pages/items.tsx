@@ -1,0 +1,172 @@
+/** The items of the wallet: what there is, sending some, creating others. */
+
+import { useState } from 'preact/hooks';
+import { grouped } from '../../shared/amounts.js';
+import { Fact } from '../../shared/components/facts.js';
+import { Loaded } from '../../shared/components/notice.js';
+import { Page } from '../../shared/components/page.js';
+import { SafeText } from '../../shared/components/safe-text.js';
+import { type Payee, parsePayee, parseWhole } from '../amounts-typed.js';
+import { Confirm } from '../confirm.js';
+import { newOrder, type Order } from '../order.js';
+import { Field, ItemName } from '../parts.js';
+import { PayeeField } from '../payee-field.js';
+import { useWalletResource } from '../use-wallet.js';
+import type { PaymentAccepted, WalletItem } from '../views.js';
+import { CreateItems } from './create-items.js';
+import { Paid, PayeeFact } from './pay.js';
+
+interface ItemPayment {
+  readonly order: Order;
+  readonly item: WalletItem;
+  readonly payee: Payee;
+  readonly count: bigint;
+}
+
+type View =
+  | { readonly kind: 'list' }
+  | { readonly kind: 'send'; readonly item: WalletItem }
+  | { readonly kind: 'create' }
+  | { readonly kind: 'sent'; readonly accepted: PaymentAccepted };
+
+export function ItemsPage() {
+  const [view, setView] = useState<View>({ kind: 'list' });
+  const toList = (): void => setView({ kind: 'list' });
+  if (view.kind === 'sent') return <Paid accepted={view.accepted} onAgain={toList} />;
+  return (
+    <Page title="Items">
+      {view.kind === 'create' && <CreateItems onEnd={toList} />}
+      {view.kind === 'send' && (
+        <SendItems item={view.item} onBack={toList} onDone={(accepted) => setView({ kind: 'sent', accepted })} />
+      )}
+      {view.kind === 'list' && (
+        <>
+          <p class="buttons shortcuts">
+            <button type="button" class="button main" onClick={() => setView({ kind: 'create' })}>
+              Create items
+            </button>
+          </p>
+          <Items onSend={(item) => setView({ kind: 'send', item })} />
+        </>
+      )}
+    </Page>
+  );
+}
+
+/** So many classes are shown at first, and as many again for each request. */
+const SHOWN = 50;
+
+function Items({ onSend }: { readonly onSend: (item: WalletItem) => void }) {
+  const found = useWalletResource<{ readonly items: readonly WalletItem[] }>('/v1/wallet/items');
+  const [shown, setShown] = useState(SHOWN);
+  return (
+    <Loaded resource={found} what="items">
+      {({ items }) => (
+        <>
+          {items.length === 0 && <p class="none">This wallet holds no items.</p>}
+          <ul class="cards" aria-label="Items">
+            {items.slice(0, shown).map((item) => (
+              <li key={item.genesis_hash} class="card">
+                <ItemCard item={item} onSend={() => onSend(item)} />
+              </li>
+            ))}
+          </ul>
+          {items.length > shown && (
+            <button type="button" class="button" onClick={() => setShown(shown + SHOWN)}>
+              Show more of {grouped(items.length)}
+            </button>
+          )}
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+function ItemCard({ item, onSend }: { readonly item: WalletItem; readonly onSend: () => void }) {
+  const { genesis_hash, amount, available, metadata } = item;
+  return (
+    <>
+      <div class="card-head">
+        <strong>{grouped(amount)} ×</strong>
+        <ItemName value={genesis_hash} />
+        {BigInt(available) !== BigInt(amount) && <span class="tag wait">{grouped(available)} available</span>}
+        <button type="button" class="button small card-button" disabled={BigInt(available) === 0n} onClick={onSend}>
+          Send<span class="unseen"> items of {genesis_hash}</span>
+        </button>
+      </div>
+      {metadata !== null && <SafeText text={metadata} />}
+    </>
+  );
+}
+
+interface SendItemsProps {
+  readonly item: WalletItem;
+  readonly onBack: () => void;
+  readonly onDone: (accepted: PaymentAccepted) => void;
+}
+
+function SendItems({ item, onBack, onDone }: SendItemsProps) {
+  const [payee, setPayee] = useState('');
+  const [text, setText] = useState('1');
+  const [payment, setPayment] = useState<ItemPayment>();
+  if (payment !== undefined) {
+    return (
+      <Confirm<PaymentAccepted>
+        order={payment.order}
+        title="Is this right?"
+        verb="Send now"
+        asksPassphrase
+        onBack={() => setPayment(undefined)}
+        onDone={onDone}
+      >
+        <PayeeFact payee={payment.payee} />
+        <Fact name="Items">{grouped(payment.count)}</Fact>
+        <Fact name="Of the kind">
+          <ItemName value={item.genesis_hash} isWhole />
+        </Fact>
+        <Fact name="Fee">none</Fact>
+      </Confirm>
+    );
+  }
+  const found = parsePayee(payee);
+  const count = parseWhole(text);
+  return (
+    <section class="panel" aria-labelledby="send">
+      <h2 id="send">Send items</h2>
+      <p>
+        <ItemName value={item.genesis_hash} />
+      </p>
+      <form
+        class="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (found === undefined || count === undefined) return;
+          const body = { ...found, genesis_hash: item.genesis_hash, amount: count };
+          setPayment({ order: newOrder('/v1/item-payments', body), item, payee: found, count });
+        }}
+      >
+        <PayeeField value={payee} onChange={setPayee} />
+        <Field label="How many" id="count" hint={`${grouped(item.available)} can be sent now.`}>
+          <input
+            id="count"
+            class="field"
+            required
+            inputMode="numeric"
+            autocomplete="off"
+            aria-describedby="count-hint"
+            value={text}
+            onInput={({ currentTarget }) => setText(currentTarget.value)}
+          />
+        </Field>
+        <div class="buttons">
+          <button type="submit" class="button main" disabled={found === undefined || count === undefined}>
+            Review
+          </button>
+          <button type="button" class="button" onClick={onBack}>
+            Back
+          </button>
+        </div>
+      </form>
+    </section>
+  );
+}

@@ -1,0 +1,94 @@
+/** What the wallet holds, and what has moved last. */
+
+import { Amount } from '../../shared/components/amount.js';
+import { Failed, Loaded } from '../../shared/components/notice.js';
+import { Page } from '../../shared/components/page.js';
+import type { MovementPage } from '../movement-log.js';
+import { MovementLine, movementKey } from '../movement-rows.js';
+import { useTotals, useWalletResource } from '../use-wallet.js';
+import type { WalletTotals } from '../views.js';
+
+const SHOWN = 8;
+
+export function OverviewPage() {
+  const totals = useTotals();
+  const { value, error, reload } = totals;
+  return (
+    <Page title="Wallet">
+      <Loaded resource={totals} what="the balance">
+        {(found) => <Balance totals={found} />}
+      </Loaded>
+      {value !== undefined && error !== undefined && <Failed error={error} retry={reload} />}
+      <p class="buttons shortcuts">
+        <a class="button main" href="/wallet/pay">
+          Pay
+        </a>
+        <a class="button" href="/wallet/receive">
+          Receive
+        </a>
+      </p>
+      <Latest />
+    </Page>
+  );
+}
+
+function Balance({ totals }: { readonly totals: WalletTotals }) {
+  const items = Object.keys(totals.item_total).length;
+  return (
+    <dl class="balance" aria-live="polite" aria-label="Balance">
+      <div class="balance-all">
+        <dt>Balance</dt>
+        <dd>
+          <Amount raw={totals.running_total_tokens} />
+        </dd>
+      </div>
+      <div>
+        <dt>Available</dt>
+        <dd>
+          <Amount raw={totals.available_total_tokens} />
+        </dd>
+      </div>
+      <div>
+        <dt>Locked</dt>
+        <dd>
+          <Amount raw={totals.locked_total_tokens} />
+        </dd>
+      </div>
+      <div>
+        <dt>Items</dt>
+        <dd>
+          <a href="/wallet/items">
+            {items} {items === 1 ? 'kind' : 'kinds'}
+          </a>
+        </dd>
+      </div>
+    </dl>
+  );
+}
+
+function Latest() {
+  const latest = useWalletResource<MovementPage>('/v1/wallet/movements', { limit: SHOWN });
+  return (
+    <section class="panel" aria-labelledby="latest">
+      <div class="panel-head">
+        <h2 id="latest">Last movements</h2>
+        <a href="/wallet/history">History</a>
+      </div>
+      <Loaded resource={latest} what="movements">
+        {({ movements }) =>
+          movements.length === 0 ? (
+            <p class="none">Nothing has moved yet.</p>
+          ) : (
+            <ul class="lines">
+              {movements.map((movement) => (
+                <li key={movementKey(movement)}>
+                  <MovementLine movement={movement} />
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+    </section>
+  );
+}

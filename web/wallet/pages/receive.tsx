@@ -1,0 +1,212 @@
+/** Being paid: a new address with its QR code, the labels of addresses, and what is unspent where. */
+
+import { useCallback, useState } from 'preact/hooks';
+import { Amount } from '../../shared/components/amount.js';
+import { Hash } from '../../shared/components/hash.js';
+import { Failed, Loaded } from '../../shared/components/notice.js';
+import { Page } from '../../shared/components/page.js';
+import { SafeLine } from '../../shared/components/safe-text.js';
+import { type Column, Table } from '../../shared/components/table.js';
+import { type PageOf, usePages } from '../../shared/use-pages.js';
+import { AddressName, Field, ItemCount } from '../parts.js';
+import { QrCode } from '../qr-code.js';
+import { useSession } from '../session.js';
+import { useAction } from '../use-action.js';
+import { useChanges, useWalletResource } from '../use-wallet.js';
+import type { Label, OutputEntry, WalletOutputs } from '../views.js';
+
+const LABELS = '/v1/wallet/labels';
+const MAX_LABEL_BYTES = 256;
+/** Outputs of a page of `GET /v1/wallet`. */
+const PAGE = 25;
+
+export function ReceivePage() {
+  const [address, setAddress] = useState<string>();
+  const labels = useWalletResource<{ readonly labels: readonly Label[] }>(LABELS);
+  return (
+    <Page title="Receive">
+      <NewAddress
+        onMade={(made) => {
+          setAddress(made);
+          labels.reload();
+        }}
+      />
+      {address !== undefined && (
+        <section class="panel receive" aria-labelledby="made">
+          <QrCode text={address} label="QR code of the address" />
+          <div>
+            <h2 id="made">Pay to this address</h2>
+            <p class="address">
+              <Hash value={address} isWhole />
+            </p>
+            <p class="hint">
+              It stays an address of this wallet for ever. A new one for each payer tells nobody more than needed.
+            </p>
+          </div>
+        </section>
+      )}
+      <section class="panel" aria-labelledby="named">
+        <h2 id="named">Addresses with a label</h2>
+        <Loaded resource={labels} what="labels">
+          {(found) => <Labelled labels={found.labels} onShow={setAddress} />}
+        </Loaded>
+      </section>
+      <Outputs />
+    </Page>
+  );
+}
+
+function NewAddress({ onMade }: { readonly onMade: (address: string) => void }) {
+  const { call } = useSession();
+  const [label, setLabel] = useState('');
+  const { said, isBusy, run } = useAction();
+  const isTooLong = new TextEncoder().encode(label).length > MAX_LABEL_BYTES;
+  const make = async () => {
+    const { address } = await call<{ readonly address: string }>('/v1/wallet/addresses', { method: 'POST' });
+    onMade(address);
+    const text = label.trim();
+    if (text !== '') {
+      const labels = [{ kind: 'address', name: address, label: text }];
+      await call(LABELS, { method: 'PUT', body: { labels } });
+      onMade(address);
+      setLabel('');
+    }
+    return 'The new address is below.';
+  };
+  return (
+    <section class="panel" aria-label="New address">
+      <form
+        class="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void run(make);
+        }}
+      >
+        <Field label="Label, for yourself" id="label" hint={isTooLong ? 'A label has at most 256 bytes.' : undefined}>
+          <input
+            id="label"
+            class="field"
+            maxLength={MAX_LABEL_BYTES}
+            autocomplete="off"
+            value={label}
+            onInput={({ currentTarget }) => setLabel(currentTarget.value)}
+          />
+        </Field>
+        <div class="buttons">
+          <button type="submit" class="button main" disabled={isBusy || isTooLong}>
+            New address
+          </button>
+        </div>
+      </form>
+      {said}
+    </section>
+  );
+}
+
+/** So many are shown; the command line has them all. */
+const LABELS_SHOWN = 200;
+
+function Labelled({
+  labels,
+  onShow,
+}: {
+  readonly labels: readonly Label[];
+  readonly onShow: (address: string) => void;
+}) {
+  const addresses = labels.filter(({ kind }) => kind === 'address').slice(0, LABELS_SHOWN);
+  if (addresses.length === 0) return <p class="none">None yet.</p>;
+  return (
+    <ul class="lines">
+      {addresses.map(({ name, label }) => (
+        <li key={name}>
+          <span class="line-main">
+            <SafeLine text={label} />
+          </span>
+          <span class="line-part">
+            <AddressName value={name} />
+          </span>
+          <button
+            type="button"
+            class="button small"
+            onClick={() => {
+              onShow(name);
+              scrollTo(0, 0);
+            }}
+          >
+            Show<span class="unseen"> the QR code of {label}</span>
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+interface OwnOutput {
+  readonly address: string;
+  readonly entry: OutputEntry;
+}
+
+const OUTPUT_COLUMNS: readonly Column<OwnOutput>[] = [
+  { head: 'Address', width: 'minmax(0, 1fr)', cell: ({ address }) => <AddressName value={address} /> },
+  {
+    head: 'Holds',
+    width: 'minmax(0, 1fr)',
+    isNumber: true,
+    cell: ({ entry: { value, out_point } }) =>
+      'Token' in value ? (
+        <Amount raw={value.Token} />
+      ) : (
+        <ItemCount count={value.Item.amount} genesis={value.Item.genesis_hash ?? out_point.t_hash} />
+      ),
+  },
+];
+
+const outputKey = ({ entry: { out_point } }: OwnOutput): string => `${out_point.t_hash}/${out_point.n}`;
+
+function Outputs() {
+  const { call } = useSession();
+  const changes = useChanges();
+  const [shown, setShown] = useState(changes);
+  const read = useCallback(
+    async (cursor: string | undefined, signal: AbortSignal): Promise<PageOf<OwnOutput>> => {
+      const page = Number(cursor ?? 0);
+      const { addresses } = await call<WalletOutputs>('/v1/wallet', { query: { page }, signal });
+      const entries = Object.entries(addresses).flatMap(([address, outputs]) =>
+        outputs.map((entry) => ({ address, entry })),
+      );
+      return { entries, next: entries.length < PAGE ? null : String(page + 1) };
+    },
+    [call],
+  );
+  const { entries, isLoading, isAll, error, onRange, retry } = usePages(`outputs/${shown}`, read);
+  return (
+    <section aria-labelledby="outputs">
+      <div class="panel-head">
+        <h2 id="outputs">Unspent outputs</h2>
+        {shown !== changes && (
+          <button type="button" class="button small" onClick={() => setShown(changes)}>
+            Read anew
+          </button>
+        )}
+      </div>
+      {isAll && entries.length === 0 ? (
+        <p class="none">None.</p>
+      ) : (
+        <Table
+          label="Unspent outputs of the wallet"
+          columns={OUTPUT_COLUMNS}
+          count={entries.length}
+          rowAt={(index) => entries[index]}
+          keyOf={outputKey}
+          onRange={onRange}
+        />
+      )}
+      {error !== undefined && <Failed error={error} retry={retry} />}
+      {isLoading && (
+        <p class="loading" role="status">
+          Loading…
+        </p>
+      )}
+    </section>
+  );
+}

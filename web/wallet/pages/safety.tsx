@@ -1,0 +1,169 @@
+/** Keeping the wallet: the backup file, the passphrase, and the API key of this tab. */
+
+import { useState } from 'preact/hooks';
+import { Notice } from '../../shared/components/notice.js';
+import { Page } from '../../shared/components/page.js';
+import { Field } from '../parts.js';
+import { useSession } from '../session.js';
+import { useAction } from '../use-action.js';
+
+export function SafetyPage() {
+  return (
+    <Page title="Safety">
+      <Backup />
+      <ChangePassphrase />
+      <Key />
+      <Notice title="The words">
+        <p>
+          Twelve or 24 words bring back every key that this wallet makes. No page and no route ever shows them:{' '}
+          <code>tessera wallet words</code> does, on the machine of the node.
+        </p>
+      </Notice>
+    </Page>
+  );
+}
+
+interface SecretFieldProps {
+  readonly id: string;
+  readonly label: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  readonly hint?: string | undefined;
+}
+
+function SecretField({ id, label, value, onChange, hint }: SecretFieldProps) {
+  return (
+    <Field label={label} id={id} hint={hint}>
+      <input
+        id={id}
+        class="field"
+        type="password"
+        autocomplete="off"
+        maxLength={1_024}
+        value={value}
+        onInput={({ currentTarget }) => onChange(currentTarget.value)}
+      />
+    </Field>
+  );
+}
+
+/** How long a browser may take to begin the download. */
+const KEPT_MS = 60_000;
+
+/** Gives a text to the browser as a file. */
+function save(text: string, name: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), KEPT_MS);
+}
+
+function Backup() {
+  const { call } = useSession();
+  const [passphrase, setPassphrase] = useState('');
+  const { said, isBusy, run } = useAction();
+  const make = async () => {
+    const { backup } = await call<{ readonly backup: string }>('/v1/wallet/backup', {
+      method: 'POST',
+      body: { passphrase },
+    });
+    setPassphrase('');
+    save(backup, `tessera-wallet-backup-${new Date().toISOString().slice(0, 10)}.json`);
+    return 'The backup file was given to the browser. Keep it away from this machine.';
+  };
+  return (
+    <section class="panel" aria-labelledby="backup">
+      <h2 id="backup">Backup file</h2>
+      <p>
+        Words, keys that they do not cover, and labels, sealed under the passphrase: <code>tessera wallet restore</code>{' '}
+        takes it. The API key needs the permission <code>export</code>.
+      </p>
+      <form
+        class="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void run(make);
+        }}
+      >
+        <SecretField id="backup-passphrase" label="Passphrase" value={passphrase} onChange={setPassphrase} />
+        <div class="buttons">
+          <button type="submit" class="button main" disabled={isBusy}>
+            Save the backup file
+          </button>
+        </div>
+      </form>
+      {said}
+    </section>
+  );
+}
+
+function ChangePassphrase() {
+  const { call } = useSession();
+  const [old, setOld] = useState('');
+  const [fresh, setFresh] = useState('');
+  const [again, setAgain] = useState('');
+  const { said, isBusy, run } = useAction();
+  const change = async () => {
+    await call('/v1/wallet/passphrase', {
+      method: 'PUT',
+      body: { old_passphrase: old, new_passphrase: fresh },
+    });
+    for (const set of [setOld, setFresh, setAgain]) set('');
+    return 'Changed. Put the new passphrase where the node finds it at its next start. Older backups open with the old one.';
+  };
+  const differs = again !== '' && again !== fresh;
+  return (
+    <section class="panel" aria-labelledby="change">
+      <h2 id="change">Change the passphrase</h2>
+      <p>
+        Nobody can reset a passphrase. The API key needs the permission <code>admin</code>.
+      </p>
+      <form
+        class="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void run(change);
+        }}
+      >
+        <SecretField id="old" label="Passphrase as it is" value={old} onChange={setOld} />
+        <SecretField id="fresh" label="New passphrase" value={fresh} onChange={setFresh} />
+        <SecretField
+          id="again"
+          label="New passphrase once more"
+          value={again}
+          onChange={setAgain}
+          hint={differs ? 'The two are not the same.' : undefined}
+        />
+        <div class="buttons">
+          <button type="submit" class="button main" disabled={isBusy || fresh.trim() === '' || fresh !== again}>
+            Change
+          </button>
+        </div>
+      </form>
+      {said}
+    </section>
+  );
+}
+
+function Key() {
+  const { apiKey, leave } = useSession();
+  return (
+    <section class="panel" aria-labelledby="key">
+      <h2 id="key">API key</h2>
+      {apiKey === '' ? (
+        <p>This node asks for none from this machine.</p>
+      ) : (
+        <>
+          <p>This tab has it, and nothing else does: it is gone when the tab is closed.</p>
+          <p class="buttons shortcuts">
+            <button type="button" class="button" onClick={leave}>
+              Forget the API key now
+            </button>
+          </p>
+        </>
+      )}
+    </section>
+  );
+}

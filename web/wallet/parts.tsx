@@ -1,0 +1,86 @@
+/** Small parts of the pages of the wallet: states, names of the chain with a link where this address shows it, items. */
+
+import type { ComponentChildren } from 'preact';
+import { grouped } from '../shared/amounts.js';
+import { Hash } from '../shared/components/hash.js';
+import type { ExactInteger } from '../shared/node-api.js';
+import { useServes } from '../shared/use-node.js';
+import type { MovementState } from './views.js';
+
+/** Served where the pages of the explorer are. */
+const BLOCKS = '/v1/blocks';
+
+const STATES: Readonly<Record<MovementState, readonly [kind: string, text: string, about: string]>> = {
+  queued: ['wait', 'Queued', 'Safe on this node, and not yet at a mempool node'],
+  sent: ['wait', 'Sent', 'A mempool node has it; no block has it yet'],
+  confirmed: ['good', 'Confirmed', 'In a block'],
+  rejected: ['bad', 'Rejected', 'It will not happen'],
+};
+
+export function StateTag({ state }: { readonly state: MovementState }) {
+  const [kind, text, about] = STATES[state] ?? ['', state, ''];
+  return (
+    <span class={`tag ${kind}`} title={about}>
+      {text}
+    </span>
+  );
+}
+
+interface NameProps {
+  readonly value: string;
+  readonly isWhole?: boolean;
+}
+
+/** A path of the explorer, where this address serves it. */
+function usePathOf(folder: string, name: string): { readonly href?: string } {
+  return useServes(BLOCKS) === true ? { href: `/${folder}/${encodeURIComponent(name)}` } : {};
+}
+
+export function TransactionName({ value, isWhole = false }: NameProps) {
+  return <Hash value={value} isWhole={isWhole} {...usePathOf('transactions', value)} />;
+}
+
+export function AddressName({ value, isWhole = false }: NameProps) {
+  return <Hash value={value} isWhole={isWhole} {...usePathOf('addresses', value)} />;
+}
+
+export function ItemName({ value, isWhole = false }: NameProps) {
+  return <Hash value={value} isWhole={isWhole} {...usePathOf('items', value)} />;
+}
+
+export function BlockName({ number }: { readonly number: number }) {
+  const { href } = usePathOf('blocks', String(number));
+  return href === undefined ? <span>{grouped(number)}</span> : <a href={href}>{grouped(number)}</a>;
+}
+
+/** How many items of a class. */
+export function ItemCount({ count, genesis }: { readonly count: ExactInteger; readonly genesis: string }) {
+  return (
+    <span class="item-count">
+      {grouped(count)} × <ItemName value={genesis} />
+    </span>
+  );
+}
+
+interface FieldProps {
+  readonly label: string;
+  /** Below the field: what was understood, or what is wrong. */
+  readonly hint?: ComponentChildren;
+  readonly id: string;
+  readonly children: ComponentChildren;
+}
+
+/** A label, its control, and what there is to say about it. The control has `id`, and `aria-describedby` `ID-hint`. */
+export function Field({ label, hint, id, children }: FieldProps) {
+  return (
+    <div class="form-field">
+      <label htmlFor={id}>{label}</label>
+      {children}
+      {hint !== undefined && (
+        <p id={`${id}-hint`} class="hint">
+          {hint}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,43 @@
+/** Whom to pay: an address, or a node that names one. */
+
+import { useState } from 'preact/hooks';
+import { parsePayee } from './amounts-typed.js';
+import { Field } from './parts.js';
+
+export interface PayeeFieldProps {
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+export function PayeeField({ value, onChange }: PayeeFieldProps) {
+  const [wasLeft, setLeft] = useState(false);
+  const found = parsePayee(value);
+  const isWrong = wasLeft && value.trim() !== '' && found === undefined;
+  return (
+    <Field
+      label="To"
+      id="payee"
+      hint={isWrong ? 'Neither an address, of 64 digits from 0 to f, nor ip:port of a node.' : hintOf(found?.kind)}
+    >
+      <input
+        id="payee"
+        class="field mono"
+        required
+        maxLength={256}
+        autocomplete="off"
+        autocapitalize="off"
+        spellcheck={false}
+        aria-describedby="payee-hint"
+        aria-invalid={isWrong}
+        value={value}
+        onBlur={() => setLeft(true)}
+        onInput={({ currentTarget }) => onChange(currentTarget.value)}
+      />
+    </Field>
+  );
+}
+
+function hintOf(kind: 'address' | 'ip' | undefined): string {
+  if (kind === 'address') return 'An address.';
+  return kind === 'ip' ? 'A node, which is asked for an address.' : 'An address, or ip:port of a node.';
+}

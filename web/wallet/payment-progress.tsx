@@ -1,0 +1,41 @@
+/** A payment that was accepted, followed until a block has it or it is rejected. */
+
+import { useEffect } from 'preact/hooks';
+import { Notice } from '../shared/components/notice.js';
+import type { MovementPage } from './movement-log.js';
+import { BlockName, StateTag, TransactionName } from './parts.js';
+import { useWalletResource } from './use-wallet.js';
+
+/** Among so many newest movements it is looked for. */
+const LOOKED_AT = 200;
+/** No event says that a mempool node has taken a payment. */
+const AGAIN_MS = 2_000;
+
+export function PaymentProgress({ hash }: { readonly hash: string }) {
+  const latest = useWalletResource<MovementPage>('/v1/wallet/movements', { limit: LOOKED_AT });
+  const { value, reload } = latest;
+  const movement = value?.movements.find(({ tx_hash }) => tx_hash === hash);
+  const isSettled = movement?.state === 'confirmed' || movement?.state === 'rejected';
+  useEffect(() => {
+    if (isSettled) return;
+    const timer = setInterval(reload, AGAIN_MS);
+    return () => clearInterval(timer);
+  }, [isSettled, reload]);
+  return (
+    <Notice title="The node has taken it" kind={movement?.state === 'rejected' ? 'failure' : 'plain'}>
+      <p>
+        <TransactionName value={hash} isWhole />
+      </p>
+      <p>
+        <StateTag state={movement?.state ?? 'queued'} />
+        {movement?.block_num != null && (
+          <>
+            {' '}
+            in block <BlockName number={movement.block_num} />
+          </>
+        )}{' '}
+        {movement?.reason != null && <bdi>{movement.reason}</bdi>}
+      </p>
+    </Notice>
+  );
+}

@@ -1,0 +1,120 @@
+/**
+ * Whether this page may use the wallet: with the API key of this tab, or without one where the node asks for none. The key is
+ * typed once, tried at once, and forgotten when the node refuses it, when the owner says so, and with the tab.
+ */
+
+import { type ComponentChildren, createContext } from 'preact';
+import { useCallback, useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { type CallOptions, callNode, NoAnswer, Refused } from '../shared/node-api.js';
+import { storedKey, storeKey } from './api-key.js';
+
+export type Access = 'checking' | 'closed' | 'open';
+
+export interface Session {
+  readonly access: Access;
+  /** Empty when the node asks for none. */
+  readonly apiKey: string;
+  /** Why the page is closed, or cannot tell; undefined when there is nothing to say. */
+  readonly problem: string | undefined;
+  /** Tries a key. */
+  readonly enter: (apiKey: string) => void;
+  /** Forgets the key. */
+  readonly leave: () => void;
+  /** Asks the node again whether it takes the key. */
+  readonly check: () => void;
+  /** Calls the node with the key. */
+  readonly call: <T>(path: string, options?: CallOptions) => Promise<T>;
+}
+
+/** Reading the history needs what every page of the wallet needs. */
+const PROBE = '/v1/wallet/movements';
+const AGAIN_MS = 2_000;
+
+const SessionContext = createContext<Session | undefined>(undefined);
+
+export function useSession(): Session {
+  const session = useContext(SessionContext);
+  if (session === undefined) throw new Error('outside of SessionProvider');
+  return session;
+}
+
+interface State {
+  readonly access: Access;
+  readonly apiKey: string;
+  readonly problem?: string | undefined;
+}
+
+const keyHeader = (apiKey: string): Record<string, string> => (apiKey === '' ? {} : { 'x-api-key': apiKey });
+
+export function SessionProvider({ children }: { readonly children: (session: Session) => ComponentChildren }) {
+  const [state, setState] = useState<State>(() => ({ access: 'checking', apiKey: storedKey() }));
+  const [attempt, setAttempt] = useState(0);
+  const { apiKey } = state;
+  const current = useRef(apiKey);
+  current.current = apiKey;
+
+  useEffect(() => {
+    const ending = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const probe = async (): Promise<void> => {
+      const next = await tryKey(apiKey, ending.signal);
+      if (ending.signal.aborted) return;
+      if (next.access === 'closed') storeKey('');
+      else if (next.access === 'open') storeKey(apiKey);
+      // A page in use stays while the node is away.
+      setState((old) => (next.access === 'checking' && old.access === 'open' ? old : next));
+      if (next.access === 'checking') timer = setTimeout(() => void probe(), AGAIN_MS);
+    };
+    void probe();
+    return () => {
+      ending.abort();
+      clearTimeout(timer);
+    };
+  }, [apiKey, attempt]);
+
+  const enter = useCallback((key: string) => {
+    setState({ access: 'checking', apiKey: key });
+    setAttempt((count) => count + 1);
+  }, []);
+  const leave = useCallback(() => {
+    storeKey('');
+    setState({ access: 'checking', apiKey: '' });
+    setAttempt((count) => count + 1);
+  }, []);
+  const check = useCallback(() => setAttempt((count) => count + 1), []);
+  const call = useCallback(
+    async <T,>(path: string, options: CallOptions = {}): Promise<T> => {
+      const key = current.current;
+      try {
+        return await callNode<T>(path, { ...options, headers: { ...options.headers, ...keyHeader(key) } });
+      } catch (error) {
+        // The key may cover other routes only: whether it is one at all is asked.
+        if (isRefusedKey(error)) check();
+        throw error;
+      }
+    },
+    [check],
+  );
+  const { access, problem } = state;
+  const session = useMemo<Session>(
+    () => ({ access, apiKey, problem, enter, leave, check, call }),
+    [access, apiKey, problem, enter, leave, check, call],
+  );
+  return <SessionContext.Provider value={session}>{children(session)}</SessionContext.Provider>;
+}
+
+function isRefusedKey(error: unknown): error is Refused {
+  return error instanceof Refused && (error.code === 'missing_api_key' || error.code === 'invalid_api_key');
+}
+
+async function tryKey(apiKey: string, signal: AbortSignal): Promise<State> {
+  try {
+    await callNode(PROBE, { query: { limit: 1 }, headers: keyHeader(apiKey), signal });
+    return { access: 'open', apiKey };
+  } catch (error) {
+    if (isRefusedKey(error))
+      return { access: 'closed', apiKey: '', problem: apiKey === '' ? undefined : error.message };
+    const problem = error instanceof NoAnswer || error instanceof Refused ? error.message : 'The page has failed.';
+    return { access: 'checking', apiKey, problem };
+  }
+}

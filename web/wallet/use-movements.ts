@@ -1,0 +1,74 @@
+/** The history, live at its beginning and read on towards its end. */
+
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { useStream } from '../shared/use-stream.js';
+import { EMPTY_LOG, type MovementLog, type MovementPage, withNewest, withOlder } from './movement-log.js';
+import { useSession } from './session.js';
+import { useWalletResource } from './use-wallet.js';
+import type { Movement } from './views.js';
+
+const PATH = '/v1/wallet/movements';
+const PAGE = 100;
+/** Older ones are read when so many rows are left. */
+const AHEAD = 30;
+
+export interface Movements {
+  readonly movements: readonly Movement[];
+  readonly isLoading: boolean;
+  readonly isAll: boolean;
+  readonly error: Error | undefined;
+  readonly onRange: (first: number, last: number) => void;
+  readonly retry: () => void;
+}
+
+export function useMovements(): Movements {
+  const { call } = useSession();
+  const { version } = useStream();
+  const newest = useWalletResource<MovementPage>(PATH, { limit: PAGE });
+  const [log, setLog] = useState<MovementLog>(EMPTY_LOG);
+  const [failure, setFailure] = useState<Error>();
+  const reading = useRef<number>(undefined);
+  const current = useRef(log);
+  current.current = log;
+
+  // What has changed while the node was away may be on any page: it begins anew.
+  useEffect(() => setLog(EMPTY_LOG), [version]);
+  useEffect(() => {
+    const { value } = newest;
+    if (value !== undefined) setLog((old) => withNewest(old, value));
+  }, [newest.value, version]);
+
+  const older = useCallback(async () => {
+    const { next: cursor } = current.current;
+    if (cursor === undefined || cursor === null || reading.current === cursor) return;
+    reading.current = cursor;
+    setFailure(undefined);
+    try {
+      const page = await call<MovementPage>(PATH, { query: { limit: PAGE, cursor } });
+      setLog((old) => withOlder(old, cursor, page));
+    } catch (error) {
+      setFailure(error instanceof Error ? error : new Error(String(error)));
+    } finally {
+      reading.current = undefined;
+    }
+  }, [call]);
+
+  const onRange = useCallback(
+    (_first: number, last: number) => {
+      if (last >= current.current.movements.length - AHEAD) void older();
+    },
+    [older],
+  );
+  const { movements, next } = log;
+  return {
+    movements,
+    isLoading: next === undefined && newest.error === undefined,
+    isAll: next === null,
+    error: newest.value === undefined ? (newest.error ?? failure) : failure,
+    onRange,
+    retry: () => {
+      newest.reload();
+      void older();
+    },
+  };
+}
