@@ -32,7 +32,7 @@ type View =
 export function ItemsPage() {
   const [view, setView] = useState<View>({ kind: 'list' });
   const toList = (): void => setView({ kind: 'list' });
-  if (view.kind === 'sent') return <Paid accepted={view.accepted} onAgain={toList} />;
+  if (view.kind === 'sent') return <Paid title="Items" next="To the items" accepted={view.accepted} onNext={toList} />;
   return (
     <Page title="Items">
       {view.kind === 'create' && <CreateItems onEnd={toList} />}

@@ -34,7 +34,7 @@ export function PayPage() {
       setPayment(undefined);
       setAccepted(undefined);
     };
-    return <Paid accepted={accepted} onAgain={again} />;
+    return <Paid title="Pay" next="Another payment" accepted={accepted} onNext={again} />;
   }
   if (payment !== undefined) {
     return (
@@ -121,10 +121,18 @@ export function PayeeFact({ payee }: { readonly payee: Payee }) {
   );
 }
 
-export function Paid({ accepted, onAgain }: { readonly accepted: PaymentAccepted; readonly onAgain: () => void }) {
+export interface PaidProps {
+  readonly title: string;
+  /** The button that leads on. */
+  readonly next: string;
+  readonly accepted: PaymentAccepted;
+  readonly onNext: () => void;
+}
+
+export function Paid({ title, next, accepted, onNext }: PaidProps) {
   const { tx_hash: hash } = accepted;
   return (
-    <Page title="Pay">
+    <Page title={title}>
       {hash === null ? (
         <Notice title="The node is paid">
           <p>
@@ -134,8 +142,8 @@ export function Paid({ accepted, onAgain }: { readonly accepted: PaymentAccepted
       ) : (
         <PaymentProgress hash={hash} />
       )}
-      <button type="button" class="button" onClick={onAgain}>
-        Another payment
+      <button type="button" class="button" onClick={onNext}>
+        {next}
       </button>
     </Page>
   );

@@ -1,0 +1,302 @@
+/** The wallet page in a real browser, against a dev network in this process. */
+
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, BrowserContext, Page, Route } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { DevNetwork } from '../../src/node/dev-network.js';
+import {
+  axeFindings,
+  HAS_BROWSER,
+  launchBrowser,
+  sidewaysScroll,
+  type WatchedPage,
+  watchedPage,
+} from '../support/browser.js';
+import { until } from '../support/processes.js';
+import { silentLogger } from '../support/silent-logger.js';
+
+/** The first account of the dev network. */
+const ADDRESS = 'a5684800b1fb871d78120745ca82847810763fdb6ffaed3f8a72a4ce5d4bb14d';
+const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script> \u202Eevil\u202C';
+const KEY = 'c0ffee'.repeat(10);
+
+interface Movement {
+  readonly amount: number;
+  readonly direction: string;
+  readonly state: string;
+}
+
+let dataDir: string;
+let network: DevNetwork;
+let origin: string;
+let browser: Browser;
+
+/** A page of its own in a context of its own; whatever it did that it must not is seen at the end of the test. */
+async function open(
+  path: string,
+  options: Parameters<Browser['newContext']>[0] = {},
+  prepare: (page: Page) => Promise<unknown> = async () => undefined,
+): Promise<WatchedPage & { context: BrowserContext }> {
+  const context = await browser.newContext({
+    viewport: { width: 1_280, height: 900 },
+    locale: 'en-US',
+    timezoneId: 'UTC',
+    ...options,
+  });
+  const watched = await watchedPage(context, origin);
+  onTestFinished(async () => {
+    await context.close();
+    expect(watched.faults).toEqual([]);
+    expect(watched.elsewhere.filter((url) => !url.startsWith('blob:'))).toEqual([]);
+  });
+  await prepare(watched.page);
+  await watched.page.goto(`${origin}${path}`);
+  return { ...watched, context };
+}
+
+/** Fills the form and confirms it, up to the button that pays. */
+async function review(page: Page, amount: string, unit: 'tokens' | 'raw units', address = ADDRESS): Promise<void> {
+  await page.getByLabel('To', { exact: true }).fill(address);
+  await page.getByLabel('Amount', { exact: true }).fill(amount);
+  await page.getByLabel('Unit').selectOption({ label: unit });
+  await page.getByRole('button', { name: 'Review' }).click();
+  await page.getByRole('heading', { name: 'Is this right?' }).waitFor();
+}
+
+async function movementsOf(amount: number): Promise<readonly Movement[]> {
+  const answer = await fetch(`${origin}/v1/wallet/movements?limit=200`);
+  const { movements } = (await answer.json()) as { movements: readonly Movement[] };
+  return movements.filter((movement) => movement.amount === amount && movement.direction === 'out');
+}
+
+const goTo = (page: Page, path: string): Promise<void> =>
+  page.evaluate(`history.pushState(null, '', ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent('popstate'))`);
+
+describe.runIf(HAS_BROWSER)('the wallet page', () => {
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'tessera-wallet-page-'));
+    network = new DevNetwork({ dataDir, ports: 'any' }, { logger: silentLogger });
+    [browser] = await Promise.all([launchBrowser(), network.start()]);
+    origin = network.url ?? '';
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await network?.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
+  it('pays, with a confirmation, and the explorer sees it confirmed as it happens', async () => {
+    const explorer = await open('/');
+    await explorer.page.getByRole('region', { name: 'Blocks', exact: true }).waitFor();
+    const { page } = await open('/wallet/pay');
+    await review(page, '1.5', 'tokens');
+    const confirm = page.getByRole('region', { name: 'Is this right?' });
+    await confirm.getByText(ADDRESS, { exact: true }).waitFor();
+    await confirm.getByText('108,108,000 raw', { exact: true }).waitFor();
+    expect(await movementsOf(108_108_000)).toEqual([]);
+    await confirm.getByRole('button', { name: 'Pay now' }).click();
+    const link = page.locator('main a[href^="/transactions/g"]').first();
+    const path = (await link.getAttribute('href')) ?? '';
+    await page.getByText('Confirmed', { exact: true }).first().waitFor();
+    await explorer.page.getByRole('region', { name: 'Transactions' }).locator(`a[href="${path}"]`).waitFor();
+
+    await page.getByRole('navigation').getByRole('link', { name: 'History' }).click();
+    const history = page.getByRole('table', { name: 'History of the wallet' });
+    await history.locator(`a[href="${path}"]`).waitFor();
+    // What somebody else pays shows up by itself.
+    const other = { kind: 'address', address: ADDRESS, amount: 7_777, passphrase: '' };
+    const answer = await fetch(`${origin}/v1/payments`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(other),
+    });
+    const { tx_hash } = (await answer.json()) as { tx_hash: string };
+    const row = history.getByRole('row').filter({ has: page.locator(`a[href="/transactions/${tx_hash}"]`) });
+    await row.getByText('Confirmed').waitFor();
+  });
+
+  it('pays once, however often somebody clicks and although answers are lost', async () => {
+    const { page } = await open('/wallet/pay');
+    let isFirst = true;
+    await page.route('**/v1/payments', async (route: Route) => {
+      if (!isFirst) return route.continue();
+      isFirst = false;
+      // The node has paid, and nobody hears of it.
+      await route.fetch();
+      await route.abort();
+    });
+    await review(page, '4242', 'raw units');
+    await page.getByRole('button', { name: 'Pay now' }).dblclick();
+    await page.locator('main a[href^="/transactions/g"]').first().waitFor();
+    await page.getByText('Confirmed', { exact: true }).first().waitFor();
+    expect(await movementsOf(4_242)).toHaveLength(1);
+  });
+
+  it('says what is wrong, and pays nothing then', async () => {
+    const { page } = await open('/wallet/pay');
+    const reviewed = page.getByRole('button', { name: 'Review' });
+    await page.getByLabel('To', { exact: true }).fill('nobody');
+    await page.getByLabel('Amount', { exact: true }).fill('0.00000001');
+    await page.getByText(/^Neither an address/).waitFor();
+    await page.getByText(/^Not an amount with an exact number/).waitFor();
+    expect(await reviewed.isDisabled()).toBe(true);
+    await review(page, '9223372036854775807', 'raw units');
+    await page.getByText('9,223,372,036,854,775,807 raw', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Pay now' }).click();
+    await page.getByText('Nothing was done.').waitFor();
+    await page.getByRole('button', { name: 'Back' }).click();
+    expect(await page.getByLabel('Amount', { exact: true }).inputValue()).toBe('9223372036854775807');
+  });
+
+  it('receives at a new address, with a label and a QR code', async () => {
+    const { page } = await open('/wallet/receive');
+    await page.getByLabel('Label, for yourself').fill(HOSTILE);
+    await page.getByRole('button', { name: 'New address' }).click();
+    await page.getByRole('img', { name: 'QR code of the address' }).waitFor();
+    const address = await page.locator('.address .hash-text').innerText();
+    expect(address).toMatch(/^[0-9a-f]{64}$/);
+    const labels = page.getByRole('region', { name: 'Addresses with a label' });
+    await labels.getByText('<script>document.title=2</script>').first().waitFor();
+    expect(await labels.locator('img, script').count()).toBe(0);
+    await goTo(page, '/wallet/pay');
+    await review(page, '3', 'raw units', address);
+    await page.getByRole('button', { name: 'Pay now' }).click();
+    await page.getByText('Confirmed', { exact: true }).first().waitFor();
+    await goTo(page, '/wallet/receive');
+    await page
+      .getByRole('table', { name: 'Unspent outputs of the wallet' })
+      .locator(`a[href="/addresses/${address}"]`)
+      .waitFor();
+  });
+
+  it('creates items, shows the text of strangers as text, and sends some', async () => {
+    const { page } = await open('/wallet/items');
+    await page.getByRole('button', { name: 'Create items' }).click();
+    await page.getByLabel('How many').fill('3');
+    await page.getByLabel('Metadata').fill(HOSTILE);
+    await page.getByRole('button', { name: 'Review' }).click();
+    await page.getByRole('button', { name: 'Create now' }).click();
+    await page.getByRole('button', { name: 'To the items' }).click();
+    const card = page.getByRole('list', { name: 'Items' }).getByRole('listitem').first();
+    await card.getByText('3 ×').waitFor();
+    const text = await card.locator('.safe-text').innerText();
+    expect(text).toContain('<script>document.title=2</script>');
+    expect(text).toContain('U+202Eevil');
+    expect(await card.locator('img, script').count()).toBe(0);
+    await card.getByRole('button', { name: /^Send/ }).click();
+    await page.getByLabel('To', { exact: true }).fill(ADDRESS);
+    await page.getByRole('button', { name: 'Review' }).click();
+    await page.getByRole('button', { name: 'Send now' }).click();
+    await page.getByText('Confirmed', { exact: true }).first().waitFor();
+    await page.getByRole('button', { name: 'To the items' }).click();
+    await card.getByText('2 ×').waitFor();
+  });
+
+  it('asks for the API key once, and keeps it for the tab only', async () => {
+    let calls = 0;
+    const guard = (route: Route) => {
+      calls++;
+      if (route.request().headers()['x-api-key'] === KEY) return route.continue();
+      const json = { code: 'missing_api_key', detail: 'Send an API key.', status: 401 };
+      return route.fulfill({ status: 401, json });
+    };
+    const { page, context } = await open('/wallet', {}, async (opened) => {
+      await opened.route('**/v1/wallet/movements*', guard);
+      await opened.route('**/v1/events*', guard);
+    });
+    const field = page.getByLabel('API key of this node');
+    await field.fill('wrong');
+    await page.getByRole('button', { name: 'Open the wallet' }).click();
+    await page.getByText('Send an API key.').waitFor();
+    await field.fill(KEY);
+    await page.getByRole('button', { name: 'Open the wallet' }).click();
+    await page.getByText('Last movements').waitFor();
+    const kept = 'JSON.stringify([{ ...localStorage }, document.cookie, location.href])';
+    expect(await page.evaluate(kept)).not.toContain(KEY);
+    expect(await page.evaluate('JSON.stringify({ ...sessionStorage })')).toContain(KEY);
+    expect(JSON.stringify(await context.storageState({ indexedDB: true }))).not.toContain(KEY);
+    await page.reload();
+    await page.getByText('Last movements').waitFor();
+    // Another tab has to ask.
+    const other = await context.newPage();
+    await other.route('**/v1/wallet/movements*', guard);
+    await other.goto(`${origin}/wallet`);
+    await other.getByLabel('API key of this node').waitFor();
+    await other.close();
+    await page.getByRole('navigation').getByRole('link', { name: 'Safety' }).click();
+    await page.getByRole('button', { name: 'Forget the API key now' }).click();
+    await field.waitFor();
+    expect(await page.evaluate('JSON.stringify({ ...sessionStorage })')).not.toContain(KEY);
+    expect(calls).toBeGreaterThan(4);
+  });
+
+  it('shows what nodes answered to a request for a donation, as text', async () => {
+    const requests = [
+      { number: 1, peer: '127.0.0.1:1', asked_at: 1_700_000_000, outcome: 'declined', reason: HOSTILE },
+    ];
+    const { page } = await open('/wallet/donations', {}, (opened) =>
+      opened.route('**/v1/donation-requests*', (route) =>
+        route.request().method() === 'GET' ? route.fulfill({ json: { requests } }) : route.fulfill({ status: 202 }),
+      ),
+    );
+    await page.getByText('Declined').waitFor();
+    await page.getByText('<script>document.title=2</script>').waitFor();
+    await page.getByLabel('Node to ask').fill('127.0.0.1:12360');
+    await page.getByRole('button', { name: 'Review' }).click();
+    await page.getByRole('button', { name: 'Ask now' }).click();
+    await page.getByText('The node has answered.').waitFor();
+  });
+
+  it('is usable by everyone: on a phone, in both colours, by what axe-core can tell', async () => {
+    const { page } = await open('/wallet', {
+      colorScheme: 'light',
+      reducedMotion: 'reduce',
+      viewport: { width: 360, height: 740 },
+    });
+    const judge = async (what: string): Promise<void> => {
+      await page.locator('main h1').waitFor();
+      await until(`${what} to be there`, async () => (await page.locator('.loading').count()) === 0 || undefined);
+      expect(await sidewaysScroll(page), what).toBeLessThanOrEqual(0);
+      expect(await axeFindings(page), what).toEqual([]);
+      await page.emulateMedia({ colorScheme: 'dark' });
+      expect(await axeFindings(page, ['color-contrast']), what).toEqual([]);
+      await page.emulateMedia({ colorScheme: 'light' });
+    };
+    const names = ['', '/pay', '/receive', '/history', '/items', '/trades', '/donations', '/safety', '/none'];
+    for (const name of names) {
+      await goTo(page, `/wallet${name}`);
+      await judge(`/wallet${name}`);
+    }
+    await goTo(page, '/wallet/pay');
+    await review(page, '1', 'tokens');
+    await judge('the confirmation');
+    expect(await page.evaluate('document.activeElement.id')).toBe('confirm');
+  });
+
+  it('saves a backup file and changes the passphrase', async () => {
+    const { page } = await open('/wallet/safety');
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Save the backup file' }).click(),
+    ]);
+    expect(download.suggestedFilename()).toMatch(/^tessera-wallet-backup-.*\.json$/);
+    expect(await readFile(await download.path(), 'utf8')).toContain('tessera-wallet-backup');
+    await page.getByLabel('New passphrase', { exact: true }).fill('battery staple');
+    await page.getByLabel('New passphrase once more').fill('battery stable');
+    expect(await page.getByRole('button', { name: 'Change' }).isDisabled()).toBe(true);
+    await page.getByLabel('New passphrase once more').fill('battery staple');
+    await page.getByRole('button', { name: 'Change' }).click();
+    await page.getByText(/^Changed\./).waitFor();
+    await goTo(page, '/wallet/pay');
+    await review(page, '11', 'raw units');
+    await page.getByRole('button', { name: 'Pay now' }).click();
+    await page.getByText('Nothing was done.').waitFor();
+    await page.getByLabel('Passphrase of the wallet').fill('battery staple');
+    await page.getByRole('button', { name: 'Pay now' }).click();
+    await page.getByText('Confirmed', { exact: true }).first().waitFor();
+    expect(await movementsOf(11)).toHaveLength(1);
+  });
+});
