@@ -45,16 +45,25 @@ function shots({ address, payment, item, height }: Facts): readonly Shot[] {
       .first()
       .click();
   return [
-    { name: 'overview', path: '/' },
-    { name: 'overview-dark', path: '/', isDark: true },
-    { name: 'overview-phone', path: '/', isPhone: true },
-    { name: 'blocks', path: '/blocks' },
-    { name: 'block', path: `/blocks/${height}` },
-    { name: 'transaction', path: `/transactions/${payment}`, prepare: openScript },
-    { name: 'address', path: `/addresses/${address}` },
-    { name: 'item', path: `/items/${item}`, isDark: true },
-    { name: 'search', path: `/search?q=${item}` },
-    { name: 'network', path: '/network' },
+    { name: 'explorer-overview', path: '/' },
+    { name: 'explorer-overview-dark', path: '/', isDark: true },
+    { name: 'explorer-overview-phone', path: '/', isPhone: true },
+    { name: 'explorer-blocks', path: '/blocks' },
+    { name: 'explorer-block', path: `/blocks/${height}` },
+    { name: 'explorer-transaction', path: `/transactions/${payment}`, prepare: openScript },
+    { name: 'explorer-address', path: `/addresses/${address}` },
+    { name: 'explorer-item', path: `/items/${item}`, isDark: true },
+    { name: 'explorer-search', path: `/search?q=${item}` },
+    { name: 'explorer-network', path: '/network' },
+    { name: 'wallet', path: '/wallet' },
+    { name: 'wallet-phone', path: '/wallet', isPhone: true },
+    { name: 'wallet-pay', path: '/wallet/pay', prepare: (page) => reviewPayment(page, address) },
+    { name: 'wallet-receive', path: '/wallet/receive', prepare: makeAddress },
+    { name: 'wallet-history', path: '/wallet/history', isDark: true },
+    { name: 'wallet-items', path: '/wallet/items' },
+    { name: 'wallet-trades', path: '/wallet/trades' },
+    { name: 'wallet-donations', path: '/wallet/donations' },
+    { name: 'wallet-safety', path: '/wallet/safety' },
   ];
 }
 
@@ -95,9 +104,23 @@ async function take(browser: Browser, origin: string, { name, path, isDark, isPh
   await page.locator('main h1').waitFor();
   await prepare?.(page);
   await page.waitForTimeout(REST_MS);
-  await page.screenshot({ path: join(target, `explorer-${name}.png`) });
-  console.log(`explorer-${name}.png`);
+  await page.screenshot({ path: join(target, `${name}.png`) });
+  console.log(`${name}.png`);
   await context.close();
+}
+
+/** The confirmation of a payment. */
+async function reviewPayment(page: Page, address: string): Promise<void> {
+  await page.getByLabel('To', { exact: true }).fill(address);
+  await page.getByLabel('Amount', { exact: true }).fill('12.5');
+  await page.getByRole('button', { name: 'Review' }).click();
+  await page.getByRole('heading', { name: 'Is this right?' }).waitFor();
+}
+
+async function makeAddress(page: Page): Promise<void> {
+  await page.getByLabel('Label, for yourself').fill('Rent, December');
+  await page.getByRole('button', { name: 'New address' }).click();
+  await page.getByRole('img', { name: 'QR code of the address' }).waitFor();
 }
 
 /** Payments of many sizes, and an item. */

@@ -67,37 +67,34 @@ function Change({ movement }: { readonly movement: Movement }) {
   );
 }
 
-function Place({ movement }: { readonly movement: Movement }) {
-  const { block_num, block_time, seen_at, reason } = movement;
-  if (reason !== null) return <SafeLine text={reason} />;
+/** When it was, or why it was rejected. */
+function Time({ movement: { block_time, seen_at, reason } }: { readonly movement: Movement }) {
+  if (reason !== null) {
+    return (
+      <span title={reason}>
+        <SafeLine text={reason} />
+      </span>
+    );
+  }
   const seconds = block_time ?? seen_at;
-  return (
-    <>
-      {seconds === null ? <span class="none">–</span> : <When seconds={seconds} hasAge />}
-      {block_num !== null && (
-        <>
-          , block <BlockName number={block_num} />
-        </>
-      )}
-    </>
-  );
+  return seconds === null ? <span class="none">–</span> : <When seconds={seconds} hasAge />;
 }
 
 /** A constant: a row is drawn again when its columns are others. */
 export const MOVEMENT_COLUMNS: readonly Column<Movement>[] = [
-  { head: 'State', width: '7rem', cell: ({ state }) => <StateTag state={state} /> },
-  { head: 'What', width: 'minmax(0, 1fr)', cell: kindText },
-  { head: 'With', width: 'minmax(0, 1.2fr)', cell: (movement) => <Party movement={movement} /> },
+  { head: 'State', width: '6.5rem', cell: ({ state }) => <StateTag state={state} /> },
+  { head: 'What', width: '8rem', cell: kindText },
+  { head: 'With', width: 'minmax(0, 1fr)', cell: (movement) => <Party movement={movement} /> },
   {
     head: 'Transaction',
-    width: 'minmax(0, 1.2fr)',
+    width: 'minmax(0, 1fr)',
     cell: ({ chain_hash, tx_hash }) => {
       const hash = chain_hash ?? tx_hash;
       return hash === null ? <span class="none">unknown</span> : <TransactionName value={hash} />;
     },
   },
-  { head: 'When', width: 'minmax(0, 1.1fr)', cell: (movement) => <Place movement={movement} /> },
-  { head: 'Change', width: 'minmax(0, 1.2fr)', cell: (movement) => <Change movement={movement} />, isNumber: true },
+  { head: 'When', width: '8.5rem', cell: (movement) => <Time movement={movement} /> },
+  { head: 'Change', width: '14rem', cell: (movement) => <Change movement={movement} />, isNumber: true },
 ];
 
 /** What a row is named by. */
@@ -110,7 +107,12 @@ export function MovementLine({ movement }: { readonly movement: Movement }) {
       <StateTag state={movement.state} />
       <span class="line-main">{kindText(movement)}</span>
       <span class="line-part">
-        <Place movement={movement} />
+        <Time movement={movement} />
+        {movement.block_num !== null && (
+          <>
+            , block <BlockName number={movement.block_num} />
+          </>
+        )}
       </span>
       <span class="line-end">
         <Change movement={movement} />
