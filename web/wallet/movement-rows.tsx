@@ -22,7 +22,7 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 
 /** `Payment out`. */
-export function kindText({ kind, direction }: Movement): string {
+function kindText({ kind, direction }: Movement): string {
   const name = KINDS[kind] ?? kind;
   return kind === 'payment' || kind === 'trade' || kind === 'donation' || kind === 'item'
     ? `${name} ${WAYS[direction]}`

@@ -35,7 +35,7 @@ export function OverviewPage() {
 function Balance({ totals }: { readonly totals: WalletTotals }) {
   const items = Object.keys(totals.item_total).length;
   return (
-    <dl class="balance" aria-live="polite" aria-label="Balance">
+    <dl class="balance" aria-label="Balance">
       <div class="balance-all">
         <dt>Balance</dt>
         <dd>
