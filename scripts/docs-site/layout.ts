@@ -7,7 +7,7 @@ import type { SitePage } from './site.js';
 /** Documents in the order in which to read them, by name without its ending; those that are named nowhere come last. */
 const CHAPTERS: readonly (readonly [chapter: string, names: readonly string[]])[] = [
   ['Start', ['README', 'docs/tutorial']],
-  ['Use', ['docs/cli', 'docs/wallet', 'docs/explorer', 'docs/dev-chain', 'docs/explorer-index']],
+  ['Use', ['docs/cli', 'docs/wallet', 'docs/wallet-page', 'docs/explorer', 'docs/dev-chain', 'docs/explorer-index']],
   ['Build', ['docs/client-library', 'docs/clients', 'docs/routes', 'docs/openapi']],
   ['Run', ['docs/operations', 'docs/metrics', 'docs/reliability', 'SECURITY']],
   ['Understand', ['docs/chain', 'docs/decisions', 'ARCHITECTURE', 'docs/adr/README']],
