@@ -28,6 +28,7 @@ describe('an order (docs/wallet.md#paid-exactly-once)', () => {
     const sender = new OrderSender<number>(order, {
       send: async ({ idempotencyKey }: Order) => {
         seen.push(idempotencyKey);
+        // What a node refuses it has not done.
         if (failures[0] instanceof Refused && failures[0].code !== '') throw failures.shift() as Error;
         const number = paid.get(idempotencyKey) ?? paid.size + 1;
         paid.set(idempotencyKey, number);
@@ -63,7 +64,7 @@ describe('an order (docs/wallet.md#paid-exactly-once)', () => {
 
   it('that never gets an answer says so, and the next click goes on with the same key', async () => {
     const { sender, paid } = setUp(Array.from({ length: 8 }, () => new NoAnswer('gone')));
-    expect(await sender.submit('')).toEqual({ kind: 'unanswered' });
+    expect(await sender.submit('')).toEqual({ kind: 'unanswered', message: '' });
     expect(await sender.submit('')).toEqual({ kind: 'done', answer: 1 });
     expect(paid.size).toBe(1);
   });
@@ -76,13 +77,46 @@ describe('an order (docs/wallet.md#paid-exactly-once)', () => {
     expect(new Set(seen).size).toBe(1);
   });
 
+  it('whose answer is lost may be done, whatever else the node refuses afterwards', async () => {
+    const refused = (status: number, code: string) => new Refused(status, code, code, undefined);
+    const { sender, paid, seen } = setUp([
+      new NoAnswer('gone'),
+      refused(429, 'rate_limited'),
+      refused(503, 'shutting_down'),
+      refused(401, 'wrong_passphrase'),
+      refused(401, 'invalid_api_key'),
+    ]);
+    // A 401 says nothing about the attempt before it: whoever took it for the end would pay again.
+    expect(await sender.submit('')).toEqual({ kind: 'unanswered', message: 'wrong_passphrase' });
+    expect(await sender.submit('')).toEqual({ kind: 'unanswered', message: 'invalid_api_key' });
+    expect(await sender.submit('')).toEqual({ kind: 'done', answer: 1 });
+    expect([new Set(seen).size, paid.size]).toEqual([1, 1]);
+  });
+
+  it('whose answer is lost is not done when a node that knows its key says so', async () => {
+    const { sender } = setUp([
+      new Refused(500, 'internal_error', 'broken', undefined),
+      new Refused(422, 'insufficient_funds', 'too little', undefined),
+      new Refused(401, 'wrong_passphrase', 'wrong', undefined),
+    ]);
+    expect(await sender.submit('')).toEqual({ kind: 'refused', message: 'too little' });
+    expect(await sender.submit('')).toEqual({ kind: 'refused', message: 'wrong' });
+  });
+
+  it('over which the page fails may be done, and can be sent again', async () => {
+    const { sender, paid } = setUp([new TypeError('a fault')]);
+    await expect(sender.submit('')).rejects.toThrow('a fault');
+    expect(await sender.submit('')).toEqual({ kind: 'done', answer: 1 });
+    expect(paid.size).toBe(1);
+  });
+
   it('that the node may have forgotten is not sent again', async () => {
     let now = Date.now();
     const { sender, paid, seen } = setUp(
       Array.from({ length: 8 }, () => new NoAnswer('gone')),
       () => now,
     );
-    expect(await sender.submit('')).toEqual({ kind: 'unanswered' });
+    expect(await sender.submit('')).toEqual({ kind: 'unanswered', message: '' });
     now += 21 * 3_600_000;
     expect(await sender.submit('')).toEqual({ kind: 'stale' });
     expect([seen.length, paid.size]).toEqual([8, 1]);

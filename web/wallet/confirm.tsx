@@ -17,6 +17,8 @@ export interface ConfirmProps<T> {
   /** What is about to happen, as facts. */
   readonly children: ComponentChildren;
   readonly asksPassphrase: boolean;
+  /** What a refusal means; that nothing was done, unless it is said otherwise. */
+  readonly refusal?: string;
   readonly onBack: () => void;
   readonly onDone: (answer: T) => void;
 }
@@ -24,7 +26,7 @@ export interface ConfirmProps<T> {
 type Step = 'ready' | 'sending' | 'repeating' | Exclude<Outcome<unknown>['kind'], 'done'>;
 
 export function Confirm<T>(props: ConfirmProps<T>) {
-  const { order, title, verb, children, asksPassphrase, onBack, onDone } = props;
+  const { order, title, verb, children, asksPassphrase, refusal = 'Nothing was done.', onBack, onDone } = props;
   const { submit, step, message } = useOrder<T>(order, onDone);
   const [passphrase, setPassphrase] = useState('');
   const head = useRef<HTMLHeadingElement>(null);
@@ -71,18 +73,25 @@ export function Confirm<T>(props: ConfirmProps<T>) {
         </div>
       </form>
       <div role="status" class="said">
-        <Said step={step} message={message} />
+        <Said step={step} message={message} refusal={refusal} />
       </div>
     </section>
   );
 }
 
-function Said({ step, message }: { readonly step: Step; readonly message: string }) {
+interface SaidProps {
+  readonly step: Step;
+  /** The words of the node. */
+  readonly message: string;
+  readonly refusal: string;
+}
+
+function Said({ step, message, refusal }: SaidProps) {
   if (step === 'sending') return <p>Asking the node…</p>;
   if (step === 'refused') {
     return (
       <p class="bad-news">
-        <bdi>{message}</bdi> Nothing was done.
+        <bdi>{message}</bdi> {refusal}
       </p>
     );
   }
@@ -92,8 +101,9 @@ function Said({ step, message }: { readonly step: Step; readonly message: string
   if (step === 'unanswered') {
     return (
       <p class="bad-news">
-        There is no answer, so it may be done or not. “Ask again” sends the same request, which is done once. Before you
-        go back and begin anew, look into the <a href="/wallet/history">history</a>.
+        <bdi>{message}</bdi> There is no answer to the first attempt, so it may be done or not. “Ask again” sends the
+        same request, which is done once. Before you go back and begin anew, look into the{' '}
+        <a href="/wallet/history">history</a>.
       </p>
     );
   }
@@ -135,7 +145,7 @@ function useOrder<T>(order: Order, onDone: (answer: T) => void) {
     try {
       const outcome = await sender.submit(passphrase);
       if (outcome.kind === 'done') return onDone(outcome.answer);
-      setMessage(outcome.kind === 'refused' ? outcome.message : '');
+      setMessage(outcome.kind === 'stale' ? '' : outcome.message);
       setStep(outcome.kind);
     } catch (error) {
       // A fault of this page, after which nobody can say what the node has done.

@@ -18,8 +18,8 @@ export type Outcome<T> =
   | { readonly kind: 'done'; readonly answer: T }
   /** Nothing was done, and the same order may be sent again. */
   | { readonly kind: 'refused'; readonly message: string }
-  /** It may be done: only the same order may be sent again. */
-  | { readonly kind: 'unanswered' }
+  /** It may be done: only the same order may be sent again. The message is what the node has said since, or empty. */
+  | { readonly kind: 'unanswered'; readonly message: string }
   /** So old that the node may have forgotten its key: it must not be sent again. */
   | { readonly kind: 'stale' };
 
@@ -28,6 +28,20 @@ const KEY_BYTES = 16;
 const MAX_AGE_MS = 20 * 3_600_000;
 /** About two minutes, as the command line has it. */
 const WAITS_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000, 60_000] as const;
+
+/** No answer of a node, or that of a node that broke over it: it may have acted. As src/client/repeat.ts has it. */
+const LOST: ReadonlySet<string> = new Set(['', 'internal_error']);
+/** The node could not look at the request now. */
+const PASSING: ReadonlySet<string> = new Set(['overloaded', 'shutting_down', 'rate_limited', 'aborted']);
+const PASSING_STATUSES: ReadonlySet<number> = new Set([429, 503]);
+/** Answers of a node that has looked at the key: nothing was done for it, now or before. */
+const DEFINITE: ReadonlySet<string> = new Set([
+  'insufficient_funds',
+  'payment_refused',
+  'peer_unreachable',
+  'wallet_write_failed',
+  'idempotency_key_reused',
+]);
 
 /** Not `randomUUID`, which browsers have only over https and on this machine. */
 function randomKey(): string {
@@ -52,6 +66,8 @@ export class OrderSender<T> {
   readonly #order: Order;
   readonly #modules: OrderModules<T>;
   #running: Promise<Outcome<T>> | undefined;
+  /** An answer was lost: a refusal from then on says nothing about the attempt before it, unless it is a definite one. */
+  #isLost = false;
 
   constructor(order: Order, modules: OrderModules<T>) {
     this.#order = order;
@@ -60,10 +76,18 @@ export class OrderSender<T> {
 
   /** While it runs, and after it is done, another call has the same outcome and sends nothing. */
   submit(passphrase: string | undefined): Promise<Outcome<T>> {
-    this.#running ??= this.#submit(passphrase).then((outcome) => {
-      if (outcome.kind !== 'done') this.#running = undefined;
-      return outcome;
-    });
+    this.#running ??= this.#submit(passphrase).then(
+      (outcome) => {
+        if (outcome.kind !== 'done') this.#running = undefined;
+        return outcome;
+      },
+      (error: unknown) => {
+        // A fault of the page: the order can still be sent again, and may be done.
+        this.#running = undefined;
+        this.#isLost = true;
+        throw error;
+      },
+    );
     return this.#running;
   }
 
@@ -72,21 +96,34 @@ export class OrderSender<T> {
     for (const wait of [...WAITS_MS, undefined]) {
       if (now() - this.#order.madeAt > MAX_AGE_MS) return { kind: 'stale' };
       const outcome = await this.#once(passphrase);
-      if (outcome.kind !== 'unanswered' || wait === undefined) return outcome;
+      if (outcome !== 'repeat') return outcome;
+      if (wait === undefined) break;
       onRepeat();
       await pause(wait);
     }
-    return { kind: 'unanswered' };
+    return { kind: 'unanswered', message: '' };
   }
 
-  async #once(passphrase: string | undefined): Promise<Outcome<T>> {
+  async #once(passphrase: string | undefined): Promise<Outcome<T> | 'repeat'> {
     try {
       return { kind: 'done', answer: await this.#modules.send(this.#order, passphrase) };
     } catch (error) {
-      // An answer without a code is not the node's: something between has lost it.
-      if (error instanceof Refused && error.code !== '') return { kind: 'refused', message: error.message };
-      if (error instanceof Refused || error instanceof NoAnswer) return { kind: 'unanswered' };
+      if (error instanceof NoAnswer) return this.#lost();
+      if (error instanceof Refused) return LOST.has(error.code) ? this.#lost() : this.#refused(error);
       throw error;
     }
+  }
+
+  #lost(): 'repeat' {
+    this.#isLost = true;
+    return 'repeat';
+  }
+
+  #refused({ code, status, message }: Refused): Outcome<T> | 'repeat' {
+    if (!this.#isLost || DEFINITE.has(code)) {
+      this.#isLost = false;
+      return { kind: 'refused', message };
+    }
+    return PASSING.has(code) || PASSING_STATUSES.has(status) ? 'repeat' : { kind: 'unanswered', message };
   }
 }

@@ -50,7 +50,15 @@ export function DonationsPage() {
           </p>
         </>
       ) : (
-        <Confirm order={order} title="Is this right?" verb="Ask now" asksPassphrase={false} onBack={back} onDone={done}>
+        <Confirm
+          order={order}
+          title="Is this right?"
+          verb="Ask now"
+          asksPassphrase={false}
+          refusal="A node that says nothing in time may pay all the same."
+          onBack={back}
+          onDone={done}
+        >
           <Fact name="Asked for a donation">
             <code>{String(order.body.address)}</code>
           </Fact>
