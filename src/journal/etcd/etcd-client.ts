@@ -6,6 +6,7 @@
 import {
   create,
   type DescMessage,
+  type DescMethodBiDiStreaming,
   type DescMethodUnary,
   fromBinary,
   type MessageInitShape,
@@ -106,22 +107,23 @@ export class EtcdClient {
     const metadata = await this.#metadata();
     // A member that is cut off from the others ends the watch, instead of telling nothing for ever.
     metadata.set('hasleader', 'true');
-    const member = this.#current;
-    const method = Watch.method.watch;
-    const stream = this.#member().makeBidiStreamRequest(
-      pathOf(method),
-      (message: MessageShape<typeof WatchRequestSchema>) => asBuffer(toBinary(method.input, message)),
-      (bytes) => fromBinary(method.output, bytes),
-      metadata,
-    );
-    stream.write(create(method.input, request));
-    const responses = this.#responses(stream, member);
-    const timer = setTimeout(() => stream.cancel(), this.#options.callTimeout);
+    const { first, responses, cancel } = await this.#stream(Watch.method.watch, request, metadata);
+    return { created: first, responses, cancel };
+  }
+
+  /** The first answer of a call that streams both ways. Throws `EtcdError`. */
+  async exchange<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodBiDiStreaming<I, O>,
+    request: MessageInitShape<I>,
+  ): Promise<MessageShape<O>> {
     try {
-      const created = await responses.next();
-      return { created: created.value, responses, cancel: () => stream.cancel() };
-    } finally {
-      clearTimeout(timer);
+      const { first, cancel } = await this.#stream(method, request, await this.#metadata());
+      cancel();
+      return first;
+    } catch (error) {
+      // The token was too old; the next call gets another.
+      if (error instanceof EtcdError && error.status === status.UNAUTHENTICATED) this.#token = undefined;
+      throw error;
     }
   }
 
@@ -139,6 +141,36 @@ export class EtcdClient {
     request: MessageInitShape<I>,
   ): Promise<MessageShape<O>> {
     return this.#unary(method, request, await this.#metadata());
+  }
+
+  /** Sends the request and waits for the first answer. */
+  async #stream<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodBiDiStreaming<I, O>,
+    request: MessageInitShape<I>,
+    metadata: Metadata,
+  ): Promise<{
+    readonly first: MessageShape<O>;
+    readonly responses: AsyncIterable<MessageShape<O>>;
+    readonly cancel: () => void;
+  }> {
+    const member = this.#current;
+    const stream = this.#member().makeBidiStreamRequest(
+      pathOf(method),
+      (message: MessageShape<I>) => asBuffer(toBinary(method.input, message)),
+      (bytes) => fromBinary(method.output, bytes),
+      metadata,
+    );
+    const cancel = (): void => stream.cancel();
+    // Who reads gets it; cancelling is one too, which nobody reads any more.
+    stream.on('error', () => undefined);
+    stream.write(create(method.input, request));
+    const responses = this.#responses<MessageShape<O>>(stream, member);
+    const timer = setTimeout(cancel, this.#options.callTimeout);
+    try {
+      return { first: (await responses.next()).value, responses, cancel };
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   #unary<I extends DescMessage, O extends DescMessage>(
@@ -164,13 +196,13 @@ export class EtcdClient {
     });
   }
 
-  async *#responses(stream: AsyncIterable<unknown>, member: number): AsyncGenerator<WatchResponse, never> {
+  async *#responses<T>(stream: AsyncIterable<unknown>, member: number): AsyncGenerator<T, never> {
     try {
-      for await (const response of stream) yield response as WatchResponse;
+      for await (const response of stream) yield response as T;
     } catch (error) {
       throw this.#failed(error, member);
     }
-    throw this.#failed({ code: status.UNAVAILABLE, message: 'the watch has ended' }, member);
+    throw this.#failed({ code: status.UNAVAILABLE, message: 'the stream has ended' }, member);
   }
 
   #member(): Client {

@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file etcd.proto.
  */
 export const file_etcd: GenFile = /*@__PURE__*/
-  fileDesc("CgpldGNkLnByb3RvEgxldGNkc2VydmVycGIiXAoOUmVzcG9uc2VIZWFkZXISEgoKY2x1c3Rlcl9pZBgBIAEoBBIRCgltZW1iZXJfaWQYAiABKAQSEAoIcmV2aXNpb24YAyABKAMSEQoJcmFmdF90ZXJtGAQgASgEInUKCEtleVZhbHVlEgsKA2tleRgBIAEoDBIXCg9jcmVhdGVfcmV2aXNpb24YAiABKAMSFAoMbW9kX3JldmlzaW9uGAMgASgDEg8KB3ZlcnNpb24YBCABKAMSDQoFdmFsdWUYBSABKAwSDQoFbGVhc2UYBiABKAMiOQoFRXZlbnQSDAoEdHlwZRgBIAEoBRIiCgJrdhgCIAEoCzIWLmV0Y2RzZXJ2ZXJwYi5LZXlWYWx1ZSLpAQoMUmFuZ2VSZXF1ZXN0EgsKA2tleRgBIAEoDBIRCglyYW5nZV9lbmQYAiABKAwSDQoFbGltaXQYAyABKAMSEAoIcmV2aXNpb24YBCABKAMSEgoKc29ydF9vcmRlchgFIAEoBRITCgtzb3J0X3RhcmdldBgGIAEoBRIUCgxzZXJpYWxpemFibGUYByABKAgSEQoJa2V5c19vbmx5GAggASgIEhIKCmNvdW50X29ubHkYCSABKAgSGAoQbWluX21vZF9yZXZpc2lvbhgKIAEoAxIYChBtYXhfbW9kX3JldmlzaW9uGAsgASgDIn8KDVJhbmdlUmVzcG9uc2USLAoGaGVhZGVyGAEgASgLMhwuZXRjZHNlcnZlcnBiLlJlc3BvbnNlSGVhZGVyEiMKA2t2cxgCIAMoCzIWLmV0Y2RzZXJ2ZXJwYi5LZXlWYWx1ZRIMCgRtb3JlGAMgASgIEg0KBWNvdW50GAQgASgDIjcKClB1dFJlcXVlc3QSCwoDa2V5GAEgASgMEg0KBXZhbHVlGAIgASgMEg0KBWxlYXNlGAMgASgDIjsKC1B1dFJlc3BvbnNlEiwKBmhlYWRlchgBIAEoCzIcLmV0Y2RzZXJ2ZXJwYi5SZXNwb25zZUhlYWRlciI0ChJEZWxldGVSYW5nZVJlcXVlc3QSCwoDa2V5GAEgASgMEhEKCXJhbmdlX2VuZBgCIAEoDCJUChNEZWxldGVSYW5nZVJlc3BvbnNlEiwKBmhlYWRlchgBIAEoCzIcLmV0Y2RzZXJ2ZXJwYi5SZXNwb25zZUhlYWRlchIPCgdkZWxldGVkGAIgASgDIr4BCglSZXF1ZXN0T3ASMwoNcmVxdWVzdF9yYW5nZRgBIAEoCzIaLmV0Y2RzZXJ2ZXJwYi5SYW5nZVJlcXVlc3RIABIvCgtyZXF1ZXN0X3B1dBgCIAEoCzIYLmV0Y2RzZXJ2ZXJwYi5QdXRSZXF1ZXN0SAASQAoUcmVxdWVzdF9kZWxldGVfcmFuZ2UYAyABKAsyIC5ldGNkc2VydmVycGIuRGVsZXRlUmFuZ2VSZXF1ZXN0SABCCQoHcmVxdWVzdCLGAQoKUmVzcG9uc2VPcBI1Cg5yZXNwb25zZV9yYW5nZRgBIAEoCzIbLmV0Y2RzZXJ2ZXJwYi5SYW5nZVJlc3BvbnNlSAASMQoMcmVzcG9uc2VfcHV0GAIgASgLMhkuZXRjZHNlcnZlcnBiLlB1dFJlc3BvbnNlSAASQgoVcmVzcG9uc2VfZGVsZXRlX3JhbmdlGAMgASgLMiEuZXRjZHNlcnZlcnBiLkRlbGV0ZVJhbmdlUmVzcG9uc2VIAEIKCghyZXNwb25zZSKuAQoHQ29tcGFyZRIOCgZyZXN1bHQYASABKAUSDgoGdGFyZ2V0GAIgASgFEgsKA2tleRgDIAEoDBIRCgd2ZXJzaW9uGAQgASgDSAASGQoPY3JlYXRlX3JldmlzaW9uGAUgASgDSAASFgoMbW9kX3JldmlzaW9uGAYgASgDSAASDwoFdmFsdWUYByABKAxIABIPCgVsZWFzZRgIIAEoA0gAQg4KDHRhcmdldF91bmlvbiKIAQoKVHhuUmVxdWVzdBImCgdjb21wYXJlGAEgAygLMhUuZXRjZHNlcnZlcnBiLkNvbXBhcmUSKAoHc3VjY2VzcxgCIAMoCzIXLmV0Y2RzZXJ2ZXJwYi5SZXF1ZXN0T3ASKAoHZmFpbHVyZRgDIAMoCzIXLmV0Y2RzZXJ2ZXJwYi5SZXF1ZXN0T3AiewoLVHhuUmVzcG9uc2USLAoGaGVhZGVyGAEgASgLMhwuZXRjZHNlcnZlcnBiLlJlc3BvbnNlSGVhZGVyEhEKCXN1Y2NlZWRlZBgCIAEoCBIrCglyZXNwb25zZXMYAyADKAsyGC5ldGNkc2VydmVycGIuUmVzcG9uc2VPcCJbCgxXYXRjaFJlcXVlc3QSOgoOY3JlYXRlX3JlcXVlc3QYASABKAsyIC5ldGNkc2VydmVycGIuV2F0Y2hDcmVhdGVSZXF1ZXN0SABCDwoNcmVxdWVzdF91bmlvbiKIAQoSV2F0Y2hDcmVhdGVSZXF1ZXN0EgsKA2tleRgBIAEoDBIRCglyYW5nZV9lbmQYAiABKAwSFgoOc3RhcnRfcmV2aXNpb24YAyABKAMSFwoPcHJvZ3Jlc3Nfbm90aWZ5GAQgASgIEg8KB2ZpbHRlcnMYBSADKAUSEAoIZnJhZ21lbnQYCCABKAgi2gEKDVdhdGNoUmVzcG9uc2USLAoGaGVhZGVyGAEgASgLMhwuZXRjZHNlcnZlcnBiLlJlc3BvbnNlSGVhZGVyEhAKCHdhdGNoX2lkGAIgASgDEg8KB2NyZWF0ZWQYAyABKAgSEAoIY2FuY2VsZWQYBCABKAgSGAoQY29tcGFjdF9yZXZpc2lvbhgFIAEoAxIVCg1jYW5jZWxfcmVhc29uGAYgASgJEhAKCGZyYWdtZW50GAcgASgIEiMKBmV2ZW50cxgLIAMoCzITLmV0Y2RzZXJ2ZXJwYi5FdmVudCI1ChNBdXRoZW50aWNhdGVSZXF1ZXN0EgwKBG5hbWUYASABKAkSEAoIcGFzc3dvcmQYAiABKAkiUwoUQXV0aGVudGljYXRlUmVzcG9uc2USLAoGaGVhZGVyGAEgASgLMhwuZXRjZHNlcnZlcnBiLlJlc3BvbnNlSGVhZGVyEg0KBXRva2VuGAIgASgJMtYBCgJLVhJACgVSYW5nZRIaLmV0Y2RzZXJ2ZXJwYi5SYW5nZVJlcXVlc3QaGy5ldGNkc2VydmVycGIuUmFuZ2VSZXNwb25zZRJSCgtEZWxldGVSYW5nZRIgLmV0Y2RzZXJ2ZXJwYi5EZWxldGVSYW5nZVJlcXVlc3QaIS5ldGNkc2VydmVycGIuRGVsZXRlUmFuZ2VSZXNwb25zZRI6CgNUeG4SGC5ldGNkc2VydmVycGIuVHhuUmVxdWVzdBoZLmV0Y2RzZXJ2ZXJwYi5UeG5SZXNwb25zZTJNCgVXYXRjaBJECgVXYXRjaBIaLmV0Y2RzZXJ2ZXJwYi5XYXRjaFJlcXVlc3QaGy5ldGNkc2VydmVycGIuV2F0Y2hSZXNwb25zZSgBMAEyXQoEQXV0aBJVCgxBdXRoZW50aWNhdGUSIS5ldGNkc2VydmVycGIuQXV0aGVudGljYXRlUmVxdWVzdBoiLmV0Y2RzZXJ2ZXJwYi5BdXRoZW50aWNhdGVSZXNwb25zZWIGcHJvdG8z");
+  fileDesc("CgpldGNkLnByb3RvEgxldGNkc2VydmVycGIiXAoOUmVzcG9uc2VIZWFkZXISEgoKY2x1c3Rlcl9pZBgBIAEoBBIRCgltZW1iZXJfaWQYAiABKAQSEAoIcmV2aXNpb24YAyABKAMSEQoJcmFmdF90ZXJtGAQgASgEInUKCEtleVZhbHVlEgsKA2tleRgBIAEoDBIXCg9jcmVhdGVfcmV2aXNpb24YAiABKAMSFAoMbW9kX3JldmlzaW9uGAMgASgDEg8KB3ZlcnNpb24YBCABKAMSDQoFdmFsdWUYBSABKAwSDQoFbGVhc2UYBiABKAMiOQoFRXZlbnQSDAoEdHlwZRgBIAEoBRIiCgJrdhgCIAEoCzIWLmV0Y2RzZXJ2ZXJwYi5LZXlWYWx1ZSLpAQoMUmFuZ2VSZXF1ZXN0EgsKA2tleRgBIAEoDBIRCglyYW5nZV9lbmQYAiABKAwSDQoFbGltaXQYAyABKAMSEAoIcmV2aXNpb24YBCABKAMSEgoKc29ydF9vcmRlchgFIAEoBRITCgtzb3J0X3RhcmdldBgGIAEoBRIUCgxzZXJpYWxpemFibGUYByABKAgSEQoJa2V5c19vbmx5GAggASgIEhIKCmNvdW50X29ubHkYCSABKAgSGAoQbWluX21vZF9yZXZpc2lvbhgKIAEoAxIYChBtYXhfbW9kX3JldmlzaW9uGAsgASgDIn8KDVJhbmdlUmVzcG9uc2USLAoGaGVhZGVyGAEgASgLMhwuZXRjZHNlcnZlcnBiLlJlc3BvbnNlSGVhZGVyEiMKA2t2cxgCIAMoCzIWLmV0Y2RzZXJ2ZXJwYi5LZXlWYWx1ZRIMCgRtb3JlGAMgASgIEg0KBWNvdW50GAQgASgDIjcKClB1dFJlcXVlc3QSCwoDa2V5GAEgASgMEg0KBXZhbHVlGAIgASgMEg0KBWxlYXNlGAMgASgDIjsKC1B1dFJlc3BvbnNlEiwKBmhlYWRlchgBIAEoCzIcLmV0Y2RzZXJ2ZXJwYi5SZXNwb25zZUhlYWRlciI0ChJEZWxldGVSYW5nZVJlcXVlc3QSCwoDa2V5GAEgASgMEhEKCXJhbmdlX2VuZBgCIAEoDCJUChNEZWxldGVSYW5nZVJlc3BvbnNlEiwKBmhlYWRlchgBIAEoCzIcLmV0Y2RzZXJ2ZXJwYi5SZXNwb25zZUhlYWRlchIPCgdkZWxldGVkGAIgASgDIr4BCglSZXF1ZXN0T3ASMwoNcmVxdWVzdF9yYW5nZRgBIAEoCzIaLmV0Y2RzZXJ2ZXJwYi5SYW5nZVJlcXVlc3RIABIvCgtyZXF1ZXN0X3B1dBgCIAEoCzIYLmV0Y2RzZXJ2ZXJwYi5QdXRSZXF1ZXN0SAASQAoUcmVxdWVzdF9kZWxldGVfcmFuZ2UYAyABKAsyIC5ldGNkc2VydmVycGIuRGVsZXRlUmFuZ2VSZXF1ZXN0SABCCQoHcmVxdWVzdCLGAQoKUmVzcG9uc2VPcBI1Cg5yZXNwb25zZV9yYW5nZRgBIAEoCzIbLmV0Y2RzZXJ2ZXJwYi5SYW5nZVJlc3BvbnNlSAASMQoMcmVzcG9uc2VfcHV0GAIgASgLMhkuZXRjZHNlcnZlcnBiLlB1dFJlc3BvbnNlSAASQgoVcmVzcG9uc2VfZGVsZXRlX3JhbmdlGAMgASgLMiEuZXRjZHNlcnZlcnBiLkRlbGV0ZVJhbmdlUmVzcG9uc2VIAEIKCghyZXNwb25zZSKuAQoHQ29tcGFyZRIOCgZyZXN1bHQYASABKAUSDgoGdGFyZ2V0GAIgASgFEgsKA2tleRgDIAEoDBIRCgd2ZXJzaW9uGAQgASgDSAASGQoPY3JlYXRlX3JldmlzaW9uGAUgASgDSAASFgoMbW9kX3JldmlzaW9uGAYgASgDSAASDwoFdmFsdWUYByABKAxIABIPCgVsZWFzZRgIIAEoA0gAQg4KDHRhcmdldF91bmlvbiKIAQoKVHhuUmVxdWVzdBImCgdjb21wYXJlGAEgAygLMhUuZXRjZHNlcnZlcnBiLkNvbXBhcmUSKAoHc3VjY2VzcxgCIAMoCzIXLmV0Y2RzZXJ2ZXJwYi5SZXF1ZXN0T3ASKAoHZmFpbHVyZRgDIAMoCzIXLmV0Y2RzZXJ2ZXJwYi5SZXF1ZXN0T3AiewoLVHhuUmVzcG9uc2USLAoGaGVhZGVyGAEgASgLMhwuZXRjZHNlcnZlcnBiLlJlc3BvbnNlSGVhZGVyEhEKCXN1Y2NlZWRlZBgCIAEoCBIrCglyZXNwb25zZXMYAyADKAsyGC5ldGNkc2VydmVycGIuUmVzcG9uc2VPcCJbCgxXYXRjaFJlcXVlc3QSOgoOY3JlYXRlX3JlcXVlc3QYASABKAsyIC5ldGNkc2VydmVycGIuV2F0Y2hDcmVhdGVSZXF1ZXN0SABCDwoNcmVxdWVzdF91bmlvbiKIAQoSV2F0Y2hDcmVhdGVSZXF1ZXN0EgsKA2tleRgBIAEoDBIRCglyYW5nZV9lbmQYAiABKAwSFgoOc3RhcnRfcmV2aXNpb24YAyABKAMSFwoPcHJvZ3Jlc3Nfbm90aWZ5GAQgASgIEg8KB2ZpbHRlcnMYBSADKAUSEAoIZnJhZ21lbnQYCCABKAgi2gEKDVdhdGNoUmVzcG9uc2USLAoGaGVhZGVyGAEgASgLMhwuZXRjZHNlcnZlcnBiLlJlc3BvbnNlSGVhZGVyEhAKCHdhdGNoX2lkGAIgASgDEg8KB2NyZWF0ZWQYAyABKAgSEAoIY2FuY2VsZWQYBCABKAgSGAoQY29tcGFjdF9yZXZpc2lvbhgFIAEoAxIVCg1jYW5jZWxfcmVhc29uGAYgASgJEhAKCGZyYWdtZW50GAcgASgIEiMKBmV2ZW50cxgLIAMoCzITLmV0Y2RzZXJ2ZXJwYi5FdmVudCI1ChNBdXRoZW50aWNhdGVSZXF1ZXN0EgwKBG5hbWUYASABKAkSEAoIcGFzc3dvcmQYAiABKAkiUwoUQXV0aGVudGljYXRlUmVzcG9uc2USLAoGaGVhZGVyGAEgASgLMhwuZXRjZHNlcnZlcnBiLlJlc3BvbnNlSGVhZGVyEg0KBXRva2VuGAIgASgJIiwKEUxlYXNlR3JhbnRSZXF1ZXN0EgsKA1RUTBgBIAEoAxIKCgJJRBgCIAEoAyJqChJMZWFzZUdyYW50UmVzcG9uc2USLAoGaGVhZGVyGAEgASgLMhwuZXRjZHNlcnZlcnBiLlJlc3BvbnNlSGVhZGVyEgoKAklEGAIgASgDEgsKA1RUTBgDIAEoAxINCgVlcnJvchgEIAEoCSIgChJMZWFzZVJldm9rZVJlcXVlc3QSCgoCSUQYASABKAMiQwoTTGVhc2VSZXZva2VSZXNwb25zZRIsCgZoZWFkZXIYASABKAsyHC5ldGNkc2VydmVycGIuUmVzcG9uc2VIZWFkZXIiIwoVTGVhc2VLZWVwQWxpdmVSZXF1ZXN0EgoKAklEGAEgASgDIl8KFkxlYXNlS2VlcEFsaXZlUmVzcG9uc2USLAoGaGVhZGVyGAEgASgLMhwuZXRjZHNlcnZlcnBiLlJlc3BvbnNlSGVhZGVyEgoKAklEGAIgASgDEgsKA1RUTBgDIAEoAzLWAQoCS1YSQAoFUmFuZ2USGi5ldGNkc2VydmVycGIuUmFuZ2VSZXF1ZXN0GhsuZXRjZHNlcnZlcnBiLlJhbmdlUmVzcG9uc2USUgoLRGVsZXRlUmFuZ2USIC5ldGNkc2VydmVycGIuRGVsZXRlUmFuZ2VSZXF1ZXN0GiEuZXRjZHNlcnZlcnBiLkRlbGV0ZVJhbmdlUmVzcG9uc2USOgoDVHhuEhguZXRjZHNlcnZlcnBiLlR4blJlcXVlc3QaGS5ldGNkc2VydmVycGIuVHhuUmVzcG9uc2UyTQoFV2F0Y2gSRAoFV2F0Y2gSGi5ldGNkc2VydmVycGIuV2F0Y2hSZXF1ZXN0GhsuZXRjZHNlcnZlcnBiLldhdGNoUmVzcG9uc2UoATABMo0CCgVMZWFzZRJPCgpMZWFzZUdyYW50Eh8uZXRjZHNlcnZlcnBiLkxlYXNlR3JhbnRSZXF1ZXN0GiAuZXRjZHNlcnZlcnBiLkxlYXNlR3JhbnRSZXNwb25zZRJSCgtMZWFzZVJldm9rZRIgLmV0Y2RzZXJ2ZXJwYi5MZWFzZVJldm9rZVJlcXVlc3QaIS5ldGNkc2VydmVycGIuTGVhc2VSZXZva2VSZXNwb25zZRJfCg5MZWFzZUtlZXBBbGl2ZRIjLmV0Y2RzZXJ2ZXJwYi5MZWFzZUtlZXBBbGl2ZVJlcXVlc3QaJC5ldGNkc2VydmVycGIuTGVhc2VLZWVwQWxpdmVSZXNwb25zZSgBMAEyXQoEQXV0aBJVCgxBdXRoZW50aWNhdGUSIS5ldGNkc2VydmVycGIuQXV0aGVudGljYXRlUmVxdWVzdBoiLmV0Y2RzZXJ2ZXJwYi5BdXRoZW50aWNhdGVSZXNwb25zZWIGcHJvdG8z");
 
 /**
  * @generated from message etcdserverpb.ResponseHeader
@@ -660,6 +660,144 @@ export const AuthenticateResponseSchema: GenMessage<AuthenticateResponse> = /*@_
   messageDesc(file_etcd, 18);
 
 /**
+ * @generated from message etcdserverpb.LeaseGrantRequest
+ */
+export type LeaseGrantRequest = Message<"etcdserverpb.LeaseGrantRequest"> & {
+  /**
+   * seconds
+   *
+   * @generated from field: int64 TTL = 1;
+   */
+  TTL: bigint;
+
+  /**
+   * 0: etcd chooses
+   *
+   * @generated from field: int64 ID = 2;
+   */
+  ID: bigint;
+};
+
+/**
+ * Describes the message etcdserverpb.LeaseGrantRequest.
+ * Use `create(LeaseGrantRequestSchema)` to create a new message.
+ */
+export const LeaseGrantRequestSchema: GenMessage<LeaseGrantRequest> = /*@__PURE__*/
+  messageDesc(file_etcd, 19);
+
+/**
+ * @generated from message etcdserverpb.LeaseGrantResponse
+ */
+export type LeaseGrantResponse = Message<"etcdserverpb.LeaseGrantResponse"> & {
+  /**
+   * @generated from field: etcdserverpb.ResponseHeader header = 1;
+   */
+  header?: ResponseHeader | undefined;
+
+  /**
+   * @generated from field: int64 ID = 2;
+   */
+  ID: bigint;
+
+  /**
+   * @generated from field: int64 TTL = 3;
+   */
+  TTL: bigint;
+
+  /**
+   * @generated from field: string error = 4;
+   */
+  error: string;
+};
+
+/**
+ * Describes the message etcdserverpb.LeaseGrantResponse.
+ * Use `create(LeaseGrantResponseSchema)` to create a new message.
+ */
+export const LeaseGrantResponseSchema: GenMessage<LeaseGrantResponse> = /*@__PURE__*/
+  messageDesc(file_etcd, 20);
+
+/**
+ * @generated from message etcdserverpb.LeaseRevokeRequest
+ */
+export type LeaseRevokeRequest = Message<"etcdserverpb.LeaseRevokeRequest"> & {
+  /**
+   * @generated from field: int64 ID = 1;
+   */
+  ID: bigint;
+};
+
+/**
+ * Describes the message etcdserverpb.LeaseRevokeRequest.
+ * Use `create(LeaseRevokeRequestSchema)` to create a new message.
+ */
+export const LeaseRevokeRequestSchema: GenMessage<LeaseRevokeRequest> = /*@__PURE__*/
+  messageDesc(file_etcd, 21);
+
+/**
+ * @generated from message etcdserverpb.LeaseRevokeResponse
+ */
+export type LeaseRevokeResponse = Message<"etcdserverpb.LeaseRevokeResponse"> & {
+  /**
+   * @generated from field: etcdserverpb.ResponseHeader header = 1;
+   */
+  header?: ResponseHeader | undefined;
+};
+
+/**
+ * Describes the message etcdserverpb.LeaseRevokeResponse.
+ * Use `create(LeaseRevokeResponseSchema)` to create a new message.
+ */
+export const LeaseRevokeResponseSchema: GenMessage<LeaseRevokeResponse> = /*@__PURE__*/
+  messageDesc(file_etcd, 22);
+
+/**
+ * @generated from message etcdserverpb.LeaseKeepAliveRequest
+ */
+export type LeaseKeepAliveRequest = Message<"etcdserverpb.LeaseKeepAliveRequest"> & {
+  /**
+   * @generated from field: int64 ID = 1;
+   */
+  ID: bigint;
+};
+
+/**
+ * Describes the message etcdserverpb.LeaseKeepAliveRequest.
+ * Use `create(LeaseKeepAliveRequestSchema)` to create a new message.
+ */
+export const LeaseKeepAliveRequestSchema: GenMessage<LeaseKeepAliveRequest> = /*@__PURE__*/
+  messageDesc(file_etcd, 23);
+
+/**
+ * @generated from message etcdserverpb.LeaseKeepAliveResponse
+ */
+export type LeaseKeepAliveResponse = Message<"etcdserverpb.LeaseKeepAliveResponse"> & {
+  /**
+   * @generated from field: etcdserverpb.ResponseHeader header = 1;
+   */
+  header?: ResponseHeader | undefined;
+
+  /**
+   * @generated from field: int64 ID = 2;
+   */
+  ID: bigint;
+
+  /**
+   * 0: there is no such lease any more
+   *
+   * @generated from field: int64 TTL = 3;
+   */
+  TTL: bigint;
+};
+
+/**
+ * Describes the message etcdserverpb.LeaseKeepAliveResponse.
+ * Use `create(LeaseKeepAliveResponseSchema)` to create a new message.
+ */
+export const LeaseKeepAliveResponseSchema: GenMessage<LeaseKeepAliveResponse> = /*@__PURE__*/
+  messageDesc(file_etcd, 24);
+
+/**
  * @generated from service etcdserverpb.KV
  */
 export const KV: GenService<{
@@ -706,6 +844,37 @@ export const Watch: GenService<{
   serviceDesc(file_etcd, 1);
 
 /**
+ * @generated from service etcdserverpb.Lease
+ */
+export const Lease: GenService<{
+  /**
+   * @generated from rpc etcdserverpb.Lease.LeaseGrant
+   */
+  leaseGrant: {
+    methodKind: "unary";
+    input: typeof LeaseGrantRequestSchema;
+    output: typeof LeaseGrantResponseSchema;
+  },
+  /**
+   * @generated from rpc etcdserverpb.Lease.LeaseRevoke
+   */
+  leaseRevoke: {
+    methodKind: "unary";
+    input: typeof LeaseRevokeRequestSchema;
+    output: typeof LeaseRevokeResponseSchema;
+  },
+  /**
+   * @generated from rpc etcdserverpb.Lease.LeaseKeepAlive
+   */
+  leaseKeepAlive: {
+    methodKind: "bidi_streaming";
+    input: typeof LeaseKeepAliveRequestSchema;
+    output: typeof LeaseKeepAliveResponseSchema;
+  },
+}> = /*@__PURE__*/
+  serviceDesc(file_etcd, 2);
+
+/**
  * @generated from service etcdserverpb.Auth
  */
 export const Auth: GenService<{
@@ -718,5 +887,5 @@ export const Auth: GenService<{
     output: typeof AuthenticateResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_etcd, 2);
+  serviceDesc(file_etcd, 3);
 
