@@ -1,0 +1,134 @@
+/**
+ * Holds the lease of the leader, or waits for it. A leader counts its time by its own clock, from before it asked for it: it has
+ * stopped when etcd can give the lease to another, also when it was frozen meanwhile or no answer reaches it.
+ */
+
+import type { Clock, Timer } from '../../lib/clock.js';
+import { createDeferred } from '../../lib/deferred.js';
+import { errorMessage } from '../../lib/errors.js';
+import type { Logger } from '../../lib/logger.js';
+import { Failure, type Service } from '../../lib/service.js';
+import { SignalSource } from '../../lib/signal.js';
+import type { Leadership } from '../leadership.js';
+import { EtcdError } from './etcd-client.js';
+
+/** Milliseconds between two looks at whether the lease is free. */
+const LOOK_MS = 1_000;
+/** A lease is renewed so many times in its time: three answers in a row may be lost. */
+const RENEWALS = 4;
+/** The part of the lease that the leader does not use: its clock and etcd's need not go alike. */
+const UNUSED = 0.1;
+
+/** What the leader has, and nobody else. All throw `EtcdError` when etcd does not answer. */
+export interface LeaderLease {
+  /** Milliseconds for which this node has it now, from before it asked; undefined when another has it. */
+  take(): Promise<number | undefined>;
+  /** The same for one that was taken; undefined when it is lost. */
+  renew(): Promise<number | undefined>;
+  /** Lets others have it at once. */
+  giveBack(): Promise<void>;
+}
+
+export interface LeaseLeadershipModules {
+  readonly lease: LeaderLease;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export class LeaseLeadership implements Leadership, Service {
+  readonly changed = new SignalSource<void>();
+  readonly #lease: LeaderLease;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #failure = new Failure();
+  /** The lease was taken, and etcd has not said that it is lost. */
+  #isTaken = false;
+  /** End of the time in which this node leads, by the monotonic clock. */
+  #until = Number.NEGATIVE_INFINITY;
+  #wasLeading = false;
+  #expiry: Timer | undefined;
+  #problem: string | undefined;
+  #running: Promise<void> | undefined;
+  #stopped = false;
+  #wake = (): void => undefined;
+
+  constructor({ lease, clock, logger }: LeaseLeadershipModules) {
+    this.#lease = lease;
+    this.#clock = clock;
+    this.#logger = logger;
+  }
+
+  get leads(): boolean {
+    return !this.#stopped && this.#clock.monotonic() < this.#until;
+  }
+
+  get failed(): Promise<never> {
+    return this.#failure.promise;
+  }
+
+  /** Resolves at once: whether this node leads is told by `leads`. */
+  async start(): Promise<void> {
+    this.#running = this.#run().catch(this.#failure.report);
+  }
+
+  /** Leads no more; resolves when etcd knows that, or has not answered. */
+  async stop(): Promise<void> {
+    if (this.#stopped) return;
+    this.#stopped = true;
+    this.#wake();
+    this.#tell();
+    this.#expiry?.cancel();
+    await this.#running;
+    await this.#lease.giveBack().catch((error: unknown) => this.#note(error));
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopped) await this.#pause(await this.#step());
+  }
+
+  /** Takes or renews the lease; gives the milliseconds until the next step. */
+  async #step(): Promise<number> {
+    const asked = this.#clock.monotonic();
+    // Renewed for longer, it would stay with a node that hears of nothing, and leads nobody.
+    if (asked >= this.#until) this.#isTaken = false;
+    try {
+      const ms = this.#isTaken ? await this.#lease.renew() : await this.#lease.take();
+      this.#problem = undefined;
+      this.#isTaken = ms !== undefined;
+      this.#until = ms === undefined ? Number.NEGATIVE_INFINITY : asked + ms * (1 - UNUSED);
+      this.#tell();
+      return ms === undefined ? LOOK_MS : Math.min(LOOK_MS, ms / RENEWALS);
+    } catch (error) {
+      if (!(error instanceof EtcdError)) throw error;
+      this.#note(error);
+      // The time that is left goes on; without an answer it ends by itself.
+      return LOOK_MS / RENEWALS;
+    }
+  }
+
+  /** Says when `leads` has changed, now and at the end of the time. */
+  #tell(): void {
+    this.#expiry?.cancel();
+    const { leads } = this;
+    if (leads) this.#expiry = this.#clock.after(this.#until - this.#clock.monotonic(), () => this.#tell());
+    if (leads === this.#wasLeading) return;
+    this.#wasLeading = leads;
+    this.#logger.info({}, leads ? 'this node makes the blocks now' : 'this node makes no blocks any more');
+    this.changed.emit();
+  }
+
+  #note(error: unknown): void {
+    const problem = errorMessage(error);
+    if (this.#problem === undefined) this.#logger.warn({ problem }, `who makes the blocks is not known: ${problem}`);
+    this.#problem = problem;
+  }
+
+  async #pause(ms: number): Promise<void> {
+    if (this.#stopped) return;
+    const over = createDeferred<void>();
+    const timer = this.#clock.after(ms, over.resolve);
+    this.#wake = over.resolve;
+    await over.promise;
+    timer.cancel();
+  }
+}

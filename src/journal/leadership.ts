@@ -1,0 +1,16 @@
+/**
+ * Which of the nodes that share a journal makes the blocks. The state does not depend on it: its conditions on height and round
+ * make a second leader harmless, and one at a time is only what keeps them from doing the same work.
+ */
+
+import type { Signal } from '../lib/signal.js';
+
+export interface Leadership {
+  /** True while this node makes the blocks. Asked again before each step: it ends by the clock. */
+  readonly leads: boolean;
+  /** `leads` has changed. */
+  readonly changed: Signal<void>;
+}
+
+/** Of a journal that nobody else writes to. */
+export const soleLeader: Leadership = { leads: true, changed: { on: () => () => undefined } };
