@@ -5,6 +5,8 @@
  *   part/ID/N       → part N of that one
  *   passed/REPLICA  → the number of the first entry that this replica still wants
  *   base            → the number below which entries are forgotten
+ *   leader          → the replica that makes the blocks, as long as its lease lives
+ *   rules           → the rules that the state of every replica follows
  *
  * ID is that of the first entry: a name of the process that appended it, and a count. etcd gives each write a revision, and
  * a group is one write; so the number of an entry is made of the revision and its place in the group.
@@ -30,10 +32,19 @@ export interface Names {
   readonly part: string;
   readonly passed: string;
   readonly base: string;
+  readonly leader: string;
+  readonly rules: string;
 }
 
 export function namesBelow(prefix: string): Names {
-  return { log: `${prefix}log/`, part: `${prefix}part/`, passed: `${prefix}passed/`, base: `${prefix}base` };
+  return {
+    log: `${prefix}log/`,
+    part: `${prefix}part/`,
+    passed: `${prefix}passed/`,
+    base: `${prefix}base`,
+    leader: `${prefix}leader`,
+    rules: `${prefix}rules`,
+  };
 }
 
 /** The id of an entry: `count` counts those of one process. */

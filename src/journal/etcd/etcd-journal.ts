@@ -24,12 +24,15 @@ import { EtcdReader } from './etcd-reader.js';
 import { EtcdWriter, type EtcdWriterModules } from './etcd-writer.js';
 import { type KeyValue, KV, type RangeRequestSchema } from './generated/etcd-pb.js';
 import { Patience } from './patience.js';
+import { joinRules, type SharedRules } from './shared-rules.js';
 
 /** Entries deleted in one transaction, in two operations each; etcd takes 128. */
 const DELETED_AT_ONCE = 50;
 /** Of `RangeRequest`. */
 const DESCEND = 2;
 const BY_MOD_REVISION = 3;
+/** Of `Compare`. */
+const MOD_REVISION = 2;
 
 export interface EtcdJournalOptions {
   readonly etcd: EtcdOptions;
@@ -41,6 +44,8 @@ export interface EtcdJournalOptions {
   readonly process: string;
   /** Milliseconds after which an append that etcd has not confirmed is given up. */
   readonly timeout: number;
+  /** What all that write to the journal must share; undefined for one that only reads. */
+  readonly rules?: SharedRules | undefined;
 }
 
 export type EtcdJournalModules = Omit<EtcdWriterModules, 'client' | 'names'>;
@@ -51,6 +56,7 @@ export class EtcdJournal implements Journal {
   readonly #client: EtcdClient;
   readonly #names: Names;
   readonly #replica: string;
+  readonly #rules: SharedRules | undefined;
   readonly #patience: Patience;
   readonly #writer: EtcdWriter;
   readonly #readers = new Set<EtcdReader>();
@@ -60,13 +66,14 @@ export class EtcdJournal implements Journal {
   #head = 0;
   #closed = false;
 
-  constructor({ etcd, prefix, replica, process, timeout }: EtcdJournalOptions, modules: EtcdJournalModules) {
+  constructor({ etcd, prefix, replica, process, timeout, rules }: EtcdJournalOptions, modules: EtcdJournalModules) {
     const client = new EtcdClient(etcd);
     const names = namesBelow(prefix);
     const committed = (seq: number): void => this.#seen(seq);
     this.#client = client;
     this.#names = names;
     this.#replica = replica;
+    this.#rules = rules;
     this.#patience = new Patience(modules);
     this.#writer = new EtcdWriter({ process, timeout, committed }, { ...modules, client, names });
     const head = modules.metrics.gauge('tessera_journal_head');
@@ -77,8 +84,12 @@ export class EtcdJournal implements Journal {
     });
   }
 
-  /** Asks etcd where the journal ends; resolves when etcd has answered, however long that takes. */
+  /**
+   * Asks etcd where the journal ends; resolves when etcd has answered, however long that takes. Rejects with `invalid_config`
+   * when the nodes that write to the journal follow other rules.
+   */
   async start(): Promise<void> {
+    while (!(await this.#patience.until(() => this.#join())));
     this.#seen(await this.#patience.until(() => this.#findHead()));
   }
 
@@ -146,6 +157,21 @@ export class EtcdJournal implements Journal {
     await Promise.all(this.#deliveries);
     await this.#compaction.run(() => undefined);
     this.#client.close();
+  }
+
+  /** Compares the rules, and adds what is new; false when another node did that just then. */
+  async #join(): Promise<boolean> {
+    if (this.#rules === undefined) return true;
+    const key = utf8(this.#names.rules);
+    const [found] = await this.#range({ key });
+    const text = joinRules(found && fromUtf8(found.value), this.#rules);
+    if (text === undefined) return true;
+    const modRevision = found?.modRevision ?? 0n;
+    const { succeeded } = await this.#client.call(KV.method.txn, {
+      compare: [{ target: MOD_REVISION, key, targetUnion: { case: 'modRevision', value: modRevision } }],
+      success: [{ request: { case: 'requestPut', value: { key, value: utf8(text) } } }],
+    });
+    return succeeded;
   }
 
   #seen(seq: number): void {
