@@ -11,6 +11,7 @@ import type { Unicorn } from '../chain/unicorn.js';
 import { endlessRoom, type Room } from '../db/disk-room.js';
 import type { Kv } from '../db/kv.js';
 import type { Journal } from '../journal/journal.js';
+import { type Leadership, soleLeader } from '../journal/leadership.js';
 import { HASH_KEY_BYTES } from '../ledger/utxo/keyed-hash.js';
 import { Verifier } from '../ledger/verifier/verifier.js';
 import type { Clock } from '../lib/clock.js';
@@ -54,6 +55,8 @@ export interface MempoolOptions {
 export interface MempoolModules {
   readonly kv: Kv;
   readonly journal: Journal;
+  /** Whether this node makes the blocks; it does when left out. */
+  readonly leadership?: Leadership;
   readonly network: PeerNetwork;
   readonly clock: Clock;
   readonly random: Random;
@@ -256,7 +259,7 @@ export class Mempool implements MempoolService, Service {
   }
 
   async #build(): Promise<Parts> {
-    const { kv, random, progress, logger, room = endlessRoom } = this.#modules;
+    const { kv, random, progress, logger, room = endlessRoom, leadership = soleLeader } = this.#modules;
     const hashKey = random.bytes(HASH_KEY_BYTES);
     const onProgress = (outputs: number): void => {
       this.#assertRunning();
@@ -264,7 +267,7 @@ export class Mempool implements MempoolService, Service {
     };
     const state = await loadMempoolState(kv, this.#options.rules, { hashKey, onProgress });
     const store = new StateStore(kv, this.#modules.clock);
-    const modules = { ...this.#modules, logger, state, store, room };
+    const modules = { ...this.#modules, logger, state, store, room, leadership };
     const applier = new Applier(modules);
     this.#applier = applier;
     this.#failure.follow(applier);

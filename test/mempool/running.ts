@@ -11,6 +11,7 @@ import { DataDir } from '../../src/db/data-dir.js';
 import type { Room } from '../../src/db/disk-room.js';
 import type { Kv } from '../../src/db/kv.js';
 import type { Journal } from '../../src/journal/journal.js';
+import type { Leadership } from '../../src/journal/leadership.js';
 import { toHex } from '../../src/lib/bytes.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import type { Signer } from '../../src/mempool/blocks/signer.js';
@@ -47,6 +48,9 @@ export interface Setup {
 
 export interface SetupOptions {
   readonly folder: string;
+  /** Where its peers are; one of its own by default. */
+  readonly bed?: Bed;
+  readonly name?: string;
   readonly mempool?: Partial<MempoolOptions>;
   /** Names of the miners; one by default. */
   readonly miners?: readonly string[];
@@ -56,6 +60,8 @@ export interface SetupOptions {
   readonly signer?: Signer;
   /** In place of the journal's own database. */
   readonly journalKv?: Kv;
+  /** Whether it makes the blocks; it does by default. */
+  readonly leadership?: Leadership;
   readonly wrapJournal?: (journal: Journal) => Journal;
   /** The disk; endless by default. */
   readonly room?: Room;
@@ -76,10 +82,10 @@ export async function newFolder(): Promise<string> {
 }
 
 export async function setUp({ folder, miners = ['m1'], storage = true, ...options }: SetupOptions): Promise<Setup> {
-  const bed = createBed('memory');
+  const { bed = createBed('memory'), name = 'mempool' } = options;
   const { wrapJournal = (journal) => journal, wrapKv = (kv) => kv } = options;
   const dataDir: DataDir = await DataDir.open(folder, { role: 'mempool', networkName: 'test' });
-  const network = bed.node('mempool', { role: 'mempool', secret: SECRET });
+  const network = bed.node(name, { role: 'mempool', secret: SECRET });
   const mempool = new Mempool(
     {
       rules: rulesFor([alice, bob]),
@@ -101,6 +107,7 @@ export async function setUp({ folder, miners = ['m1'], storage = true, ...option
       unicorn: unicornOf,
       signer: options.signer,
       ...(options.room && { room: options.room }),
+      ...(options.leadership && { leadership: options.leadership }),
     },
   );
   const blocks: FullBlock[] = [];
@@ -116,7 +123,7 @@ export async function setUp({ folder, miners = ['m1'], storage = true, ...option
   await mempool.start();
   await network.start();
   if (storage) await addStorage(bed, network, blocks);
-  for (const name of miners) await addMiner(bed, network, name);
+  for (const miner of miners) await addMiner(bed, network, miner);
   return { bed, mempool, network, blocks, close };
 }
 

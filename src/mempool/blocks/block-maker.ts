@@ -1,12 +1,13 @@
 /**
  * Drives the rounds of block making: when to cut, which miners work, which proofs count, when to close. It decides nothing
  * about the state itself; it appends commands and reacts to their outcomes, so after a restart it continues from whatever
- * round the state holds.
+ * round the state holds. Of several nodes at one journal only the leader does so; proofs are taken by each of them.
  */
 
 import { encodeHeader } from '../../chain/codec.js';
 import { drawSelection, USAGE_PARTICIPANTS } from '../../chain/unicorn.js';
 import type { Room } from '../../db/disk-room.js';
+import type { Leadership } from '../../journal/leadership.js';
 import { fromHex } from '../../lib/bytes.js';
 import { type Clock, type Timer, unixSeconds } from '../../lib/clock.js';
 import { errorMessage } from '../../lib/errors.js';
@@ -39,6 +40,7 @@ export interface BlockMakerModules {
   readonly state: MempoolState;
   readonly applier: Applier;
   readonly sync: Pick<ChainSync, 'mayCut' | 'changed'>;
+  readonly leadership: Leadership;
   readonly network: PeerNetwork;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -64,8 +66,6 @@ interface RoundWork {
   readonly startedAt: number;
   /** Node keys of the miners that have its template. */
   readonly sentTo: Set<string>;
-  /** Miners whose proof is on its way through the journal. */
-  readonly proving: Set<string>;
   /** A proof has counted. */
   proven: boolean;
   /** The drawn miners prove nothing: whoever has joined may. */
@@ -80,6 +80,7 @@ export class BlockMaker {
   readonly #state: MempoolState;
   readonly #applier: Applier;
   readonly #sync: BlockMakerModules['sync'];
+  readonly #leadership: Leadership;
   readonly #network: PeerNetwork;
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -90,8 +91,12 @@ export class BlockMaker {
   readonly #joined = new Map<string, Link>();
   readonly #listeners: (() => void)[] = [];
   readonly #asked = new AskedBlocks();
+  /** Heights and node keys of miners whose proof is on its way through the journal. */
+  readonly #proving = new Set<string>();
   #work: RoundWork | undefined;
   #lastCut = Number.NEGATIVE_INFINITY;
+  /** Height of the last block that another node has cut. */
+  #cutElsewhere = -1;
   #intervalTimer: Timer | undefined;
   #retryTimer: Timer | undefined;
   /** A command of the maker is in progress: the next decision needs its outcome. */
@@ -103,6 +108,7 @@ export class BlockMaker {
     this.#state = modules.state;
     this.#applier = modules.applier;
     this.#sync = modules.sync;
+    this.#leadership = modules.leadership;
     this.#network = modules.network;
     this.#clock = modules.clock;
     this.#logger = modules.logger;
@@ -126,6 +132,7 @@ export class BlockMaker {
       this.#applier.applied.on(() => this.#proceed()),
       this.#applier.adopted.on(() => this.#giveUp()),
       this.#sync.changed.on(() => this.#proceed()),
+      this.#leadership.changed.on(() => this.#onLeadership()),
       this.#room.isBack.on(() => this.#proceed()),
     );
     this.#proceed();
@@ -167,6 +174,10 @@ export class BlockMaker {
   /** Does the next thing that can be done; called after everything that may have changed something. */
   #proceed(): void {
     if (!this.#running || this.#busy || this.#applier.problem !== null) return;
+    if (!this.#leadership.leads) {
+      this.#watch();
+      return;
+    }
     const { round } = this.#state;
     if (round === null) {
       if (this.#mayCut()) this.#run('cut-block', () => this.#cut());
@@ -175,6 +186,21 @@ export class BlockMaker {
     if (round.winner !== null) return;
     this.#sendTemplates(round);
     if (round.proofs.length > 0 && this.#mayClose(round)) this.#run('close-block', () => this.#close(round));
+  }
+
+  /** The round goes on with another node, or with this one: whose templates the miners get then. */
+  #onLeadership(): void {
+    if (!this.#leadership.leads) this.#endWork();
+    this.#intervalTimer?.cancel();
+    this.#proceed();
+  }
+
+  /** Notes when another node cuts a block, so that the next one is due no earlier if this node has to cut it. */
+  #watch(): void {
+    const height = this.#state.round?.height ?? this.#state.head.height;
+    if (height <= this.#cutElsewhere) return;
+    this.#cutElsewhere = height;
+    this.#lastCut = this.#clock.monotonic();
   }
 
   /** One command at a time: the next decision needs the outcome of the last. */
@@ -259,7 +285,6 @@ export class BlockMaker {
       height,
       startedAt: this.#clock.monotonic(),
       sentTo: new Set(),
-      proving: new Set(),
       proven: false,
       openToAll: false,
       windowOver: false,
@@ -346,15 +371,16 @@ export class BlockMaker {
     if (round === null || round.winner !== null || round.height !== height) return NOT_MINED_NOW;
     const work = this.#work?.height === height ? this.#work : undefined;
     if (!work?.sentTo.has(miner) && !this.#selected(round).includes(miner)) return NOT_SELECTED;
-    if (work?.proving.has(miner) || round.proofs.some((proof) => proof.miner === miner)) return NOT_MINED_NOW;
+    const proving = `${height} ${miner}`;
+    if (this.#proving.has(proving) || round.proofs.some((proof) => proof.miner === miner)) return NOT_MINED_NOW;
     const wrong = proofFault(round, nonce, coinbase);
     if (wrong !== null) return wrong;
-    work?.proving.add(miner);
+    this.#proving.add(proving);
     try {
       const counts = await this.#applier.submit<'proof'>({ kind: 'proof', height, miner, nonce, coinbase });
       return counts ? null : NOT_MINED_NOW;
     } finally {
-      work?.proving.delete(miner);
+      this.#proving.delete(proving);
     }
   }
 

@@ -2,9 +2,10 @@
  * Hands closed blocks to storage until one storage node has confirmed them, and only then lets the chain continue. The block
  * is part of the state, so delivery resumes by itself after a restart. Every linked storage node gets the block; the first
  * to have it on disk counts, since the others may be catching up. A node that lacks some of the latest blocks gets those
- * first.
+ * first. Of several nodes at one journal the leader does that; the others ask storage how far it is, with each block.
  */
 
+import type { Leadership } from '../../journal/leadership.js';
 import type { Clock, Timer } from '../../lib/clock.js';
 import { errorMessage } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
@@ -33,6 +34,7 @@ export interface BlockSenderModules {
   readonly applier: Applier;
   readonly store: StateStore;
   readonly tips: StorageTips;
+  readonly leadership: Leadership;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -50,6 +52,7 @@ export class BlockSender {
   readonly #applier: Applier;
   readonly #store: StateStore;
   readonly #tips: StorageTips;
+  readonly #leadership: Leadership;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #signer: Signer | undefined;
@@ -69,11 +72,12 @@ export class BlockSender {
   #confirming = false;
   #running = false;
 
-  constructor({ state, applier, store, tips, clock, logger, metrics, signer }: BlockSenderModules) {
+  constructor({ state, applier, store, tips, leadership, clock, logger, metrics, signer }: BlockSenderModules) {
     this.#state = state;
     this.#applier = applier;
     this.#store = store;
     this.#tips = tips;
+    this.#leadership = leadership;
     this.#clock = clock;
     this.#logger = logger;
     this.#signer = signer;
@@ -94,6 +98,7 @@ export class BlockSender {
       this.#applier.applied.on(() => this.#proceed()),
       this.#applier.confirmed.on(({ height }) => this.#onConfirmed(height)),
       this.#tips.changed.on(() => this.#proceed()),
+      this.#leadership.changed.on(() => this.#onLeadership()),
     );
     this.#proceed();
   }
@@ -105,8 +110,13 @@ export class BlockSender {
     for (const remove of this.#listeners.splice(0)) remove();
   }
 
+  #onLeadership(): void {
+    // What another node has sent meanwhile is not known here.
+    if (this.#leadership.leads) this.#tips.askAnew();
+  }
+
   #proceed(): void {
-    if (!this.#running) return;
+    if (!this.#running || !this.#leadership.leads) return;
     const { round } = this.#state;
     if (round !== null && round.winner !== null && this.#sending?.height !== round.height) {
       this.#sending = { height: round.height, stopTimer: this.#startTimer() };
@@ -205,6 +215,7 @@ export class BlockSender {
     if (this.#sending?.height === height) this.#sending.stopTimer();
     this.#sending = undefined;
     this.#refusing.clear();
+    if (!this.#leadership.leads) this.#tips.askAll();
   }
 
   /** Sending it again does not help: the operator must be told. A storage node that links again is asked at once. */

@@ -1,9 +1,11 @@
 /**
  * Keeps the mempool at the block that storage is at (docs/adr/0011-two-ages-converge.md): says whether the next block may be
  * cut, fetches and adopts the blocks that storage has and this node lacks, and ends the node when storage is on another
- * chain. What storage lacks is delivered by `block-sender.ts`.
+ * chain. What storage lacks is delivered by `block-sender.ts`. Of several nodes at one journal only the leader adopts: the
+ * others get all blocks from the journal, and storage is ahead of one that has not read them yet.
  */
 
+import type { Leadership } from '../../journal/leadership.js';
 import type { ChainRules } from '../../ledger/block/rules.js';
 import type { Timer } from '../../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
@@ -42,6 +44,7 @@ export interface ChainSyncOptions {
 
 export interface ChainSyncModules extends AdoptionCheckModules {
   readonly tips: StorageTips;
+  readonly leadership: Leadership;
   readonly applier: Applier;
   readonly network: PeerNetwork;
   readonly logger: Logger;
@@ -86,9 +89,10 @@ export class ChainSync {
   }
 
   start(): void {
-    const { clock, tips, network } = this.#modules;
+    const { clock, tips, network, leadership } = this.#modules;
     this.#listeners.push(
       tips.changed.on(() => this.#proceed()),
+      leadership.changed.on(() => this.#proceed()),
       network.linkDown.on(({ link }) => this.#forget(link)),
     );
     this.#gathering = clock.after(GATHER_MS, () => {
@@ -130,6 +134,7 @@ export class ChainSync {
     const [link, relation] = first;
     const next = tips.all.get(link)?.next ?? 0;
     if (relation === 'other-chain') return otherChain(link).message;
+    if (relation === 'ahead' && !this.#modules.leadership.leads) return null;
     if (relation === 'ahead') return `${here} and ${link.address} at block ${next - 1}, whose blocks cannot be used`;
     const isKept = state.kept.hashAt(next) !== undefined;
     const what = isKept ? 'they are being delivered' : 'they must come from another storage node or a backup';
@@ -156,9 +161,10 @@ export class ChainSync {
     });
   }
 
-  /** The storage node that has most of the blocks that are missing here. */
+  /** The storage node that has most of the blocks that are missing here, and in the journal. */
   #source(): Link | undefined {
-    const { tips } = this.#modules;
+    const { tips, leadership } = this.#modules;
+    if (!leadership.leads) return undefined;
     const next = (link: Link): number => tips.all.get(link)?.next ?? 0;
     const ahead = this.#relations().flatMap(([link, relation]) => (relation === 'ahead' ? [link] : []));
     return ahead.filter((link) => !this.#resting.has(link)).sort((a, b) => next(b) - next(a))[0];

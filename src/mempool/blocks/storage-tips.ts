@@ -74,7 +74,7 @@ export class StorageTips {
       this.#network.linkUp.on((link) => this.ask(link)),
       this.#network.linkDown.on(({ link }) => this.#forget(link)),
     );
-    for (const link of this.#network.links) this.ask(link);
+    this.askAll();
   }
 
   stop(): void {
@@ -97,6 +97,18 @@ export class StorageTips {
   note(link: Link, { next, hash }: StorageTip): void {
     if (!isTrustedStorage(link) || !this.#network.links.has(link)) return;
     this.#tips.set(link, { next, hash });
+    this.changed.emit();
+  }
+
+  /** Asks every linked storage node again. */
+  askAll(): void {
+    for (const link of this.#network.links) this.ask(link);
+  }
+
+  /** Forgets what is known, which may be old, and asks again. */
+  askAnew(): void {
+    this.#tips.clear();
+    this.askAll();
     this.changed.emit();
   }
 

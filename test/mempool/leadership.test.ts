@@ -1,0 +1,176 @@
+/** Two mempool nodes at one journal: the leader makes the blocks, and both come to the same state. */
+
+import { describe, expect, it } from 'vitest';
+import { encodeTransaction } from '../../src/chain/codec.js';
+import type { FullBlock } from '../../src/chain/types.js';
+import type { Leadership } from '../../src/journal/leadership.js';
+import { toHex } from '../../src/lib/bytes.js';
+import { SignalSource } from '../../src/lib/signal.js';
+import type { Link, Message } from '../../src/peers/network.js';
+import { openJournal } from '../support/journal.js';
+import { MemoryKv } from '../support/memory-kv.js';
+import { account, mine } from '../support/mempool.js';
+import { createBed } from '../support/peers.js';
+import { addStorage, alice, bob, newFolder, type Setup, type SetupOptions, send, setUp, stored } from './running.js';
+
+class Switch implements Leadership {
+  readonly changed = new SignalSource<void>();
+  leads = false;
+
+  set(leads: boolean): void {
+    this.leads = leads;
+    this.changed.emit();
+  }
+}
+
+interface Pair {
+  readonly bed: ReturnType<typeof createBed>;
+  readonly nodes: readonly [Setup, Setup];
+  readonly leaders: readonly [Switch, Switch];
+  /** What storage was sent, by either. */
+  readonly blocks: FullBlock[];
+}
+
+/** The first leads. */
+async function pair(mempool: SetupOptions['mempool'] = {}): Promise<Pair> {
+  const bed = createBed('memory');
+  const journal = await openJournal(new MemoryKv());
+  const leaders = [new Switch(), new Switch()] as const;
+  const shared = { bed, mempool, wrapJournal: () => journal, miners: [], storage: false };
+  const one = await setUp({ ...shared, folder: await newFolder(), name: 'one', leadership: leaders[0] });
+  const two = await setUp({ ...shared, folder: await newFolder(), name: 'two', leadership: leaders[1] });
+  const blocks: FullBlock[] = [];
+  const storage = await addStorage(bed, one.network, blocks);
+  await storage.dial(two.network.address, { timeoutMs: 5_000 });
+  leaders[0].set(true);
+  return { bed, nodes: [one, two], leaders, blocks };
+}
+
+interface TwoLinks {
+  /** Names of the mempool nodes that sent a template, in order. */
+  readonly templates: string[];
+  /** Proves the last template to that node. */
+  prove(to: Setup): Promise<Message>;
+}
+
+/** A miner that has joined both, and proves when it is told to. */
+async function addMinerOfBoth({ bed, nodes }: Pair, isEager = false): Promise<TwoLinks> {
+  const miner = bed.node('miner', { role: 'miner' });
+  const links = new Map<Setup, Link>();
+  const templates: string[] = [];
+  let last: { readonly height: number; readonly bytes: Uint8Array; readonly reward: bigint } | undefined;
+  async function prove(to: Setup): Promise<Message> {
+    if (last === undefined) throw new Error('no template');
+    const { nonce, coinbase } = mine(last.bytes, last.reward, account('miner'));
+    const body = { block_num: last.height, nonce: toHex(nonce) };
+    const link = links.get(to);
+    if (link === undefined) throw new Error('no link');
+    return link.request('mining.proof', body, { attachment: encodeTransaction(coinbase) });
+  }
+  miner.handle('mining.template', (link, { body, attachment }) => {
+    last = { height: body.block_num, bytes: Uint8Array.from(attachment), reward: BigInt(body.reward) };
+    const [from] = [...links].find(([, known]) => known === link) ?? [];
+    templates.push(from === nodes[0] ? 'one' : 'two');
+    if (isEager && from !== undefined) void prove(from).catch(() => undefined);
+    return undefined;
+  });
+  miner.handle('mining.stop', () => undefined);
+  miner.handle('block.mined', () => undefined);
+  await miner.start();
+  for (const node of nodes) {
+    const link = await miner.dial(node.network.address, { timeoutMs: 5_000 });
+    links.set(node, link);
+    await link.request('mining.join', {});
+  }
+  return { templates, prove };
+}
+
+function expectSame({ nodes: [one, two] }: Pair): void {
+  expect(two.mempool.digest()).toBe(one.mempool.digest());
+}
+
+describe('two mempool nodes at one journal', () => {
+  it('make each block once, and take transactions at both', async () => {
+    const all = await pair();
+    const [one, two] = all.nodes;
+    const { templates } = await addMinerOfBoth(all, true);
+    await Promise.all([stored(one.mempool, 0), stored(two.mempool, 0)]);
+    expectSame(all);
+    await two.mempool.submit([send(alice, 0, bob)]);
+    await Promise.all([stored(one.mempool, 1), stored(two.mempool, 1)]);
+    expectSame(all);
+    expect(all.blocks.map(({ block }) => block.header.bNum)).toEqual([0n, 1n]);
+    expect(new Set(templates)).toEqual(new Set(['one']));
+  });
+
+  it('refuse at one what the other has admitted', async () => {
+    const all = await pair();
+    const [one, two] = all.nodes;
+    await addMinerOfBoth(all, true);
+    await Promise.all([stored(one.mempool, 0), stored(two.mempool, 0)]);
+    const posts = [0, 1, 2, 3].map((rest) => {
+      const { mempool } = rest % 2 === 0 ? one : two;
+      return mempool.submit([send(alice, 0, bob, rest + 1)]);
+    });
+    const outcomes = await Promise.allSettled(posts);
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    await Promise.all([stored(one.mempool, 1), stored(two.mempool, 1)]);
+    expectSame(all);
+  });
+
+  it('finish a round that another leader has begun, with the same template', async () => {
+    const all = await pair();
+    const [one, two] = all.nodes;
+    const miner = await addMinerOfBoth(all);
+    await expect.poll(() => miner.templates).toEqual(['one']);
+    all.leaders[0].set(false);
+    all.leaders[1].set(true);
+    await expect.poll(() => miner.templates).toEqual(['one', 'two']);
+    await miner.prove(two);
+    await Promise.all([stored(one.mempool, 0), stored(two.mempool, 0)]);
+    expectSame(all);
+    expect(all.blocks).toHaveLength(1);
+  });
+
+  it('take a proof at either, also when nobody leads for a while', async () => {
+    const all = await pair();
+    const [one, two] = all.nodes;
+    const miner = await addMinerOfBoth(all);
+    await expect.poll(() => miner.templates).toEqual(['one']);
+    all.leaders[0].set(false);
+    const { body } = await miner.prove(two);
+    expect(body).toMatchObject({ accepted: true });
+    expect(one.mempool.figures().height).toBe(-1);
+    expect(all.blocks).toEqual([]);
+    all.leaders[0].set(true);
+    await Promise.all([stored(one.mempool, 0), stored(two.mempool, 0)]);
+    expectSame(all);
+  });
+
+  it('keep the interval when the leader changes', async () => {
+    const blocks = { instant: false, blockInterval: 10_000, proofWindow: 0, minMiners: 1, partitionSize: 10 };
+    const all = await pair({ blocks });
+    const [one, two] = all.nodes;
+    await addMinerOfBoth(all, true);
+    await Promise.all([stored(one.mempool, 0), stored(two.mempool, 0)]);
+    all.leaders[0].set(false);
+    all.leaders[1].set(true);
+    await all.bed.clock.advance(9_000);
+    expect(all.blocks).toHaveLength(1);
+    await all.bed.clock.advance(1_000);
+    await Promise.all([stored(one.mempool, 1), stored(two.mempool, 1)]);
+    expectSame(all);
+  });
+
+  it('make no block while nobody leads', async () => {
+    const all = await pair({
+      blocks: { instant: false, blockInterval: 1_000, proofWindow: 0, minMiners: 1, partitionSize: 10 },
+    });
+    await addMinerOfBoth(all, true);
+    await Promise.all(all.nodes.map(({ mempool }) => stored(mempool, 0)));
+    all.leaders[0].set(false);
+    await all.bed.clock.advance(60_000);
+    expect(all.nodes.map(({ mempool }) => mempool.figures().height)).toEqual([0, 0]);
+    expect(all.nodes.map(({ mempool }) => mempool.figures().apart)).toEqual([null, null]);
+  });
+});
