@@ -3,6 +3,7 @@
  * make a second leader harmless, and one at a time is only what keeps them from doing the same work.
  */
 
+import type { Service } from '../lib/service.js';
 import type { Signal } from '../lib/signal.js';
 
 export interface Leadership {
@@ -13,4 +14,10 @@ export interface Leadership {
 }
 
 /** Of a journal that nobody else writes to. */
-export const soleLeader: Leadership = { leads: true, changed: { on: () => () => undefined } };
+export const soleLeader: Leadership & Service = {
+  leads: true,
+  changed: { on: () => () => undefined },
+  failed: new Promise<never>(() => undefined),
+  start: async () => undefined,
+  stop: async () => undefined,
+};

@@ -6,7 +6,7 @@ import { transactionHash } from '../chain/hash.js';
 import type { Transaction } from '../chain/types.js';
 import type { Config } from '../config/schema.js';
 import type { Kv } from '../db/kv.js';
-import type { Journal } from '../journal/journal.js';
+import { Failure } from '../lib/service.js';
 import type { Signer } from '../mempool/blocks/signer.js';
 import { createUnicornSource } from '../mempool/blocks/unicorn-source.js';
 import { Mempool, type MempoolOptions } from '../mempool/mempool.js';
@@ -15,7 +15,7 @@ import type { IssuedTx } from '../mempool/state/round.js';
 import type { StateRules } from '../mempool/state/state.js';
 import type { Progress } from '../observability/progress.js';
 import { blockInterval } from './network-rules.js';
-import { openJournal } from './open-journal.js';
+import { type OpenJournal, openJournal } from './open-journal.js';
 import { signerOf, unsignedWarning } from './producers.js';
 import type { Role, RoleContext, RoleServices } from './role.js';
 
@@ -25,7 +25,9 @@ export class MempoolRole implements Role {
   readonly type = 'Mempool';
   readonly services: RoleServices;
   readonly #mempool: Mempool;
-  readonly #journal: Journal;
+  readonly #journal: OpenJournal['journal'];
+  readonly #leadership: OpenJournal['leadership'];
+  readonly #failure = new Failure();
   readonly #links: RoleContext['network']['links'];
   readonly #loading: Progress;
   readonly #replaying: Progress;
@@ -41,16 +43,18 @@ export class MempoolRole implements Role {
     return new MempoolRole(context, kv, await openJournal(context), signer);
   }
 
-  private constructor(context: RoleContext, kv: Kv, journal: Journal, signer: Signer | undefined) {
+  private constructor(context: RoleContext, kv: Kv, { journal, leadership }: OpenJournal, signer: Signer | undefined) {
     this.#loading = context.progress('load', { task: 'reading the unspent outputs', unit: 'outputs' });
     this.#replaying = context.progress('replay', { task: 'applying the journal', unit: 'commands' });
     this.#adopting = context.progress('adopt', { task: 'fetching blocks from storage', unit: 'blocks' });
     this.#links = context.network.links;
     this.#journal = journal;
+    this.#leadership = leadership;
     const modules = {
       ...context,
       kv,
       journal,
+      leadership,
       logger: context.logger('mempool'),
       unicorn: unicornSource(context.config),
       signer,
@@ -58,11 +62,15 @@ export class MempoolRole implements Role {
     };
     this.#mempool = new Mempool(mempoolOptions(context), modules);
     this.services = { mempool: this.#mempool };
+    this.#failure.follow(this.#mempool);
+    this.#failure.follow(leadership);
   }
 
   async load(): Promise<void> {
     await this.#journal.start();
     await this.#mempool.start();
+    // Who leads has the state.
+    await this.#leadership.start();
     this.#loading.end();
     this.#replaying.end();
     this.#isLoaded = true;
@@ -71,6 +79,7 @@ export class MempoolRole implements Role {
   async start(): Promise<void> {}
 
   async stop(): Promise<void> {
+    await this.#leadership.stop();
     // What waits for the journal, also while the node loads, ends with it.
     if (!this.#isLoaded) await this.#journal.close();
     await this.#mempool.stop();
@@ -96,7 +105,7 @@ export class MempoolRole implements Role {
   }
 
   get failed(): Promise<never> {
-    return this.#mempool.failed;
+    return this.#failure.promise;
   }
 
   #progress(): MempoolProgress {

@@ -17,6 +17,15 @@ const HASH_DIGITS = 32;
 /** Number of hex digits that identify a producer key. */
 const KEY_DIGITS = 16;
 
+/** Rules of a mempool node that its state does not follow. */
+const NOT_OF_THE_STATE: ReadonlySet<string> = new Set([
+  'mining.block_interval_ms',
+  'mining.instant',
+  'mining.min_miners',
+  'mining.proof_window_ms',
+  'network.producer_keys',
+]);
+
 /**
  * Every node follows the genesis file, the constants of the chain and its producers. Storage nodes also check difficulties,
  * and mempool nodes, which make the blocks, follow all rules.
@@ -45,6 +54,15 @@ export function networkRules(config: Config, genesis: Genesis): NetworkRules {
     'mining.unicorn.modulus': hashOf(mining.unicorn.modulus),
     'mining.unicorn.security': String(mining.unicorn.security),
   };
+}
+
+/**
+ * The rules that all who write to one journal must share: of those of a mempool node, the ones that the state follows. The pace of
+ * the leader is none of them, and producers change while a network runs.
+ */
+export function journalRules(config: Config, genesis: Genesis): NetworkRules {
+  const rules = Object.entries(networkRules(config, genesis));
+  return Object.fromEntries(rules.filter(([name]) => !NOT_OF_THE_STATE.has(name)));
 }
 
 /**

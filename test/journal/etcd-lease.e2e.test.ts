@@ -1,7 +1,6 @@
 /** Who makes the blocks, on a real etcd. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EtcdClient } from '../../src/journal/etcd/etcd-client.js';
 import { EtcdLease } from '../../src/journal/etcd/etcd-lease.js';
 import { LeaseLeadership } from '../../src/journal/etcd/lease-leadership.js';
 import { toHex } from '../../src/lib/bytes.js';
@@ -15,13 +14,18 @@ const SECONDS = 2;
 const PATIENCE = { timeout: 60_000 };
 
 let etcd: Etcd;
-const clients: EtcdClient[] = [];
+const leases: EtcdLease[] = [];
 const name = (): string => toHex(systemRandom.bytes(8));
 
 function lease(key: string, replica: string, endpoint = etcd.endpoint): EtcdLease {
-  const client = new EtcdClient({ endpoints: [endpoint], callTimeout: 500 });
-  clients.push(client);
-  return new EtcdLease({ key, replica, seconds: SECONDS }, client);
+  const made = new EtcdLease({
+    etcd: { endpoints: [endpoint], callTimeout: 500 },
+    key,
+    replica,
+    seconds: SECONDS,
+  });
+  leases.push(made);
+  return made;
 }
 
 async function follow(key: string, replica: string, endpoint?: string): Promise<LeaseLeadership> {
@@ -36,7 +40,7 @@ describe.runIf(hasEtcd)('the lease of the leader in etcd', () => {
     etcd = await startEtcd();
   });
   afterAll(async () => {
-    for (const client of clients) client.close();
+    for (const made of leases) made.close();
     await etcd.dispose();
   });
 

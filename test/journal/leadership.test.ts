@@ -59,6 +59,8 @@ class ScriptedLease implements LeaderLease {
     this.key.holder = undefined;
   }
 
+  close(): void {}
+
   async #answer(ms: number | undefined): Promise<number | undefined> {
     if (this.losesAnswers) throw new EtcdError(4, 'no answer', undefined);
     await this.answers?.promise;

@@ -4,7 +4,7 @@
  */
 
 import { fromUtf8, utf8 } from '../../lib/bytes.js';
-import type { EtcdClient } from './etcd-client.js';
+import { EtcdClient, type EtcdOptions } from './etcd-client.js';
 import { type KeyValue, KV, Lease } from './generated/etcd-pb.js';
 import type { LeaderLease } from './lease-leadership.js';
 
@@ -13,6 +13,7 @@ const MS_PER_SECOND = 1_000;
 const MOD_REVISION = 2;
 
 export interface EtcdLeaseOptions {
+  readonly etcd: EtcdOptions;
   /** Name of the key. */
   readonly key: string;
   /** A name that this node keeps over restarts, and that no other has. */
@@ -28,11 +29,12 @@ export class EtcdLease implements LeaderLease {
   readonly #client: EtcdClient;
   #id: bigint | undefined;
 
-  constructor({ key, replica, seconds }: EtcdLeaseOptions, client: EtcdClient) {
+  /** Has connections of its own: what waits in those of the journal holds up no sign of life. */
+  constructor({ etcd, key, replica, seconds }: EtcdLeaseOptions) {
     this.#key = utf8(key);
     this.#replica = replica;
     this.#seconds = seconds;
-    this.#client = client;
+    this.#client = new EtcdClient(etcd);
   }
 
   /**
@@ -68,6 +70,10 @@ export class EtcdLease implements LeaderLease {
     const id = this.#id;
     this.#id = undefined;
     if (id !== undefined) await this.#client.call(Lease.method.leaseRevoke, { ID: id });
+  }
+
+  close(): void {
+    this.#client.close();
   }
 
   async #find(): Promise<KeyValue | undefined> {

@@ -27,6 +27,7 @@ export interface LeaderLease {
   renew(): Promise<number | undefined>;
   /** Lets others have it at once. */
   giveBack(): Promise<void>;
+  close(): void;
 }
 
 export interface LeaseLeadershipModules {
@@ -80,6 +81,7 @@ export class LeaseLeadership implements Leadership, Service {
     this.#expiry?.cancel();
     await this.#running;
     await this.#lease.giveBack().catch((error: unknown) => this.#note(error));
+    this.#lease.close();
   }
 
   async #run(): Promise<void> {
