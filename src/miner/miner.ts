@@ -69,6 +69,8 @@ interface Work {
   header: BlockHeader;
   /** The link of the mempool node that gets the proof. */
   link: Link;
+  /** Those of others that have given the same template, and take the proof as well. */
+  readonly others: Set<Link>;
   coinbase: Coinbase | undefined;
   nonce: Uint8Array | undefined;
   state: 'working' | 'idle';
@@ -145,7 +147,8 @@ export class Miner implements MinerService, Service {
     this.#unsubscribe.push(
       network.linkUp.on(joinMempool),
       network.linkDown.on(({ link }) => {
-        if (this.#work?.link === link) this.#drop(this.#work);
+        this.#work?.others.delete(link);
+        if (this.#work?.link === link && !this.#goOver(this.#work)) this.#drop(this.#work);
       }),
     );
     for (const link of network.links) joinMempool(link);
@@ -178,9 +181,13 @@ export class Miner implements MinerService, Service {
     const header = headerOf(attachment, body.block_num);
     if (reward > U64_MAX) throw wrongTemplate('the reward is not a u64');
     if (!this.#isOnTop(header, body.previous)) return;
-    if (!this.#running || !this.#isNext(link, body.block_num)) return;
+    if (!this.#running) return;
     const known = this.#work;
     const isSame = known !== undefined && known.reward === reward && equalBytes(known.template, attachment);
+    if (!this.#isNext(link, body.block_num)) {
+      if (isSame) known.others.add(link);
+      return;
+    }
     // Sent again by the same mempool node while it is being worked on.
     if (isSame && known.link === link && known.state === 'working') return;
     const kept = isSame ? known : undefined;
@@ -191,10 +198,12 @@ export class Miner implements MinerService, Service {
       reward,
       header: kept?.header ?? header,
       link,
+      others: new Set(kept?.others),
       coinbase: kept?.coinbase,
       nonce: kept?.nonce,
       state: 'working',
     };
+    this.#work.others.delete(link);
     void this.#proceed(this.#work);
   }
 
@@ -242,6 +251,7 @@ export class Miner implements MinerService, Service {
     } catch (error) {
       if (!this.#isCurrent(work)) return;
       logger.warn({ height: work.height, err: error }, `mining failed and is tried again: ${errorMessage(error)}`);
+      this.#goOver(work);
       // Without its link, the work waits for the template to be sent again.
       if (network.links.has(work.link)) this.#later(() => void (this.#isCurrent(work) && this.#proceed(work)));
     }
@@ -283,6 +293,16 @@ export class Miner implements MinerService, Service {
     logger.debug({ height, coinbase: coinbase.hash }, 'the proof was accepted');
     const { transaction, hash: coinbaseHash, address } = coinbase;
     this.proofAccepted.emit({ height, coinbase: transaction, coinbaseHash, address, reward });
+  }
+
+  /** Another mempool node that has given the same template takes the place of the first; false when there is none. */
+  #goOver(work: Work): boolean {
+    const [next] = work.others;
+    if (next === undefined || work.state !== 'working') return false;
+    work.others.delete(next);
+    if (this.#modules.network.links.has(work.link)) work.others.add(work.link);
+    work.link = next;
+    return true;
   }
 
   #drop(work: Work): void {

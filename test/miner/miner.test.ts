@@ -8,6 +8,7 @@ import type { BlockHeader } from '../../src/chain/types.js';
 import { keyPairFromSeed } from '../../src/crypto/ed25519.js';
 import { sha3Bytes } from '../../src/crypto/sha3.js';
 import { toHex } from '../../src/lib/bytes.js';
+import { createDeferred } from '../../src/lib/deferred.js';
 import type { Verdict } from '../../src/lib/fault.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { fixedRewardAddress, Miner, type MinerModules, type MinerOptions } from '../../src/miner/miner.js';
@@ -249,6 +250,53 @@ describe('a lost link', () => {
     const proof = nextOf(mempool.proofs);
     mempool.give(await joined, templateHeader(1));
     expect((await proof).height).toBe(1);
+  });
+});
+
+describe('a template of two mempool nodes (docs/adr/0041-several-mempool-nodes.md#wallets-and-miners)', () => {
+  /** Both have given it to a miner that waits for its address. */
+  async function givenByTwo(onProof?: () => Promise<never>) {
+    const address = createDeferred<string>();
+    const first = bed.node('first', { role: 'mempool' });
+    first.handle('mining.join', () => ({ type: 'mining.joined', body: {} }));
+    if (onProof !== undefined) first.handle('mining.proof', onProof);
+    await first.start();
+    const { network, link } = await startMiner({ rewards: { address: () => address.promise } });
+    const up = nextOf(first.linkUp);
+    await network.dial(first.address, { timeoutMs: 5_000 });
+    const toFirst = await up;
+    const body = { block_num: 1, reward: String(REWARD) };
+    toFirst.send('mining.template', body, encoded(1));
+    await settle();
+    mempool.give(link, templateHeader(1));
+    await settle();
+    return { address, toFirst };
+  }
+
+  it('is proven to the other when the first is gone', async () => {
+    const { address, toFirst } = await givenByTwo();
+    toFirst.close('test');
+    await settle();
+    const proof = nextOf(mempool.proofs);
+    address.resolve(ADDRESS);
+    expect((await proof).height).toBe(1);
+  });
+
+  it('is proven to the other when the first does not answer', async () => {
+    const asked = createDeferred<void>();
+    const { address } = await givenByTwo(() => {
+      asked.resolve();
+      return new Promise<never>(() => undefined);
+    });
+    const proofs: Proof[] = [];
+    mempool.proofs.on((proof) => proofs.push(proof));
+    address.resolve(ADDRESS);
+    await asked.promise;
+    const given = async (): Promise<number> => {
+      await bed.clock.advance(5_000);
+      return proofs.length;
+    };
+    await expect.poll(given, { timeout: 60_000 }).toBe(1);
   });
 });
 
