@@ -1,0 +1,106 @@
+/** Calls that stream both ways, against a server of gRPC in this process. */
+
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js';
+import { afterEach, describe, expect, it } from 'vitest';
+import { EtcdClient } from '../../src/journal/etcd/etcd-client.js';
+import {
+  Lease,
+  type LeaseKeepAliveRequest,
+  type LeaseKeepAliveResponse,
+  Watch,
+  type WatchRequest,
+  type WatchResponse,
+} from '../../src/journal/etcd/generated/etcd-pb.js';
+
+const closing: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closing.splice(0).reverse()) close();
+});
+
+type Handler<I, O> = (stream: ServerDuplexStream<I, O>, request: I) => void;
+
+interface Handlers {
+  readonly keepAlive?: Handler<LeaseKeepAliveRequest, LeaseKeepAliveResponse>;
+  readonly watch?: Handler<WatchRequest, WatchResponse>;
+}
+
+/** A client of a server that calls these for each request. */
+async function clientOf({ keepAlive, watch }: Handlers): Promise<EtcdClient> {
+  const server = new Server();
+  const add = <I, O>(name: string, method: typeof Lease.method.leaseKeepAlive, handler?: Handler<I, O>): void => {
+    const path = `/${method.parent.typeName}/${method.name}`;
+    const streams = { requestStream: true, responseStream: true, path };
+    const request = {
+      requestSerialize: (value: never) => Buffer.from(toBinary(method.input, value)),
+      requestDeserialize: (bytes: Buffer) => fromBinary(method.input, bytes),
+    };
+    const response = {
+      responseSerialize: (value: never) => Buffer.from(toBinary(method.output, value)),
+      responseDeserialize: (bytes: Buffer) => fromBinary(method.output, bytes),
+    };
+    const onCall = (stream: ServerDuplexStream<I, O>): void => {
+      stream.on('data', (message: I) => handler?.(stream, message));
+      stream.on('end', () => stream.end());
+      stream.on('error', () => undefined);
+    };
+    server.addService({ [name]: { ...streams, ...request, ...response } } as never, { [name]: onCall } as never);
+  };
+  add('keepAlive', Lease.method.leaseKeepAlive, keepAlive);
+  add('watch', Watch.method.watch as never, watch);
+  const port = await new Promise<number>((resolve, reject) => {
+    const bound = (error: Error | null, value: number): void => (error === null ? resolve(value) : reject(error));
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), bound);
+  });
+  closing.push(() => server.forceShutdown());
+  const client = new EtcdClient({ endpoints: [`http://127.0.0.1:${port}`], callTimeout: 1_000 });
+  closing.push(() => client.close());
+  return client;
+}
+
+const answerTo = ({ ID }: LeaseKeepAliveRequest, TTL: bigint): LeaseKeepAliveResponse =>
+  create(Lease.method.leaseKeepAlive.output, { ID, TTL });
+
+describe('the client of etcd', () => {
+  it('gives the first answer of a stream, and ends it', async () => {
+    const ended: boolean[] = [];
+    const client = await clientOf({
+      keepAlive: (stream, request) => {
+        stream.on('cancelled', () => ended.push(true));
+        stream.write(answerTo(request, 5n));
+      },
+    });
+    for (const ID of [7n, 8n]) {
+      expect(await client.exchange(Lease.method.leaseKeepAlive, { ID })).toMatchObject({ ID, TTL: 5n });
+    }
+    await expect.poll(() => ended.length).toBe(2);
+  });
+
+  it('gives up a stream without an answer, and one that the server ends', async () => {
+    const silent = await clientOf({});
+    await expect(silent.exchange(Lease.method.leaseKeepAlive, { ID: 7n })).rejects.toMatchObject({ name: 'EtcdError' });
+    const ending = await clientOf({ keepAlive: (stream) => stream.end() });
+    await expect(ending.exchange(Lease.method.leaseKeepAlive, { ID: 7n })).rejects.toThrow('the stream has ended');
+  });
+
+  it('gives what a watch tells, one after the other, until it is cancelled', async () => {
+    const client = await clientOf({
+      watch: (stream) => {
+        for (const watchId of [1n, 2n, 3n]) {
+          stream.write(create(Watch.method.watch.output, { created: watchId === 1n, watchId }));
+        }
+      },
+    });
+    const { created, responses, cancel } = await client.watch({
+      requestUnion: { case: 'createRequest', value: { key: new Uint8Array(1) } },
+    });
+    expect(created).toMatchObject({ created: true, watchId: 1n });
+    const told: bigint[] = [];
+    for await (const { watchId } of responses) {
+      told.push(watchId);
+      if (watchId === 3n) break;
+    }
+    cancel();
+    expect(told).toEqual([2n, 3n]);
+  });
+});
