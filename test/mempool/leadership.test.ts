@@ -6,8 +6,9 @@ import type { FullBlock } from '../../src/chain/types.js';
 import type { Leadership } from '../../src/journal/leadership.js';
 import { toHex } from '../../src/lib/bytes.js';
 import { SignalSource } from '../../src/lib/signal.js';
-import type { Link, Message } from '../../src/peers/network.js';
+import type { Link, Message, PeerNetwork } from '../../src/peers/network.js';
 import { openJournal } from '../support/journal.js';
+import { settle } from '../support/manual-clock.js';
 import { MemoryKv } from '../support/memory-kv.js';
 import { account, mine } from '../support/mempool.js';
 import { createBed } from '../support/peers.js';
@@ -29,6 +30,7 @@ interface Pair {
   readonly leaders: readonly [Switch, Switch];
   /** What storage was sent, by either. */
   readonly blocks: FullBlock[];
+  readonly storage: PeerNetwork;
 }
 
 /** The first leads. */
@@ -43,7 +45,7 @@ async function pair(mempool: SetupOptions['mempool'] = {}): Promise<Pair> {
   const storage = await addStorage(bed, one.network, blocks);
   await storage.dial(two.network.address, { timeoutMs: 5_000 });
   leaders[0].set(true);
-  return { bed, nodes: [one, two], leaders, blocks };
+  return { bed, nodes: [one, two], leaders, blocks, storage };
 }
 
 interface TwoLinks {
@@ -160,6 +162,31 @@ describe('two mempool nodes at one journal', () => {
     await all.bed.clock.advance(1_000);
     await Promise.all([stored(one.mempool, 1), stored(two.mempool, 1)]);
     expectSame(all);
+  });
+
+  it('take no transactions at one that is far behind storage, and adopt nothing there', async () => {
+    const all = await pair();
+    const [one, two] = all.nodes;
+    await addMinerOfBoth(all, true);
+    await Promise.all([stored(one.mempool, 0), stored(two.mempool, 0)]);
+    all.leaders[0].set(false);
+    let asked = 0;
+    all.storage.handle('blocks.get', () => {
+      asked++;
+      return { type: 'blocks', body: { from: 1, count: 0 } };
+    });
+    // What was asked before is answered first.
+    const apartAfter = async (next: number): Promise<string | null> => {
+      for (const link of all.storage.links) link.send('chain.tip', { next, hash: 'f'.repeat(64) });
+      await settle();
+      return two.mempool.figures().apart;
+    };
+    await expect.poll(() => apartAfter(5), { timeout: 60_000 }).toMatch(/storage is 4 blocks ahead/);
+    await expect(two.mempool.submit([send(alice, 0, bob)])).rejects.toMatchObject({ code: 'mempool_unreachable' });
+    // The next block is on its way through the journal.
+    await expect.poll(() => apartAfter(2), { timeout: 60_000 }).toBeNull();
+    await two.mempool.submit([send(alice, 0, bob)]);
+    expect(asked).toBe(0);
   });
 
   it('make no block while nobody leads', async () => {

@@ -32,6 +32,8 @@ const REQUEST_TIMEOUT_MS = 60_000;
 const REST_MS = 2_000;
 /** Milliseconds after the start for which storage nodes that are configured but not yet linked are waited for. */
 const GATHER_MS = 5_000;
+/** Blocks by which storage may be ahead of a node that does not lead: they are on their way through the journal. */
+const MAX_LAG_BLOCKS = 1;
 /** Milliseconds to wait for a storage node on this chain before one on another chain ends the node. */
 const OTHER_CHAIN_MS = 10_000;
 
@@ -128,13 +130,16 @@ export class ChainSync {
       const at = Math.max(...relations.map(([link]) => tips.all.get(link)?.next ?? 0)) - 1;
       return `${here} and storage at block ${at}: ${progress?.adoptingNow ?? 'the blocks between are fetched'}`;
     }
+    if (!this.#modules.leadership.leads && this.#isLagging)
+      return `${here}, and storage is ${this.#missing} blocks ahead of it`;
     const isEven = relations.some(([, relation]) => relation === 'even' || relation === 'confirming');
     const [first] = relations;
     if (isEven || first === undefined) return null;
     const [link, relation] = first;
     const next = tips.all.get(link)?.next ?? 0;
     if (relation === 'other-chain') return otherChain(link).message;
-    if (relation === 'ahead' && !this.#modules.leadership.leads) return null;
+    // What storage lacks, the leader delivers; the one block that it has more is on its way here.
+    if (!this.#modules.leadership.leads) return null;
     if (relation === 'ahead') return `${here} and ${link.address} at block ${next - 1}, whose blocks cannot be used`;
     const isKept = state.kept.hashAt(next) !== undefined;
     const what = isKept ? 'they are being delivered' : 'they must come from another storage node or a backup';
@@ -143,14 +148,19 @@ export class ChainSync {
 
   /** Throws `mempool_unreachable` while blocks are missing here: what is unspent is not known then. */
   readonly assertNotBehind = (): void => {
-    if (this.#source() === undefined) return;
-    throw new TesseraError('mempool_unreachable', `${this.problem}; try again`);
+    const isBehind = this.#modules.leadership.leads ? this.#source() !== undefined : this.#isLagging;
+    if (isBehind) throw new TesseraError('mempool_unreachable', `${this.problem}; try again`);
   };
 
   get #missing(): number {
     const { state, tips } = this.#modules;
-    const source = this.#source();
+    const source = this.#ahead();
     return source === undefined ? 0 : Math.max(0, (tips.all.get(source)?.next ?? 0) - 1 - state.head.height);
+  }
+
+  /** Behind storage by more than what is on its way through the journal. */
+  get #isLagging(): boolean {
+    return this.#missing > MAX_LAG_BLOCKS;
   }
 
   #relations(): (readonly [Link, Relation])[] {
@@ -161,10 +171,14 @@ export class ChainSync {
     });
   }
 
-  /** The storage node that has most of the blocks that are missing here, and in the journal. */
+  /** The one to adopt blocks from: they are missing in the journal too, or the leader would have them. */
   #source(): Link | undefined {
-    const { tips, leadership } = this.#modules;
-    if (!leadership.leads) return undefined;
+    return this.#modules.leadership.leads ? this.#ahead() : undefined;
+  }
+
+  /** The storage node that has most of the blocks that are missing here. */
+  #ahead(): Link | undefined {
+    const { tips } = this.#modules;
     const next = (link: Link): number => tips.all.get(link)?.next ?? 0;
     const ahead = this.#relations().flatMap(([link, relation]) => (relation === 'ahead' ? [link] : []));
     return ahead.filter((link) => !this.#resting.has(link)).sort((a, b) => next(b) - next(a))[0];
