@@ -89,6 +89,21 @@ describe.runIf(hasEtcd)('on a real etcd', () => {
     for (const journal of journals) await journal.close();
   });
 
+  it('lets nobody write by other rules, and adds those of a newer version', async () => {
+    const prefix = `${name()}/`;
+    const opened = (rules: Readonly<Record<string, string>>) => open(prefix, { rules });
+    const both = await Promise.all([opened({ genesis: 'a' }), opened({ genesis: 'a' })]);
+    const refused = create(prefix, { rules: { genesis: 'b' } });
+    await expect(refused.start()).rejects.toMatchObject({
+      code: 'invalid_config',
+      message: expect.stringContaining('genesis is "b" here'),
+    });
+    const newer = await opened({ genesis: 'a', reward: '1' });
+    const other = create(prefix, { rules: { genesis: 'a', reward: '2' } });
+    await expect(other.start()).rejects.toThrow(/reward is "2" here and "1" there/);
+    for (const journal of [...both, refused, newer, other]) await journal.close();
+  });
+
   it('waits for etcd, says so, and has every entry once when etcd was killed under it (rule P1)', async () => {
     const journal = await open(`${name()}/`);
     const appended = texts(0, 200).map(async (text, i) => {
