@@ -22,6 +22,12 @@ export interface LoadOptions {
   readonly connections: number;
   /** Gives the next request, or undefined when there are no more. */
   readonly next: () => Buffer | undefined;
+  /** Requests a second at most, evenly; the time of each counts from when it was due, whenever a connection was free. */
+  readonly pace?: number;
+  /** A request that is answered 429 or 503 is sent again, by the same connection, after so many milliseconds. */
+  readonly againAfter?: number;
+  /** Called with each final answer; `sentAt` (or when it was due) is in milliseconds of `performance.now()`. */
+  readonly onAnswer?: (request: Buffer, status: number, sentAt: number) => void;
 }
 
 /** The bytes of a request. */
@@ -33,39 +39,67 @@ export function requestBytes(url: string, method: string, body?: string): Buffer
   return Buffer.from(`${head}content-type: application/json\r\ncontent-length: ${length}\r\n\r\n${body}`);
 }
 
-export async function load({ url, connections, next }: LoadOptions): Promise<LoadResult> {
-  const { hostname, port } = new URL(url);
+export async function load(options: LoadOptions): Promise<LoadResult> {
+  const { hostname, port } = new URL(options.url);
   if (!/^(127\.|localhost$|\[::1\]$)/.test(hostname)) throw new Error('load goes to loopback only');
   const statuses = new Map<number, number>();
   const times: number[] = [];
   const start = performance.now();
-  await Promise.all(Array.from({ length: connections }, () => run(hostname, Number(port), next, statuses, times)));
+  const run = { options, host: hostname, port: Number(port), dueNext: paced(options.pace, start), statuses, times };
+  await Promise.all(Array.from({ length: options.connections }, () => runConnection(run)));
   const seconds = (performance.now() - start) / 1_000;
   times.sort((a, b) => a - b);
   const at = (share: number): number => times[Math.floor(share * (times.length - 1))] ?? 0;
   return { rate: times.length / seconds, answers: times.length, statuses, p50: at(0.5), p99: at(0.99) };
 }
 
-function run(
-  host: string,
-  port: number,
-  next: () => Buffer | undefined,
-  statuses: Map<number, number>,
-  times: number[],
-): Promise<void> {
+/** When the next request is due. */
+function paced(pace: number | undefined, start: number): () => number {
+  let due = start;
+  return () => {
+    if (pace === undefined) return performance.now();
+    due += 1_000 / pace;
+    return due;
+  };
+}
+
+interface Run {
+  readonly options: LoadOptions;
+  readonly host: string;
+  readonly port: number;
+  readonly dueNext: () => number;
+  readonly statuses: Map<number, number>;
+  readonly times: number[];
+}
+
+function runConnection({ options, host, port, dueNext, statuses, times }: Run): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port, noDelay: true });
     let received: Buffer = Buffer.alloc(0);
+    let request: Buffer | undefined;
     let sentAt = 0;
     const send = (): void => {
-      const request = next();
+      request = options.next();
       if (request === undefined) {
         socket.end();
         resolve();
         return;
       }
-      sentAt = performance.now();
-      socket.write(request);
+      sentAt = dueNext();
+      const wait = sentAt - performance.now();
+      if (wait > 1) setTimeout(() => socket.write(request ?? ''), wait);
+      else socket.write(request);
+    };
+    const answered = (status: number): void => {
+      const { againAfter, onAnswer } = options;
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      if (againAfter !== undefined && (status === 429 || status === 503)) {
+        setTimeout(() => socket.write(request ?? ''), againAfter);
+        return;
+      }
+      times.push(performance.now() - sentAt);
+      if (request !== undefined) onAnswer?.(request, status, sentAt);
+      send();
     };
     socket.on('connect', send);
     socket.on('error', reject);
@@ -76,10 +110,8 @@ function run(
       const length = /content-length: (\d+)/i.exec(received.toString('latin1', 0, head));
       if (received.length < head + 4 + Number(length?.[1] ?? 0)) return;
       const status = Number(received.toString('latin1', 9, 12));
-      statuses.set(status, (statuses.get(status) ?? 0) + 1);
-      times.push(performance.now() - sentAt);
       received = Buffer.alloc(0);
-      send();
+      answered(status);
     });
   });
 }

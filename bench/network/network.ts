@@ -1,0 +1,144 @@
+/** Four real processes on disk and the load generator, a fifth, with what was measured of each. */
+
+import { type ChildProcess, fork } from 'node:child_process';
+import { mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createNetwork, type Network, type NodeProcess, type Nodes, whenReady } from '../../test/support/processes.js';
+import { benchGenesis } from '../payments.js';
+import type { Watched } from './figures.js';
+import type { LoadAnswer, LoadOrder } from './orders.js';
+
+/** Outputs that the payments begin with. */
+const GENESIS_OUTPUTS = 20_000;
+const TURNS = new URL('./turns-preload.mjs', import.meta.url);
+/** As a node has them by default; those of the dev network verify on the main thread. */
+const VERIFY_THREADS = 1;
+const POOL = 2_000_000;
+
+export interface BenchNetworkOptions {
+  /** Transactions of a block at most, and milliseconds between two at most. */
+  readonly transactions: number;
+  readonly intervalMs: number;
+  /** Folder for a profile of each process, written when it ends. */
+  readonly profiles?: string | undefined;
+}
+
+export class BenchNetwork {
+  readonly nodes: Nodes;
+  readonly watched: readonly Watched[];
+  readonly #network: Network;
+  readonly #folder: string;
+  readonly #load: ChildProcess;
+  readonly #waiting = new Map<number, (answer: LoadAnswer) => void>();
+  #orders = 0;
+
+  private constructor(network: Network, nodes: Nodes, folder: string) {
+    this.#network = network;
+    this.nodes = nodes;
+    this.#folder = folder;
+    this.#load = fork(fileURLToPath(new URL('./load-process.ts', import.meta.url)), { execArgv: ['--import', 'tsx'] });
+    this.#load.on('message', ({ id, answer }: { readonly id: number; readonly answer: LoadAnswer }) => {
+      this.#waiting.get(id)?.(answer);
+      this.#waiting.delete(id);
+    });
+    const all: readonly NodeProcess[] = [nodes.mempool, nodes.storage, nodes.miner, nodes.user];
+    this.watched = [
+      ...all.map((node) => ({
+        name: node.role,
+        pid: () => node.pid,
+        node,
+        turns: turnsFile(folder, node.role),
+      })),
+      { name: 'load', pid: () => this.#load.pid ?? 0 },
+    ];
+  }
+
+  /** Resolves when block 0 is stored. */
+  static async start({ transactions, intervalMs, profiles }: BenchNetworkOptions): Promise<BenchNetwork> {
+    const folder = await mkdtemp(join(tmpdir(), 'tessera-bench-'));
+    const genesis = join(folder, 'genesis.json');
+    const rules = { max_transactions: transactions, max_bytes: 48 * 1024 * 1024, interval_ms: intervalMs };
+    await writeFile(genesis, benchGenesis(GENESIS_OUTPUTS, { block_rules: rules }));
+    const profiling = profiles === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profiles}`];
+    const network = await createNetwork({
+      nodeArguments: [`--import=${TURNS.href}`, ...profiling],
+      environment: (name) => ({ BENCH_TURNS: turnsFile(folder, name) }),
+    });
+    try {
+      const common = { 'network.genesis_file': genesis, 'metrics.enabled': true, 'metrics.port': 0 };
+      const nodes = await network.addAll(common, {
+        mempool: {
+          'mining.instant': false,
+          'mining.block_interval_ms': intervalMs,
+          'mempool.verify_threads': VERIFY_THREADS,
+          'mempool.pool_max_transactions': POOL,
+          'mempool.pool_max_bytes': 2 ** 31,
+        },
+        storage: { 'storage.verify_threads': VERIFY_THREADS },
+      });
+      const bench = new BenchNetwork(network, nodes, folder);
+      const { mempool, storage } = nodes;
+      const places = { mempool: mempool.apiUrl, storage: storage.apiUrl };
+      await bench.order({ kind: 'nodes', ...places, genesisOutputs: GENESIS_OUTPUTS });
+      return bench;
+    } catch (error) {
+      await network.stopAll();
+      await rm(folder, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  /** What the load generator answers. Rejects when it ends. */
+  async order<K extends LoadAnswer['kind']>(order: LoadOrder): Promise<Extract<LoadAnswer, { kind: K }>> {
+    const id = ++this.#orders;
+    const answer = await new Promise<LoadAnswer>((resolve, reject) => {
+      const onExit = (): void => reject(new Error('the load generator has ended'));
+      this.#load.once('exit', onExit);
+      this.#waiting.set(id, (given) => {
+        this.#load.off('exit', onExit);
+        resolve(given);
+      });
+      this.#load.send({ id, order });
+    });
+    return answer as Extract<LoadAnswer, { kind: K }>;
+  }
+
+  /** Without a miner no block is made. */
+  async stopMining(): Promise<void> {
+    await this.nodes.miner.stop();
+  }
+
+  async startMining(): Promise<void> {
+    await this.nodes.miner.start();
+    await whenReady(this.nodes.miner);
+  }
+
+  /** Ends everything, in order, so that profiles are written; their files are named by role. */
+  async end(profiles: string | undefined): Promise<void> {
+    this.#load.removeAllListeners('exit');
+    this.#load.kill();
+    const { user, miner, mempool, storage } = this.nodes;
+    if (profiles !== undefined) {
+      for (const node of [user, miner, mempool, storage]) {
+        const { pid } = node;
+        await node.stop();
+        await nameProfiles(profiles, pid, node.role);
+      }
+    }
+    await this.#network.stopAll();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+}
+
+const turnsFile = (folder: string, name: string): string => join(folder, `turns-${name}`);
+
+/** Node.js names a profile by date, time, process, thread and a number. */
+async function nameProfiles(folder: string, pid: number, role: string): Promise<void> {
+  for (const file of await readdir(folder)) {
+    const [, thread, number] = new RegExp(`^CPU\\..*\\.${pid}\\.(\\d+)\\.(\\d+)\\.cpuprofile$`).exec(file) ?? [];
+    if (thread === undefined) continue;
+    await rename(join(folder, file), join(folder, `${role}-thread-${thread}-${number}.cpuprofile`));
+  }
+}
