@@ -1,6 +1,7 @@
 #!/bin/sh
-# Makes the base images that the Dockerfile names where no registry can be reached: a minimal Debian, and the same with this
-# machine's Node.js and npm. Needs root, debootstrap and an engine. Where a registry can be reached, nobody needs this.
+# Makes the images that the Dockerfile and docker-compose.yml name where no registry can be reached: a minimal Debian, the same
+# with this machine's Node.js and npm, and with Debian's etcd, HAProxy and Prometheus. Needs root, debootstrap and an engine.
+# Where a registry can be reached, nobody needs this. `scripts/make-base-images.sh base` leaves the last three out.
 # If NODE_EXTRA_CA_CERTS is set here, that file goes into the image that builds (not into the one that runs).
 set -eu
 cd "$(dirname "$0")/.."
@@ -25,3 +26,20 @@ if [ -n "${NODE_EXTRA_CA_CERTS:-}" ]; then
 else
   tar -C "$root" -c . | docker import - "$node_image"
 fi
+[ "${1:-}" = base ] && exit
+
+# stand_in VARIABLE 'PACKAGES' [INSTRUCTION ...]: the image that docker-compose.yml names by default for VARIABLE
+stand_in() {
+  image=$(sed -n "s/.*\${$1:-\([^}]*\)}.*/\1/p" docker-compose.yml | head -n 1)
+  packages=$2
+  shift 2
+  {
+    echo "FROM $runtime_image"
+    echo "RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends $packages && rm -rf /var/lib/apt/lists/*"
+    for instruction in "$@"; do echo "$instruction"; done
+  } | docker build --network host --quiet --tag "$image" -
+  echo "$image"
+}
+stand_in ETCD_IMAGE 'etcd-server etcd-client'
+stand_in HAPROXY_IMAGE haproxy 'USER haproxy'
+stand_in PROMETHEUS_IMAGE prometheus 'RUN install -d -o nobody -g nogroup /prometheus' 'USER nobody' 'ENTRYPOINT ["/usr/bin/prometheus"]'
