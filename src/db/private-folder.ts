@@ -33,7 +33,7 @@ export async function makePrivate(path: string): Promise<void> {
     await tighten(path, FOLDER_MODE);
     for (const entry of await readdir(path, { recursive: true, withFileTypes: true })) {
       if (entry.isDirectory()) await tighten(join(entry.parentPath, entry.name), FOLDER_MODE);
-      else if (entry.isFile()) await tighten(join(entry.parentPath, entry.name), FILE_MODE);
+      else if (entry.isFile()) await tightenFile(join(entry.parentPath, entry.name));
     }
   } catch (error) {
     const user = userInfo().username;
@@ -42,6 +42,13 @@ export async function makePrivate(path: string): Promise<void> {
       error,
     );
   }
+}
+
+/** As `tighten`. A file on a mount of its own that is read-only, such as the secret of a container, stays as it is. */
+async function tightenFile(path: string): Promise<void> {
+  await tighten(path, FILE_MODE).catch((error: unknown) => {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EROFS')) throw error;
+  });
 }
 
 async function tighten(path: string, mode: number): Promise<void> {
