@@ -1,7 +1,11 @@
-/** Admission over HTTP, single posts and batches, beside the same app that only parses and the bare rate of verification. */
+/**
+ * Admission over HTTP, single posts and batches, in rounds that take turns: a bare Fastify route that parses the same bodies,
+ * the node's API over a mempool that does nothing, and a node that admits for real; beside them what verification alone costs.
+ * Processor time holds on a busy machine, rates do not.
+ */
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { tokenAsset } from '../src/chain/assets.js';
 import { transactionToCreateJson } from '../src/chain/create-transaction.js';
@@ -9,102 +13,160 @@ import type { Transaction } from '../src/chain/types.js';
 import { planValidation, runCheck, type ScriptCheck } from '../src/chain/validation.js';
 import { Verifier } from '../src/ledger/verifier/verifier.js';
 import { stringifyExact } from '../src/lib/json.js';
-import { startServer } from './child.js';
-import { load, once, requestBytes } from './load.js';
+import { Contestant, type Slice } from './contest.js';
+import { once, requestBytes } from './load.js';
 import { benchGenesis, benchPayments } from './payments.js';
-import { printRow, printSection } from './report.js';
+import { printMeasured, printRow, printSection } from './report.js';
+import { interleave, type Measured, measured, ratios, runsOf } from './rounds.js';
 
-const SINGLES = 20_000;
-const BATCHED = 30_000;
-const WARM_UP = 2_000;
+const CONNECTIONS = 32;
 const BATCH = 100;
-const CONNECTIONS = 128;
-const VERIFY_THREADS = 1;
+/** Transactions of a round that are posted alone, and in batches; before that as many alone as `warmUp` says. */
+const PLAN = { rounds: 8, singles: 2_000, batched: 2_000, warmUp: 3_000 };
+/** As the option `mempool.verify_threads` by default, but never none. */
+const THREADS = Math.max(1, availableParallelism() - 1);
 
-interface Posts {
-  readonly warmUp: readonly Buffer[];
-  readonly singles: readonly Buffer[];
-  readonly batches: readonly Buffer[];
+type Plan = typeof PLAN;
+type Kind = 'singles' | 'batches';
+
+/** The bodies of each round, and those before them. */
+class Bodies {
+  readonly warmUp: readonly string[];
+  readonly #rounds: readonly Readonly<Record<Kind, readonly string[]>>[];
+
+  constructor(transactions: readonly Transaction[], { rounds, singles, batched, warmUp }: Plan) {
+    const json = transactions.map((tx) => stringifyExact(transactionToCreateJson(tx)));
+    const take = (count: number): string[] => json.splice(0, count);
+    const lists = (texts: readonly string[], size: number): string[] =>
+      Array.from(
+        { length: texts.length / size },
+        (_, i) => `{"transactions":[${texts.slice(i * size, (i + 1) * size).join(',')}]}`,
+      );
+    this.warmUp = lists(take(warmUp), 1);
+    this.#rounds = Array.from({ length: runsOf(rounds) }, () => ({
+      singles: lists(take(singles), 1),
+      batches: lists(take(batched), BATCH),
+    }));
+  }
+
+  of(round: number, kind: Kind): readonly string[] {
+    return this.#rounds[round]?.[kind] ?? [];
+  }
 }
 
-function postsTo(url: string, bodies: readonly string[]): Posts {
-  const post = (transactions: readonly string[]): Buffer =>
-    requestBytes(`${url}/v1/transactions`, 'POST', `{"transactions":[${transactions.join(',')}]}`);
-  const batches: Buffer[] = [];
-  const first = WARM_UP + SINGLES;
-  for (let at = first; at < bodies.length; at += BATCH) batches.push(post(bodies.slice(at, at + BATCH)));
-  return {
-    warmUp: bodies.slice(0, WARM_UP).map((body) => post([body])),
-    singles: bodies.slice(WARM_UP, first).map((body) => post([body])),
-    batches,
-  };
+function post(contestant: Contestant, bodies: readonly string[]): Promise<Slice> {
+  const requests = bodies.map((body) => requestBytes(`${contestant.url}/v1/transactions`, 'POST', body));
+  return contestant.slice(once(requests), CONNECTIONS, 201);
 }
 
-async function measure(url: string, bodies: readonly string[]) {
-  const { warmUp, singles, batches } = postsTo(url, bodies);
-  const run = async (requests: readonly Buffer[]) => {
-    const result = await load({ url, connections: CONNECTIONS, next: once(requests) });
-    const refused = [...result.statuses].filter(([status]) => status !== 201);
-    if (refused.length > 0) throw new Error(`not all were admitted: ${JSON.stringify(refused)}`);
-    return result;
-  };
-  await run(warmUp);
-  const single = await run(singles);
-  const batch = await run(batches);
-  return { single, batch };
-}
-
-/** Verifications a second: on the calling thread, and with the mempool's workers fed in batches. */
-async function verificationLimits(transactions: readonly Transaction[]) {
+/** What the node verifies of these transactions. */
+function checksOf(transactions: readonly Transaction[]): readonly ScriptCheck[] {
   const out = { value: tokenAsset(1_000n), locktime: 0n };
-  const checks = transactions.flatMap((tx): readonly ScriptCheck[] => {
+  return transactions.flatMap((tx) => {
     const script = tx.inputs[0]?.script ?? [];
     const address = script[5]?.kind === 'bytes' ? script[5].text : '';
     return planValidation(tx, 0n, () => ({ ...out, scriptPublicKey: address })).checks;
   });
+}
+
+interface Verification {
+  /** µs of processor time, and checks a second, of one thread and of the workers with the main thread. */
+  readonly cpu: number;
+  readonly rate: number;
+  readonly allCpu: number;
+  readonly allRate: number;
+}
+
+async function timed(count: number, run: () => unknown): Promise<{ readonly cpu: number; readonly rate: number }> {
+  const used = process.cpuUsage();
   const start = performance.now();
-  for (const check of checks) if (!runCheck(check)) throw new Error('a signature does not verify');
-  const inline = (1_000 * checks.length) / (performance.now() - start);
-  const verifier = new Verifier({ threads: VERIFY_THREADS });
+  await run();
+  const seconds = (performance.now() - start) / 1_000;
+  const { user, system } = process.cpuUsage(used);
+  return { cpu: (user + system) / count, rate: count / seconds };
+}
+
+/** A new verifier each time: what one has verified it does not verify again. */
+async function verification(checks: readonly ScriptCheck[]): Promise<Verification> {
+  const { cpu, rate } = await timed(checks.length, () => {
+    for (const check of checks) if (!runCheck(check)) throw new Error('a signature does not verify');
+  });
+  const verifier = new Verifier({ threads: THREADS });
   await verifier.start();
-  await Promise.all(checks.slice(0, 500).map((check) => verifier.verify([check])));
-  const startWorkers = performance.now();
-  await Promise.all(checks.map((check) => verifier.verify([check])));
-  const workers = (1_000 * checks.length) / (performance.now() - startWorkers);
+  const all = await timed(checks.length, () => Promise.all(checks.map((check) => verifier.verify([check]))));
   await verifier.close();
-  return { inline, workers };
+  return { cpu, rate, allCpu: all.cpu, allRate: all.rate };
 }
 
 export async function admissionBench(): Promise<void> {
-  printSection(
-    `Admission over HTTP (${CONNECTIONS} connections; load generator, server and worker share the processors)`,
-  );
-  const total = WARM_UP + SINGLES + BATCHED;
+  const plan = PLAN;
+  const total = plan.warmUp + runsOf(plan.rounds) * (plan.singles + plan.batched);
   const transactions = benchPayments(0, total);
-  const bodies = transactions.map((tx) => stringifyExact(transactionToCreateJson(tx)));
-  const limits = await verificationLimits(transactions.slice(0, 20_000));
-  printRow({ name: 'verification, one thread', value: limits.inline, unit: 'tx/s' });
-  printRow({ name: `verification, ${VERIFY_THREADS} worker and the main thread`, value: limits.workers, unit: 'tx/s' });
-
-  const parser = await startServer('./admission-server.ts', ['parse']);
-  const parsed = await measure(parser.url, bodies).finally(() => parser.stop());
-  printRow({ name: 'single posts, parsed only', value: parsed.single.rate, unit: 'tx/s' });
-  printRow({ name: `batches of ${BATCH}, parsed only`, value: parsed.batch.rate * BATCH, unit: 'tx/s' });
-
+  const bodies = new Bodies(transactions, plan);
+  const checks = checksOf(transactions.slice(0, runsOf(plan.rounds) * plan.singles));
   const dir = await mkdtemp(join(tmpdir(), 'tessera-bench-'));
+  const contestants: Contestant[] = [];
   try {
     await writeFile(join(dir, 'genesis.json'), benchGenesis(total));
-    const node = await startServer('./admission-server.ts', ['node', dir, String(VERIFY_THREADS)]);
-    const admitted = await measure(node.url, bodies).finally(() => node.stop());
-    for (const [name, rate, result, against] of [
-      ['single posts, admitted', admitted.single.rate, admitted.single, parsed.single.rate],
-      [`batches of ${BATCH}, admitted`, admitted.batch.rate * BATCH, admitted.batch, parsed.batch.rate * BATCH],
-    ] as const) {
-      const note = `p50 ${result.p50.toFixed(1)} ms, p99 ${result.p99.toFixed(1)} ms`;
-      printRow({ name, value: rate, unit: 'tx/s', against: ['parsed only', against], note });
-      printRow({ name: '', value: rate, unit: 'tx/s', against: ['one thread of verification', limits.inline] });
+    contestants.push(
+      await Contestant.start('bare', 'api-server.ts', ['bare']),
+      await Contestant.start('parsed only', 'api-server.ts', ['mempool']),
+      await Contestant.start('admitted', 'admission-server.ts', [dir, String(THREADS)]),
+    );
+    for (const contestant of contestants) {
+      await contestant.rest();
+      await post(contestant, bodies.warmUp);
     }
+    const posted = (kind: Kind) =>
+      interleave(contestants, plan.rounds, (contestant, round) => post(contestant, bodies.of(round, kind)));
+    const singles = await posted('singles');
+    const batches = await posted('batches');
+    const [verified = []] = await interleave([checks], plan.rounds, (all, round) =>
+      verification(all.slice(round * plan.singles, (round + 1) * plan.singles)),
+    );
+    print(contestants, { singles, batches, verified });
   } finally {
+    for (const contestant of contestants) await contestant.end();
     await rm(dir, { recursive: true, force: true });
+  }
+}
+
+interface Results {
+  readonly singles: readonly (readonly Slice[])[];
+  readonly batches: readonly (readonly Slice[])[];
+  readonly verified: readonly Verification[];
+}
+
+function print(contestants: readonly Contestant[], { singles, batches, verified }: Results): void {
+  printSection('Admission over HTTP: processor time of all threads of the server for a transaction');
+  const one = verified.map(({ cpu }) => cpu);
+  printMeasured('verification, one thread', measured(one), 'us');
+  const all = verified.map(({ allCpu }) => allCpu);
+  const share = { against: ['one thread', ratios(all, one)] as const };
+  printMeasured(`verification, workers (${THREADS}) and main thread`, measured(all), 'us', share);
+  for (const [what, slices, each] of [
+    ['single posts', singles, 1],
+    [`batches of ${BATCH}`, batches, BATCH],
+  ] as const) {
+    const cpu = slices.map((own) => own.map((slice) => slice.cpu / each));
+    for (const [i, { name }] of contestants.entries()) {
+      const against: readonly [string, Measured] | undefined =
+        i === 0 ? undefined : ['bare', ratios(cpu[i] ?? [], cpu[0] ?? [])];
+      printMeasured(`${what}, ${name}`, measured(cpu[i] ?? []), 'us', against && { against });
+    }
+  }
+  printSection(`Admission over HTTP: rates (${CONNECTIONS} connections; load and server share the processors)`);
+  const rate = measured(verified.map(({ allRate }) => allRate)).median;
+  printRow({ name: 'verification, one thread', value: measured(verified.map((v) => v.rate)).median, unit: 'tx/s' });
+  printRow({ name: `verification, workers (${THREADS}) and main thread`, value: rate, unit: 'tx/s' });
+  for (const [what, slices, each] of [
+    ['single posts', singles, 1],
+    [`batches of ${BATCH}`, batches, BATCH],
+  ] as const) {
+    const admitted = slices.at(-1) ?? [];
+    const { median, low, high } = measured(admitted.map((slice) => slice.rate * each));
+    const note = `p50 ${measured(admitted.map(({ p50 }) => p50)).median.toFixed(1)} ms, p99 ${measured(admitted.map(({ p99 }) => p99)).median.toFixed(1)} ms`;
+    const against = ['verification with all threads', rate] as const;
+    printRow({ name: `${what}, admitted`, value: median, unit: 'tx/s', spread: [low, high], against, note });
   }
 }

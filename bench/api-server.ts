@@ -1,14 +1,14 @@
 /**
  * One server of the API benchmark, in a process of its own: `bare` sends the same bytes from plain Fastify routes, any
  * other word is the role of a real app over services that answer at once. The app is the compiled one: tsx wraps every
- * closure, which costs as much as the routes themselves. Sends its URL; answers the messages `start` and `stop` with the
- * CPU time (us) between them.
+ * closure, which costs as much as the routes themselves. It does what its parent says (`contest.ts`).
  */
 
 import { openSync, writeSync } from 'node:fs';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { MempoolService } from '../src/mempool/service.js';
 import { blockEntry, DEBUG_BYTES, NODE_INFO, SUPPLY, SUPPLY_BYTES } from './api-data.js';
+import { obey } from './contest.js';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 const LIMITS = {
@@ -94,15 +94,4 @@ async function node(role: 'mempool' | 'storage'): Promise<FastifyInstance> {
 
 const kind = process.argv[2] ?? 'bare';
 const app = kind === 'bare' ? bare() : await node(kind === 'mempool' ? 'mempool' : 'storage');
-const url = await app.listen({ host: '127.0.0.1', port: 0 });
-process.send?.({ url });
-
-let from = process.cpuUsage();
-process.on('message', (message) => {
-  if (message === 'start') from = process.cpuUsage();
-  if (message === 'stop') {
-    const { user, system } = process.cpuUsage(from);
-    process.send?.({ cpu: user + system });
-  }
-  if (message === 'exit') process.exit(0);
-});
+obey(await app.listen({ host: '127.0.0.1', port: 0 }), () => app.close());

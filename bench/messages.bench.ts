@@ -31,7 +31,7 @@ import {
 import { decodeUtxos, encodeTransactions, encodeUtxos } from '../src/peers/payloads.js';
 import { PERMISSIONS, type Permission } from '../src/peers/permissions.js';
 import { benchPayments } from './payments.js';
-import { printSection } from './report.js';
+import { printSection, record } from './report.js';
 
 /** Milliseconds of a unit of cost. */
 const MS_PER_UNIT = 0.1;
@@ -243,5 +243,7 @@ export async function messagesBench(): Promise<void> {
       permission.standing === 'stranger' ? `booked ${booked.toFixed(1)} ms` : `from ${permission.standing} nodes only`;
     const figures = `${frameMs.toFixed(1).padStart(9)} ms frame${attachmentMs.toFixed(1).padStart(9)} ms attachment`;
     console.log(`  ${type.padEnd(22)}${String(Math.ceil(frame.length / KIB)).padStart(8)} KiB${figures}  (${who})`);
+    record({ name: `${type}: frame`, value: frameMs, unit: 'ms' });
+    record({ name: `${type}: attachment`, value: attachmentMs, unit: 'ms' });
   }
 }

@@ -9,7 +9,7 @@ import type { InjectOptions } from 'fastify';
 import type { Operation } from '../src/api/operation.js';
 import type { ApiModules } from '../src/api/options.js';
 import type { NodeRole } from '../src/lib/roles.js';
-import { printSection } from './report.js';
+import { printSection, record } from './report.js';
 import { ADDRESS, BLOCK_HASH, heavyServices, TX_HASH, transactionOfBytes } from './request-data.js';
 
 const MAX_BODY = 2 * 1024 * 1024;
@@ -149,6 +149,8 @@ async function best(run: () => Promise<unknown>): Promise<Held> {
 function print(name: string, { longest, total }: Held, note: string): void {
   const figures = `${longest.toFixed(1).padStart(9)} ms at once${total.toFixed(1).padStart(9)} ms in all`;
   console.log(`  ${name.padEnd(44)}${figures}  (${note})`);
+  record({ name, value: total, unit: 'ms' });
+  record({ name: ' at once', value: longest, unit: 'ms' });
 }
 
 async function createApps() {

@@ -1,19 +1,24 @@
 /**
- * `npm run bench [-- NAME … [--against DIR]]`: runs the benchmarks, or those named, one after the other, and prints figures
- * and ratios. `--against`: a checkout whose API is measured beside this one.
+ * `npm run bench [-- NAME … [--short] [--json FILE] [--compare FILE] [--against DIR]]`: runs the benchmarks, or those named,
+ * one after the other, prints figures and ratios, and writes them as JSON. `--short` runs those that say something in seconds;
+ * `--compare` shows what is slower than in an earlier run; `--against` names a checkout whose API is measured beside this one.
  */
 
+import { readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { admissionBench } from './admission.bench.js';
 import { apiBench } from './api.bench.js';
 import { blockBench } from './block.bench.js';
 import { chainBench } from './chain.bench.js';
 import { chainIndexBench } from './chain-index.bench.js';
+import { compareRuns, printComparison, type Run } from './compare.js';
 import { fairnessBench } from './fairness.bench.js';
 import { largestBlockBench } from './largest-block.bench.js';
+import { describeMachine, thisMachine } from './machine.js';
 import { messagesBench } from './messages.bench.js';
 import { nonceBench } from './nonce.bench.js';
 import { pagesBench } from './pages.bench.js';
+import { printedFigures } from './report.js';
 import { requestsBench } from './requests.bench.js';
 import { signatureBench } from './signature.bench.js';
 import { submissionBench } from './submission.bench.js';
@@ -22,12 +27,19 @@ import { walletBench } from './wallet.bench.js';
 
 const { positionals: names, values } = parseArgs({
   allowPositionals: true,
-  options: { against: { type: 'string' } },
+  options: {
+    against: { type: 'string' },
+    short: { type: 'boolean', default: false },
+    json: { type: 'string', default: 'bench.json' },
+    compare: { type: 'string' },
+  },
 });
+const { short } = values;
 
 const BENCHES: Readonly<Record<string, () => Promise<void>>> = {
+  signatures: () => signatureBench({ short }),
+  api: () => apiBench({ short, ...(values.against !== undefined && { against: values.against }) }),
   admission: admissionBench,
-  api: () => apiBench(values.against),
   requests: requestsBench,
   messages: messagesBench,
   block: blockBench,
@@ -36,18 +48,29 @@ const BENCHES: Readonly<Record<string, () => Promise<void>>> = {
   fairness: fairnessBench,
   utxo: utxoBench,
   nonce: nonceBench,
-  signatures: signatureBench,
   chain: chainBench,
   wallet: walletBench,
   pages: pagesBench,
   index: chainIndexBench,
 };
+/** Those with a short form. */
+const SHORT = ['signatures', 'api'];
 
 const unknown = names.filter((name) => !(name in BENCHES));
 if (unknown.length > 0) {
   console.error(`no benchmark ${unknown.join(', ')}; there are ${Object.keys(BENCHES).join(', ')}`);
   process.exit(2);
 }
-console.log(`node ${process.version}, ${new Date().toISOString()}`);
-for (const [name, bench] of Object.entries(BENCHES)) if (names.length === 0 || names.includes(name)) await bench();
+const wanted = names.length > 0 ? names : short ? SHORT : Object.keys(BENCHES);
+// Read first: it may be the file that this run writes.
+const before = values.compare === undefined ? undefined : (JSON.parse(await readFile(values.compare, 'utf8')) as Run);
+const machine = thisMachine();
+const date = new Date().toISOString();
+console.log(`${date}, ${describeMachine(machine)}`);
+for (const [name, bench] of Object.entries(BENCHES)) if (wanted.includes(name)) await bench();
+
+const run: Run = { date, machine, figures: printedFigures() };
+await writeFile(values.json, `${JSON.stringify(run, null, 1)}\n`);
+console.log(`\n${run.figures.length} figures written to ${values.json}`);
+if (before !== undefined) printComparison(compareRuns(before, run), before);
 process.exit(0);
