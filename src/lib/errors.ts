@@ -73,6 +73,8 @@ export const ERROR_CODES = {
   data_corrupt: 'Stored data fails its own checks; the node must not go on.',
   data_lost: 'Stored data that was acknowledged is missing; the node must not go on.',
   other_chain: 'Storage has other blocks than this mempool node; the node must not go on.',
+  state_diverged:
+    'The state of this mempool node differs from that of the others at its journal; the node must not go on.',
   database_failed: 'The database cannot be read or written: permissions, a full disk, too many open files.',
   protocol_violation: 'A peer broke the protocol.',
   aborted: 'The operation was cancelled.',

@@ -28,6 +28,7 @@ import { balancesOf, countOutputs } from './balances.js';
 import { BlockMaker, type BlockMakerOptions } from './blocks/block-maker.js';
 import { BlockSender } from './blocks/block-sender.js';
 import { ChainSync, type ChainSyncOptions } from './blocks/chain-sync.js';
+import { DigestTeller } from './blocks/digest-teller.js';
 import type { Signer } from './blocks/signer.js';
 import { StorageTips } from './blocks/storage-tips.js';
 import { CarriedOver } from './carried-over.js';
@@ -36,8 +37,10 @@ import type { MempoolProgress } from './progress.js';
 import type { Balances, CreatedItem, ItemCreation, MempoolService, SubmittedTransaction, TxStatus } from './service.js';
 import type { AdoptedBlock } from './state/adopted-block.js';
 import { Applier } from './state/applier.js';
+import { keys } from './state/layout.js';
 import { loadMempoolState } from './state/load.js';
 import { closedHash, type Round } from './state/round.js';
+import { SharedDigests } from './state/shared-digests.js';
 import type { MempoolState, RejectedTx, StateRules } from './state/state.js';
 import { StateStore } from './state/state-store.js';
 import { Statuses, type StatusesOptions } from './state/statuses.js';
@@ -57,6 +60,8 @@ export interface MempoolModules {
   readonly journal: Journal;
   /** Whether this node makes the blocks; it does when left out. */
   readonly leadership?: Leadership;
+  /** The name of this node among those that share the journal; undefined when nobody else does. */
+  readonly replica?: string | undefined;
   readonly network: PeerNetwork;
   readonly clock: Clock;
   readonly random: Random;
@@ -109,6 +114,7 @@ interface Parts {
   readonly admission: Admission;
   readonly maker: BlockMaker;
   readonly sender: BlockSender;
+  readonly teller: DigestTeller | undefined;
   readonly tips: StorageTips;
   readonly sync: ChainSync;
   readonly carried: CarriedOver;
@@ -150,6 +156,7 @@ export class Mempool implements MempoolService, Service {
     parts.tips.start();
     parts.sync.start();
     parts.sender.start();
+    parts.teller?.start();
     parts.maker.start();
     parts.carried.start();
     this.#parts = parts;
@@ -167,6 +174,7 @@ export class Mempool implements MempoolService, Service {
     await parts.carried.stop();
     parts.maker.stop();
     parts.sender.stop();
+    parts.teller?.stop();
     parts.tips.stop();
     await parts.sync.stop();
     parts.gateway.stop();
@@ -253,13 +261,13 @@ export class Mempool implements MempoolService, Service {
     }
   }
 
-  /** Digest of the whole state, equal on replicas that have applied the same commands. */
+  /** Digest of the state, equal on nodes that share a journal and have applied the same commands. */
   digest(): string {
-    return this.#up().state.digest();
+    return this.#up().state.sharedDigest();
   }
 
   async #build(): Promise<Parts> {
-    const { kv, random, progress, logger, room = endlessRoom, leadership = soleLeader } = this.#modules;
+    const { kv, random, progress, logger, room = endlessRoom, leadership = soleLeader, replica } = this.#modules;
     const hashKey = random.bytes(HASH_KEY_BYTES);
     const onProgress = (outputs: number): void => {
       this.#assertRunning();
@@ -267,7 +275,8 @@ export class Mempool implements MempoolService, Service {
     };
     const state = await loadMempoolState(kv, this.#options.rules, { hashKey, onProgress });
     const store = new StateStore(kv, this.#modules.clock);
-    const modules = { ...this.#modules, logger, state, store, room, leadership };
+    const digests = replica === undefined ? undefined : new SharedDigests(replica, await store.get(keys.digests));
+    const modules = { ...this.#modules, logger, state, store, room, leadership, digests };
     const applier = new Applier(modules);
     this.#applier = applier;
     this.#failure.follow(applier);
@@ -290,9 +299,10 @@ export class Mempool implements MempoolService, Service {
     });
     const maker = new BlockMaker(this.#options.blocks, { ...modules, applier, sync });
     const sender = new BlockSender({ ...modules, applier, tips });
+    const teller = digests && new DigestTeller({ ...modules, applier, digests });
     const carried = new CarriedOver({ state, applier, store, admission, sync, room, logger });
     const gateway = new Gateway({ ...modules, applier, sync, statuses, admission });
-    return { state, applier, statuses, verifier, admission, maker, sender, tips, sync, carried, gateway };
+    return { state, applier, statuses, verifier, admission, maker, sender, teller, tips, sync, carried, gateway };
   }
 
   #assertRunning(): void {

@@ -55,6 +55,7 @@ export class MempoolRole implements Role {
       kv,
       journal,
       leadership,
+      replica: context.config.journal.kind === 'etcd' ? context.network.nodeKey : undefined,
       logger: context.logger('mempool'),
       unicorn: unicornSource(context.config),
       signer,

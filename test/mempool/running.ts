@@ -62,6 +62,8 @@ export interface SetupOptions {
   readonly journalKv?: Kv;
   /** Whether it makes the blocks; it does by default. */
   readonly leadership?: Leadership;
+  /** Its name among those that share the journal. */
+  readonly replica?: string;
   readonly wrapJournal?: (journal: Journal) => Journal;
   /** The disk; endless by default. */
   readonly room?: Room;
@@ -108,6 +110,7 @@ export async function setUp({ folder, miners = ['m1'], storage = true, ...option
       signer: options.signer,
       ...(options.room && { room: options.room }),
       ...(options.leadership && { leadership: options.leadership }),
+      replica: options.replica,
     },
   );
   const blocks: FullBlock[] = [];

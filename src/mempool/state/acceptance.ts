@@ -7,6 +7,7 @@
 
 import { decodeTransaction } from '../../chain/codec.js';
 import { druidSetFault } from '../../chain/druid.js';
+import { transactionHashOfBytes } from '../../chain/hash.js';
 import { transactionSignatureOperations } from '../../chain/signature-operations.js';
 import { hasDuplicateInputs, isCreate } from '../../chain/transaction.js';
 import type { Transaction } from '../../chain/types.js';
@@ -348,4 +349,9 @@ export function faultFor(hash: string, { fault: wrong, culprit }: SetFault): Fau
 
 function toCandidate({ hash, bytes }: PooledTx): CandidateTx {
   return { hash, bytes, tx: decodeTransaction(bytes) };
+}
+
+/** A transaction from its bytes. */
+export function readCandidate(bytes: Uint8Array): CandidateTx {
+  return { hash: transactionHashOfBytes(bytes), bytes, tx: decodeTransaction(bytes) };
 }

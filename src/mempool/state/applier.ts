@@ -6,7 +6,6 @@
 
 import { decodeTransaction } from '../../chain/codec.js';
 import type { Turn } from '../../chain/decode-in-pieces.js';
-import { transactionHashOfBytes } from '../../chain/hash.js';
 import { isCreate } from '../../chain/transaction.js';
 import type { Transaction } from '../../chain/types.js';
 import type { Unicorn } from '../../chain/unicorn.js';
@@ -23,12 +22,13 @@ import { SignalSource } from '../../lib/signal.js';
 import { TimeSlices } from '../../lib/time-slices.js';
 import { type HistogramHandle, type Metrics, startTimer } from '../../observability/metrics.js';
 import type { MempoolProgress } from '../progress.js';
-import type { CandidateTx, GroupOutcome } from './acceptance.js';
+import { type CandidateTx, type GroupOutcome, readCandidate } from './acceptance.js';
 import { type AdoptedBlock, readAdoptedBlock } from './adopted-block.js';
 import { type Command, decodeCommand, encodeCommand } from './commands.js';
 import { keys } from './layout.js';
-import { KEEP_MS, Retention } from './retention.js';
+import { AdoptedRetention, KEEP_MS, Retention } from './retention.js';
 import type { Round, RoundPlan } from './round.js';
+import type { SharedDigests } from './shared-digests.js';
 import type { MempoolState, RejectedTx } from './state.js';
 import type { StateStore } from './state-store.js';
 
@@ -38,9 +38,6 @@ const COMPACT_EVERY = 64;
 const KEEP_COMMANDS = 10_000;
 /** The same while blocks are adopted: each such command is as large as its block, and storage has the block. */
 const KEEP_ADOPTED = 64;
-/** Milliseconds for which such commands are kept all the same: a backup copies the journal a little later than the state. */
-const KEEP_ADOPTED_MS = 60_000;
-
 interface Outcomes {
   readonly transactions: readonly GroupOutcome[];
   readonly 'cut-block': Round | null;
@@ -49,6 +46,7 @@ interface Outcomes {
   readonly 'block-stored': Round | null;
   /** False when it was no longer the next block. */
   readonly 'block-adopted': boolean;
+  readonly digest: null;
 }
 
 export type CommandOutcome<K extends Command['kind']> = Outcomes[K];
@@ -64,6 +62,8 @@ export interface ApplierModules {
   readonly progress?: MempoolProgress | undefined;
   /** Of the journal's disk; endless by default. */
   readonly room?: Pick<Room, 'isLow' | 'ranLow'> | undefined;
+  /** Of a journal that several nodes share; without it digests in the journal are passed over. */
+  readonly digests?: SharedDigests | undefined;
 }
 
 /** A command of this process, from its place in the journal to its outcome. */
@@ -102,6 +102,8 @@ export class Applier implements Service {
   readonly #blockApplySeconds: HistogramHandle;
   readonly #room: Pick<Room, 'isLow' | 'ranLow'>;
   readonly #retention: Retention;
+  readonly #adoptedRetention: AdoptedRetention;
+  readonly #digests: SharedDigests | undefined;
   /** Commands are applied, or the journal is cut. */
   readonly #working = new Mutex();
   #stopListening: (() => void) | undefined;
@@ -111,13 +113,21 @@ export class Applier implements Service {
   readonly #submitted = new Map<EntryId, Submitted>();
   #entered = new Set<string>();
   #replay: Replay | undefined;
-  /** Where the state stood when blocks were adopted, the oldest first; of those older than `KEEP_ADOPTED_MS` the last. */
-  #milestones: { readonly at: number; readonly seq: number }[] = [];
   #subscription: Subscription | undefined;
   /** Why nothing is applied any more. */
   #ended: unknown;
 
-  constructor({ journal, store, state, unicorn, clock, metrics, progress, room = endlessRoom }: ApplierModules) {
+  constructor({
+    journal,
+    store,
+    state,
+    unicorn,
+    clock,
+    metrics,
+    progress,
+    room = endlessRoom,
+    digests,
+  }: ApplierModules) {
     this.#journal = journal;
     this.#store = store;
     this.#state = state;
@@ -128,6 +138,8 @@ export class Applier implements Service {
     this.#progress = progress;
     this.#room = room;
     this.#retention = new Retention(state.seq, clock);
+    this.#adoptedRetention = new AdoptedRetention(clock);
+    this.#digests = digests;
     this.#blockApplySeconds = metrics.histogram('tessera_mempool_block_apply_duration_seconds');
     this.#failure.follow(store);
   }
@@ -220,7 +232,9 @@ export class Applier implements Service {
       const command = decodeCommand(entry.payload);
       const outcome = await this.#apply(command, entry, batch, adopted);
       outcomes.push([entry.id, outcome]);
+      this.#digests?.passed(entry.seq, state);
       if (command.kind !== 'block-stored' && command.kind !== 'block-adopted') continue;
+      this.#digests?.afterBlock(entry.seq, state, batch);
       // What commands look up in the store must be there before the next one is applied.
       await this.#write(batch, entry.seq);
       batch = this.#store.batch();
@@ -238,7 +252,9 @@ export class Applier implements Service {
     if (due > 0) await this.#compact(due);
     if (stored.some(isDue)) await this.#compact(this.#journal.before(state.seq, KEEP_COMMANDS));
     if (adopted.some(isDue))
-      await this.#compact(Math.min(this.#journal.before(state.seq, KEEP_ADOPTED), this.#passMilestone()));
+      await this.#compact(
+        Math.min(this.#journal.before(state.seq, KEEP_ADOPTED), this.#adoptedRetention.passed(state.seq)),
+      );
   }
 
   async #apply(command: Command, { id, seq }: JournalEntry, batch: KvBatch, adopted: AdoptedBlock[]): Promise<unknown> {
@@ -246,7 +262,7 @@ export class Applier implements Service {
     state.begin(seq, batch);
     switch (command.kind) {
       case 'transactions': {
-        const groups = this.#submitted.get(id)?.groups ?? command.groups.map((group) => group.map(toCandidate));
+        const groups = this.#submitted.get(id)?.groups ?? command.groups.map((group) => group.map(readCandidate));
         const { time, unchained } = command;
         const isKnownCreate = await this.#knownCreates(groups);
         const outcomes = state.accept(groups, { time, isKnownCreate, isUnchained: unchained === true }, batch);
@@ -283,6 +299,9 @@ export class Applier implements Service {
         if (isNext) adopted.push(block);
         return isNext;
       }
+      case 'digest':
+        this.#digests?.heard(command, batch);
+        return null;
     }
   }
 
@@ -321,16 +340,6 @@ export class Applier implements Service {
     const drained = this.#store.drained();
     if (this.#replay !== undefined) await drained;
     else drained.then(() => this.applied.emit()).catch(() => undefined);
-  }
-
-  /** Notes where the state stands; gives where it stood `KEEP_ADOPTED_MS` ago, 0 when that is not known. */
-  #passMilestone(): number {
-    const now = this.#clock.monotonic();
-    this.#milestones.push({ at: now, seq: this.#state.seq });
-    const isOld = ({ at }: { readonly at: number }): boolean => now - at >= KEEP_ADOPTED_MS;
-    const old = this.#milestones.filter(isOld);
-    this.#milestones = [...old.slice(-1), ...this.#milestones.slice(old.length)];
-    return old.at(-1)?.seq ?? 0;
   }
 
   /** Makes the state durable by itself and lets the journal forget the commands up to `seq`. */
@@ -404,15 +413,6 @@ export class Applier implements Service {
 }
 
 function notWritten(cause: TesseraError): TesseraError {
-  return new TesseraError(
-    'write_failed',
-    `the node cannot write to its disk, and nothing was taken: ${cause.message}`,
-    {
-      cause,
-    },
-  );
-}
-
-function toCandidate(bytes: Uint8Array): CandidateTx {
-  return { hash: transactionHashOfBytes(bytes), bytes, tx: decodeTransaction(bytes) };
+  const text = `the node cannot write to its disk, and nothing was taken: ${cause.message}`;
+  return new TesseraError('write_failed', text, { cause });
 }

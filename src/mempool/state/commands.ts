@@ -68,13 +68,36 @@ export interface BlockAdoptedCommand {
   readonly unchained?: true;
 }
 
+/**
+ * What the state of a node is after a block, for the others that share its journal (docs/adr/0043-digests-in-the-log.md). It
+ * changes no state.
+ */
+export interface DigestCommand {
+  readonly kind: 'digest';
+  /** The node that says so. */
+  readonly replica: string;
+  /** The command that stored the block, and the height after it. */
+  readonly seq: number;
+  readonly height: number;
+  readonly digest: string;
+  /** The commands before it, with what the state was after each; only where nodes differ. */
+  readonly trail: readonly TrailMark[];
+}
+
+/** What the state was after a command, in short. */
+export interface TrailMark {
+  readonly seq: number;
+  readonly mark: number;
+}
+
 export type Command =
   | TransactionsCommand
   | CutBlockCommand
   | ProofCommand
   | CloseBlockCommand
   | BlockStoredCommand
-  | BlockAdoptedCommand;
+  | BlockAdoptedCommand
+  | DigestCommand;
 
 /** Records hold the index: new ones go to the end. Of several with one name the last is written; the others are read. */
 const TAGS = [
@@ -89,6 +112,7 @@ const TAGS = [
   'cut-block',
   'block-adopted',
   'cut-block',
+  'digest',
 ] as const;
 /** The `cut-block` that drops what is unlawful and serves DRUID sets first. */
 const SETS_FIRST = 6;
@@ -134,8 +158,32 @@ export function encodeCommand(command: Command): Uint8Array {
       writer.u8(command.facts === null ? 0 : 1);
       if (command.facts !== null) writeFacts(writer, command.facts);
       break;
+    case 'digest':
+      writeDigest(writer, command);
+      break;
   }
   return writer.toBytes();
+}
+
+function writeDigest(writer: BincodeWriter, { replica, seq, height, digest, trail }: DigestCommand): void {
+  writer.string(replica);
+  writer.length64(seq);
+  writer.length64(height);
+  writer.string(digest);
+  writer.length64(trail.length);
+  for (const { seq: at, mark } of trail) {
+    writer.length64(at);
+    writer.u32(mark);
+  }
+}
+
+function readDigest(reader: BincodeReader): DigestCommand {
+  const replica = reader.string();
+  const seq = reader.number64();
+  const height = reader.number64();
+  const digest = reader.string();
+  const trail = reader.list(12, (): TrailMark => ({ seq: reader.number64(), mark: reader.u32() }));
+  return { kind: 'digest', replica, seq, height, digest, trail };
 }
 
 function tagOf(command: Command): number {
@@ -193,6 +241,8 @@ function readCommand(reader: BincodeReader): Command {
       const facts = reader.u8() === 0 ? null : readFacts(reader);
       return { kind, block, facts, ...(isFirst && { unchained: true }) };
     }
+    case 'digest':
+      return readDigest(reader);
     default:
       throw new TesseraError('data_corrupt', 'unknown command');
   }

@@ -59,7 +59,10 @@ export async function loadMempoolState(kv: Kv, rules: StateRules, options: LoadO
     waiting: [...waiting.values()],
     round,
   });
-  if (state.digest() !== record.digest) throw corrupt('its records do not give the digest that was written with them');
+  const digest = state.digest();
+  if (digest !== record.digest) {
+    throw corrupt('its records do not give the digest that was written with them', { digest });
+  }
   return state;
 }
 
@@ -83,9 +86,10 @@ async function loadTransactions(kv: Kv, range: typeof ranges.pooled): Promise<Ma
   return transactions;
 }
 
-function corrupt(why: string): TesseraError {
+function corrupt(why: string, details: Readonly<Record<string, unknown>> = {}): TesseraError {
   return new TesseraError(
     'data_corrupt',
     `the mempool's database is damaged: ${why}; run tessera rebuild, or restore the data directory from a backup`,
+    { details },
   );
 }

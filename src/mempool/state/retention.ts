@@ -65,3 +65,26 @@ export class Retention {
     return last.seq;
   }
 }
+
+/** Milliseconds for which commands of adopted blocks are kept: a backup copies the journal a little later than the state. */
+const KEEP_ADOPTED_MS = 60_000;
+
+/** The same while blocks are adopted, each of which is as large as its command. */
+export class AdoptedRetention {
+  readonly #clock: Clock;
+  /** Where the state stood when blocks were adopted, the oldest first; of those older than `KEEP_ADOPTED_MS` the last. */
+  #marks: readonly Pick<Mark, 'at' | 'seq'>[] = [];
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Notes where the state stands; gives where it stood `KEEP_ADOPTED_MS` ago, 0 when that is not known. */
+  passed(seq: number): number {
+    const now = this.#clock.monotonic();
+    const marks = [...this.#marks, { at: now, seq }];
+    const old = marks.filter(({ at }) => now - at >= KEEP_ADOPTED_MS);
+    this.#marks = [...old.slice(-1), ...marks.slice(old.length)];
+    return old.at(-1)?.seq ?? 0;
+  }
+}

@@ -8,11 +8,9 @@ import type { BlockRules } from '../../chain/block-rules.js';
 import { decodeTransaction } from '../../chain/codec.js';
 import type { Unicorn } from '../../chain/unicorn.js';
 import type { UtxoLookup } from '../../chain/validation.js';
-import { sha3Hex } from '../../crypto/sha3.js';
 import type { KvBatch } from '../../db/kv.js';
 import { UtxoTable } from '../../ledger/utxo/utxo-table.js';
 import type { Pieces } from '../../lib/pieces.js';
-import { setDigestText } from '../../lib/set-digest.js';
 import type { TxStatus } from '../service.js';
 import {
   Acceptance,
@@ -45,6 +43,7 @@ import {
   type RoundRules,
 } from './round.js';
 import type { RoundFacts } from './round-facts.js';
+import { type DigestParts, sharedDigest, sharedMark, wholeDigest } from './state-digest.js';
 import { dropUnlawful } from './unlawful.js';
 
 /** Transactions of a stored block that one piece looks at. */
@@ -201,21 +200,19 @@ export class MempoolState {
     return this.#statuses.unwritten(hash);
   }
 
-  /** Digest of the whole state, equal on replicas that have applied the same commands. */
+  /** Digest of the whole state, equal on replicas that have applied the same commands since the first. */
   digest(): string {
-    const { height, hash, timestamp, issued, asertHashes, participants, proofHashes } = this.#head;
-    const { round } = this;
-    const parts = [
-      `${height} ${hash} ${timestamp} ${issued} ${asertHashes}`,
-      participants.join(','),
-      proofHashes.join(','),
-      setDigestText(this.utxos.digest),
-      setDigestText(this.#pool.digest),
-      setDigestText(this.#druids.digest),
-      round === null ? '-' : `${round.height} ${round.header.txsHash} ${round.proofs.length} ${round.winner}`,
-      `${this.#arrivals}`,
-    ];
-    return sha3Hex(parts.join('\n'));
+    return wholeDigest(this.#digestParts(), this.#arrivals);
+  }
+
+  /** The same without what a state that was made anew counts otherwise: what nodes that share a journal compare. */
+  sharedDigest(): string {
+    return sharedDigest(this.#digestParts());
+  }
+
+  /** The shared digest in 32 bits, cheap enough for each command. */
+  mark(): number {
+    return sharedMark(this.#digestParts());
   }
 
   /** The first step of a command: its number. */
@@ -345,6 +342,14 @@ export class MempoolState {
   /** The sealed batch is in the store. */
   written(): void {
     this.#statuses.written();
+  }
+
+  #digestParts(): DigestParts {
+    return {
+      head: this.#head,
+      round: this.round,
+      sets: [this.utxos, this.#pool, this.#druids].map((set) => set.digest),
+    };
   }
 
   #createAcceptance(): Acceptance {

@@ -1,0 +1,67 @@
+/**
+ * Says in a journal that several nodes share what the state is after each block: the leader of the last one, and every node of
+ * those in which they differ. A digest that cannot be appended is left out; the next block has another.
+ */
+
+import type { Leadership } from '../../journal/leadership.js';
+import { isTesseraError } from '../../lib/errors.js';
+import type { Logger } from '../../lib/logger.js';
+import type { Applier } from '../state/applier.js';
+import type { DigestCommand } from '../state/commands.js';
+import type { SharedDigests } from '../state/shared-digests.js';
+
+export interface DigestTellerModules {
+  readonly applier: Pick<Applier, 'applied' | 'submit'>;
+  readonly digests: SharedDigests;
+  readonly leadership: Leadership;
+  readonly logger: Logger;
+}
+
+export class DigestTeller {
+  readonly #modules: DigestTellerModules;
+  readonly #listeners: (() => void)[] = [];
+  /** The last command that this node has spoken of. */
+  #last = 0;
+
+  constructor(modules: DigestTellerModules) {
+    this.#modules = modules;
+  }
+
+  start(): void {
+    const { applier, digests, leadership } = this.#modules;
+    this.#listeners.push(
+      applier.applied.on(() => this.#tellLast()),
+      leadership.changed.on(() => this.#tellLast()),
+      digests.contested.on((seq) => this.#answer(seq)),
+    );
+  }
+
+  stop(): void {
+    for (const remove of this.#listeners.splice(0)) remove();
+  }
+
+  #tellLast(): void {
+    const { digests, leadership } = this.#modules;
+    if (!leadership.leads) return;
+    const command = digests.untold();
+    if (command === undefined || command.seq <= this.#last) return;
+    this.#last = command.seq;
+    this.#append(command);
+  }
+
+  #answer(seq: number): void {
+    const { digests, logger } = this.#modules;
+    const command = digests.answer(seq);
+    if (command === undefined) return;
+    logger.error({ command: seq, height: command.height }, 'the mempool nodes at this journal differ in their states');
+    this.#append(command);
+  }
+
+  #append(command: DigestCommand): void {
+    const { applier, logger } = this.#modules;
+    applier.submit<'digest'>(command).catch((error: unknown) => {
+      if (isTesseraError(error, 'shutting_down') || isTesseraError(error, 'state_diverged')) return;
+      logger.warn({ err: error }, 'the digest of the state could not be written to the journal');
+    });
+  }
+}

@@ -1,0 +1,146 @@
+/** Nodes at one journal compare their states, and the one that differs stops (docs/adr/0043-digests-in-the-log.md). */
+
+import { describe, expect, it } from 'vitest';
+import { PendingBatch, writesOf } from '../../src/db/record.js';
+import { errorMessage, isTesseraError } from '../../src/lib/errors.js';
+import { type DigestCommand, decodeCommand, encodeCommand } from '../../src/mempool/state/commands.js';
+import { keys } from '../../src/mempool/state/layout.js';
+import { SharedDigests } from '../../src/mempool/state/shared-digests.js';
+import { MemoryKv } from '../support/memory-kv.js';
+
+/** A node that applies blocks of a journal; from command `damagedAt` on its state is another. */
+class Replica {
+  readonly digests: SharedDigests;
+  stoppedBy: unknown;
+  readonly #damagedAt: number;
+
+  constructor(name: string, damagedAt = Number.POSITIVE_INFINITY, record?: Uint8Array) {
+    this.digests = new SharedDigests(name, record);
+    this.#damagedAt = damagedAt;
+  }
+
+  apply(seq: number, isBlock: boolean): void {
+    const isDamaged = seq >= this.#damagedAt;
+    this.digests.passed(seq, { mark: () => (isDamaged ? seq + 1_000_000 : seq) });
+    if (!isBlock) return;
+    const head = { height: seq / 10 } as never;
+    this.digests.afterBlock(
+      seq,
+      { head, sharedDigest: () => `${isDamaged ? 'bad' : 'good'}${seq}` },
+      new PendingBatch(),
+    );
+  }
+
+  hear(command: DigestCommand): void {
+    try {
+      this.digests.heard(decodeCommand(encodeCommand(command)) as DigestCommand, new PendingBatch());
+    } catch (error) {
+      this.stoppedBy = error;
+    }
+  }
+}
+
+/** A journal in which every tenth command stores a block; the first node that is up leads. */
+class Log {
+  readonly #replicas: Replica[];
+  #seq = 0;
+
+  constructor(replicas: readonly Replica[]) {
+    this.#replicas = [...replicas];
+    for (const replica of replicas) {
+      replica.digests.contested.on((seq) => {
+        const answer = replica.digests.answer(seq);
+        if (answer !== undefined) this.#queue.push(answer);
+      });
+    }
+  }
+
+  readonly #queue: DigestCommand[] = [];
+
+  block(): void {
+    for (let i = 0; i < 10; i++) {
+      this.#seq++;
+      for (const replica of this.#up()) replica.apply(this.#seq, this.#seq % 10 === 0);
+    }
+    const untold = this.#up()[0]?.digests.untold();
+    if (untold !== undefined) this.#queue.push(untold);
+    for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
+      for (const replica of this.#up()) replica.hear(next);
+    }
+  }
+
+  #up(): Replica[] {
+    return this.#replicas.filter(({ stoppedBy }) => stoppedBy === undefined);
+  }
+}
+
+const stopped = (replicas: readonly Replica[]): boolean[] => replicas.map(({ stoppedBy }) => stoppedBy !== undefined);
+
+describe('digests of the nodes at one journal', () => {
+  it('are those of equal states: nobody stops', () => {
+    const all = [new Replica('a'), new Replica('b'), new Replica('c')];
+    const log = new Log(all);
+    for (let n = 0; n < 40; n++) log.block();
+    expect(stopped(all)).toEqual([false, false, false]);
+  });
+
+  for (const [what, which] of [
+    ['the leader', 0],
+    ['a follower', 2],
+  ] as const) {
+    it(`stop ${what} that differs, with the command since which it does, and no other`, () => {
+      const all = ['a', 'b', 'c'].map((name, i) => new Replica(name, i === which ? 34 : undefined));
+      const log = new Log(all);
+      for (let n = 0; n < 6; n++) log.block();
+      expect(stopped(all)).toEqual([0, 1, 2].map((i) => i === which));
+      const error = all[which]?.stoppedBy;
+      expect(isTesseraError(error, 'state_diverged')).toBe(true);
+      expect(errorMessage(error)).toMatch(/came apart with command 34;/);
+      expect(error).toMatchObject({
+        details: { command: 34, after: 30, by: 40, height: 4, own: 'bad40', others: 'good40' },
+      });
+    });
+  }
+
+  it('name the first command behind an equal block', () => {
+    const all = [new Replica('a'), new Replica('b'), new Replica('c', 31)];
+    const log = new Log(all);
+    for (let n = 0; n < 5; n++) log.block();
+    expect(all[2]?.stoppedBy).toMatchObject({ details: { command: 31, after: 30 } });
+  });
+
+  it('stop the second to speak of two, with the next block', () => {
+    const all = [new Replica('a'), new Replica('b', 12)];
+    const log = new Log(all);
+    log.block();
+    log.block();
+    expect(stopped(all)).toEqual([false, false]);
+    log.block();
+    expect(stopped(all)).toEqual([false, true]);
+    expect(all[1]?.stoppedBy).toMatchObject({ details: { command: 12 } });
+  });
+
+  it('are compared again after a restart, and name the range where the marks are gone', async () => {
+    const kv = new MemoryKv();
+    const first = new SharedDigests('b');
+    const batch = new PendingBatch();
+    first.afterBlock(10, { head: { height: 1 } as never, sharedDigest: () => 'good10' }, batch);
+    const before = { kind: 'digest', replica: 'a', seq: 10, height: 1, digest: 'good10', trail: [] } as const;
+    first.heard(before, batch);
+    first.afterBlock(20, { head: { height: 2 } as never, sharedDigest: () => 'bad20' }, batch);
+    await kv.write(batch, { sync: true });
+    expect(writesOf(batch)).not.toEqual([]);
+    const again = new Replica('b', 0, await kv.get(keys.digests));
+    for (const replica of ['a', 'c']) again.hear({ ...before, replica, seq: 20, height: 2, digest: 'good20' });
+    expect(errorMessage(again.stoppedBy)).toMatch(/came apart after command 10 \(block 1\) and by command 20;/);
+    await kv.close();
+  });
+
+  it('of a state that is ahead of the journal are not compared', () => {
+    const ahead = new Replica('b', 0);
+    ahead.digests.afterBlock(20, { head: { height: 9 } as never, sharedDigest: () => 'other' }, new PendingBatch());
+    for (const replica of ['a', 'c'])
+      ahead.hear({ kind: 'digest', replica, seq: 20, height: 2, digest: 'good', trail: [] });
+    expect(ahead.stoppedBy).toBeUndefined();
+  });
+});
