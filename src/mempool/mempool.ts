@@ -261,9 +261,9 @@ export class Mempool implements MempoolService, Service {
     }
   }
 
-  /** Digest of the state, equal on nodes that share a journal and have applied the same commands. */
+  /** Digest of the whole state, equal on replicas that have applied the same commands. */
   digest(): string {
-    return this.#up().state.sharedDigest();
+    return this.#up().state.digest();
   }
 
   async #build(): Promise<Parts> {
