@@ -11,12 +11,17 @@ export interface Leadership {
   readonly leads: boolean;
   /** `leads` has changed. */
   readonly changed: Signal<void>;
+  /** Why it is not known who leads; null when it is. */
+  readonly problem: string | null;
+  /** Lets another lead, for a while at least. Absent where there is no other. */
+  resign?(): void;
 }
 
 /** Of a journal that nobody else writes to. */
 export const soleLeader: Leadership & Service = {
   leads: true,
   changed: { on: () => () => undefined },
+  problem: null,
   failed: new Promise<never>(() => undefined),
   start: async () => undefined,
   stop: async () => undefined,

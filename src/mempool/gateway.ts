@@ -34,6 +34,8 @@ export interface GatewayModules {
   readonly network: PeerNetwork;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Why no transactions are taken now; null when they are. */
+  readonly unready: () => string | null;
   /** Undefined in a network that names no producers. */
   readonly signer?: Signer | undefined;
 }
@@ -46,13 +48,14 @@ export class Gateway {
   readonly #statuses: Statuses;
   readonly #network: PeerNetwork;
   readonly #logger: Logger;
+  readonly #unready: () => string | null;
   readonly #signer: Signer | undefined;
   readonly #slices: TimeSlices;
   /** What comes over one link is read in its order: a payment may spend what the one before it pays. */
   readonly #reading = new WeakMap<Link, Mutex>();
   readonly #listeners: (() => void)[] = [];
 
-  constructor({ state, applier, sync, admission, statuses, network, clock, logger, signer }: GatewayModules) {
+  constructor({ state, applier, sync, admission, statuses, network, clock, logger, unready, signer }: GatewayModules) {
     this.#slices = new TimeSlices(clock);
     this.#state = state;
     this.#applier = applier;
@@ -61,6 +64,7 @@ export class Gateway {
     this.#statuses = statuses;
     this.#network = network;
     this.#logger = logger;
+    this.#unready = unready;
     this.#signer = signer;
   }
 
@@ -70,7 +74,8 @@ export class Gateway {
     this.#network.handle('statuses.get', (_link, message) => this.#onStatusesGet(message));
     this.#network.handle('producer.get', () => {
       const certificate = this.#signer?.node(this.#network.nodeKey);
-      return { type: 'producer', body: { ...(certificate && { certificate }) } };
+      const unready = this.#unready()?.slice(0, MAX_DETAIL);
+      return { type: 'producer', body: { ...(certificate && { certificate }), ...(unready && { unready }) } };
     });
     this.#network.handle('chain.tip.get', () => {
       const { height, hash } = this.#state.head;

@@ -301,7 +301,9 @@ export class Mempool implements MempoolService, Service {
     const sender = new BlockSender({ ...modules, applier, tips });
     const teller = digests && new DigestTeller({ ...modules, applier, digests });
     const carried = new CarriedOver({ state, applier, store, admission, sync, room, logger });
-    const gateway = new Gateway({ ...modules, applier, sync, statuses, admission });
+    const unready = (): string | null =>
+      this.#modules.journal.problem ?? leadership.problem ?? applier.problem ?? sync.lag;
+    const gateway = new Gateway({ ...modules, applier, sync, statuses, admission, unready });
     return { state, applier, statuses, verifier, admission, maker, sender, teller, tips, sync, carried, gateway };
   }
 

@@ -191,10 +191,13 @@ export const MESSAGES = {
   'block.mined': define(Type.Object({ block_num: BlockNum, hash: Hash, certificate: BlockCertificate }), {
     maxAttachment: MAX_BLOCK_BYTES,
   }),
-  /** Asks which producer the mempool node speaks for; answered by `producer`. */
+  /** Asks which producer the mempool node speaks for, and whether it takes transactions now; answered by `producer`. */
   'producer.get': define(Empty),
-  /** `certificate` is a producer's, of the node key of the sender; absent when none vouches for it. */
-  producer: define(Type.Object({ certificate: Type.Optional(Certificate) })),
+  /**
+   * `certificate` is a producer's, of the node key of the sender; absent when none vouches for it. `unready`: why the sender
+   * takes no transactions now.
+   */
+  producer: define(Type.Object({ certificate: Type.Optional(Certificate), unready: Type.Optional(Reason) })),
 
   // Wallets → mempool
   /** Attachment: Vec<Transaction>, at most `MAX_LIST`, admitted together or not at all. Answered by `transactions.result`. */

@@ -1,16 +1,13 @@
 /**
- * Keeps the wallet in step with the chain through one mempool node. With each new link, and whenever blocks are missing, it
- * asks for the statuses of the wallet's transactions, refreshes all addresses, and only then allows payments to be sent;
- * afterwards it applies blocks as they are mined. It trusts only links that this node opened to its configured mempool
- * nodes, and only if a producer of the network vouches for the node at the other end: anyone can claim to be a mempool node.
+ * Keeps the wallet in step with the chain through one mempool node, the choice of `mempool-choice.ts`. With each new link, and
+ * whenever blocks are missing, it asks for the statuses of the wallet's transactions, refreshes all addresses, and only then
+ * allows payments to be sent; afterwards it applies blocks as they are mined.
  */
 
 import { setMaxListeners } from 'node:events';
-import { nodeCertificateFault, type Producers } from '../chain/certificate.js';
 import { decodeFullBlockInPieces } from '../chain/decode-in-pieces.js';
 import type { Clock, Timer } from '../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
-import { assertSound } from '../lib/fault.js';
 import type { Logger } from '../lib/logger.js';
 import { Mutex } from '../lib/mutex.js';
 import { SignalSource } from '../lib/signal.js';
@@ -22,18 +19,17 @@ import type { ChainPoint } from '../wallet/block-intake.js';
 import type { OwnTransaction } from '../wallet/payments/outgoing.js';
 import type { Wallet } from '../wallet/wallet.js';
 import { Evidence, type Finding, type TransactionStatus } from './evidence.js';
+import { MempoolChoice, type MempoolChoiceOptions } from './mempool-choice.js';
 import type { MissedBlocks } from './missed-blocks.js';
 import type { OutputProofs } from './output-proofs.js';
 import { findPaid } from './paid-outputs.js';
-import { fetchStatuses, unexpected } from './statuses.js';
+import { fetchStatuses } from './statuses.js';
 import { refreshAddresses } from './utxo-pages.js';
 
 /** Time limit for an answer about statuses, in ms. */
 const REQUEST_TIMEOUT = 30_000;
 /** Milliseconds until a failed synchronization is tried again on the same link. */
 const RETRY_AFTER = 2_000;
-/** Time limit for finding out which configured address a link belongs to, in ms. */
-const IDENTIFY_TIMEOUT = 5_000;
 /**
  * How often in a row the answers of a mempool node may make the wallet watch more addresses: 20 of each account each time.
  * Without a bound, a node that names outputs at every address would be asked for ever.
@@ -41,13 +37,6 @@ const IDENTIFY_TIMEOUT = 5_000;
 const MAX_FOUND_ROUNDS = 50;
 /** Maximum number of blocks kept during a synchronization; the next one fetches the others. */
 const MAX_WAITING_BLOCKS = 32;
-
-export interface ChainFollowerOptions {
-  /** Configured mempool nodes, `host:port`. */
-  readonly mempools: readonly string[];
-  /** Who must vouch for a mempool node; undefined in a network that names no producers. */
-  readonly producers?: Producers | undefined;
-}
 
 export interface ChainFollowerModules {
   readonly wallet: Wallet;
@@ -70,22 +59,20 @@ export interface MinedBlock {
 }
 
 export class ChainFollower {
-  readonly #mempools: readonly string[];
-  readonly #producers: Producers | undefined;
   readonly #modules: ChainFollowerModules;
+  readonly #choice: MempoolChoice;
   readonly #stopping = new AbortController();
   /** Serializes all changes of the wallet that come from the chain. */
   readonly #steps = new Mutex();
   /** Blocks are decoded in the order in which they came. */
   readonly #reading = new Mutex();
   readonly #slices: TimeSlices;
-  readonly #believed = new Set<Link>();
   readonly #waitingBlocks: ToldBlock[] = [];
   /** Transactions of the wallet whose inputs the mempool node does not find. */
   readonly #contested = new Set<string>();
   /** By hash: why the mempool node refuses a transaction for good. */
   readonly #refusals = new Map<string, string>();
-  readonly #unsubscribe: (() => void)[] = [];
+  #stopFollowing = (): void => undefined;
   #current: Link | undefined;
   #inStep = false;
   /** True when blocks came faster than a synchronization could apply them. */
@@ -96,10 +83,9 @@ export class ChainFollower {
   readonly blockMined = new SignalSource<MinedBlock>((error) => this.#listenerFailed(error));
 
   /** Registers its message handler at once. */
-  constructor({ mempools, producers }: ChainFollowerOptions, modules: ChainFollowerModules) {
-    this.#mempools = mempools;
-    this.#producers = producers;
+  constructor(options: MempoolChoiceOptions, modules: ChainFollowerModules) {
     this.#modules = modules;
+    this.#choice = new MempoolChoice(options, modules);
     this.#slices = new TimeSlices(modules.clock);
     // Every pending request listens to it.
     setMaxListeners(0, this.#stopping.signal);
@@ -110,22 +96,26 @@ export class ChainFollower {
   }
 
   start(): void {
-    const { network } = this.#modules;
-    this.#unsubscribe.push(network.linkUp.on((link) => void this.#believe(link)));
-    this.#unsubscribe.push(network.linkDown.on(({ link }) => this.#onLinkDown(link)));
-    for (const link of network.links) void this.#believe(link);
+    this.#stopFollowing = this.#choice.changed.on((link) => this.#follow(link));
+    this.#choice.start();
   }
 
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#retry?.cancel();
-    for (const remove of this.#unsubscribe.splice(0)) remove();
+    this.#stopFollowing();
+    this.#choice.stop();
     await this.#steps.run(() => undefined);
   }
 
   /** The link over which payments can be sent; undefined until the wallet is in step. */
   get link(): Link | undefined {
     return this.#inStep ? this.#current : undefined;
+  }
+
+  /** A mempool node has answered that it takes no transactions now: another one may. */
+  doubt(link: Link): void {
+    this.#choice.doubt(link);
   }
 
   /** Asks for the outputs of addresses without waiting for the answer. Throws `mempool_unreachable`. */
@@ -198,45 +188,6 @@ export class ChainFollower {
     });
   }
 
-  async #believe(link: Link): Promise<void> {
-    if (link.role !== 'mempool') return;
-    const { network, logger } = this.#modules;
-    const options = { timeoutMs: IDENTIFY_TIMEOUT, signal: this.#stopping.signal };
-    const isOurs = async (address: string): Promise<void> => {
-      if ((await network.dial(address, options)) !== link) throw new TesseraError('peer_unreachable', 'another link');
-    };
-    try {
-      await Promise.any(this.#mempools.map(isOurs));
-    } catch {
-      logger.warn({ link: link.id, peer: link.address }, 'this mempool node is not configured: its blocks are ignored');
-      return;
-    }
-    if (!(await this.#isVouchedFor(link))) return;
-    if (this.#stopping.signal.aborted || !network.links.has(link)) return;
-    this.#believed.add(link);
-    if (this.#current === undefined) this.#follow(link);
-  }
-
-  /** True when a producer vouches for the node. A link to another node at a configured address is closed. */
-  async #isVouchedFor(link: Link): Promise<boolean> {
-    if (this.#producers === undefined) return true;
-    const { logger } = this.#modules;
-    const options = { timeoutMs: REQUEST_TIMEOUT, signal: this.#stopping.signal };
-    try {
-      const answer = await link.request('producer.get', {}, options);
-      if (answer.type !== 'producer') throw unexpected(link, answer.type);
-      const { certificate } = answer.body as MessageBody<'producer'>;
-      assertSound(nodeCertificateFault(this.#producers, link.nodeKey, certificate));
-      return true;
-    } catch (error) {
-      if (this.#stopping.signal.aborted) return false;
-      const reason = errorMessage(error);
-      logger.warn({ link: link.id, peer: link.address }, `this mempool node is not trusted: ${reason}`);
-      link.close(reason);
-      return false;
-    }
-  }
-
   #follow(link: Link | undefined): void {
     this.#current = link;
     this.#inStep = false;
@@ -244,11 +195,6 @@ export class ChainFollower {
     this.#refusals.clear();
     this.#retry?.cancel();
     if (link) this.#synchronize(link);
-  }
-
-  #onLinkDown(link: Link): void {
-    this.#believed.delete(link);
-    if (link === this.#current) this.#follow([...this.#believed][0]);
   }
 
   #synchronize(link: Link): void {
@@ -387,7 +333,7 @@ export class ChainFollower {
   }
 
   async #onBlock(link: Link, attachment: Uint8Array, body: MessageBody<'block.mined'>): Promise<void> {
-    if (!this.#believed.has(link) || link !== this.#current) return;
+    if (link !== this.#current) return;
     const { hash, certificate } = body;
     const full = await this.#reading.run(() => decodeFullBlockInPieces(attachment, () => this.#slices.turn()));
     if (link !== this.#current || this.#stopping.signal.aborted) return;

@@ -51,6 +51,8 @@ export interface SenderModules {
    * look it up in the chain.
    */
   readonly contested: (hash: string, refusal?: string) => void;
+  /** Called when the mempool node at this link answers that it takes no transactions now. */
+  readonly unreachable: (link: Link) => void;
 }
 
 interface Verdict {
@@ -58,6 +60,8 @@ interface Verdict {
   readonly reason: string;
   /** The mempool node has said that it did not admit the transaction. */
   readonly isAnswer?: boolean;
+  /** The mempool node takes none now. */
+  readonly isUnreachable?: boolean;
 }
 
 interface Retry {
@@ -76,13 +80,13 @@ export class Sender {
   readonly #running = new Set<Promise<void>>();
   /** By hash: payments whose last attempt failed. */
   readonly #retries = new Map<string, Retry>();
+  /** The link that is sent over; its controller ends what has no answer when the wallet has gone over to another. */
+  #route: { readonly link: Link; readonly leaving: AbortController } | undefined;
   #unsubscribe: (() => void) | undefined;
 
   constructor(modules: SenderModules) {
     this.#modules = modules;
     this.#exposure = new Exposure(modules.clock);
-    // Every pending request listens to it.
-    setMaxListeners(0, this.#stopping.signal);
   }
 
   start(): void {
@@ -100,6 +104,7 @@ export class Sender {
   /** Resolves when no submission is pending. */
   async stop(): Promise<void> {
     this.#stopping.abort();
+    this.#route?.leaving.abort();
     this.#unsubscribe?.();
     for (const { timer } of this.#retries.values()) timer?.cancel();
     this.#retries.clear();
@@ -108,6 +113,8 @@ export class Sender {
 
   /** Sends everything that is queued at once, when there is a new link. */
   wake(): void {
+    const link = this.#modules.link();
+    if (link !== undefined) this.#signalOf(link);
     for (const [hash, { timer }] of this.#retries) {
       timer?.cancel();
       this.#modules.wallet.transfers.putBack(hash);
@@ -159,10 +166,11 @@ export class Sender {
   }
 
   async #send(link: Link, entry: OwnTransaction): Promise<void> {
-    const { logger, contested } = this.#modules;
+    const { logger, contested, unreachable } = this.#modules;
     this.#exposure.begin(entry.hash);
     const verdict = await this.#submit(link, entry);
     this.#exposure.end(entry.hash, verdict.isAnswer === true);
+    if (verdict.isUnreachable) unreachable(link);
     try {
       if (verdict.kind === 'admitted') await this.#noteAdmitted(entry);
       else {
@@ -176,10 +184,21 @@ export class Sender {
     }
   }
 
+  /** Ends what goes over this link; what went over another one is ended now, and sent again. */
+  #signalOf(link: Link): AbortSignal {
+    if (this.#route?.link !== link) {
+      this.#route?.leaving.abort();
+      this.#route = { link, leaving: new AbortController() };
+      // Every pending request listens to it.
+      setMaxListeners(0, this.#route.leaving.signal);
+    }
+    return this.#route.leaving.signal;
+  }
+
   async #submit(link: Link, { transaction }: OwnTransaction): Promise<Verdict> {
     try {
       const attachment = encodeTransactions([transaction]);
-      const options = { attachment, timeoutMs: ANSWER_TIMEOUT, signal: this.#stopping.signal };
+      const options = { attachment, timeoutMs: ANSWER_TIMEOUT, signal: this.#signalOf(link) };
       const answer = await link.request('transactions.submit', {}, options);
       if (answer.type !== 'transactions.result') return { kind: 'again', reason: `unexpected answer ${answer.type}` };
       const { accepted, code, detail } = answer.body as MessageBody<'transactions.result'>;
@@ -250,5 +269,5 @@ function verdictOf(code: string, detail: string): Verdict {
   const reason = detail === '' ? code : `${code}: ${detail}`;
   if (FINAL_REFUSALS.has(code)) return { kind: 'refused', reason };
   if (code === TOO_DEEP) return { kind: 'deep', reason };
-  return { kind: CONTESTED.has(code) ? 'contested' : 'again', reason };
+  return { kind: CONTESTED.has(code) ? 'contested' : 'again', reason, isUnreachable: code === 'mempool_unreachable' };
 }

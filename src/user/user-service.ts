@@ -85,6 +85,7 @@ export class RunningUserService implements UserService, Service {
       link: () => this.#follower.link,
       admitted: (transaction) => this.#peers.tell(transaction),
       contested: (hash, refusal) => this.#follower.investigate(hash, refusal),
+      unreachable: (link) => this.#follower.doubt(link),
     });
     this.#keeper = new TradeKeeper({ ...modules, lookUp: (hash) => this.#follower.investigate(hash) });
     const { wallet, network, clock } = modules;

@@ -16,6 +16,7 @@ import { addStorage, alice, bob, newFolder, type Setup, type SetupOptions, send,
 
 class Switch implements Leadership {
   readonly changed = new SignalSource<void>();
+  readonly problem = null;
   leads = false;
 
   set(leads: boolean): void {

@@ -30,8 +30,12 @@ export interface FakeMempool {
   readonly blocks: Map<number, ToldBlock>;
   /** Answers submissions with this code while set: every one, or those that the function has a code for. */
   refuseWith: ErrorCode | ((hash: string) => ErrorCode | undefined) | undefined;
-  /** Admits, but lets the answer get lost. */
+  /** Admits, but lets the answer get lost; and does not say whether it takes transactions. */
   silent: boolean;
+  /** How often it was asked for its certificate, and whether it takes transactions. */
+  asked: number;
+  /** What it says why it takes none. */
+  unready: string | undefined;
   /** Refuses what is behind more transactions of the pool. */
   maxAncestors: number;
   /** Answers no page of outputs. */
@@ -151,7 +155,10 @@ export function createFakeMempool(network: PeerNetwork, signer?: Signer): FakeMe
   });
   network.handle('producer.get', () => {
     const certificate = signer?.node(network.nodeKey);
-    return { type: 'producer', body: { ...(certificate && { certificate }) } };
+    const { unready } = fake;
+    fake.asked += 1;
+    if (fake.silent) return new Promise(() => undefined);
+    return { type: 'producer', body: { ...(certificate && { certificate }), ...(unready && { unready }) } };
   });
   network.handle('statuses.get', (_, { body }) => {
     const known = body.hashes.flatMap((hash) => {
@@ -171,6 +178,8 @@ export function createFakeMempool(network: PeerNetwork, signer?: Signer): FakeMe
     },
     refuseWith: undefined,
     silent: false,
+    asked: 0,
+    unready: undefined,
     failPages: false,
     failedPages: 0,
     maxAncestors: 100,

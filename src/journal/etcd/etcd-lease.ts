@@ -3,8 +3,9 @@
  * nobody keeps it alive; so a leader that is gone makes room by itself.
  */
 
+import { status } from '@grpc/grpc-js';
 import { fromUtf8, utf8 } from '../../lib/bytes.js';
-import { EtcdClient, type EtcdOptions } from './etcd-client.js';
+import { EtcdClient, EtcdError, type EtcdOptions } from './etcd-client.js';
 import { type KeyValue, KV, Lease } from './generated/etcd-pb.js';
 import type { LeaderLease } from './lease-leadership.js';
 
@@ -69,7 +70,13 @@ export class EtcdLease implements LeaderLease {
   async giveBack(): Promise<void> {
     const id = this.#id;
     this.#id = undefined;
-    if (id !== undefined) await this.#client.call(Lease.method.leaseRevoke, { ID: id });
+    if (id === undefined) return;
+    try {
+      await this.#client.call(Lease.method.leaseRevoke, { ID: id });
+    } catch (error) {
+      // It has ended by itself.
+      if (!(error instanceof EtcdError) || error.status !== status.NOT_FOUND) throw error;
+    }
   }
 
   close(): void {

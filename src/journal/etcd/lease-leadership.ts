@@ -16,6 +16,8 @@ import { EtcdError } from './etcd-client.js';
 const LOOK_MS = 1_000;
 /** A lease is renewed so many times in its time: three answers in a row may be lost. */
 const RENEWALS = 4;
+/** Milliseconds for which a node that has resigned leaves the lease to others. */
+const REST_MS = 10_000;
 /** The part of the lease that the leader does not use: its clock and etcd's need not go alike. */
 const UNUSED = 0.1;
 
@@ -48,7 +50,8 @@ export class LeaseLeadership implements Leadership, Service {
   #until = Number.NEGATIVE_INFINITY;
   #wasLeading = false;
   #expiry: Timer | undefined;
-  #problem: string | undefined;
+  #problem: string | null = null;
+  #restsUntil = Number.NEGATIVE_INFINITY;
   #running: Promise<void> | undefined;
   #stopped = false;
   #wake = (): void => undefined;
@@ -61,6 +64,10 @@ export class LeaseLeadership implements Leadership, Service {
 
   get leads(): boolean {
     return !this.#stopped && this.#clock.monotonic() < this.#until;
+  }
+
+  get problem(): string | null {
+    return this.#problem;
   }
 
   get failed(): Promise<never> {
@@ -84,6 +91,11 @@ export class LeaseLeadership implements Leadership, Service {
     this.#lease.close();
   }
 
+  resign(): void {
+    this.#restsUntil = this.#clock.monotonic() + REST_MS;
+    this.#wake();
+  }
+
   async #run(): Promise<void> {
     while (!this.#stopped) await this.#pause(await this.#step());
   }
@@ -91,11 +103,12 @@ export class LeaseLeadership implements Leadership, Service {
   /** Takes or renews the lease; gives the milliseconds until the next step. */
   async #step(): Promise<number> {
     const asked = this.#clock.monotonic();
-    // Renewed for longer, it would stay with a node that hears of nothing, and leads nobody.
-    if (asked >= this.#until) this.#isTaken = false;
     try {
+      // Kept for longer, it would stay with a node that is heard, hears nothing, and leads nobody.
+      if (this.#isTaken && (asked >= this.#until || asked < this.#restsUntil)) await this.#letGo();
+      if (asked < this.#restsUntil) return Math.min(LOOK_MS, this.#restsUntil - asked);
       const ms = this.#isTaken ? await this.#lease.renew() : await this.#lease.take();
-      this.#problem = undefined;
+      this.#problem = null;
       this.#isTaken = ms !== undefined;
       this.#until = ms === undefined ? Number.NEGATIVE_INFINITY : asked + ms * (1 - UNUSED);
       this.#tell();
@@ -106,6 +119,13 @@ export class LeaseLeadership implements Leadership, Service {
       // The time that is left goes on; without an answer it ends by itself.
       return LOOK_MS / RENEWALS;
     }
+  }
+
+  async #letGo(): Promise<void> {
+    this.#isTaken = false;
+    this.#until = Number.NEGATIVE_INFINITY;
+    this.#tell();
+    await this.#lease.giveBack();
   }
 
   /** Says when `leads` has changed, now and at the end of the time. */
@@ -121,7 +141,7 @@ export class LeaseLeadership implements Leadership, Service {
 
   #note(error: unknown): void {
     const problem = errorMessage(error);
-    if (this.#problem === undefined) this.#logger.warn({ problem }, `who makes the blocks is not known: ${problem}`);
+    if (this.#problem === null) this.#logger.warn({ problem }, `who makes the blocks is not known: ${problem}`);
     this.#problem = problem;
   }
 

@@ -146,10 +146,16 @@ export class ChainSync {
     return `${here} and ${link.address} lacks blocks ${next} to ${state.head.height}: ${what}`;
   }
 
-  /** Throws `mempool_unreachable` while blocks are missing here: what is unspent is not known then. */
-  readonly assertNotBehind = (): void => {
+  /** Which blocks are missing here, so that what is unspent is not known; null when none are. */
+  get lag(): string | null {
     const isBehind = this.#modules.leadership.leads ? this.#source() !== undefined : this.#isLagging;
-    if (isBehind) throw new TesseraError('mempool_unreachable', `${this.problem}; try again`);
+    return isBehind ? this.problem : null;
+  }
+
+  /** Throws `mempool_unreachable` while blocks are missing here. */
+  readonly assertNotBehind = (): void => {
+    const { lag } = this;
+    if (lag !== null) throw new TesseraError('mempool_unreachable', `${lag}; try again`);
   };
 
   get #missing(): number {

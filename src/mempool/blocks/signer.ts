@@ -10,6 +10,7 @@ const KEPT = 16;
 export class Signer {
   readonly #keyPair: KeyPair;
   readonly #chain: string;
+  #node: { readonly key: string; readonly certificate: Certificate } | undefined;
   readonly #blocks = new LRUCache<string, Certificate>({ max: KEPT });
 
   /** `chain`: see `chainName`. */
@@ -29,6 +30,9 @@ export class Signer {
 
   /** Says that the node with this key (hex) speaks for the producer. */
   node(nodeKey: string): Certificate {
-    return certifyNode(this.#keyPair, this.#chain, nodeKey);
+    if (this.#node?.key !== nodeKey) {
+      this.#node = { key: nodeKey, certificate: certifyNode(this.#keyPair, this.#chain, nodeKey) };
+    }
+    return this.#node.certificate;
   }
 }
