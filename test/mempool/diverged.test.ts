@@ -18,7 +18,7 @@ import { genesisOut, rulesFor } from '../support/mempool.js';
 import { createBed } from '../support/peers.js';
 import { addMiner, addStorage, alice, bob, cleanups, newFolder, type Setup, send, setUp, stored } from './running.js';
 
-const follower: Leadership = { leads: false, changed: { on: () => () => undefined } };
+const follower: Leadership = { leads: false, problem: null, changed: { on: () => () => undefined } };
 
 /** Flips one bit of an amount. The checksum of the record, and the digest in the head, are those of what it is now. */
 async function damage(folder: string): Promise<void> {
