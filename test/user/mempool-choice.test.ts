@@ -1,4 +1,4 @@
-/** A wallet with two mempool nodes goes on with the other when the one that it follows does not (issue 13). */
+/** A wallet with two mempool nodes goes on with the other when the one that it follows does not. */
 
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../src/lib/clock.js';
