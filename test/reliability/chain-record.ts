@@ -30,6 +30,11 @@ export class ChainRecord {
     return this.#blocks.length;
   }
 
+  /** All blocks, by number. */
+  get blocks(): readonly RecordedBlock[] {
+    return this.#blocks;
+  }
+
   /** The block that holds the transaction. */
   heightOf(hash: string): number | undefined {
     return this.#heights.get(hash);

@@ -23,7 +23,8 @@ export interface Writer {
   send(): Promise<string>;
 }
 
-interface Lane {
+/** A coin that goes round. */
+export interface Lane {
   readonly owner: DevAccount;
   readonly amount: bigint;
   readonly from: OutPoint;
@@ -104,7 +105,8 @@ export function lanesOf(owner: DevAccount, split: Transaction): Lane[] {
   );
 }
 
-function payment(
+/** Spends the output with the key of its owner. */
+export function payment(
   owner: DevAccount,
   from: OutPoint,
   to: readonly { readonly to: string; readonly amount: bigint }[],

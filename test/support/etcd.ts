@@ -42,27 +42,8 @@ export async function startEtcd(more: readonly string[] = [], { https = false } 
     ...['--listen-client-urls', endpoint, '--advertise-client-urls', endpoint],
     ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, '--initial-cluster', `only=${peer}`],
   ];
-  let child: ChildProcess | undefined;
   let copies = 0;
-
-  async function start(): Promise<void> {
-    const started = spawn(findTool('etcd') ?? 'etcd', [...options, ...more], { stdio: ['ignore', 'ignore', 'pipe'] });
-    child = started;
-    const lines: string[] = [];
-    await new Promise<void>((resolve, reject) => {
-      createInterface({ input: started.stderr }).on('line', (line) => {
-        if (lines.push(line) > 50) lines.shift();
-        if (/serving (insecure )?client (traffic|requests)/.test(line)) resolve();
-      });
-      started.once('close', () => reject(new Error(`etcd has ended:\n${lines.join('\n')}`)));
-    });
-  }
-
-  async function kill(): Promise<void> {
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-  }
+  const { start, kill } = etcdProcess([...options, ...more]);
 
   await start();
   return {
@@ -99,7 +80,39 @@ export async function startEtcd(more: readonly string[] = [], { https = false } 
   };
 }
 
-async function freePort(): Promise<number> {
+/** A process of etcd that can be started again and again. */
+export interface EtcdProcess {
+  /** Resolves when it serves clients, which a member of several does when it has found a leader. */
+  start(): Promise<void>;
+  kill(): Promise<void>;
+}
+
+/** `before` are words before the command, which make it run elsewhere. */
+export function etcdProcess(options: readonly string[], before: readonly string[] = []): EtcdProcess {
+  let child: ChildProcess | undefined;
+  const [program = '', ...rest] = [...before, findTool('etcd') ?? 'etcd', ...options];
+  return {
+    async start() {
+      const started = spawn(program, rest, { stdio: ['ignore', 'ignore', 'pipe'] });
+      child = started;
+      const lines: string[] = [];
+      await new Promise<void>((resolve, reject) => {
+        createInterface({ input: started.stderr }).on('line', (line) => {
+          if (lines.push(line) > 50) lines.shift();
+          if (/serving (insecure )?client (traffic|requests)/.test(line)) resolve();
+        });
+        started.once('close', () => reject(new Error(`etcd has ended:\n${lines.join('\n')}`)));
+      });
+    },
+    async kill() {
+      if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    },
+  };
+}
+
+export async function freePort(): Promise<number> {
   const server = createServer();
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -109,9 +122,9 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
-/** The answer of etcd's JSON gateway. */
-async function post(url: string, body: object, tls: RequestOptions = {}): Promise<unknown> {
-  const asked = (url.startsWith('https:') ? https : http).request(url, { method: 'POST', ...tls });
+/** The answer of etcd's JSON gateway; `options` are those of the request, such as for TLS. */
+export async function post(url: string, body: object, options: RequestOptions = {}): Promise<unknown> {
+  const asked = (url.startsWith('https:') ? https : http).request(url, { method: 'POST', ...options });
   asked.end(JSON.stringify(body));
   const [answer] = (await once(asked, 'response')) as [IncomingMessage];
   const parts: Buffer[] = [];

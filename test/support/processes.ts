@@ -84,12 +84,19 @@ export interface NetworkOptions {
   readonly program?: string;
   /** Arguments of Node.js itself. */
   readonly nodeArguments?: readonly string[];
+  /** Words before the command of the node of that name, which make it run elsewhere. */
+  readonly before?: (name: string) => readonly string[];
   /** Environment of the process of the node of that name, whose data directory is `folder`. */
   readonly environment?: (name: string, folder: string) => Environment;
   /** Limit of open files and sockets of each process; by default that of this one. */
   readonly openFiles?: number;
   /** How many log lines of each node are kept; 400 by default. */
   readonly logLines?: number;
+}
+
+interface ProgramOptions extends NetworkOptions {
+  /** Before the command. */
+  readonly words: readonly string[];
 }
 
 /** The parts of a dev network, each to be started as a process. */
@@ -99,7 +106,8 @@ export async function createNetwork(networkOptions: NetworkOptions = {}): Promis
   const make: Network['make'] = (name, role, options = {}) => {
     const folder = join(root, name);
     const environment = networkOptions.environment?.(name, folder) ?? {};
-    const node = createNodeProcess(role, folder, networkOptions, environment, {
+    const before = networkOptions.before?.(name) ?? [];
+    const node = createNodeProcess(role, folder, { ...networkOptions, words: before }, environment, {
       'node.name': name,
       'node.data_dir': folder,
       'log.level': 'info',
@@ -139,7 +147,7 @@ export async function createNetwork(networkOptions: NetworkOptions = {}): Promis
 function createNodeProcess<R extends string>(
   role: R,
   folder: string,
-  { program = MAIN, nodeArguments = [], logLines = 400, openFiles }: NetworkOptions,
+  { program = MAIN, nodeArguments = [], logLines = 400, openFiles, words }: ProgramOptions,
   environment: Environment,
   options: Readonly<Record<string, unknown>>,
 ): NodeProcess<R> {
@@ -156,7 +164,7 @@ function createNodeProcess<R extends string>(
     const all = { 'api.port': portOf(apiUrl), 'peers.port': portOf(peerAddress), ...options };
     const sets = Object.entries(all).flatMap(([name, value]) => ['--set', `${name}=${String(value)}`]);
     const programArguments = [program, '--role', role, '--config', 'config/dev.toml', ...sets];
-    const command = [process.execPath, '--import', ENDS_WITH_STARTER, ...nodeArguments, ...programArguments];
+    const command = [...words, process.execPath, '--import', ENDS_WITH_STARTER, ...nodeArguments, ...programArguments];
     // A shell can lower the limit before it becomes the node.
     const limited =
       openFiles === undefined ? command : ['sh', '-c', `ulimit -n ${openFiles} && exec "$@"`, 'sh', ...command];
@@ -260,8 +268,8 @@ export async function call(url: string, body?: unknown): Promise<unknown> {
 }
 
 /** Polls until `look` returns something; an error that it throws meanwhile is part of the final error. */
-export async function until<T>(what: string, look: () => Promise<T | undefined>): Promise<T> {
-  const deadline = performance.now() + PATIENCE;
+export async function until<T>(what: string, look: () => Promise<T | undefined>, patience = PATIENCE): Promise<T> {
+  const deadline = performance.now() + patience;
   let last: unknown;
   while (performance.now() < deadline) {
     try {
