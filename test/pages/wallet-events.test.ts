@@ -63,13 +63,19 @@ describe('the event stream of the wallet page', () => {
     stop();
   });
 
-  it('is not asked for again under a key that the node refuses', async () => {
+  it('is asked for once a minute under a key that the node refuses, and is lost till then', async () => {
     vi.useFakeTimers();
     const { keys } = serve([() => new Response('', { status: 401 })]);
-    const { onRefused, stop } = follow('old');
-    await vi.advanceTimersByTimeAsync(60_000);
+    const { onRefused, states, stop } = follow('old');
+    await vi.advanceTimersByTimeAsync(59_000);
     expect(onRefused).toHaveBeenCalledOnce();
-    expect(keys).toEqual(['old']);
+    expect([keys, states]).toEqual([['old'], ['connecting', 'lost']]);
+    // The key opens the rest of the wallet, or else whoever follows would have ended it.
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect([keys, states]).toEqual([
+      ['old', 'old'],
+      ['connecting', 'lost', 'open'],
+    ]);
     stop();
   });
 });

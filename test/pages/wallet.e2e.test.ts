@@ -16,11 +16,9 @@ import {
 } from '../support/browser.js';
 import { until } from '../support/processes.js';
 import { silentLogger } from '../support/silent-logger.js';
+import { goTo, PAYEE, review } from '../support/wallet-page.js';
 
-/** The first account of the dev network. */
-const ADDRESS = 'a5684800b1fb871d78120745ca82847810763fdb6ffaed3f8a72a4ce5d4bb14d';
 const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script> \u202Eevil\u202C';
-const KEY = 'c0ffee'.repeat(10);
 
 interface Movement {
   readonly amount: number;
@@ -56,23 +54,11 @@ async function open(
   return { ...watched, context };
 }
 
-/** Fills the form and confirms it, up to the button that pays. */
-async function review(page: Page, amount: string, unit: 'tokens' | 'raw units', address = ADDRESS): Promise<void> {
-  await page.getByLabel('To', { exact: true }).fill(address);
-  await page.getByLabel('Amount', { exact: true }).fill(amount);
-  await page.getByLabel('Unit').selectOption({ label: unit });
-  await page.getByRole('button', { name: 'Review' }).click();
-  await page.getByRole('heading', { name: 'Is this right?' }).waitFor();
-}
-
 async function movementsOf(amount: number): Promise<readonly Movement[]> {
   const answer = await fetch(`${origin}/v1/wallet/movements?limit=200`);
   const { movements } = (await answer.json()) as { movements: readonly Movement[] };
   return movements.filter((movement) => movement.amount === amount && movement.direction === 'out');
 }
-
-const goTo = (page: Page, path: string): Promise<void> =>
-  page.evaluate(`history.pushState(null, '', ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent('popstate'))`);
 
 describe.runIf(HAS_BROWSER)('the wallet page', () => {
   beforeAll(async () => {
@@ -94,7 +80,7 @@ describe.runIf(HAS_BROWSER)('the wallet page', () => {
     const { page } = await open('/wallet/pay');
     await review(page, '1.5', 'tokens');
     const confirm = page.getByRole('region', { name: 'Is this right?' });
-    await confirm.getByText(ADDRESS, { exact: true }).waitFor();
+    await confirm.getByText(PAYEE, { exact: true }).waitFor();
     await confirm.getByText('108,108,000 raw', { exact: true }).waitFor();
     expect(await movementsOf(108_108_000)).toEqual([]);
     await confirm.getByRole('button', { name: 'Pay now' }).click();
@@ -107,7 +93,7 @@ describe.runIf(HAS_BROWSER)('the wallet page', () => {
     const history = page.getByRole('table', { name: 'History of the wallet' });
     await history.locator(`a[href="${path}"]`).waitFor();
     // What somebody else pays shows up by itself.
-    const other = { kind: 'address', address: ADDRESS, amount: 7_777, passphrase: '' };
+    const other = { kind: 'address', address: PAYEE, amount: 7_777, passphrase: '' };
     const answer = await fetch(`${origin}/v1/payments`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -187,50 +173,12 @@ describe.runIf(HAS_BROWSER)('the wallet page', () => {
     expect(text).toContain('U+202Eevil');
     expect(await card.locator('img, script').count()).toBe(0);
     await card.getByRole('button', { name: /^Send/ }).click();
-    await page.getByLabel('To', { exact: true }).fill(ADDRESS);
+    await page.getByLabel('To', { exact: true }).fill(PAYEE);
     await page.getByRole('button', { name: 'Review' }).click();
     await page.getByRole('button', { name: 'Send now' }).click();
     await page.getByText('Confirmed', { exact: true }).first().waitFor();
     await page.getByRole('button', { name: 'To the items' }).click();
     await card.getByText('2 ×').waitFor();
-  });
-
-  it('asks for the API key once, and keeps it for the tab only', async () => {
-    let calls = 0;
-    const guard = (route: Route) => {
-      calls++;
-      if (route.request().headers()['x-api-key'] === KEY) return route.continue();
-      const json = { code: 'missing_api_key', detail: 'Send an API key.', status: 401 };
-      return route.fulfill({ status: 401, json });
-    };
-    const { page, context } = await open('/wallet', {}, async (opened) => {
-      await opened.route('**/v1/wallet/movements*', guard);
-      await opened.route('**/v1/events*', guard);
-    });
-    const field = page.getByLabel('API key of this node');
-    await field.fill('wrong');
-    await page.getByRole('button', { name: 'Open the wallet' }).click();
-    await page.getByText('Send an API key.').waitFor();
-    await field.fill(KEY);
-    await page.getByRole('button', { name: 'Open the wallet' }).click();
-    await page.getByText('Last movements').waitFor();
-    const kept = 'JSON.stringify([{ ...localStorage }, document.cookie, location.href])';
-    expect(await page.evaluate(kept)).not.toContain(KEY);
-    expect(await page.evaluate('JSON.stringify({ ...sessionStorage })')).toContain(KEY);
-    expect(JSON.stringify(await context.storageState({ indexedDB: true }))).not.toContain(KEY);
-    await page.reload();
-    await page.getByText('Last movements').waitFor();
-    // Another tab has to ask.
-    const other = await context.newPage();
-    await other.route('**/v1/wallet/movements*', guard);
-    await other.goto(`${origin}/wallet`);
-    await other.getByLabel('API key of this node').waitFor();
-    await other.close();
-    await page.getByRole('navigation').getByRole('link', { name: 'Safety' }).click();
-    await page.getByRole('button', { name: 'Forget the API key now' }).click();
-    await field.waitFor();
-    expect(await page.evaluate('JSON.stringify({ ...sessionStorage })')).not.toContain(KEY);
-    expect(calls).toBeGreaterThan(4);
   });
 
   it('shows what nodes answered to a request for a donation, as text', async () => {

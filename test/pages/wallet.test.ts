@@ -4,11 +4,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import decodeQR from 'qr/decode.js';
 import { describe, expect, it } from 'vitest';
+import { isPayableAddress } from '../../src/chain/address.js';
 import { NoAnswer, Refused } from '../../web/shared/node-api.js';
 import { parseAmount, parsePayee, parseWhole } from '../../web/wallet/amounts-typed.js';
-import { type KeyStorage, keyFault, storedKey, storeKey } from '../../web/wallet/api-key.js';
+import { keyFault } from '../../web/wallet/api-key.js';
 import { EventText } from '../../web/wallet/event-text.js';
-import { EMPTY_LOG, type MovementPage, withNewest, withOlder } from '../../web/wallet/movement-log.js';
+import { countToRead, EMPTY_LOG, type MovementPage, withNewest, withOlder } from '../../web/wallet/movement-log.js';
 import { newOrder, type Order, OrderSender } from '../../web/wallet/order.js';
 import { qrPath } from '../../web/wallet/qr-path.js';
 import type { Movement } from '../../web/wallet/views.js';
@@ -71,7 +72,7 @@ describe('an order (docs/wallet.md#paid-exactly-once)', () => {
 
   it('that the node refuses is not repeated by itself, and may be sent again', async () => {
     const { sender, paid, seen } = setUp([new Refused(401, 'wrong_passphrase', 'wrong', undefined)]);
-    expect(await sender.submit('x')).toEqual({ kind: 'refused', message: 'wrong' });
+    expect(await sender.submit('x')).toEqual({ kind: 'refused', message: 'wrong', code: 'wrong_passphrase' });
     expect([seen.length, paid.size]).toEqual([1, 0]);
     expect(await sender.submit('y')).toEqual({ kind: 'done', answer: 1 });
     expect(new Set(seen).size).toBe(1);
@@ -99,8 +100,8 @@ describe('an order (docs/wallet.md#paid-exactly-once)', () => {
       new Refused(422, 'insufficient_funds', 'too little', undefined),
       new Refused(401, 'wrong_passphrase', 'wrong', undefined),
     ]);
-    expect(await sender.submit('')).toEqual({ kind: 'refused', message: 'too little' });
-    expect(await sender.submit('')).toEqual({ kind: 'refused', message: 'wrong' });
+    expect(await sender.submit('')).toEqual({ kind: 'refused', message: 'too little', code: 'insufficient_funds' });
+    expect(await sender.submit('')).toEqual({ kind: 'refused', message: 'wrong', code: 'wrong_passphrase' });
   });
 
   it('over which the page fails may be done, and can be sent again', async () => {
@@ -119,6 +120,9 @@ describe('an order (docs/wallet.md#paid-exactly-once)', () => {
     expect(await sender.submit('')).toEqual({ kind: 'unanswered', message: '' });
     now += 21 * 3_600_000;
     expect(await sender.submit('')).toEqual({ kind: 'stale' });
+    // Nor can anybody tell how old it is when the clock was set back.
+    now -= 42 * 3_600_000;
+    expect(await sender.submit('')).toEqual({ kind: 'stale' });
     expect([seen.length, paid.size]).toEqual([8, 1]);
   });
 
@@ -131,36 +135,17 @@ describe('an order (docs/wallet.md#paid-exactly-once)', () => {
 });
 
 describe('the API key', () => {
-  const storage = (): KeyStorage & { readonly kept: Map<string, string> } => {
-    const kept = new Map<string, string>();
-    return {
-      kept,
-      getItem: (name) => kept.get(name) ?? null,
-      setItem: (name, value) => void kept.set(name, value),
-      removeItem: (name) => void kept.delete(name),
-    };
-  };
-
-  it('is kept for the tab until it is forgotten', () => {
-    const tab = storage();
-    expect(storedKey(tab)).toBe('');
-    storeKey('secret', tab);
-    expect(storedKey(tab)).toBe('secret');
-    storeKey('', tab);
-    expect(tab.kept.size).toBe(0);
-  });
-
   it('is nothing that a header cannot hold', () => {
     for (const text of ['', 'a b', 'ключ', 'a\n', 'x'.repeat(1_025)]) expect(keyFault(text), text).toBeDefined();
     expect(keyFault('f'.repeat(64))).toBeUndefined();
   });
 
-  it('goes nowhere else: the pages of the wallet name no other storage of the browser', () => {
+  it('goes nowhere: the pages of the wallet store nothing but orders without an answer', () => {
     const names = readdirSync(WEB, { recursive: true, encoding: 'utf8' });
     const uses = (word: RegExp) =>
       names.filter((name) => /\.tsx?$/.test(name) && word.test(readFileSync(`${WEB}${name}`, 'utf8')));
     expect(uses(/localStorage/)).toEqual(['shared/theme.ts']);
-    expect(uses(/\bsessionStorage\b/)).toEqual(['wallet/api-key.ts']);
+    expect(uses(/\bsessionStorage\b/)).toEqual(['wallet/kept-orders.ts']);
     expect(uses(/indexedDB|document\.cookie|\bcaches\b|serviceWorker|innerHTML/)).toEqual([]);
   });
 });
@@ -180,6 +165,20 @@ describe('the history', () => {
     expect(numbers(log)).toEqual([11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
     expect(log.movements.map(({ state }) => state).slice(4, 7)).toEqual(['confirmed', 'sent', 'sent']);
     expect(log.next).toBeNull();
+  });
+
+  it('is read again as far as states may change, and no further', () => {
+    const long = withOlder(withNewest(EMPTY_LOG, page(9_999, 9_900)), 9_900, page(9_899, 5_000));
+    expect(countToRead(EMPTY_LOG)).toBe(100);
+    expect(countToRead(long)).toBe(25);
+    const waiting = (number: number) => ({
+      ...long,
+      movements: long.movements.map((one) => (one.number === number ? { ...one, state: 'sent' as const } : one)),
+    });
+    // Of 425 read again, the one that waits is among them also when 24 others have come.
+    expect(countToRead(waiting(9_600))).toBe(425);
+    expect(countToRead(waiting(8_000))).toBe(25);
+    expect(countToRead(waiting(9_001))).toBe(1_000);
   });
 
   it('begins anew when more have come than a page holds, and never shows a gap', () => {
@@ -227,10 +226,26 @@ describe('what the owner types', () => {
     expect(parsePayee(` ${ADDRESS}\n`)).toEqual({ kind: 'address', address: ADDRESS });
     expect(parsePayee('127.0.0.1:12360')).toEqual({ kind: 'ip', address: '127.0.0.1:12360' });
     expect(parsePayee('[::1]:12360')).toEqual({ kind: 'ip', address: '[::1]:12360' });
-    for (const text of ['', 'me', `${ADDRESS}0`, ADDRESS.toUpperCase(), 'example.org:80', '127.0.0.1']) {
+    for (const text of [
+      '',
+      'me',
+      `${ADDRESS}0`,
+      ADDRESS.slice(1),
+      `H${ADDRESS}`,
+      ADDRESS.toUpperCase(),
+      'example.org:80',
+      '127.0.0.1',
+    ]) {
       expect(parsePayee(text), text).toBeUndefined();
     }
   });
+
+  test.prop([fc.stringMatching(/^H?[0-9a-fA-F]{31,65}$/)])(
+    'is an address exactly where the node takes it for one',
+    (text) => {
+      expect(parsePayee(text)?.kind === 'address').toBe(isPayableAddress(text));
+    },
+  );
 });
 
 describe('the event stream', () => {

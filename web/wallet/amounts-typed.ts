@@ -24,10 +24,13 @@ function payable(value: bigint | undefined): bigint | undefined {
 
 export type Payee = { readonly kind: 'address' | 'ip'; readonly address: string };
 
+/** As `isPayableAddress` of src/chain/address.ts: an address has no check sum, and one digit less pays nobody. */
+const PAYABLE_ADDRESS = /^(?:[0-9a-f]{64}|[0-9a-f]{32}|H[0-9a-f]{63})$/;
+
 /** Whom a text names: a payment address, or `host:port` of a node; undefined when neither. */
 export function parsePayee(text: string): Payee | undefined {
   const address = text.trim();
-  if (/^(?:[0-9a-f]{32}|H?[0-9a-f]{63,64})$/.test(address)) return { kind: 'address', address };
+  if (PAYABLE_ADDRESS.test(address)) return { kind: 'address', address };
   return isNodeAddress(address) ? { kind: 'ip', address } : undefined;
 }
 

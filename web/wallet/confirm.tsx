@@ -3,47 +3,45 @@
  * and one order, which is done once whatever is clicked and whatever answers are lost.
  */
 
-import type { ComponentChildren } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { Facts } from '../shared/components/facts.js';
-import { type Order, OrderSender, type Outcome } from './order.js';
-import { useSession } from './session.js';
+import type { Order } from './order.js';
+import type { OrderState } from './order-desk.js';
+import { ORDER_WORDS, OrderFacts } from './order-facts.js';
+import { useOrders } from './use-orders.js';
 
 export interface ConfirmProps<T> {
   readonly order: Order;
-  readonly title: string;
-  /** The button: `Pay now`. */
-  readonly verb: string;
-  /** What is about to happen, as facts. */
-  readonly children: ComponentChildren;
-  readonly asksPassphrase: boolean;
-  /** What a refusal means; that nothing was done, unless it is said otherwise. */
-  readonly refusal?: string;
   readonly onBack: () => void;
   readonly onDone: (answer: T) => void;
 }
 
-type Step = 'ready' | 'sending' | 'repeating' | Exclude<Outcome<unknown>['kind'], 'done'>;
-
-export function Confirm<T>(props: ConfirmProps<T>) {
-  const { order, title, verb, children, asksPassphrase, refusal = 'Nothing was done.', onBack, onDone } = props;
-  const { submit, step, message } = useOrder<T>(order, onDone);
+export function Confirm<T>({ order, onBack, onDone }: ConfirmProps<T>) {
+  const desk = useOrders();
+  const state = desk.stateOf(order);
+  const { verb, asksPassphrase } = ORDER_WORDS[order.path];
   const [passphrase, setPassphrase] = useState('');
   const head = useRef<HTMLHeadingElement>(null);
   useEffect(() => head.current?.focus(), []);
-  const isSending = step === 'sending' || step === 'repeating';
-  const mayBeDone = step === 'unanswered' || step === 'stale';
+  useEffect(() => desk.show(order), [desk, order]);
+  useEffect(() => {
+    if (state?.step === 'done') onDone(state.answer as T);
+  }, [state?.step]);
+  const step = state?.step ?? 'ready';
+  const isSending = step === 'sending' || step === 'repeating' || step === 'done';
   return (
     <section class="panel" aria-labelledby="confirm">
       <h2 id="confirm" tabIndex={-1} ref={head}>
-        {title}
+        Is this right?
       </h2>
-      <Facts>{children}</Facts>
+      <Facts>
+        <OrderFacts order={order} />
+      </Facts>
       <form
         class="form"
         onSubmit={(event) => {
           event.preventDefault();
-          void submit(asksPassphrase ? passphrase : undefined);
+          void desk.submit(order, asksPassphrase ? passphrase : undefined);
         }}
       >
         {asksPassphrase && (
@@ -64,7 +62,7 @@ export function Confirm<T>(props: ConfirmProps<T>) {
         <div class="buttons">
           {step !== 'stale' && (
             <button type="submit" class="button main" disabled={isSending}>
-              {mayBeDone ? 'Ask again' : verb}
+              {step === 'unanswered' ? 'Ask again' : verb}
             </button>
           )}
           <button type="button" class="button" disabled={isSending} onClick={onBack}>
@@ -73,25 +71,26 @@ export function Confirm<T>(props: ConfirmProps<T>) {
         </div>
       </form>
       <div role="status" class="said">
-        <Said step={step} message={message} refusal={refusal} />
+        {state !== undefined && <Said state={state} />}
       </div>
     </section>
   );
 }
 
-interface SaidProps {
-  readonly step: Step;
-  /** The words of the node. */
-  readonly message: string;
-  readonly refusal: string;
-}
-
-function Said({ step, message, refusal }: SaidProps) {
+/** What there is to say of an order that was sent. */
+export function Said({ state: { order, step, message, code } }: { readonly state: OrderState }) {
+  const { refusal, permission } = ORDER_WORDS[order.path];
   if (step === 'sending') return <p>Asking the node…</p>;
   if (step === 'refused') {
     return (
       <p class="bad-news">
         <bdi>{message}</bdi> {refusal}
+        {code === 'invalid_api_key' && (
+          <>
+            {' '}
+            The API key of this page needs the permission <code>{permission}</code> for it.
+          </>
+        )}
       </p>
     );
   }
@@ -102,8 +101,7 @@ function Said({ step, message, refusal }: SaidProps) {
     return (
       <p class="bad-news">
         <bdi>{message}</bdi> There is no answer to the first attempt, so it may be done or not. “Ask again” sends the
-        same request, which is done once. Before you go back and begin anew, look into the{' '}
-        <a href="/wallet/history">history</a>.
+        same request, which is done once. Before you begin anew, look into the <a href="/wallet/history">history</a>.
       </p>
     );
   }
@@ -116,42 +114,4 @@ function Said({ step, message, refusal }: SaidProps) {
     );
   }
   return null;
-}
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** One sender for one order, for as long as it is shown. */
-function useOrder<T>(order: Order, onDone: (answer: T) => void) {
-  const { call } = useSession();
-  const [step, setStep] = useState<Step>('ready');
-  const [message, setMessage] = useState('');
-  const sender = useMemo(
-    () =>
-      new OrderSender<T>(order, {
-        send: ({ path, body, idempotencyKey }, passphrase) =>
-          call<T>(path, {
-            method: 'POST',
-            body: { ...body, passphrase },
-            headers: { 'idempotency-key': idempotencyKey },
-          }),
-        onRepeat: () => setStep('repeating'),
-        pause,
-        now: () => Date.now(),
-      }),
-    [order, call],
-  );
-  const submit = async (passphrase: string | undefined): Promise<void> => {
-    setStep((old) => (old === 'repeating' ? old : 'sending'));
-    try {
-      const outcome = await sender.submit(passphrase);
-      if (outcome.kind === 'done') return onDone(outcome.answer);
-      setMessage(outcome.kind === 'stale' ? '' : outcome.message);
-      setStep(outcome.kind);
-    } catch (error) {
-      // A fault of this page, after which nobody can say what the node has done.
-      setStep('unanswered');
-      throw error;
-    }
-  };
-  return { submit, step, message };
 }

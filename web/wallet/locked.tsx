@@ -38,7 +38,7 @@ export function Locked() {
           <Field
             label="API key of this node"
             id="api-key"
-            hint="It is kept for this tab only. Where none is configured, the node has written one to api-key in its data folder."
+            hint="It stays in the memory of this page and is stored nowhere. Where none is configured, the node has written one to api-key in its data folder."
           >
             <input
               id="api-key"

@@ -20,6 +20,20 @@ export interface MovementLog {
 
 export const EMPTY_LOG: MovementLog = { movements: [], next: undefined };
 
+/** Movements of a page. */
+export const PAGE = 100;
+/** New ones that are looked for when something has changed. */
+const FEW = 25;
+/** The node sends no more at once. */
+const MOST = 1_000;
+
+/** How many of the newest to read again, so that those are among them whose state may have changed. */
+export function countToRead({ movements, next }: MovementLog): number {
+  if (next === undefined) return PAGE;
+  const last = movements.slice(0, MOST).findLastIndex(({ state }) => state === 'queued' || state === 'sent');
+  return Math.min(MOST, last + 1 + FEW);
+}
+
 /** With the newest page as it is now. When more have come since than a page holds, it begins anew with that page. */
 export function withNewest(log: MovementLog, { movements, next }: MovementPage): MovementLog {
   const oldest = movements.at(-1);

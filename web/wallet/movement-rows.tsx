@@ -1,7 +1,7 @@
 /** Movements of the wallet as rows: state, what it was, who with, what it has changed. */
 
 import { Amount } from '../shared/components/amount.js';
-import { SafeLine } from '../shared/components/safe-text.js';
+import { SafeLine, visible } from '../shared/components/safe-text.js';
 import type { Column } from '../shared/components/table.js';
 import { When } from '../shared/components/when.js';
 import { AddressName, BlockName, ItemCount, StateTag, TransactionName } from './parts.js';
@@ -63,6 +63,7 @@ function Change({ movement }: { readonly movement: Movement }) {
     <span class={raw > 0n ? 'change in' : 'change'}>
       {raw > 0n ? '+' : raw < 0n ? '−' : ''}
       <Amount raw={raw < 0n ? -raw : raw} hasBoth={false} />
+      {classes.length > 0 && ' and items'}
     </span>
   );
 }
@@ -71,7 +72,7 @@ function Change({ movement }: { readonly movement: Movement }) {
 function Time({ movement: { block_time, seen_at, reason } }: { readonly movement: Movement }) {
   if (reason !== null) {
     return (
-      <span title={reason}>
+      <span title={visible(reason)}>
         <SafeLine text={reason} />
       </span>
     );

@@ -5,8 +5,11 @@
 
 import { NoAnswer, Refused } from '../shared/node-api.js';
 
+export const ORDER_PATHS = ['/v1/payments', '/v1/item-payments', '/v1/items', '/v1/donation-requests'] as const;
+export type OrderPath = (typeof ORDER_PATHS)[number];
+
 export interface Order {
-  readonly path: string;
+  readonly path: OrderPath;
   /** Without the passphrase, which no order keeps. */
   readonly body: Readonly<Record<string, unknown>>;
   readonly idempotencyKey: string;
@@ -17,7 +20,7 @@ export interface Order {
 export type Outcome<T> =
   | { readonly kind: 'done'; readonly answer: T }
   /** Nothing was done, and the same order may be sent again. */
-  | { readonly kind: 'refused'; readonly message: string }
+  | { readonly kind: 'refused'; readonly message: string; readonly code: string }
   /** It may be done: only the same order may be sent again. The message is what the node has said since, or empty. */
   | { readonly kind: 'unanswered'; readonly message: string }
   /** So old that the node may have forgotten its key: it must not be sent again. */
@@ -26,6 +29,8 @@ export type Outcome<T> =
 const KEY_BYTES = 16;
 /** A node keeps a key for 24 hours at least. */
 const MAX_AGE_MS = 20 * 3_600_000;
+/** By so much the clock of this machine may be set back; beyond it nobody can tell how old an order is. */
+const MAX_SET_BACK_MS = 60_000;
 /** About two minutes, as the command line has it. */
 const WAITS_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000, 60_000] as const;
 
@@ -49,7 +54,7 @@ function randomKey(): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-export function newOrder(path: string, body: Readonly<Record<string, unknown>>): Order {
+export function newOrder(path: OrderPath, body: Readonly<Record<string, unknown>>): Order {
   return { path, body, idempotencyKey: randomKey(), madeAt: Date.now() };
 }
 
@@ -67,11 +72,13 @@ export class OrderSender<T> {
   readonly #modules: OrderModules<T>;
   #running: Promise<Outcome<T>> | undefined;
   /** An answer was lost: a refusal from then on says nothing about the attempt before it, unless it is a definite one. */
-  #isLost = false;
+  #isLost: boolean;
 
-  constructor(order: Order, modules: OrderModules<T>) {
+  /** `isLost`: it was sent before, by somebody who does not know what came of it. */
+  constructor(order: Order, modules: OrderModules<T>, { isLost = false }: { readonly isLost?: boolean } = {}) {
     this.#order = order;
     this.#modules = modules;
+    this.#isLost = isLost;
   }
 
   /** While it runs, and after it is done, another call has the same outcome and sends nothing. */
@@ -94,7 +101,8 @@ export class OrderSender<T> {
   async #submit(passphrase: string | undefined): Promise<Outcome<T>> {
     const { now, onRepeat, pause } = this.#modules;
     for (const wait of [...WAITS_MS, undefined]) {
-      if (now() - this.#order.madeAt > MAX_AGE_MS) return { kind: 'stale' };
+      const age = now() - this.#order.madeAt;
+      if (age > MAX_AGE_MS || age < -MAX_SET_BACK_MS) return { kind: 'stale' };
       const outcome = await this.#once(passphrase);
       if (outcome !== 'repeat') return outcome;
       if (wait === undefined) break;
@@ -122,7 +130,7 @@ export class OrderSender<T> {
   #refused({ code, status, message }: Refused): Outcome<T> | 'repeat' {
     if (!this.#isLost || DEFINITE.has(code)) {
       this.#isLost = false;
-      return { kind: 'refused', message };
+      return { kind: 'refused', message, code };
     }
     return PASSING.has(code) || PASSING_STATUSES.has(status) ? 'repeat' : { kind: 'unanswered', message };
   }

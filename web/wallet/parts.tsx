@@ -2,9 +2,10 @@
 
 import type { ComponentChildren } from 'preact';
 import { grouped } from '../shared/amounts.js';
-import { Hash } from '../shared/components/hash.js';
+import { BESIDE, Hash } from '../shared/components/hash.js';
 import type { ExactInteger } from '../shared/node-api.js';
 import { useServes } from '../shared/use-node.js';
+import { useSession } from './session.js';
 import type { MovementState } from './views.js';
 
 /** Served where the pages of the explorer are. */
@@ -32,8 +33,11 @@ interface NameProps {
 }
 
 /** A path of the explorer, where this address serves it. */
-function usePathOf(folder: string, name: string): { readonly href?: string } {
-  return useServes(BLOCKS) === true ? { href: `/${folder}/${encodeURIComponent(name)}` } : {};
+function usePathOf(folder: string, name: string): { readonly href?: string; readonly isBeside?: boolean } {
+  const { apiKey } = useSession();
+  // The key is in the memory of this page, so the explorer opens in a tab beside it.
+  const isBeside = apiKey !== '';
+  return useServes(BLOCKS) === true ? { href: `/${folder}/${encodeURIComponent(name)}`, isBeside } : {};
 }
 
 export function TransactionName({ value, isWhole = false }: NameProps) {
@@ -49,8 +53,13 @@ export function ItemName({ value, isWhole = false }: NameProps) {
 }
 
 export function BlockName({ number }: { readonly number: number }) {
-  const { href } = usePathOf('blocks', String(number));
-  return href === undefined ? <span>{grouped(number)}</span> : <a href={href}>{grouped(number)}</a>;
+  const { href, isBeside = false } = usePathOf('blocks', String(number));
+  if (href === undefined) return <span>{grouped(number)}</span>;
+  return (
+    <a href={href} {...(isBeside ? BESIDE : {})}>
+      {grouped(number)}
+    </a>
+  );
 }
 
 /** How many items of a class. */

@@ -1,6 +1,6 @@
 /** A payment that was accepted, followed until a block has it or it is rejected. */
 
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { Notice } from '../shared/components/notice.js';
 import type { MovementPage } from './movement-log.js';
 import { BlockName, StateTag, TransactionName } from './parts.js';
@@ -14,7 +14,11 @@ const AGAIN_MS = 2_000;
 export function PaymentProgress({ hash }: { readonly hash: string }) {
   const latest = useWalletResource<MovementPage>('/v1/wallet/movements', { limit: LOOKED_AT });
   const { value, reload } = latest;
-  const movement = value?.movements.find(({ tx_hash }) => tx_hash === hash);
+  const found = value?.movements.find(({ tx_hash }) => tx_hash === hash);
+  const seen = useRef(found);
+  // Others push it out of the newest ones: what was seen of it last still holds.
+  seen.current = found ?? seen.current;
+  const movement = seen.current;
   const isSettled = movement?.state === 'confirmed' || movement?.state === 'rejected';
   useEffect(() => {
     if (isSettled) return;
@@ -28,6 +32,12 @@ export function PaymentProgress({ hash }: { readonly hash: string }) {
       </p>
       <p>
         <StateTag state={movement?.state ?? 'queued'} />
+        {value !== undefined && found === undefined && (
+          <>
+            {' '}
+            Later movements have come: the <a href="/wallet/history">history</a> knows how it stands now.
+          </>
+        )}
         {movement?.block_num != null && (
           <>
             {' '}

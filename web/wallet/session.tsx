@@ -1,12 +1,11 @@
 /**
- * Whether this page may use the wallet: with the API key of this tab, or without one where the node asks for none. The key is
- * typed once, tried at once, and forgotten when the node refuses it, when the owner says so, and with the tab.
+ * Whether this page may use the wallet: with the API key that was typed, or without one where the node asks for none. The key
+ * is in memory only, tried at once, and forgotten when the node refuses it, when the owner says so, and with the page.
  */
 
 import { type ComponentChildren, createContext } from 'preact';
 import { useCallback, useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type CallOptions, callNode, NoAnswer, Refused } from '../shared/node-api.js';
-import { storedKey, storeKey } from './api-key.js';
 
 export type Access = 'checking' | 'closed' | 'open';
 
@@ -29,6 +28,7 @@ export interface Session {
 /** Reading the history needs what every page of the wallet needs. */
 const PROBE = '/v1/wallet/movements';
 const AGAIN_MS = 2_000;
+const MS_PER_SECOND = 1_000;
 
 const SessionContext = createContext<Session | undefined>(undefined);
 
@@ -47,7 +47,7 @@ interface State {
 const keyHeader = (apiKey: string): Record<string, string> => (apiKey === '' ? {} : { 'x-api-key': apiKey });
 
 export function SessionProvider({ children }: { readonly children: (session: Session) => ComponentChildren }) {
-  const [state, setState] = useState<State>(() => ({ access: 'checking', apiKey: storedKey() }));
+  const [state, setState] = useState<State>(() => ({ access: 'checking', apiKey: '' }));
   const [attempt, setAttempt] = useState(0);
   const { apiKey } = state;
   const current = useRef(apiKey);
@@ -57,13 +57,15 @@ export function SessionProvider({ children }: { readonly children: (session: Ses
     const ending = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const probe = async (): Promise<void> => {
-      const next = await tryKey(apiKey, ending.signal);
+      const { waitMs, ...next } = await tryKey(apiKey, ending.signal);
       if (ending.signal.aborted) return;
-      if (next.access === 'closed') storeKey('');
-      else if (next.access === 'open') storeKey(apiKey);
-      // A page in use stays while the node is away.
-      setState((old) => (next.access === 'checking' && old.access === 'open' ? old : next));
-      if (next.access === 'checking') timer = setTimeout(() => void probe(), AGAIN_MS);
+      setState((old) => {
+        // A page in use stays while the node is away.
+        if (next.access === 'checking' && old.access === 'open') return old;
+        // Why a key was refused stands until another is typed.
+        return next.access === 'closed' && old.access === 'closed' ? old : next;
+      });
+      if (next.access === 'checking') timer = setTimeout(() => void probe(), waitMs);
     };
     void probe();
     return () => {
@@ -77,7 +79,6 @@ export function SessionProvider({ children }: { readonly children: (session: Ses
     setAttempt((count) => count + 1);
   }, []);
   const leave = useCallback(() => {
-    storeKey('');
     setState({ access: 'checking', apiKey: '' });
     setAttempt((count) => count + 1);
   }, []);
@@ -107,7 +108,12 @@ function isRefusedKey(error: unknown): error is Refused {
   return error instanceof Refused && (error.code === 'missing_api_key' || error.code === 'invalid_api_key');
 }
 
-async function tryKey(apiKey: string, signal: AbortSignal): Promise<State> {
+interface Tried extends State {
+  /** When to ask again, while nobody can tell. */
+  readonly waitMs?: number;
+}
+
+async function tryKey(apiKey: string, signal: AbortSignal): Promise<Tried> {
   try {
     await callNode(PROBE, { query: { limit: 1 }, headers: keyHeader(apiKey), signal });
     return { access: 'open', apiKey };
@@ -115,6 +121,7 @@ async function tryKey(apiKey: string, signal: AbortSignal): Promise<State> {
     if (isRefusedKey(error))
       return { access: 'closed', apiKey: '', problem: apiKey === '' ? undefined : error.message };
     const problem = error instanceof NoAnswer || error instanceof Refused ? error.message : 'The page has failed.';
-    return { access: 'checking', apiKey, problem };
+    const seconds = error instanceof Refused ? (error.retryAfter ?? 0) : 0;
+    return { access: 'checking', apiKey, problem, waitMs: Math.max(AGAIN_MS, seconds * MS_PER_SECOND) };
   }
 }

@@ -2,13 +2,20 @@
 
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { useStream } from '../shared/use-stream.js';
-import { EMPTY_LOG, type MovementLog, type MovementPage, withNewest, withOlder } from './movement-log.js';
+import {
+  countToRead,
+  EMPTY_LOG,
+  type MovementLog,
+  type MovementPage,
+  PAGE,
+  withNewest,
+  withOlder,
+} from './movement-log.js';
 import { useSession } from './session.js';
-import { useWalletResource } from './use-wallet.js';
+import { useWalletReading } from './use-wallet.js';
 import type { Movement } from './views.js';
 
 const PATH = '/v1/wallet/movements';
-const PAGE = 100;
 /** Older ones are read when so many rows are left. */
 const AHEAD = 30;
 
@@ -24,12 +31,14 @@ export interface Movements {
 export function useMovements(): Movements {
   const { call } = useSession();
   const { version } = useStream();
-  const newest = useWalletResource<MovementPage>(PATH, { limit: PAGE });
   const [log, setLog] = useState<MovementLog>(EMPTY_LOG);
   const [failure, setFailure] = useState<Error>();
   const reading = useRef<number>(undefined);
   const current = useRef(log);
   current.current = log;
+  const newest = useWalletReading<MovementPage>('newest movements', (signal) =>
+    call<MovementPage>(PATH, { query: { limit: countToRead(current.current) }, signal }),
+  );
 
   // What has changed while the node was away may be on any page: it begins anew.
   useEffect(() => setLog(EMPTY_LOG), [version]);

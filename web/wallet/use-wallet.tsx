@@ -26,10 +26,15 @@ export function useChanges(): number {
 
 /** Reads a route of the wallet now and after each change. */
 export function useWalletResource<T>(path: string, query: Readonly<Record<string, string | number>> = {}): Resource<T> {
-  const { call, apiKey } = useSession();
-  const changes = useChanges();
+  const { call } = useSession();
   const key = `${path}?${JSON.stringify(query)}`;
-  return useResource<T>(key, (signal) => call<T>(path, { query, signal }), `${changes}/${apiKey === '' ? 0 : 1}`);
+  return useWalletReading<T>(key, (signal) => call<T>(path, { query, signal }));
+}
+
+/** The same for what is not always read by the same request. */
+export function useWalletReading<T>(key: string, read: (signal: AbortSignal) => Promise<T>): Resource<T> {
+  const { apiKey } = useSession();
+  return useResource<T>(key, read, `${useChanges()}/${apiKey === '' ? 0 : 1}`);
 }
 
 /** Balance and items. The first page of outputs comes with it: without a page the node sends all of them. */

@@ -7,6 +7,8 @@ import { EventText } from './event-text.js';
 /** A node that lives sends a comment every 15 seconds. */
 const SILENCE_MS = 60_000;
 const UNAUTHORIZED = 401;
+/** A node takes wrong keys from an address twenty times a minute only. */
+const REFUSED_WAIT_MS = 60_000;
 
 export interface KeyedStream {
   readonly apiKey: string;
@@ -39,14 +41,18 @@ export function followKeyed(
           },
           onEvent: tell,
         });
-        if (status === UNAUTHORIZED && !ending.signal.aborted) return onRefused();
+        if (status === UNAUTHORIZED && !ending.signal.aborted) {
+          // Who follows ends it then, unless the key is good for all but this stream.
+          onRefused();
+          wait = REFUSED_WAIT_MS;
+        }
       } catch {
         // Whatever it was, the stream is opened again.
       }
       if (ending.signal.aborted) return;
       onState('lost');
       await pause(wait, ending.signal);
-      wait = Math.min(LONGEST_WAIT_MS, wait * 2);
+      wait = Math.min(LONGEST_WAIT_MS, 2 * wait);
     }
   };
   void follow();

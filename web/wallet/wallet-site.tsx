@@ -11,6 +11,7 @@ import { Router, usePlace } from '../shared/router.js';
 import { NodeProvider, useNode } from '../shared/use-node.js';
 import { StreamProvider, useStream } from '../shared/use-stream.js';
 import { Insecure, Locked } from './locked.js';
+import { OpenOrders } from './open-orders.js';
 import { DONATIONS, DonationsPage } from './pages/donations.js';
 import { HistoryPage } from './pages/history.js';
 import { ItemsPage } from './pages/items.js';
@@ -20,6 +21,7 @@ import { ReceivePage } from './pages/receive.js';
 import { SafetyPage } from './pages/safety.js';
 import { TradesPage } from './pages/trades.js';
 import { type Session, SessionProvider, useSession } from './session.js';
+import { OrdersProvider } from './use-orders.js';
 import { ChangesProvider } from './use-wallet.js';
 import { followKeyed } from './wallet-events.js';
 
@@ -64,7 +66,9 @@ function Connected({ session, isAway }: { readonly session: Session; readonly is
   return (
     <StreamProvider topics={access === 'open' ? TOPICS : undefined} names={EVENTS} follow={follow}>
       <ChangesProvider>
-        <Site isAway={isAway} />
+        <OrdersProvider>
+          <Site isAway={isAway} />
+        </OrdersProvider>
       </ChangesProvider>
     </StreamProvider>
   );
@@ -72,7 +76,7 @@ function Connected({ session, isAway }: { readonly session: Session; readonly is
 
 function Site({ isAway }: { readonly isAway: boolean }) {
   const { state } = useStream();
-  const { access } = useSession();
+  const { access, apiKey } = useSession();
   const served = useNode()?.node_api ?? [];
   const links: readonly NavigationLink[] = [
     { href: '/wallet', text: 'Wallet' },
@@ -87,7 +91,13 @@ function Site({ isAway }: { readonly isAway: boolean }) {
   ];
   const isOpen = access === 'open';
   return (
-    <Shell site="wallet" home="/wallet" links={links} stream={isAway || (isOpen && state === 'lost') ? 'lost' : 'open'}>
+    <Shell
+      site="wallet"
+      home="/wallet"
+      links={links}
+      stream={isAway || (isOpen && state === 'lost') ? 'lost' : 'open'}
+      opensBeside={apiKey !== ''}
+    >
       {isOpen ? <OpenSite /> : <Locked />}
     </Shell>
   );
@@ -100,6 +110,7 @@ function OpenSite() {
   return (
     <>
       {apiKey !== '' && !isSecureContext && <Insecure />}
+      <OpenOrders />
       {page === undefined ? (
         <Page title="No such page">
           <Notice title="There is no such page">

@@ -64,9 +64,14 @@ export interface HashProps {
   /** Shows all of it, over several lines where it must. */
   readonly isWhole?: boolean;
   readonly hasMosaic?: boolean;
+  /** The link opens in a tab of its own. */
+  readonly isBeside?: boolean;
 }
 
-export function Hash({ value, href, isWhole = false, hasMosaic = true }: HashProps) {
+/** Of a link to a tab of its own, which knows nothing of this one. */
+export const BESIDE = { target: '_blank', rel: 'noopener noreferrer' } as const;
+
+export function Hash({ value, href, isWhole = false, hasMosaic = true, isBeside = false }: HashProps) {
   const text = isWhole ? value : shortened(value);
   const label = <bdi class="hash-text">{text}</bdi>;
   return (
@@ -75,7 +80,7 @@ export function Hash({ value, href, isWhole = false, hasMosaic = true }: HashPro
       {href === undefined ? (
         <span title={isWhole ? undefined : value}>{label}</span>
       ) : (
-        <a href={href} title={isWhole ? undefined : value}>
+        <a href={href} title={isWhole ? undefined : value} {...(isBeside ? BESIDE : {})}>
           {label}
         </a>
       )}

@@ -39,6 +39,13 @@ export function SafeLine({ text, limit = 80 }: { readonly text: string; readonly
   );
 }
 
+/** The same where there is no markup, as in a title. */
+export function visible(text: string): string {
+  return Array.from(text, (char) => (UNSEEN.test(char) ? nameOf(char) : char)).join('');
+}
+
+const nameOf = (char: string): string => `U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
+
 function withMarks(text: string) {
   const parts = [];
   let plain = '';
@@ -47,11 +54,10 @@ function withMarks(text: string) {
       plain += char;
       continue;
     }
-    const code = (char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
     parts.push(
       plain,
       <span class="unseen-mark" title="A character that cannot be seen">
-        U+{code}
+        {nameOf(char)}
       </span>,
     );
     plain = '';

@@ -5,6 +5,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { StreamState } from '../events.js';
 import { usePlace } from '../router.js';
 import { THEMES, type Theme, useTheme } from '../theme.js';
+import { BESIDE } from './hash.js';
 import { Logo } from './logo.js';
 
 export interface NavigationLink {
@@ -20,13 +21,16 @@ export interface ShellProps {
   readonly home: string;
   readonly links: readonly NavigationLink[];
   readonly stream: StreamState;
+  /** Links elsewhere open in a tab of their own: this page has something that would be lost with it. */
+  readonly opensBeside?: boolean;
   /** In the head, beside the navigation. */
   readonly tools?: ComponentChildren;
   readonly children: ComponentChildren;
 }
 
-export function Shell({ site, home, links, stream, tools, children }: ShellProps) {
+export function Shell({ site, home, links, stream, tools, children, opensBeside = false }: ShellProps) {
   const { path } = usePlace();
+  const elsewhere = opensBeside ? BESIDE : { target: '_self' };
   return (
     <>
       <a class="skip" href="#content">
@@ -42,11 +46,7 @@ export function Shell({ site, home, links, stream, tools, children }: ShellProps
           {tools}
           <nav class="links" aria-label="Pages">
             {links.map(({ href, text, isElsewhere = false }) => (
-              <a
-                href={href}
-                target={isElsewhere ? '_self' : undefined}
-                aria-current={path === href ? 'page' : undefined}
-              >
+              <a href={href} aria-current={path === href ? 'page' : undefined} {...(isElsewhere ? elsewhere : {})}>
                 {text}
               </a>
             ))}
@@ -57,7 +57,7 @@ export function Shell({ site, home, links, stream, tools, children }: ShellProps
       <Content path={path}>{children}</Content>
       <footer class="foot">
         <span>Served by this node, from this node alone.</span>
-        <a href="/v1/docs" target="_self">
+        <a href="/v1/docs" {...elsewhere}>
           API
         </a>
         <ThemeSwitch />

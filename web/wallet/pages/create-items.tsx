@@ -1,53 +1,26 @@
 /** Creating items: how many, of which kind, and the text that goes with them for ever. */
 
 import { useState } from 'preact/hooks';
-import { grouped } from '../../shared/amounts.js';
-import { Fact } from '../../shared/components/facts.js';
 import { Notice } from '../../shared/components/notice.js';
-import { SafeText } from '../../shared/components/safe-text.js';
 import { parseWhole } from '../amounts-typed.js';
 import { Confirm } from '../confirm.js';
-import { newOrder, type Order } from '../order.js';
+import type { Order } from '../order.js';
+import { SPECS } from '../order-facts.js';
 import { Field } from '../parts.js';
+import { useOrders } from '../use-orders.js';
 
 type Spec = 'Create' | 'Default';
-
-const SPECS: Readonly<Record<Spec, string>> = {
-  Create: 'A kind of their own',
-  Default: 'The common kind, which everybody may add to',
-};
-
-interface Creation {
-  readonly order: Order;
-  readonly spec: Spec;
-  readonly count: bigint;
-  readonly metadata: string;
-}
 
 export function CreateItems({ onEnd }: { readonly onEnd: () => void }) {
   const [text, setText] = useState('1');
   const [spec, setSpec] = useState<Spec>('Create');
   const [metadata, setMetadata] = useState('');
-  const [creation, setCreation] = useState<Creation>();
+  const desk = useOrders();
+  const [order, setOrder] = useState<Order>();
   const [isDone, setDone] = useState(false);
   if (isDone) return <ItemsOrdered onEnd={onEnd} />;
-  if (creation !== undefined) {
-    return (
-      <Confirm
-        order={creation.order}
-        title="Is this right?"
-        verb="Create now"
-        asksPassphrase={false}
-        onBack={() => setCreation(undefined)}
-        onDone={() => setDone(true)}
-      >
-        <Fact name="Items">{grouped(creation.count)}</Fact>
-        <Fact name="Kind">{SPECS[creation.spec]}</Fact>
-        <Fact name="Metadata, readable by everybody">
-          {creation.metadata === '' ? <span class="none">none</span> : <SafeText text={creation.metadata} />}
-        </Fact>
-      </Confirm>
-    );
+  if (order !== undefined) {
+    return <Confirm order={order} onBack={() => setOrder(undefined)} onDone={() => setDone(true)} />;
   }
   const count = parseWhole(text);
   return (
@@ -63,7 +36,7 @@ export function CreateItems({ onEnd }: { readonly onEnd: () => void }) {
             item_amount: count,
             metadata: metadata === '' ? null : metadata,
           };
-          setCreation({ order: newOrder('/v1/items', body), spec, count, metadata });
+          setOrder(desk.take('/v1/items', body));
         }}
       >
         <Field label="How many" id="count">

@@ -1,15 +1,15 @@
 /** Donations: asking a node for one, and what nodes have answered. */
 
 import { useState } from 'preact/hooks';
-import { Fact } from '../../shared/components/facts.js';
 import { Loaded } from '../../shared/components/notice.js';
 import { Page } from '../../shared/components/page.js';
 import { SafeLine } from '../../shared/components/safe-text.js';
 import { When } from '../../shared/components/when.js';
 import { isNodeAddress } from '../amounts-typed.js';
 import { Confirm } from '../confirm.js';
-import { newOrder, type Order } from '../order.js';
+import type { Order } from '../order.js';
 import { Field } from '../parts.js';
+import { useOrders } from '../use-orders.js';
 import { useWalletResource } from '../use-wallet.js';
 import type { DonationRequest } from '../views.js';
 
@@ -50,19 +50,7 @@ export function DonationsPage() {
           </p>
         </>
       ) : (
-        <Confirm
-          order={order}
-          title="Is this right?"
-          verb="Ask now"
-          asksPassphrase={false}
-          refusal="A node that says nothing in time may pay all the same."
-          onBack={back}
-          onDone={done}
-        >
-          <Fact name="Asked for a donation">
-            <code>{String(order.body.address)}</code>
-          </Fact>
-        </Confirm>
+        <Confirm order={order} onBack={back} onDone={done} />
       )}
       <section class="panel" aria-labelledby="answers">
         <h2 id="answers">What nodes have answered</h2>
@@ -75,6 +63,7 @@ export function DonationsPage() {
 }
 
 function Ask({ onOrder }: { readonly onOrder: (order: Order) => void }) {
+  const desk = useOrders();
   const [text, setText] = useState('');
   const address = text.trim();
   return (
@@ -83,7 +72,7 @@ function Ask({ onOrder }: { readonly onOrder: (order: Order) => void }) {
         class="form"
         onSubmit={(event) => {
           event.preventDefault();
-          onOrder(newOrder(DONATIONS, { address }));
+          onOrder(desk.take(DONATIONS, { address }));
         }}
       >
         <Field label="Node to ask" id="node" hint="ip:port, such as 127.0.0.1:12360. It decides by itself.">

@@ -2,26 +2,19 @@
 
 import { useState } from 'preact/hooks';
 import { grouped } from '../../shared/amounts.js';
-import { Fact } from '../../shared/components/facts.js';
 import { Loaded } from '../../shared/components/notice.js';
 import { Page } from '../../shared/components/page.js';
 import { SafeText } from '../../shared/components/safe-text.js';
-import { type Payee, parsePayee, parseWhole } from '../amounts-typed.js';
+import { parsePayee, parseWhole } from '../amounts-typed.js';
 import { Confirm } from '../confirm.js';
-import { newOrder, type Order } from '../order.js';
+import type { Order } from '../order.js';
 import { Field, ItemName } from '../parts.js';
 import { PayeeField } from '../payee-field.js';
+import { useOrders } from '../use-orders.js';
 import { useWalletResource } from '../use-wallet.js';
 import type { PaymentAccepted, WalletItem } from '../views.js';
 import { CreateItems } from './create-items.js';
-import { Paid, PayeeFact } from './pay.js';
-
-interface ItemPayment {
-  readonly order: Order;
-  readonly item: WalletItem;
-  readonly payee: Payee;
-  readonly count: bigint;
-}
+import { Paid } from './pay.js';
 
 type View =
   | { readonly kind: 'list' }
@@ -108,25 +101,10 @@ interface SendItemsProps {
 function SendItems({ item, onBack, onDone }: SendItemsProps) {
   const [payee, setPayee] = useState('');
   const [text, setText] = useState('1');
-  const [payment, setPayment] = useState<ItemPayment>();
-  if (payment !== undefined) {
-    return (
-      <Confirm<PaymentAccepted>
-        order={payment.order}
-        title="Is this right?"
-        verb="Send now"
-        asksPassphrase
-        onBack={() => setPayment(undefined)}
-        onDone={onDone}
-      >
-        <PayeeFact payee={payment.payee} />
-        <Fact name="Items">{grouped(payment.count)}</Fact>
-        <Fact name="Of the kind">
-          <ItemName value={item.genesis_hash} isWhole />
-        </Fact>
-        <Fact name="Fee">none</Fact>
-      </Confirm>
-    );
+  const desk = useOrders();
+  const [order, setOrder] = useState<Order>();
+  if (order !== undefined) {
+    return <Confirm<PaymentAccepted> order={order} onBack={() => setOrder(undefined)} onDone={onDone} />;
   }
   const found = parsePayee(payee);
   const count = parseWhole(text);
@@ -141,8 +119,7 @@ function SendItems({ item, onBack, onDone }: SendItemsProps) {
         onSubmit={(event) => {
           event.preventDefault();
           if (found === undefined || count === undefined) return;
-          const body = { ...found, genesis_hash: item.genesis_hash, amount: count };
-          setPayment({ order: newOrder('/v1/item-payments', body), item, payee: found, count });
+          setOrder(desk.take('/v1/item-payments', { ...found, genesis_hash: item.genesis_hash, amount: count }));
         }}
       >
         <PayeeField value={payee} onChange={setPayee} />

@@ -1,45 +1,38 @@
 /** Paying: the form, its confirmation, and what becomes of the payment. */
 
 import { useState } from 'preact/hooks';
-import { grouped } from '../../shared/amounts.js';
 import { Amount } from '../../shared/components/amount.js';
-import { Fact } from '../../shared/components/facts.js';
-import { Hash } from '../../shared/components/hash.js';
 import { Notice } from '../../shared/components/notice.js';
 import { Page } from '../../shared/components/page.js';
 import { AmountField, type AmountInput, NO_AMOUNT, rawOf } from '../amount-field.js';
-import { type Payee, parsePayee } from '../amounts-typed.js';
+import { parsePayee } from '../amounts-typed.js';
 import { Confirm } from '../confirm.js';
-import { newOrder, type Order } from '../order.js';
+import type { Order } from '../order.js';
 import { PayeeField } from '../payee-field.js';
 import { PaymentProgress } from '../payment-progress.js';
+import { useOrders } from '../use-orders.js';
 import { useTotals } from '../use-wallet.js';
 import type { PaymentAccepted } from '../views.js';
-
-interface Payment {
-  readonly order: Order;
-  readonly payee: Payee;
-  readonly raw: bigint;
-}
 
 export function PayPage() {
   const [payee, setPayee] = useState('');
   const [amount, setAmount] = useState<AmountInput>(NO_AMOUNT);
-  const [payment, setPayment] = useState<Payment>();
+  const desk = useOrders();
+  const [order, setOrder] = useState<Order>();
   const [accepted, setAccepted] = useState<PaymentAccepted>();
   if (accepted !== undefined) {
     const again = (): void => {
       setPayee('');
       setAmount(NO_AMOUNT);
-      setPayment(undefined);
+      setOrder(undefined);
       setAccepted(undefined);
     };
     return <Paid title="Pay" next="Another payment" accepted={accepted} onNext={again} />;
   }
-  if (payment !== undefined) {
+  if (order !== undefined) {
     return (
       <Page title="Pay">
-        <ConfirmPayment payment={payment} onBack={() => setPayment(undefined)} onDone={setAccepted} />
+        <Confirm<PaymentAccepted> order={order} onBack={() => setOrder(undefined)} onDone={setAccepted} />
       </Page>
     );
   }
@@ -53,8 +46,7 @@ export function PayPage() {
           onSubmit={(event) => {
             event.preventDefault();
             if (found === undefined || raw === undefined) return;
-            const order = newOrder('/v1/payments', { ...found, amount: raw });
-            setPayment({ order, payee: found, raw });
+            setOrder(desk.take('/v1/payments', { ...found, amount: raw }));
           }}
         >
           <PayeeField value={payee} onChange={setPayee} />
@@ -80,44 +72,6 @@ function Funds({ raw }: { readonly raw: bigint | undefined }) {
     <p class={raw !== undefined && raw > available ? 'hint bad-news' : 'hint'}>
       Available: <Amount raw={available} />
     </p>
-  );
-}
-
-interface ConfirmPaymentProps {
-  readonly payment: Payment;
-  readonly onBack: () => void;
-  readonly onDone: (accepted: PaymentAccepted) => void;
-}
-
-function ConfirmPayment({ payment, onBack, onDone }: ConfirmPaymentProps) {
-  const { order, payee, raw } = payment;
-  return (
-    <Confirm<PaymentAccepted>
-      order={order}
-      title="Is this right?"
-      verb="Pay now"
-      asksPassphrase
-      onBack={onBack}
-      onDone={onDone}
-    >
-      <PayeeFact payee={payee} />
-      <Fact name="Amount">
-        <Amount raw={raw} /> <span class="unseen">{grouped(raw)} raw units</span>
-      </Fact>
-      <Fact name="Fee">none</Fact>
-    </Confirm>
-  );
-}
-
-export function PayeeFact({ payee }: { readonly payee: Payee }) {
-  return payee.kind === 'address' ? (
-    <Fact name="To the address">
-      <Hash value={payee.address} isWhole />
-    </Fact>
-  ) : (
-    <Fact name="To the node">
-      <code>{payee.address}</code>, which names the address
-    </Fact>
   );
 }
 

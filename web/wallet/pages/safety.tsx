@@ -3,9 +3,11 @@
 import { useState } from 'preact/hooks';
 import { Notice } from '../../shared/components/notice.js';
 import { Page } from '../../shared/components/page.js';
+import { NoAnswer } from '../../shared/node-api.js';
 import { Field } from '../parts.js';
 import { useSession } from '../session.js';
 import { useAction } from '../use-action.js';
+import { useOrders } from '../use-orders.js';
 
 export function SafetyPage() {
   return (
@@ -106,10 +108,15 @@ function ChangePassphrase() {
   const [again, setAgain] = useState('');
   const { said, isBusy, run } = useAction();
   const change = async () => {
-    await call('/v1/wallet/passphrase', {
-      method: 'PUT',
-      body: { old_passphrase: old, new_passphrase: fresh },
-    });
+    try {
+      await call('/v1/wallet/passphrase', {
+        method: 'PUT',
+        body: { old_passphrase: old, new_passphrase: fresh },
+      });
+    } catch (error) {
+      if (!(error instanceof NoAnswer)) throw error;
+      throw new NoAnswer(`${error.message} The passphrase may be changed or not: try both.`, { cause: error });
+    }
     for (const set of [setOld, setFresh, setAgain]) set('');
     return 'Changed. Put the new passphrase where the node finds it at its next start. Older backups open with the old one.';
   };
@@ -149,6 +156,7 @@ function ChangePassphrase() {
 
 function Key() {
   const { apiKey, leave } = useSession();
+  const desk = useOrders();
   return (
     <section class="panel" aria-labelledby="key">
       <h2 id="key">API key</h2>
@@ -156,9 +164,19 @@ function Key() {
         <p>This node asks for none from this machine.</p>
       ) : (
         <>
-          <p>This tab has it, and nothing else does: it is gone when the tab is closed.</p>
+          <p>
+            This page has it, and nothing else does: it is stored nowhere, and gone when the tab is closed or loaded
+            again.
+          </p>
           <p class="buttons shortcuts">
-            <button type="button" class="button" onClick={leave}>
+            <button
+              type="button"
+              class="button"
+              onClick={() => {
+                desk.forgetAll();
+                leave();
+              }}
+            >
               Forget the API key now
             </button>
           </p>

@@ -1,0 +1,96 @@
+/** What an order is, read from what is sent: nobody confirms anything but that. */
+
+import { grouped } from '../shared/amounts.js';
+import { Amount } from '../shared/components/amount.js';
+import { Fact } from '../shared/components/facts.js';
+import { Hash } from '../shared/components/hash.js';
+import { SafeText } from '../shared/components/safe-text.js';
+import type { ExactInteger } from '../shared/node-api.js';
+import type { Order, OrderPath } from './order.js';
+import { ItemName } from './parts.js';
+
+interface OrderWords {
+  /** `A payment`. */
+  readonly what: string;
+  /** The button. */
+  readonly verb: string;
+  readonly asksPassphrase: boolean;
+  /** What the API key needs for it. */
+  readonly permission: string;
+  /** What a refusal means. */
+  readonly refusal: string;
+}
+
+const COMMON = { asksPassphrase: true, permission: 'pay', refusal: 'Nothing was done.' };
+
+export const ORDER_WORDS: Readonly<Record<OrderPath, OrderWords>> = {
+  '/v1/payments': { ...COMMON, what: 'A payment', verb: 'Pay now' },
+  '/v1/item-payments': { ...COMMON, what: 'A payment of items', verb: 'Send now' },
+  '/v1/items': { ...COMMON, what: 'New items', verb: 'Create now', asksPassphrase: false },
+  '/v1/donation-requests': {
+    ...COMMON,
+    what: 'A request for a donation',
+    verb: 'Ask now',
+    asksPassphrase: false,
+    refusal: 'A node that says nothing in time may pay all the same.',
+  },
+};
+
+export const SPECS: Readonly<Record<string, string>> = {
+  Create: 'A kind of their own',
+  Default: 'The common kind, which everybody may add to',
+};
+
+const FACTS: Readonly<Record<OrderPath, (body: Order['body']) => preact.JSX.Element>> = {
+  '/v1/payments': (body) => (
+    <>
+      <PayeeFact body={body} />
+      <Fact name="Amount">
+        <Amount raw={body.amount as ExactInteger} />{' '}
+        <span class="unseen">{grouped(body.amount as ExactInteger)} raw units</span>
+      </Fact>
+      <Fact name="Fee">none</Fact>
+    </>
+  ),
+  '/v1/item-payments': (body) => (
+    <>
+      <PayeeFact body={body} />
+      <Fact name="Items">{grouped(body.amount as ExactInteger)}</Fact>
+      <Fact name="Of the kind">
+        <ItemName value={String(body.genesis_hash)} isWhole />
+      </Fact>
+      <Fact name="Fee">none</Fact>
+    </>
+  ),
+  '/v1/items': ({ item_amount, genesis_hash_spec, metadata }) => (
+    <>
+      <Fact name="Items">{grouped(item_amount as ExactInteger)}</Fact>
+      <Fact name="Kind">{SPECS[String(genesis_hash_spec)] ?? String(genesis_hash_spec)}</Fact>
+      <Fact name="Metadata, readable by everybody">
+        {typeof metadata === 'string' ? <SafeText text={metadata} /> : <span class="none">none</span>}
+      </Fact>
+    </>
+  ),
+  '/v1/donation-requests': ({ address }) => (
+    <Fact name="Asked for a donation">
+      <code>{String(address)}</code>
+    </Fact>
+  ),
+};
+
+/** Put it into `Facts`. */
+export function OrderFacts({ order: { path, body } }: { readonly order: Order }) {
+  return FACTS[path](body);
+}
+
+function PayeeFact({ body: { kind, address } }: { readonly body: Order['body'] }) {
+  return kind === 'address' ? (
+    <Fact name="To the address">
+      <Hash value={String(address)} isWhole />
+    </Fact>
+  ) : (
+    <Fact name="To the node">
+      <code>{String(address)}</code>, which names the address
+    </Fact>
+  );
+}
