@@ -1,6 +1,6 @@
 /**
- * A node for the benchmark of the pages: serves the built pages, and a chain of 10,000 blocks with an address of 100,000 outputs,
- * made up as it is asked for, so that only the pages are measured.
+ * A node for the benchmark of the pages: serves the built pages, a chain of 10,000 blocks with an address of 100,000 outputs, and a
+ * wallet with 100,000 movements, made up as they are asked for, so that only the pages are measured.
  */
 
 import { fileURLToPath } from 'node:url';
@@ -14,6 +14,7 @@ import { noMetrics } from '../src/observability/metrics.js';
 
 export const BLOCKS = 10_000;
 export const OUTPUTS = 100_000;
+export const MOVEMENTS = 100_000;
 export const ADDRESS = 'ab'.repeat(32);
 
 const PAGES = fileURLToPath(new URL('../dist/web/', import.meta.url));
@@ -48,16 +49,22 @@ export interface PagesNode {
   readonly app: FastifyInstance;
   /** Tells of a new block on the event stream. */
   addBlock(): void;
+  /** Tells of a new payment of the wallet on the event stream. */
+  addMovement(): void;
 }
 
 export async function openPagesNode(): Promise<PagesNode> {
   const app = Fastify({ forceCloseConnections: true });
   const modules = { logger: silentLogger, clock: systemClock, metrics: noMetrics };
   await app.register(requestLog, { log: new RequestLog(modules) });
-  await app.register(pageRoutes, { sites: ['explorer'], files: await PageFiles.load(PAGES) });
+  await app.register(pageRoutes, { sites: ['explorer', 'wallet'], files: await PageFiles.load(PAGES) });
   app.setReplySerializer(json);
   let height = BLOCKS - 1;
-  const tellers = new Set<() => void>();
+  let movements = MOVEMENTS;
+  const tellers = new Set<(name: string, data: object) => void>();
+  const tell = (name: string, data: object): void => {
+    for (const teller of tellers) teller(name, data);
+  };
   const paged = (name: string, count: number, entry: (at: number) => object) => (request: { query: unknown }) => {
     const { cursor = '0', limit = '25' } = request.query as { cursor?: string; limit?: string };
     const [first, size] = [Number(cursor), Number(limit)];
@@ -86,21 +93,34 @@ export async function openPagesNode(): Promise<PagesNode> {
     as_of_block: height,
   }));
   app.get('/v1/chain/addresses/:address/outputs', paged('outputs', OUTPUTS, output));
+  app.get('/v1/wallet/movements', ({ query }) => {
+    const { limit = '100', cursor = String(movements) } = query as { limit?: string; cursor?: string };
+    const count = Math.min(Number(limit), Number(cursor));
+    const first = Number(cursor) - 1;
+    return {
+      movements: Array.from({ length: count }, (_, at) => movement(first - at)),
+      next: first - count < 0 ? null : first - count + 1,
+    };
+  });
   app.get('/v1/events', (_request, reply) => {
     reply.hijack();
     reply.raw.writeHead(200, { 'content-type': 'text/event-stream' }).write('retry: 1000\n\n');
-    const tell = (): void => {
-      const { block_num, hash, transactions } = block(height);
-      reply.raw.write(`event: block\ndata: ${JSON.stringify({ block_num, hash, transactions })}\n\n`);
+    const teller = (name: string, data: object): void => {
+      reply.raw.write(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
     };
-    tellers.add(tell);
-    reply.raw.once('close', () => tellers.delete(tell));
+    tellers.add(teller);
+    reply.raw.once('close', () => tellers.delete(teller));
   });
   return {
     app,
     addBlock() {
       height++;
-      for (const tell of tellers) tell();
+      const { block_num, hash, transactions } = block(height);
+      tell('block', { block_num, hash, transactions });
+    },
+    addMovement() {
+      movements++;
+      tell('payment', { hash: txHash(movements), kind: 'payment', status: 'confirmed', reason: null });
     },
   };
 }
@@ -108,6 +128,30 @@ export async function openPagesNode(): Promise<PagesNode> {
 function transaction(at: number) {
   const counts = { bytes: 310, input_count: 1, output_count: 2 };
   return { tx_hash: txHash(at), block_num: 1, ...PLACE, kind: 'payment', ...counts, tokens: 72_072_000 + at };
+}
+
+function movement(number: number) {
+  return {
+    number,
+    tx_hash: txHash(number),
+    chain_hash: null,
+    kind: 'payment',
+    direction: number % 2 === 0 ? 'in' : 'out',
+    state: 'confirmed',
+    reason: null,
+    peer: null,
+    amount: 72_072_000 + number,
+    items: {},
+    net: number % 2 === 0 ? 72_072_000 + number : -72_072_000 - number,
+    fee: null,
+    block_num: number % BLOCKS,
+    block_time: FIRST_TIME + number,
+    seen_at: FIRST_TIME + number,
+    from: [ADDRESS],
+    outputs: [{ address: ADDRESS, amount: 72_072_000 + number, item: null, own: number % 2 === 0 }],
+    output_count: 1,
+    label: null,
+  };
 }
 
 function output(at: number) {

@@ -1,11 +1,11 @@
 /**
- * What the pages of the explorer cost the browser: milliseconds of script, and of all work of its main thread, for one
- * interaction, with a chain of 10,000 blocks and an address of 100,000 outputs.
+ * What the pages cost the browser: milliseconds of script, and of all work of its main thread, for one interaction, with a chain
+ * of 10,000 blocks, an address of 100,000 outputs, and a wallet with 100,000 movements.
  */
 
 import { type CDPSession, chromium, type Page } from 'playwright-core';
 import { findTool } from '../test/support/tools.js';
-import { ADDRESS, BLOCKS, OUTPUTS, openPagesNode } from './pages-node.js';
+import { ADDRESS, BLOCKS, MOVEMENTS, OUTPUTS, openPagesNode } from './pages-node.js';
 import { printRow, printSection } from './report.js';
 
 /** Times that the reader turns the wheel. */
@@ -50,7 +50,7 @@ export async function pagesBench(): Promise<void> {
   };
 
   await loaded('/', '.lines li');
-  await measure('overview: a new block', NEW_BLOCKS, () => newBlocks(page, node.addBlock));
+  await measure('overview: a new block', NEW_BLOCKS, () => everySoOften(page, NEW_BLOCKS, node.addBlock));
   await page.locator('a[href="/blocks"]').first().click();
   await page.locator('.table-body .row').first().waitFor();
   await measure(`${BLOCKS.toLocaleString()} blocks: a turn of the wheel`, TURNS, () => wheel(page));
@@ -64,9 +64,20 @@ export async function pagesBench(): Promise<void> {
   await loaded(`/addresses/${ADDRESS}?show=outputs`, '.table-body .row');
   await measure(`${OUTPUTS.toLocaleString()} outputs: a turn of the wheel`, TURNS, () => wheel(page));
   await measure(`${OUTPUTS.toLocaleString()} outputs: until all are read (each page)`, OUTPUTS / 100, () =>
-    readAll(page),
+    readAll(page, OUTPUTS),
   );
   await measure(`${OUTPUTS.toLocaleString()} outputs, all read: a turn of the wheel`, TURNS, () =>
+    wheel(page, -TURN_PX),
+  );
+  await loaded('/wallet/history', '.table-body .row');
+  await measure(`${MOVEMENTS.toLocaleString()} movements: a turn of the wheel`, TURNS, () => wheel(page));
+  await measure(`${MOVEMENTS.toLocaleString()} movements: until all are read (each page)`, MOVEMENTS / 100, () =>
+    readAll(page, MOVEMENTS),
+  );
+  await measure(`${MOVEMENTS.toLocaleString()} movements, all read: a new one`, NEW_BLOCKS, () =>
+    everySoOften(page, NEW_BLOCKS, node.addMovement),
+  );
+  await measure(`${MOVEMENTS.toLocaleString()} movements, all read: a turn of the wheel`, TURNS, () =>
     wheel(page, -TURN_PX),
   );
   await browser.close();
@@ -78,8 +89,8 @@ async function figures(session: CDPSession): Promise<Figures> {
   return Object.fromEntries(metrics.map(({ name, value }) => [name, value])) as unknown as Figures;
 }
 
-async function newBlocks(page: Page, add: () => void): Promise<void> {
-  for (let count = 0; count < NEW_BLOCKS; count++) {
+async function everySoOften(page: Page, times: number, add: () => void): Promise<void> {
+  for (let count = 0; count < times; count++) {
     add();
     await page.waitForTimeout(BLOCK_EVERY_MS);
   }
@@ -96,13 +107,13 @@ async function toEnd(page: Page): Promise<void> {
 }
 
 /** Goes to the end of what is there until it is the end of all. */
-async function readAll(page: Page): Promise<void> {
+async function readAll(page: Page, count: number): Promise<void> {
   await page.evaluate(`new Promise((resolve) => {
     const turn = () => {
       scrollTo(0, document.documentElement.scrollHeight);
       const rows = document.querySelectorAll('.table-body .row');
       const last = Number(rows[rows.length - 1]?.getAttribute('aria-rowindex') ?? 0);
-      if (last >= ${OUTPUTS}) resolve();
+      if (last >= ${count}) resolve();
       else requestAnimationFrame(turn);
     };
     turn();
