@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")/secrets"
 chmod 700 .
-for name in network-secret api-key; do
+for name in network-secret api-key wallet-passphrase; do
   if [ -s "$name" ]; then
     echo "deploy/secrets/$name is there already: kept"
   else
