@@ -65,13 +65,33 @@ async function runDev(session: Session): Promise<void> {
     const isReady = async () =>
       (await session.run('curl', ['-sf', `${DEV_URL}/readyz`], { mayFail: true })) === '' ? undefined : true;
     await session.until('the dev network', isReady);
-    session.check('docker run … dev: it is ready', true, `${((Date.now() - started) / 1_000).toFixed(1)} s, start of the container included`);
-    for (const [path, title] of [['/', 'Tessera explorer'], ['/wallet', 'Tessera wallet'], ['/v1/docs', 'API']] as const) {
+    session.check(
+      'docker run … dev: it is ready',
+      true,
+      `${((Date.now() - started) / 1_000).toFixed(1)} s, start of the container included`,
+    );
+    for (const [path, title] of [
+      ['/', 'Tessera explorer'],
+      ['/wallet', 'Tessera wallet'],
+      ['/v1/docs', 'API'],
+    ] as const) {
       const page = await session.run('curl', ['-sf', `${DEV_URL}${path}`]);
-      session.check(`its page ${path}`, page.includes('<title>') && page.includes(title), /<title>(.*)<\/title>/.exec(page)?.[1]);
+      session.check(
+        `its page ${path}`,
+        page.includes('<title>') && page.includes(title),
+        /<title>(.*)<\/title>/.exec(page)?.[1],
+      );
     }
-    const payment = '{"kind":"address","address":"a5684800b1fb871d78120745ca82847810763fdb6ffaed3f8a72a4ce5d4bb14d","amount":1,"passphrase":""}';
-    const answer = await session.run('curl', ['-s', `${DEV_URL}/v1/payments`, '-H', 'content-type: application/json', '-d', payment]);
+    const payment =
+      '{"kind":"address","address":"a5684800b1fb871d78120745ca82847810763fdb6ffaed3f8a72a4ce5d4bb14d","amount":1,"passphrase":""}';
+    const answer = await session.run('curl', [
+      '-s',
+      `${DEV_URL}/v1/payments`,
+      '-H',
+      'content-type: application/json',
+      '-d',
+      payment,
+    ]);
     session.check('a payment', answer.includes('tx_hash'), answer);
   } finally {
     await session.run('docker', ['stop', container]);
@@ -84,7 +104,9 @@ async function main(): Promise<void> {
   if (network === undefined) throw new Error(`--profile is one of ${Object.keys(PROFILES).join(', ')}`);
   const session = await Session.open();
   if (session === undefined) {
-    process.stdout.write('test:compose skipped: no Docker engine with compose answers here (docker info, docker compose version)\n');
+    process.stdout.write(
+      'test:compose skipped: no Docker engine with compose answers here (docker info, docker compose version)\n',
+    );
     return;
   }
   session.section('The image');

@@ -13,7 +13,10 @@ export async function runFour(session: Session): Promise<void> {
   try {
     await bringUp(session);
     await session.checkHardening(...ROLES);
-    session.write('', 'The lines of the README with the address of the node that each asks, and the key that protected routes ask for.');
+    session.write(
+      '',
+      'The lines of the README with the address of the node that each asks, and the key that protected routes ask for.',
+    );
     await runReadme(session, linesOfFour(), MEMPOOL);
     const unkeyed = await session.run('curl', ['-s', '-X', 'POST', 'http://127.0.0.1:3004/v1/wallet/addresses']);
     session.check('a protected route without the key is refused', unkeyed.includes('missing_api_key'));
@@ -52,7 +55,11 @@ async function restartOne(session: Session, role: Role): Promise<void> {
   const started = Date.now();
   await session.run('docker', ['stop', container]);
   const took = Date.now() - started;
-  session.check('SIGTERM ends it with status 0', (await session.inspect(container, '{{.State.ExitCode}}')) === '0', `${took} ms`);
+  session.check(
+    'SIGTERM ends it with status 0',
+    (await session.inspect(container, '{{.State.ExitCode}}')) === '0',
+    `${took} ms`,
+  );
   await session.run('docker', ['start', container]);
   await session.healthy(...ROLES);
   session.check('the balance is still there', (await balanceAt(session, MEMPOOL)) === before, String(before));

@@ -26,7 +26,8 @@ export async function runReadme(session: Session, lines: readonly string[], memp
   for (const line of lines) {
     const { body, status } = await session.curl(line);
     const isMistake = line.endsWith('/seven');
-    if (isMistake) session.check('a mistake is answered with a problem document', status === 400 && body.includes('"code"'));
+    if (isMistake)
+      session.check('a mistake is answered with a problem document', status === 400 && body.includes('"code"'));
     else if (status < 200 || status > 299) throw new Error(`${line}: ${status} ${body}`);
     if (line.includes('/v1/payments')) await session.until('the payment in the balance', isPaid);
   }

@@ -93,7 +93,8 @@ export class Session {
     for (;;) {
       const found = await look();
       if (found !== undefined) return found;
-      if (Date.now() > end) throw new Error(`waited in vain for ${what}\n${await this.compose('logs', '--tail', '30')}`);
+      if (Date.now() > end)
+        throw new Error(`waited in vain for ${what}\n${await this.compose('logs', '--tail', '30')}`);
       await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
     }
   }
@@ -164,7 +165,11 @@ export class Session {
       const { uid, root, etc, data, tmp, caps, noNewPrivs } = JSON.parse(facts);
       const holds =
         uid === 10_001 && root === 'EROFS' && etc === 'EROFS' && data === true && tmp === true && noNewPrivs === '1';
-      this.check(`${service}: not root, read-only but /data and /tmp, no capability`, holds && /^0+$/.test(caps), facts);
+      this.check(
+        `${service}: not root, read-only but /data and /tmp, no capability`,
+        holds && /^0+$/.test(caps),
+        facts,
+      );
     }
   }
 

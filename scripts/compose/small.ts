@@ -11,7 +11,11 @@ export async function runSmall(session: Session): Promise<void> {
     const started = Date.now();
     await session.compose('--profile', 'small', 'up', '--detach', '--no-build', 'small');
     await session.healthy('small');
-    session.check('four roles in one container are healthy', true, `${((Date.now() - started) / 1_000).toFixed(0)} s after up`);
+    session.check(
+      'four roles in one container are healthy',
+      true,
+      `${((Date.now() - started) / 1_000).toFixed(0)} s after up`,
+    );
     await session.listContainers();
     await session.checkHardening('small');
     await runReadme(session, linesOfOne(), URL_OF_ALL);

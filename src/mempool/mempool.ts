@@ -33,6 +33,7 @@ import type { Signer } from './blocks/signer.js';
 import { StorageTips } from './blocks/storage-tips.js';
 import { CarriedOver } from './carried-over.js';
 import { Gateway } from './gateway.js';
+import { JournalLag } from './journal-lag.js';
 import type { MempoolProgress } from './progress.js';
 import type { Balances, CreatedItem, ItemCreation, MempoolService, SubmittedTransaction, TxStatus } from './service.js';
 import type { AdoptedBlock } from './state/adopted-block.js';
@@ -344,12 +345,20 @@ export class Mempool implements MempoolService, Service {
       unspentOutputs: metrics.gauge('tessera_mempool_unspent_outputs'),
       miners: metrics.gauge('tessera_mempool_miners'),
       height: metrics.gauge('tessera_block_height'),
+      leads: metrics.gauge('tessera_mempool_leads'),
+      applied: metrics.gauge('tessera_journal_applied'),
+      lag: metrics.gauge('tessera_journal_lag_seconds'),
     };
     const onWorkers = followTotal(metrics.counter('tessera_mempool_signature_checks_total', 'worker'));
     const onMain = followTotal(metrics.counter('tessera_mempool_signature_checks_total', 'main'));
+    const { journal, clock, leadership = soleLeader } = this.#modules;
+    const lag = new JournalLag(clock);
     return metrics.beforeScrape(() => {
+      gauges.leads.set(leadership.leads ? 1 : 0);
       if (this.#parts === undefined) return;
       const figures = this.figures();
+      gauges.applied.set(figures.seq);
+      gauges.lag.set(lag.seconds(journal.head, figures.seq));
       gauges.transactions.set(figures.waitingCount);
       gauges.bytes.set(figures.waitingBytes);
       gauges.druidSets.set(figures.druidSets);

@@ -4,6 +4,8 @@ import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
 
 /** Seconds: from a cache hit to a slow disk. */
 const FAST = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 2.5];
+/** Seconds: to the journal, which may be etcd: beyond the 5 s for which a request waits. */
+const JOURNAL = [...FAST, 5, 10, 30];
 /** Seconds: for what waits for other nodes or for a proof of work. */
 const SLOW = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 /** Entries that share one disk sync. */
@@ -72,6 +74,7 @@ export const METRICS = {
     'From a closed block to the word of a storage node that it is stored.',
     SLOW,
   ),
+  tessera_mempool_leads: gauge('1 while this node makes the blocks; of several at one journal, one does.'),
   tessera_mempool_miners: gauge('Miners that take part.'),
   tessera_mempool_blocks_behind: gauge('Blocks that storage has and this mempool node has yet to take in.'),
 
@@ -119,8 +122,15 @@ export const METRICS = {
 
   // Journal and database
   tessera_journal_head: gauge('Sequence number of the last durable entry.'),
+  tessera_journal_applied: gauge('Sequence number of the last entry that is in the state.'),
+  tessera_journal_lag_seconds: gauge(
+    'How long the oldest known entry has waited for the state, as far as scrapes have seen it; 0 when all are applied.',
+  ),
+  tessera_journal_waiting_seconds: gauge(
+    'How long the oldest entry has waited for etcd to confirm it; 0 when none waits, and with a local journal.',
+  ),
   tessera_journal_reachable: gauge('1 while the journal can be reached: 0 only of one in etcd that does not answer.'),
-  tessera_journal_append_duration_seconds: histogram('From append to durable.', FAST),
+  tessera_journal_append_duration_seconds: histogram('From append to durable.', JOURNAL),
   tessera_journal_group_entries: histogram('Entries that shared one sync.', GROUP_SIZES),
   tessera_db_write_duration_seconds: histogram('Writing a batch to LevelDB.', FAST, 'sync'),
   tessera_db_unwritable: gauge('Databases whose last write failed.'),

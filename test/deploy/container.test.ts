@@ -5,8 +5,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createConfig, loadConfig } from '../../src/config/load.js';
-import { CONFIG_FILE_ENV, OPTIONS } from '../../src/config/option-table.js';
+import { loadConfig } from '../../src/config/load.js';
 import { NODE_ROLES } from '../../src/lib/roles.js';
 import { createTlsNodes, type TlsNodes } from '../support/tls.js';
 
@@ -53,27 +52,6 @@ describe('the configuration of the container', () => {
     expect(() => loadConfig({ env: environment('storage') })).toThrow(/network\.secret/);
     const { config } = loadConfig({ env: environment('user') });
     expect(config.network.genesisFile).toMatch(/\/genesis\.json$/);
-  });
-});
-
-describe('docker-compose.yml', () => {
-  const compose = read('docker-compose.yml');
-
-  it('sets only options that exist', () => {
-    const known = new Set([...OPTIONS.map(({ env }) => env), CONFIG_FILE_ENV, 'TESSERA_IMAGE']);
-    const named = [...compose.matchAll(/TESSERA_[A-Z_]+/g)].map(([name]) => name);
-    expect(named.filter((name) => !known.has(name))).toEqual([]);
-  });
-
-  it.each(NODE_ROLES)('publishes the API of the %s node on loopback alone', (role) => {
-    const { port } = createConfig(role, { 'network.secret': SECRET }).api;
-    expect(compose).toContain(`ports: ["127.0.0.1:${port}:${port}"]`);
-  });
-
-  it('publishes nothing beyond loopback', () => {
-    const published = [...compose.matchAll(/ports: \[(.*)\]/g)].map(([, list]) => list);
-    expect(published).toHaveLength(5);
-    expect(published.every((list) => list?.startsWith('"127.0.0.1:'))).toBe(true);
   });
 });
 

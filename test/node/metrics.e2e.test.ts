@@ -16,6 +16,8 @@ const QUIET = new Set([
   'tessera_storage_index_blocks_behind',
   // The journal of this network is local.
   'tessera_journal_reachable',
+  'tessera_journal_waiting_seconds',
+  'tessera_journal_lag_seconds',
   // The index may be a moment behind.
   'tessera_storage_index_height',
   'tessera_peers_dial_failures_total',

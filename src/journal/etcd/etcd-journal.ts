@@ -78,8 +78,10 @@ export class EtcdJournal implements Journal {
     this.#writer = new EtcdWriter({ process, timeout, committed }, { ...modules, client, names });
     const head = modules.metrics.gauge('tessera_journal_head');
     const reachable = modules.metrics.gauge('tessera_journal_reachable');
+    const waiting = modules.metrics.gauge('tessera_journal_waiting_seconds');
     this.#stopMetrics = modules.metrics.beforeScrape(() => {
       head.set(this.#head);
+      waiting.set(this.#writer.waitingMs / 1_000);
       reachable.set(this.problem === null ? 1 : 0);
     });
   }

@@ -35,6 +35,8 @@ interface Waiting {
   readonly durable: Deferred<number>;
   readonly timer: Timer;
   readonly stopTimer: () => void;
+  /** When it was appended, by the monotonic clock. */
+  readonly since: number;
 }
 
 export interface EtcdWriterModules extends PatienceModules {
@@ -61,6 +63,8 @@ export class EtcdWriter {
   #count = 0;
   #waiting: Waiting[] = [];
   #waitingBytes = 0;
+  /** The first of what is being written. */
+  #oldest: Waiting | undefined;
   #committing: Promise<void> | undefined;
   #closed = false;
 
@@ -77,6 +81,12 @@ export class EtcdWriter {
     return this.#patience.problem;
   }
 
+  /** Milliseconds for which the oldest append has waited; 0 when none does. */
+  get waitingMs(): number {
+    const oldest = this.#oldest ?? this.#waiting[0];
+    return oldest === undefined ? 0 : this.#modules.clock.monotonic() - oldest.since;
+  }
+
   append(payload: Uint8Array): Appended {
     if (this.#closed) throw new TesseraError('shutting_down', 'the journal is closed');
     if (this.#waitingBytes + payload.length > MAX_WAITING_BYTES && this.#waiting.length > 0) {
@@ -87,7 +97,8 @@ export class EtcdWriter {
     const count = this.#count++;
     const durable = createDeferred<number>();
     const timer = clock.after(timeout, () => durable.reject(this.#tooLate()));
-    this.#waiting.push({ count, payload, durable, timer, stopTimer: startTimer(this.#appendSeconds, clock) });
+    const stopTimer = startTimer(this.#appendSeconds, clock);
+    this.#waiting.push({ count, payload, durable, timer, stopTimer, since: clock.monotonic() });
     this.#waitingBytes += payload.length;
     this.#committing ??= this.#commitAll();
     return { id: entryId(this.#options.process, count), durable: durable.promise };
@@ -133,6 +144,7 @@ export class EtcdWriter {
   async #commit(group: readonly Waiting[]): Promise<void> {
     const [first] = group;
     if (first === undefined) return;
+    this.#oldest = first;
     const id = entryId(this.#options.process, first.count);
     const key = utf8(`${this.#modules.names.log}${id}`);
     try {
@@ -150,6 +162,7 @@ export class EtcdWriter {
     } catch (error) {
       for (const { durable } of group) durable.reject(error);
     } finally {
+      this.#oldest = undefined;
       for (const { timer } of group) timer.cancel();
     }
   }
