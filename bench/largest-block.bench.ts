@@ -41,6 +41,8 @@ const GENESIS = '000000';
 /** Bytes of a block, with room for the names of its transactions. */
 const BLOCK_BYTES = 31 * 1024 * 1024;
 const SET = 64;
+const PAYMENTS = 20_000;
+const BLOCK_RULES = { ...DEFAULT_BLOCK_RULES, transactions: PAYMENTS, signatureOperations: 2 * PAYMENTS };
 const key = keyPairFromSeed(sha3Bytes('bench largest block'));
 const address = addressOf(key.publicKey);
 const TRUE: Script = [{ kind: 'num', value: 1n }];
@@ -63,6 +65,16 @@ function wide(): Case {
     return assembleSigned({ inputs: [unsignedInput(out(n))], outputs }, new Map([[outPointKey(out(n)), key]]));
   });
   return { name: '62 payments of 4,500 outputs', owner: address, outputs: 62, transactions };
+}
+
+/** As many payments of one input and two outputs as a network may let into a block of 20,000. */
+function payments(count: number): Case {
+  const half = AMOUNT / 2n;
+  const transactions = Array.from({ length: count }, (_, n) => {
+    const outputs = [txOut(tokenAsset(half), address), txOut(tokenAsset(AMOUNT - half), trueAddress)];
+    return assembleSigned({ inputs: [unsignedInput(out(n))], outputs }, new Map([[outPointKey(out(n)), key]]));
+  });
+  return { name: `${count.toLocaleString('en-US')} payments`, owner: address, outputs: count, transactions };
 }
 
 /** Sets of trades that no signature limits: what they spend is paid to a script. */
@@ -97,12 +109,15 @@ function trades(expectations: number, most: number): Case {
 
 async function timed<T>(name: string, work: () => Promise<T>): Promise<T> {
   const stopTurns = measureTurns();
+  const used = process.cpuUsage();
   const begun = performance.now();
   const result = await work();
   const ms = performance.now() - begun;
   await new Promise((resolve) => setImmediate(resolve));
   const longest = stopTurns();
-  printRow({ name: `    ${name}: longest turn`, value: longest, unit: 'ms', note: `${ms.toFixed(0)} ms in all` });
+  const { user, system } = process.cpuUsage(used);
+  const note = `${ms.toFixed(0)} ms in all, ${((user + system) / 1_000).toFixed(0)} ms of processors`;
+  printRow({ name: `    ${name}: longest turn`, value: longest, unit: 'ms', note });
   return result;
 }
 
@@ -162,7 +177,7 @@ async function life(dir: DataDir, { name, owner, outputs, transactions }: Case, 
   const rules: StateRules = {
     genesis: [issued],
     issuances: new Map(),
-    block: DEFAULT_BLOCK_RULES,
+    block: BLOCK_RULES,
     partitionSize: 10,
     asertActivationHeight: 1_000,
     druidLifetime: 1_000,
@@ -177,7 +192,7 @@ async function life(dir: DataDir, { name, owner, outputs, transactions }: Case, 
 
   const transactions0 = new Map([[GENESIS, genesis]]);
   const chain = {
-    genesis: { transactions: transactions0, issuances: [], blockRules: DEFAULT_BLOCK_RULES },
+    genesis: { transactions: transactions0, issuances: [], blockRules: BLOCK_RULES },
     activationHeight: 1_000,
   };
   const scripts = new Verifier({ threads: 1 });
@@ -227,6 +242,7 @@ export async function largestBlockBench(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'tessera-bench-'));
   const dir = await DataDir.open(folder, { role: 'bench', networkName: 'bench' });
   try {
+    await life(dir, payments(PAYMENTS), 'payments');
     await life(dir, wide(), 'wide');
     await life(dir, trades(0, 30_000), 'trades');
     await life(dir, trades(60, 4_000), 'expectations');

@@ -11,8 +11,9 @@ const KIB = 1024;
 /** Of one process during one phase. */
 export interface ProcessUse {
   readonly name: string;
-  /** Seconds of processor time, of all threads. */
+  /** Seconds of processor time, of all threads, and of the first of them. */
   readonly cpu: number;
+  readonly mainCpu: number;
   /** Bytes at the end, and the most since the process began. */
   readonly rss: number;
   readonly peakRss: number;
@@ -36,6 +37,7 @@ export interface Watched {
 interface Mark {
   readonly pid: number;
   readonly cpu: number;
+  readonly mainCpu: number;
   readonly disk: number;
 }
 
@@ -46,7 +48,7 @@ export async function beginPhase(watched: readonly Watched[]): Promise<() => Pro
     watched.map(async ({ pid, node }): Promise<Mark> => {
       // The scrape begins a new measurement of how late the loop is.
       if (node?.isRunning) await lateness(node);
-      return { pid: pid(), cpu: await cpuSeconds(pid()), disk: node ? await folderBytes(node.folder) : 0 };
+      return { pid: pid(), ...(await cpuSeconds(pid())), disk: node ? await folderBytes(node.folder) : 0 };
     }),
   );
   return () => Promise.all(watched.map((one, i) => useOf(one, marks[i], beganAt)));
@@ -55,19 +57,24 @@ export async function beginPhase(watched: readonly Watched[]): Promise<() => Pro
 async function useOf({ name, pid, node, turns }: Watched, mark: Mark | undefined, from: number): Promise<ProcessUse> {
   const now = await cpuSeconds(pid());
   const memory = await memoryOf(pid());
-  const cpu = now - (mark?.pid === pid() ? mark.cpu : 0);
-  if (node === undefined || !node.isRunning) return { name, cpu, ...memory };
+  const isSame = mark?.pid === pid();
+  const cpu = now.cpu - (isSame ? mark.cpu : 0);
+  const mainCpu = now.mainCpu - (isSame ? mark.mainCpu : 0);
+  if (node === undefined || !node.isRunning) return { name, cpu, mainCpu, ...memory };
   const late = await lateness(node);
   const disk = (await folderBytes(node.folder)) - (mark?.disk ?? 0);
   const longestTurn = turns === undefined ? 0 : await longestOf(turns, from);
-  return { name, cpu, ...memory, lateP99: late.p99, lateMax: late.max, longestTurn, disk };
+  return { name, cpu, mainCpu, ...memory, lateP99: late.p99, lateMax: late.max, longestTurn, disk };
 }
 
-async function cpuSeconds(pid: number): Promise<number> {
-  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-  // Behind the name in brackets, which may hold blanks: state, ten numbers, user time, system time.
-  const fields = text.replace(/^.*\) /, '').split(' ');
-  return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / TICKS_PER_SECOND;
+async function cpuSeconds(pid: number): Promise<{ readonly cpu: number; readonly mainCpu: number }> {
+  const read = async (file: string): Promise<number> => {
+    const text = await readFile(file, 'utf8').catch(() => '');
+    // Behind the name in brackets, which may hold blanks: state, ten numbers, user time, system time.
+    const fields = text.replace(/^.*\) /, '').split(' ');
+    return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / TICKS_PER_SECOND;
+  };
+  return { cpu: await read(`/proc/${pid}/stat`), mainCpu: await read(`/proc/${pid}/task/${pid}/stat`) };
 }
 
 async function memoryOf(pid: number): Promise<{ readonly rss: number; readonly peakRss: number }> {

@@ -21,6 +21,8 @@ export interface BenchNetworkOptions {
   /** Transactions of a block at most, and milliseconds between two at most. */
   readonly transactions: number;
   readonly intervalMs: number;
+  /** Arguments of Node.js for the nodes. */
+  readonly nodeArguments: readonly string[];
   /** Folder for a profile of each process, written when it ends. */
   readonly profiles?: string | undefined;
 }
@@ -56,14 +58,19 @@ export class BenchNetwork {
   }
 
   /** Resolves when block 0 is stored. */
-  static async start({ transactions, intervalMs, profiles }: BenchNetworkOptions): Promise<BenchNetwork> {
+  static async start({
+    transactions,
+    intervalMs,
+    nodeArguments,
+    profiles,
+  }: BenchNetworkOptions): Promise<BenchNetwork> {
     const folder = await mkdtemp(join(tmpdir(), 'tessera-bench-'));
     const genesis = join(folder, 'genesis.json');
     const rules = { max_transactions: transactions, max_bytes: 48 * 1024 * 1024, interval_ms: intervalMs };
     await writeFile(genesis, benchGenesis(GENESIS_OUTPUTS, { block_rules: rules }));
     const profiling = profiles === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profiles}`];
     const network = await createNetwork({
-      nodeArguments: [`--import=${TURNS.href}`, ...profiling],
+      nodeArguments: [`--import=${TURNS.href}`, ...nodeArguments, ...profiling],
       environment: (name) => ({ BENCH_TURNS: turnsFile(folder, name) }),
     });
     try {

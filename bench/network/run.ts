@@ -24,6 +24,7 @@ const HELP = `npm run bench:network -- [options]
   --share N               of what was confirmed, for the steady load, in percent (70)
                           the steady load lasts six intervals at least
   --short                 3 seconds, one round, blocks of 500 every second: shows that it works
+  --node-option TEXT      argument of Node.js for the nodes, such as --max-semi-space-size=64; may be repeated
   --json FILE             writes all figures
   --cpu-prof FOLDER       writes a profile of every thread of every node`;
 
@@ -45,6 +46,7 @@ const { values } = parseArgs({
     batch: { type: 'string', default: '100' },
     connections: { type: 'string', default: '32' },
     share: { type: 'string', default: '70' },
+    'node-option': { type: 'string', multiple: true, default: [] },
     json: { type: 'string' },
     'cpu-prof': { type: 'string' },
   },
@@ -158,10 +160,16 @@ async function main(): Promise<void> {
   const profiles = values['cpu-prof'] && resolve(values['cpu-prof']);
   if (profiles !== undefined) await mkdir(profiles, { recursive: true });
   const machine = { cpus: cpus().length, model: cpus()[0]?.model ?? '', memory: totalmem(), node: process.version };
-  const settings = { seconds, rounds, transactions, intervalMs, batch, connections };
+  const nodeOptions = values['node-option'];
+  const settings = { seconds, rounds, transactions, intervalMs, batch, connections, nodeOptions };
   say(`${new Date().toISOString()}, node ${machine.node}, ${machine.cpus} × ${machine.model}`);
   say(`blocks of ${transactions} every ${intervalMs} ms at most; posts of ${batch} over ${connections} connections`);
-  const bench = await BenchNetwork.start({ transactions, intervalMs, profiles });
+  const bench = await BenchNetwork.start({
+    transactions,
+    intervalMs,
+    profiles,
+    nodeArguments: nodeOptions,
+  });
   try {
     const phases = await run(bench);
     const report: Report = { date: new Date().toISOString(), machine, settings, phases, summary: summaryOf(phases) };

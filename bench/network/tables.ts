@@ -76,6 +76,7 @@ const COLUMNS: readonly [title: string, show: (use: ProcessUse, count: number) =
   ['process', ({ name }) => name],
   ['CPU s', ({ cpu }) => cpu.toFixed(1)],
   ['µs/tx', ({ cpu }, count) => whole((1e6 * cpu) / Math.max(1, count))],
+  ['main µs/tx', ({ mainCpu }, count) => whole((1e6 * mainCpu) / Math.max(1, count))],
   ['MiB', ({ rss }) => whole(rss / MIB)],
   ['peak', ({ peakRss }) => whole(peakRss / MIB)],
   ['late p99', ({ lateP99 }) => (lateP99 === undefined ? '-' : `${lateP99.toFixed(0)} ms`)],

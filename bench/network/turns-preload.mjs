@@ -3,7 +3,7 @@
  * that other work on the machine does not count, to the file that BENCH_TURNS names.
  */
 
-import { appendFileSync, readFileSync } from 'node:fs';
+import { appendFileSync, openSync, readSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 
 /** Milliseconds between two looks: the least of a turn that is seen, and how much too long one may look. */
@@ -11,9 +11,11 @@ const LOOK_EVERY = 4;
 const WRITE_EVERY = 1_000;
 
 const file = process.env.BENCH_TURNS;
-const used = () => Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'latin1').split(' ')[0]) / 1e6;
 
 if (isMainThread && file !== undefined) {
+  const times = openSync(`/proc/self/task/${process.pid}/schedstat`);
+  const text = Buffer.alloc(64);
+  const used = () => Number.parseInt(text.latin1Slice(0, readSync(times, text, 0, text.length, 0)), 10) / 1e6;
   let last = used();
   let longest = 0;
   setInterval(() => {

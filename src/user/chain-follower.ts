@@ -335,10 +335,8 @@ export class ChainFollower {
   async #onBlock(link: Link, attachment: Uint8Array, body: MessageBody<'block.mined'>): Promise<void> {
     if (link !== this.#current) return;
     const { hash, certificate } = body;
-    const full = await this.#reading.run(() => decodeFullBlockInPieces(attachment, () => this.#slices.turn()));
-    if (link !== this.#current || this.#stopping.signal.aborted) return;
-    const told = { full, hash, certificate };
-    this.#modules.wallet.checkBlock(told);
+    const told = await this.#reading.run(() => this.#read(link, attachment, { hash, certificate }));
+    if (told === undefined || link !== this.#current || this.#stopping.signal.aborted) return;
     const { header, transactions } = told.full.block;
     this.blockMined.emit({ height: Number(header.bNum), hash, transactions: transactions.length });
     if (!this.#inStep) {
@@ -356,6 +354,15 @@ export class ChainFollower {
     if (outcome !== 'gap') return;
     logger.info({ block: Number(header.bNum), known: wallet.height }, 'blocks are missing: refreshing');
     this.#synchronize(link);
+  }
+
+  /** Blocks are decoded and checked one after the other; undefined when the link is not followed any more. */
+  async #read(link: Link, bytes: Uint8Array, name: Omit<ToldBlock, 'full'>): Promise<ToldBlock | undefined> {
+    const full = await decodeFullBlockInPieces(bytes, () => this.#slices.turn());
+    if (link !== this.#current || this.#stopping.signal.aborted) return undefined;
+    const told = { full, ...name };
+    await this.#modules.wallet.checkBlockInPieces(told);
+    return told;
   }
 
   #listenerFailed(error: unknown): void {

@@ -11,6 +11,7 @@ import { difficultyFault, proofOfWorkFault } from '../chain/pow.js';
 import type { BlockHeader, FullBlock, Transaction } from '../chain/types.js';
 import { equalBytes } from '../lib/bytes.js';
 import { type Fault, fault, type Verdict } from '../lib/fault.js';
+import { atOnce, type Pieces } from '../lib/pieces.js';
 
 export interface BlockRules {
   /** Blocks after this one carry a difficulty target. */
@@ -19,8 +20,8 @@ export interface BlockRules {
   readonly producers: Producers | undefined;
   /** The transactions of the genesis file, where it is known. */
   readonly genesis?: ReadonlyMap<string, Transaction> | undefined;
-  /** True for a transaction that pays to the wallet or spends from it. */
-  concerns(transaction: Transaction): boolean;
+  /** True for a transaction that pays to the wallet or spends from it; `place` is its number in the block. */
+  concerns(transaction: Transaction, place: number): boolean;
 }
 
 /** A block as a mempool node tells of it, or as a storage node keeps it. */
@@ -39,7 +40,15 @@ export interface ToldBlock {
  * binds, and every transaction that concerns the wallet has the hash under which it stands. The names of genesis
  * transactions are free texts: those of block 0 are the ones of the genesis file.
  */
-export function contentFault({ full, hash, certificate, isProven }: ToldBlock, rules: BlockRules): Verdict {
+export function contentFault(told: ToldBlock, rules: BlockRules): Verdict {
+  return atOnce(contentFaultInPieces(told, rules));
+}
+
+/** The same in pieces. */
+export function* contentFaultInPieces(
+  { full, hash, certificate, isProven }: ToldBlock,
+  rules: BlockRules,
+): Pieces<Verdict> {
   const { activationHeight, producers } = rules;
   const { block, transactions } = full;
   const { header } = block;
@@ -53,8 +62,10 @@ export function contentFault({ full, hash, certificate, isProven }: ToldBlock, r
   if (transactions.length !== block.transactions.length) {
     return faultOf(hash, 'its transactions are not the ones it lists');
   }
+  yield;
   if (txsHash(block.transactions) !== header.txsHash) return faultOf(hash, 'its list is not the one of its header');
-  return header.bNum === 0n ? genesisFault(hash, full, rules) : namesFault(hash, full, rules);
+  yield;
+  return header.bNum === 0n ? genesisFault(hash, full, rules) : yield* namesFault(hash, full, rules);
 }
 
 /** Whether the block can stand where it says, by what the wallet knows of the last block. */
@@ -82,12 +93,16 @@ function genesisFault(hash: string, { block, transactions }: FullBlock, { genesi
   return faultOf(hash, 'its transactions are not those of the genesis file');
 }
 
-function namesFault(hash: string, { block, transactions, miningTransaction }: FullBlock, rules: BlockRules): Verdict {
+function* namesFault(
+  hash: string,
+  { block, transactions, miningTransaction }: FullBlock,
+  rules: BlockRules,
+): Pieces<Verdict> {
   const names = [...block.transactions, block.header.miningTxHash];
   for (const [i, transaction] of [...transactions, miningTransaction].entries()) {
-    if (rules.concerns(transaction) && transactionHash(transaction) !== names[i]) {
-      return faultOf(hash, `${names[i]} is another transaction`);
-    }
+    if (!rules.concerns(transaction, i)) continue;
+    yield;
+    if (transactionHash(transaction) !== names[i]) return faultOf(hash, `${names[i]} is another transaction`);
   }
   return null;
 }

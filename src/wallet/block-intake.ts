@@ -4,15 +4,17 @@
  */
 
 import { blockCertificateFault, type Certificate, type Producers } from '../chain/certificate.js';
-import type { FullBlock, Transaction, Utxo } from '../chain/types.js';
+import type { Transaction, Utxo } from '../chain/types.js';
 import { TesseraError } from '../lib/errors.js';
 import { assertSound } from '../lib/fault.js';
 import { Mutex } from '../lib/mutex.js';
+import { atOnce, inPieces, type Pieces } from '../lib/pieces.js';
 import type { TimeSlices } from '../lib/time-slices.js';
 import type { DoubleSigning } from '../observability/double-signing.js';
-import { contentFault, placeFault, type ToldBlock } from './block-check.js';
+import { contentFaultInPieces, placeFault, type ToldBlock } from './block-check.js';
 import { AddressRefresh } from './coins/address-refresh.js';
 import type { BlockOutcome, CoinStore } from './coins/coin-store.js';
+import { Concern } from './concern.js';
 import type { BlockPlace, History } from './history/history.js';
 import type { KeyRing } from './keys/key-ring.js';
 import type { MetaStore } from './meta.js';
@@ -69,6 +71,8 @@ export class BlockIntake {
   readonly #producers: Producers | undefined;
   readonly #genesis: BlockIntakeOptions['genesis'];
   readonly #modules: BlockIntakeModules;
+  /** Of blocks that were checked. */
+  readonly #concerns = new WeakMap<ToldBlock, Concern>();
   /** Blocks are taken in one after the other. */
   readonly #applying = new Mutex();
 
@@ -91,13 +95,12 @@ export class BlockIntake {
 
   /** Throws `protocol_violation` for a block that no producer has signed, is not what it says, or has no proof of work. */
   check(told: ToldBlock): void {
-    const rules = {
-      activationHeight: this.#activationHeight,
-      producers: this.#producers,
-      genesis: this.#genesis,
-      concerns: (tx: Transaction) => this.#concerns(tx),
-    };
-    assertSound(contentFault(told, rules));
+    atOnce(this.#checkPieces(told));
+  }
+
+  /** The same in pieces. It need not be done again for this object while coins and keys stay what they are. */
+  async checkInPieces(told: ToldBlock): Promise<void> {
+    await this.#checked(told);
   }
 
   /** Throws `protocol_violation` as `check` does, and for a block that does not follow the last one. */
@@ -109,14 +112,14 @@ export class BlockIntake {
     const { history, settlement, meta, transfers, writes } = this.#modules;
     const { full, hash } = told;
     writes.checkOpen();
-    this.check(told);
-    await history.prepare(this.#concerning(full));
+    const concern = await this.#checked(told);
+    await history.prepare(concern.hashes);
     writes.checkOpen();
     const misplaced = placeFault(full.block.header, hash, { height: this.height, hash: this.tipHash });
     if (misplaced !== null && this.#isTipOpen) return 'gap';
     if (misplaced !== null) this.#noteOther(placeBeside(told, this.height), told.certificate);
     assertSound(misplaced);
-    const { outcome, done } = settlement.takeBlock(full);
+    const { outcome, done } = settlement.takeBlock(full, concern.isCurrent ? concern : undefined);
     if (outcome === 'applied') {
       meta.update({ blockHash: hash, certified: this.#producers !== undefined });
       this.#noteReward(full.miningTransaction);
@@ -245,21 +248,24 @@ export class BlockIntake {
     meta.update({ blockHash: hash ?? undefined, certified: true });
   }
 
-  /** Hashes of the transactions of a block that concern the wallet. */
-  #concerning({ block, transactions, miningTransaction }: FullBlock): readonly string[] {
-    const found = block.transactions.filter((_, i) => {
-      const transaction = transactions[i];
-      return transaction !== undefined && this.#concerns(transaction);
-    });
-    return this.#concerns(miningTransaction) ? [...found, block.header.miningTxHash] : found;
+  async #checked(told: ToldBlock): Promise<Concern> {
+    const known = this.#concerns.get(told);
+    if (known?.isCurrent) return known;
+    const concern = await inPieces(this.#checkPieces(told), () => this.#modules.slices.turn());
+    this.#concerns.set(told, concern);
+    return concern;
   }
 
-  #concerns({ inputs, outputs, fees }: Transaction): boolean {
-    const { coins, keys } = this.#modules;
-    return (
-      [...outputs, ...fees].some(({ scriptPublicKey: to }) => to !== null && keys.owns(to)) ||
-      inputs.some(({ previousOut }) => previousOut !== null && coins.has(previousOut))
-    );
+  *#checkPieces(told: ToldBlock): Pieces<Concern> {
+    const concern = yield* Concern.of(told.full, this.#modules);
+    const rules = {
+      activationHeight: this.#activationHeight,
+      producers: this.#producers,
+      genesis: this.#genesis,
+      concerns: (_: Transaction, place: number) => concern.has(place),
+    };
+    assertSound(yield* contentFaultInPieces(told, rules));
+    return concern;
   }
 
   #noteReward({ outputs }: Transaction): void {

@@ -253,6 +253,11 @@ export class Wallet implements WalletService {
     this.#parts.chain.check(told);
   }
 
+  /** See `BlockIntake.checkInPieces`. */
+  checkBlockInPieces(told: ToldBlock): Promise<void> {
+    return this.#parts.chain.checkInPieces(told);
+  }
+
   /** See `BlockIntake.apply`. */
   applyBlock(told: ToldBlock): Promise<BlockOutcome> {
     return this.#parts.chain.apply(told);

@@ -25,7 +25,7 @@ import {
 } from './coin.js';
 import { CoinIndex, type CoinIndexOptions, type CoinTotals } from './coin-index.js';
 import { keepCreation } from './creations.js';
-import type { Displaced, SpentCoin, TakenTransaction } from './taken.js';
+import { type Displaced, displacedIn, type IsForeign, type SpentCoin, type TakenTransaction } from './taken.js';
 
 /** Spent outpoints that are listed: the most recent ones. */
 const SPENT_SHOWN = 10_000;
@@ -62,6 +62,7 @@ export class CoinStore {
     move: (coin, state, by) => this.#move(coin, state, by),
   });
   #index: CoinIndex;
+  #arrived = 0;
 
   private constructor(options: CoinIndexOptions, { kv, writes, meta, owns }: CoinStoreModules) {
     this.#options = options;
@@ -128,6 +129,11 @@ export class CoinStore {
   /** True when the address holds, or will hold by an own transaction, an outpoint that is not spent. */
   isUsed(address: string): boolean {
     return this.#index.isUsed(address);
+  }
+
+  /** Another number whenever there is a coin that was not there. */
+  get arrived(): number {
+    return this.#arrived;
   }
 
   has(outPoint: OutPoint): boolean {
@@ -259,27 +265,20 @@ export class CoinStore {
   }
 
   /** Own transactions whose inputs the block spends by another transaction. Changes nothing. */
-  displacedBy({ block, transactions }: FullBlock): readonly Displaced[] {
-    const found = new Map<string, Displaced>();
-    block.transactions.forEach((byHash, i) => {
-      const by = transactions[i];
-      for (const coin of by ? this.#inputs(by) : []) {
-        if (by === undefined || coin.state !== 'pending' || coin.by === null || coin.by === byHash) continue;
-        found.set(coin.by, { hash: coin.by, byHash, by });
-      }
-    });
-    return [...found.values()];
+  displacedBy(block: FullBlock, isForeign?: IsForeign): readonly Displaced[] {
+    return displacedIn(block, (by) => this.#inputs(by), isForeign);
   }
 
   /**
-   * Takes in a block, and tells of each transaction that changes something. Idempotent. `isOver`: true for an output that the
-   * wallet has had: when it is not there it is spent, though the block that spent it comes later, after the wallet has started
-   * over.
+   * Takes in a block, and tells of each transaction that may change something. Idempotent. `isOver`: true for an output that
+   * the wallet has had: when it is not there it is spent, though the block that spent it comes later, after the wallet has
+   * started over. `isForeign`: true for a transaction that changes nothing.
    */
   applyBlock(
     { block, transactions, miningTransaction }: FullBlock,
     onTaken: (taken: TakenTransaction) => void = () => {},
     isOver: (outPoint: OutPoint) => boolean = () => false,
+    isForeign: IsForeign = () => false,
   ): BlockOutcome {
     const height = Number(block.header.bNum);
     if (height <= this.height) return 'known';
@@ -288,7 +287,7 @@ export class CoinStore {
     // Coins that the block brings are judged by its own number.
     this.advanceTo(height);
     block.transactions.forEach((hash, i) => {
-      const transaction = transactions[i];
+      const transaction = isForeign(i, hash) ? undefined : transactions[i];
       if (transaction) onTaken(this.#takeIn({ hash, transaction, isReward: false }, arrival, isOver));
     });
     const reward = { hash: block.header.miningTxHash, transaction: miningTransaction, isReward: true };
@@ -413,6 +412,7 @@ export class CoinStore {
   }
 
   #put(coin: Coin): void {
+    this.#arrived++;
     this.#index.put(coin);
     this.#save(coin);
   }

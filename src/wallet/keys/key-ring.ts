@@ -52,6 +52,7 @@ export class KeyRing {
   readonly #places: Map<string, KeyPlace>;
   /** Records of keys that are staged but perhaps not on disk yet; signing must find them. */
   readonly #fresh = new Map<string, Uint8Array>();
+  #changes = 0;
 
   private constructor(
     modules: KeyRingModules,
@@ -97,6 +98,11 @@ export class KeyRing {
   /** Addresses that are watched since the last call. */
   takeNewlyWatched(): readonly string[] {
     return this.#lookahead.takeNew();
+  }
+
+  /** Another number whenever the addresses of `watched` are others. */
+  get changes(): number {
+    return this.#changes;
   }
 
   /** True for every address of `watched`. */
@@ -159,6 +165,7 @@ export class KeyRing {
 
   /** Removes fresh addresses again whose records could not be written. Nobody may have been told of them yet. */
   discard(addresses: Iterable<string>): void {
+    this.#changes++;
     for (const address of addresses) {
       this.#addresses.delete(address);
       this.#fresh.delete(address);
@@ -207,6 +214,7 @@ export class KeyRing {
   }
 
   #stage(address: string, pair: KeyPair, version: AddressVersion): void {
+    this.#changes++;
     const content = Buffer.concat([pair.seed, pair.publicKey]);
     const box = this.#modules.keystore.seal(content, address);
     content.fill(0);

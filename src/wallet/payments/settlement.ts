@@ -11,6 +11,7 @@ import type { CounterHandle, Metrics } from '../../observability/metrics.js';
 import type { CoinTotals } from '../coins/coin-index.js';
 import type { BlockOutcome, CoinStore } from '../coins/coin-store.js';
 import type { Displaced } from '../coins/taken.js';
+import type { Concern } from '../concern.js';
 import type { BlockPlace, History } from '../history/history.js';
 import type { OwnOutputs } from '../keys/own-outputs.js';
 import type { WriteBuffer } from '../write-buffer.js';
@@ -149,9 +150,14 @@ export class Settlement {
     await this.commit([...this.#end(hash, 'confirmed'), ...this.#endDescendants(hash, ended)]);
   }
 
-  /** Takes in a block, without making it durable; settles only what the block proves. */
-  takeBlock(block: FullBlock): { readonly outcome: BlockOutcome; readonly done: readonly OwnTransaction[] } {
-    const displaced = this.#coins.displacedBy(block);
+  /** Takes in a block, without making it durable; settles only what the block proves. `concern`: see `IsForeign`. */
+  takeBlock(
+    block: FullBlock,
+    concern?: Pick<Concern, 'has' | 'hasKeys'>,
+  ): { readonly outcome: BlockOutcome; readonly done: readonly OwnTransaction[] } {
+    const isForeign = (place: number, hash: string): boolean =>
+      concern?.hasKeys === true && !concern.has(place) && this.#history.find(hash) === undefined;
+    const displaced = this.#coins.displacedBy(block, isForeign);
     const copies = this.#copiesAmong(displaced);
     const { bNum, timestamp } = block.block.header;
     const place = { height: Number(bNum), time: Number(timestamp) };
@@ -159,6 +165,7 @@ export class Settlement {
       block,
       (taken) => this.#history.take(taken, place, copies.get(taken.hash)),
       (outPoint) => this.#history.hasCounted(outPoint),
+      isForeign,
     );
     if (outcome === 'gap') return { outcome, done: [] };
     const named = block.block.transactions.flatMap((hash) => this.#outgoing.get(hash) ?? []);

@@ -1,0 +1,88 @@
+/**
+ * Which transactions of a block concern the wallet: a large block has thousands, and the wallet has to look at few of them. Found
+ * in pieces; it holds for the coins and keys of that moment, and says when they have changed.
+ */
+
+import { outPointKey } from '../chain/transaction.js';
+import type { FullBlock, Transaction } from '../chain/types.js';
+import type { Pieces } from '../lib/pieces.js';
+import type { CoinStore } from './coins/coin-store.js';
+import type { KeyRing } from './keys/key-ring.js';
+
+/** Transactions of one piece. */
+const PIECE_TRANSACTIONS = 128;
+
+export interface ConcernModules {
+  readonly coins: Pick<CoinStore, 'has' | 'arrived'>;
+  readonly keys: Pick<KeyRing, 'owns' | 'changes'>;
+}
+
+export class Concern {
+  /** Hashes of those that concern it, the coinbase last. */
+  readonly hashes: readonly string[];
+  readonly #places: ReadonlySet<number>;
+  readonly #modules: ConcernModules;
+  readonly #coins: number;
+  readonly #keys: number;
+
+  private constructor(hashes: readonly string[], places: ReadonlySet<number>, modules: ConcernModules) {
+    this.hashes = hashes;
+    this.#places = places;
+    this.#modules = modules;
+    this.#coins = modules.coins.arrived;
+    this.#keys = modules.keys.changes;
+  }
+
+  /** Begins anew when coins or keys come meanwhile; after some attempts it does not pause. */
+  static *of(block: FullBlock, modules: ConcernModules): Pieces<Concern> {
+    for (let attempt = 0; ; attempt++) {
+      const { coins, keys } = modules;
+      const [before, keysBefore] = [coins.arrived, keys.changes];
+      const { hashes, places } = yield* concerning(block, modules, attempt < 3 ? PIECE_TRANSACTIONS : Infinity);
+      if (coins.arrived === before && keys.changes === keysBefore) return new Concern(hashes, places, modules);
+    }
+  }
+
+  /** False when coins or keys have come since: others may concern the wallet now. */
+  get isCurrent(): boolean {
+    return this.#modules.coins.arrived === this.#coins && this.hasKeys;
+  }
+
+  /** False when keys have come since. */
+  get hasKeys(): boolean {
+    return this.#modules.keys.changes === this.#keys;
+  }
+
+  /** True for the number of a transaction of the block, that of the coinbase behind the last. */
+  has(place: number): boolean {
+    return this.#places.has(place);
+  }
+}
+
+function* concerning(
+  { block, transactions, miningTransaction }: FullBlock,
+  { coins, keys }: ConcernModules,
+  piece: number,
+): Pieces<{ readonly hashes: string[]; readonly places: Set<number> }> {
+  const hashes: string[] = [];
+  const places = new Set<number>();
+  /** What the block itself pays to the wallet: a later transaction of it may spend that. */
+  const own = new Set<string>();
+  const names = [...block.transactions, block.header.miningTxHash];
+  const isPaid = ({ outputs, fees }: Transaction): boolean =>
+    [outputs, fees].some((list) => list.some(({ scriptPublicKey: to }) => to !== null && keys.owns(to)));
+  const isSpent = ({ inputs }: Transaction): boolean =>
+    inputs.some(
+      ({ previousOut: from }) => from !== null && (coins.has(from) || (own.size > 0 && own.has(outPointKey(from)))),
+    );
+  for (const [i, tx] of [...transactions, miningTransaction].entries()) {
+    if (i % piece === piece - 1) yield;
+    const paid = isPaid(tx);
+    if (!paid && !isSpent(tx)) continue;
+    const name = names[i] ?? '';
+    hashes.push(name);
+    places.add(i);
+    if (paid) for (let n = 0; n < tx.outputs.length + tx.fees.length; n++) own.add(outPointKey({ tHash: name, n }));
+  }
+  return { hashes, places };
+}

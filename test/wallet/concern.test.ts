@@ -1,0 +1,114 @@
+/** Of a large block the wallet looks at the transactions that concern it: none is missed, wherever it stands (rule P4). */
+
+import { cp } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { transactionHash } from '../../src/chain/hash.js';
+import type { OutPoint, Transaction, TxOut } from '../../src/chain/types.js';
+import { inPieces } from '../../src/lib/pieces.js';
+import { Concern } from '../../src/wallet/concern.js';
+import {
+  block,
+  NOBODY,
+  newWallet,
+  nextBlock,
+  openWallet,
+  paymentFromOutside,
+  removeFolders,
+  temporaryFolder,
+  tokens,
+} from '../support/wallet-fixtures.js';
+
+afterAll(removeFolders);
+
+/** Payments between others, to stand around those that count. */
+const others = (count: number): Transaction[] =>
+  Array.from({ length: count }, (_, i) => paymentFromOutside([tokens(NOBODY, 1n)], i));
+
+const spending = (previousOut: OutPoint, outputs: readonly TxOut[]): Transaction => ({
+  ...paymentFromOutside(outputs),
+  inputs: [{ previousOut, script: [] }],
+});
+
+describe('a block with hundreds of transactions', () => {
+  it('is taken in with what it pays, what it spends, and what it spends of what it pays itself', async () => {
+    const { wallet, close } = await newWallet();
+    const given = paymentFromOutside([tokens(await wallet.newAddress(), 100n)]);
+    await wallet.applyBlock(nextBlock(wallet, [given]));
+    const first = paymentFromOutside([tokens(NOBODY, 5n), tokens(await wallet.newAddress(), 7n)]);
+    const spent = spending({ tHash: transactionHash(first), n: 1 }, [tokens(NOBODY, 7n)]);
+    const second = paymentFromOutside([tokens(await wallet.newAddress(), 11n)]);
+    const away = spending({ tHash: transactionHash(given), n: 0 }, [tokens(NOBODY, 100n)]);
+    const told = nextBlock(wallet, [...others(200), first, ...others(150), spent, away, ...others(3), second]);
+    await wallet.checkBlockInPieces(told);
+    expect(await wallet.applyBlock(told)).toBe('applied');
+    expect(wallet.totals().running).toBe(11n);
+    const { movements } = await wallet.movements({ limit: 100, newestFirst: false });
+    expect(movements.map(({ net }) => net)).toEqual([100n, 7n, -7n, -100n, 11n]);
+    await close();
+  });
+
+  it('pays addresses that are watched only once an earlier transaction of it has paid another', async () => {
+    const folder = await temporaryFolder();
+    const first = await openWallet(folder);
+    await first.close();
+    const copy = join(await temporaryFolder(), 'copy');
+    await cp(folder, copy, { recursive: true });
+    // One copy hands out more addresses than the other looks ahead.
+    const ahead = await openWallet(folder);
+    const addresses: string[] = [];
+    for (let i = 0; i < 130; i++) addresses.push(await ahead.wallet.newAddress());
+    await ahead.close();
+    const { wallet, close } = await openWallet(copy);
+    const paid = addresses.map((address) => paymentFromOutside([tokens(address, 1n)]));
+    const told = nextBlock(wallet, [...others(150), ...paid, ...others(150)]);
+    await wallet.checkBlockInPieces(told);
+    expect(await wallet.applyBlock(told)).toBe('applied');
+    expect(wallet.totals().running).toBe(130n);
+    await close();
+  });
+
+  it('pays a key that is imported after the block was checked', async () => {
+    const [one, other] = [await newWallet(), await newWallet()];
+    const told = nextBlock(one.wallet, [
+      ...others(200),
+      paymentFromOutside([tokens(await other.wallet.newAddress(), 9n)]),
+    ]);
+    await one.wallet.checkBlockInPieces(told);
+    await one.wallet.importKeyPairs(await other.wallet.exportKeyPairs()).catch(() => undefined);
+    await one.wallet.applyBlock(told);
+    expect(one.wallet.totals().running).toBe(9n);
+    await one.close();
+    await other.close();
+  });
+
+  it('is looked at again when keys or coins come while it is', async () => {
+    const own = new Set(['before']);
+    const state = { arrived: 0, changes: 0 };
+    const coins = {
+      has: () => false,
+      get arrived() {
+        return state.arrived;
+      },
+    };
+    const keys = {
+      owns: (address: string) => own.has(address),
+      get changes() {
+        return state.changes;
+      },
+    };
+    const paid = ['before', 'meanwhile'].map((address) => paymentFromOutside([tokens(address, 1n)]));
+    const { full } = block(3, [...paid, ...others(500)]);
+    let turns = 0;
+    const concern = await inPieces(Concern.of(full, { coins, keys }), async () => {
+      if (++turns !== 2) return;
+      own.add('meanwhile');
+      state.changes++;
+    });
+    expect(concern.hashes).toEqual(paid.map((transaction) => transactionHash(transaction)));
+    expect(concern.isCurrent).toBe(true);
+    state.arrived++;
+    expect(concern.isCurrent).toBe(false);
+    expect(concern.hasKeys).toBe(true);
+  });
+});
