@@ -34,6 +34,8 @@ export interface Journal {
   readonly head: number;
   /** Why nothing can be appended now; null when it can. */
   readonly problem: string | null;
+  /** Other processes append to it too. */
+  readonly isShared: boolean;
   /** Resolves when `head` is known, however long that takes; rejects with `shutting_down` once closed. */
   start(): Promise<void>;
   /**
@@ -51,6 +53,11 @@ export interface Journal {
     deliver: (entries: readonly JournalEntry[]) => Promise<void>,
     onError: (error: unknown) => void,
   ): Subscription;
+  /**
+   * The number of the last entry that was durable when it was called, whoever appended it. Throws `mempool_unreachable` when
+   * that cannot be told in time.
+   */
+  sync(): Promise<number>;
   /** A number with at least `count` entries from it to `seq`, or all that there are. */
   before(seq: number, count: number): number;
   /**

@@ -82,12 +82,17 @@ export class LocalJournal implements Journal {
 
   /** A disk that refuses an entry says so to whoever appends it. */
   readonly problem = null;
+  readonly isShared = false;
 
   /** `open` has read it. */
   async start(): Promise<void> {}
 
   get head(): number {
     return this.#writer.head;
+  }
+
+  async sync(): Promise<number> {
+    return this.head;
   }
 
   append(payload: Uint8Array): Appended {

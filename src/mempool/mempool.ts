@@ -29,6 +29,7 @@ import { BlockMaker, type BlockMakerOptions } from './blocks/block-maker.js';
 import { BlockSender } from './blocks/block-sender.js';
 import { ChainSync, type ChainSyncOptions } from './blocks/chain-sync.js';
 import { DigestTeller } from './blocks/digest-teller.js';
+import { Resignation } from './blocks/resignation.js';
 import type { Signer } from './blocks/signer.js';
 import { StorageTips } from './blocks/storage-tips.js';
 import { CarriedOver } from './carried-over.js';
@@ -38,6 +39,7 @@ import type { MempoolProgress } from './progress.js';
 import type { Balances, CreatedItem, ItemCreation, MempoolService, SubmittedTransaction, TxStatus } from './service.js';
 import type { AdoptedBlock } from './state/adopted-block.js';
 import { Applier } from './state/applier.js';
+import { CatchUp } from './state/catch-up.js';
 import { keys } from './state/layout.js';
 import { loadMempoolState } from './state/load.js';
 import { closedHash, type Round } from './state/round.js';
@@ -116,6 +118,7 @@ interface Parts {
   readonly maker: BlockMaker;
   readonly sender: BlockSender;
   readonly teller: DigestTeller | undefined;
+  readonly resignation: Resignation;
   readonly tips: StorageTips;
   readonly sync: ChainSync;
   readonly carried: CarriedOver;
@@ -159,6 +162,7 @@ export class Mempool implements MempoolService, Service {
     parts.sender.start();
     parts.teller?.start();
     parts.maker.start();
+    parts.resignation.start();
     parts.carried.start();
     this.#parts = parts;
   }
@@ -173,6 +177,7 @@ export class Mempool implements MempoolService, Service {
     this.#starting = undefined;
     if (parts === undefined) return;
     await parts.carried.stop();
+    parts.resignation.stop();
     parts.maker.stop();
     parts.sender.stop();
     parts.teller?.stop();
@@ -293,19 +298,35 @@ export class Mempool implements MempoolService, Service {
     const admission = new Admission(this.#options.pool, {
       ...modules,
       applier,
+      catchUp: modules.journal.isShared ? new CatchUp({ ...modules, applied: applier.applied }) : undefined,
       statuses,
       verifier,
       assertNotBehind: sync.assertNotBehind,
       onRefused: (rejected) => this.transactionRejected.emit(rejected),
     });
     const maker = new BlockMaker(this.#options.blocks, { ...modules, applier, sync });
+    const resignation = new Resignation({ ...modules, applier, maker, tips });
     const sender = new BlockSender({ ...modules, applier, tips });
     const teller = digests && new DigestTeller({ ...modules, applier, digests });
     const carried = new CarriedOver({ state, applier, store, admission, sync, room, logger });
     const unready = (): string | null =>
       this.#modules.journal.problem ?? leadership.problem ?? applier.problem ?? sync.lag;
     const gateway = new Gateway({ ...modules, applier, sync, statuses, admission, unready });
-    return { state, applier, statuses, verifier, admission, maker, sender, teller, tips, sync, carried, gateway };
+    return {
+      state,
+      applier,
+      statuses,
+      verifier,
+      admission,
+      maker,
+      resignation,
+      sender,
+      teller,
+      tips,
+      sync,
+      carried,
+      gateway,
+    };
   }
 
   #assertRunning(): void {

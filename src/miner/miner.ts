@@ -185,7 +185,8 @@ export class Miner implements MinerService, Service {
     const known = this.#work;
     const isSame = known !== undefined && known.reward === reward && equalBytes(known.template, attachment);
     if (!this.#isNext(link, body.block_num)) {
-      if (isSame) known.others.add(link);
+      // The last to send it leads, most likely.
+      if (isSame) this.#turnTo(known, link);
       return;
     }
     // Sent again by the same mempool node while it is being worked on.
@@ -283,16 +284,28 @@ export class Miner implements MinerService, Service {
       { attachment: encodeTransaction(coinbase.transaction) },
     );
     const verdict = verdictOf(answer);
+    this.#proofs[verdict.accepted ? 'accepted' : 'refused'].inc();
+    if (!verdict.accepted) logger.warn({ height }, `the proof was refused: ${verdict.reason}`);
+    const [other] = work.others;
+    if (!verdict.accepted && other !== undefined && this.#isCurrent(work)) {
+      // The one that leads may know better.
+      work.others.delete(other);
+      work.link = other;
+      return this.#handIn(work, coinbase, nonce);
+    }
     // Another template may have arrived meanwhile; this proof counts all the same.
     work.state = 'idle';
-    this.#proofs[verdict.accepted ? 'accepted' : 'refused'].inc();
-    if (!verdict.accepted) {
-      logger.warn({ height }, `the proof was refused: ${verdict.reason}`);
-      return;
-    }
+    if (!verdict.accepted) return;
     logger.debug({ height, coinbase: coinbase.hash }, 'the proof was accepted');
     const { transaction, hash: coinbaseHash, address } = coinbase;
     this.proofAccepted.emit({ height, coinbase: transaction, coinbaseHash, address, reward });
+  }
+
+  /** The proof goes to this mempool node; the one that would have got it takes it if that fails. */
+  #turnTo(work: Work, link: Link): void {
+    work.others.delete(link);
+    work.others.add(work.link);
+    work.link = link;
   }
 
   /** Another mempool node that has given the same template takes the place of the first; false when there is none. */

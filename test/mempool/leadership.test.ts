@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { encodeTransaction } from '../../src/chain/codec.js';
+import { blockHash } from '../../src/chain/hash.js';
 import type { FullBlock } from '../../src/chain/types.js';
 import type { Leadership } from '../../src/journal/leadership.js';
 import { toHex } from '../../src/lib/bytes.js';
@@ -18,6 +19,11 @@ class Switch implements Leadership {
   readonly changed = new SignalSource<void>();
   readonly problem = null;
   leads = false;
+  resignations = 0;
+
+  resign(): void {
+    this.resignations++;
+  }
 
   set(leads: boolean): void {
     this.leads = leads;
@@ -52,19 +58,29 @@ async function pair(mempool: SetupOptions['mempool'] = {}): Promise<Pair> {
 interface TwoLinks {
   /** Names of the mempool nodes that sent a template, in order. */
   readonly templates: string[];
-  /** Proves the last template to that node. */
+  /** The last one. */
+  readonly last: Template | undefined;
+  /** Proves it to that node. */
   prove(to: Setup): Promise<Message>;
+  /** Takes over the template of another miner. */
+  copy(from: TwoLinks): void;
+}
+
+interface Template {
+  readonly height: number;
+  readonly bytes: Uint8Array;
+  readonly reward: bigint;
 }
 
 /** A miner that has joined both, and proves when it is told to. */
-async function addMinerOfBoth({ bed, nodes }: Pair, isEager = false): Promise<TwoLinks> {
-  const miner = bed.node('miner', { role: 'miner' });
+async function addMinerOfBoth({ bed, nodes }: Pair, { isEager = false, name = 'miner' } = {}): Promise<TwoLinks> {
+  const miner = bed.node(name, { role: 'miner' });
   const links = new Map<Setup, Link>();
   const templates: string[] = [];
-  let last: { readonly height: number; readonly bytes: Uint8Array; readonly reward: bigint } | undefined;
+  let last: Template | undefined;
   async function prove(to: Setup): Promise<Message> {
     if (last === undefined) throw new Error('no template');
-    const { nonce, coinbase } = mine(last.bytes, last.reward, account('miner'));
+    const { nonce, coinbase } = mine(last.bytes, last.reward, account(name));
     const body = { block_num: last.height, nonce: toHex(nonce) };
     const link = links.get(to);
     if (link === undefined) throw new Error('no link');
@@ -85,7 +101,16 @@ async function addMinerOfBoth({ bed, nodes }: Pair, isEager = false): Promise<Tw
     links.set(node, link);
     await link.request('mining.join', {});
   }
-  return { templates, prove };
+  return {
+    templates,
+    prove,
+    get last() {
+      return last;
+    },
+    copy: (from) => {
+      last = from.last;
+    },
+  };
 }
 
 function expectSame({ nodes: [one, two] }: Pair): void {
@@ -96,7 +121,7 @@ describe('two mempool nodes at one journal', () => {
   it('make each block once, and take transactions at both', async () => {
     const all = await pair();
     const [one, two] = all.nodes;
-    const { templates } = await addMinerOfBoth(all, true);
+    const { templates } = await addMinerOfBoth(all, { isEager: true });
     await Promise.all([stored(one.mempool, 0), stored(two.mempool, 0)]);
     expectSame(all);
     await two.mempool.submit([send(alice, 0, bob)]);
@@ -109,7 +134,7 @@ describe('two mempool nodes at one journal', () => {
   it('refuse at one what the other has admitted', async () => {
     const all = await pair();
     const [one, two] = all.nodes;
-    await addMinerOfBoth(all, true);
+    await addMinerOfBoth(all, { isEager: true });
     await Promise.all([stored(one.mempool, 0), stored(two.mempool, 0)]);
     const posts = [0, 1, 2, 3].map((rest) => {
       const { mempool } = rest % 2 === 0 ? one : two;
@@ -154,7 +179,7 @@ describe('two mempool nodes at one journal', () => {
     const blocks = { instant: false, blockInterval: 10_000, proofWindow: 0, minMiners: 1, partitionSize: 10 };
     const all = await pair({ blocks });
     const [one, two] = all.nodes;
-    await addMinerOfBoth(all, true);
+    await addMinerOfBoth(all, { isEager: true });
     await Promise.all([stored(one.mempool, 0), stored(two.mempool, 0)]);
     all.leaders[0].set(false);
     all.leaders[1].set(true);
@@ -168,7 +193,7 @@ describe('two mempool nodes at one journal', () => {
   it('take no transactions at one that is far behind storage, and adopt nothing there', async () => {
     const all = await pair();
     const [one, two] = all.nodes;
-    await addMinerOfBoth(all, true);
+    await addMinerOfBoth(all, { isEager: true });
     await Promise.all([stored(one.mempool, 0), stored(two.mempool, 0)]);
     all.leaders[0].set(false);
     let asked = 0;
@@ -194,11 +219,64 @@ describe('two mempool nodes at one journal', () => {
     const all = await pair({
       blocks: { instant: false, blockInterval: 1_000, proofWindow: 0, minMiners: 1, partitionSize: 10 },
     });
-    await addMinerOfBoth(all, true);
+    await addMinerOfBoth(all, { isEager: true });
     await Promise.all(all.nodes.map(({ mempool }) => stored(mempool, 0)));
     all.leaders[0].set(false);
     await all.bed.clock.advance(60_000);
     expect(all.nodes.map(({ mempool }) => mempool.figures().height)).toEqual([0, 0]);
     expect(all.nodes.map(({ mempool }) => mempool.figures().apart)).toEqual([null, null]);
+  });
+
+  it('take a proof of any miner that has joined, when nobody has proven the block for a minute', async () => {
+    const blocks = { instant: true, blockInterval: 0, proofWindow: 0, minMiners: 1, partitionSize: 1 };
+    const all = await pair({ blocks });
+    const [one, two] = all.nodes;
+    const drawn = await addMinerOfBoth(all);
+    await expect.poll(() => drawn.templates).toEqual(['one']);
+    const late = await addMinerOfBoth(all, { name: 'late' });
+    late.copy(drawn);
+    const early = await late.prove(two);
+    expect(early.body).toMatchObject({ accepted: false });
+    await all.bed.clock.advance(60_000);
+    expect((await late.prove(two)).body).toMatchObject({ accepted: true });
+    // The leader waits for the other miner.
+    await settle();
+    await all.bed.clock.advance(1);
+    await Promise.all([stored(one.mempool, 0), stored(two.mempool, 0)]);
+    expectSame(all);
+  });
+
+  it('change nothing when both lead: each block is made once, and both come to the same state', async () => {
+    const all = await pair();
+    const [one, two] = all.nodes;
+    all.leaders[1].set(true);
+    await addMinerOfBoth(all, { isEager: true });
+    await Promise.all([stored(one.mempool, 0), stored(two.mempool, 0)]);
+    await one.mempool.submit([send(alice, 0, bob)]);
+    await Promise.all([stored(one.mempool, 1), stored(two.mempool, 1)]);
+    await two.mempool.submit([send(bob, 1, alice)]);
+    await Promise.all([stored(one.mempool, 2), stored(two.mempool, 2)]);
+    expectSame(all);
+    const hashes = new Map<bigint, Set<string>>();
+    for (const { block } of all.blocks) {
+      const { bNum } = block.header;
+      hashes.set(bNum, (hashes.get(bNum) ?? new Set()).add(blockHash(block.header)));
+    }
+    expect([...hashes.keys()].sort()).toEqual([0n, 1n, 2n]);
+    expect([...hashes.values()].map((found) => found.size)).toEqual([1, 1, 1]);
+  });
+
+  it('resign when they lead without a miner or a storage node, after a while', async () => {
+    const all = await pair();
+    await all.bed.clock.advance(9_000);
+    expect(all.leaders[0].resignations).toBe(0);
+    await all.bed.clock.advance(2_000);
+    expect(all.leaders[0].resignations).toBe(1);
+    await addMinerOfBoth(all);
+    await all.bed.clock.advance(60_000);
+    expect(all.leaders.map(({ resignations }) => resignations)).toEqual([1, 0]);
+    await all.storage.stop();
+    await all.bed.clock.advance(12_000);
+    expect(all.leaders.map(({ resignations }) => resignations)).toEqual([2, 0]);
   });
 });

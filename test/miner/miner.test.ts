@@ -14,7 +14,7 @@ import { silentLogger } from '../../src/lib/logger.js';
 import { fixedRewardAddress, Miner, type MinerModules, type MinerOptions } from '../../src/miner/miner.js';
 import type { AcceptedProof } from '../../src/miner/service.js';
 import { MetricsRegistry, noMetrics } from '../../src/observability/metrics.js';
-import type { Link, PeerNetwork } from '../../src/peers/network.js';
+import type { Link, PeerNetwork, Reply } from '../../src/peers/network.js';
 import { settle } from '../support/manual-clock.js';
 import { metricValue } from '../support/metric-value.js';
 import {
@@ -254,35 +254,58 @@ describe('a lost link', () => {
 });
 
 describe('a template of two mempool nodes (docs/adr/0041-several-mempool-nodes.md#wallets-and-miners)', () => {
-  /** Both have given it to a miner that waits for its address. */
-  async function givenByTwo(onProof?: () => Promise<never>) {
+  /** Both have given it to a miner that waits for its address, the other last. */
+  async function givenByTwo(onProof?: () => Promise<Reply>) {
     const address = createDeferred<string>();
-    const first = bed.node('first', { role: 'mempool' });
-    first.handle('mining.join', () => ({ type: 'mining.joined', body: {} }));
-    if (onProof !== undefined) first.handle('mining.proof', onProof);
-    await first.start();
+    const other = bed.node('other', { role: 'mempool' });
+    other.handle('mining.join', () => ({ type: 'mining.joined', body: {} }));
+    if (onProof !== undefined) other.handle('mining.proof', onProof);
+    await other.start();
     const { network, link } = await startMiner({ rewards: { address: () => address.promise } });
-    const up = nextOf(first.linkUp);
-    await network.dial(first.address, { timeoutMs: 5_000 });
-    const toFirst = await up;
-    const body = { block_num: 1, reward: String(REWARD) };
-    toFirst.send('mining.template', body, encoded(1));
-    await settle();
+    const up = nextOf(other.linkUp);
+    await network.dial(other.address, { timeoutMs: 5_000 });
+    const toOther = await up;
     mempool.give(link, templateHeader(1));
     await settle();
-    return { address, toFirst };
+    toOther.send('mining.template', { block_num: 1, reward: String(REWARD) }, encoded(1));
+    await settle();
+    return { address, toOther };
   }
 
-  it('is proven to the other when the first is gone', async () => {
-    const { address, toFirst } = await givenByTwo();
-    toFirst.close('test');
+  it('is proven to the last that has sent it, which leads', async () => {
+    const asked = createDeferred<void>();
+    const proofs: Proof[] = [];
+    mempool.proofs.on((proof) => proofs.push(proof));
+    const { address } = await givenByTwo(async () => {
+      asked.resolve();
+      return { type: 'mining.verdict', body: { accepted: true, reason: '' } };
+    });
+    address.resolve(ADDRESS);
+    await asked.promise;
+    await settle();
+    expect(proofs).toEqual([]);
+  });
+
+  it('is proven to the other when that one is gone', async () => {
+    const { address, toOther } = await givenByTwo();
+    toOther.close('test');
     await settle();
     const proof = nextOf(mempool.proofs);
     address.resolve(ADDRESS);
     expect((await proof).height).toBe(1);
   });
 
-  it('is proven to the other when the first does not answer', async () => {
+  it('is proven to the other when that one refuses it', async () => {
+    const { address } = await givenByTwo(async () => ({
+      type: 'mining.verdict',
+      body: { accepted: false, reason: 'not yet' },
+    }));
+    const proof = nextOf(mempool.proofs);
+    address.resolve(ADDRESS);
+    expect((await proof).height).toBe(1);
+  });
+
+  it('is proven to the other when that one does not answer', async () => {
     const asked = createDeferred<void>();
     const { address } = await givenByTwo(() => {
       asked.resolve();

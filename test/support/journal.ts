@@ -24,6 +24,8 @@ export function journalWith(journal: Journal, methods: Partial<Journal>): Journa
     get problem() {
       return journal.problem;
     },
+    isShared: journal.isShared,
+    sync: () => journal.sync(),
     start: () => journal.start(),
     append: (payload) => journal.append(payload),
     subscribe: (...args) => journal.subscribe(...args),

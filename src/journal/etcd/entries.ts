@@ -3,6 +3,7 @@
  *
  *   log/ID          → the entries that were appended together, or a note of one that is in parts
  *   part/ID/N       → part N of that one
+ *   head            → how many entries the last group has; written with it
  *   passed/REPLICA  → the number of the first entry that this replica still wants
  *   base            → the number below which entries are forgotten
  *   leader          → the replica that makes the blocks, as long as its lease lives
@@ -30,6 +31,7 @@ export interface Names {
   /** Begins the keys of all groups. */
   readonly log: string;
   readonly part: string;
+  readonly head: string;
   readonly passed: string;
   readonly base: string;
   readonly leader: string;
@@ -40,6 +42,7 @@ export function namesBelow(prefix: string): Names {
   return {
     log: `${prefix}log/`,
     part: `${prefix}part/`,
+    head: `${prefix}head`,
     passed: `${prefix}passed/`,
     base: `${prefix}base`,
     leader: `${prefix}leader`,

@@ -6,7 +6,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { databaseError } from '../../db/database-error.js';
 import { fromUtf8, utf8 } from '../../lib/bytes.js';
-import { TesseraError } from '../../lib/errors.js';
+import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { Mutex } from '../../lib/mutex.js';
 import type { Appended, Journal, JournalEntry, Subscription } from '../journal.js';
 import {
@@ -19,7 +19,7 @@ import {
   revisionOf,
   seqOf,
 } from './entries.js';
-import { EtcdClient, type EtcdOptions } from './etcd-client.js';
+import { EtcdClient, EtcdError, type EtcdOptions } from './etcd-client.js';
 import { EtcdReader } from './etcd-reader.js';
 import { EtcdWriter, type EtcdWriterModules } from './etcd-writer.js';
 import { type KeyValue, KV, type RangeRequestSchema } from './generated/etcd-pb.js';
@@ -28,6 +28,8 @@ import { joinRules, type SharedRules } from './shared-rules.js';
 
 /** Entries deleted in one transaction, in two operations each; etcd takes 128. */
 const DELETED_AT_ONCE = 50;
+/** Members of etcd that are asked where the journal ends, one after the other. */
+const SYNC_CALLS = 3;
 /** Of `RangeRequest`. */
 const DESCEND = 2;
 const BY_MOD_REVISION = 3;
@@ -61,6 +63,7 @@ export class EtcdJournal implements Journal {
   readonly #writer: EtcdWriter;
   readonly #readers = new Set<EtcdReader>();
   readonly #deliveries = new Set<Promise<void>>();
+  readonly isShared = true;
   readonly #compaction = new Mutex();
   readonly #stopMetrics: () => void;
   #head = 0;
@@ -107,6 +110,19 @@ export class EtcdJournal implements Journal {
   /** The number below which entries are forgotten; resolves when etcd has answered. */
   base(): Promise<number> {
     return this.#patience.until(() => this.#base());
+  }
+
+  /** etcd answers when it has what a majority had when it was asked. */
+  async sync(): Promise<number> {
+    for (let left = SYNC_CALLS; ; left--) {
+      try {
+        const [head] = await this.#range({ key: utf8(this.#names.head) });
+        return head === undefined ? this.#head : seqOf(head.modRevision, Number(fromUtf8(head.value)) - 1);
+      } catch (error) {
+        if (!(error instanceof EtcdError)) throw error;
+        if (left === 1) throw new TesseraError('mempool_unreachable', `${errorMessage(error)}; try again`);
+      }
+    }
   }
 
   append(payload: Uint8Array): Appended {

@@ -29,6 +29,11 @@ const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 /** Of `Compare`. */
 const CREATE_REVISION = 1;
 
+interface Put {
+  readonly key: Uint8Array;
+  readonly value: Uint8Array;
+}
+
 interface Waiting {
   readonly count: number;
   readonly payload: Uint8Array;
@@ -151,7 +156,7 @@ export class EtcdWriter {
       const payloads = group.map(({ payload }) => payload);
       const isLarge = sizeInGroup(first.payload) > MAX_VALUE_BYTES;
       const value = isLarge ? await this.#putParts(id, key, first.payload) : encodeGroup(key, payloads);
-      const revision = await this.#patience.until(() => this.#create(key, value));
+      const revision = await this.#patience.until(() => this.#create(key, value, this.#headOf(group.length)));
       this.#groupEntries.observe(group.length);
       for (const [place, { durable, stopTimer }] of group.entries()) {
         stopTimer();
@@ -173,16 +178,22 @@ export class EtcdWriter {
     for (let at = 0; at < payload.length; at += MAX_VALUE_BYTES) {
       const name = utf8(partName(this.#modules.names, id, parts++));
       const value = encodeGroup(name, [payload.subarray(at, at + MAX_VALUE_BYTES)]);
-      await this.#patience.until(() => this.#create(name, value));
+      await this.#patience.until(() => this.#create(name, value, []));
     }
     return encodeInParts(key, parts);
   }
 
-  /** Writes the key unless it is there, and gives the revision of that. */
-  async #create(key: Uint8Array, value: Uint8Array): Promise<bigint> {
+  /** The key that tells where the journal ends: its revision is that of the group. */
+  #headOf(entries: number): readonly Put[] {
+    return [{ key: utf8(this.#modules.names.head), value: utf8(String(entries)) }];
+  }
+
+  /** Writes the key unless it is there, the others with it, and gives the revision of that. */
+  async #create(key: Uint8Array, value: Uint8Array, others: readonly Put[]): Promise<bigint> {
+    const puts = [{ key, value }, ...others];
     const { succeeded, header, responses } = await this.#modules.client.call(KV.method.txn, {
       compare: [{ target: CREATE_REVISION, key, targetUnion: { case: 'createRevision', value: 0n } }],
-      success: [{ request: { case: 'requestPut', value: { key, value } } }],
+      success: puts.map((put) => ({ request: { case: 'requestPut' as const, value: put } })),
       failure: [{ request: { case: 'requestRange', value: { key, keysOnly: true } } }],
     });
     if (succeeded) return header?.revision ?? 0n;

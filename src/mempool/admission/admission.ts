@@ -20,6 +20,7 @@ import { startTimer } from '../../observability/metrics.js';
 import type { SubmittedTransaction } from '../service.js';
 import type { CandidateTx, Refusal } from '../state/acceptance.js';
 import type { Applier } from '../state/applier.js';
+import type { CatchUp } from '../state/catch-up.js';
 import { SPENT } from '../state/coins.js';
 import type { MempoolState, RejectedTx } from '../state/state.js';
 import type { Statuses } from '../state/statuses.js';
@@ -40,6 +41,9 @@ const TURN_WEIGHT = 512;
 /** Verdicts on scripts that are remembered, so that posting a transaction again costs no second verification. */
 const REMEMBERED_VERDICTS = 20_000;
 
+/** Refusals that depend on what is unspent. */
+const BY_STATE: ReadonlySet<string> = new Set(['double_spend', 'unknown_input']);
+
 export interface AdmissionOptions extends PoolBoundsOptions, AncestorLimitsOptions {
   /** The least raw units of a token output; 1 by default (decision B18). */
   readonly minOutputAmount?: bigint;
@@ -48,6 +52,8 @@ export interface AdmissionOptions extends PoolBoundsOptions, AncestorLimitsOptio
 export interface AdmissionModules {
   readonly state: MempoolState;
   readonly applier: Applier;
+  /** Where other nodes write to the journal as well. */
+  readonly catchUp?: CatchUp | undefined;
   readonly statuses: Statuses;
   readonly verifier: Verifier;
   readonly clock: Clock;
@@ -69,6 +75,7 @@ interface Submission {
 
 export class Admission {
   readonly #state: MempoolState;
+  readonly #catchUp: CatchUp | undefined;
   readonly #statuses: Statuses;
   readonly #verifier: Verifier;
   readonly #clock: Clock;
@@ -92,6 +99,7 @@ export class Admission {
 
   constructor(options: AdmissionOptions, modules: AdmissionModules) {
     this.#state = modules.state;
+    this.#catchUp = modules.catchUp;
     this.#statuses = modules.statuses;
     this.#verifier = modules.verifier;
     this.#clock = modules.clock;
@@ -198,8 +206,16 @@ export class Admission {
     throw new TesseraError('mempool_unreachable', 'a block that storage has is being taken in; try again');
   }
 
+  /** What is refused by the state as it is here is judged again when more is in the journal. */
+  async #verdict(candidate: CandidateTx, submission: Submission): Promise<Verdict | 'known'> {
+    const { seq } = this.#state;
+    const verdict = await this.#verdictNow(candidate, submission);
+    const isByState = verdict !== null && verdict !== 'known' && BY_STATE.has(verdict.code);
+    return isByState && (await this.#catchUp?.isNewer(seq)) ? this.#verdictNow(candidate, submission) : verdict;
+  }
+
   /** The verdict of the rules that need no journal; the scripts last, off the event loop. */
-  async #verdict({ hash, tx }: CandidateTx, { sender, list, rivals }: Submission): Promise<Verdict | 'known'> {
+  async #verdictNow({ hash, tx }: CandidateTx, { sender, list, rivals }: Submission): Promise<Verdict | 'known'> {
     // It may have been admitted while the chunks before it were checked; a creation that is in a block has no inputs that
     // would show it.
     if (this.#statuses.isAdmittedInMemory(hash)) return 'known';

@@ -10,8 +10,10 @@ import { outPointKey, spentOutPoints } from '../../chain/transaction.js';
 import type { Transaction } from '../../chain/types.js';
 import { type Clock, unixSeconds } from '../../lib/clock.js';
 import { createDeferred, type Deferred } from '../../lib/deferred.js';
+import { isTesseraError } from '../../lib/errors.js';
 import type { CandidateTx, GroupOutcome, Refusal } from '../state/acceptance.js';
 import type { Applier } from '../state/applier.js';
+import type { CatchUp } from '../state/catch-up.js';
 import type { DruidSet } from '../state/pool.js';
 import type { MempoolState } from '../state/state.js';
 import type { OpenTrades } from './open-trades.js';
@@ -20,6 +22,8 @@ import type { WaitingPlaces } from './waiting-places.js';
 export interface JournalQueueModules {
   readonly state: Pick<MempoolState, 'outlook' | 'druidSet'>;
   readonly applier: Pick<Applier, 'submit'>;
+  /** Where other nodes write to the journal as well. */
+  readonly catchUp?: Pick<CatchUp, 'isNewer'> | undefined;
   readonly trades: OpenTrades;
   readonly places: WaitingPlaces;
   readonly clock: Clock;
@@ -52,7 +56,11 @@ export class JournalQueue {
     for (; rival !== undefined; rival = this.#rivalOf(candidates)) await rival;
     giveBack?.();
     const { refusal, others, isKnown, openDruids } = this.#modules.state.outlook(candidates);
-    if (refusal !== null) return { ...refusal, others };
+    if (refusal !== null) {
+      // What other nodes have put into the journal may allow it.
+      const isNewer = await this.#modules.catchUp?.isNewer();
+      return isNewer ? this.append(candidates, sender) : { ...refusal, others };
+    }
     if (isKnown) return null;
     const settle = this.#modules.trades.take(candidates, openDruids, sender);
     const names = [...namesOf(candidates, this.#modules.state)];
@@ -63,7 +71,7 @@ export class JournalQueue {
       settle(outcome === null ? 'admitted' : 'refused');
       return outcome && { ...outcome, others: [] };
     } catch (error) {
-      settle('not written');
+      settle(isTesseraError(error) && error.details.mayBeTaken === true ? 'unknown' : 'not written');
       throw error;
     } finally {
       for (const name of names) this.#underWay.delete(name);

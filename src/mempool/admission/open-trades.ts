@@ -28,8 +28,11 @@ interface Charge {
   readonly bytes: number;
 }
 
-/** What became of a group on its way into the journal; what is not written costs nobody anything. */
-type Fate = 'admitted' | 'refused' | 'not written';
+/**
+ * What became of a group on its way into the journal. What is not written costs nobody anything; what may be in a journal that
+ * does not answer counts like halves that wait.
+ */
+type Fate = 'admitted' | 'refused' | 'not written' | 'unknown';
 
 export interface OpenTradesOptions {
   /** Of all of them together. */
@@ -85,6 +88,7 @@ export class OpenTrades {
     }
     const rest = this.#add(sender, weight - [...charges.values()].reduce((sum, { bytes }) => sum + bytes, 0));
     return (fate) => {
+      if (fate === 'unknown') return;
       if (fate !== 'refused') giveBack(rest);
       for (const [druid, charge] of charges) {
         if (fate === 'not written') giveBack(charge);

@@ -94,8 +94,8 @@ export class BlockMaker {
   /** Heights and node keys of miners whose proof is on its way through the journal. */
   readonly #proving = new Set<string>();
   #work: RoundWork | undefined;
+  /** When this node, or another at the height `#cutElsewhere`, has cut the last block. */
   #lastCut = Number.NEGATIVE_INFINITY;
-  /** Height of the last block that another node has cut. */
   #cutElsewhere = -1;
   #intervalTimer: Timer | undefined;
   #retryTimer: Timer | undefined;
@@ -201,6 +201,12 @@ export class BlockMaker {
     if (height <= this.#cutElsewhere) return;
     this.#cutElsewhere = height;
     this.#lastCut = this.#clock.monotonic();
+  }
+
+  /** By now the leader has given the template to all miners. */
+  #isOpenElsewhere(height: number): boolean {
+    const isCutElsewhere = !this.#leadership.leads && this.#cutElsewhere === height;
+    return isCutElsewhere && this.#clock.monotonic() - this.#lastCut >= PATIENCE_MS;
   }
 
   /** One command at a time: the next decision needs the outcome of the last. */
@@ -370,7 +376,8 @@ export class BlockMaker {
     const { round } = this.#state;
     if (round === null || round.winner !== null || round.height !== height) return NOT_MINED_NOW;
     const work = this.#work?.height === height ? this.#work : undefined;
-    if (!work?.sentTo.has(miner) && !this.#selected(round).includes(miner)) return NOT_SELECTED;
+    const isSelected = work?.sentTo.has(miner) || this.#selected(round).includes(miner);
+    if (!isSelected && !this.#isOpenElsewhere(height)) return NOT_SELECTED;
     const proving = `${height} ${miner}`;
     if (this.#proving.has(proving) || round.proofs.some((proof) => proof.miner === miner)) return NOT_MINED_NOW;
     const wrong = proofFault(round, nonce, coinbase);

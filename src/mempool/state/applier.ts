@@ -24,6 +24,7 @@ import { type HistogramHandle, type Metrics, startTimer } from '../../observabil
 import type { MempoolProgress } from '../progress.js';
 import { type CandidateTx, type GroupOutcome, readCandidate } from './acceptance.js';
 import { type AdoptedBlock, readAdoptedBlock } from './adopted-block.js';
+import { inTime } from './catch-up.js';
 import { type Command, decodeCommand, encodeCommand } from './commands.js';
 import { keys } from './layout.js';
 import { AdoptedRetention, KEEP_MS, Retention } from './retention.js';
@@ -209,7 +210,7 @@ export class Applier implements Service {
       this.#fail(error);
       throw error;
     }
-    return (await outcome.promise) as CommandOutcome<K>;
+    return (await inTime(outcome.promise, this.#journal, this.#clock)) as CommandOutcome<K>;
   }
 
   /** A damaged journal takes nothing more: without it nothing can be promised, so the node must stop. */

@@ -150,6 +150,12 @@ class UnchangedJournal implements Journal {
     return this.#journal.problem;
   }
 
+  readonly isShared = false;
+
+  sync(): Promise<number> {
+    return this.#journal.sync();
+  }
+
   start(): Promise<void> {
     return this.#journal.start();
   }
