@@ -89,6 +89,17 @@ describe.runIf(hasEtcd)('on a real etcd', () => {
     for (const journal of journals) await journal.close();
   });
 
+  it('tells where it ends, whoever has written there', async () => {
+    const prefix = `${name()}/`;
+    const [one, two] = [await open(prefix), await open(prefix, { replica: 'two' })];
+    expect(await two.sync()).toBe(0);
+    const numbers = await Promise.all(texts(0, 10).map((text) => append(one, text)));
+    expect(await two.sync()).toBe(numbers.at(-1));
+    const last = await append(two, 'entry 10');
+    expect(await one.sync()).toBe(last);
+    for (const journal of [one, two]) await journal.close();
+  });
+
   it('lets nobody write by other rules, and adds those of a newer version', async () => {
     const prefix = `${name()}/`;
     const opened = (rules: Readonly<Record<string, string>>) => open(prefix, { rules });
