@@ -5,7 +5,6 @@
  */
 
 import { PUBLIC_KEY_LENGTH, SIGNATURE_LENGTH } from '../crypto/ed25519.js';
-import { concatBytes } from '../lib/bytes.js';
 import { TesseraError } from '../lib/errors.js';
 import { BincodeReader, BincodeWriter } from './bincode.js';
 import { OPCODE_COUNT } from './script/opcodes.js';
@@ -314,7 +313,15 @@ export function joinFullBlock(
 ): Uint8Array {
   const count = new Uint8Array(8);
   new DataView(count.buffer).setBigUint64(0, BigInt(transactions.length), true);
-  return concatBytes(block, count, ...transactions, miningTransaction);
+  // Not by a call with one argument for each: there may be more than the stack has room for.
+  const parts = [block, count, ...transactions, miningTransaction];
+  const joined = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    joined.set(part, at);
+    at += part.length;
+  }
+  return joined;
 }
 
 export function encodeFullBlock({ block, transactions, miningTransaction }: FullBlock): Uint8Array {

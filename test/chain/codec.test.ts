@@ -149,3 +149,12 @@ describe('encoding values that have no encoding', () => {
     expect(codec.decodeTransaction(codec.encodeTransaction(tx))).toEqual(tx);
   });
 });
+
+describe('joining a block', () => {
+  it('takes more transactions than a call takes arguments', () => {
+    const transactions = Array.from({ length: 300_000 }, (_, i) => Uint8Array.of(i & 0xff, i >>> 8));
+    const joined = codec.joinFullBlock(Uint8Array.of(1), transactions, Uint8Array.of(2));
+    expect(joined.length).toBe(1 + 8 + 2 * transactions.length + 1);
+    expect(Buffer.from(joined.subarray(0, 13)).toString('hex')).toBe('01e09304000000000000000100');
+  });
+});

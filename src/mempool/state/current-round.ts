@@ -136,8 +136,9 @@ export class CurrentRound {
   }
 
   #set(next: Round, batch: KvBatch): void {
+    // A proof or a winner leaves the transactions what they are, and there may be thousands.
+    if (next.transactions !== this.#round?.transactions) this.#transactions = byHash(next);
     this.#round = next;
-    this.#transactions = byHash(next);
     batch.put(keys.round, encodeRound(next));
   }
 }

@@ -216,8 +216,17 @@ export function closedHash(round: Round): string {
   return blockHash(closedHeader(round));
 }
 
-/** The finished block as `FullBlock` bytes, assembled from parts that are already encoded. */
+/** Of rounds that are still in use: storage, the archive of kept blocks and the wallets get the same bytes. */
+const closedBytes = new WeakMap<Round, Uint8Array>();
+
+/** The finished block as `FullBlock` bytes, assembled once from parts that are already encoded. */
 export function closedBlockBytes(round: Round): Uint8Array {
+  const bytes = closedBytes.get(round) ?? joinClosedBlock(round);
+  closedBytes.set(round, bytes);
+  return bytes;
+}
+
+function joinClosedBlock(round: Round): Uint8Array {
   const header = closedHeader(round);
   const block: Block = { header, transactions: round.transactions.map((tx) => tx.hash) };
   const mining = round.proofs[round.winner ?? 0]?.coinbase ?? new Uint8Array();
