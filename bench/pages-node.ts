@@ -1,6 +1,6 @@
 /**
  * A node for the benchmark of the pages: serves the built pages, a chain of 10,000 blocks with an address of 100,000 outputs, and a
- * wallet with 100,000 movements, made up as they are asked for, so that only the pages are measured.
+ * wallet with 20,000 movements, made up as they are asked for, so that only the pages are measured.
  */
 
 import { fileURLToPath } from 'node:url';
@@ -14,7 +14,7 @@ import { noMetrics } from '../src/observability/metrics.js';
 
 export const BLOCKS = 10_000;
 export const OUTPUTS = 100_000;
-export const MOVEMENTS = 100_000;
+export const MOVEMENTS = 20_000;
 export const ADDRESS = 'ab'.repeat(32);
 
 const PAGES = fileURLToPath(new URL('../dist/web/', import.meta.url));

@@ -1,6 +1,6 @@
 /**
  * What the pages cost the browser: milliseconds of script, and of all work of its main thread, for one interaction, with a chain
- * of 10,000 blocks, an address of 100,000 outputs, and a wallet with 100,000 movements.
+ * of 10,000 blocks, an address of 100,000 outputs, and a wallet with 20,000 movements.
  */
 
 import { type CDPSession, chromium, type Page } from 'playwright-core';

@@ -41,8 +41,8 @@ const start = async (port?: number): Promise<DevNetwork> => {
   return started;
 };
 
-const post = async (path: string, body: object): Promise<Record<string, unknown>> => {
-  const response = await fetch(`${origin}${path}`, {
+const post = async (path: string, body: object, at = origin): Promise<Record<string, unknown>> => {
+  const response = await fetch(`${at}${path}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
@@ -54,13 +54,18 @@ const post = async (path: string, body: object): Promise<Record<string, unknown>
 const read = async (path: string): Promise<Record<string, unknown>> =>
   (await (await fetch(`${origin}${path}`)).json()) as Record<string, unknown>;
 
+/** Resolves with the hash when it is in a block. */
+async function inBlock(hash: unknown): Promise<string> {
+  await until(`transaction ${String(hash)} to be in a block`, async () => {
+    return (await fetch(`${origin}/v1/chain/transactions/${String(hash)}`)).ok || undefined;
+  });
+  return String(hash);
+}
+
 /** Pays from the wallet of the user node; resolves with the hash when it is in a block. */
 async function pay(amount: number): Promise<string> {
   const { tx_hash } = await post('/v1/payments', { kind: 'address', address: ADDRESS, amount, passphrase: '' });
-  await until(`payment ${String(tx_hash)} to be in a block`, async () => {
-    return (await fetch(`${origin}/v1/chain/transactions/${String(tx_hash)}`)).ok || undefined;
-  });
-  return String(tx_hash);
+  return inBlock(tx_hash);
 }
 
 /** The transaction that created the item, once it is in a block. */
@@ -184,6 +189,49 @@ describe.runIf(HAS_BROWSER)('the explorer', () => {
     await searchFor(page, ADDRESS, ADDRESS);
     await page.getByText('18,446,744,073,709,551,615 raw').waitFor();
     await page.getByText('36,893,488,147,419,103,231 raw').waitFor();
+  });
+
+  it('leads from one half of a trade to the other', async () => {
+    const give = { kind: 'item', amount: 1, genesis_hash: facts.item };
+    const { offer } = await post('/v1/trades', { give, want: { kind: 'token', amount: 1_000 }, passphrase: '' });
+    const { miner } = network.urls;
+    const { acceptance } = await post('/v1/trades/accept', { offer, passphrase: '' }, miner);
+    const maker = await post('/v1/trades/complete', { document: acceptance });
+    const taker = await post('/v1/trades/complete', { document: maker.confirmation }, miner);
+    const [first, second] = [await inBlock(maker.tx_hash), await inBlock(taker.tx_hash)];
+    const { page } = await open(`/transactions/${first}`);
+    const trade = page.getByRole('region', { name: 'Trade' });
+    await trade.getByText('1,000 raw').waitFor();
+    await trade.locator(`a[href="/transactions/${second}"]`).click();
+    await heading(page).filter({ hasText: second }).waitFor();
+    await trade.locator(`a[href="/transactions/${first}"]`).waitFor();
+  });
+
+  it('reads on where an address has more outputs than a page', async () => {
+    const count = 620;
+    const { page } = await open('/');
+    const place = { tx_hash: facts.payment, block_num: 1, tx_num: 0, time: 1_700_000_000 };
+    const asset = { asset: 'token', amount: 5, genesis_hash: null, metadata: null, locktime: 0 };
+    let pages = 0;
+    await page.route('**/v1/chain/addresses/*/outputs*', (route) => {
+      const { searchParams } = new URL(route.request().url());
+      const [first, limit] = [Number(searchParams.get('cursor') ?? 0), Number(searchParams.get('limit') ?? 25)];
+      const outputs = Array.from({ length: Math.min(limit, count - first) }, (_, at) => {
+        return { out_point: { t_hash: facts.payment, n: first + at }, ...asset, ...place };
+      });
+      pages++;
+      const next = first + limit < count ? String(first + limit) : null;
+      return route.fulfill({ json: { outputs, next, as_of_block: 1 } });
+    });
+    await page.goto(`${origin}/addresses/${ADDRESS}?show=outputs`);
+    const table = page.getByRole('table', { name: 'Unspent outputs of the address' });
+    await until('the last output to be shown', async () => {
+      await page.keyboard.press('End');
+      return (await table.locator(`.row[aria-rowindex="${count + 1}"]`).count()) > 0 || undefined;
+    });
+    expect(pages).toBeGreaterThan(1);
+    // Only what is in sight is in the document.
+    expect(await table.getByRole('row').count()).toBeLessThan(80);
   });
 
   it('has deep links, a back button, a focus that follows, and colours that stay', async () => {
