@@ -20,6 +20,8 @@ const PAYMENTS = 24;
 const LOOK_MS = 50;
 /** Until fonts, plots and the last answers are there. */
 const REST_MS = 800;
+/** A busy machine takes its time. */
+const WAIT_MS = 120_000;
 const SAMPLE_METADATA = '{"name": "Apse of San Vitale", "tesserae": 1200, "material": "smalti"}';
 
 interface Shot {
@@ -55,9 +57,11 @@ function shots({ address, payment, item, height }: Facts): readonly Shot[] {
     { name: 'explorer-item', path: `/items/${item}`, isDark: true },
     { name: 'explorer-search', path: `/search?q=${item}` },
     { name: 'explorer-network', path: '/network' },
+    { name: 'explorer-faucet', path: '/faucet' },
     { name: 'wallet', path: '/wallet' },
     { name: 'wallet-phone', path: '/wallet', isPhone: true },
     { name: 'wallet-pay', path: '/wallet/pay', prepare: (page) => reviewPayment(page, address) },
+    { name: 'wallet-unanswered', path: '/wallet', prepare: (page) => loseAnswer(page, address) },
     { name: 'wallet-receive', path: '/wallet/receive', prepare: makeAddress },
     { name: 'wallet-history', path: '/wallet/history', isDark: true },
     { name: 'wallet-items', path: '/wallet/items' },
@@ -100,9 +104,11 @@ async function take(browser: Browser, origin: string, { name, path, isDark, isPh
     timezoneId: 'UTC',
   });
   const page = await context.newPage();
+  page.setDefaultTimeout(WAIT_MS);
   await page.goto(`${origin}${path}`);
   await page.locator('main h1').waitFor();
   await prepare?.(page);
+  await page.locator('.loading').first().waitFor({ state: 'detached' });
   await page.waitForTimeout(REST_MS);
   await page.screenshot({ path: join(target, `${name}.png`) });
   console.log(`${name}.png`);
@@ -115,6 +121,16 @@ async function reviewPayment(page: Page, address: string): Promise<void> {
   await page.getByLabel('Amount', { exact: true }).fill('12.5');
   await page.getByRole('button', { name: 'Review' }).click();
   await page.getByRole('heading', { name: 'Is this right?' }).waitFor();
+}
+
+/** A payment of which this tab has no answer. */
+async function loseAnswer(page: Page, address: string): Promise<void> {
+  const body = { kind: 'address', address, amount: 12 * DISPLAY_UNIT };
+  const order = { path: '/v1/payments', body, idempotencyKey: '0'.repeat(32), madeAt: Date.now() };
+  const text = JSON.stringify(JSON.stringify([order]));
+  await page.evaluate(`sessionStorage.setItem('tessera-open-orders', ${text})`);
+  await page.reload();
+  await page.getByText('A payment has no answer').waitFor();
 }
 
 async function makeAddress(page: Page): Promise<void> {
