@@ -27,6 +27,7 @@ import {
   MAX_PAGE_OUTPUTS,
   MESSAGES,
   type MessageType,
+  SNAPSHOT_PART_BYTES,
 } from '../src/peers/messages.js';
 import { decodeUtxos, encodeTransactions, encodeUtxos } from '../src/peers/payloads.js';
 import { PERMISSIONS, type Permission } from '../src/peers/permissions.js';
@@ -92,6 +93,11 @@ function dearest(): Readonly<Record<MessageType, Dearest>> {
     'mining.joined': padded,
     'mining.stop': { body: { block_num: 1, PADDING } },
     'chain.tip.get': padded,
+    'snapshot.get': { body: { transfer: 'a'.repeat(32), part: 1, PADDING } },
+    'snapshot.part': {
+      body: { transfer: 'a'.repeat(32), part: 1, sha256: 'a'.repeat(64) },
+      attachment: new Uint8Array(SNAPSHOT_PART_BYTES),
+    },
     'headers.get': { body: { from: 0, count: MAX_HEADERS_PER_ANSWER, PADDING } },
     headers: {
       body: { from: 0, count: MAX_HEADERS_PER_ANSWER },

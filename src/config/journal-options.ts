@@ -44,6 +44,15 @@ export const journal = group('Where a mempool node keeps its journal: the order 
       'Time limit for an entry to be confirmed by etcd. A request that waits for longer is answered with ' +
       'mempool_unreachable, and may be taken yet.',
   }),
+  replica_lifetime_minutes: integer({
+    minimum: 5,
+    maximum: 10_080,
+    default: 60,
+    unit: 'minutes',
+    description:
+      'How long etcd keeps the journal for a mempool node that says nothing. One that is away for longer takes the state of ' +
+      'another one in peers.mempool when it comes back.',
+  }),
   user: maybeText({ minLength: 1, maxLength: 256, description: 'User name for etcd, where it asks for one.' }),
   password: maybeText({ minLength: 1, maxLength: 1_024, secret: true, description: 'The password of journal.user.' }),
   password_file: file('A file that contains journal.password (surrounding spaces and line ends are ignored).'),

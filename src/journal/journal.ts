@@ -29,6 +29,11 @@ export interface Subscription {
   stop(): Promise<void>;
 }
 
+export interface CompactOptions {
+  readonly isUrgent?: boolean | undefined;
+  readonly waiting?: number | undefined;
+}
+
 export interface Journal {
   /** Sequence number of the last durable entry; 0 when empty. Known once `start` has resolved. */
   readonly head: number;
@@ -62,9 +67,10 @@ export interface Journal {
   before(seq: number, count: number): number;
   /**
    * Forgets entries below `seq`, which no subscriber will ask for again. With `isUrgent` their room on the disk is free when
-   * it resolves, and not only some time later; appends wait meanwhile.
+   * it resolves, and not only some time later; appends wait meanwhile. Where several nodes share the journal, `waiting` is the number behind
+   * which all came that waits for a block: what is behind it is kept as long as no second node has it in its state.
    */
-  compact(seq: number, options?: { readonly isUrgent: boolean }): Promise<void>;
+  compact(seq: number, options?: CompactOptions): Promise<void>;
   /** Ends every subscription; resolves when what was appended is written. */
   close(): Promise<void>;
 }

@@ -36,6 +36,7 @@ import { CarriedOver } from './carried-over.js';
 import { Gateway } from './gateway.js';
 import { JournalLag } from './journal-lag.js';
 import type { MempoolProgress } from './progress.js';
+import { SnapshotServer } from './replicas/snapshot-server.js';
 import type { Balances, CreatedItem, ItemCreation, MempoolService, SubmittedTransaction, TxStatus } from './service.js';
 import type { AdoptedBlock } from './state/adopted-block.js';
 import { Applier } from './state/applier.js';
@@ -119,6 +120,7 @@ interface Parts {
   readonly sender: BlockSender;
   readonly teller: DigestTeller | undefined;
   readonly resignation: Resignation;
+  readonly snapshots: SnapshotServer | undefined;
   readonly tips: StorageTips;
   readonly sync: ChainSync;
   readonly carried: CarriedOver;
@@ -161,6 +163,7 @@ export class Mempool implements MempoolService, Service {
     parts.sync.start();
     parts.sender.start();
     parts.teller?.start();
+    parts.snapshots?.start();
     parts.maker.start();
     parts.resignation.start();
     parts.carried.start();
@@ -181,6 +184,7 @@ export class Mempool implements MempoolService, Service {
     parts.maker.stop();
     parts.sender.stop();
     parts.teller?.stop();
+    await parts.snapshots?.stop();
     parts.tips.stop();
     await parts.sync.stop();
     parts.gateway.stop();
@@ -308,6 +312,7 @@ export class Mempool implements MempoolService, Service {
     const resignation = new Resignation({ ...modules, applier, maker, tips });
     const sender = new BlockSender({ ...modules, applier, tips });
     const teller = digests && new DigestTeller({ ...modules, applier, digests });
+    const snapshots = replica === undefined ? undefined : new SnapshotServer(modules);
     const carried = new CarriedOver({ state, applier, store, admission, sync, room, logger });
     const unready = (): string | null =>
       this.#modules.journal.problem ?? leadership.problem ?? applier.problem ?? sync.lag;
@@ -322,6 +327,7 @@ export class Mempool implements MempoolService, Service {
       resignation,
       sender,
       teller,
+      snapshots,
       tips,
       sync,
       carried,

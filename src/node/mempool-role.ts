@@ -6,6 +6,7 @@ import { transactionHash } from '../chain/hash.js';
 import type { Transaction } from '../chain/types.js';
 import type { Config } from '../config/schema.js';
 import type { Kv } from '../db/kv.js';
+import type { EtcdJournal } from '../journal/etcd/etcd-journal.js';
 import { Failure } from '../lib/service.js';
 import type { Signer } from '../mempool/blocks/signer.js';
 import { createUnicornSource } from '../mempool/blocks/unicorn-source.js';
@@ -14,6 +15,7 @@ import type { MempoolProgress } from '../mempool/progress.js';
 import type { IssuedTx } from '../mempool/state/round.js';
 import type { StateRules } from '../mempool/state/state.js';
 import type { Progress } from '../observability/progress.js';
+import { Joining } from './joining.js';
 import { blockInterval } from './network-rules.js';
 import { type OpenJournal, openJournal } from './open-journal.js';
 import { signerOf, unsignedWarning } from './producers.js';
@@ -27,6 +29,8 @@ export class MempoolRole implements Role {
   readonly #mempool: Mempool;
   readonly #journal: OpenJournal['journal'];
   readonly #leadership: OpenJournal['leadership'];
+  /** Undefined where no other node writes to the journal. */
+  readonly #joining: Joining | undefined;
   readonly #failure = new Failure();
   readonly #links: RoleContext['network']['links'];
   readonly #loading: Progress;
@@ -43,19 +47,21 @@ export class MempoolRole implements Role {
     return new MempoolRole(context, kv, await openJournal(context), signer);
   }
 
-  private constructor(context: RoleContext, kv: Kv, { journal, leadership }: OpenJournal, signer: Signer | undefined) {
+  private constructor(context: RoleContext, kv: Kv, opened: OpenJournal, signer: Signer | undefined) {
+    const { journal, leadership, shared } = opened;
     this.#loading = context.progress('load', { task: 'reading the unspent outputs', unit: 'outputs' });
     this.#replaying = context.progress('replay', { task: 'applying the journal', unit: 'commands' });
     this.#adopting = context.progress('adopt', { task: 'fetching blocks from storage', unit: 'blocks' });
     this.#links = context.network.links;
     this.#journal = journal;
     this.#leadership = leadership;
+    this.#joining = shared && joining(context, kv, shared);
     const modules = {
       ...context,
       kv,
       journal,
       leadership,
-      replica: context.config.journal.kind === 'etcd' ? context.network.nodeKey : undefined,
+      replica: shared && context.network.nodeKey,
       logger: context.logger('mempool'),
       unicorn: unicornSource(context.config),
       signer,
@@ -69,7 +75,9 @@ export class MempoolRole implements Role {
 
   async load(): Promise<void> {
     await this.#journal.start();
+    await this.#joining?.run();
     await this.#mempool.start();
+    await this.#joining?.done();
     // Who leads has the state.
     await this.#leadership.start();
     this.#loading.end();
@@ -80,6 +88,7 @@ export class MempoolRole implements Role {
   async start(): Promise<void> {}
 
   async stop(): Promise<void> {
+    this.#joining?.stop();
     await this.#leadership.stop();
     // What waits for the journal, also while the node loads, ends with it.
     if (!this.#isLoaded) await this.#journal.close();
@@ -90,7 +99,11 @@ export class MempoolRole implements Role {
   readiness(): readonly string[] {
     if (!this.#isLoaded)
       return [
-        this.#replaying.current ?? this.#loading.current ?? this.#journal.problem ?? 'the mempool is reading its state',
+        this.#replaying.current ??
+          this.#loading.current ??
+          this.#journal.problem ??
+          this.#joining?.problem ??
+          'the mempool is reading its state',
       ];
     const { height, miners, apart, notStored, notVerified } = this.#mempool.figures();
     const hasStorage = [...this.#links].some((link) => link.role === 'storage' && link.trusted);
@@ -124,6 +137,16 @@ export class MempoolRole implements Role {
       },
     };
   }
+}
+
+/** Takes the state of another mempool node where the own one is behind the journal. */
+function joining({ config, network, clock, logger }: RoleContext, kv: Kv, shared: EtcdJournal): Joining {
+  const join = async (): Promise<number> => {
+    // The journal may have grown while a state was taken.
+    await shared.start();
+    return shared.base();
+  };
+  return new Joining(config.peers.mempool, { kv, join, network, clock, logger: logger('join') });
 }
 
 function mempoolOptions({ config, genesis, producers }: RoleContext): MempoolOptions {

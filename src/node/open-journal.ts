@@ -19,6 +19,7 @@ import type { RoleContext } from './role.js';
 
 /** Bytes of the name of a process: nobody guesses or repeats it. */
 const PROCESS_NAME_BYTES = 12;
+const SECONDS_PER_MINUTE = 60;
 /** Calls to etcd, one after the other, that fit into the time limit of an entry. */
 const CALLS_PER_TIMEOUT = 3;
 
@@ -29,6 +30,8 @@ const CALLS_PER_LEASE = 5;
 
 export interface OpenJournal {
   readonly journal: Journal;
+  /** The same, where other nodes may write to it too. */
+  readonly shared?: EtcdJournal;
   /** Started by whoever has the state, once it is loaded. */
   readonly leadership: Leadership & Service;
 }
@@ -48,7 +51,7 @@ export async function openJournal(context: RoleContext): Promise<OpenJournal> {
     replica,
     seconds: LEASE_SECONDS,
   });
-  return { journal, leadership: new LeaseLeadership({ lease, clock, logger }) };
+  return { journal, shared: journal, leadership: new LeaseLeadership({ lease, clock, logger }) };
 }
 
 /** The journal in etcd, for this replica. It is not started. Without `rules`, they are not compared. */
@@ -64,6 +67,7 @@ export async function etcdJournal(
     replica,
     process: toHex(systemRandom.bytes(PROCESS_NAME_BYTES)),
     timeout: config.journal.timeoutMs,
+    lifetime: config.journal.replicaLifetimeMinutes * SECONDS_PER_MINUTE,
     rules,
   };
   return new EtcdJournal(options, modules);

@@ -13,6 +13,8 @@ import type { MessageType } from './permissions.js';
 const MAX_BLOCK_BYTES = 64 * 1024 * 1024;
 /** Bytes. What one submission of transactions may hold. */
 const MAX_SUBMISSION_BYTES = 4 * 1024 * 1024;
+/** Bytes of one part of a snapshot; the last one may be smaller. */
+export const SNAPSHOT_PART_BYTES = 1024 * 1024;
 /** Unspent outputs in one answer. */
 export const MAX_PAGE_OUTPUTS = 1_000;
 /** Entries of one list in a body. */
@@ -198,6 +200,17 @@ export const MESSAGES = {
    * takes no transactions now.
    */
   producer: define(Type.Object({ certificate: Type.Optional(Certificate), unready: Type.Optional(Reason) })),
+
+  // Mempool ↔ mempool
+  /**
+   * Asks for a part of the sender's state, the first of which begins a transfer; answered by `snapshot.part`. The part that was given
+   * last is given again.
+   */
+  'snapshot.get': define(Type.Object({ transfer: Type.Optional(hexOf(16)), part: BlockNum })),
+  /** Attachment: the next bytes of the records (mempool/replicas/snapshot-records.ts). `sha256` of all parts is in the last. */
+  'snapshot.part': define(Type.Object({ transfer: hexOf(16), part: BlockNum, sha256: Type.Optional(hexOf(32)) }), {
+    maxAttachment: SNAPSHOT_PART_BYTES,
+  }),
 
   // Wallets → mempool
   /** Attachment: Vec<Transaction>, at most `MAX_LIST`, admitted together or not at all. Answered by `transactions.result`. */

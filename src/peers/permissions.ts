@@ -63,6 +63,9 @@ export const PERMISSIONS = {
     ...mayCertified(['storage'], ['storage']),
     ...mayCertified(['storage'], WALLETS, 'chosen'),
   ],
+  // The state of a mempool node, for another one of the operator
+  'snapshot.get': may(['mempool'], ['mempool'], 'trusted'),
+  'snapshot.part': may(['mempool'], ['mempool'], 'trusted'),
   // Wallets: any may ask a mempool, and believes the mempool that it dialed
   'transactions.submit': may(WALLETS, ['mempool'], 'stranger'),
   'utxos.get': may(WALLETS, ['mempool'], 'stranger'),

@@ -20,7 +20,7 @@ import { journalContract } from './journal-contract.js';
 let etcd: Etcd;
 const name = (): string => toHex(systemRandom.bytes(8));
 
-function create(prefix: string, options: Partial<EtcdJournalOptions> = {}): EtcdJournal {
+function create(prefix: string, options: Partial<EtcdJournalOptions> = {}, clock = systemClock): EtcdJournal {
   return new EtcdJournal(
     {
       etcd: { endpoints: [etcd.endpoint], callTimeout: 2_000 },
@@ -30,7 +30,7 @@ function create(prefix: string, options: Partial<EtcdJournalOptions> = {}): Etcd
       timeout: 60_000,
       ...options,
     },
-    { clock: systemClock, metrics: noMetrics, logger: silentLogger },
+    { clock, metrics: noMetrics, logger: silentLogger },
   );
 }
 
@@ -203,6 +203,47 @@ describe.runIf(hasEtcd)('on a real etcd', () => {
     await expect.poll(() => got).toEqual(texts(3, 10));
     await subscription.stop();
     await Promise.all([one.close(), two.close()]);
+  });
+
+  it('counts no node that has said nothing for its lifetime, and that one starts from what is left', async () => {
+    const prefix = `${name()}/`;
+    const two = await open(prefix, { replica: 'two' });
+    const later = { ...systemClock, now: () => systemClock.now() + 2 * 3_600_000 };
+    const one = create(prefix, {}, later);
+    await one.start();
+    const numbers: number[] = [];
+    for (let n = 0; n < 10; n++) numbers.push(await append(one, `entry ${n}`));
+    await one.compact(numbers[5] ?? 0);
+    expect(await one.base()).toBe(numbers[5]);
+    await two.close();
+    const again = create(prefix, { replica: 'two' }, later);
+    await again.start();
+    await one.compact(numbers[8] ?? 0);
+    expect(await one.base()).toBe(numbers[5]);
+    await Promise.all([one, again].map((journal) => journal.close()));
+  });
+
+  it('keeps what waits for a block as long as one node alone has it', async () => {
+    const prefix = `${name()}/`;
+    const one = await open(prefix);
+    const numbers: number[] = [];
+    for (let n = 0; n < 10; n++) numbers.push(await append(one, `entry ${n}`));
+    await one.compact(numbers[8] ?? 0, { waiting: numbers[2] ?? 0 });
+    expect(await one.base()).toBe((numbers[2] ?? 0) + 1);
+    const two = await open(prefix, { replica: 'two' });
+    await two.compact(numbers[6] ?? 0, { waiting: numbers[2] ?? 0 });
+    expect(await two.base()).toBe(numbers[6]);
+    await Promise.all([one, two].map((journal) => journal.close()));
+  });
+
+  it('tells a program that another one has taken its name: its folder is a copy', async () => {
+    const prefix = `${name()}/`;
+    const original = await open(prefix);
+    const copy = await open(prefix);
+    const number = await append(copy, 'one');
+    await expect(original.compact(number)).rejects.toMatchObject({ code: 'data_dir_invalid' });
+    await copy.compact(number);
+    await Promise.all([original, copy].map((journal) => journal.close()));
   });
 
   it('stops a reader that waits for etcd, also in the middle of trimming', async () => {

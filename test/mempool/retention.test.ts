@@ -94,7 +94,7 @@ describe('a disk that the journal has filled', () => {
       room,
       wrapJournal: (journal) =>
         journalWith(journal, {
-          async compact(seq, { isUrgent } = { isUrgent: false }) {
+          async compact(seq, { isUrgent = false } = {}) {
             await journal.compact(seq, { isUrgent });
             cuts.push({ seq, isUrgent });
             room.isLow = false;

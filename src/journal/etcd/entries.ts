@@ -4,7 +4,8 @@
  *   log/ID          → the entries that were appended together, or a note of one that is in parts
  *   part/ID/N       → part N of that one
  *   head            → how many entries the last group has; written with it
- *   passed/REPLICA  → the number of the first entry that this replica still wants
+ *   passed/REPLICA  → the number of the first entry that this replica still wants, its process, and unix seconds
+ *   joined          → the replica that has joined last: what marks there are was read before or after that
  *   base            → the number below which entries are forgotten
  *   leader          → the replica that makes the blocks, as long as its lease lives
  *   rules           → the rules that the state of every replica follows
@@ -34,6 +35,7 @@ export interface Names {
   readonly head: string;
   readonly passed: string;
   readonly base: string;
+  readonly joined: string;
   readonly leader: string;
   readonly rules: string;
 }
@@ -45,6 +47,7 @@ export function namesBelow(prefix: string): Names {
     head: `${prefix}head`,
     passed: `${prefix}passed/`,
     base: `${prefix}base`,
+    joined: `${prefix}joined`,
     leader: `${prefix}leader`,
     rules: `${prefix}rules`,
   };

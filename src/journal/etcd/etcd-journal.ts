@@ -6,9 +6,10 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { databaseError } from '../../db/database-error.js';
 import { fromUtf8, utf8 } from '../../lib/bytes.js';
-import { errorMessage, TesseraError } from '../../lib/errors.js';
+import type { Timer } from '../../lib/clock.js';
+import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import { Mutex } from '../../lib/mutex.js';
-import type { Appended, Journal, JournalEntry, Subscription } from '../journal.js';
+import type { Appended, CompactOptions, Journal, JournalEntry, Subscription } from '../journal.js';
 import {
   decodeGroup,
   endOf,
@@ -23,6 +24,7 @@ import { EtcdClient, EtcdError, type EtcdOptions } from './etcd-client.js';
 import { EtcdReader } from './etcd-reader.js';
 import { EtcdWriter, type EtcdWriterModules } from './etcd-writer.js';
 import { type KeyValue, KV, type RangeRequestSchema } from './generated/etcd-pb.js';
+import { Marks } from './marks.js';
 import { Patience } from './patience.js';
 import { joinRules, type SharedRules } from './shared-rules.js';
 
@@ -30,6 +32,9 @@ import { joinRules, type SharedRules } from './shared-rules.js';
 const DELETED_AT_ONCE = 50;
 /** Members of etcd that are asked where the journal ends, one after the other. */
 const SYNC_CALLS = 3;
+/** Milliseconds between two marks of a node that has nothing new to say. */
+const BEAT_MS = 60_000;
+const DEFAULT_LIFETIME = 3_600;
 /** Of `RangeRequest`. */
 const DESCEND = 2;
 const BY_MOD_REVISION = 3;
@@ -46,6 +51,8 @@ export interface EtcdJournalOptions {
   readonly process: string;
   /** Milliseconds after which an append that etcd has not confirmed is given up. */
   readonly timeout: number;
+  /** Seconds after which a node that says nothing keeps no entries from being forgotten; an hour by default. */
+  readonly lifetime?: number | undefined;
   /** What all that write to the journal must share; undefined for one that only reads. */
   readonly rules?: SharedRules | undefined;
 }
@@ -57,7 +64,8 @@ type Deliver = (entries: readonly JournalEntry[]) => Promise<void>;
 export class EtcdJournal implements Journal {
   readonly #client: EtcdClient;
   readonly #names: Names;
-  readonly #replica: string;
+  readonly #modules: EtcdJournalModules;
+  readonly #marks: Marks;
   readonly #rules: SharedRules | undefined;
   readonly #patience: Patience;
   readonly #writer: EtcdWriter;
@@ -67,15 +75,20 @@ export class EtcdJournal implements Journal {
   readonly #compaction = new Mutex();
   readonly #stopMetrics: () => void;
   #head = 0;
+  /** What the mark of this node says. */
+  #wants = 1;
+  #timer: Timer | undefined;
   #closed = false;
 
-  constructor({ etcd, prefix, replica, process, timeout, rules }: EtcdJournalOptions, modules: EtcdJournalModules) {
+  constructor(options: EtcdJournalOptions, modules: EtcdJournalModules) {
+    const { etcd, prefix, replica, process, timeout, rules, lifetime = DEFAULT_LIFETIME } = options;
     const client = new EtcdClient(etcd);
     const names = namesBelow(prefix);
     const committed = (seq: number): void => this.#seen(seq);
     this.#client = client;
     this.#names = names;
-    this.#replica = replica;
+    this.#modules = modules;
+    this.#marks = new Marks({ replica, process, lifetime }, { client, names, clock: modules.clock });
     this.#rules = rules;
     this.#patience = new Patience(modules);
     this.#writer = new EtcdWriter({ process, timeout, committed }, { ...modules, client, names });
@@ -94,7 +107,9 @@ export class EtcdJournal implements Journal {
    * when the nodes that write to the journal follow other rules.
    */
   async start(): Promise<void> {
-    while (!(await this.#patience.until(() => this.#join())));
+    while (!(await this.#patience.until(() => this.#joinRules())));
+    this.#wants = await this.join();
+    if (this.#timer === undefined) this.#beat();
     this.#seen(await this.#patience.until(() => this.#findHead()));
   }
 
@@ -109,7 +124,12 @@ export class EtcdJournal implements Journal {
 
   /** The number below which entries are forgotten; resolves when etcd has answered. */
   base(): Promise<number> {
-    return this.#patience.until(() => this.#base());
+    return this.#patience.until(() => this.#marks.base());
+  }
+
+  /** The same; from now on nothing from there on is forgotten until this node has it in its state. */
+  join(): Promise<number> {
+    return this.#patience.until(() => this.#marks.join());
   }
 
   /** etcd answers when it has what a majority had when it was asked. */
@@ -131,7 +151,7 @@ export class EtcdJournal implements Journal {
 
   subscribe(fromSeq: number, deliver: Deliver, onError: (error: unknown) => void): Subscription {
     const modules = { client: this.#client, names: this.#names, patience: this.#patience };
-    const base = (): Promise<number> => this.#base();
+    const base = (): Promise<number> => this.#marks.base();
     const reader = new EtcdReader(fromSeq, { ...modules, base, seen: (seq) => this.#seen(seq) });
     if (this.#closed) reader.stop();
     this.#readers.add(reader);
@@ -156,10 +176,10 @@ export class EtcdJournal implements Journal {
   }
 
   /** Says that this node wants nothing below `seq`, and deletes what no node wants. Throws `database_failed`. */
-  compact(seq: number): Promise<void> {
+  compact(seq: number, { waiting = Number.MAX_SAFE_INTEGER }: CompactOptions = {}): Promise<void> {
     return this.#compaction.run(async () => {
       try {
-        await this.#forgetBelow(seq);
+        await this.#forgetBelow(seq, waiting);
       } catch (error) {
         throw databaseError('the journal in etcd', error);
       }
@@ -168,6 +188,7 @@ export class EtcdJournal implements Journal {
 
   async close(): Promise<void> {
     this.#closed = true;
+    this.#timer?.cancel();
     this.#stopMetrics();
     await this.#writer.close();
     this.#patience.close();
@@ -178,7 +199,7 @@ export class EtcdJournal implements Journal {
   }
 
   /** Compares the rules, and adds what is new; false when another node did that just then. */
-  async #join(): Promise<boolean> {
+  async #joinRules(): Promise<boolean> {
     if (this.#rules === undefined) return true;
     const key = utf8(this.#names.rules);
     const [found] = await this.#range({ key });
@@ -210,7 +231,7 @@ export class EtcdJournal implements Journal {
 
   async #findHead(): Promise<number> {
     const { log } = this.#names;
-    const base = await this.#base();
+    const base = await this.#marks.base();
     const newest = { rangeEnd: endOf(log), limit: 1n, sortOrder: DESCEND, sortTarget: BY_MOD_REVISION };
     const [last] = await this.#range({ key: utf8(log), ...newest });
     if (last === undefined) return Math.max(0, base - 1);
@@ -220,23 +241,31 @@ export class EtcdJournal implements Journal {
     return Math.max(seqOf(createRevision, entries - 1), base - 1);
   }
 
-  async #base(): Promise<number> {
-    const [base] = await this.#range({ key: utf8(this.#names.base) });
-    return base === undefined ? 1 : Number(fromUtf8(base.value));
+  /** Asks once for each step: what etcd does not do now, it does the next time, and a stop need not wait for it. */
+  async #forgetBelow(seq: number, waiting: number): Promise<void> {
+    const wanted = [...this.#readers].map((reader) => reader.wanted);
+    this.#wants = Math.max(this.#wants, Math.min(seq, this.head + 1, ...wanted));
+    await this.#marks.want(this.#wants);
+    const { from, nodes, moveBase } = await this.#marks.wanted();
+    const to = nodes > 1 ? from : Math.min(from, waiting + 1);
+    if (to > (await this.#marks.base()) && !(await moveBase(to))) return;
+    // Those of the base's own revision may be of a group that is wanted in part.
+    const last = BigInt(revisionOf(await this.#marks.base()) - 1);
+    if (last > 0n) await this.#deleteUpTo(last);
   }
 
-  /** Asks once for each step: what etcd does not do now, it does the next time, and a stop need not wait for it. */
-  async #forgetBelow(seq: number): Promise<void> {
-    const wanted = [...this.#readers].map((reader) => reader.wanted);
-    const own = Math.min(seq, this.head + 1, ...wanted);
-    const { passed, base } = this.#names;
-    await this.#put(`${passed}${this.#replica}`, String(own));
-    const marks = await this.#range({ key: utf8(passed), rangeEnd: endOf(passed) });
-    const to = Math.min(...marks.map(({ value }) => Number(fromUtf8(value))));
-    if (to > (await this.#base())) await this.#put(base, String(to));
-    // Those of the base's own revision may be of a group that is wanted in part.
-    const last = BigInt(revisionOf(to) - 1);
-    if (last > 0n) await this.#deleteUpTo(last);
+  /** Says now and then that this node is there, and finds out that another one has its name. */
+  #beat(): void {
+    this.#timer = this.#modules.clock.after(BEAT_MS, () => {
+      this.#compaction
+        .run(() => this.#marks.want(this.#wants))
+        .catch((error: unknown) => {
+          if (isTesseraError(error)) for (const reader of this.#readers) reader.fail(error);
+        })
+        .finally(() => {
+          if (!this.#closed) this.#beat();
+        });
+    });
   }
 
   async #deleteUpTo(revision: bigint): Promise<void> {
@@ -254,11 +283,6 @@ export class EtcdJournal implements Journal {
 
   async #range(query: MessageInitShape<typeof RangeRequestSchema>): Promise<KeyValue[]> {
     return (await this.#client.call(KV.method.range, query)).kvs;
-  }
-
-  async #put(name: string, value: string): Promise<void> {
-    const put = { case: 'requestPut' as const, value: { key: utf8(name), value: utf8(value) } };
-    await this.#client.call(KV.method.txn, { success: [{ request: put }] });
   }
 }
 

@@ -44,6 +44,7 @@ export class EtcdReader {
   #next: number;
   #wanted: number;
   #stopped = false;
+  #failure: { readonly error: unknown } | undefined;
   #cancel = (): void => undefined;
   #ahead: JournalEntry[] = [];
   #aheadBytes = 0;
@@ -60,6 +61,12 @@ export class EtcdReader {
     return this.#wanted;
   }
 
+  /** Ends the delivery with an error. */
+  fail(error: unknown): void {
+    this.#failure ??= { error };
+    this.#wake();
+  }
+
   stop(): void {
     this.#stopped = true;
     this.#cancel();
@@ -71,16 +78,12 @@ export class EtcdReader {
     const reading = this.#read().catch((error: unknown) => {
       if (!this.#stopped) throw error;
     });
-    let failure: { readonly error: unknown } | undefined;
-    reading.catch((error: unknown) => {
-      failure = { error };
-      this.#wake();
-    });
+    reading.catch((error: unknown) => this.fail(error));
     try {
       while (!this.#stopped) {
         const entries = this.#ahead;
         if (entries.length === 0) {
-          if (failure !== undefined) throw failure.error;
+          if (this.#failure !== undefined) throw this.#failure.error;
           await this.#changed.promise;
           continue;
         }
@@ -248,6 +251,6 @@ function assertWatches({ canceled, compactRevision, cancelReason }: WatchRespons
 function forgotten(seq: number, base: number): TesseraError {
   return new TesseraError(
     'data_corrupt',
-    `entry ${seq} of the journal in etcd has been forgotten; the first one left is ${base}: this node was away for too long, so run tessera rebuild`,
+    `entry ${seq} of the journal in etcd has been forgotten; the first one left is ${base}: this node was away for too long; started again, it takes the state of another mempool node, or run tessera rebuild`,
   );
 }

@@ -22,11 +22,13 @@ import { SignalSource } from '../../lib/signal.js';
 import { TimeSlices } from '../../lib/time-slices.js';
 import { type HistogramHandle, type Metrics, startTimer } from '../../observability/metrics.js';
 import type { MempoolProgress } from '../progress.js';
-import { type CandidateTx, type GroupOutcome, readCandidate } from './acceptance.js';
+import { type CandidateTx, readCandidate } from './acceptance.js';
 import { type AdoptedBlock, readAdoptedBlock } from './adopted-block.js';
 import { inTime } from './catch-up.js';
 import { type Command, decodeCommand, encodeCommand } from './commands.js';
 import { keys } from './layout.js';
+import { OldestWaiting } from './oldest-waiting.js';
+import type { CommandOutcome } from './outcomes.js';
 import { AdoptedRetention, KEEP_MS, Retention } from './retention.js';
 import type { Round, RoundPlan } from './round.js';
 import type { SharedDigests } from './shared-digests.js';
@@ -39,19 +41,6 @@ const COMPACT_EVERY = 64;
 const KEEP_COMMANDS = 10_000;
 /** The same while blocks are adopted: each such command is as large as its block, and storage has the block. */
 const KEEP_ADOPTED = 64;
-interface Outcomes {
-  readonly transactions: readonly GroupOutcome[];
-  readonly 'cut-block': Round | null;
-  readonly proof: boolean;
-  readonly 'close-block': Round | null;
-  readonly 'block-stored': Round | null;
-  /** False when it was no longer the next block. */
-  readonly 'block-adopted': boolean;
-  readonly digest: null;
-}
-
-export type CommandOutcome<K extends Command['kind']> = Outcomes[K];
-
 export interface ApplierModules {
   readonly journal: Journal;
   readonly store: StateStore;
@@ -104,6 +93,7 @@ export class Applier implements Service {
   readonly #room: Pick<Room, 'isLow' | 'ranLow'>;
   readonly #retention: Retention;
   readonly #adoptedRetention: AdoptedRetention;
+  readonly #oldest: OldestWaiting;
   readonly #digests: SharedDigests | undefined;
   /** Commands are applied, or the journal is cut. */
   readonly #working = new Mutex();
@@ -140,6 +130,7 @@ export class Applier implements Service {
     this.#room = room;
     this.#retention = new Retention(state.seq, clock);
     this.#adoptedRetention = new AdoptedRetention(clock);
+    this.#oldest = new OldestWaiting(state.seq, state.waitingSince.arrivals);
     this.#digests = digests;
     this.#blockApplySeconds = metrics.histogram('tessera_mempool_block_apply_duration_seconds');
     this.#failure.follow(store);
@@ -249,6 +240,7 @@ export class Applier implements Service {
     this.#reportReplay(last);
     const isDue = ({ height }: { readonly height: number }): boolean => height % COMPACT_EVERY === 0;
     this.#retention.passed(last, bytes);
+    this.#oldest.passed(last, state.waitingSince.arrivals);
     const due = this.#retention.due();
     if (due > 0) await this.#compact(due);
     if (stored.some(isDue)) await this.#compact(this.#journal.before(state.seq, KEEP_COMMANDS));
@@ -350,7 +342,8 @@ export class Applier implements Service {
     const isOnDisk = await this.#store.write(batch, { sync: true });
     if (seq <= 0 || !isOnDisk) return;
     try {
-      await this.#journal.compact(seq, { isUrgent });
+      const waiting = this.#oldest.before(this.#state.waitingSince.oldest());
+      await this.#journal.compact(seq, { isUrgent, waiting });
     } catch (error) {
       // What it could not drop now, it drops the next time.
       if (!isTesseraError(error, 'database_failed')) throw error;

@@ -8,6 +8,7 @@
  *   k ‖ height u64            a block of the last ones, for a storage node that lacks it
  *   K                         the names of those blocks
  *   D                         digests of the last states after a block, as nodes that share a journal have told them
+ *   F                         while the state of another node is being taken: what is there is no state
  *   q ‖ number u64            transactions of an older folder, to be submitted again (`tessera rebuild`)
  *   u ‖ n u32 ‖ t_hash        an unspent output (TxOut)
  *   p ‖ arrival u64           a transaction of the pool, until the block that takes it is stored
@@ -32,6 +33,7 @@ export const keys = {
   kept: (height: number): Uint8Array => u64Key('k', height),
   keptNames: prefixKey('K'),
   digests: prefixKey('D'),
+  taking: prefixKey('F'),
   carried: (number: number): Uint8Array => u64Key('q', number),
   utxo(outPoint: OutPoint): Uint8Array {
     const key = Buffer.allocUnsafe(5 + Buffer.byteLength(outPoint.tHash));

@@ -32,6 +32,19 @@ export function pendingTx(hash: string, { pool, druids, round }: PendingPlaces):
   return { time: member.time, info: `DRUID transaction: waits for ${missing} of ${set.participants}` };
 }
 
+/** The number of the oldest transaction that is accepted and not stored; undefined when there is none. */
+export function oldestArrival({ pool, druids, round }: PendingPlaces): number | undefined {
+  let oldest: number | undefined;
+  const see = ({ arrival }: { readonly arrival: number }): void => {
+    // Issuances have no number.
+    if (arrival > 0 && arrival < (oldest ?? Number.POSITIVE_INFINITY)) oldest = arrival;
+  };
+  for (const unit of pool.units()) unit.forEach(see);
+  for (const set of druids.olderThan(Number.POSITIVE_INFINITY)) set.members.forEach(see);
+  round.value?.transactions.forEach(see);
+  return oldest;
+}
+
 /** The same question without the words: asked for every transaction that arrives. */
 export function isPending(hash: string, { pool, druids, round }: PendingPlaces): boolean {
   return pool.get(hash) !== undefined || round.transaction(hash) !== undefined || druids.setOf(hash) !== undefined;

@@ -29,7 +29,7 @@ import { CurrentRound, type RoundContents } from './current-round.js';
 import { FinalStatuses } from './final-statuses.js';
 import { KeptBlocks } from './kept-blocks.js';
 import { keys } from './layout.js';
-import { isPending, type PendingPlaces, type PendingTx, pendingTx } from './pending.js';
+import { isPending, oldestArrival, type PendingPlaces, type PendingTx, pendingTx } from './pending.js';
 import { DruidPool, type DruidSet, type Kin, Pool, type PooledTx } from './pool.js';
 import { encodeHead, type HeadRecord, type KeptName } from './records.js';
 import {
@@ -87,7 +87,7 @@ export class MempoolState {
   #head: ChainHead;
   #arrivals: number;
   #seq: number;
-  #rejected: RejectedTx[] = [];
+  readonly #rejected: RejectedTx[] = [];
   #adoptions = 0;
   readonly #noteRejected = (hash: string, rule: string): void => {
     this.#rejected.push({ hash, rule });
@@ -198,6 +198,11 @@ export class MempoolState {
   /** A final status that is decided, until the batch that keeps it is on disk. */
   unwrittenStatus(hash: string): TxStatus | undefined {
     return this.#statuses.unwritten(hash);
+  }
+
+  /** The number of the last transaction accepted, and of the oldest that waits, if one does. */
+  get waitingSince(): { readonly arrivals: number; oldest(): number | undefined } {
+    return { arrivals: this.#arrivals, oldest: () => oldestArrival(this.#places) };
   }
 
   /** Digest of the whole state, equal on replicas that have applied the same commands since the first. */
@@ -326,9 +331,7 @@ export class MempoolState {
 
   /** Transactions that were rejected since the last call, with the rule. */
   takeRejected(): readonly RejectedTx[] {
-    const taken = this.#rejected;
-    this.#rejected = [];
-    return taken;
+    return this.#rejected.splice(0);
   }
 
   /** Writes the head with the number of the last command applied; the last step of every batch. */

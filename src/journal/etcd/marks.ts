@@ -1,0 +1,157 @@
+/**
+ * The marks of the nodes that share a journal in etcd: from which entry on each still wants it. What none of them wants is
+ * forgotten. A node that has not been heard of for a while is not counted, and its mark is removed: when it comes back it
+ * takes the state of another.
+ */
+
+import { fromUtf8, utf8 } from '../../lib/bytes.js';
+import { type Clock, unixSeconds } from '../../lib/clock.js';
+import { TesseraError } from '../../lib/errors.js';
+import { endOf, type Names } from './entries.js';
+import type { EtcdClient } from './etcd-client.js';
+import { type KeyValue, KV } from './generated/etcd-pb.js';
+
+/** Of `Compare`. */
+const MOD_REVISION = 2;
+
+export interface MarksOptions {
+  readonly replica: string;
+  /** A name that no other process has or had. */
+  readonly process: string;
+  /** Seconds after which a node that says nothing is not counted. */
+  readonly lifetime: number;
+}
+
+export interface MarksModules {
+  readonly client: EtcdClient;
+  readonly names: Names;
+  readonly clock: Clock;
+}
+
+interface Mark {
+  readonly wants: number;
+  readonly process: string;
+  /** Unix seconds, by the clock of the node. */
+  readonly at: number;
+}
+
+interface Change {
+  readonly key: Uint8Array;
+  /** Undefined: the key is deleted. */
+  readonly value?: string;
+}
+
+/** What the nodes want. */
+export interface Wanted {
+  /** No node wants anything below it. */
+  readonly from: number;
+  /** Nodes that are counted. */
+  readonly nodes: number;
+  /** Moves the base there, unless a node has joined meanwhile; false then. */
+  moveBase(to: number): Promise<boolean>;
+}
+
+export class Marks {
+  readonly #options: MarksOptions;
+  readonly #modules: MarksModules;
+  readonly #key: Uint8Array;
+
+  constructor(options: MarksOptions, modules: MarksModules) {
+    this.#options = options;
+    this.#modules = modules;
+    this.#key = utf8(`${modules.names.passed}${options.replica}`);
+  }
+
+  /** Below it entries are forgotten. */
+  async base(): Promise<number> {
+    return baseOf(await this.#get(utf8(this.#modules.names.base)));
+  }
+
+  /** The base, from which on nothing is forgotten until this node wants less. */
+  async join(): Promise<number> {
+    const { names } = this.#modules;
+    const [base, joined] = [utf8(names.base), utf8(names.joined)];
+    for (;;) {
+      const found = await this.#get(base);
+      const mark = { key: this.#key, value: this.#text(baseOf(found)) };
+      // Whoever has read the marks without this one does not move the base any more.
+      const note = { key: joined, value: this.#options.replica };
+      if (await this.#change([[base, found]], [mark, note])) return baseOf(found);
+    }
+  }
+
+  /** Says what this node wants. Throws `data_dir_invalid` when another process has its name. */
+  async want(from: number): Promise<void> {
+    for (;;) {
+      const found = await this.#get(this.#key);
+      const mark = found && markOf(found);
+      if (mark !== undefined && mark.process !== this.#options.process) throw copied();
+      if (await this.#change([[this.#key, found]], [{ key: this.#key, value: this.#text(from) }])) return;
+    }
+  }
+
+  /** What the nodes that are counted want. Marks of others are removed. */
+  async wanted(): Promise<Wanted> {
+    const { names, clock, client } = this.#modules;
+    const [base, joined] = [utf8(names.base), utf8(names.joined)];
+    const before = [
+      [base, await this.#get(base)],
+      [joined, await this.#get(joined)],
+    ] as const;
+    const passed = { key: utf8(names.passed), rangeEnd: endOf(names.passed) };
+    const { kvs } = await client.call(KV.method.range, passed);
+    const oldest = unixSeconds(clock) - this.#options.lifetime;
+    const marks: Mark[] = [];
+    for (const kv of kvs) {
+      const mark = markOf(kv);
+      if (mark.at >= oldest || mark.process === this.#options.process) marks.push(mark);
+      else await this.#change([[kv.key, kv]], [{ key: kv.key }]);
+    }
+    return {
+      from: Math.min(...marks.map(({ wants }) => wants)),
+      nodes: marks.length,
+      moveBase: (to) => this.#change(before, [{ key: base, value: String(to) }]),
+    };
+  }
+
+  #text(wants: number): string {
+    return `${wants} ${this.#options.process} ${unixSeconds(this.#modules.clock)}`;
+  }
+
+  async #get(key: Uint8Array): Promise<KeyValue | undefined> {
+    return (await this.#modules.client.call(KV.method.range, { key })).kvs[0];
+  }
+
+  /** Makes the changes if the keys are as they were found; false when they are not. */
+  async #change(
+    found: readonly (readonly [key: Uint8Array, kv: KeyValue | undefined])[],
+    changes: readonly Change[],
+  ): Promise<boolean> {
+    const compare = found.map(([key, kv]) => {
+      const value = kv?.modRevision ?? 0n;
+      return { target: MOD_REVISION, key, targetUnion: { case: 'modRevision' as const, value } };
+    });
+    const success = changes.map(({ key, value }) =>
+      value === undefined
+        ? { request: { case: 'requestDeleteRange' as const, value: { key } } }
+        : { request: { case: 'requestPut' as const, value: { key, value: utf8(value) } } },
+    );
+    return (await this.#modules.client.call(KV.method.txn, { compare, success })).succeeded;
+  }
+}
+
+function baseOf(kv: KeyValue | undefined): number {
+  return kv === undefined ? 1 : Number(fromUtf8(kv.value));
+}
+
+function markOf({ value }: KeyValue): Mark {
+  const [wants, process = '', at] = fromUtf8(value).split(' ');
+  return { wants: Number(wants), process, at: Number(at ?? 0) };
+}
+
+function copied(): TesseraError {
+  return new TesseraError(
+    'data_dir_invalid',
+    'another program uses the journal in etcd under the node key of this node: its data folder is a copy; give one of the two a folder of its own',
+  );
+}
