@@ -2,48 +2,15 @@
 
 import { cp } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { decodeTxOut, encodeTxOut } from '../../src/chain/codec.js';
-import { DataDir } from '../../src/db/data-dir.js';
-import type { Kv } from '../../src/db/kv.js';
 import type { Journal } from '../../src/journal/journal.js';
 import type { Leadership } from '../../src/journal/leadership.js';
-import { HASH_KEY_BYTES } from '../../src/ledger/utxo/keyed-hash.js';
-import { isTesseraError } from '../../src/lib/errors.js';
-import { keys } from '../../src/mempool/state/layout.js';
-import { loadMempoolState } from '../../src/mempool/state/load.js';
-import { decodeHead, encodeHead } from '../../src/mempool/state/records.js';
+import { damageState } from '../support/damaged-state.js';
 import { openJournal } from '../support/journal.js';
 import { MemoryKv } from '../support/memory-kv.js';
-import { genesisOut, rulesFor } from '../support/mempool.js';
 import { createBed } from '../support/peers.js';
 import { addMiner, addStorage, alice, bob, cleanups, newFolder, type Setup, send, setUp, stored } from './running.js';
 
 const follower: Leadership = { leads: false, problem: null, changed: { on: () => () => undefined } };
-
-/** Flips one bit of an amount. The checksum of the record, and the digest in the head, are those of what it is now. */
-async function damage(folder: string): Promise<void> {
-  const dataDir = await DataDir.open(folder, { role: 'mempool', networkName: 'test' });
-  const kv = await dataDir.open('mempool');
-  const key = keys.utxo(genesisOut(1));
-  const output = decodeTxOut((await kv.get(key)) ?? new Uint8Array());
-  const { value } = output;
-  const damaged = { ...output, value: { ...value, amount: value.amount ^ 1n } };
-  await kv.write(kv.batch().put(key, encodeTxOut(damaged)), { sync: true });
-  const head = decodeHead((await kv.get(keys.head)) ?? new Uint8Array());
-  await kv.write(kv.batch().put(keys.head, encodeHead({ ...head, digest: await digestOf(kv) })), { sync: true });
-  await dataDir.close();
-}
-
-/** Of what the records give, whatever the head says. */
-async function digestOf(kv: Kv): Promise<string> {
-  let found = '';
-  const options = { hashKey: new Uint8Array(HASH_KEY_BYTES) };
-  await loadMempoolState(kv, rulesFor([alice, bob]), options).catch((error: unknown) => {
-    if (!isTesseraError(error, 'data_corrupt')) throw error;
-    found = String(error.details.digest);
-  });
-  return found;
-}
 
 /** Three nodes with the same state after block 0, but that the third is damaged; the first leads. */
 async function startThree(): Promise<{ readonly nodes: readonly Setup[]; readonly journal: Journal }> {
@@ -53,7 +20,7 @@ async function startThree(): Promise<{ readonly nodes: readonly Setup[]; readonl
   await stored(first.mempool, 0);
   await first.close();
   for (const folder of folders.slice(1)) await cp(folders[0], folder, { recursive: true });
-  await damage(folders[2]);
+  await damageState(folders[2], 'test');
   const bed = createBed('memory');
   const journal = await openJournal(journalKv);
   const nodes: Setup[] = [];

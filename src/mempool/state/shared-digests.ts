@@ -1,8 +1,8 @@
 /**
  * Finds a node whose state differs from that of the others at its journal (docs/adr/0043-digests-in-the-log.md). Each node keeps the
  * digests of its own last states after a block, and what the journal says of those of others. Where they differ, every node
- * says what it has; the one with fewer others on its side stops. Where that decides nothing until the journal has a digest
- * of a later block, the one that spoke first is believed.
+ * says what it has; the one with fewer others on its side stops. Where that decides nothing until the journal, behind its own
+ * word, has a digest of a later block, the one that spoke first is believed.
  */
 
 import { type Static, Type } from '@sinclair/typebox';
@@ -94,8 +94,7 @@ export class SharedDigests {
   /** The journal has the word of a node. Throws `state_diverged` when this node is the one that differs. */
   heard(command: DigestCommand, batch: KvBatch): void {
     this.#note(command);
-    const newest = Math.max(...this.#told.map(({ seq }) => seq));
-    for (const told of this.#told) this.#judge(told, told.seq < newest);
+    for (const told of this.#told) this.#judge(told, command.seq > told.seq && this.#hasSpoken(told));
     this.#write(batch);
   }
 
@@ -111,7 +110,12 @@ export class SharedDigests {
     for (const old of this.#answered) if (old < first) this.#answered.delete(old);
   }
 
-  /** `isOver`: who had something to say of this state has had the time to do so. */
+  /** The others have heard this node, and what they had to say to that came before the digest of a later block. */
+  #hasSpoken({ votes }: Told): boolean {
+    return votes.some(({ replica }) => replica === this.#replica);
+  }
+
+  /** `isOver`: who had something to say of this state has said it. */
   #judge(told: Told, isOver: boolean): void {
     const own = this.#own.find(({ seq }) => seq === told.seq);
     // A state that was made from blocks may be ahead of the journal; it is compared once that has reached it.

@@ -1,0 +1,39 @@
+/** Damage to the state of a stopped mempool node that no checksum shows. */
+
+import { decodeTxOut, encodeTxOut } from '../../src/chain/codec.js';
+import { DataDir } from '../../src/db/data-dir.js';
+import type { Kv } from '../../src/db/kv.js';
+import { HASH_KEY_BYTES } from '../../src/ledger/utxo/keyed-hash.js';
+import { isTesseraError } from '../../src/lib/errors.js';
+import { keys, ranges } from '../../src/mempool/state/layout.js';
+import { loadMempoolState } from '../../src/mempool/state/load.js';
+import { decodeHead, encodeHead } from '../../src/mempool/state/records.js';
+import { rulesFor } from './mempool.js';
+
+/**
+ * Flips one bit in the amount of an unspent output. The checksum of the record, and the digest in the head, are those of what it is
+ * now.
+ */
+export async function damageState(folder: string, networkName: string): Promise<void> {
+  const dataDir = await DataDir.open(folder, { role: 'mempool', networkName });
+  const kv = await dataDir.open('mempool');
+  for await (const [key, record] of kv.entries({ ...ranges.utxos, limit: 1 })) {
+    const output = decodeTxOut(record);
+    const value = { ...output.value, amount: output.value.amount ^ 1n };
+    await kv.write(kv.batch().put(key, encodeTxOut({ ...output, value })), { sync: true });
+  }
+  const head = decodeHead((await kv.get(keys.head)) ?? new Uint8Array());
+  await kv.write(kv.batch().put(keys.head, encodeHead({ ...head, digest: await digestOf(kv) })), { sync: true });
+  await dataDir.close();
+}
+
+/** Of what the records give, whatever the head says; it does not depend on the rules. */
+async function digestOf(kv: Kv): Promise<string> {
+  try {
+    const state = await loadMempoolState(kv, rulesFor([]), { hashKey: new Uint8Array(HASH_KEY_BYTES) });
+    return state.digest();
+  } catch (error) {
+    if (isTesseraError(error) && typeof error.details.digest === 'string') return error.details.digest;
+    throw error;
+  }
+}
