@@ -11,13 +11,13 @@ import { decodeHead, encodeHead } from '../../src/mempool/state/records.js';
 import { rulesFor } from './mempool.js';
 
 /**
- * Flips one bit in the amount of an unspent output. The checksum of the record, and the digest in the head, are those of what it is
+ * Flips one bit in the amount of the last unspent output: none that a test would spend at once. The checksum of the record, and the digest in the head, are those of what it is
  * now.
  */
 export async function damageState(folder: string, networkName: string): Promise<void> {
   const dataDir = await DataDir.open(folder, { role: 'mempool', networkName });
   const kv = await dataDir.open('mempool');
-  for await (const [key, record] of kv.entries({ ...ranges.utxos, limit: 1 })) {
+  for await (const [key, record] of kv.entries({ ...ranges.utxos, reverse: true, limit: 1 })) {
     const output = decodeTxOut(record);
     const value = { ...output.value, amount: output.value.amount ^ 1n };
     await kv.write(kv.batch().put(key, encodeTxOut({ ...output, value })), { sync: true });
