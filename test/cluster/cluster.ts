@@ -11,6 +11,7 @@ import { toHex } from '../../src/lib/bytes.js';
 import { systemRandom } from '../../src/lib/random.js';
 import type { NodeRole } from '../../src/lib/roles.js';
 import { loadOrCreateNodeKey } from '../../src/peers/node-key.js';
+import { freePort } from '../support/etcd.js';
 import { createNetwork, type Network, type NodeOptions, type NodeProcess, until } from '../support/processes.js';
 import { EtcdMembers } from './etcd-members.js';
 import type { Machines } from './machines.js';
@@ -74,14 +75,16 @@ export class Cluster {
       for (const name of names('storage', storages)) {
         first.push(await builder.start(name, 'storage', { 'peers.storage': addresses(first) }));
       }
-      const mempool = builder.mempoolOptions(first);
-      const mempools = await Promise.all(MEMPOOLS.map((name) => builder.start(name, 'mempool', mempool)));
+      const replicas = new Map<string, string>();
+      for (const name of [...MEMPOOLS, GUEST]) replicas.set(name, `${machines.host(name)}:${await freePort()}`);
+      const optionsOf = (name: string): NodeOptions => builder.mempoolOptions(name, replicas, first);
+      const mempools = await Promise.all(MEMPOOLS.map((name) => builder.start(name, 'mempool', optionsOf(name))));
       const rest = { 'peers.mempool': addresses(mempools) };
       const others = [
         await builder.start('miner', 'miner', { ...rest, 'wallet.genesis_seed_index': 1 }),
         await builder.start('user', 'user', { ...rest, 'wallet.genesis_seed_index': 0 }),
       ];
-      const guest = builder.make(GUEST, 'mempool', mempool);
+      const guest = builder.make(GUEST, 'mempool', optionsOf(GUEST));
       return new Cluster(machines, etcd, network, folder, { storages: first, mempools, others, guest });
     } catch (error) {
       await network.stopAll();
@@ -181,8 +184,12 @@ class Builder {
     return placed;
   }
 
-  mempoolOptions(storages: readonly Placed[]): NodeOptions {
+  /** `replicas` are the addresses of all mempool nodes, which take their states from each other. */
+  mempoolOptions(name: string, replicas: ReadonlyMap<string, string>, storages: readonly Placed[]): NodeOptions {
+    const others = [...replicas].flatMap(([other, address]) => (other === name ? [] : [address]));
     return {
+      'peers.port': replicas.get(name)?.split(':')[1],
+      'peers.mempool': others.join(','),
       'peers.storage': addresses(storages),
       'journal.kind': 'etcd',
       'journal.endpoints': this.#etcd.endpoints.join(','),

@@ -13,8 +13,6 @@ export interface Fault {
   readonly cuts?: boolean;
   /** It is part of keeping a cluster, and costs a client that tries the next node nothing. */
   readonly isPlanned?: boolean;
-  /** What the program lacks for it; it is left out by that name. */
-  readonly lacks?: string;
   /** Resolves with what was done, in a few words, when nothing is broken any more; nodes may not be ready yet. */
   run(cluster: Cluster, chance: Chance): Promise<string>;
 }
@@ -170,9 +168,6 @@ const join4: Fault = {
   },
 };
 
-/** Those that need a snapshot of another replica. */
-const SNAPSHOT = 'replicas that take a snapshot of another one';
-
 export const FAULTS: readonly Fault[] = [
   kill('the leader', theLeader),
   kill('a follower', aFollower),
@@ -186,6 +181,6 @@ export const FAULTS: readonly Fault[] = [
   ...cutOff('storage cut off from mempools', aStorage, mempoolNames),
   cutEtcdLeader,
   rollingRestart,
-  { ...join4, lacks: SNAPSHOT },
-  { ...wipe, lacks: SNAPSHOT },
+  join4,
+  wipe,
 ];

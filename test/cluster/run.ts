@@ -9,9 +9,10 @@ import { parseArgs } from 'node:util';
 import { errorMessage } from '../../src/lib/errors.js';
 import { outcomeLine, summary, writeReport } from '../reliability/report.js';
 import { hasEtcd } from '../support/etcd.js';
-import { Campaign, type FaultOutcome } from './campaign.js';
+import { Campaign } from './campaign.js';
 import { LEASE_SECONDS, machinesOf } from './cluster.js';
 import { endWithStarter, enterNamespace, missingForNamespaces, oneMachine, startMachines } from './machines.js';
+import type { FaultOutcome } from './stage.js';
 
 const HELP = `npm run test:cluster -- [options]
   --faults N     how many, each kind once before any comes again (100)
@@ -19,6 +20,7 @@ const HELP = `npm run test:cluster -- [options]
   --only TEXT    faults whose name has it, or one of several texts separated by |
   --storages N   storage nodes (2)
   --rate N       payments in a second, about, of all writers together (16)
+  --keep FOLDER  where logs and history are put when a cluster is not sound
   --one-machine  everything on loopback; nothing is cut off
   --out FILE     writes all outcomes as JSON`;
 const INSIDE = '--inside';
@@ -31,6 +33,7 @@ const { values } = parseArgs({
     only: { type: 'string' },
     storages: { type: 'string', default: '2' },
     rate: { type: 'string', default: '16' },
+    keep: { type: 'string' },
     'one-machine': { type: 'boolean', default: false },
     out: { type: 'string' },
     inside: { type: 'boolean', default: false },
@@ -64,15 +67,14 @@ async function run(canCut: boolean): Promise<number> {
   const machines = canCut ? await startMachines(machinesOf(facts.storages)) : oneMachine;
   const outcomes: FaultOutcome[] = [];
   try {
-    const campaign = await Campaign.start({ machines, ...facts, rate: rate ?? 0, only: values.only });
+    const { only, keep } = values;
+    const campaign = new Campaign({ machines, ...facts, rate: rate ?? 0, only, keep, say });
     process.once('SIGINT', () => campaign.stop());
-    for (const line of campaign.leftOut()) say(`left out: ${line}`);
-    try {
-      outcomes.push(...(await campaign.run((outcome) => say(outcomeLine(outcome)))));
-      say(`\n${campaign.summary}`);
-    } finally {
-      await campaign.end();
-    }
+    const tell = (outcome: FaultOutcome): void => {
+      outcomes.push(outcome);
+      say(outcomeLine(outcome));
+    };
+    await campaign.run(tell);
   } catch (error) {
     say(`FAILED: ${errorMessage(error)}`);
     outcomes.push({ part: 'campaign', name: 'start', result: 'failed', detail: errorMessage(error), seconds: 0 });
