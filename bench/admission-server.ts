@@ -1,6 +1,7 @@
 /**
  * The node that the admission benchmark posts to: `DIR THREADS` is a whole network in this process whose mempool admits for
- * real, no block being cut meanwhile. It does what its parent says (`contest.ts`).
+ * real, no block being cut meanwhile; with `ENDPOINT NAME` its journal is in that etcd, and its folder `DIR/NAME`. It does what
+ * its parent says (`contest.ts`).
  */
 
 import { obey } from './contest.js';
@@ -10,7 +11,7 @@ const compiled = <T>(path: string): Promise<T> => import(new URL(`../dist/${path
 const { DevNetwork } = await compiled<typeof import('../src/node/dev-network.js')>('node/dev-network.js');
 const { NodeLogger } = await compiled<typeof import('../src/observability/logger.js')>('observability/logger.js');
 
-const [dir = '', threads = '1'] = process.argv.slice(2);
+const [dir = '', threads = '1', endpoint, name = 'data'] = process.argv.slice(2);
 const flags = Object.entries({
   'network.genesis_file': `${dir}/genesis.json`,
   'mining.instant': false,
@@ -18,9 +19,10 @@ const flags = Object.entries({
   'mempool.verify_threads': Number(threads),
   'wallet.enabled': true,
   'log.level': 'error',
+  ...(endpoint !== undefined && { 'journal.kind': 'etcd', 'journal.endpoints': [endpoint] }),
 }).map(([option, value]) => ({ option, value, flag: 'bench' }));
 const network = new DevNetwork(
-  { dataDir: `${dir}/data`, ports: 'any', flags },
+  { dataDir: `${dir}/${name}`, ports: 'any', flags },
   { logger: NodeLogger.create({ level: 'error', format: 'json' }) },
 );
 await network.start();

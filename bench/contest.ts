@@ -54,9 +54,9 @@ export class Contestant {
 
   /** Sends the requests that `next` gives, over so many connections. Throws when one is not answered with `status`. */
   async slice(next: () => Buffer | undefined, connections: number, status: number): Promise<Slice> {
-    this.#tell('start');
+    this.startCounting();
     const { answers, statuses, rate, p50, p99 } = await load({ url: this.url, connections, next });
-    const { cpu } = await this.#stop();
+    const cpu = await this.counted();
     if (statuses.get(status) !== answers) throw new Error(`${this.name} answered ${JSON.stringify([...statuses])}`);
     return { rate, cpu: cpu / answers, p50, p99 };
   }
@@ -64,10 +64,9 @@ export class Contestant {
   /** Resolves when it has nothing left to do: a node still works on its first block after it has begun to answer. */
   async rest(): Promise<void> {
     for (let i = 0; i < MAX_RESTS; i++) {
-      this.#tell('start');
+      this.startCounting();
       await new Promise((resolve) => setTimeout(resolve, REST_MS));
-      const { cpu } = await this.#stop();
-      if (cpu < 1_000 * REST_CPU_MS) return;
+      if ((await this.counted()) < 1_000 * REST_CPU_MS) return;
     }
   }
 
@@ -77,10 +76,16 @@ export class Contestant {
     await gone;
   }
 
-  async #stop(): Promise<Reading> {
+  startCounting(): void {
+    this.#tell('start');
+  }
+
+  /** µs of processor time since `startCounting`. */
+  async counted(): Promise<number> {
     const answer = onceEvent(this.#child, 'message');
     this.#tell('stop');
-    return (await answer)[0] as Reading;
+    const [{ cpu }] = (await answer) as [Reading];
+    return cpu;
   }
 
   #tell(word: Word): void {

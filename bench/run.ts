@@ -18,6 +18,7 @@ import { describeMachine, thisMachine } from './machine.js';
 import { messagesBench } from './messages.bench.js';
 import { nonceBench } from './nonce.bench.js';
 import { pagesBench } from './pages.bench.js';
+import { replicasBench } from './replicas.bench.js';
 import { printedFigures } from './report.js';
 import { requestsBench } from './requests.bench.js';
 import { signatureBench } from './signature.bench.js';
@@ -40,6 +41,7 @@ const BENCHES: Readonly<Record<string, () => Promise<void>>> = {
   signatures: () => signatureBench({ short }),
   api: () => apiBench({ short, ...(values.against !== undefined && { against: values.against }) }),
   admission: admissionBench,
+  replicas: replicasBench,
   requests: requestsBench,
   messages: messagesBench,
   block: blockBench,
