@@ -22,7 +22,7 @@ const READ_EVERY = 3;
 /** Payments of a writer that it reads later. */
 const REMEMBERED = 20;
 /** Milliseconds between two looks at heights and supply. */
-const COUNT_EVERY_MS = 500;
+const COUNT_EVERY_MS = 1_000;
 /** Transactions that spend one output, posted at once. */
 const RIVALS = 64;
 /** Raw units. */
