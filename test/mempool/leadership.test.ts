@@ -2,17 +2,18 @@
 
 import { describe, expect, it } from 'vitest';
 import { encodeTransaction } from '../../src/chain/codec.js';
-import { blockHash } from '../../src/chain/hash.js';
+import { blockHash, transactionHash } from '../../src/chain/hash.js';
 import type { FullBlock } from '../../src/chain/types.js';
 import type { Leadership } from '../../src/journal/leadership.js';
 import { toHex } from '../../src/lib/bytes.js';
 import { SignalSource } from '../../src/lib/signal.js';
 import type { Link, Message, PeerNetwork } from '../../src/peers/network.js';
-import { openJournal } from '../support/journal.js';
+import { journalWith, openJournal } from '../support/journal.js';
 import { settle } from '../support/manual-clock.js';
 import { MemoryKv } from '../support/memory-kv.js';
-import { account, mine } from '../support/mempool.js';
+import { account, genesisOut, mine, pay, payment } from '../support/mempool.js';
 import { createBed } from '../support/peers.js';
+import { fc, test } from '../support/property.js';
 import { addStorage, alice, bob, newFolder, type Setup, type SetupOptions, send, setUp, stored } from './running.js';
 
 class Switch implements Leadership {
@@ -43,7 +44,7 @@ interface Pair {
 /** The first leads. */
 async function pair(mempool: SetupOptions['mempool'] = {}): Promise<Pair> {
   const bed = createBed('memory');
-  const journal = await openJournal(new MemoryKv());
+  const journal = journalWith(await openJournal(new MemoryKv()), { isShared: true });
   const leaders = [new Switch(), new Switch()] as const;
   const shared = { bed, mempool, wrapJournal: () => journal, miners: [], storage: false };
   const one = await setUp({ ...shared, folder: await newFolder(), name: 'one', leadership: leaders[0] });
@@ -113,11 +114,62 @@ async function addMinerOfBoth({ bed, nodes }: Pair, { isEager = false, name = 'm
   };
 }
 
+/** The blocks that storage was sent, each once, from the first on. */
+function chainOf({ blocks }: Pair): readonly FullBlock[] {
+  const byHash = new Map(blocks.map((full) => [blockHash(full.block.header), full]));
+  const chain = [...byHash.values()].sort((a, b) => Number(a.block.header.bNum - b.block.header.bNum));
+  expect(chain.map(({ block }) => Number(block.header.bNum))).toEqual(chain.map((_, height) => height));
+  return chain;
+}
+
 function expectSame({ nodes: [one, two] }: Pair): void {
   expect(two.mempool.digest()).toBe(one.mempool.digest());
 }
 
+/** Who leads, which of the two is paid at, and whether the other gets another payment of the same output just then. */
+const step = fc.record({ leads: fc.tuple(fc.boolean(), fc.boolean()), at: fc.nat(1), twice: fc.boolean() });
+
 describe('two mempool nodes at one journal', () => {
+  test.prop([fc.array(step, { minLength: 3, maxLength: 8 })], { numRuns: 3, endOnFailure: true })(
+    'make one chain with everything that they have taken, whoever leads when, and spend nothing twice',
+    async (steps) => {
+      const all = await pair();
+      const { bed, leaders } = all;
+      const [one, two] = all.nodes;
+      await addMinerOfBoth(all, { isEager: true });
+      await Promise.all([stored(one.mempool, 0), stored(two.mempool, 0)]);
+      let coin = { owner: alice, outPoint: genesisOut(0) };
+      const taken: string[] = [];
+      for (const { leads, at, twice } of steps) {
+        for (const [i, leader] of leaders.entries()) leader.set(leads[i] === true);
+        const { owner, outPoint } = coin;
+        const posts = [at, 1 - at].slice(0, twice ? 2 : 1).map(async (place, i) => {
+          const to = i === 0 ? alice : bob;
+          const tx = payment({ from: owner, inputs: [outPoint], outputs: [pay(to, 1_000_000n)] });
+          const [admitted] = await (place === 0 ? one : two).mempool.submit([tx]);
+          return { owner: to, outPoint: { tHash: admitted?.hash ?? '', n: 0 } };
+        });
+        const admitted = (await Promise.allSettled(posts)).flatMap((post) =>
+          post.status === 'fulfilled' ? [post.value] : [],
+        );
+        expect(admitted).toHaveLength(1);
+        coin = admitted[0] ?? coin;
+        taken.push(coin.outPoint.tHash);
+      }
+      leaders[1].set(true);
+      const waiting = async (): Promise<number> => {
+        await bed.clock.advance(1_000);
+        const open = await two.mempool.statuses(taken);
+        return [...open.values()].filter(({ status }) => status !== 'Confirmed').length;
+      };
+      await expect.poll(waiting, { timeout: 60_000 }).toBe(0);
+      await expect.poll(() => one.mempool.digest(), { timeout: 60_000 }).toBe(two.mempool.digest());
+      const mined = chainOf(all).flatMap(({ transactions }) => transactions.map((tx) => transactionHash(tx)));
+      expect(mined.filter((hash) => taken.includes(hash)).toSorted()).toEqual(taken.toSorted());
+    },
+    120_000,
+  );
+
   it('make each block once, and take transactions at both', async () => {
     const all = await pair();
     const [one, two] = all.nodes;
@@ -257,13 +309,7 @@ describe('two mempool nodes at one journal', () => {
     await two.mempool.submit([send(bob, 1, alice)]);
     await Promise.all([stored(one.mempool, 2), stored(two.mempool, 2)]);
     expectSame(all);
-    const hashes = new Map<bigint, Set<string>>();
-    for (const { block } of all.blocks) {
-      const { bNum } = block.header;
-      hashes.set(bNum, (hashes.get(bNum) ?? new Set()).add(blockHash(block.header)));
-    }
-    expect([...hashes.keys()].sort()).toEqual([0n, 1n, 2n]);
-    expect([...hashes.values()].map((found) => found.size)).toEqual([1, 1, 1]);
+    expect(chainOf(all)).toHaveLength(3);
   });
 
   it('resign when they lead without a miner or a storage node, after a while', async () => {
