@@ -9,8 +9,21 @@ const IPV4_IN_IPV6 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 /** Parts of 16 bits in a /64. */
 const PREFIX_PARTS = 4;
 
+/** Addresses whose group is remembered: each request asks for that of its sender, and reading an address is slow. */
+const MAX_REMEMBERED = 1_000;
+const groups = new Map<string, string>();
+
 /** What counts as one address: an IPv4 address itself, the /64 of an IPv6 address. */
 export function addressGroup(host: string): string {
+  const known = groups.get(host);
+  if (known !== undefined) return known;
+  const group = groupOf(host);
+  if (groups.size >= MAX_REMEMBERED) groups.clear();
+  groups.set(host, group);
+  return group;
+}
+
+function groupOf(host: string): string {
   const mapped = IPV4_IN_IPV6.exec(host)?.[1];
   if (mapped !== undefined) return mapped;
   const [plain = ''] = host.split('%');

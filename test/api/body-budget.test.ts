@@ -16,7 +16,7 @@ class Body {
 
   constructor(budget: BodyBudget, address: string, bytes = MIB) {
     const taken = budget.take(bytes, this.response as unknown as ServerResponse, address);
-    taken.then(
+    (taken ?? Promise.resolve()).then(
       () => {
         this.state = 'at work';
       },

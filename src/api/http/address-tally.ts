@@ -19,6 +19,8 @@ export interface Tally {
   readonly seconds: number;
 }
 
+const NOTHING: Tally = { amount: 0, seconds: 0 };
+
 export class AddressTally {
   readonly #clock: Clock;
   readonly #windowMs: number;
@@ -30,8 +32,9 @@ export class AddressTally {
   }
 
   of(address: string): Tally {
+    if (this.#entries.size === 0) return NOTHING;
     const entry = this.#current(addressGroup(address));
-    if (entry === undefined) return { amount: 0, seconds: 0 };
+    if (entry === undefined) return NOTHING;
     return { amount: entry.amount, seconds: Math.ceil((entry.until - this.#clock.monotonic()) / 1_000) };
   }
 

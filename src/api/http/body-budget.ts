@@ -53,15 +53,16 @@ export class BodyBudget {
   readonly #senders = new Map<string, Sender>();
 
   /**
-   * Resolves when a body of this size may be processed; it counts until its response is closed. Throws `overloaded` when too
-   * much is waiting already, `aborted` when the client disconnects.
+   * Undefined when a body of this size may be processed at once, else a promise that resolves when it may; it counts until its
+   * response is closed. Rejects with `overloaded` when too much is waiting already, `aborted` when the client disconnects.
    */
-  async take(bytes: number, response: Response, address: string): Promise<void> {
-    if (bytes < SMALL_BYTES) return;
+  take(bytes: number, response: Response, address: string): Promise<void> | undefined {
+    if (bytes < SMALL_BYTES) return undefined;
     const group = addressGroup(address);
     const sender = this.#senderOf(group, address);
-    if (this.#waitingBytes > 0 || !this.#fits(bytes, sender)) await this.#wait(bytes, response, group, sender);
-    else this.#start(bytes, response, group, sender);
+    if (this.#waitingBytes > 0 || !this.#fits(bytes, sender)) return this.#wait(bytes, response, group, sender);
+    this.#start(bytes, response, group, sender);
+    return undefined;
   }
 
   #senderOf(group: string, address: string): Sender {
@@ -95,12 +96,12 @@ export class BodyBudget {
     });
   }
 
-  #wait(bytes: number, response: Response, group: string, sender: Sender): Promise<void> {
+  async #wait(bytes: number, response: Response, group: string, sender: Sender): Promise<void> {
     if (!this.#makeRoom(bytes, sender)) {
       this.#forget(group, sender);
       throw overloaded();
     }
-    return new Promise((resolve, refuse) => {
+    await new Promise<void>((resolve, refuse) => {
       const start = (): void => {
         this.#start(bytes, response, group, sender);
         resolve();

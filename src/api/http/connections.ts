@@ -1,6 +1,6 @@
 /** Limits on connections: how many one address may have, how they end, and the answer to what is not HTTP at all. */
 
-import type { Server } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -78,14 +78,18 @@ export function drainBody({ raw }: FastifyRequest, reply: FastifyReply, clock: C
  */
 export function workInTurn(app: FastifyInstance): void {
   const ahead = new WeakMap<Socket, number>();
-  app.addHook('onRequest', async ({ raw: { socket } }, { raw: response }) => {
-    if (response.socket !== null) return;
+  app.addHook('onRequest', (request, { raw: response }, next) => {
+    if (response.socket !== null) return next();
+    const { socket } = request.raw;
     const count = (ahead.get(socket) ?? 0) + 1;
     ahead.set(socket, count);
     if (count > MAX_AHEAD) socket.destroy();
-    // Never resolves when the connection ends first: then there is nothing to do and nobody to tell.
-    await new Promise<void>((resolve) => response.once('socket', () => resolve()));
-    ahead.set(socket, (ahead.get(socket) ?? 1) - 1);
+    // Never comes when the connection ends first: then there is nothing to do and nobody to tell.
+    response.once('socket', () => {
+      ahead.set(socket, (ahead.get(socket) ?? 1) - 1);
+      // Node is not done with giving the connection to this response yet.
+      setImmediate(next);
+    });
   });
 }
 
@@ -112,13 +116,15 @@ export function closeInTime(app: FastifyInstance, clock: Clock): void {
 /** Counts the pending requests, each from its turn on its connection until its answer is sent or the connection is closed. */
 export function countRequests(server: Server, metrics: Metrics): void {
   const inFlight = metrics.gauge('tessera_http_requests_in_flight');
+  // Functions that all requests share, and no more listeners than needed: they are a good part of what a cheap request costs.
+  const ended = (): void => inFlight.dec();
+  const begun = (response: ServerResponse): void => {
+    inFlight.inc();
+    response.on('close', ended);
+  };
   server.on('request', (_request, response) => {
-    const count = (): void => {
-      inFlight.inc();
-      response.once('close', () => inFlight.dec());
-    };
-    if (response.socket === null) response.once('socket', count);
-    else count();
+    if (response.socket === null) response.once('socket', () => begun(response));
+    else begun(response);
   });
 }
 

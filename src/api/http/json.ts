@@ -27,19 +27,24 @@ declare module 'fastify' {
  */
 export function addJsonBodyParser(app: FastifyInstance, keepRaw = false): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
-    // An unknown route answers 404 or 405, whatever its body.
-    if (body.length === 0 || request.is404 || (takesNoBody(request) && isBlank(body))) return undefined;
-    if (keepRaw) request.rawBody = body;
-    checkCoding(request.headers);
-    if (request.response !== null) await app.bodyBudget.take(body.length, request.response, clientAddress(request));
+  const read = (request: FastifyRequest, body: Buffer): unknown => {
     app.refusedBodies.reads(request, body.length);
     return parseExactJson(body, { maxNames: MAX_NAMES });
+  };
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    // An unknown route answers 404 or 405, whatever its body.
+    if (body.length === 0 || request.is404 || (takesNoBody(request) && isBlank(body))) return done(null, undefined);
+    if (keepRaw) request.rawBody = body;
+    checkCoding(request.headers);
+    const { response } = request;
+    const room = response === null ? undefined : app.bodyBudget.take(body.length, response, clientAddress(request));
+    // A body that need not wait is read in this turn: a promise for each costs more than reading a small one.
+    if (room === undefined) done(null, read(request, body));
+    else room.then(() => read(request, body)).then((value) => done(null, value), done);
   });
 }
 
-function takesNoBody({ routeOptions }: FastifyRequest): boolean {
-  const { operation } = routeOptions.config;
+function takesNoBody({ operation }: FastifyRequest): boolean {
   return operation?.family === 'envelope' && operation.body === undefined;
 }
 
@@ -50,6 +55,7 @@ function isBlank(bytes: Buffer): boolean {
 
 /** Throws `unsupported_media_type` for a body that is compressed, or in a charset other than UTF-8. */
 function checkCoding(headers: FastifyRequest['headers']): void {
+  if (headers['content-type'] === 'application/json' && headers['content-encoding'] === undefined) return;
   const encoding = headers['content-encoding'] ?? '';
   if (!/^(identity)?$/i.test(encoding.trim())) {
     throw new TesseraError('unsupported_media_type', 'Send the body without a Content-Encoding.');
