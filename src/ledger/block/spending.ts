@@ -39,9 +39,16 @@ export interface ScriptVerifier {
   verify(checks: readonly ScriptCheck[]): Promise<boolean>;
 }
 
+/**
+ * Tells of a transaction whether its scripts and signatures are known to hold: its bytes and the names of what it spends are all
+ * that they depend on.
+ */
+export type IsVerified = (transaction: VerifiedTransaction) => boolean;
+
 export interface SpendingModules {
   readonly ledger: LedgerView;
   readonly scripts: ScriptVerifier;
+  readonly isVerified: IsVerified;
   readonly slices: TimeSlices;
 }
 
@@ -66,23 +73,25 @@ export async function doubleSpendFault(
 export async function spendingFault(
   transactions: readonly VerifiedTransaction[],
   height: number,
-  { ledger, scripts, slices }: SpendingModules,
+  { ledger, scripts, isVerified, slices }: SpendingModules,
 ): Promise<BlockFault | null> {
   const outputs = await SpendableOutputs.read(transactions, ledger, slices);
   // What the mempool compares locktimes with when it admits what can be in this block.
   const currentBlock = BigInt(Math.max(0, height - 1));
   const verdicts: Promise<BlockFault | null>[] = [];
-  for (const { hash, transaction } of transactions) {
+  for (const one of transactions) {
+    const { hash, transaction } = one;
     await slices.turn();
     const plan = isCreate(transaction)
       ? planCreateValidation(transaction)
       : planValidation(transaction, currentBlock, outputs.lookup);
     if (plan.fault !== null) return invalid(hash, plan.fault);
+    outputs.add({ hash, transaction });
+    if (isVerified(one)) continue;
     const verdict = scripts.verify(plan.checks).then((holds) => (holds ? null : invalid(hash, INVALID_SCRIPT)));
     // The block may be refused before anybody waits for this promise.
     verdict.catch(() => undefined);
     verdicts.push(verdict);
-    outputs.add({ hash, transaction });
   }
   const found = await Promise.all(verdicts);
   return found.find((verdict) => verdict !== null) ?? null;

@@ -30,6 +30,7 @@ import {
 } from './rules.js';
 import {
   doubleSpendFault,
+  type IsVerified,
   invalid,
   type LedgerView,
   LOOKUP_CHUNK,
@@ -42,6 +43,8 @@ import { changesBy, type VerifiedBlock, type VerifiedTransaction } from './verif
 export interface BlockVerifierModules {
   readonly ledger: LedgerView;
   readonly scripts: ScriptVerifier;
+  /** What need not be verified again; nothing by default. */
+  readonly isVerified?: IsVerified;
   readonly clock: Clock;
 }
 
@@ -49,12 +52,14 @@ export class BlockVerifier {
   readonly #rules: ChainRules;
   readonly #ledger: LedgerView;
   readonly #scripts: ScriptVerifier;
+  readonly #isVerified: IsVerified;
   readonly #slices: TimeSlices;
 
-  constructor(rules: ChainRules, { ledger, scripts, clock }: BlockVerifierModules) {
+  constructor(rules: ChainRules, { ledger, scripts, isVerified = () => false, clock }: BlockVerifierModules) {
     this.#rules = rules;
     this.#ledger = ledger;
     this.#scripts = scripts;
+    this.#isVerified = isVerified;
     this.#slices = new TimeSlices(clock);
   }
 
@@ -120,7 +125,12 @@ export class BlockVerifier {
   /** Issuances are those that the genesis file sets for this block, and spend nothing. */
   async #spendingFault(listed: readonly VerifiedTransaction[], height: number): Promise<BlockFault | null> {
     const spending = listed.filter(({ transaction }) => !isCoinbase(transaction));
-    const modules = { ledger: this.#ledger, scripts: this.#scripts, slices: this.#slices };
+    const modules = {
+      ledger: this.#ledger,
+      scripts: this.#scripts,
+      isVerified: this.#isVerified,
+      slices: this.#slices,
+    };
     const wrong = (await this.#inPieces(tradesFault(spending))) ?? (await doubleSpendFault(spending, this.#slices));
     return wrong ?? (await spendingFault(spending, height, modules));
   }

@@ -7,6 +7,7 @@ import type { ChainRules } from '../../ledger/block/rules.js';
 import type { LedgerView } from '../../ledger/block/spending.js';
 import { BlockVerifier } from '../../ledger/block/verify-block.js';
 import type { Verifier } from '../../ledger/verifier/verifier.js';
+import { equalBytes } from '../../lib/bytes.js';
 import type { Clock } from '../../lib/clock.js';
 import type { AdoptedBlock } from '../state/adopted-block.js';
 import { keys } from '../state/layout.js';
@@ -26,7 +27,16 @@ export class AdoptionCheck {
 
   constructor(rules: ChainRules, { state, store, verifier, clock }: AdoptionCheckModules) {
     this.#state = state;
-    this.#rules = new BlockVerifier(rules, { ledger: viewOf(state, store), scripts: verifier, clock });
+    this.#rules = new BlockVerifier(rules, {
+      ledger: viewOf(state, store),
+      scripts: verifier,
+      // Nothing waits here that was not verified when it was admitted.
+      isVerified: ({ hash, bytes }) => {
+        const pending = state.pending(hash);
+        return pending !== undefined && equalBytes(pending.bytes, bytes);
+      },
+      clock,
+    });
   }
 
   /** Throws `block_refused`; `details.rule` is `link` for a block that does not follow the last one. */

@@ -4,6 +4,7 @@ import type { CurrentRound } from './current-round.js';
 import type { DruidPool, Pool } from './pool.js';
 
 export interface PendingTx {
+  readonly bytes: Uint8Array;
   /** Unix seconds of the first sight. */
   readonly time: number;
   /** What it waits for. */
@@ -20,16 +21,17 @@ export interface PendingPlaces {
 /** Undefined when it is in none of the places. */
 export function pendingTx(hash: string, { pool, druids, round }: PendingPlaces): PendingTx | undefined {
   const pooled = pool.get(hash);
-  if (pooled !== undefined) return { time: pooled.time, info: 'Waits for a block' };
+  if (pooled !== undefined) return { bytes: pooled.bytes, time: pooled.time, info: 'Waits for a block' };
   const mined = round.transaction(hash);
   if (mined !== undefined && round.value !== null) {
-    return { time: mined.time, info: `In block ${round.value.height}, which is being made` };
+    return { bytes: mined.bytes, time: mined.time, info: `In block ${round.value.height}, which is being made` };
   }
   const set = druids.setOf(hash);
   const member = set?.members.find((tx) => tx.hash === hash);
   if (set === undefined || member === undefined) return undefined;
   const missing = set.participants - BigInt(set.members.length);
-  return { time: member.time, info: `DRUID transaction: waits for ${missing} of ${set.participants}` };
+  const info = `DRUID transaction: waits for ${missing} of ${set.participants}`;
+  return { bytes: member.bytes, time: member.time, info };
 }
 
 /** The number of the oldest transaction that is accepted and not stored; undefined when there is none. */
