@@ -4,7 +4,7 @@
  * Processor time holds on a busy machine, rates do not.
  */
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { tokenAsset } from '../src/chain/assets.js';
@@ -15,7 +15,7 @@ import { Verifier } from '../src/ledger/verifier/verifier.js';
 import { stringifyExact } from '../src/lib/json.js';
 import { Contestant, type Slice } from './contest.js';
 import { once, requestBytes } from './load.js';
-import { benchGenesis, benchPayments } from './payments.js';
+import { benchPayments } from './payments.js';
 import { printMeasured, printRow, printSection } from './report.js';
 import { interleave, type Measured, measured, ratios, runsOf } from './rounds.js';
 
@@ -107,16 +107,12 @@ export async function admissionBench(): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), 'tessera-bench-'));
   const contestants: Contestant[] = [];
   try {
-    await writeFile(join(dir, 'genesis.json'), benchGenesis(total));
     contestants.push(
       await Contestant.start('bare', 'api-server.ts', ['bare']),
       await Contestant.start('parsed only', 'api-server.ts', ['mempool']),
-      await Contestant.start('admitted', 'admission-server.ts', [dir, String(THREADS)]),
+      await Contestant.start('admitted', 'mempool-server.ts', [dir, String(THREADS), String(total)]),
     );
-    for (const contestant of contestants) {
-      await contestant.rest();
-      await post(contestant, bodies.warmUp);
-    }
+    for (const contestant of contestants) await post(contestant, bodies.warmUp);
     const posted = (kind: Kind) =>
       interleave(contestants, plan.rounds, (contestant, round) => post(contestant, bodies.of(round, kind)));
     const singles = await posted('singles');

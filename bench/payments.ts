@@ -5,7 +5,7 @@ import { tokenAsset } from '../src/chain/assets.js';
 import { assembleSigned, txOut, unsignedInput } from '../src/chain/builders.js';
 import { transactionHash } from '../src/chain/hash.js';
 import { outPointKey } from '../src/chain/transaction.js';
-import type { OutPoint, Transaction } from '../src/chain/types.js';
+import type { OutPoint, Transaction, TxOut } from '../src/chain/types.js';
 import { type KeyPair, keyPairFromSeed } from '../src/crypto/ed25519.js';
 import { sha3Bytes } from '../src/crypto/sha3.js';
 import { toHex } from '../src/lib/bytes.js';
@@ -26,7 +26,16 @@ export function benchGenesis(count: number, members: object = {}): string {
     amount: Number(AMOUNT),
     locktime: 0,
   }));
-  return stringifyExact({ mempool_seed_utxo: { '000000': outputs }, ...members });
+  return stringifyExact({ mempool_seed_utxo: { [GENESIS_HASH]: outputs }, ...members });
+}
+
+/** The hash of the transaction that these outputs belong to. */
+export const GENESIS_HASH = '000000';
+
+/** The same outputs without a file. */
+export function benchOutputs(count: number): TxOut[] {
+  const addresses = keys.map(({ publicKey }) => addressOf(publicKey));
+  return Array.from({ length: count }, (_, i) => txOut(tokenAsset(AMOUNT), addresses[i % KEYS] ?? ''));
 }
 
 interface Coin {
@@ -67,7 +76,7 @@ export class PaymentChain {
 
   #take(): Coin {
     const n = this.#made;
-    if (n < this.#genesisOutputs) return { outPoint: { tHash: '000000', n }, amount: AMOUNT, key: keyOf(n) };
+    if (n < this.#genesisOutputs) return { outPoint: { tHash: GENESIS_HASH, n }, amount: AMOUNT, key: keyOf(n) };
     const coin = this.#coins[this.#next++];
     if (coin === undefined || coin.amount < 2n)
       throw new Error('the genesis file has too few outputs for so many payments');
@@ -84,7 +93,7 @@ export function benchPayments(from: number, count: number): Transaction[] {
   return Array.from({ length: count }, (_, k) => {
     const n = from + k;
     const key = keyOf(n);
-    const outPoint = { tHash: '000000', n };
+    const outPoint = { tHash: GENESIS_HASH, n };
     const outputs = [
       txOut(tokenAsset(400n), addressOf(keyOf(n + 1).publicKey)),
       txOut(tokenAsset(600n), addressOf(key.publicKey)),

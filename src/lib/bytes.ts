@@ -33,6 +33,11 @@ export function parseHex(text: string, byteLength?: number): Uint8Array | undefi
   return isHex(text, byteLength) ? new Uint8Array(Buffer.from(text, 'hex')) : undefined;
 }
 
+/** A text with one character for each byte, by which bytes can be looked up. */
+export function toLatin1(bytes: Uint8Array): string {
+  return asBuffer(bytes).toString('latin1');
+}
+
 /** Standard base64 with padding. */
 export function toBase64(bytes: Uint8Array): string {
   return asBuffer(bytes).toString('base64');

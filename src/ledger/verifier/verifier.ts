@@ -7,13 +7,14 @@
  * trade) is verified for all of them.
  */
 
-import { LRUCache } from 'lru-cache';
 import { p2shAddress } from '../../chain/address.js';
 import { runCheck, type ScriptCheck } from '../../chain/validation.js';
 import { signatureCost, verificationCost } from '../../crypto/unusual-keys.js';
+import { toLatin1 } from '../../lib/bytes.js';
 import { createDeferred, type Deferred } from '../../lib/deferred.js';
 import { TesseraError } from '../../lib/errors.js';
 import { FairQueue } from '../../lib/fair-queue.js';
+import { RecentMap } from '../../lib/recent-map.js';
 import { encodeChecks } from './verify-batch.js';
 import { type VerifyThread, VerifyThreads, type VerifyThreadsModules } from './verify-threads.js';
 
@@ -32,7 +33,7 @@ const MAIN_THREAD_SHARE = 4;
 
 /** Signatures of the main thread's share that are looked at, those with a known verdict included. */
 const MAIN_THREAD_LOOKS = 64;
-/** Verdicts that are remembered, of scripts and of signatures: 5 MiB each. */
+/** Verdicts that are remembered for certain, of scripts and of signatures: up to 10 MiB each. */
 const REMEMBERED = 20_000;
 
 /** The checks of one caller. */
@@ -65,8 +66,8 @@ export class Verifier {
   readonly #ran = { worker: 0, main: 0 };
   /** By kind, so that signatures, which are many and cheap, keep no script from being remembered; then by name. */
   readonly #verdicts = {
-    signature: new LRUCache<string, boolean>({ max: REMEMBERED }),
-    script: new LRUCache<string, boolean>({ max: REMEMBERED }),
+    signature: new RecentMap<boolean>(REMEMBERED),
+    script: new RecentMap<boolean>(REMEMBERED),
   };
   readonly #signatures = new FairQueue<Task>();
   readonly #scripts = new FairQueue<Task>();
@@ -221,7 +222,7 @@ export class Verifier {
 /** A script by its address, the hash of all of it; a signature by its bytes, those of its key, and its text. */
 function nameOf(check: ScriptCheck): string {
   if (check.kind === 'script') return p2shAddress(check.script);
-  return Buffer.concat([check.signature, check.publicKey]).toString('latin1') + check.message;
+  return toLatin1(check.signature) + toLatin1(check.publicKey) + check.message;
 }
 
 /** What may take milliseconds: a script, or a signature that is not verified as all others are. */

@@ -8,6 +8,8 @@
 
 import { decodeScript, encodeScript } from '../../chain/codec.js';
 import { runCheck, type ScriptCheck } from '../../chain/validation.js';
+import { verifySignature } from '../../crypto/ed25519.js';
+import { utf8Length, writeUtf8 } from '../../lib/bytes.js';
 
 const SIGNATURE = 0;
 const SCRIPT = 1;
@@ -16,12 +18,10 @@ const SIGNATURE_BYTES = 64;
 
 /** A buffer of its own memory, which can be transferred. */
 export function encodeChecks(checks: readonly ScriptCheck[]): Uint8Array<ArrayBuffer> {
-  const payloads = checks.map((check) =>
-    check.kind === 'signature' ? Buffer.from(check.message, 'utf8') : encodeScript(check.script),
-  );
+  const payloads = checks.map((check) => (check.kind === 'signature' ? check.message : encodeScript(check.script)));
   let size = 0;
-  for (const [i, check] of checks.entries()) {
-    size += 5 + (payloads[i]?.length ?? 0) + (check.kind === 'signature' ? KEY_BYTES + SIGNATURE_BYTES : 0);
+  for (const payload of payloads) {
+    size += 5 + (typeof payload === 'string' ? KEY_BYTES + SIGNATURE_BYTES + utf8Length(payload) : payload.length);
   }
   const bytes = new Uint8Array(size);
   const view = new DataView(bytes.buffer);
@@ -33,10 +33,11 @@ export function encodeChecks(checks: readonly ScriptCheck[]): Uint8Array<ArrayBu
       bytes.set(check.signature, at + KEY_BYTES);
       at += KEY_BYTES + SIGNATURE_BYTES;
     }
-    const payload = payloads[i] ?? new Uint8Array();
-    view.setUint32(at, payload.length, true);
-    bytes.set(payload, at + 4);
-    at += 4 + payload.length;
+    const payload = payloads[i] ?? '';
+    const length = typeof payload === 'string' ? writeUtf8(payload, bytes, at + 4) : payload.length;
+    if (typeof payload !== 'string') bytes.set(payload, at + 4);
+    view.setUint32(at, length, true);
+    at += 4 + length;
   }
   return bytes;
 }
@@ -53,16 +54,12 @@ export function runEncodedChecks(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
     const length = view.getUint32(at, true);
     const payload = bytes.subarray(at + 4, at + 4 + length);
     at += 4 + length;
-    const check: ScriptCheck =
+    const signature = bytes.subarray(start + KEY_BYTES, start + KEY_BYTES + SIGNATURE_BYTES);
+    const holds =
       kind === SIGNATURE
-        ? {
-            kind: 'signature',
-            publicKey: bytes.slice(start, start + KEY_BYTES),
-            signature: bytes.subarray(start + KEY_BYTES, start + KEY_BYTES + SIGNATURE_BYTES),
-            message: Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString('utf8'),
-          }
-        : { kind: 'script', script: decodeScript(payload) };
-    outcomes.push(runCheck(check) ? 1 : 0);
+        ? verifySignature(bytes.slice(start, start + KEY_BYTES), payload, signature)
+        : runCheck({ kind: 'script', script: decodeScript(payload) });
+    outcomes.push(holds ? 1 : 0);
   }
   return Uint8Array.from(outcomes);
 }

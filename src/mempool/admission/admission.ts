@@ -4,7 +4,6 @@
  * (decision V3). What a check costs is counted before it is spent, and what waits to be checked is bounded.
  */
 
-import { LRUCache } from 'lru-cache';
 import { encodeTransaction } from '../../chain/codec.js';
 import { transactionHashOfBytes } from '../../chain/hash.js';
 import { createdOutput, isCreate, isUnspendable, outPointKey, spentOutPoints } from '../../chain/transaction.js';
@@ -15,6 +14,7 @@ import type { Verifier } from '../../ledger/verifier/verifier.js';
 import type { Clock } from '../../lib/clock.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import type { Verdict } from '../../lib/fault.js';
+import { RecentMap } from '../../lib/recent-map.js';
 import type { CounterHandle, HistogramHandle, Metrics } from '../../observability/metrics.js';
 import { startTimer } from '../../observability/metrics.js';
 import type { SubmittedTransaction } from '../service.js';
@@ -95,7 +95,7 @@ export class Admission {
   readonly #verifications = new VerificationBounds();
   readonly #turns = new TurnBudget(TURN_WEIGHT);
   /** Whether the scripts of a transaction hold, by its hash, which covers all that they depend on. */
-  readonly #scripts = new LRUCache<string, boolean>({ max: REMEMBERED_VERDICTS });
+  readonly #scripts = new RecentMap<boolean>(REMEMBERED_VERDICTS);
 
   constructor(options: AdmissionOptions, modules: AdmissionModules) {
     this.#state = modules.state;

@@ -1,0 +1,85 @@
+/**
+ * The node that the admission benchmark posts to: `DIR THREADS OUTPUTS` admits for real, with journal and state on disk. It has
+ * what a mempool node needs for that and no more, so that no block is cut and nobody is told. It does what its parent says
+ * (`contest.ts`).
+ */
+
+import type { ApiModules } from '../src/api/options.js';
+import { obey } from './contest.js';
+import { benchOutputs, GENESIS_HASH } from './payments.js';
+
+// The compiled code, as it is run: tsx wraps every closure, which costs as much as a good part of the work.
+const compiled = <T>(path: string): Promise<T> => import(new URL(`../dist/${path}`, import.meta.url).href);
+const { createApi } = await compiled<typeof import('../src/api/app.js')>('api/app.js');
+const { assemble } = await compiled<typeof import('../src/chain/builders.js')>('chain/builders.js');
+const { DEFAULT_BLOCK_RULES } = await compiled<typeof import('../src/chain/block-rules.js')>('chain/block-rules.js');
+const { encodeTransaction } = await compiled<typeof import('../src/chain/codec.js')>('chain/codec.js');
+const { createUnicorn, DEFAULT_MODULUS } = await compiled<typeof import('../src/chain/unicorn.js')>('chain/unicorn.js');
+const { createConfig } = await compiled<typeof import('../src/config/load.js')>('config/load.js');
+const { endlessRoom } = await compiled<typeof import('../src/db/disk-room.js')>('db/disk-room.js');
+const { openLevelKv } = await compiled<typeof import('../src/db/level-kv.js')>('db/level-kv.js');
+const { LocalJournal } = await compiled<typeof import('../src/journal/local-journal.js')>('journal/local-journal.js');
+const { Verifier } = await compiled<typeof import('../src/ledger/verifier/verifier.js')>('ledger/verifier/verifier.js');
+const { systemClock: clock } = await compiled<typeof import('../src/lib/clock.js')>('lib/clock.js');
+const { silentLogger: logger } = await compiled<typeof import('../src/lib/logger.js')>('lib/logger.js');
+const { systemRandom: random } = await compiled<typeof import('../src/lib/random.js')>('lib/random.js');
+const { Admission } = await compiled<typeof import('../src/mempool/admission/admission.js')>(
+  'mempool/admission/admission.js',
+);
+const { Applier } = await compiled<typeof import('../src/mempool/state/applier.js')>('mempool/state/applier.js');
+const { MempoolState } = await compiled<typeof import('../src/mempool/state/state.js')>('mempool/state/state.js');
+const { StateStore } =
+  await compiled<typeof import('../src/mempool/state/state-store.js')>('mempool/state/state-store.js');
+const { Statuses } = await compiled<typeof import('../src/mempool/state/statuses.js')>('mempool/state/statuses.js');
+const { MetricsRegistry } =
+  await compiled<typeof import('../src/observability/metrics.js')>('observability/metrics.js');
+
+const [dir = '', threads = '1', outputs = '0'] = process.argv.slice(2);
+const metrics = new MetricsRegistry('mempool');
+
+async function openAdmission() {
+  const bytes = encodeTransaction(assemble({ inputs: [], outputs: benchOutputs(Number(outputs)) }));
+  const state = new MempoolState({
+    genesis: [{ hash: GENESIS_HASH, bytes, amount: 1n }],
+    issuances: new Map(),
+    block: DEFAULT_BLOCK_RULES,
+    partitionSize: 10,
+    asertActivationHeight: 1_000,
+    druidLifetime: 1_000,
+  });
+  const store = new StateStore(await openLevelKv(`${dir}/state`, { createIfMissing: true }), clock);
+  const modules = { state, store, clock, metrics, logger, room: endlessRoom };
+  const kv = await openLevelKv(`${dir}/journal`, { createIfMissing: true });
+  const journal = await LocalJournal.open({}, { ...modules, kv });
+  const unicorn = (seed: bigint) => createUnicorn(seed, { modulus: DEFAULT_MODULUS, iterations: 2 });
+  const applier = new Applier({ ...modules, journal, unicorn });
+  await applier.start();
+  // The outputs of block 0 can be spent as soon as it is cut.
+  await applier.submit<'cut-block'>({ kind: 'cut-block', time: 1, miners: ['m'] });
+  const verifier = new Verifier({ threads: Number(threads) });
+  await verifier.start();
+  const pool = { maxTransactions: 1_000_000, maxBytes: 2 ** 31 };
+  return new Admission(pool, {
+    ...modules,
+    applier,
+    statuses: new Statuses({ lifetime: 86_400 }, modules),
+    verifier,
+    assertNotBehind: () => undefined,
+    onRefused: () => undefined,
+  });
+}
+
+const admission = await openAdmission();
+const mempool = { submit: admission.submit.bind(admission) } as Partial<ApiModules['mempool']> as ApiModules['mempool'];
+const config = createConfig('mempool', { 'network.secret': 'a secret for the benchmark', 'api.port': 0 });
+const app = await createApi(
+  { roles: ['mempool'], api: { ...config.api, auth: 'open' }, envelope: config.envelope },
+  {
+    ...{ logger, clock, random, metrics },
+    requestLines: { write: () => undefined },
+    readiness: () => [],
+    node: { type: () => 'Mempool', peers: () => [], routesPow: {} },
+    ...(mempool && { mempool }),
+  },
+);
+obey(await app.listen({ host: '127.0.0.1', port: 0 }), () => app.close());
