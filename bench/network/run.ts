@@ -1,7 +1,7 @@
 /**
  * `npm run bench:network`: what a whole network confirms. Four real processes on disk and a load generator, a process of its
  * own. Admission alone (no miner, so no block), the drain of what it left, both at once until everything is confirmed, the same
- * with reads beside it, and a steady load of 70 %. It prints a table and writes JSON.
+ * with reads beside it, and a steady load of 70 %. It prints a table and writes JSON (docs/performance.md#from-the-post-to-the-confirmed-block).
  */
 
 import { mkdir, writeFile } from 'node:fs/promises';
