@@ -19,7 +19,7 @@ const RENEWALS = 5;
 /** Milliseconds until etcd is asked again when it has not answered. */
 const PAUSE_MS = 250;
 /** Milliseconds for which a node that has resigned leaves the lease to others. */
-const REST_MS = 10_000;
+const REST_MS = 2_000;
 /** The part of the lease that the leader does not use: its clock and etcd's need not go alike. */
 const UNUSED = 0.1;
 
