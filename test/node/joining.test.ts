@@ -1,0 +1,168 @@
+/** When a mempool node takes the state of another one, and what a kill in the middle of that leaves. */
+
+import { describe, expect, it } from 'vitest';
+import type { Kv } from '../../src/db/kv.js';
+import { TesseraError } from '../../src/lib/errors.js';
+import { silentLogger } from '../../src/lib/logger.js';
+import { isBeingTaken } from '../../src/mempool/replicas/copied-records.js';
+import { SnapshotServer } from '../../src/mempool/replicas/snapshot-server.js';
+import { EMPTY_HEAD } from '../../src/mempool/state/chain-head.js';
+import { keys } from '../../src/mempool/state/layout.js';
+import { decodeHead, encodeHead } from '../../src/mempool/state/records.js';
+import { Joining } from '../../src/node/joining.js';
+import type { Link } from '../../src/peers/network.js';
+import { MemoryKv } from '../support/memory-kv.js';
+import { type Bed, createBed, createSeededRandom, SECRET } from '../support/peers.js';
+
+const STATUS = keys.status('a transaction');
+
+/** A database whose state ends at that command. */
+async function stateAt(seq: number): Promise<Kv> {
+  const kv = new MemoryKv();
+  const head = encodeHead({ seq, arrivals: 0, head: EMPTY_HEAD, digest: '' });
+  const batch = kv
+    .batch()
+    .put(keys.head, head)
+    .put(STATUS, Buffer.from(`status ${seq}`));
+  for (let n = 0; n < 2_000; n++) batch.put(keys.utxo({ tHash: `t${n}`, n }), Buffer.alloc(1_000, n));
+  await kv.write(batch, { sync: true });
+  return kv;
+}
+
+interface Setup {
+  readonly bed: Bed;
+  readonly peer: string;
+  /** A node with that database, at a journal that begins at `base`. */
+  join(kv: Kv, base: number, peers?: readonly string[]): { readonly joining: Joining; readonly dialed: () => number };
+  /** From now on the other node answers nothing from that part on. */
+  breakAt(part: number): void;
+}
+
+async function setUp(given: Kv): Promise<Setup> {
+  const bed = createBed('memory');
+  const giver = bed.node('giver', { role: 'mempool', secret: SECRET });
+  const taker = bed.node('taker', { role: 'mempool', secret: SECRET });
+  let broken = Number.POSITIVE_INFINITY;
+  new SnapshotServer({
+    kv: given,
+    store: { problem: null },
+    network: {
+      handle: (type, handler) =>
+        giver.handle(type, (link, message) => {
+          const { part } = message.body as { readonly part: number };
+          if (part >= broken) throw new TesseraError('entry_not_found', 'that transfer has ended');
+          return handler(link, message);
+        }),
+    },
+    clock: bed.clock,
+    random: createSeededRandom('joining'),
+    logger: silentLogger,
+  }).start();
+  await giver.start();
+  return {
+    bed,
+    peer: giver.address,
+    join(kv, base, peers = [giver.address]) {
+      let dialed = 0;
+      const dial = (address: string, options: { readonly timeoutMs: number }): Promise<Link> => {
+        dialed++;
+        return taker.dial(address, options);
+      };
+      const modules = { kv, join: async () => base, network: { dial }, clock: bed.clock, logger: silentLogger };
+      return { joining: new Joining(peers, modules), dialed: () => dialed };
+    },
+    breakAt(part) {
+      broken = part;
+    },
+  };
+}
+
+const seqOf = async (kv: Kv): Promise<number | undefined> => {
+  const head = await kv.get(keys.head);
+  return head && decodeHead(head).seq;
+};
+
+describe('a mempool node that comes to a journal', () => {
+  it('keeps a state that the journal goes on from', async () => {
+    const { bed, join } = await setUp(await stateAt(90));
+    const kv = await stateAt(41);
+    const { joining, dialed } = join(kv, 42);
+    await joining.run();
+    await joining.done();
+    expect([await seqOf(kv), dialed(), joining.problem]).toEqual([41, 0, null]);
+    await bed.stop();
+  });
+
+  it('takes another state for one that ends before the journal begins, and for none', async () => {
+    const { bed, join } = await setUp(await stateAt(90));
+    for (const kv of [await stateAt(40), new MemoryKv()]) {
+      const { joining } = join(kv, 42);
+      await joining.run();
+      expect(await isBeingTaken(kv)).toBe(true);
+      await joining.done();
+      expect([await seqOf(kv), await isBeingTaken(kv), joining.problem]).toEqual([90, false, null]);
+    }
+    await bed.stop();
+  });
+
+  it('begins anew when it was killed in the middle, and goes on asking until a node gives its state', async () => {
+    const { bed, join, breakAt } = await setUp(await stateAt(90));
+    const kv = await stateAt(40);
+    breakAt(1);
+    const { joining: killed } = join(kv, 42);
+    const running = killed.run();
+    await expect.poll(() => killed.problem, { timeout: 60_000 }).toMatch(/no mempool node has given its state yet/);
+    killed.stop();
+    await expect(running).rejects.toMatchObject({ code: 'shutting_down' });
+    expect(await isBeingTaken(kv)).toBe(true);
+    expect(Buffer.from((await kv.get(STATUS)) ?? []).toString()).not.toBe('status 40');
+    const { joining } = join(kv, 42);
+    const again = joining.run();
+    await expect.poll(() => joining.problem, { timeout: 60_000 }).toMatch(/no mempool node has given its state yet/);
+    breakAt(Number.POSITIVE_INFINITY);
+    await expect
+      .poll(
+        async () => {
+          await bed.clock.advance(2_000);
+          return joining.problem;
+        },
+        { timeout: 60_000 },
+      )
+      .toBeNull();
+    await again;
+    await joining.done();
+    expect([await seqOf(kv), await isBeingTaken(kv)]).toEqual([90, false]);
+    await bed.stop();
+  });
+
+  it('starts from the first command when half a state is there and the journal still has everything', async () => {
+    const { bed, join, breakAt } = await setUp(await stateAt(90));
+    const kv = await stateAt(40);
+    breakAt(1);
+    const { joining: killed } = join(kv, 42);
+    const running = killed.run();
+    await expect.poll(() => killed.problem, { timeout: 60_000 }).toMatch(/no mempool node has given its state yet/);
+    killed.stop();
+    await expect(running).rejects.toMatchObject({ code: 'shutting_down' });
+    const { joining, dialed } = join(kv, 1);
+    await joining.run();
+    await joining.done();
+    expect([await seqOf(kv), await kv.get(STATUS), dialed()]).toEqual([undefined, undefined, 0]);
+    await bed.stop();
+  });
+
+  it('leaves a state that is behind to the reader of the journal when it knows no other node, but never half of one', async () => {
+    const { bed, join, breakAt } = await setUp(await stateAt(90));
+    const kv = await stateAt(40);
+    await join(kv, 42, []).joining.run();
+    expect(await seqOf(kv)).toBe(40);
+    breakAt(1);
+    const { joining: killed } = join(kv, 42);
+    const running = killed.run();
+    await expect.poll(() => killed.problem, { timeout: 60_000 }).toMatch(/no mempool node has given its state yet/);
+    killed.stop();
+    await expect(running).rejects.toMatchObject({ code: 'shutting_down' });
+    await expect(join(kv, 42, []).joining.run()).rejects.toMatchObject({ code: 'data_corrupt' });
+    await bed.stop();
+  });
+});
