@@ -237,23 +237,27 @@ export class FourNodes {
     return `${hash} is ${JSON.stringify(answer[hash])}`;
   }
 
-  /** Looks at the wallets and balances at a moment between two blocks. */
+  /** Looks at the wallets and balances at a moment between two blocks, in which no wallet makes an address for its change. */
   async #holdings(): Promise<string[]> {
     const mempool = this.client('mempool');
     const issuedNow = async (): Promise<bigint> => BigInt((await mempool.api.getSupply()).issued);
-    return until('a moment between two blocks', async () => {
-      const issued = await issuedNow();
-      const wallets = await Promise.all(
+    const walletsNow = (): Promise<[role: string, addresses: Set<string>][]> =>
+      Promise.all(
         (['user', 'miner'] as const).map(async (role) => {
           const { addresses } = await this.client(role).api.exportKeypairs();
-          return [role, new Set(Object.keys(addresses))] as const;
+          return [role, new Set(Object.keys(addresses))];
         }),
       );
+    const sizes = (sets: [string, Set<string>][]): string => sets.map(([, { size }]) => size).join();
+    return until('a moment between two blocks', async () => {
+      const issued = await issuedNow();
+      const wallets = await walletsNow();
       const own = devAccounts().accounts.map(({ address }) => address);
       const all = [...own, ...wallets.flatMap(([, addresses]) => [...addresses])];
       const { tokens, items } = await holdingsOf(mempool, all);
       const faults = this.effects.broken({ addresses: new Map(wallets), held: tokens, issued, items });
-      return issued === (await issuedNow()) ? faults : undefined;
+      const isSame = sizes(wallets) === sizes(await walletsNow()) && issued === (await issuedNow());
+      return isSame ? faults : undefined;
     });
   }
 
