@@ -2,6 +2,7 @@
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import { TesseraError } from '../../src/lib/errors.js';
+import { silentLogger } from '../../src/lib/logger.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { connect, createFakeNode, type FakeNode } from '../support/storage/fake-network.js';
 import { createStorageNode, type StorageNode, settle } from '../support/storage/storage-node.js';
@@ -54,6 +55,27 @@ describe('what the mempool node knows to be stored', () => {
     connect(storage.node, other.node, clock);
     await storage.until(6);
     expect(storage.service.problem).toBeNull();
+  });
+
+  it('is said when it is missed, and again after a minute, whatever the numbers are by then', async () => {
+    const lines: string[] = [];
+    const warn = (_fields: object, text: string): void => void lines.push(text);
+    storage = await createStorageNode('storage', clock, undefined, { ...silentLogger, warn });
+    await storage.fill(chain, 4);
+    await storage.service.start();
+    connect(storage.node, mempool(6), clock);
+    await settle();
+    const said = (): string[] => lines.filter((text) => text.includes('missing here'));
+    expect(said()).toHaveLength(1);
+    await storage.fill(chain, 5);
+    for (let seconds = 2; seconds < 60; seconds += 2) {
+      clock.advance(2_000);
+      await settle();
+    }
+    expect(said()).toHaveLength(1);
+    clock.advance(2_000);
+    await settle();
+    expect(said()).toEqual([expect.stringContaining('blocks 4 to 5 are'), expect.stringContaining('block 5 is')]);
   });
 
   it('is compared later when the archive cannot be read just then (rule P7)', async () => {

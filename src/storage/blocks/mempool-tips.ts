@@ -16,6 +16,8 @@ type Tip = Pick<MessageBody<'chain.tip'>, 'next' | 'hash'>;
 
 /** Milliseconds until a mempool node that is at another block is asked again. */
 const RETRY_MS = 2_000;
+/** Milliseconds after which it is said again that it still is. */
+const SAY_AGAIN_MS = 60_000;
 
 export interface MempoolTipsModules {
   readonly archive: Pick<Archive, 'nextHeight' | 'hashAt'>;
@@ -36,6 +38,8 @@ export class MempoolTips {
   #behind: number | undefined;
   #otherChain: string | null = null;
   #retry: Timer | undefined;
+  /** Which problem was said last, and when, by the monotonic clock; undefined when there was none since. */
+  #said: { readonly kind: string; readonly at: number } | undefined;
 
   constructor(modules: MempoolTipsModules) {
     this.#modules = modules;
@@ -93,21 +97,31 @@ export class MempoolTips {
   }
 
   async #compare({ next, hash }: Tip): Promise<void> {
-    const { archive, logger, onBehind } = this.#modules;
+    const { archive, onBehind } = this.#modules;
     this.#known = next;
     const stored = await archive.hashAt(next - 1);
     this.#otherChain =
       stored === undefined || stored === hash
         ? null
         : `block ${next - 1} is ${stored} here, and ${hash} at the mempool node: the two are of different chains`;
-    const before = this.problem;
     this.#behind = next < archive.nextHeight ? next : undefined;
     const { problem } = this;
+    this.#say(problem, next);
     if (problem === null) return;
-    if (problem !== before || archive.nextHeight < next)
-      logger.warn({ next: archive.nextHeight, stored: next }, problem);
     if (archive.nextHeight < next) onBehind();
     this.#askAgain();
+  }
+
+  /** The numbers in it change with each block that comes: that is no news. */
+  #say(problem: string | null, stored: number): void {
+    const { archive, clock, logger } = this.#modules;
+    const at = clock.monotonic();
+    const kind = this.#otherChain !== null ? 'other chain' : this.#behind !== undefined ? 'ahead' : 'behind';
+    if (problem === null) this.#said = undefined;
+    else if (this.#said?.kind !== kind || at - this.#said.at >= SAY_AGAIN_MS) {
+      this.#said = { kind, at };
+      logger.warn({ next: archive.nextHeight, stored }, problem);
+    }
   }
 
   #askAgain(): void {
