@@ -133,6 +133,30 @@ describe('groups with a spent output in common', () => {
   });
 });
 
+describe('a group that is refused while other nodes write to the journal without a pause', () => {
+  it('is judged again by what was there when it came, and then no more', async () => {
+    const refusal = { hash: 'g', fault: SPENT };
+    let judged = 0;
+    const queue = new JournalQueue({
+      state: {
+        outlook() {
+          judged++;
+          return { refusal, others: [], isKnown: false, openDruids: new Set<string>() };
+        },
+        druidSet: () => undefined,
+      },
+      applier: { submit: () => Promise.reject(new Error('a refused group needs no command')) },
+      catchUp: { isNewer: async () => true },
+      trades: { take: () => () => undefined } as unknown as OpenTrades,
+      places: new WaitingPlaces(),
+      clock: systemClock,
+    });
+    const verdict = await queue.append([candidate(send(alice, 0, bob))], 'stranger');
+    expect(verdict).toMatchObject(refusal);
+    expect(judged).toBe(2);
+  });
+});
+
 describe('a group that spends what a set spends that becomes whole', () => {
   it.each(['of the member that came last', 'of the member that waited'])(
     'costs nothing: an output %s',

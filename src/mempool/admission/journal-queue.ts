@@ -49,7 +49,15 @@ export class JournalQueue {
   }
 
   /** Resolves when the group is in the journal and applied, or when it is clear that it would be refused. */
-  async append(candidates: readonly CandidateTx[], sender: string): Promise<JournalVerdict> {
+  append(candidates: readonly CandidateTx[], sender: string): Promise<JournalVerdict> {
+    return this.#append(candidates, sender, this.#modules.catchUp);
+  }
+
+  async #append(
+    candidates: readonly CandidateTx[],
+    sender: string,
+    catchUp: JournalQueueModules['catchUp'],
+  ): Promise<JournalVerdict> {
     let rival = this.#rivalOf(candidates);
     const giveBack = rival === undefined ? undefined : this.#modules.places.take(sender);
     // Of several that waited for one, the first goes ahead: the others wait for that.
@@ -57,9 +65,9 @@ export class JournalQueue {
     giveBack?.();
     const { refusal, others, isKnown, openDruids } = this.#modules.state.outlook(candidates);
     if (refusal !== null) {
-      // What other nodes have put into the journal may allow it.
-      const isNewer = await this.#modules.catchUp?.isNewer();
-      return isNewer ? this.append(candidates, sender) : { ...refusal, others };
+      // What other nodes have put into the journal may allow it. What they put there after it was sent need not be waited for.
+      const isNewer = await catchUp?.isNewer();
+      return isNewer ? this.#append(candidates, sender, undefined) : { ...refusal, others };
     }
     if (isKnown) return null;
     const settle = this.#modules.trades.take(candidates, openDruids, sender);
