@@ -6,7 +6,7 @@ import { bashCompletion } from './completion/bash.js';
 import { fishCompletion } from './completion/fish.js';
 import { type CompletedCommand, completedCommands } from './completion/table.js';
 import { zshCompletion } from './completion/zsh.js';
-import { JSON_FLAG } from './wallet/connection.js';
+import { JSON_FLAG } from './json-flag.js';
 
 const SHELLS: Readonly<Record<string, (commands: readonly CompletedCommand[]) => string>> = {
   bash: bashCompletion,

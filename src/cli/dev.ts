@@ -29,9 +29,9 @@ import {
   UsageError,
 } from './command.js';
 import { flagValues, LOG_LEVEL_FLAG, SET_FLAG } from './config-flags.js';
+import { JSON_FLAG } from './json-flag.js';
 import { printFailure, runUntilStopped } from './lifecycle.js';
 import { parseAmount } from './wallet/amounts.js';
-import { JSON_FLAG } from './wallet/connection.js';
 
 const HOST_ENV = 'TESSERA_DEV_HOST';
 const MAX_INTERVAL_MS = 86_400_000;

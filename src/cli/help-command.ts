@@ -1,10 +1,8 @@
 /** `tessera help [TOPIC]`: the overview, the page of a command, or the options of the configuration. */
 
-import type { TSchema } from '@sinclair/typebox';
-import { stringifyExact } from '../lib/json.js';
 import type { Command, CommandEntry, CommandSpec } from './command.js';
-import { chosenOptions, commandJson, commandPage, optionsPage, overview, overviewJson } from './help.js';
-import { JSON_FLAG } from './wallet/connection.js';
+import { commandJson, commandPage, overview, overviewJson } from './help.js';
+import { JSON_FLAG } from './json-flag.js';
 
 /** The list of commands, which this command is itself a part of. */
 export interface HelpModules {
@@ -42,20 +40,13 @@ export const helpCommand = ({ entries, find }: HelpModules): Command => ({
     const [topic, section] = args.positionals;
     const isJson = args.has('json');
     if (topic === undefined) stdout.write(isJson ? overviewJson(entries) : overview(entries));
-    else if (topic === 'options') stdout.write(isJson ? optionsJson(section) : optionsPage(section));
-    else {
+    else if (topic === 'options') {
+      const { optionsJson, optionsPage } = await import('./options-page.js');
+      stdout.write(isJson ? optionsJson(section) : optionsPage(section));
+    } else {
       const spec = await find(section === undefined ? [topic] : [topic, section]);
       stdout.write(isJson ? commandJson(spec) : commandPage(spec));
     }
     return 0;
   },
 });
-
-function optionsJson(section: string | undefined): string {
-  const list = chosenOptions(section).map(({ path, env, schema }) => ({ path, env, ...aboutOption(schema) }));
-  return `${stringifyExact(list)}\n`;
-}
-
-function aboutOption({ description, default: fallback, unit }: TSchema) {
-  return { description: description ?? null, default: fallback ?? null, unit: unit ?? null };
-}

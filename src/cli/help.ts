@@ -1,22 +1,15 @@
-/** Help texts in the form of manual pages, made from the descriptions of commands and options. */
+/** Help texts in the form of manual pages, made from the descriptions of commands; `options-page.ts` has that of the options. */
 
-import { OPTIONS } from '../config/option-table.js';
-import { isGroup, type OptionSpec } from '../config/options.js';
-import { tomlValue, wrap } from '../config/sample.js';
-import { ConfigSchema } from '../config/schema.js';
-import { didYouMean } from '../config/suggest.js';
-import { allowed } from '../config/values.js';
 import { stringifyExact } from '../lib/json.js';
 import { NODE_ROLES } from '../lib/roles.js';
-import { type ArgumentSpec, type CommandSpec, type FlagSpec, UsageError } from './command.js';
+import { wrap } from '../lib/wrap.js';
+import type { ArgumentSpec, CommandSpec, FlagSpec } from './command.js';
 
 export const PROGRAM = 'tessera';
 
 /** Line length in characters. */
 const WIDTH = 80;
 const INDENT = 7;
-/** Longer defaults are cut to this many characters. */
-const MAX_DEFAULT = 40;
 
 const EXITS: Readonly<Record<number, string>> = { 0: 'done', 1: 'failed', 2: 'the command line is wrong' };
 
@@ -79,57 +72,8 @@ function exitsOf({ exits }: CommandSpec): Readonly<Record<number, string>> {
   return { ...EXITS, ...exits };
 }
 
-/** Every option, or those in the named section or with that path. Throws `UsageError` for another name. */
-export function chosenOptions(section?: string): readonly OptionSpec[] {
-  const chosen = OPTIONS.filter(
-    ({ path }) => section === undefined || path === section || path.startsWith(`${section}.`),
-  );
-  if (section === undefined || chosen.length > 0) return chosen;
-  const known = [...new Set(OPTIONS.flatMap(({ path }) => [path, path.split('.')[0] ?? '']))];
-  throw new UsageError(`${section} is neither a section nor an option${didYouMean(section, known)}`);
-}
-
-/** The page of every option, or of those in the named section (`api`, `api.limits`) or with that path. */
-export function optionsPage(section?: string): string {
-  const chosen = chosenOptions(section);
-  const sections: [string, string[]][] = Object.entries(ConfigSchema.properties).map(([name, schema]) => {
-    const options = chosen.filter(({ path }) => path.startsWith(`${name}.`)).map(optionEntry);
-    const about = isGroup(schema) && options.length > 0 ? [schema.description ?? '', ''] : [];
-    return [name.toUpperCase(), [...about, ...entries(options)]];
-  });
-  return page([
-    ['NAME', [`${PROGRAM} options - the configuration of a node`]],
-    [
-      'SOURCES',
-      [
-        'Later ones win: defaults; one config file (--config FILE, else TESSERA_CONFIG, else the file that ships for the ' +
-          'role); environment variables; flags (--set api.port=3001). Secrets are not taken from the command line.',
-        'Of several nodes in one process (node.role), one is told something by role.NAME before the option: [role.miner.api] in ' +
-          'the file, TESSERA_ROLE__MINER__API__PORT, --set role.miner.api.port=3004.',
-      ],
-    ],
-    ...sections,
-  ]);
-}
-
-function optionEntry({ path, schema, env }: OptionSpec): [string, string] {
-  const unit = schema.unit === undefined ? '' : ` ${schema.unit}`;
-  const fallback = schema.roleDefaults
-    ? NODE_ROLES.map((role) => `${schema.roleDefaults?.[role]} (${role})`).join(', ')
-    : schema.default === undefined
-      ? 'unset'
-      : shortened(tomlValue(schema.default));
-  return [
-    path,
-    `${schema.description} Allowed: ${allowed(schema)}${unit}. Default: ${fallback}. Variable: ${env}.${schema.live === true ? ' A running node takes a new value at SIGHUP.' : ''}`,
-  ];
-}
-
-function shortened(text: string): string {
-  return text.length > MAX_DEFAULT ? `${text.slice(0, MAX_DEFAULT)}…` : text;
-}
-
-function page(sections: readonly (readonly [title: string, lines: readonly string[]])[]): string {
+/** Titles in capitals, each with its lines indented and wrapped. */
+export function page(sections: readonly (readonly [title: string, lines: readonly string[]])[]): string {
   return sections
     .filter(([, lines]) => lines.length > 0)
     .map(([title, lines]) => `${title}\n${lines.flatMap(indented).join('\n')}\n`)
@@ -147,7 +91,7 @@ function indented(line: string): string[] {
 }
 
 /** Titles, each with its text indented below. */
-function entries(list: readonly (readonly [title: string, text: string])[]): string[] {
+export function entries(list: readonly (readonly [title: string, text: string])[]): string[] {
   return list.flatMap(([title, text], index) => [...(index === 0 ? [] : ['']), title, `    ${text}`]);
 }
 

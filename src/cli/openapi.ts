@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { openApiFiles } from '../api/openapi/files.js';
 import { stringifyExact } from '../lib/json.js';
 import type { Command, Output } from './command.js';
-import { JSON_FLAG } from './wallet/connection.js';
+import { JSON_FLAG } from './json-flag.js';
 
 const DEFAULT_FOLDER = 'openapi';
 

@@ -5,6 +5,7 @@
 
 import type { TSchema } from '@sinclair/typebox';
 import { NODE_ROLES } from '../lib/roles.js';
+import { wrap } from '../lib/wrap.js';
 import { envName, isGroup, type OptionMarks } from './options.js';
 import { ConfigSchema } from './schema.js';
 import { isRecord } from './values.js';
@@ -39,15 +40,15 @@ function addGroup(lines: string[], properties: Readonly<Record<string, TSchema>>
   for (const [key, schema] of Object.entries(properties)) {
     if (!isGroup(schema)) continue;
     const keys = [...parents, key];
-    lines.push(...wrap(schema.description ?? '').map(comment), `[${keys.join('.')}]`, '');
+    lines.push(...wrap(schema.description ?? '', WIDTH).map(comment), `[${keys.join('.')}]`, '');
     addGroup(lines, schema.properties, keys);
   }
 }
 
 function addOption(lines: string[], key: string, schema: TSchema & Partial<OptionMarks>, env: string): void {
-  lines.push(...wrap(schema.description ?? '').map(comment));
+  lines.push(...wrap(schema.description ?? '', WIDTH).map(comment));
   const bounds = boundsOf(schema);
-  if (bounds !== '') lines.push(...wrap(bounds).map(comment));
+  if (bounds !== '') lines.push(...wrap(bounds, WIDTH).map(comment));
   if (schema.live === true) lines.push(comment('A running node takes a new value at SIGHUP.'));
   lines.push(comment(env));
   if (schema.roleDefaults !== undefined) {
@@ -76,20 +77,6 @@ function placeholder(schema: TSchema & Partial<OptionMarks>): string {
 
 function comment(line: string): string {
   return line === '' ? '#' : `# ${line}`;
-}
-
-/** The words of the text in lines of at most `WIDTH` characters. */
-export function wrap(text: string, width = WIDTH): string[] {
-  const lines: string[] = [];
-  let line = '';
-  for (const word of text.split(' ')) {
-    if (line !== '' && line.length + 1 + word.length > width) {
-      lines.push(line);
-      line = word;
-    } else line = line === '' ? word : `${line} ${word}`;
-  }
-  if (line !== '') lines.push(line);
-  return lines;
 }
 
 /** A value as TOML writes it. */

@@ -5,6 +5,7 @@ import { headerHash } from '../../src/chain/hash.js';
 import * as pow from '../../src/chain/pow.js';
 import { blockReward } from '../../src/chain/reward.js';
 import type { BlockHeader } from '../../src/chain/types.js';
+import { isProbablePrime } from '../../src/chain/modular.js';
 import * as unicorn from '../../src/chain/unicorn.js';
 import { toHex } from '../../src/lib/bytes.js';
 import { fc, test } from '../support/property.js';
@@ -227,6 +228,7 @@ describe('the unicorn (docs/chain.md#unicorn)', () => {
   });
 
   it('takes the network’s modulus, and none below the security asked for', () => {
+    expect(isProbablePrime(unicorn.DEFAULT_MODULUS)).toBe(true);
     expect(unicorn.modulusFault(unicorn.DEFAULT_MODULUS, 1)).toBeNull();
     expect(unicorn.modulusFault(unicorn.DEFAULT_MODULUS, 261)).toMatchObject({ code: 'invalid_config' });
   });

@@ -11,9 +11,9 @@ import { systemClock } from '../../lib/clock.js';
 import { stringifyExact } from '../../lib/json.js';
 import { systemRandom } from '../../lib/random.js';
 import { type Command, type ParsedArgs, UsageError } from '../command.js';
+import { JSON_FLAG } from '../json-flag.js';
 import { writeNewFile } from '../new-file.js';
 import { parseAmount } from '../wallet/amounts.js';
-import { JSON_FLAG } from '../wallet/connection.js';
 import { checkGenesisText, factsJson, factsText } from './facts.js';
 
 /** The genesis file is public. */

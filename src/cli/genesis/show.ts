@@ -1,7 +1,7 @@
 /** `tessera genesis show`: checks a genesis file as a node does and shows what it says. */
 
 import type { Command } from '../command.js';
-import { JSON_FLAG } from '../wallet/connection.js';
+import { JSON_FLAG } from '../json-flag.js';
 import { factsJson, factsText, readGenesisFile } from './facts.js';
 
 export const command: Command = {

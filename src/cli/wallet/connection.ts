@@ -23,7 +23,8 @@ export const NODE_FLAGS: readonly FlagSpec[] = nodeFlags(
   'where the node of the data folder listens, else as configured: http://127.0.0.1:3000 for a user.',
 );
 
-export const JSON_FLAG: FlagSpec = { name: 'json', description: 'Prints JSON for programs instead.' };
+export { JSON_FLAG } from '../json-flag.js';
+
 export const YES_FLAG: FlagSpec = { name: 'yes', short: 'y', description: 'Asks nothing.' };
 
 /** Exit status → when, of every command that calls a node. */

@@ -40,8 +40,8 @@ import { StateStore } from '../../mempool/state/state-store.js';
 import { noMetrics } from '../../observability/metrics.js';
 import { decodeTransactions, joinTransactions } from '../../peers/payloads.js';
 import { Archive } from '../../storage/archive/archive.js';
+import { etcdJournal } from '../etcd-journal.js';
 import { stateRules, unicornSource } from '../mempool-role.js';
-import { etcdJournal } from '../open-journal.js';
 import { producersOf } from '../producers.js';
 
 /** The folder, in the data folder, in which the new databases are built. */

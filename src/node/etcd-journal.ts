@@ -1,0 +1,84 @@
+/** The journal in etcd, and the lease of who leads those that share it. Loaded only by nodes that have one: it brings gRPC. */
+
+import { readFile } from 'node:fs/promises';
+import type { Config } from '../config/schema.js';
+import { namesBelow } from '../journal/etcd/entries.js';
+import type { EtcdOptions } from '../journal/etcd/etcd-client.js';
+import { EtcdJournal, type EtcdJournalModules } from '../journal/etcd/etcd-journal.js';
+import { EtcdLease } from '../journal/etcd/etcd-lease.js';
+import { LeaseLeadership } from '../journal/etcd/lease-leadership.js';
+import type { SharedRules } from '../journal/etcd/shared-rules.js';
+import { toHex } from '../lib/bytes.js';
+import { systemRandom } from '../lib/random.js';
+import { journalRules } from './network-rules.js';
+import type { RoleContext } from './role.js';
+
+/** Bytes of the name of a process: nobody guesses or repeats it. */
+const PROCESS_NAME_BYTES = 12;
+const SECONDS_PER_MINUTE = 60;
+/** Calls to etcd, one after the other, that fit into the time limit of an entry. */
+const CALLS_PER_TIMEOUT = 3;
+
+/** Seconds of silence after which another node may lead. */
+const LEASE_SECONDS = 5;
+/** Calls to etcd, one after the other, that fit into the time of the lease. */
+const CALLS_PER_LEASE = 5;
+
+interface OpenEtcdJournal {
+  readonly journal: EtcdJournal;
+  readonly shared: EtcdJournal;
+  readonly leadership: LeaseLeadership;
+}
+
+/** The journal of this node, and its candidacy. Neither is started. */
+export async function openEtcdJournal(context: RoleContext): Promise<OpenEtcdJournal> {
+  const { config, nodeKey, genesis, clock } = context;
+  const replica = toHex(nodeKey.publicKey);
+  const logger = context.logger('journal');
+  const journal = await etcdJournal(config, replica, { ...context, logger }, journalRules(config, genesis));
+  const lease = new EtcdLease({
+    etcd: { ...(await etcdOptions(config)), callTimeout: (LEASE_SECONDS * 1_000) / CALLS_PER_LEASE },
+    key: namesBelow(prefixOf(config)).leader,
+    replica,
+    seconds: LEASE_SECONDS,
+  });
+  return { journal, shared: journal, leadership: new LeaseLeadership({ lease, clock, logger }) };
+}
+
+/** The journal in etcd, for this replica. It is not started. Without `rules`, they are not compared. */
+export async function etcdJournal(
+  config: Config,
+  replica: string,
+  modules: EtcdJournalModules,
+  rules?: SharedRules,
+): Promise<EtcdJournal> {
+  const options = {
+    etcd: await etcdOptions(config),
+    prefix: prefixOf(config),
+    replica,
+    process: toHex(systemRandom.bytes(PROCESS_NAME_BYTES)),
+    timeout: config.journal.timeoutMs,
+    lifetime: config.journal.replicaLifetimeMinutes * SECONDS_PER_MINUTE,
+    rules,
+  };
+  return new EtcdJournal(options, modules);
+}
+
+async function etcdOptions({ journal }: Config): Promise<EtcdOptions> {
+  const { endpoints, timeoutMs, user, password, tls } = journal;
+  const [ca, cert, key] = await Promise.all([tls.caFile, tls.certFile, tls.keyFile].map(contentOf));
+  return {
+    endpoints,
+    tls: { ca, cert, key },
+    user: user === undefined || password === undefined ? undefined : { name: user, password },
+    callTimeout: timeoutMs / CALLS_PER_TIMEOUT,
+  };
+}
+
+function prefixOf({ journal, network }: Config): string {
+  return `${journal.prefix}/${network.name}/`;
+}
+
+async function contentOf(file: string | undefined): Promise<Buffer | undefined> {
+  return file === undefined ? undefined : readFile(file);
+}
