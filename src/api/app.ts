@@ -9,7 +9,7 @@ import rateLimit from '@fastify/rate-limit';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { addressGroup } from '../lib/ip-address.js';
 import type { NodeRole } from '../lib/roles.js';
-import { access } from './http/access.js';
+import { access, ownNames } from './http/access.js';
 import { answers } from './http/answers.js';
 import { ApiKeys, type ApiKeysOptions } from './http/api-key.js';
 import { bodyBudget } from './http/body-budget.js';
@@ -110,6 +110,7 @@ export async function createApi(options: ApiOptions, modules: ApiModules): Promi
     });
   }
 
+  if (api.auth === 'open') await app.register(ownNames, { cors: api.cors });
   await app.register(overload, { clock });
   await app.register(bodyBudget);
   await app.register(refusedBodies, { clock });

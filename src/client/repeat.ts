@@ -13,8 +13,8 @@ export const KEYED_ATTEMPT = 90_000;
 const FIRST_PAUSE = 250;
 const LONGEST_PAUSE = 2_000;
 
-/** No answer, one that is not the node's, or one of a node that broke over it. */
-const LOST: ReadonlySet<ErrorCode> = new Set(['node_unreachable', 'internal_error']);
+/** No answer, one that is not the node's, or one of a node that broke over it or does not know. */
+const LOST: ReadonlySet<ErrorCode> = new Set(['node_unreachable', 'internal_error', 'outcome_unknown']);
 /** The node could not look at the request now. */
 const PASSING: ReadonlySet<ErrorCode> = new Set(['overloaded', 'shutting_down', 'rate_limited', 'aborted']);
 /** Statuses of the same, whatever the code is. */
@@ -96,8 +96,8 @@ export function describesKeys(
   return Array.isArray(parameters) && parameters.some((parameter) => memberOf(parameter, 'name') === text);
 }
 
-/** After a first attempt. The errors of a node say that nothing was done, but for those of a broken one. */
-function mayHaveActed(error: TesseraError): boolean {
+/** After a first attempt. The errors of a node say that nothing was done, but for those of a broken one, and one that does not know. */
+export function mayHaveActed(error: TesseraError): boolean {
   return error instanceof NoAnswer ? error.sent : LOST.has(error.code);
 }
 
@@ -108,7 +108,7 @@ export function isPassing({ code, details }: TesseraError): boolean {
 
 /** False for what will be the same next time: the node breaks over the request, or nothing there is a node. */
 function mayPass({ code, details: { status } }: TesseraError): boolean {
-  return code === 'node_unreachable' && (typeof status !== 'number' || status >= 500);
+  return code === 'outcome_unknown' || (code === 'node_unreachable' && (typeof status !== 'number' || status >= 500));
 }
 
 /** True when the same question may be answered later: no answer came, or the node, or what is behind it, cannot look at it now. */

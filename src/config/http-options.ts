@@ -50,7 +50,9 @@ export const api = group('The HTTP API.', {
       default: 'off',
       form: '"off", "all" or a list of origins (https://host[:port])',
       example: '["https://wallet.example"]',
-      description: 'Which browser origins may read answers: "off", "all", or a list of origins.',
+      description:
+        'Which browser origins may read answers: "off", "all", or a list of origins. A node with auth = "open" also answers to the ' +
+        'names in this list, and, unless it is "all", to no other name that can be registered (DNS rebinding).',
     },
   ),
   pages: flag({

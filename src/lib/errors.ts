@@ -23,6 +23,7 @@ export const ERROR_CODES = {
   invalid_api_key: 'This node does not know the API key, or the key does not cover the route.',
   wrong_passphrase: 'The wallet passphrase is wrong.',
   rate_limited: 'Too many requests from this address.',
+  unknown_host: 'The node is not known by the name in the Host header.',
   // Not found
   not_found: 'The node has no such route.',
   method_not_allowed: 'The route exists, but not with this method.',
@@ -45,6 +46,7 @@ export const ERROR_CODES = {
   trade_closed: 'The trade is not open for this any more.',
   payment_sent: 'The payment may be in a block yet; it cannot be abandoned.',
   block_refused: 'A block fails verification and is not stored.',
+  outcome_unknown: 'It is not known whether the transactions were taken: send the same ones again, which does it once.',
   // The node cannot do it, or not now
   mempool_unreachable: 'The mempool node cannot be reached or is not ready.',
   storage_unreachable: 'The storage node cannot be reached or is not ready.',

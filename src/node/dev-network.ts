@@ -120,6 +120,7 @@ export class DevNetwork implements Service {
   /** Resolves when every node is up and block 0 is stored. */
   async start(): Promise<void> {
     await this.#joint?.start();
+    this.#joint?.hold();
     const { dataDir, accounts, stateFile } = this.#options;
     if (stateFile !== undefined) await readState(stateFile, dataDir);
     await this.#copyFork();
@@ -127,6 +128,7 @@ export class DevNetwork implements Service {
     const snapshots = await Snapshots.open(dataDir, this.#record);
     this.#clock.setAhead(this.#record.clockAhead);
     await this.#startNodes();
+    this.#joint?.release();
     this.#control = new DevControl({
       nodes: this.#forControl(),
       clock: this.#clock,
@@ -253,6 +255,7 @@ export class DevNetwork implements Service {
   async #whileStopped<T>(work: () => Promise<T>, { heightAfter }: StopOptions<T> = {}): Promise<T> {
     this.#heightAtRest = this.#height;
     for (const role of NODE_ROLES) this.#places.set(role, portsOf(this.#node(role)));
+    this.#joint?.hold();
     try {
       await this.#stopNodes();
       const result = await work();
@@ -260,6 +263,7 @@ export class DevNetwork implements Service {
       if (this.#isStopping) return result;
       if (heightAfter !== undefined) this.#joint?.forgetAnswers();
       await this.#startNodes();
+      this.#joint?.release();
       this.#heightAtRest = undefined;
       if (heightAfter !== undefined) this.#joint?.startOver();
       return result;

@@ -77,6 +77,7 @@ export class JointApi implements Service {
   #app: FastifyInstance | undefined;
   #keys: ApiKeys | undefined;
   #url = '';
+  #isHeld = false;
 
   constructor(options: JointApiOptions, modules: JointApiModules) {
     this.#options = options;
@@ -116,7 +117,7 @@ export class JointApi implements Service {
       readiness: () => roles.flatMap((role) => this.#readinessOf(role)),
       dev: this.#dev,
       isRevertible: this.#dev !== undefined,
-      services: new JointServices(roles, (role) => this.#parts.get(role)),
+      services: new JointServices(roles, (role) => (this.#isHeld ? undefined : this.#parts.get(role))),
       node: { type: () => this.#type(), peers: () => this.#peers(), routesPow: {} },
     });
     this.#app = app;
@@ -145,6 +146,15 @@ export class JointApi implements Service {
     return () => {
       if (this.#parts.get(part.role) === part) this.#parts.delete(part.role);
     };
+  }
+
+  /** The nodes are stopped and started again: until `release` all that needs one is asked to come back, and none is half there. */
+  hold(): void {
+    this.#isHeld = true;
+  }
+
+  release(): void {
+    this.#isHeld = false;
   }
 
   /** While no node runs, before they are on another chain: what was answered by `x-cache-id` is not so any more. */

@@ -8,6 +8,7 @@ import { ApiKeys, loadOrCreateApiKey } from '../api/http/api-key.js';
 import { OPERATIONS } from '../api/operations.js';
 import type { ApiModules } from '../api/options.js';
 import { PageFiles } from '../api/pages/page-files.js';
+import { devOperations } from '../api/routes/dev/operations.js';
 import type { Config } from '../config/schema.js';
 import type { Random } from '../lib/random.js';
 import type { NodeRole } from '../lib/roles.js';
@@ -41,7 +42,9 @@ export interface NodeApiModules extends Omit<ApiModules, 'docs' | 'keys' | 'logg
 export async function createNodeApi(options: NodeApiOptions, modules: NodeApiModules): Promise<NodeApi> {
   const { roles, api, envelope, maxSockets } = options;
   const tls = await readTlsFiles(api.tls);
-  const keys = new ApiKeys(apiKeysOptions(roles, { ...api, keys: await apiKeys(options, modules) }), OPERATIONS);
+  // A key may name the routes of dev networks everywhere: all nodes of one have the same keys, and only its own address those routes.
+  const known = [...OPERATIONS, ...devOperations];
+  const keys = new ApiKeys(apiKeysOptions(roles, { ...api, keys: await apiKeys(options, modules) }), known);
   const docs = await PageFiles.load(PAGES);
   const pages = api.pages ? docs : undefined;
   const app = await createApi(

@@ -2,8 +2,7 @@
 
 import { transactionHash } from '../chain/hash.js';
 import type { Transaction } from '../chain/types.js';
-import { isPassing, repeat, UnknownOutcome } from '../client/repeat.js';
-import { NoAnswer } from '../client/transport.js';
+import { isPassing, mayHaveActed, repeat, UnknownOutcome } from '../client/repeat.js';
 import { systemClock } from '../lib/clock.js';
 import { isTesseraError } from '../lib/errors.js';
 import { pause } from '../lib/pause.js';
@@ -37,7 +36,7 @@ export async function submitTransactions(
     } catch (error) {
       // An earlier attempt may have been admitted, and mined since.
       if (isLost && (await areKnown(client, hashes, options))) return hashes;
-      isLost ||= mayHaveActed(error);
+      isLost ||= isTesseraError(error) && mayHaveActed(error);
       throw error;
     }
   };
@@ -48,11 +47,6 @@ export async function submitTransactions(
     const isUnknown = isLost && isTesseraError(error) && (mayHaveActed(error) || isPassing(error));
     throw isUnknown ? new UnknownOutcome(error) : error;
   }
-}
-
-function mayHaveActed(error: unknown): boolean {
-  if (error instanceof NoAnswer) return error.sent;
-  return isTesseraError(error, 'node_unreachable') || isTesseraError(error, 'internal_error');
 }
 
 async function areKnown(

@@ -1,10 +1,11 @@
 /** Every kind of bad input: a problem document with the right status and code, and nothing changed. */
 
 import { describe, expect, it } from 'vitest';
+import { TesseraError } from '../../src/lib/errors.js';
 import type { NodeRole } from '../../src/lib/roles.js';
 import { API_KEY, LIMITS, openApp, type Request, type Sent, send } from '../support/api/app.js';
 import { isErrorCode } from '../support/api/codes.js';
-import { ADDRESS, type Calls, PASSPHRASE, TX_HASH, transactionBody } from '../support/api/fakes.js';
+import { ADDRESS, type Calls, fakeMempool, PASSPHRASE, TX_HASH, transactionBody } from '../support/api/fakes.js';
 
 const KEY = { 'x-api-key': API_KEY };
 const json = JSON.stringify;
@@ -376,9 +377,22 @@ describe('bad input', () => {
     expect(sent.text).not.toContain('hunter2');
   });
 
+  it('tells no client that a transaction is refused which the journal may have (docs/adr/0033-journal-in-etcd.md)', async () => {
+    const submit = async () => {
+      throw new TesseraError('mempool_unreachable', 'not confirmed: it may be taken yet', {
+        details: { mayBeTaken: true },
+      });
+    };
+    const app = await openApp('mempool', { modules: { mempool: { ...fakeMempool(), submit } } });
+    const sent = await send(app, post('/v1/transactions', JSON.stringify({ transactions: [transactionBody()] })));
+    expect([sent.status, sent.body.code]).toEqual([500, 'outcome_unknown']);
+  });
+
   it('says which methods a route takes', async () => {
     const app = await openApp('user');
     expect((await send(app, { method: 'DELETE', url: '/v1/wallet/keypairs' })).headers.allow).toBe('GET, HEAD, POST');
+    // What a stream would send is not known in advance.
+    expect((await send(app, { method: 'HEAD', url: '/v1/events' })).headers.allow).toBe('GET');
     expect((await send(app, { method: 'PUT', url: '/v1/transactions%3Aserialize' })).headers.allow).toBe('POST');
   });
 

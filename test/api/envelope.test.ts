@@ -108,6 +108,7 @@ describe('errors as envelopes (decision E7)', () => {
 
   it.each([
     ['mempool_unreachable', 500],
+    ['outcome_unknown', 500],
     ['mempool_full', 500],
     ['transaction_rejected', 400],
     ['double_spend', 400],

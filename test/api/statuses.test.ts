@@ -163,9 +163,16 @@ const wrongKey = (row: Row): Row =>
   fails(row, 401, 'invalid_api_key', { request: { ...row.request, headers: { 'x-api-key': 'wrong' } } });
 const guarded = (row: Row): Row[] => [noKey(row), wrongKey(row)];
 const refusals = (row: Row): Row[] =>
-  (['transaction_rejected', 'double_spend', 'unknown_input', 'invalid_signature', 'mempool_full'] as const).map(
-    (code) => fails(row, 500, code),
-  );
+  (
+    [
+      'transaction_rejected',
+      'double_spend',
+      'unknown_input',
+      'invalid_signature',
+      'mempool_full',
+      'outcome_unknown',
+    ] as const
+  ).map((code) => fails(row, 500, code));
 const emptyStorage: Partial<Row> = { modules: { storage: fakeStorage(undefined, true) } };
 
 /** What only the owner of a wallet may do. */

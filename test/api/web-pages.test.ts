@@ -95,4 +95,58 @@ describe('a node that asks for no key', () => {
     const headers = { ...REBOUND, 'x-api-key': API_KEY };
     expect((await send(app, { method: 'POST', url: '/v1/wallet/addresses', headers })).status).toBe(201);
   });
+
+  const OWN = { auth: 'open', keys: [], cors: 'off' } as const;
+  const PUBLIC = ['/v1/supply', '/v1/blocks/latest', '/v1/events', '/v1/wallet'];
+  const PRIVATE = ['/v1/wallet/history', '/v1/wallet/keypairs'];
+
+  it.each([
+    'evil.example:3000',
+    '127.0.0.1.evil.example',
+    'evil.example.',
+    'localhost.evil.example',
+    '1.2.3.4.evil.example',
+    '@',
+  ])('tells nothing to who has pointed %s at it, who reads as its own page does', async (host) => {
+    const app = await openApp(NODE_ROLES, { api: OWN });
+    for (const url of PUBLIC) {
+      const { status, body } = await send(app, { url, headers: { host } });
+      expect([url, status, body.code]).toEqual([url, 421, 'unknown_host']);
+    }
+    const asked = {
+      method: 'POST',
+      url: '/v1/balances/query',
+      headers: { host, ...JSON_TYPE },
+      payload: '{"addresses":[]}',
+    } as const;
+    expect((await send(app, asked)).status).toBe(421);
+    for (const url of PRIVATE) expect((await send(app, { url, headers: { host } })).status).toBe(401);
+  });
+
+  it.each<[string, Cors]>([
+    ['127.0.0.1:3000', 'off'],
+    ['localhost:3000', 'off'],
+    ['[::1]:3000', 'off'],
+    ['10.0.0.5', 'off'],
+    ['user:3000', 'off'],
+    ['chain.localhost', 'off'],
+    ['host.docker.internal:3000', 'off'],
+    ['node.example', ['https://node.example']],
+    ['evil.example', 'all'],
+  ])('tells it under %s (cors %j)', async (host, cors) => {
+    const app = await openApp(NODE_ROLES, { api: { ...OWN, cors } });
+    for (const url of ['/v1/supply', '/v1/wallet'])
+      expect((await send(app, { url, headers: { host } })).status).toBe(200);
+  });
+
+  it('tells under any name what a node with keys tells without one, and the rest with one', async () => {
+    const headers = { host: 'evil.example' };
+    const app = await openApp(NODE_ROLES);
+    expect((await send(app, { url: '/v1/supply', headers })).status).toBe(200);
+    expect((await send(app, { url: '/v1/wallet/history', headers })).status).toBe(401);
+    const open = await openApp('user', { api: { auth: 'open' } });
+    expect(
+      (await send(open, { url: '/v1/wallet/history', headers: { ...headers, 'x-api-key': API_KEY } })).status,
+    ).toBe(200);
+  });
 });

@@ -42,6 +42,7 @@ describe('a request with an idempotency key', () => {
     ['a lost answer', [lost(), 'paid']],
     ['an answer that is not the node’s', [new TesseraError('node_unreachable', 'status 502'), 'paid']],
     ['a node that broke over it', [refusal('internal_error'), 'paid']],
+    ['a node that does not know what became of it', [refusal('outcome_unknown'), 'paid']],
     ['a lost answer, a node that starts, and one that is busy', [lost(), away(), refusal('overloaded'), 'paid']],
   ])('is repeated after %s', async (_, ends) => {
     const { result, attempts } = await pay(ends);

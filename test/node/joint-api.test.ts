@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { trustingFetch } from '../../src/client/trusting-fetch.js';
 import { createConfig } from '../../src/config/load.js';
+import { TesseraError } from '../../src/lib/errors.js';
 import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
 import { SignalSource } from '../../src/lib/signal.js';
 import { JointApi, type JointPart } from '../../src/node/joint-api.js';
@@ -94,6 +95,37 @@ describe('before a node is there', () => {
     joint.join(partOf('mempool').part);
     leave();
     expect((await get('/v1/supply')).status).toBe(200);
+  });
+});
+
+describe('while the nodes of a dev network are started again', () => {
+  it('what needs one is asked to come back, though one is half there', async () => {
+    const { joint, get } = await startJoint();
+    const notUp = new TesseraError('mempool_unreachable', 'the mempool is not up yet');
+    const mempool = {
+      ...partOf('mempool').part.services.mempool,
+      supply: () => {
+        throw notUp;
+      },
+    };
+    joint.hold();
+    joint.join(partOf('mempool', { services: { mempool } as unknown as RoleServices }).part);
+    const early = await get('/v1/supply');
+    expect([early.status, early.body.code, early.headers.get('retry-after')]).toEqual([503, 'overloaded', '1']);
+    joint.join(partOf('mempool').part);
+    joint.release();
+    expect((await get('/v1/supply')).status).toBe(200);
+  });
+});
+
+describe('keys', () => {
+  it('may be limited to routes of dev networks, and not to routes that there are nowhere', async () => {
+    const key = (route: string) => ({
+      'api.auth': 'keys',
+      'api.keys': [{ name: 'ci', key: 'k'.repeat(16), routes: [route] }],
+    });
+    await startJoint({ options: key('POST /v1/dev/blocks') });
+    await expect(startJoint({ options: key('POST /v1/dev/nothing') })).rejects.toThrow('is no protected route');
   });
 });
 

@@ -266,6 +266,7 @@ describe('sending', () => {
   });
   const lost = new NoAnswer('http://node', new Error('socket hang up'));
   const refused = new TesseraError('double_spend', 'spent already');
+  const unknown = new TesseraError('outcome_unknown', 'the journal has not confirmed this in time');
 
   /** A client whose first attempts end so, and whose node then knows the transaction or not. */
   function sendTo(
@@ -289,11 +290,15 @@ describe('sending', () => {
     expect(await sendTo([lost, null], null)).toEqual([hash]);
     // The second attempt finds its inputs spent: by the first.
     expect(await sendTo([lost, refused], 'Confirmed')).toEqual([hash]);
+    // The node has written it somewhere, and does not know whether that was kept.
+    expect(await sendTo([unknown, refused], 'Confirmed')).toEqual([hash]);
+    expect(await sendTo([unknown, null], null)).toEqual([hash]);
   });
 
   it('fails as the node says, and says when the outcome is not known', async () => {
     await expect(sendTo([refused], 'Confirmed')).rejects.toBe(refused);
     await expect(sendTo([lost, refused], 'Rejected')).rejects.toBe(refused);
     await expect(sendTo([lost], null, 0)).rejects.toBeInstanceOf(UnknownOutcome);
+    await expect(sendTo([unknown], null, 0)).rejects.toBeInstanceOf(UnknownOutcome);
   });
 });

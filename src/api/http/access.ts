@@ -3,12 +3,12 @@
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Clock } from '../../lib/clock.js';
-import { isTesseraError } from '../../lib/errors.js';
+import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import type { Operation } from '../operation.js';
 import type { ApiKeys, Caller } from './api-key.js';
 import { clientAddress } from './client-address.js';
 import { KeyGuesses } from './key-guesses.js';
-import { needsPreflight } from './web-pages.js';
+import { type AllowedOrigins, isStrangeHost, needsPreflight } from './web-pages.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -16,6 +16,22 @@ declare module 'fastify' {
     authorize(operation: Operation, request: FastifyRequest): void;
   }
 }
+
+/**
+ * What needs no key anywhere is not told, by a node that asks for none, under a name that a stranger may have pointed at it (DNS
+ * rebinding): his page would read it. Where a key is asked for elsewhere, `ApiKeys` asks for it then.
+ */
+export const ownNames = fp<{ readonly cors: AllowedOrigins }>((app, { cors }, done) => {
+  app.addHook('onRequest', ({ headers, operation }, _reply, next) => {
+    if (operation === null || operation.apiKey === true || !isStrangeHost(headers.host, cors)) return next();
+    throw new TesseraError(
+      'unknown_host',
+      'This node asks for no API key, so it answers to addresses and to names of its own only: list the name that is in the Host ' +
+        'header in api.cors, as https://NAME.',
+    );
+  });
+  done();
+});
 
 export const access = fp<{ readonly keys: ApiKeys; readonly clock: Clock }>((app, { keys, clock }, done) => {
   const guesses = new KeyGuesses(clock);

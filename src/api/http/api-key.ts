@@ -13,7 +13,7 @@ import { isLoopback } from '../../lib/ip-address.js';
 import type { Random } from '../../lib/random.js';
 import { readWhole } from '../../lib/read-whole.js';
 import type { Operation } from '../operation.js';
-import { type AllowedOrigins, hostname, mayChange, type PageFacts } from './web-pages.js';
+import { type AllowedOrigins, hostname, isStrangeHost, mayChange, type PageFacts } from './web-pages.js';
 
 /** Bytes of a generated key. */
 const KEY_BYTES = 32;
@@ -108,7 +108,8 @@ export class ApiKeys {
   }
 
   #isOpenTo({ method, secret }: Operation, caller: Caller): boolean {
-    return (!secret || isLocal(caller)) && (method === 'GET' || mayChange(caller, this.#cors));
+    const mayUse = method === 'GET' ? !isStrangeHost(caller.host, this.#cors) : mayChange(caller, this.#cors);
+    return (!secret || isLocal(caller)) && mayUse;
   }
 
   #read(keys: readonly ApiKeyOptions[]): readonly Key[] {

@@ -42,12 +42,13 @@ export class NotServed {
   }
 }
 
-function pathOf({ path, method, aliases = [], roles }: Operation): KnownPath {
+function pathOf({ path, method, aliases = [], roles, events }: Operation): KnownPath {
   const source = path.replaceAll(/[.*+?^$()|[\]\\]/g, '\\$&').replaceAll(/\{\w+\}/g, '[^/]+');
   const methods = [method, ...aliases];
   return {
     pattern: new RegExp(`^${source}$`),
-    methods: methods.includes('GET') ? [...methods, 'HEAD'] : methods,
+    // A stream has no HEAD: what it would send is not known in advance.
+    methods: methods.includes('GET') && events === undefined ? [...methods, 'HEAD'] : methods,
     roles,
   };
 }

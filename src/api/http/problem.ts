@@ -28,6 +28,7 @@ const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
   invalid_api_key: 401,
   wrong_passphrase: 401,
   rate_limited: 429,
+  unknown_host: 421,
   not_found: 404,
   method_not_allowed: 405,
   entry_not_found: 404,
@@ -48,6 +49,8 @@ const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
   payment_sent: 409,
   trade_refused: 422,
   trade_closed: 409,
+  // As the contract has it for a mempool node that cannot be reached.
+  outcome_unknown: 500,
   mempool_unreachable: 500,
   storage_unreachable: 500,
   peer_unreachable: 500,
@@ -122,6 +125,7 @@ function statusOf(code: ErrorCode, operationId?: string): number {
  */
 export function publicError(error: unknown, bodyLimit?: number): TesseraError {
   if (error instanceof TesseraError) {
+    if (error.details.mayBeTaken === true) return new TesseraError('outcome_unknown', error.message, { cause: error });
     return STATUS[error.code] === undefined || error.code === 'internal_error' ? hiddenError(error) : error;
   }
   if (!(error instanceof Error)) return hiddenError(error);
@@ -189,8 +193,8 @@ export function problemHeaders(error: TesseraError): Readonly<Record<string, str
   }
 }
 
-/** Codes that any operation may answer: rate limit, overload, shutdown, and faults of the node. */
-const GENERAL: readonly ErrorCode[] = ['rate_limited', 'overloaded', 'shutting_down', 'internal_error'];
+/** Codes that any operation may answer: another name than the node's, rate limit, overload, shutdown, and faults of the node. */
+const GENERAL: readonly ErrorCode[] = ['unknown_host', 'rate_limited', 'overloaded', 'shutting_down', 'internal_error'];
 
 /** Every code that an operation may answer. */
 function errorsOf(operation: Operation): readonly ErrorCode[] {
@@ -217,13 +221,14 @@ export function errorStatusesOf(operation: Operation): ReadonlyMap<number, reado
 
 /** Codes that are faults of the node and not of the request, on envelope routes; all others are 400 (decision E7). */
 const ENVELOPE_FAULTS: ReadonlySet<ErrorCode> = new Set([
+  'outcome_unknown',
   'mempool_unreachable',
   'storage_unreachable',
   'too_many_ancestors',
   'mempool_full',
   'internal_error',
 ]);
-const ENVELOPE_KEPT: ReadonlySet<number> = new Set([404, 405, 413, 415, 429, 503]);
+const ENVELOPE_KEPT: ReadonlySet<number> = new Set([404, 405, 413, 415, 421, 429, 503]);
 const ENVELOPE_NOT_FOUND: ReadonlySet<ErrorCode> = new Set(['entry_not_found', 'block_not_found', 'no_blocks']);
 
 /** The HTTP status of a code on an envelope route: client errors are 400, and so are transactions that rules refuse. */

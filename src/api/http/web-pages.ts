@@ -7,6 +7,9 @@
 import { isIP } from 'node:net';
 import { isLoopback } from '../../lib/ip-address.js';
 
+/** Names that no public DNS knows (RFC 6761, and the choice of ICANN for private use). */
+const UNREGISTRABLE = /\.(?:localhost|internal)$/;
+
 /** What a request says about the page that it comes from. */
 export interface PageFacts {
   readonly host: string | undefined;
@@ -38,6 +41,17 @@ export function mayChange(page: PageFacts, allowed: AllowedOrigins): boolean {
   if (page.origin === undefined && page.fetchSite === undefined) return true;
   if (!isHostOfNode(page.host, allowed)) return false;
   return isSameOrigin(page) || (page.preflighted && isAllowed(page.origin, allowed));
+}
+
+/**
+ * True for a name that a page of elsewhere may have been loaded under: one that its owner can point at this machine. The others are
+ * addresses, the names that `api.cors` lists, and those that nobody can register: of one word, as containers have them, and below
+ * `localhost` and `internal`. Where every page may read all there is, names do not matter.
+ */
+export function isStrangeHost(host: string | undefined, allowed: AllowedOrigins): boolean {
+  if (host === undefined || allowed === 'all' || isHostOfNode(host, allowed)) return false;
+  const name = hostname(`http://${host}`).replace(/\.$/, '');
+  return name.includes('.') ? !UNREGISTRABLE.test(name) : name === '';
 }
 
 /** The host of a URL without its port, and without the brackets of an IPv6 address; empty when there is none. */

@@ -5,6 +5,7 @@ import { transactionToCreateJson } from '../../chain/create-transaction.js';
 import { transactionHash } from '../../chain/hash.js';
 import type { Transaction } from '../../chain/types.js';
 import type { NodeClient } from '../../client/client.js';
+import { mayHaveActed } from '../../client/repeat.js';
 import { NoAnswer } from '../../client/transport.js';
 import type { Clock } from '../../lib/clock.js';
 import { type ErrorCode, isTesseraError, TesseraError } from '../../lib/errors.js';
@@ -22,6 +23,7 @@ const LONGEST_PAUSE = 2_000;
 const PASSING: ReadonlySet<ErrorCode> = new Set([
   'node_unreachable',
   'internal_error',
+  'outcome_unknown',
   'overloaded',
   'shutting_down',
   'rate_limited',
@@ -58,7 +60,7 @@ export async function submit(
         until = clock.monotonic() + REPEATED_FOR;
         stderr.write(`no answer (${printable(error.message)}): sending again, which does it once\n`);
       }
-      isLost ||= error.code === 'node_unreachable' || error.code === 'internal_error';
+      isLost ||= mayHaveActed(error);
       if (clock.monotonic() + wait > until) throw gaveUp(error, isLost);
     }
     // Not with a `Clock`, whose timers do not keep the process alive.

@@ -85,6 +85,7 @@ export const createTransactions = defineOperation({
     'too_many_ancestors',
     'mempool_full',
     'write_failed',
+    'outcome_unknown',
     'mempool_unreachable',
   ],
 });
@@ -159,6 +160,7 @@ export const createItem = defineOperation({
     'invalid_signature',
     'mempool_full',
     'write_failed',
+    'outcome_unknown',
     'mempool_unreachable',
     'no_wallet',
     'wallet_unreadable',
