@@ -20,6 +20,8 @@ export interface BannerFacts {
   readonly stateFile?: string | undefined;
   /** Milliseconds between blocks; undefined when blocks are made on demand. */
   readonly intervalMs: number | undefined;
+  /** False when blocks are made only for who asks for them. */
+  readonly automine?: boolean;
   /** Milliseconds from the start of the process. */
   readonly readyAfterMs: number;
 }
@@ -44,7 +46,7 @@ export function exampleRequests({
 
 /** The whole text, ending in a line end. */
 export function devBanner(facts: BannerFacts): string {
-  const { url, urls, accounts, mnemonic, intervalMs, readyAfterMs } = facts;
+  const { url, urls, accounts, mnemonic, readyAfterMs } = facts;
   const [balance, payment, latest] = exampleRequests(facts);
   return [
     '',
@@ -53,9 +55,7 @@ export function devBanner(facts: BannerFacts): string {
     ...addressLines(url),
     ...NODE_ROLES.map((role) => `  ${role.padEnd(8)} ${urls[role]}`),
     '',
-    intervalMs === undefined
-      ? '  Blocks are made when there is something to put into them.'
-      : `  A block every ${intervalMs} ms.`,
+    `  ${whenMade(facts)}`,
     `  ${whereKept(facts)}`,
     '',
     ...accountLines(accounts, mnemonic),
@@ -102,6 +102,13 @@ export function devJson({ url, urls, accounts, mnemonic, dataDir, intervalMs, re
     interval_ms: intervalMs ?? null,
     ready_after_ms: Math.round(readyAfterMs),
   })}\n`;
+}
+
+function whenMade({ intervalMs, automine = true }: BannerFacts): string {
+  if (!automine) return 'No block is made that nobody asks for: tessera mine, or POST /v1/dev/blocks.';
+  return intervalMs === undefined
+    ? 'Blocks are made when there is something to put into them.'
+    : `A block every ${intervalMs} ms.`;
 }
 
 function whereKept({ dataDir, stateFile }: BannerFacts): string {

@@ -86,6 +86,11 @@ const spec: CommandSpec = {
       description: 'The same in milliseconds.',
     },
     {
+      name: 'no-mining',
+      description:
+        'Makes no blocks but those that are asked for: `tessera mine`, POST /v1/dev/blocks. POST /v1/dev/automine lets it go on.',
+    },
+    {
       name: 'data',
       short: 'd',
       value: 'DIR',
@@ -175,6 +180,8 @@ export interface DevOptions extends DevConfigOptions {
   readonly accounts: DevAccountsOptions;
   readonly stateFile?: string;
   readonly fork?: string;
+  /** False makes blocks only for who asks for them. */
+  readonly automine?: boolean;
 }
 
 export interface DevModules {
@@ -199,6 +206,7 @@ export async function runDev(args: ParsedArgs, context: CliContext, load: () => 
     ...(port === undefined ? {} : { port }),
     ...(host === undefined ? {} : { host }),
     ...(intervalMs === undefined ? {} : { intervalMs }),
+    automine: !args.has('no-mining'),
     ...(state === undefined ? {} : { stateFile: resolve(state) }),
     ...forkFlag(args),
   };
@@ -214,7 +222,7 @@ export async function runDev(args: ParsedArgs, context: CliContext, load: () => 
     network = made;
     const onReady = () => {
       const places = { dataDir: kept === undefined ? null : dataDir, stateFile: common.stateFile };
-      tell(args, context, { network: made, ...places, intervalMs });
+      tell(args, context, { network: made, ...places, intervalMs, automine: common.automine });
     };
     return await runUntilStopped(made, { logger, context, onReady });
   } catch (error) {
@@ -232,7 +240,7 @@ function notSaved(stateFile: string | undefined, dataDir: string): TesseraError 
   return new TesseraError('write_failed', message);
 }
 
-interface Ready extends Pick<BannerFacts, 'dataDir' | 'stateFile' | 'intervalMs'> {
+interface Ready extends Pick<BannerFacts, 'dataDir' | 'stateFile' | 'intervalMs' | 'automine'> {
   readonly network: StartedNetwork;
 }
 

@@ -77,6 +77,8 @@ export interface MempoolModules {
   readonly signer?: Signer | undefined;
   /** Room on the disk; unlimited when left out. */
   readonly room?: Room;
+  /** True while blocks are made only for who asks for them (dev networks). */
+  readonly isMiningHeld?: (() => boolean) | undefined;
 }
 
 /** A block that storage has confirmed. */
@@ -243,6 +245,11 @@ export class Mempool implements MempoolService, Service {
       notStored: sender.problem,
       notVerified: verifier.problem,
     };
+  }
+
+  /** Makes blocks again for what waits, after mining was held. */
+  resumeMining(): void {
+    this.#up().maker.resume();
   }
 
   /**

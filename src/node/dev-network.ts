@@ -34,6 +34,8 @@ export interface DevNetworkOptions extends Omit<DevConfigOptions, 'genesisFile' 
   readonly fork?: string;
   /** The chain begins with what is in this file, if it is there, and is saved in it at the end. */
   readonly stateFile?: string;
+  /** False when blocks are made only for who asks for them, until `DevControl.setAutomine`. */
+  readonly automine?: boolean;
   /** False when the nodes are reached at the address of the network only, which is quicker. */
   readonly haveNodesAddresses?: boolean;
 }
@@ -55,12 +57,14 @@ export class DevNetwork implements Service {
   /** Number of the last block while the nodes stand still. */
   #heightAtRest: number | undefined;
   #isStopping = false;
+  #isMiningHeld = false;
   #hasFailed = false;
   #isSaved = false;
 
   constructor(options: DevNetworkOptions, modules: { readonly logger: NodeLogger }) {
     this.#options = options;
     this.#logger = modules.logger;
+    this.#isMiningHeld = options.automine === false;
     this.failed.catch(() => {
       this.#hasFailed = true;
     });
@@ -207,6 +211,7 @@ export class DevNetwork implements Service {
       isRevertible: true,
       // It opens its wallets many times, and has nobody to ask.
       keepsPassphrase: true,
+      isMiningHeld: () => this.#isMiningHeld,
     };
     for (let attempt = 1; ; attempt++) {
       const node = await Node.create(this.#configOf(role, { peers }), modules);
@@ -248,6 +253,10 @@ export class DevNetwork implements Service {
       lastBlockTime: async () =>
         Number((await present(servicesOf('storage').storage).latest())?.block().header.timestamp),
       whileStopped: (work, options) => this.#whileStopped(work, options),
+      holdMining: (isHeld) => {
+        this.#isMiningHeld = isHeld;
+        if (!isHeld) present(servicesOf('mempool').mempool).resumeMining();
+      },
     };
   }
 
@@ -285,6 +294,7 @@ export class DevNetwork implements Service {
       })),
       urls: this.urls,
       intervalMs: this.#options.intervalMs ?? null,
+      automine: !this.#isMiningHeld,
     };
   }
 

@@ -52,6 +52,8 @@ export interface NodeModules {
   readonly isRevertible?: boolean;
   /** The wallet opens with the passphrase of the configuration each time: see `WalletOptions`. */
   readonly keepsPassphrase?: boolean;
+  /** True while a mempool node makes blocks only for who asks for them: see `MempoolModules`. */
+  readonly isMiningHeld?: (() => boolean) | undefined;
   /** How many nodes share the files and sockets of this process; the caller warns when they are few. */
   readonly nodes?: number;
   /** By default one of its own, if the metrics are on. */
@@ -70,6 +72,7 @@ export class Node implements Service {
   readonly #hasOwnApi: boolean;
   readonly #isRevertible: boolean;
   readonly #keepsPassphrase: boolean;
+  readonly #isMiningHeld: NodeModules['isMiningHeld'];
   /** Undefined when the metrics are off. */
   readonly #registry: MetricsRegistry | undefined;
   readonly #abort = new AbortController();
@@ -104,6 +107,7 @@ export class Node implements Service {
     this.#hasOwnApi = modules.hasOwnApi ?? true;
     this.#isRevertible = modules.isRevertible ?? false;
     this.#keepsPassphrase = modules.keepsPassphrase ?? false;
+    this.#isMiningHeld = modules.isMiningHeld;
     this.#registry = modules.registry ?? (config.metrics.enabled ? new MetricsRegistry(config.node.role) : undefined);
   }
 
@@ -237,6 +241,7 @@ export class Node implements Service {
       random: this.#random,
       stopping: this.#abort.signal,
       keepsPassphrase: this.#keepsPassphrase,
+      isMiningHeld: this.#isMiningHeld,
       logger: (component) => this.#logger.child(component),
       metrics: this.#registry ?? noMetrics,
       progress: (name, options) => this.#progress(name, options),

@@ -38,6 +38,8 @@ export interface RoleContext {
   readonly stopping: AbortSignal;
   /** See `WalletOptions`. */
   readonly keepsPassphrase?: boolean;
+  /** See `MempoolModules`. */
+  readonly isMiningHeld?: (() => boolean) | undefined;
   /** A logger for a component. */
   logger(component: string): Logger;
   readonly metrics: Metrics;

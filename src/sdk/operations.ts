@@ -92,6 +92,18 @@ export type ApiAsset = TokenApiAsset | ItemApiAsset;
 /** An asset in the form of the chain: an object whose only key names the kind. */
 export type AssetValue = TokenValue | ItemValue;
 
+/** Whether blocks are made by themselves from now on. */
+export interface AutomineRequest {
+  /** True: blocks are made by themselves. False: only for who asks for them. */
+  readonly automine: boolean;
+}
+
+/** What holds now. */
+export interface AutomineResponse {
+  /** True: blocks are made by themselves. False: only for who asks for them. */
+  readonly automine: boolean;
+}
+
 /** A backup file. */
 export interface BackupResponse {
   /** The text of the file, as `tessera wallet restore` takes it. */
@@ -585,6 +597,8 @@ export interface DevFactsResponse {
   readonly urls: { readonly [name: string]: string };
   /** Milliseconds between blocks; null when they are made on demand. */
   readonly interval_ms: bigint | null;
+  /** False while blocks are made only for who asks for them. */
+  readonly automine: boolean;
   /** Unix seconds on the clock of the chain. */
   readonly time: number;
 }
@@ -675,7 +689,10 @@ export interface FaucetResponse {
   readonly to_address: string;
   /** Raw token units; 72,072,000 of them are one display unit. */
   readonly amount: bigint;
-  /** The block that the payment is in; null when the network makes its blocks at an interval. */
+  /**
+   * The block that the payment is in; null when the network makes its blocks at an interval, or only for who asks for
+   * them.
+   */
   readonly block_num: bigint | null;
 }
 
@@ -2097,7 +2114,7 @@ export interface Operations {
    * Pays tokens to any address.
    *
    * From the wallet of the miner. Where blocks are made on demand the answer comes when the payment is in a block;
-   * where they are made at an interval it comes at once.
+   * where they are made at an interval, or only for who asks, it comes at once.
    *
    * `POST /v1/dev/faucet` of mempool, storage, miner, user nodes. Protected: needs an API key.
    * @throws {TesseraError} insufficient_funds, payment_refused, wrong_passphrase, wallet_write_failed, shutting_down
@@ -2112,6 +2129,17 @@ export interface Operations {
    * @throws {TesseraError} mempool_unreachable, shutting_down
    */
   makeBlocks(args?: MakeBlocksRequest, options?: CallOptions): Promise<MakeBlocksResponse>;
+  /**
+   * Holds the making of blocks, or lets it go on.
+   *
+   * While it is held, what is admitted waits, and a block is made only for `POST /v1/dev/blocks`; also where blocks
+   * are made at an interval. When it goes on, what waits is in the next block. A network that was started with
+   * --no-mining begins so.
+   *
+   * `POST /v1/dev/automine` of mempool, storage, miner, user nodes. Protected: needs an API key.
+   * @throws {TesseraError} mempool_unreachable, shutting_down
+   */
+  setAutomine(args: AutomineRequest, options?: CallOptions): Promise<AutomineResponse>;
   /**
    * The clock of the chain.
    *
@@ -2231,6 +2259,7 @@ export const TABLE: { readonly [Id in keyof Operations]: OperationRow } = {
   getDevFacts: { method: 'GET', path: '/v1/dev', roles: ['mempool', 'storage', 'miner', 'user'], reads: true, exact: { accounts: { '*': { tokens: 1 } }, interval_ms: 1 } },
   payFromFaucet: { method: 'POST', path: '/v1/dev/faucet', roles: ['mempool', 'storage', 'miner', 'user'], body: true, apiKey: true, exact: { amount: 1, block_num: 1 } },
   makeBlocks: { method: 'POST', path: '/v1/dev/blocks', roles: ['mempool', 'storage', 'miner', 'user'], body: true, apiKey: true, exact: { block_nums: { '*': 1 } } },
+  setAutomine: { method: 'POST', path: '/v1/dev/automine', roles: ['mempool', 'storage', 'miner', 'user'], body: true, apiKey: true },
   getDevTime: { method: 'GET', path: '/v1/dev/time', roles: ['mempool', 'storage', 'miner', 'user'], reads: true },
   setDevTime: { method: 'POST', path: '/v1/dev/time', roles: ['mempool', 'storage', 'miner', 'user'], body: true, apiKey: true },
   getSnapshots: { method: 'GET', path: '/v1/dev/snapshots', roles: ['mempool', 'storage', 'miner', 'user'], reads: true, exact: { snapshots: { '*': { block_num: 1 } } } },

@@ -47,9 +47,11 @@ export interface DevNetwork {
   mine(count?: number): Promise<readonly number[]>;
   /**
    * Pays raw units to an address (1,000 display units without an amount). Resolves when the payment is in a block, whose number it
-   * gives; with `blockTime` at once, and then `height` is null.
+   * gives; with `blockTime`, or while blocks are made by `mine` only, at once, and then `height` is null.
    */
   faucet(address: string, amount?: bigint): Promise<{ readonly txHash: string; readonly height: number | null }>;
+  /** False: from now on no blocks are made but those that `mine` asks for. True: what waits comes into a block. */
+  setAutomine(isOn: boolean): Promise<void>;
   /** Unix seconds on the clock of the chain. */
   time(): Promise<number>;
   /** Sets the clock (Unix seconds, or a date), which goes on from there; never to before the last block. */
@@ -76,6 +78,7 @@ export async function startDevNetwork(options: DevNetworkOptions = {}): Promise<
     accounts,
     mine: (count = 1) => program.ask('mine', count),
     faucet: (address, amount = FAUCET_AMOUNT) => program.ask('faucet', address, BigInt(amount)),
+    setAutomine: async (isOn) => void (await program.ask('setAutomine', isOn)),
     time: () => program.ask('time'),
     setTime: (time) => program.ask('setTime', typeof time === 'number' ? time : Math.ceil(time.getTime() / 1_000)),
     advanceTime,

@@ -10,6 +10,8 @@ export interface DevNetworkOptions {
   readonly mnemonic?: string;
   /** Milliseconds between blocks; 0, the default, makes one when there is something to put into it. */
   readonly blockTime?: number;
+  /** False makes no blocks but those that `mine` asks for, until `setAutomine(true)`. */
+  readonly automine?: boolean;
   /** Port of the network's address; by default any that is free. */
   readonly port?: number;
   /** Keeps the chain in this folder and continues it; by default it is in a temporary one. */
@@ -44,6 +46,7 @@ export interface NetworkFacts {
 export interface Commands {
   faucet(address: string, amount: bigint): { readonly txHash: string; readonly height: number | null };
   mine(count: number): readonly number[];
+  setAutomine(isOn: boolean): boolean;
   time(): number;
   setTime(seconds: number): number;
   takeSnapshot(): { readonly id: number; readonly height: number; readonly time: number };

@@ -37,7 +37,7 @@ async function take(request: Request): Promise<void> {
 }
 
 async function start(options: DevNetworkOptions): Promise<NetworkFacts> {
-  const { accounts, balance, mnemonic, blockTime = 0, port, dataDir, state, fork, nodeAddresses = false } = options;
+  const { accounts, balance, mnemonic, blockTime = 0, automine = true, port, dataDir, state, fork } = options;
   temporary = dataDir === undefined ? join(tmpdir(), `tessera-dev-${randomUUID()}`) : undefined;
   const started = new DevNetwork(
     {
@@ -49,7 +49,8 @@ async function start(options: DevNetworkOptions): Promise<NetworkFacts> {
       flags: [{ option: 'metrics.enabled', value: false, flag: IN_CODE }],
       ...(state === undefined ? {} : { stateFile: resolve(state) }),
       ...(fork === undefined ? {} : { fork: new URL(fork).origin }),
-      haveNodesAddresses: nodeAddresses,
+      automine,
+      haveNodesAddresses: options.nodeAddresses ?? false,
     },
     { logger: NodeLogger.create({ level: 'error', format: 'json' }, { out: process.stderr }) },
   );

@@ -15,12 +15,18 @@ const KEY = { 'x-api-key': API_KEY };
 function fakeDev(calls: unknown[] = []): DevService {
   const urls = { mempool: 'http://m', storage: 'http://s', miner: 'http://r', user: 'http://u' };
   return {
-    facts: () => ({ accounts: [{ account: '1', address: ADDRESS, tokens: 2n ** 60n }], urls, intervalMs: null }),
+    facts: () => ({
+      accounts: [{ account: '1', address: ADDRESS, tokens: 2n ** 60n }],
+      urls,
+      intervalMs: null,
+      automine: true,
+    }),
     async faucet(...order) {
       calls.push(order);
       return { txHash: TX_HASH, height: 8 };
     },
     mine: async (count) => Array.from({ length: count }, (_, i) => 8 + i),
+    setAutomine: async (isOn) => isOn,
     time: () => 1_800_000_000,
     async setTime(seconds) {
       calls.push(seconds);
@@ -67,6 +73,7 @@ describe('a dev network', () => {
       accounts: [{ account: '1', address: ADDRESS, tokens: 2n ** 60n }],
       urls: { mempool: 'http://m', storage: 'http://s', miner: 'http://r', user: 'http://u' },
       interval_ms: null,
+      automine: true,
       time: 1_800_000_000,
     });
     const paid = { tx_hash: TX_HASH, to_address: ADDRESS, block_num: 8 };
@@ -75,6 +82,7 @@ describe('a dev network', () => {
     expect([unnamed.status, unnamed.body]).toEqual([200, { ...paid, amount: 72_072_000_000 }]);
     expect((await ask(post('/v1/dev/blocks'))).body).toEqual({ block_nums: [8] });
     expect((await ask(post('/v1/dev/blocks', { count: 2 }))).body).toEqual({ block_nums: [8, 9] });
+    expect((await ask(post('/v1/dev/automine', { automine: false }))).body).toEqual({ automine: false });
     expect((await ask({ url: '/v1/dev/time' })).body).toEqual({ time: 1_800_000_000 });
     expect((await ask(post('/v1/dev/time', { time: 1_900_000_000 }))).body).toEqual({ time: 1_900_000_000 });
     expect((await ask(post('/v1/dev/time', { advance: 60 }))).body).toEqual({ time: 1_800_000_060 });
@@ -91,6 +99,7 @@ describe('a dev network', () => {
     [post('/v1/dev/faucet', {}), 400],
     [post('/v1/dev/faucet', { address: ADDRESS, amount: 0 }), 400],
     [post('/v1/dev/blocks', { count: 101 }), 400],
+    [post('/v1/dev/automine', {}), 400],
     [post('/v1/dev/time', {}), 400],
     [post('/v1/dev/time', { time: 1, advance: 1 }), 400],
     [post('/v1/dev/snapshots/3/revert'), 404],

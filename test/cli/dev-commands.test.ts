@@ -14,7 +14,12 @@ async function network({ intervalMs = null as number | null, isDev = true } = {}
   const asked: unknown[] = [];
   let height = 4;
   const dev = {
-    facts: () => ({ accounts: [], urls: { mempool: '', storage: '', miner: '', user: '' }, intervalMs }),
+    facts: () => ({
+      accounts: [],
+      urls: { mempool: '', storage: '', miner: '', user: '' },
+      intervalMs,
+      automine: true,
+    }),
     async faucet(...order: unknown[]) {
       asked.push(order);
       return { txHash: TX_HASH, height: intervalMs === null ? 5 : null };
@@ -23,6 +28,7 @@ async function network({ intervalMs = null as number | null, isDev = true } = {}
       asked.push(count);
       return Array.from({ length: count }, () => ++height);
     },
+    setAutomine: async (isOn: boolean) => isOn,
     time: () => 0,
     setTime: async (seconds: number) => seconds,
     snapshots: () => [],

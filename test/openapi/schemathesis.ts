@@ -129,7 +129,9 @@ interface Recorder {
   readonly label: string;
   readonly cases?: Readonly<Record<string, { readonly is_transition_applied: boolean; readonly value: Case }>>;
   readonly checks?: Readonly<Record<string, readonly { readonly name: string; readonly status: string }[]>>;
-  readonly interactions?: Readonly<Record<string, { readonly response: Answer | null }>>;
+  readonly interactions?: Readonly<
+    Record<string, { readonly request?: { readonly uri?: string }; readonly response: Answer | null }>
+  >;
 }
 
 interface Case {
@@ -182,14 +184,14 @@ function findingsOf({ cases = {}, checks = {}, interactions = {} }: Recorder): F
   return Object.entries(checks).flatMap(([id, ofCase]) => {
     const failed = ofCase.filter(({ status }) => status !== 'success');
     const { method = '', path = '' } = cases[id]?.value ?? {};
-    const answer = interactions[id]?.response;
+    const { request, response: answer } = interactions[id] ?? {};
     const text = textOf(answer?.content);
     return failed.map(({ name }) => ({
       check: name,
       operation: `${method} ${path}`,
       status: answer?.status_code ?? 0,
       code: codeOf(text),
-      detail: text.slice(0, 300),
+      detail: `${request?.uri ?? ''} ${text.slice(0, 300)}`,
     }));
   });
 }

@@ -48,6 +48,8 @@ export interface BlockMakerModules {
   /** Undefined in a network that names no producers. */
   readonly signer?: Signer | undefined;
   readonly room: Room;
+  /** True while blocks are made only for who asks for them (dev networks). */
+  readonly isMiningHeld?: (() => boolean) | undefined;
 }
 
 const MS_PER_SECOND = 1_000;
@@ -86,6 +88,7 @@ export class BlockMaker {
   readonly #logger: Logger;
   readonly #signer: Signer | undefined;
   readonly #room: Room;
+  readonly #isMiningHeld: () => boolean;
   readonly #metrics: ReturnType<typeof makerMetrics>;
   /** Linked miners that asked to take part, by node key, in the order of joining. */
   readonly #joined = new Map<string, Link>();
@@ -114,6 +117,7 @@ export class BlockMaker {
     this.#logger = modules.logger;
     this.#signer = modules.signer;
     this.#room = modules.room;
+    this.#isMiningHeld = modules.isMiningHeld ?? (() => false);
     this.#metrics = makerMetrics(modules.metrics);
   }
 
@@ -152,6 +156,11 @@ export class BlockMaker {
     const order = this.#asked.order(count);
     this.#proceed();
     return order;
+  }
+
+  /** Mining may be held no more. */
+  resume(): void {
+    this.#proceed();
   }
 
   #onJoin(link: Link): Reply {
@@ -229,6 +238,7 @@ export class BlockMaker {
     if (this.#joined.size === 0 || !this.#sync.mayCut || this.#room.isLow) return false;
     if (this.#state.head.height < 0) return this.#joined.size >= this.#options.minMiners;
     if (this.#asked.isDue) return true;
+    if (this.#isMiningHeld()) return false;
     if (this.#options.instant) return this.#state.ready > 0;
     const wait = this.#lastCut + this.#options.blockInterval - this.#clock.monotonic();
     if (wait <= 0 || this.#state.beginsRound) return true;

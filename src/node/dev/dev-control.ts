@@ -40,6 +40,8 @@ export interface DevNodes {
   readonly payer: RunningUserService;
   /** Unix seconds of the last block; 0 before there is one with a time. */
   lastBlockTime(): Promise<number>;
+  /** From now on blocks are made only for who asks for them, or by themselves again. */
+  holdMining(isHeld: boolean): void;
   /** Stops the nodes, does the work and starts them again on the same ports. */
   whileStopped<T>(work: () => Promise<T>, options?: StopOptions<T>): Promise<T>;
 }
@@ -75,7 +77,8 @@ export class DevControl implements DevService {
       const blocks = new BlockWatch(nodes.mempool, this.#stopping.signal);
       try {
         const { txHash } = await nodes.payer.payAddress({ address, amount, locktime: 0n, passphrase: '' });
-        return { txHash, height: facts().intervalMs === null ? await blocks.heightOf(txHash) : null };
+        const { intervalMs, automine } = facts();
+        return { txHash, height: intervalMs === null && automine ? await blocks.heightOf(txHash) : null };
       } finally {
         blocks.end();
       }
@@ -85,6 +88,13 @@ export class DevControl implements DevService {
   mine(count: number): Promise<readonly number[]> {
     const { nodes } = this.#modules;
     return this.#inTurn(() => within((signal) => nodes.mempool.makeBlocks(count, signal), this.#stopping.signal));
+  }
+
+  setAutomine(isOn: boolean): Promise<boolean> {
+    return this.#inTurn(async () => {
+      this.#modules.nodes.holdMining(!isOn);
+      return isOn;
+    });
   }
 
   time(): number {

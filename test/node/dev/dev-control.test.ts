@@ -27,7 +27,7 @@ function control() {
   };
   const nodes = { mempool, payer, lastBlockTime: async () => 1_000 } as unknown as DevNodes;
   const record = { setClockAhead: async () => undefined };
-  const facts = () => ({ intervalMs: null });
+  const facts = () => ({ intervalMs: null, automine: true });
   const modules = { nodes, clock, record, snapshots: {}, facts } as unknown as DevControlModules;
   return { dev: new DevControl(modules), clock, asked: asked.promise, watched: watched.promise };
 }

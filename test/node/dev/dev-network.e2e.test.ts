@@ -55,6 +55,27 @@ describe('a dev network', () => {
     expect(await heightNow()).toBe(height + 3);
   });
 
+  it('makes only the blocks that are asked for while mining is held, and then what waits', async () => {
+    const statusOf = async (hash: string) => (await get(`/v1/transactions/status?hash=${hash}`))[hash]?.status;
+    const held = async (): Promise<string> => {
+      const { tx_hash, block_num } = await dev('/faucet', { address: FIRST, amount: 7 });
+      expect(block_num).toBeNull();
+      await until('the payment to wait', async () => (await statusOf(tx_hash)) === 'Pending' || undefined);
+      return tx_hash;
+    };
+    const height = await heightNow();
+    expect(await dev('/automine', { automine: false })).toEqual({ automine: false });
+    expect((await dev('')).automine).toBe(false);
+    const waiting = [await held(), await held()];
+    expect(await dev('/blocks', {})).toEqual({ block_nums: [height + 1] });
+    const { block } = (await get(`/v1/blocks/${height + 1}`)).data;
+    expect(block.transactions).toEqual(expect.arrayContaining(waiting));
+    const last = await held();
+    expect(await dev('/automine', { automine: true })).toEqual({ automine: true });
+    await until('the payment to be in a block', async () => (await statusOf(last)) === 'Confirmed' || undefined);
+    expect(await heightNow()).toBe(height + 2);
+  });
+
   it('has its commands at the one address only', async () => {
     for (const url of Object.values(network.urls)) expect((await fetch(`${url}/v1/dev/time`)).status).toBe(404);
     const { urls, accounts } = await dev('');

@@ -22,8 +22,8 @@ export const devRoutes: FastifyPluginCallback<DevRoutes> = (app, options, done) 
   addRoutes(app, devOperations, {
     getDevFacts() {
       const dev = service();
-      const { accounts, urls, intervalMs } = dev.facts();
-      return { accounts: [...accounts], urls: { ...urls }, interval_ms: intervalMs, time: dev.time() };
+      const { accounts, urls, intervalMs, automine } = dev.facts();
+      return { accounts: [...accounts], urls: { ...urls }, interval_ms: intervalMs, automine, time: dev.time() };
     },
 
     async payFromFaucet({ body: { address, amount = FAUCET_AMOUNT } }) {
@@ -32,6 +32,8 @@ export const devRoutes: FastifyPluginCallback<DevRoutes> = (app, options, done) 
     },
 
     makeBlocks: async ({ body: { count = 1 } }) => ({ block_nums: [...(await service().mine(count))] }),
+
+    setAutomine: async ({ body: { automine } }) => ({ automine: await service().setAutomine(automine) }),
 
     getDevTime: () => ({ time: service().time() }),
 

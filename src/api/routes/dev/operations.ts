@@ -6,6 +6,8 @@
 import { NODE_ROLES } from '../../../lib/roles.js';
 import { defineOperation } from '../../operation.js';
 import {
+  AutomineRequest,
+  AutomineResponse,
   DevFactsResponse,
   EmptyRequest,
   FaucetRequest,
@@ -43,7 +45,7 @@ export const payFromFaucet = defineOperation({
   summary: 'Pays tokens to any address',
   description:
     'From the wallet of the miner. Where blocks are made on demand the answer comes when the payment is in a block; where ' +
-    'they are made at an interval it comes at once.',
+    'they are made at an interval, or only for who asks, it comes at once.',
   body: { schema: FaucetRequest },
   success: { 200: { description: 'The payment.', schema: FaucetResponse } },
   errors: ['insufficient_funds', 'payment_refused', 'wrong_passphrase', 'wallet_write_failed', 'shutting_down'],
@@ -57,6 +59,19 @@ export const makeBlocks = defineOperation({
   description: 'What waits for a block is in the first of them. The answer comes when all are stored.',
   body: { schema: MakeBlocksRequest, optional: true },
   success: { 200: { description: 'Numbers of the blocks.', schema: MakeBlocksResponse } },
+  errors: ['mempool_unreachable', 'shutting_down'],
+});
+
+export const setAutomine = defineOperation({
+  ...change,
+  id: 'setAutomine',
+  path: '/v1/dev/automine',
+  summary: 'Holds the making of blocks, or lets it go on',
+  description:
+    'While it is held, what is admitted waits, and a block is made only for `POST /v1/dev/blocks`; also where blocks are made at an ' +
+    'interval. When it goes on, what waits is in the next block. A network that was started with --no-mining begins so.',
+  body: { schema: AutomineRequest },
+  success: { 200: { description: 'What holds now.', schema: AutomineResponse } },
   errors: ['mempool_unreachable', 'shutting_down'],
 });
 
@@ -134,6 +149,7 @@ export const devOperations = [
   getDevFacts,
   payFromFaucet,
   makeBlocks,
+  setAutomine,
   getDevTime,
   setDevTime,
   getSnapshots,

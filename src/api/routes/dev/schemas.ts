@@ -39,6 +39,7 @@ export const DevFactsResponse = Type.Object(
     accounts: Type.Array(DevAccountView),
     urls: MapOf(Type.String(), { description: 'Base URL of the API of each node, by role.' }),
     interval_ms: Nullable(Int64(), { description: 'Milliseconds between blocks; null when they are made on demand.' }),
+    automine: Type.Boolean({ description: 'False while blocks are made only for who asks for them.' }),
     time: UnixTime('Unix seconds on the clock of the chain.'),
   },
   {
@@ -49,6 +50,7 @@ export const DevFactsResponse = Type.Object(
         accounts: [{ account: '1', address: EXAMPLE_ADDRESS, tokens: 7_207_200_000_000_000 }],
         urls: { mempool: 'http://127.0.0.1:3003' },
         interval_ms: null,
+        automine: true,
         time: 1_800_000_000,
       },
     ],
@@ -76,7 +78,8 @@ export const FaucetResponse = Type.Object(
     to_address: Address(),
     amount: Amount(),
     block_num: Nullable(BlockNumber(), {
-      description: 'The block that the payment is in; null when the network makes its blocks at an interval.',
+      description:
+        'The block that the payment is in; null when the network makes its blocks at an interval, or only for who asks for them.',
     }),
   },
   {
@@ -103,6 +106,24 @@ export const MakeBlocksRequest = Type.Object(
 export const MakeBlocksResponse = Type.Object(
   { block_nums: Type.Array(BlockNumber(), { description: 'Numbers of the blocks, in order.' }) },
   { $id: 'MakeBlocksResponse', description: 'The blocks that were made.', examples: [{ block_nums: [7, 8, 9] }] },
+);
+
+const Automine = () =>
+  Type.Boolean({ description: 'True: blocks are made by themselves. False: only for who asks for them.' });
+
+export const AutomineRequest = Type.Object(
+  { automine: Automine() },
+  {
+    $id: 'AutomineRequest',
+    additionalProperties: false,
+    description: 'Whether blocks are made by themselves from now on.',
+    examples: [{ automine: false }],
+  },
+);
+
+export const AutomineResponse = Type.Object(
+  { automine: Automine() },
+  { $id: 'AutomineResponse', description: 'What holds now.', examples: [{ automine: false }] },
 );
 
 export const TimeRequest = Type.Object(

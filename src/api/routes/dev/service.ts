@@ -21,11 +21,13 @@ export interface DevFacts {
   readonly urls: Readonly<Record<NodeRole, string>>;
   /** Milliseconds between blocks; null when they are made on demand. */
   readonly intervalMs: number | null;
+  /** False while blocks are made only for who asks for them. */
+  readonly automine: boolean;
 }
 
 export interface FaucetPayment {
   readonly txHash: string;
-  /** The block that it is in; null when none is made at once (the network makes blocks at an interval). */
+  /** The block that it is in; null when none is made at once (the network makes blocks at an interval, or on request only). */
   readonly height: number | null;
 }
 
@@ -51,6 +53,8 @@ export interface DevService {
   faucet(address: string, amount: bigint): Promise<FaucetPayment>;
   /** Makes blocks at once, empty or not; resolves with their numbers when they are stored. */
   mine(count: number): Promise<readonly number[]>;
+  /** False: from now on blocks are made only by `mine`. Resolves with what was set. */
+  setAutomine(isOn: boolean): Promise<boolean>;
   /** Unix seconds on the clock of the chain. */
   time(): number;
   /** Sets the clock, which goes on from there; never to before the last block, nor beyond `MAX_TIME` (`invalid_request`). */
