@@ -134,7 +134,10 @@ async function mountRoutes(app: FastifyInstance, options: ApiOptions, modules: A
   if (has('mempool')) app.register(mempoolRoutes);
   if (has('mempool') || hasWallet) app.register(itemRoutes, { roles });
   if (has('storage'))
-    app.register(storageRoutes, { isRevertible: modules.isRevertible }).register(chainRoutes).register(holdingRoutes);
+    app
+      .register(storageRoutes, { isRevertible: modules.isRevertible })
+      .register(chainRoutes, { isRevertible: modules.isRevertible })
+      .register(holdingRoutes);
   if (has('miner')) app.register(miningRoutes);
   if (hasWallet) {
     app

@@ -60,6 +60,22 @@ describe('the routes of the index', () => {
     });
   });
 
+  it('take no cursor that is none, also of an address that nobody has used', async () => {
+    const { app } = await setup();
+    for (const list of ['items', 'outputs', 'transactions']) {
+      const sent = await send(app, { url: `/v1/chain/addresses/${'0'.repeat(64)}/${list}?cursor=0.5` });
+      expect([list, sent.status, sent.body.code]).toEqual([list, 400, 'invalid_request']);
+    }
+  });
+
+  it('promise nothing for ever on a network that reverts', async () => {
+    const { chain, blocks } = await setup();
+    const app = await openApp('storage', { modules: { chainIndex: chain.index, isRevertible: true } });
+    for (const path of [`/v1/chain/blocks/${blocks.hash(5)}`, `/v1/chain/blocks/${blocks.hash(5)}/transactions`]) {
+      expect((await send(app, { url: path })).headers['cache-control']).toBe('no-cache');
+    }
+  });
+
   it('show a block by number and by hash, for ever under its hash', async () => {
     const { app, blocks } = await setup();
     const byNumber = await get(app, 'getChainBlock', '/v1/chain/blocks/5');

@@ -4,6 +4,7 @@ import type { FastifyPluginCallback } from 'fastify';
 import { TesseraError } from '../../../lib/errors.js';
 import type { ChainView } from '../../../storage/chain-index/service.js';
 import { addRoutes } from '../../http/route.js';
+import type { ApiModules } from '../../options.js';
 import { answerNow, pageOf, safe, sendAnswer } from './answer.js';
 import { chainOperations } from './operations.js';
 import { DEFAULT_BLOCKS } from './schemas.js';
@@ -12,8 +13,10 @@ import * as views from './views.js';
 /** Numbers of blocks that a path can name; no chain has more. */
 const BLOCK_NUMBER = /^\d{1,15}$/;
 
-export const chainRoutes: FastifyPluginCallback = (app, _options, done) => {
+export const chainRoutes: FastifyPluginCallback<Pick<ApiModules, 'isRevertible'>> = (app, options, done) => {
   const { services } = app;
+  /** A block that is named by its hash is the same for ever, where it cannot be taken back. */
+  const isForEver = (name: string, hash: string): boolean => options.isRevertible !== true && isHash(name, hash);
 
   addRoutes(app, chainOperations, {
     async getChainIndex() {
@@ -33,7 +36,7 @@ export const chainRoutes: FastifyPluginCallback = (app, _options, done) => {
       const block = await services.chainIndex.at((chain) => blockNamed(chain, params.block));
       return sendAnswer(reply, views.blockView(block), {
         etag: block.hash,
-        immutable: isHash(params.block, block.hash),
+        immutable: isForEver(params.block, block.hash),
       });
     },
 
@@ -43,7 +46,7 @@ export const chainRoutes: FastifyPluginCallback = (app, _options, done) => {
         return { block: found, page: await chain.blockTransactions(found, pageOf(query)) };
       });
       const answer = { transactions: page.entries.map(views.summaryView), next: page.next };
-      return sendAnswer(reply, answer, { etag: block.hash, immutable: isHash(params.block, block.hash) });
+      return sendAnswer(reply, answer, { etag: block.hash, immutable: isForEver(params.block, block.hash) });
     },
 
     async getChainTransaction({ params, query }, reply) {

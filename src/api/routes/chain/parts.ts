@@ -61,8 +61,9 @@ const Cursor = Type.Optional(
     minLength: 1,
     maxLength: MAX_CURSOR,
     description: '`next` of the page before this one. What it is made of may change.',
-    // One of another list is refused too.
-    'x-document': { pattern: '^[A-Za-z0-9_-]+$' },
+    // One of another list is refused too, by who reads it.
+    pattern: '^[A-Za-z0-9_-]+$',
+    'x-fault': 'must be `next` of the page before this one',
   }),
 );
 export const LOCKED = Uint64({
