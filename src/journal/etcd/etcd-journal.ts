@@ -260,7 +260,9 @@ export class EtcdJournal implements Journal {
       this.#compaction
         .run(() => this.#marks.want(this.#wants))
         .catch((error: unknown) => {
-          if (isTesseraError(error)) for (const reader of this.#readers) reader.fail(error);
+          // What etcd does not take now, it takes the next time.
+          if (!isTesseraError(error, 'data_dir_invalid')) return;
+          for (const reader of this.#readers) reader.fail(error);
         })
         .finally(() => {
           if (!this.#closed) this.#beat();
