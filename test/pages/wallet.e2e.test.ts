@@ -36,6 +36,7 @@ async function open(
   path: string,
   options: Parameters<Browser['newContext']>[0] = {},
   prepare: (page: Page) => Promise<unknown> = async () => undefined,
+  at = origin,
 ): Promise<WatchedPage & { context: BrowserContext }> {
   const context = await browser.newContext({
     viewport: { width: 1_280, height: 900 },
@@ -43,14 +44,14 @@ async function open(
     timezoneId: 'UTC',
     ...options,
   });
-  const watched = await watchedPage(context, origin);
+  const watched = await watchedPage(context, at);
   onTestFinished(async () => {
     await context.close();
     expect(watched.faults).toEqual([]);
     expect(watched.elsewhere.filter((url) => !url.startsWith('blob:'))).toEqual([]);
   });
   await prepare(watched.page);
-  await watched.page.goto(`${origin}${path}`);
+  await watched.page.goto(`${at}${path}`);
   return { ...watched, context };
 }
 
@@ -222,6 +223,17 @@ describe.runIf(HAS_BROWSER)('the wallet page', () => {
     await review(page, '1', 'tokens');
     await judge('the confirmation');
     expect(await page.evaluate('document.activeElement.id')).toBe('confirm');
+  });
+
+  it('is that of a miner node too, which has no donations and no explorer', async () => {
+    const { page } = await open('/', {}, undefined, network.urls.miner);
+    await page.getByText('Last movements').waitFor();
+    const links = page.getByRole('navigation').getByRole('link');
+    await links.filter({ hasText: 'History' }).click();
+    const history = page.getByRole('table', { name: 'History of the wallet' });
+    await history.getByText('Mining reward').first().waitFor();
+    expect(await history.locator('a').count()).toBe(0);
+    expect(await links.allInnerTexts()).toEqual(['Wallet', 'Pay', 'Receive', 'History', 'Items', 'Trades', 'Safety']);
   });
 
   it('saves a backup file and changes the passphrase', async () => {

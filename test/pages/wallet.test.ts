@@ -273,6 +273,14 @@ describe('the event stream', () => {
     const text = new EventText();
     expect(() => text.read('x'.repeat(1_000_001))).toThrow();
   });
+
+  it('has no event without end', () => {
+    const text = new EventText();
+    const endless = (): void => {
+      for (let lines = 0; lines < 3; lines++) text.read(`data: ${'x'.repeat(500_000)}\n`);
+    };
+    expect(endless).toThrow();
+  });
 });
 
 describe('the QR code', () => {
