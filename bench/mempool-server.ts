@@ -1,5 +1,5 @@
 /**
- * The node that the admission benchmark posts to: `DIR THREADS OUTPUTS` admits for real, with journal and state on disk. It has
+ * The mempool node of the admission benchmark: `DIR THREADS OUTPUTS` admits for real, with journal and state on disk. It has
  * what a mempool node needs for that and no more, so that no block is cut and nobody is told. It does what its parent says
  * (`contest.ts`).
  */
