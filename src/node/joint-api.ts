@@ -114,7 +114,10 @@ export class JointApi implements Service {
       metrics: this.#metrics,
       events: this.#events,
       keptAnswers: this.#keptAnswers,
-      readiness: () => roles.flatMap((role) => this.#readinessOf(role)),
+      readiness: () => [
+        ...(this.#isHeld ? ['the network is starting'] : []),
+        ...roles.flatMap((role) => this.#readinessOf(role)),
+      ],
       dev: this.#dev,
       isRevertible: this.#dev !== undefined,
       services: new JointServices(roles, (role) => (this.#isHeld ? undefined : this.#parts.get(role))),

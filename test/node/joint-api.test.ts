@@ -112,8 +112,10 @@ describe('while the nodes of a dev network are started again', () => {
     joint.join(partOf('mempool', { services: { mempool } as unknown as RoleServices }).part);
     const early = await get('/v1/supply');
     expect([early.status, early.body.code, early.headers.get('retry-after')]).toEqual([503, 'overloaded', '1']);
-    joint.join(partOf('mempool').part);
+    for (const role of NODE_ROLES) joint.join(partOf(role).part);
+    expect((await get('/readyz')).body.reasons).toEqual(['the network is starting']);
     joint.release();
+    expect((await get('/readyz')).status).toBe(200);
     expect((await get('/v1/supply')).status).toBe(200);
   });
 });
