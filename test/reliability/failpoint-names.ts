@@ -6,7 +6,8 @@ import { type MessageType, PERMISSIONS } from '../../src/peers/permissions.js';
 const DATABASES = ['archive', 'journal', 'mempool', 'wallet'] as const;
 /** Files that are written by `writeFileDurable`. */
 const FILES = ['api-key', 'keystore.json', 'node-key', 'tessera.json'] as const;
-const MESSAGES = Object.keys(PERMISSIONS) as MessageType[];
+/** A state goes only between mempool nodes that share a journal in etcd. */
+const MESSAGES = (Object.keys(PERMISSIONS) as MessageType[]).filter((type) => !type.startsWith('snapshot.'));
 
 export const PLACES = {
   'folder.locked': NODE_ROLES,

@@ -26,6 +26,8 @@ const BODIES: { readonly [T in MessageType]?: object } = {
   headers: { from: 0, count: 0 },
   'blocks.get': { from: 0, count: 1 },
   blocks: { from: 0, count: 0 },
+  'snapshot.get': { part: 0 },
+  'snapshot.part': { transfer: '0'.repeat(32), part: 0 },
   'transactions.result': { accepted: true, code: '', detail: '' },
   'utxos.get': { addresses: [] },
   utxos: { block_num: -1, hash: null },
