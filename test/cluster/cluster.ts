@@ -79,7 +79,7 @@ export class Cluster {
       for (const name of [...MEMPOOLS, GUEST]) replicas.set(name, `${machines.host(name)}:${await freePort()}`);
       const optionsOf = (name: string): NodeOptions => builder.mempoolOptions(name, replicas, first);
       const mempools = await Promise.all(MEMPOOLS.map((name) => builder.start(name, 'mempool', optionsOf(name))));
-      const rest = { 'peers.mempool': addresses(mempools) };
+      const rest = { 'peers.mempool': [...replicas.values()].join(',') };
       const others = [
         await builder.start('miner', 'miner', { ...rest, 'wallet.genesis_seed_index': 1 }),
         await builder.start('user', 'user', { ...rest, 'wallet.genesis_seed_index': 0 }),
