@@ -15,7 +15,7 @@ import { interleave, measured, ratios } from './rounds.js';
 const CONNECTIONS = 32;
 /** Rounds, and requests of one: about a tenth of a second. */
 const LONG = { rounds: 40, requests: 3_000 };
-const SHORT = { rounds: 5, requests: 1_500 };
+const SHORT = { rounds: 4, requests: 1_000 };
 
 interface Case {
   readonly name: string;
