@@ -12,6 +12,7 @@ const MAX_OUTPUT = 64 * 1024 * 1024;
 /** Time limit for waiting, in ms. */
 const PATIENCE_MS = 180_000;
 const LOOK_EVERY_MS = 500;
+const UP_ATTEMPTS = 4;
 /** Characters of an answer that the transcript shows. */
 const MAX_SHOWN = 700;
 
@@ -96,6 +97,19 @@ export class Session {
       if (Date.now() > end)
         throw new Error(`waited in vain for ${what}\n${await this.compose('logs', '--tail', '30')}`);
       await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    }
+  }
+
+  /** Brings up a service with all that it depends on, again where a busy machine has made one of them look unhealthy. */
+  async up(profile: string, service: string): Promise<void> {
+    const args = ['--profile', profile, 'up', '--detach', '--no-build', service];
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await this.compose(...args);
+        return;
+      } catch (error) {
+        if (attempt === UP_ATTEMPTS) throw error;
+      }
     }
   }
 

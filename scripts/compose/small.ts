@@ -9,7 +9,7 @@ export async function runSmall(session: Session): Promise<void> {
   try {
     session.section('The network');
     const started = Date.now();
-    await session.compose('--profile', 'small', 'up', '--detach', '--no-build', 'small');
+    await session.up('small', 'small');
     await session.healthy('small');
     session.check(
       'four roles in one container are healthy',
