@@ -183,7 +183,7 @@ async function loseMajority(session: Session): Promise<void> {
   const client = new PayingClient(MEMPOOL);
   const answer = await client.tryOnce();
   const took = Date.now() - started;
-  session.check('a write is answered with the documented error', answer.includes('mempool_unreachable'), answer);
+  session.check('a write is answered with the documented error', answer.includes('outcome_unknown'), answer);
   session.check('within the time-out', took < LONGEST_REFUSAL_MS, `${(took / 1_000).toFixed(1)} s`);
   const reachable = await session.until('the metric', async () => {
     const values = await metric(session, 'tessera_journal_reachable');
