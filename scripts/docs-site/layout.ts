@@ -9,7 +9,10 @@ const CHAPTERS: readonly (readonly [chapter: string, names: readonly string[]])[
   ['Start', ['README', 'docs/tutorial']],
   ['Use', ['docs/cli', 'docs/wallet', 'docs/wallet-page', 'docs/explorer', 'docs/dev-chain', 'docs/explorer-index']],
   ['Build', ['docs/client-library', 'docs/clients', 'docs/routes', 'docs/openapi']],
-  ['Run', ['docs/operations', 'docs/high-availability', 'docs/metrics', 'docs/reliability', 'docs/performance', 'SECURITY']],
+  [
+    'Run',
+    ['docs/operations', 'docs/high-availability', 'docs/metrics', 'docs/reliability', 'docs/performance', 'SECURITY'],
+  ],
   ['Understand', ['docs/chain', 'docs/decisions', 'ARCHITECTURE', 'docs/adr/README']],
   ['Project', ['CONTRIBUTING', 'CHANGELOG']],
 ];
