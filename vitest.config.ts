@@ -2,18 +2,32 @@ import { defineConfig } from 'vitest/config';
 
 /** Tests with processes, browsers, whole networks or fuzz; everything else runs in seconds. */
 const END_TO_END = 'test/**/*.e2e.test.ts';
+/** Tests that put another module in the place of one of ours, by `vi.mock`. */
+export const REPLACE_MODULES = ['test/chain/signature-operations.test.ts', 'test/db/private-folder.test.ts'];
 
 export default defineConfig({
   test: {
     // Far beyond what a test takes: a busy machine must not fail what only waits.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    restoreMocks: true,
+    unstubGlobals: true,
     expect: { poll: { timeout: 60_000 } },
     // Of two cores: what runs processes waits for them a third of the time.
     maxWorkers: 3,
     reporters: ['default', './test/support/left-out-reporter.ts'],
     projects: [
-      { extends: true, test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: [END_TO_END] } },
+      // Files share their processes, and with them what they import: loading it anew for each costs a third of the time.
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['test/**/*.test.ts'],
+          exclude: [END_TO_END, ...REPLACE_MODULES],
+          isolate: false,
+        },
+      },
+      { extends: true, test: { name: 'replace-modules', include: REPLACE_MODULES } },
       { extends: true, test: { name: 'e2e', include: [END_TO_END] } },
     ],
   },
