@@ -108,7 +108,8 @@ export class MempoolRole implements Role {
     const { height, miners, apart, notStored, notVerified } = this.#mempool.figures();
     const hasStorage = [...this.#links].some((link) => link.role === 'storage' && link.trusted);
     const reasons = [
-      ...(miners === 0 ? ['no miner has joined: no block can be made'] : []),
+      // A node that does not make the blocks needs none.
+      ...(miners === 0 && this.#leadership.leads ? ['no miner has joined: no block can be made'] : []),
       ...(hasStorage ? [] : ['no storage node with the same network.secret is linked: no block can be kept']),
       ...(hasStorage && apart !== null ? [apart] : []),
       ...(hasStorage && notStored !== null ? [notStored] : []),
