@@ -74,7 +74,7 @@ export class RunningStorageService implements StorageService, Service {
         logger.warn({ height, next: archive.nextHeight }, 'the mempool is ahead of this archive');
         onBehind();
       },
-      onDelivered: (height) => this.#mempoolTips.delivered(height),
+      onDelivered: (link, height) => this.#mempoolTips.delivered(link, height),
       onTip: (link, tip) => {
         if (link.role === 'storage') this.#catchUp.hear(link, tip);
         else this.#mempoolTips.hear(link, tip);

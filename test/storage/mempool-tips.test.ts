@@ -1,6 +1,7 @@
 /** An archive that holds less than was confirmed, restored from an older copy for example, says so at the first link. */
 
 import { beforeEach, describe, expect, it } from 'vitest';
+import { encodeFullBlock } from '../../src/chain/codec.js';
 import { TesseraError } from '../../src/lib/errors.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { ManualClock } from '../support/manual-clock.js';
@@ -24,6 +25,17 @@ function mempool(next: number, hash: string | null = chain.hash(next - 1)): Fake
   const node = createFakeNode('mempool', 'mempool');
   node.network.handle('chain.tip.get', () => ({ type: 'chain.tip', body: { next, hash } }));
   return node;
+}
+
+/** What is wrong now, and after each of some questions again. */
+async function problems(): Promise<(string | null)[]> {
+  const seen: (string | null)[] = [];
+  for (let i = 0; i < 5; i++) {
+    seen.push(storage.service.problem);
+    clock.advance(2_000);
+    await settle();
+  }
+  return seen;
 }
 
 describe('what the mempool node knows to be stored', () => {
@@ -110,5 +122,59 @@ describe('what the mempool node knows to be stored', () => {
     await settle();
     expect(stranger.received).toEqual([]);
     expect(storage.service.problem).toBeNull();
+  });
+});
+
+describe('what several mempool nodes know to be stored', () => {
+  it.each(['first', 'last'])('is no problem when one of them is behind, which answers %s', async (place) => {
+    const nodes = [mempool(2), mempool(4)];
+    for (const node of place === 'first' ? nodes : nodes.toReversed()) {
+      connect(storage.node, node, clock);
+      await settle();
+    }
+    expect(await problems()).toEqual([null, null, null, null, null]);
+  });
+
+  it('is no problem when one that is behind is of another chain', async () => {
+    connect(storage.node, mempool(4), clock);
+    connect(storage.node, mempool(2, 'b0'.repeat(16)), clock);
+    await settle();
+    expect(await problems()).toEqual([null, null, null, null, null]);
+  });
+
+  it('is missed here although another of them does not know it', async () => {
+    connect(storage.node, mempool(6), clock);
+    connect(storage.node, mempool(4), clock);
+    await settle();
+    const missing = expect.stringContaining('blocks 4 to 5 are missing here');
+    expect(await problems()).toEqual([missing, missing, missing, missing, missing]);
+  });
+
+  it('is what is left when the one that knew most is gone', async () => {
+    const { a: link } = connect(storage.node, mempool(4), clock);
+    let next = 2;
+    const late = createFakeNode('late', 'mempool');
+    late.network.handle('chain.tip.get', () => ({ type: 'chain.tip', body: { next, hash: chain.hash(next - 1) } }));
+    connect(storage.node, late, clock);
+    await settle();
+    expect(storage.service.problem).toBeNull();
+    link.close('gone');
+    expect(storage.service.problem).toContain('the mempool node is at block 1 and this archive at block 3');
+    next = 4;
+    clock.advance(2_000);
+    await settle();
+    expect(storage.service.problem).toBeNull();
+  });
+
+  it('has grown by what one of them delivers, and what the other then says changes nothing', async () => {
+    const leader = mempool(4);
+    const { b } = connect(storage.node, leader, clock);
+    connect(storage.node, mempool(2), clock);
+    await settle();
+    const attachment = encodeFullBlock(chain.block(4));
+    const answer = await b.request('block.deliver', { block_num: 4, hash: chain.hash(4) }, { attachment });
+    expect(answer.type).toBe('block.stored');
+    leader.network.handle('chain.tip.get', () => ({ type: 'chain.tip', body: { next: 5, hash: chain.hash(4) } }));
+    expect(await problems()).toEqual([null, null, null, null, null]);
   });
 });

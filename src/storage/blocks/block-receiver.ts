@@ -40,7 +40,7 @@ export interface BlockReceiverModules {
   /** Called when the mempool is ahead: blocks before `height` are missing here. */
   onBehind(height: number): void;
   /** Called when a mempool node has delivered a block that is stored here. */
-  onDelivered(height: number): void;
+  onDelivered(link: Link, height: number): void;
   /** Called when a node says how many blocks it has. */
   onTip(link: Link, tip: MessageBody<'chain.tip'>): void;
 }
@@ -74,7 +74,7 @@ export class BlockReceiver {
       return errorReply(new TesseraError('protocol_violation', 'only a trusted mempool node delivers blocks'));
     }
     try {
-      return await this.#receiving.run(() => this.#receive(message));
+      return await this.#receiving.run(() => this.#receive(link, message));
     } catch (error) {
       const height = message.body.block_num;
       this.#modules.logger.error({ err: error, height }, 'a delivered block could not be stored');
@@ -99,7 +99,7 @@ export class BlockReceiver {
     }
   }
 
-  async #receive({ body, attachment }: Message<'block.deliver'>): Promise<Reply> {
+  async #receive(link: Link, { body, attachment }: Message<'block.deliver'>): Promise<Reply> {
     const height = body.block_num;
     let full: FullBlock;
     try {
@@ -113,10 +113,11 @@ export class BlockReceiver {
       const named = `the message names block ${height}, ${body.hash}`;
       return this.#refuse(height, `${named}, but brings block ${header.bNum}, ${hash}`);
     }
-    return this.#store({ height, hash }, full, body);
+    return this.#store(link, { height, hash }, full, body);
   }
 
   async #store(
+    link: Link,
     place: BlockPlace,
     full: FullBlock,
     { certificate, round }: MessageBody<'block.deliver'>,
@@ -141,7 +142,7 @@ export class BlockReceiver {
     }
     const known = await archive.hashAt(height);
     if (known === hash) {
-      this.#modules.onDelivered(height);
+      this.#modules.onDelivered(link, height);
       return { type: 'block.stored', body: { block_num: height, hash } };
     }
     if (unsigned === null) await noteOther(this.#modules, place, certificate);

@@ -2,6 +2,7 @@
  * Where the mempool nodes of this operator stand. What one knows to be stored is a mark that an archive must reach: one that
  * was restored from an older copy learns this at the first link, not at the next block. And a mempool node that is behind
  * fetches from here what it lacks. Until both stand at the same block, this node is not ready, and says at which they are.
+ * Of several mempool nodes the one that knows most counts: another one may be cut off from their journal.
  */
 
 import { setMaxListeners } from 'node:events';
@@ -13,6 +14,14 @@ import type { Link, Message, PeerNetwork } from '../../peers/network.js';
 import type { Archive } from '../archive/archive.js';
 
 type Tip = Pick<MessageBody<'chain.tip'>, 'next' | 'hash'>;
+
+/** What a linked mempool node has last said or shown, compared with what was stored here then. */
+interface Word {
+  readonly next: number;
+  readonly isBehind: boolean;
+  /** Why it is on another chain; null when it is not. */
+  readonly otherChain: string | null;
+}
 
 /** Milliseconds until a mempool node that is at another block is asked again. */
 const RETRY_MS = 2_000;
@@ -32,9 +41,10 @@ export class MempoolTips {
   readonly #modules: MempoolTipsModules;
   readonly #stopping = new AbortController();
   readonly #listeners: (() => void)[] = [];
-  /** Number of blocks that a mempool node knows to be stored. */
+  readonly #words = new Map<Link, Word>();
+  /** Number of blocks that the mempool nodes know to be stored. */
   #known = 0;
-  /** The same for one that says it knows fewer blocks than are stored here. */
+  /** The same when all of them know fewer blocks than are stored here. */
   #behind: number | undefined;
   #otherChain: string | null = null;
   #retry: Timer | undefined;
@@ -64,7 +74,9 @@ export class MempoolTips {
     this.#listeners.push(
       network.linkUp.on((link) => this.#ask(link)),
       network.linkDown.on(({ link }) => {
-        if (isOwnMempool(link)) this.#behind = undefined;
+        if (!this.#words.delete(link)) return;
+        this.#judge();
+        if (this.#words.size > 0 && this.problem !== null) this.#askAgain();
       }),
     );
     for (const link of network.links) this.#ask(link);
@@ -77,15 +89,24 @@ export class MempoolTips {
   }
 
   /** A mempool node has delivered a block that is stored: it is not behind. */
-  delivered(height: number): void {
-    this.#known = Math.max(this.#known, height + 1);
-    if (height + 1 >= this.#modules.archive.nextHeight) this.#behind = undefined;
+  delivered(link: Link, height: number): void {
+    const { archive, network } = this.#modules;
+    if (!isOwnMempool(link) || !network.links.has(link)) return;
+    const isLast = height + 1 >= archive.nextHeight;
+    const word = this.#words.get(link) ?? (isLast ? { next: 0, isBehind: false, otherChain: null } : undefined);
+    if (word === undefined) return;
+    this.#words.set(link, {
+      ...word,
+      next: Math.max(word.next, height + 1),
+      isBehind: word.isBehind && !isLast,
+    });
+    this.#judge();
   }
 
   /** A mempool node says which blocks it knows to be stored. */
   hear(link: Link, tip: Tip): void {
     if (!isOwnMempool(link)) return;
-    this.#compare(tip).catch((error: unknown) => {
+    this.#compare(link, tip).catch((error: unknown) => {
       if (this.#stopping.signal.aborted) return;
       const { logger } = this.#modules;
       logger.warn(
@@ -96,20 +117,33 @@ export class MempoolTips {
     });
   }
 
-  async #compare({ next, hash }: Tip): Promise<void> {
-    const { archive, onBehind } = this.#modules;
-    this.#known = next;
+  async #compare(link: Link, { next, hash }: Tip): Promise<void> {
+    const { archive, network, onBehind } = this.#modules;
     const stored = await archive.hashAt(next - 1);
-    this.#otherChain =
+    if (!network.links.has(link)) return;
+    const otherChain =
       stored === undefined || stored === hash
         ? null
         : `block ${next - 1} is ${stored} here, and ${hash} at the mempool node: the two are of different chains`;
-    this.#behind = next < archive.nextHeight ? next : undefined;
+    const isBehind = next < archive.nextHeight;
+    this.#words.set(link, { next, isBehind, otherChain });
+    this.#judge();
     const { problem } = this;
-    this.#say(problem, next);
-    if (problem === null) return;
-    if (archive.nextHeight < next) onBehind();
-    this.#askAgain();
+    this.#say(problem, this.#known);
+    if (problem !== null && archive.nextHeight < this.#known) onBehind();
+    // Of one that is behind it is to be known, when no other is left, where it is then.
+    if (problem !== null || isBehind) this.#askAgain();
+  }
+
+  /** Without any mempool node the last judgement stays, but that they are behind: it needs one that fetches. */
+  #judge(): void {
+    const words = [...this.#words.values()];
+    this.#behind = undefined;
+    if (words.length === 0) return;
+    this.#known = Math.max(...words.map(({ next }) => next));
+    const first = words.filter(({ next }) => next === this.#known).map(({ otherChain }) => otherChain);
+    this.#otherChain = first.includes(null) ? null : (first[0] ?? null);
+    if (words.every(({ isBehind }) => isBehind)) this.#behind = this.#known;
   }
 
   /** The numbers in it change with each block that comes: that is no news. */
