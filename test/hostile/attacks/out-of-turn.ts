@@ -11,6 +11,8 @@ import { messageFrame, openRawLink } from '../raw-link.js';
 
 /** Milliseconds for a link to end: a node under attack may be slow. */
 const PATIENCE_MS = 30_000;
+/** Links at once: of more from one address the newer handshakes take the place of the older. */
+const AT_ONCE = 16;
 /** A body for each of these messages that its schema allows, so that nothing but the sender is wrong. */
 const HASH = `b${'0'.repeat(64)}`;
 const BODIES: { readonly [T in MessageType]?: object } = {
@@ -75,7 +77,9 @@ async function speakOutOfTurn({ storage, mempool, miner, user }: Arena): Promise
         continue;
       }
       const forbidden = TYPES.filter((type) => !mayStranger(type, as, node.role));
-      await Promise.all(forbidden.map((type) => speak(node, as, type)));
+      for (let at = 0; at < forbidden.length; at += AT_ONCE) {
+        await Promise.all(forbidden.slice(at, at + AT_ONCE).map((type) => speak(node, as, type)));
+      }
     }
   }
 }
