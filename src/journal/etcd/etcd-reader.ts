@@ -155,6 +155,8 @@ export class EtcdReader {
   async #follow({ responses, cancel }: EtcdWatch): Promise<void> {
     this.#cancel = cancel;
     try {
+      // Stopped while the watch began, when there was nothing to cancel.
+      if (this.#stopped) return;
       for await (const response of responses) {
         if (this.#stopped) return;
         assertWatches(response, this.#modules.client);
