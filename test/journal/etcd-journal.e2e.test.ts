@@ -3,9 +3,11 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { EtcdClient } from '../../src/journal/etcd/etcd-client.js';
 import { EtcdJournal, type EtcdJournalOptions } from '../../src/journal/etcd/etcd-journal.js';
+import { KV } from '../../src/journal/etcd/generated/etcd-pb.js';
 import type { JournalEntry } from '../../src/journal/journal.js';
-import { toHex } from '../../src/lib/bytes.js';
+import { toHex, utf8 } from '../../src/lib/bytes.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 import { silentLogger } from '../../src/lib/logger.js';
@@ -97,6 +99,21 @@ describe.runIf(hasEtcd)('on a real etcd', () => {
     expect(await two.sync()).toBe(numbers.at(-1));
     const last = await append(two, 'entry 10');
     expect(await one.sync()).toBe(last);
+    for (const journal of [one, two]) await journal.close();
+  });
+
+  it('finds the end of a journal of an older version, which says nowhere where it ends', async () => {
+    const prefix = `${name()}/`;
+    const one = await open(prefix);
+    for (const text of texts(0, 3)) await append(one, text);
+    const last = Math.max(...(await Promise.all(texts(3, 5).map((text) => append(one, text)))));
+    const client = new EtcdClient({ endpoints: [etcd.endpoint], callTimeout: 60_000 });
+    await client.call(KV.method.txn, {
+      success: [{ request: { case: 'requestDeleteRange', value: { key: utf8(`${prefix}head`) } } }],
+    });
+    const two = await open(prefix, { replica: 'two' });
+    expect(two.head).toBe(last);
+    client.close();
     for (const journal of [one, two]) await journal.close();
   });
 

@@ -24,6 +24,7 @@ import { EtcdClient, EtcdError, type EtcdOptions } from './etcd-client.js';
 import { EtcdReader } from './etcd-reader.js';
 import { EtcdWriter, type EtcdWriterModules } from './etcd-writer.js';
 import { type KeyValue, KV, type RangeRequestSchema } from './generated/etcd-pb.js';
+import { logKeys } from './log-keys.js';
 import { Marks } from './marks.js';
 import { Patience } from './patience.js';
 import { joinRules, type SharedRules } from './shared-rules.js';
@@ -35,9 +36,6 @@ const SYNC_CALLS = 3;
 /** Milliseconds between two marks of a node that has nothing new to say. */
 const BEAT_MS = 60_000;
 const DEFAULT_LIFETIME = 3_600;
-/** Of `RangeRequest`. */
-const DESCEND = 2;
-const BY_MOD_REVISION = 3;
 /** Of `Compare`. */
 const MOD_REVISION = 2;
 
@@ -136,8 +134,7 @@ export class EtcdJournal implements Journal {
   async sync(): Promise<number> {
     for (let left = SYNC_CALLS; ; left--) {
       try {
-        const [head] = await this.#range({ key: utf8(this.#names.head) });
-        return head === undefined ? this.#head : seqOf(head.modRevision, Number(fromUtf8(head.value)) - 1);
+        return (await this.#storedHead()) ?? this.#head;
       } catch (error) {
         if (!(error instanceof EtcdError)) throw error;
         if (left === 1) throw new TesseraError('mempool_unreachable', `${errorMessage(error)}; try again`);
@@ -230,15 +227,28 @@ export class EtcdJournal implements Journal {
   }
 
   async #findHead(): Promise<number> {
-    const { log } = this.#names;
-    const base = await this.#marks.base();
-    const newest = { rangeEnd: endOf(log), limit: 1n, sortOrder: DESCEND, sortTarget: BY_MOD_REVISION };
-    const [last] = await this.#range({ key: utf8(log), ...newest });
-    if (last === undefined) return Math.max(0, base - 1);
+    const end = (await this.#storedHead()) ?? (await this.#newest());
+    return Math.max(end, (await this.#marks.base()) - 1);
+  }
+
+  /** What the key `head` says; undefined when there is none. */
+  async #storedHead(): Promise<number | undefined> {
+    const [head] = await this.#range({ key: utf8(this.#names.head) });
+    return head && seqOf(head.modRevision, Number(fromUtf8(head.value)) - 1);
+  }
+
+  /** The last entry of a journal of an older version, which wrote no `head`; 0 when it has none. */
+  async #newest(): Promise<number> {
+    let newest: KeyValue | undefined;
+    for await (const { kvs } of logKeys(this.#client, this.#names)) {
+      for (const kv of kvs) if (newest === undefined || kv.modRevision > newest.modRevision) newest = kv;
+    }
+    const [last] = newest === undefined ? [] : await this.#range({ key: newest.key });
+    if (last === undefined) return 0;
     const { key, value, createRevision } = last;
     const isInParts = partsOf(key, value) !== undefined;
     const entries = isInParts ? 1 : decodeGroup(key, value, this.#names, createRevision).length;
-    return Math.max(seqOf(createRevision, entries - 1), base - 1);
+    return seqOf(createRevision, entries - 1);
   }
 
   /** Asks once for each step: what etcd does not do now, it does the next time, and a stop need not wait for it. */
@@ -272,14 +282,15 @@ export class EtcdJournal implements Journal {
 
   async #deleteUpTo(revision: bigint): Promise<void> {
     const { log, part } = this.#names;
-    const query = { key: utf8(log), rangeEnd: endOf(log), keysOnly: true, maxModRevision: revision };
-    const kvs = await this.#range(query);
-    for (let i = 0; i < kvs.length; i += DELETED_AT_ONCE) {
-      const success = kvs.slice(i, i + DELETED_AT_ONCE).flatMap(({ key }) => {
-        const parts = `${part}${fromUtf8(key).slice(log.length)}/`;
-        return [deletionOf({ key }), deletionOf({ key: utf8(parts), rangeEnd: endOf(parts) })];
-      });
-      await this.#client.call(KV.method.txn, { success });
+    for await (const { kvs } of logKeys(this.#client, this.#names)) {
+      const old = kvs.filter(({ modRevision }) => modRevision <= revision);
+      for (let i = 0; i < old.length; i += DELETED_AT_ONCE) {
+        const success = old.slice(i, i + DELETED_AT_ONCE).flatMap(({ key }) => {
+          const parts = `${part}${fromUtf8(key).slice(log.length)}/`;
+          return [deletionOf({ key }), deletionOf({ key: utf8(parts), rangeEnd: endOf(parts) })];
+        });
+        await this.#client.call(KV.method.txn, { success });
+      }
     }
   }
 

@@ -11,15 +11,13 @@ import type { JournalEntry } from '../journal.js';
 import { decodeGroup, endOf, MAX_VALUE_BYTES, type Names, partName, partsOf, revisionOf, seqOf } from './entries.js';
 import { type EtcdClient, EtcdError, type EtcdWatch } from './etcd-client.js';
 import { type KeyValue, KV, type RangeResponse, type WatchResponse } from './generated/etcd-pb.js';
+import { logKeys } from './log-keys.js';
 import type { Patience } from './patience.js';
 
 /** Bytes of entries that are read ahead of who takes them. */
 const MAX_AHEAD_BYTES = 8 * MAX_VALUE_BYTES;
 /** Values asked for at once. */
 const VALUES_AT_ONCE = 8;
-/** Of `RangeRequest`. */
-const ASCEND = 1;
-const BY_MOD_REVISION = 3;
 /** Of `WatchCreateRequest`. */
 const NO_DELETIONS = 1;
 
@@ -185,26 +183,27 @@ export class EtcdReader {
   async #list(): Promise<void> {
     const { client, names, base } = this.#modules;
     const from = this.#next;
-    const { kvs, header } = await client.call(KV.method.range, {
-      key: utf8(names.log),
-      rangeEnd: endOf(names.log),
-      minModRevision: BigInt(revisionOf(from)),
-      keysOnly: true,
-      sortOrder: ASCEND,
-      sortTarget: BY_MOD_REVISION,
-    });
+    const found: KeyValue[] = [];
+    // What came after the first page was asked for may be missing in it: the watch has that.
+    let end: bigint | undefined;
+    for await (const { kvs, header } of logKeys(client, names)) {
+      const last = end ?? header?.revision ?? 0n;
+      end = last;
+      found.push(...kvs.filter(({ modRevision }) => modRevision >= revisionOf(from) && modRevision <= last));
+    }
+    found.sort((one, other) => Number(one.modRevision - other.modRevision));
     // What is deleted is below the base before that: all that is missing in the list is.
     const first = await base();
     if (from < first) throw forgotten(from, first);
-    for (let i = 0; i < kvs.length && !this.#stopped; i += VALUES_AT_ONCE) {
-      const some = kvs.slice(i, i + VALUES_AT_ONCE);
-      const found = await Promise.all(some.map(({ key }) => client.call(KV.method.range, { key })));
-      for (const { kvs: values } of found) {
+    for (let i = 0; i < found.length && !this.#stopped; i += VALUES_AT_ONCE) {
+      const some = found.slice(i, i + VALUES_AT_ONCE);
+      const answers = await Promise.all(some.map(({ key }) => client.call(KV.method.range, { key })));
+      for (const { kvs: values } of answers) {
         if (values[0] === undefined) throw forgotten(this.#next, await base());
         await this.#take(values[0]);
       }
     }
-    if (header !== undefined) this.#next = Math.max(this.#next, seqOf(header.revision + 1n, 0));
+    if (end !== undefined) this.#next = Math.max(this.#next, seqOf(end + 1n, 0));
   }
 
   async #take(kv: KeyValue): Promise<void> {

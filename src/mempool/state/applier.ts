@@ -14,7 +14,8 @@ import type { KvBatch } from '../../db/kv.js';
 import type { Appended, EntryId, Journal, JournalEntry, Subscription } from '../../journal/journal.js';
 import type { Clock, Timer } from '../../lib/clock.js';
 import { createDeferred, type Deferred } from '../../lib/deferred.js';
-import { isTesseraError, TesseraError } from '../../lib/errors.js';
+import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
+import { type Logger, silentLogger } from '../../lib/logger.js';
 import { Mutex } from '../../lib/mutex.js';
 import { inPieces } from '../../lib/pieces.js';
 import { Failure, type Service } from '../../lib/service.js';
@@ -49,6 +50,7 @@ export interface ApplierModules {
   readonly unicorn: (seed: bigint) => Promise<Unicorn> | Unicorn;
   readonly clock: Clock;
   readonly metrics: Metrics;
+  readonly logger?: Logger | undefined;
   readonly progress?: MempoolProgress | undefined;
   /** Of the journal's disk; endless by default. */
   readonly room?: Pick<Room, 'isLow' | 'ranLow'> | undefined;
@@ -88,6 +90,7 @@ export class Applier implements Service {
   readonly #state: MempoolState;
   readonly #unicorn: ApplierModules['unicorn'];
   readonly #clock: Clock;
+  readonly #logger: Logger;
   readonly #progress: MempoolProgress | undefined;
   readonly #blockApplySeconds: HistogramHandle;
   readonly #room: Pick<Room, 'isLow' | 'ranLow'>;
@@ -115,6 +118,7 @@ export class Applier implements Service {
     unicorn,
     clock,
     metrics,
+    logger = silentLogger,
     progress,
     room = endlessRoom,
     digests,
@@ -124,6 +128,7 @@ export class Applier implements Service {
     this.#state = state;
     this.#unicorn = unicorn;
     this.#clock = clock;
+    this.#logger = logger;
     const slices = new TimeSlices(clock);
     this.#turn = () => slices.turn();
     this.#progress = progress;
@@ -347,6 +352,8 @@ export class Applier implements Service {
     } catch (error) {
       // What it could not drop now, it drops the next time.
       if (!isTesseraError(error, 'database_failed')) throw error;
+      const problem = errorMessage(error);
+      this.#logger.warn({ problem }, `the journal keeps for now what it was to forget: ${problem}`);
     }
   }
 
