@@ -12,7 +12,7 @@ import { journalWith, openJournal } from '../support/journal.js';
 import { settle } from '../support/manual-clock.js';
 import { MemoryKv } from '../support/memory-kv.js';
 import { account, genesisOut, mine, pay, payment } from '../support/mempool.js';
-import { createBed } from '../support/peers.js';
+import { createBed, SECRET } from '../support/peers.js';
 import { fc, test } from '../support/property.js';
 import { addStorage, alice, bob, newFolder, type Setup, type SetupOptions, send, setUp, stored } from './running.js';
 
@@ -265,6 +265,29 @@ describe('two mempool nodes at one journal', () => {
     await expect.poll(() => apartAfter(2), { timeout: 60_000 }).toBeNull();
     await two.mempool.submit([send(alice, 0, bob)]);
     expect(asked).toBe(0);
+  });
+
+  it('take transactions at one that is even with a storage node, whatever another one says that it has', async () => {
+    const all = await pair();
+    const [one, two] = all.nodes;
+    await addMinerOfBoth(all, { isEager: true });
+    await Promise.all([stored(one.mempool, 0), stored(two.mempool, 0)]);
+    const longer = all.bed.node('longer', { role: 'storage', secret: SECRET });
+    longer.handle('chain.tip.get', () => ({ type: 'chain.tip', body: { next: 9, hash: 'f'.repeat(64) } }));
+    await longer.start();
+    const link = await longer.dial(two.network.address, { timeoutMs: 5_000 });
+    const apart = async (): Promise<string | null> => {
+      link.send('chain.tip', { next: 9, hash: 'f'.repeat(64) });
+      // When this is answered, that was heard.
+      await link.request('chain.tip.get', {});
+      return two.mempool.figures().apart;
+    };
+    await expect.poll(apart, { timeout: 60_000 }).toBeNull();
+    await two.mempool.submit([send(alice, 0, bob)]);
+    await Promise.all([stored(one.mempool, 1), stored(two.mempool, 1)]);
+    await all.storage.stop();
+    await expect.poll(apart, { timeout: 60_000 }).toMatch(/storage is 7 blocks ahead/);
+    await expect(two.mempool.submit([send(bob, 1, alice)])).rejects.toMatchObject({ code: 'mempool_unreachable' });
   });
 
   it('make no block while nobody leads', async () => {

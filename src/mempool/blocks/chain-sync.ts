@@ -132,7 +132,7 @@ export class ChainSync {
     }
     if (!this.#modules.leadership.leads && this.#isLagging)
       return `${here}, and storage is ${this.#missing} blocks ahead of it`;
-    const isEven = relations.some(([, relation]) => relation === 'even' || relation === 'confirming');
+    const isEven = relations.some(isSame);
     const [first] = relations;
     if (isEven || first === undefined) return null;
     const [link, relation] = first;
@@ -164,9 +164,12 @@ export class ChainSync {
     return source === undefined ? 0 : Math.max(0, (tips.all.get(source)?.next ?? 0) - 1 - state.head.height);
   }
 
-  /** Behind storage by more than what is on its way through the journal. */
+  /**
+   * Behind storage by more than what is on its way through the journal. While one storage node is where this node is, another
+   * one that says it has more stops nobody: all mempool nodes would refuse everything for the word of one.
+   */
   get #isLagging(): boolean {
-    return this.#missing > MAX_LAG_BLOCKS;
+    return this.#missing > MAX_LAG_BLOCKS && !this.#relations().some(isSame);
   }
 
   #relations(): (readonly [Link, Relation])[] {
@@ -327,6 +330,10 @@ export class ChainSync {
     this.#strange.delete(link);
     this.#proceed();
   }
+}
+
+function isSame([, relation]: readonly [Link, Relation]): boolean {
+  return relation === 'even' || relation === 'confirming';
 }
 
 function factsOf({ participants, proofs, asert_hashes }: RoundFactsBody): RoundFacts {
