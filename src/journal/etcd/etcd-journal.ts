@@ -10,16 +10,7 @@ import type { Timer } from '../../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import { Mutex } from '../../lib/mutex.js';
 import type { Appended, CompactOptions, Journal, JournalEntry, Subscription } from '../journal.js';
-import {
-  decodeGroup,
-  endOf,
-  MAX_GROUP_ENTRIES,
-  type Names,
-  namesBelow,
-  partsOf,
-  revisionOf,
-  seqOf,
-} from './entries.js';
+import { decodeGroup, MAX_GROUP_ENTRIES, type Names, namesBelow, partsOf, revisionOf, seqOf } from './entries.js';
 import { EtcdClient, EtcdError, type EtcdOptions } from './etcd-client.js';
 import { EtcdReader } from './etcd-reader.js';
 import { EtcdWriter, type EtcdWriterModules } from './etcd-writer.js';
@@ -28,9 +19,8 @@ import { logKeys } from './log-keys.js';
 import { Marks } from './marks.js';
 import { Patience } from './patience.js';
 import { joinRules, type SharedRules } from './shared-rules.js';
+import { Trimming } from './trimming.js';
 
-/** Entries deleted in one transaction, in two operations each; etcd takes 128. */
-const DELETED_AT_ONCE = 50;
 /** Members of etcd that are asked where the journal ends, one after the other. */
 const SYNC_CALLS = 3;
 /** Milliseconds between two marks of a node that has nothing new to say. */
@@ -67,6 +57,7 @@ export class EtcdJournal implements Journal {
   readonly #rules: SharedRules | undefined;
   readonly #patience: Patience;
   readonly #writer: EtcdWriter;
+  readonly #trimming: Trimming;
   readonly #readers = new Set<EtcdReader>();
   readonly #deliveries = new Set<Promise<void>>();
   readonly isShared = true;
@@ -89,6 +80,7 @@ export class EtcdJournal implements Journal {
     this.#marks = new Marks({ replica, process, lifetime }, { client, names, clock: modules.clock });
     this.#rules = rules;
     this.#patience = new Patience(modules);
+    this.#trimming = new Trimming({ client, names, logger: modules.logger });
     this.#writer = new EtcdWriter({ process, timeout, committed }, { ...modules, client, names });
     const head = modules.metrics.gauge('tessera_journal_head');
     const reachable = modules.metrics.gauge('tessera_journal_reachable');
@@ -172,7 +164,7 @@ export class EtcdJournal implements Journal {
     return Math.max(0, revisionOf(seq) - count) * MAX_GROUP_ENTRIES;
   }
 
-  /** Says that this node wants nothing below `seq`, and deletes what no node wants. Throws `database_failed`. */
+  /** Says that this node wants nothing below `seq`, and begins to delete what no node wants. Throws `database_failed`. */
   compact(seq: number, { waiting = Number.MAX_SAFE_INTEGER }: CompactOptions = {}): Promise<void> {
     return this.#compaction.run(async () => {
       try {
@@ -192,6 +184,7 @@ export class EtcdJournal implements Journal {
     for (const reader of this.#readers) reader.stop();
     await Promise.all(this.#deliveries);
     await this.#compaction.run(() => undefined);
+    await this.#trimming.close();
     this.#client.close();
   }
 
@@ -261,7 +254,7 @@ export class EtcdJournal implements Journal {
     if (to > (await this.#marks.base()) && !(await moveBase(to))) return;
     // Those of the base's own revision may be of a group that is wanted in part.
     const last = BigInt(revisionOf(await this.#marks.base()) - 1);
-    if (last > 0n) await this.#deleteUpTo(last);
+    if (last > 0n) this.#trimming.upTo(last);
   }
 
   /** Says now and then that this node is there, and finds out that another one has its name. */
@@ -280,25 +273,7 @@ export class EtcdJournal implements Journal {
     });
   }
 
-  async #deleteUpTo(revision: bigint): Promise<void> {
-    const { log, part } = this.#names;
-    for await (const { kvs } of logKeys(this.#client, this.#names)) {
-      const old = kvs.filter(({ modRevision }) => modRevision <= revision);
-      for (let i = 0; i < old.length; i += DELETED_AT_ONCE) {
-        const success = old.slice(i, i + DELETED_AT_ONCE).flatMap(({ key }) => {
-          const parts = `${part}${fromUtf8(key).slice(log.length)}/`;
-          return [deletionOf({ key }), deletionOf({ key: utf8(parts), rangeEnd: endOf(parts) })];
-        });
-        await this.#client.call(KV.method.txn, { success });
-      }
-    }
-  }
-
   async #range(query: MessageInitShape<typeof RangeRequestSchema>): Promise<KeyValue[]> {
     return (await this.#client.call(KV.method.range, query)).kvs;
   }
-}
-
-function deletionOf(value: { readonly key: Uint8Array; readonly rangeEnd?: Uint8Array }) {
-  return { request: { case: 'requestDeleteRange' as const, value } };
 }
