@@ -316,8 +316,8 @@ export class Mempool implements MempoolService, Service {
       onRefused: (rejected) => this.transactionRejected.emit(rejected),
     });
     const maker = new BlockMaker(this.#options.blocks, { ...modules, applier, sync });
-    const resignation = new Resignation({ ...modules, applier, maker, tips });
     const sender = new BlockSender({ ...modules, applier, tips });
+    const resignation = new Resignation({ ...modules, applier, maker, tips, sync, sender });
     const teller = digests && new DigestTeller({ ...modules, applier, digests });
     const snapshots = replica === undefined ? undefined : new SnapshotServer(modules);
     const carried = new CarriedOver({ state, applier, store, admission, sync, room, logger });

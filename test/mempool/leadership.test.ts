@@ -11,7 +11,7 @@ import type { Link, Message, PeerNetwork } from '../../src/peers/network.js';
 import { journalWith, openJournal } from '../support/journal.js';
 import { settle } from '../support/manual-clock.js';
 import { MemoryKv } from '../support/memory-kv.js';
-import { account, genesisOut, mine, pay, payment } from '../support/mempool.js';
+import { account, genesisOut, keepStep, mine, pay, payment } from '../support/mempool.js';
 import { createBed, SECRET } from '../support/peers.js';
 import { fc, test } from '../support/property.js';
 import { addStorage, alice, bob, newFolder, type Setup, type SetupOptions, send, setUp, stored } from './running.js';
@@ -347,5 +347,47 @@ describe('two mempool nodes at one journal', () => {
     await all.storage.stop();
     await all.bed.clock.advance(12_000);
     expect(all.leaders.map(({ resignations }) => resignations)).toEqual([2, 0]);
+  });
+
+  it('resign when storage refuses their block, after a while', async () => {
+    const all = await pair();
+    const body = { block_num: 0, next: 0, reason: 'it breaks a rule', rule: 'merkle' };
+    let refusals = 0;
+    await all.storage.stop();
+    const other = all.bed.node('other', { role: 'storage', secret: SECRET });
+    keepStep(other);
+    other.handle('block.deliver', () => {
+      refusals++;
+      return { type: 'block.refused', body };
+    });
+    await other.start();
+    await other.dial(all.nodes[0].network.address, { timeoutMs: 5_000 });
+    await addMinerOfBoth(all, { isEager: true });
+    await expect.poll(() => refusals, { timeout: 60_000 }).toBeGreaterThan(0);
+    const resignations = async (): Promise<number> => {
+      await all.bed.clock.advance(1_000);
+      return all.leaders[0].resignations;
+    };
+    await expect.poll(resignations, { timeout: 60_000 }).toBeGreaterThan(0);
+    expect(all.leaders[1].resignations).toBe(0);
+  });
+
+  it('resign when the only storage node is at blocks that they cannot get, after a while', async () => {
+    const all = await pair();
+    await addMinerOfBoth(all, { isEager: true });
+    await Promise.all(all.nodes.map(({ mempool }) => stored(mempool, 0)));
+    const tip = { next: 5, hash: 'f'.repeat(64) };
+    await all.storage.stop();
+    const other = all.bed.node('other', { role: 'storage', secret: SECRET });
+    other.handle('chain.tip.get', () => ({ type: 'chain.tip', body: tip }));
+    other.handle('blocks.get', () => ({ type: 'blocks', body: { from: 1, count: 0 } }));
+    await other.start();
+    await other.dial(all.nodes[0].network.address, { timeoutMs: 5_000 });
+    const resignations = async (): Promise<number> => {
+      await all.bed.clock.advance(1_000);
+      return all.leaders[0].resignations;
+    };
+    await expect.poll(resignations, { timeout: 60_000 }).toBeGreaterThan(0);
+    expect(all.leaders[1].resignations).toBe(0);
   });
 });

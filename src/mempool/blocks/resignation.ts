@@ -1,6 +1,6 @@
 /**
- * A leader that cannot make blocks, because no miner or no storage node is linked to it or its disk is full, makes room for a
- * node that can. When none can, each has its turn, and it is as if nobody had resigned.
+ * A leader that cannot make blocks, because no miner or no storage node is linked to it, its disk is full, or storage does not
+ * take its blocks, makes room for a node that can. When none can, each has its turn, and it is as if nobody had resigned.
  */
 
 import type { Room } from '../../db/disk-room.js';
@@ -8,7 +8,10 @@ import type { Leadership } from '../../journal/leadership.js';
 import type { Clock, Timer } from '../../lib/clock.js';
 import type { Logger } from '../../lib/logger.js';
 import type { Applier } from '../state/applier.js';
+import type { MempoolState } from '../state/state.js';
 import type { BlockMaker } from './block-maker.js';
+import type { BlockSender } from './block-sender.js';
+import type { ChainSync } from './chain-sync.js';
 import type { StorageTips } from './storage-tips.js';
 
 /** Milliseconds between two looks. */
@@ -20,7 +23,10 @@ export interface ResignationModules {
   readonly leadership: Leadership;
   readonly maker: Pick<BlockMaker, 'miners'>;
   readonly tips: Pick<StorageTips, 'all'>;
+  readonly sync: Pick<ChainSync, 'problem'>;
+  readonly sender: Pick<BlockSender, 'problem'>;
   readonly applier: Pick<Applier, 'problem'>;
+  readonly state: Pick<MempoolState, 'head'>;
   readonly room: Pick<Room, 'isLow'>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -30,12 +36,15 @@ export class Resignation {
   readonly #modules: ResignationModules;
   #timer: Timer | undefined;
   #unableSince: number | undefined;
+  /** The block that the chain was at, at the last look. */
+  #height: number | undefined;
 
   constructor(modules: ResignationModules) {
     this.#modules = modules;
   }
 
   start(): void {
+    this.#height = this.#modules.state.head.height;
     if (this.#modules.leadership.resign !== undefined) this.#lookLater();
   }
 
@@ -51,8 +60,12 @@ export class Resignation {
   }
 
   #look(): void {
-    const { leadership, clock, logger } = this.#modules;
-    const reason = leadership.leads ? this.#inability() : null;
+    const { leadership, clock, logger, state } = this.#modules;
+    const { height } = state.head;
+    // One that fetches many blocks from storage goes on with it.
+    const isGrowing = height !== this.#height;
+    this.#height = height;
+    const reason = leadership.leads && !isGrowing ? this.#inability() : null;
     if (reason === null) {
       this.#unableSince = undefined;
       return;
@@ -67,9 +80,10 @@ export class Resignation {
 
   /** Why this node can make no block; null when it can. */
   #inability(): string | null {
-    const { maker, tips, applier, room } = this.#modules;
+    const { maker, tips, sync, sender, applier, room } = this.#modules;
     if (maker.miners.length === 0) return 'no miner has joined';
     if (tips.all.size === 0) return 'no storage node is linked';
-    return room.isLow ? 'its disk is nearly full' : applier.problem;
+    if (room.isLow) return 'its disk is nearly full';
+    return applier.problem ?? sender.problem ?? sync.problem;
   }
 }
