@@ -71,6 +71,6 @@ export interface Journal {
    * which all came that waits for a block: what is behind it is kept as long as no second node has it in its state.
    */
   compact(seq: number, options?: CompactOptions): Promise<void>;
-  /** Ends every subscription; resolves when what was appended is written. */
+  /** Ends every subscription; resolves when what was appended is written, or rejected with `shutting_down`. */
   close(): Promise<void>;
 }

@@ -109,7 +109,10 @@ export class EtcdWriter {
     return { id: entryId(this.#options.process, count), durable: durable.promise };
   }
 
-  /** Takes nothing more; resolves when what was appended is written, or etcd has not answered once more. */
+  /**
+   * Takes nothing more; resolves when the group under way is written, or etcd has not answered once more. What waits behind it
+   * is rejected with `shutting_down`.
+   */
   async close(): Promise<void> {
     this.#closed = true;
     this.#patience.close();
@@ -128,8 +131,14 @@ export class EtcdWriter {
   async #commitAll(): Promise<void> {
     // Appends of the same turn of the loop go into the same group.
     await Promise.resolve();
-    while (this.#waiting.length > 0) await this.#commit(this.#takeGroup());
+    do await this.#commit(this.#takeGroup());
+    while (this.#waiting.length > 0 && !this.#closed);
     this.#committing = undefined;
+    // Each might wait for an etcd that does not answer, and a stop for all of them.
+    for (const { durable, timer } of this.#waiting.splice(0)) {
+      timer.cancel();
+      durable.reject(new TesseraError('shutting_down', 'the journal is closed: nothing was taken'));
+    }
   }
 
   #takeGroup(): readonly Waiting[] {

@@ -202,7 +202,7 @@ export class Applier implements Service {
       // The id may already belong to another command.
       if (this.#submitted.get(id) === submitted) this.#submitted.delete(id);
       if (isTesseraError(error, 'database_failed')) throw notWritten(error);
-      if (isTesseraError(error, 'mempool_unreachable')) throw error;
+      if (isTesseraError(error, 'mempool_unreachable') || isTesseraError(error, 'shutting_down')) throw error;
       this.#fail(error);
       throw error;
     }
