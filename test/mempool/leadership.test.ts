@@ -380,6 +380,8 @@ describe('two mempool nodes at one journal', () => {
     await all.storage.stop();
     const other = all.bed.node('other', { role: 'storage', secret: SECRET });
     other.handle('chain.tip.get', () => ({ type: 'chain.tip', body: tip }));
+    // What it is told meanwhile; without this it would end the link.
+    other.handle('chain.tip', () => undefined);
     other.handle('blocks.get', () => ({ type: 'blocks', body: { from: 1, count: 0 } }));
     await other.start();
     await other.dial(all.nodes[0].network.address, { timeoutMs: 5_000 });
@@ -388,6 +390,7 @@ describe('two mempool nodes at one journal', () => {
       return all.leaders[0].resignations;
     };
     await expect.poll(resignations, { timeout: 60_000 }).toBeGreaterThan(0);
+    expect(all.nodes[0].mempool.figures().apart).toMatch(/storage at block 4|at block 4, whose blocks cannot be used/);
     expect(all.leaders[1].resignations).toBe(0);
   });
 });
