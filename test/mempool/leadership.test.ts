@@ -315,9 +315,11 @@ describe('two mempool nodes at one journal', () => {
     await all.bed.clock.advance(60_000);
     expect((await late.prove(two)).body).toMatchObject({ accepted: true });
     // The leader waits for the other miner.
-    await settle();
-    await all.bed.clock.advance(1);
-    await Promise.all([stored(one.mempool, 0), stored(two.mempool, 0)]);
+    const heights = async (): Promise<number[]> => {
+      await all.bed.clock.advance(1);
+      return [one, two].map(({ mempool }) => mempool.figures().height);
+    };
+    await expect.poll(heights, { timeout: 60_000 }).toEqual([0, 0]);
     expectSame(all);
   });
 
