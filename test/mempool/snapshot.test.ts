@@ -24,13 +24,13 @@ interface Pair {
   readonly link: () => Promise<Link>;
 }
 
-async function setUpPair(source: Kv, secret = SECRET): Promise<Pair> {
+async function setUpPair(source: Kv, secret = SECRET, store = { problem: null, refusals: 0 }): Promise<Pair> {
   const bed = createBed('memory');
   const giver = bed.node('giver', { role: 'mempool', secret: SECRET });
   const taker = bed.node('taker', { role: 'mempool', secret });
   const server = new SnapshotServer({
     kv: source,
-    store: { problem: null },
+    store,
     network: giver,
     clock: bed.clock,
     random: createSeededRandom('snapshot'),
@@ -115,6 +115,19 @@ describe('a snapshot', () => {
       const name = Buffer.from(key).toString('hex');
       expect(taken.get(name)).toBe(before.get(name));
     }
+  });
+
+  it('ends when the disk refuses a write meanwhile, also when it has recovered, and begins anew', async () => {
+    const store = { problem: null, refusals: 0 };
+    const { link } = await setUpPair(await filled(), SECRET, store);
+    const asking = await link();
+    const first = (await asking.request('snapshot.get', { part: 0 })) as Message<'snapshot.part'>;
+    store.refusals++;
+    const { transfer } = first.body;
+    const next = (): Promise<unknown> => asking.request('snapshot.get', { transfer, part: 1 });
+    await expect(next()).rejects.toThrow(/has refused a write meanwhile/);
+    await expect(next()).rejects.toThrow(/that transfer has ended/);
+    expect(await asking.request('snapshot.get', { part: 0 })).toMatchObject({ body: { part: 0 } });
   });
 
   it('goes on over a new link when one breaks', async () => {

@@ -45,7 +45,7 @@ async function setUp(given: Kv): Promise<Setup> {
   let broken = Number.POSITIVE_INFINITY;
   new SnapshotServer({
     kv: given,
-    store: { problem: null },
+    store: { problem: null, refusals: 0 },
     network: {
       handle: (type, handler) =>
         giver.handle(type, (link, message) => {

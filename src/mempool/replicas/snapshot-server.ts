@@ -24,7 +24,7 @@ const ID_BYTES = 16;
 
 export interface SnapshotServerModules {
   readonly kv: Kv;
-  readonly store: Pick<StateStore, 'problem'>;
+  readonly store: Pick<StateStore, 'problem' | 'refusals'>;
   readonly network: Pick<PeerNetwork, 'handle'>;
   readonly clock: Clock;
   readonly random: Random;
@@ -52,7 +52,6 @@ export class SnapshotServer {
 
   async #give(link: Link, { transfer: id, part }: MessageBody<'snapshot.get'>): Promise<Reply> {
     const { store, clock } = this.#modules;
-    // The disk has refused a write: its view may not be of one state.
     if (store.problem !== null) {
       await this.#end();
       throw new TesseraError('overloaded', `${store.problem}; try again`);
@@ -62,6 +61,14 @@ export class SnapshotServer {
       throw new TesseraError('entry_not_found', 'that transfer has ended; begin another one');
     }
     const reply = await transfer.part(part);
+    // The database is opened again when the disk has refused a write: what is read from then on is of another moment.
+    if (store.refusals !== transfer.refusals) {
+      await this.#end();
+      throw new TesseraError(
+        'overloaded',
+        'the disk of this node has refused a write meanwhile; begin another transfer',
+      );
+    }
     this.#idle?.cancel();
     this.#idle = clock.after(IDLE_MS, () => {
       this.#asking.run(() => this.#end()).catch(() => undefined);
@@ -70,12 +77,12 @@ export class SnapshotServer {
   }
 
   async #begin(link: Link): Promise<Transfer> {
-    const { kv, random, logger } = this.#modules;
+    const { kv, store, random, logger } = this.#modules;
     if (this.#transfer !== undefined && this.#transfer.nodeKey !== link.nodeKey && !this.#transfer.isDone) {
       throw new TesseraError('overloaded', 'another node is given the state now; try again');
     }
     await this.#end();
-    this.#transfer = new Transfer(toHex(random.bytes(ID_BYTES)), link.nodeKey, kv);
+    this.#transfer = new Transfer(toHex(random.bytes(ID_BYTES)), link.nodeKey, store.refusals, kv);
     logger.info({ peer: link.address }, 'a mempool node takes the state of this one');
     return this.#transfer;
   }
@@ -91,6 +98,8 @@ export class SnapshotServer {
 class Transfer {
   readonly id: string;
   readonly nodeKey: string;
+  /** Of the store, when it began. */
+  readonly refusals: number;
   readonly #entries: AsyncIterator<KvEntry>;
   readonly #hash: Hash = createHash('sha256');
   #waiting: Uint8Array[] = [];
@@ -100,9 +109,10 @@ class Transfer {
   /** The last part, for a node that has not received it. */
   #last: Reply<'snapshot.part'> | undefined;
 
-  constructor(id: string, nodeKey: string, kv: Kv) {
+  constructor(id: string, nodeKey: string, refusals: number, kv: Kv) {
     this.id = id;
     this.nodeKey = nodeKey;
+    this.refusals = refusals;
     this.#entries = kv.entries(WHOLE)[Symbol.asyncIterator]();
   }
 

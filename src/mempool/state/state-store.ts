@@ -35,6 +35,7 @@ export class StateStore {
   readonly #heldRecords = new Map<string, Uint8Array | null>();
   #draining: Promise<void> | undefined;
   #problem: string | null = null;
+  #refusals = 0;
   /** Why what was held is not written any more: nothing may follow it. */
   #ended: unknown;
 
@@ -51,6 +52,11 @@ export class StateStore {
   /** Why what is in memory cannot be written now; null when it can. */
   get problem(): string | null {
     return this.#problem;
+  }
+
+  /** How often the disk has refused a write. */
+  get refusals(): number {
+    return this.#refusals;
   }
 
   /** Ends attempts to write. What was not written comes from the journal at the next start. */
@@ -121,8 +127,7 @@ export class StateStore {
         await this.#guard(() => this.#kv.write(batch, options));
         return true;
       } catch (error) {
-        if (!isTesseraError(error, 'database_failed')) throw error;
-        this.#problem = error.message;
+        this.#onRefusal(error);
       }
     }
     this.#held.push({ batch, ...options });
@@ -158,10 +163,15 @@ export class StateStore {
       await this.#guard(() => this.#kv.write(batch, { sync }));
       return true;
     } catch (error) {
-      if (!isTesseraError(error, 'database_failed')) throw error;
-      this.#problem = error.message;
+      this.#onRefusal(error);
       return false;
     }
+  }
+
+  #onRefusal(error: unknown): void {
+    if (!isTesseraError(error, 'database_failed')) throw error;
+    this.#problem = error.message;
+    this.#refusals++;
   }
 
   #pause(): Promise<void> {
