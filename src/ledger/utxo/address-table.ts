@@ -65,12 +65,40 @@ export class AddressTable {
     const found = this.find(address);
     if (found !== 0) return found;
     this.#readKey(address, true);
+    return this.#addKey(this.#keyHash());
+  }
+
+  /** Copies the words of an address, whose kind it returns; -1 for an odd text, which has none. */
+  copyWords(slot: number, into: Uint32Array, at: number): number {
+    const c = this.#slots.chunk(slot);
+    const b = this.#slots.base(slot);
+    const kind = (c[b + HEAD] as number) >>> 30;
+    if (kind === KIND_ODD) return -1;
+    for (let i = 0; i < HEAD; i++) into[at + i] = c[b + i] as number;
+    return kind;
+  }
+
+  /** `findOrAdd` for what `copyWords` has copied. */
+  findOrAddWords(kind: number, words: Uint32Array, at: number): number {
+    for (let i = 0; i < HEAD; i++) this.#key[i] = words[at + i] as number;
+    this.#kind = kind;
+    const hash = this.#keyHash();
+    const found = this.#index.find(hash, this.#isKey);
+    return found === 0 ? this.#addKey(hash) : found;
+  }
+
+  /** Makes room for so many addresses at once. */
+  reserve(count: number): void {
+    this.#index.reserve(count);
+  }
+
+  #addKey(hash: number): number {
     const slot = this.#slots.take();
     const c = this.#slots.chunk(slot);
     const b = this.#slots.base(slot);
     c.set(this.#key, b);
     c[b + HEAD] = this.#kind << 30;
-    this.#index.add(this.#keyHash(), slot);
+    this.#index.add(hash, slot);
     return slot;
   }
 

@@ -6,6 +6,8 @@
 
 /** Entries may be at most this share of the places of a bucket. */
 const MAX_LOAD = 0.8;
+/** The same on average in an index that is made for a known number of entries. */
+const RESERVED_LOAD = 0.75;
 /** Places of the first bucket, which doubles before it is ever split. */
 const MIN_PLACES = 1 << 10;
 /** Places of a bucket that is split when it is full. */
@@ -13,10 +15,20 @@ const SPLIT_PLACES = 1 << 12;
 /** Bits of a hash that may choose the bucket; the others are needed for its places. */
 const MAX_DEPTH = 19;
 
-/** Slot numbers at the place of their hash, or behind it; 0 where there is none. */
+/**
+ * An entry is a slot number below 2^27 with 5 bits of its hash above it, its tag: an entry of another hash is passed without
+ * a look at its record, which in a large table is the costly part. A bucket with a larger slot number has no tags.
+ */
+const TAGGED_SLOT = 0x07ff_ffff;
+/** Moves the bits 12 to 16 of a hash there, which choose neither bucket nor place in a table of up to 100 million entries. */
+const TAG_SHIFT = 15;
+
+/** Entries at the place of their hash, or behind it; 0 where there is none. */
 interface Bucket {
   places: Uint32Array;
   size: number;
+  /** The bits of an entry that are its slot number; the others are its tag. */
+  slotMask: number;
   /** Upper bits that the hashes of its entries share. */
   readonly depth: number;
 }
@@ -59,16 +71,21 @@ export class SlotIndex {
 
   /** The first slot from the hash's place on for which `same` holds, or 0. */
   find(hash: number, same: (slot: number) => boolean): number {
-    const { places } = this.#bucket(hash);
+    const { places, slotMask } = this.#bucket(hash);
     const mask = places.length - 1;
+    const tag = hash << TAG_SHIFT;
     for (let i = hash & mask; ; i = (i + 1) & mask) {
-      const slot = places[i] as number;
-      if (slot === 0 || same(slot)) return slot;
+      const entry = places[i] as number;
+      if (entry === 0) return 0;
+      if (((entry ^ tag) & ~slotMask) !== 0) continue;
+      const slot = (entry & slotMask) >>> 0;
+      if (same(slot)) return slot;
     }
   }
 
   add(hash: number, slot: number): void {
     let bucket = this.#bucket(hash);
+    if ((slot & bucket.slotMask) >>> 0 !== slot) dropTags(bucket);
     while (bucket.size >= bucket.places.length * MAX_LOAD) {
       this.#grow(bucket, hash);
       bucket = this.#bucket(hash);
@@ -77,15 +94,26 @@ export class SlotIndex {
     this.#size++;
   }
 
+  /** Makes an empty index as large as it becomes with so many entries, which spares moving them when buckets are split. */
+  reserve(count: number): void {
+    let depth = 0;
+    while (depth < MAX_DEPTH && count >>> depth > SPLIT_PLACES * RESERVED_LOAD) depth++;
+    if (this.#size > 0 || depth === 0) return;
+    this.#directory = Array.from({ length: 1 << depth }, () => emptyBucket(SPLIT_PLACES, depth));
+    this.#depth = depth;
+    this.#bytes = this.#directory.length * SPLIT_PLACES * Uint32Array.BYTES_PER_ELEMENT;
+  }
+
   remove(hash: number, slot: number): void {
     const bucket = this.#bucket(hash);
-    const { places } = bucket;
+    const { places, slotMask } = bucket;
     const mask = places.length - 1;
+    const entry = entryOf(bucket, hash, slot);
     let hole = hash & mask;
-    while (places[hole] !== slot) hole = (hole + 1) & mask;
+    while (places[hole] !== entry) hole = (hole + 1) & mask;
     // Backward shift: move every later entry of the run that may stand in the hole.
     for (let i = (hole + 1) & mask; places[i] !== 0; i = (i + 1) & mask) {
-      const home = this.#hashOf(places[i] as number) & mask;
+      const home = this.#hashOf(((places[i] as number) & slotMask) >>> 0) & mask;
       if (((i - home) & mask) >= ((i - hole) & mask)) {
         places[hole] = places[i] as number;
         hole = i;
@@ -111,14 +139,19 @@ export class SlotIndex {
     bucket.places = new Uint32Array(old.length * 2);
     bucket.size = 0;
     this.#bytes += old.byteLength;
-    for (const slot of old) if (slot !== 0) put(bucket, this.#hashOf(slot), slot);
+    for (const entry of old) {
+      const slot = (entry & bucket.slotMask) >>> 0;
+      if (slot !== 0) put(bucket, this.#hashOf(slot), slot);
+    }
   }
 
   /** Parts the entries by the next of the upper bits. */
-  #split({ places, depth }: Bucket, hash: number): void {
-    const halves = [emptyBucket(places.length, depth + 1), emptyBucket(places.length, depth + 1)] as const;
+  #split({ places, depth, slotMask }: Bucket, hash: number): void {
+    const half = (): Bucket => emptyBucket(places.length, depth + 1, slotMask);
+    const halves = [half(), half()] as const;
     this.#bytes += places.byteLength;
-    for (const slot of places) {
+    for (const entry of places) {
+      const slot = (entry & slotMask) >>> 0;
       if (slot === 0) continue;
       const at = this.#hashOf(slot);
       put((upperBits(at, depth + 1) & 1) === 0 ? halves[0] : halves[1], at, slot);
@@ -136,8 +169,19 @@ export class SlotIndex {
   }
 }
 
-function emptyBucket(places: number, depth: number): Bucket {
-  return { places: new Uint32Array(places), size: 0, depth };
+function emptyBucket(places: number, depth: number, slotMask = TAGGED_SLOT): Bucket {
+  return { places: new Uint32Array(places), size: 0, slotMask, depth };
+}
+
+/** A slot number is too large for a tag beside it. */
+function dropTags(bucket: Bucket): void {
+  const { places, slotMask } = bucket;
+  for (let i = 0; i < places.length; i++) places[i] = (places[i] as number) & slotMask;
+  bucket.slotMask = 0xffff_ffff;
+}
+
+function entryOf({ slotMask }: Bucket, hash: number, slot: number): number {
+  return (slot | ((hash << TAG_SHIFT) & ~slotMask)) >>> 0;
 }
 
 /** The first `count` bits of a hash, at most 31. */
@@ -151,6 +195,6 @@ function put(bucket: Bucket, hash: number, slot: number): void {
   const mask = places.length - 1;
   let i = hash & mask;
   while (places[i] !== 0) i = (i + 1) & mask;
-  places[i] = slot;
+  places[i] = entryOf(bucket, hash, slot);
   bucket.size++;
 }

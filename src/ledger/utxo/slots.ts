@@ -3,8 +3,8 @@
  * Nothing here knows what a record means. What finds a slot by its key is `slot-index.ts`.
  */
 
-/** Slots of one chunk. Small, so that a table of a few thousand outputs wastes little. */
-const CHUNK_BITS = 10;
+/** Slots of one chunk: half a megabyte, which the system gives page by page when it is first written. Few chunks are found faster. */
+const CHUNK_BITS = 14;
 const CHUNK_SIZE = 1 << CHUNK_BITS;
 const CHUNK_MASK = CHUNK_SIZE - 1;
 
@@ -45,13 +45,14 @@ export class SlotStore {
     this.#free = slot;
   }
 
-  /** Slots there is room for; every slot number is below it. */
-  get capacity(): number {
-    return this.#chunks.length * CHUNK_SIZE;
+  /** Every slot that was ever taken is below it. */
+  get end(): number {
+    return this.#used;
   }
 
+  /** What was ever written to. */
   get bytes(): number {
-    return this.capacity * this.#words * 4;
+    return this.#used * this.#words * 4;
   }
 }
 

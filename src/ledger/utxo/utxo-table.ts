@@ -31,6 +31,11 @@ const ADDRESS = 8; // address slot and the two flags
 const NEXT = 9;
 const PREVIOUS = 10;
 
+/** Words of an output as it is copied out: those before ADDRESS, the kind of the address in the last nibble of the hash, 8 words of address. */
+export const ROW_WORDS = ADDRESS + 8;
+/** In place of the kind of an address: there is none. */
+const NO_ADDRESS = 3;
+
 const ITEM_FLAG = 0x8000_0000;
 const CLAIMED_FLAG = 0x4000_0000;
 const ADDRESS_MASK = 0x3fff_ffff;
@@ -39,6 +44,8 @@ const LARGE_LOCKTIME = 0xffff_ffff;
 
 /** A hash text that is not `g` + 31 hex digits has this in the last nibble of its words, which is 0 for the others. */
 const ODD_HASH = 0xf;
+/** The same of a free slot. */
+const FREE = 0x7;
 
 export class UtxoTable {
   readonly #outs = new SlotStore(OUT_WORDS, NEXT);
@@ -147,6 +154,7 @@ export class UtxoTable {
     if (((c[b + 3] as number) & ODD_HASH) === ODD_HASH) this.#oddHashes.release(c[b] as number);
     if (((c[b + ADDRESS] as number) & ITEM_FLAG) !== 0) this.#removeItem(slot);
     if (c[b + LOCKTIME] === LARGE_LOCKTIME) this.#locktimes.delete(slot);
+    c[b + 3] = FREE;
     this.#outs.giveBack(slot);
   }
 
@@ -228,12 +236,61 @@ export class UtxoTable {
 
   /** Every slot in use. */
   *slots(): Generator<number> {
-    const last = this.#outs.capacity;
-    for (let slot = 1; slot < last; slot++) if (this.#inUse(slot)) yield slot;
+    for (let slot = 1; slot < this.#outs.end; slot++) if (this.isInUse(slot)) yield slot;
   }
 
-  #inUse(slot: number): boolean {
-    return this.#outIndex.find(this.#hashOfOut(slot), (other) => other === slot) === slot;
+  /** Every slot in use is below it. */
+  get slotEnd(): number {
+    return this.#outs.end;
+  }
+
+  /** Of a slot from 1 up to `slotEnd`. */
+  isInUse(slot: number): boolean {
+    return ((this.#outs.chunk(slot)[this.#outs.base(slot) + 3] as number) & ODD_HASH) !== FREE;
+  }
+
+  /** Copies the output of a slot as `ROW_WORDS` words; false when it has something that does not fit them. */
+  copyRow(slot: number, into: Uint32Array, at: number): boolean {
+    const c = this.#outs.chunk(slot);
+    const b = this.#outs.base(slot);
+    const flags = c[b + ADDRESS] as number;
+    const isOdd = ((c[b + 3] as number) & ODD_HASH) === ODD_HASH;
+    if (isOdd || (flags & ITEM_FLAG) !== 0 || c[b + LOCKTIME] === LARGE_LOCKTIME) return false;
+    for (let i = 0; i < ADDRESS; i++) into[at + i] = c[b + i] as number;
+    const address = flags & ADDRESS_MASK;
+    const kind = address === 0 ? NO_ADDRESS : this.#addresses.copyWords(address, into, at + ADDRESS);
+    if (kind === NO_ADDRESS) into.fill(0, at + ADDRESS, at + ROW_WORDS);
+    into[at + 3] = (into[at + 3] as number) | kind;
+    return kind >= 0;
+  }
+
+  /** Adds the output of a row, unless it is there. */
+  insertRow(row: Uint32Array, at: number): void {
+    const kind = (row[at + 3] as number) & ODD_HASH;
+    if (kind > NO_ADDRESS) throw new RangeError('not a row of outputs');
+    for (let i = 0; i < N; i++) this.#hashKey[i] = row[at + i] as number;
+    this.#hashKey[3] = ((row[at + 3] as number) & ~ODD_HASH) >>> 0;
+    this.#nKey = row[at + N] as number;
+    const hash = this.#hashKeyHash();
+    if (this.#outIndex.find(hash, this.#sameOut) !== 0) return;
+    const slot = this.#outs.take();
+    const c = this.#outs.chunk(slot);
+    const b = this.#outs.base(slot);
+    for (let i = 0; i < N; i++) c[b + i] = this.#hashKey[i] as number;
+    for (let i = N; i < ADDRESS; i++) c[b + i] = row[at + i] as number;
+    this.#outIndex.add(hash, slot);
+    const address = kind === NO_ADDRESS ? 0 : this.#addresses.findOrAddWords(kind, row, at + ADDRESS);
+    c[b + ADDRESS] = address;
+    c[b + PREVIOUS] = 0;
+    c[b + NEXT] = 0;
+    if (address !== 0) this.#link(slot, address);
+    this.#addDigest(slot, 1);
+  }
+
+  /** Makes room in an empty table, which grows faster then. */
+  reserve(count: number): void {
+    this.#outIndex.reserve(count);
+    this.#addresses.reserve(count);
   }
 
   #copyInto(copy: OutputsCopy, index: number, slot: number): void {

@@ -5,7 +5,8 @@ import { decodeTxOut } from '../../chain/codec.js';
 import type { Kv } from '../../db/kv.js';
 import { UtxoTable } from '../../ledger/utxo/utxo-table.js';
 import { TesseraError } from '../../lib/errors.js';
-import { arrivalOfKey, keys, outPointOfKey, ranges } from './layout.js';
+import type { RoundContents } from './current-round.js';
+import { arrivalOfKey, keys, outPointOfKey, ROUND_SLOTS, ranges } from './layout.js';
 import type { PooledTx } from './pool.js';
 import { decodeCoins, decodeHead, decodeKeptNames, decodePooled, decodeRound } from './records.js';
 import { MempoolState, type StateRules } from './state.js';
@@ -13,57 +14,76 @@ import { MempoolState, type StateRules } from './state.js';
 /** Records read before the event loop gets a turn. */
 const CHUNK = 2_000;
 
+export interface OutputSource {
+  /** All unspent outputs; undefined when it does not have them. */
+  read(hashKey: Uint8Array, onProgress: (outputs: number) => void): Promise<UtxoTable | undefined>;
+  /** What it has read is not what the records have. */
+  refuse(why: string): Promise<void>;
+}
+
 export interface LoadOptions {
   /** Of the hash table; see `UtxoTable`. */
   readonly hashKey: Uint8Array;
   /** Told how many unspent outputs have been read so far. */
   readonly onProgress?: (outputs: number) => void;
+  /** Where the unspent outputs can be read faster than from their records. */
+  readonly image?: OutputSource | undefined;
 }
 
 /** The state after the last applied command. Throws `data_corrupt` when records are missing or damaged. */
 export async function loadMempoolState(kv: Kv, rules: StateRules, options: LoadOptions): Promise<MempoolState> {
+  const imaged = await loadImaged(kv, rules, options);
+  if (imaged !== undefined) return imaged;
+  const { state, fault } = await assemble(kv, rules, await loadUtxos(kv, options));
+  if (fault !== null) throw fault;
+  return state;
+}
+
+/** The same without the records of the outputs; undefined when they have to be read. */
+async function loadImaged(
+  kv: Kv,
+  rules: StateRules,
+  { image, hashKey, onProgress = () => undefined }: LoadOptions,
+): Promise<MempoolState | undefined> {
+  const utxos = await image?.read(hashKey, onProgress);
+  if (utxos === undefined) return undefined;
+  const { state, fault } = await assemble(kv, rules, utxos);
+  if (fault === null) return state;
+  await image?.refuse('with it the state is not the one that the records have');
+  return undefined;
+}
+
+interface Assembled {
+  readonly state: MempoolState;
+  /** Why it is not the state that was written. */
+  readonly fault: TesseraError | null;
+}
+
+/** The state with these unspent outputs, and all else from its records. */
+async function assemble(kv: Kv, rules: StateRules, utxos: UtxoTable): Promise<Assembled> {
   const head = await kv.get(keys.head);
-  const utxos = await loadUtxos(kv, options);
   const pooled = await loadTransactions(kv, ranges.pooled);
   const waiting = await loadTransactions(kv, ranges.waiting);
   if (head === undefined) {
     if (utxos.size > 0 || pooled.size > 0 || waiting.size > 0) throw corrupt('its head record is missing');
-    return new MempoolState(rules, {
-      utxos,
-      record: null,
-      pooled: [],
-      waiting: [],
-      round: null,
-      spent: [],
-      kept: [],
-    });
+    const contents = { utxos, record: null, pooled: [], waiting: [], rounds: [], kept: [] };
+    return { state: new MempoolState(rules, contents), fault: null };
   }
   const record = decodeHead(head);
-  const roundBytes = await kv.get(keys.round);
-  const round =
-    roundBytes === undefined
-      ? null
-      : decodeRound(roundBytes, (arrival) => {
-          const tx = pooled.get(arrival);
-          if (tx === undefined) throw corrupt(`transaction ${arrival} of the block being made is missing`);
-          pooled.delete(arrival);
-          return tx;
-        });
-  const [spent, kept] = await kv.getMany([keys.spent, keys.keptNames]);
+  const rounds = await loadRounds(kv, pooled);
+  const kept = await kv.get(keys.keptNames);
   const state = new MempoolState(rules, {
     utxos,
     record,
-    spent: round === null ? [] : spent === undefined ? null : decodeCoins(spent),
     kept: kept === undefined ? [] : decodeKeptNames(kept),
     pooled: [...pooled.values()],
     waiting: [...waiting.values()],
-    round,
+    rounds,
   });
   const digest = state.digest();
-  if (digest !== record.digest) {
-    throw corrupt('its records do not give the digest that was written with them', { digest });
-  }
-  return state;
+  const isSame = digest === record.digest;
+  const fault = isSame ? null : corrupt('its records do not give the digest that was written with them', { digest });
+  return { state, fault };
 }
 
 async function loadUtxos(kv: Kv, { hashKey, onProgress }: LoadOptions): Promise<UtxoTable> {
@@ -84,6 +104,23 @@ async function loadTransactions(kv: Kv, range: typeof ranges.pooled): Promise<Ma
     transactions.set(arrival, decodePooled(arrival, value));
   }
   return transactions;
+}
+
+/** The blocks being made; their transactions are taken out of `pooled`. */
+async function loadRounds(kv: Kv, pooled: Map<number, PooledTx>): Promise<readonly RoundContents[]> {
+  const take = (arrival: number): PooledTx => {
+    const tx = pooled.get(arrival);
+    if (tx === undefined) throw corrupt(`transaction ${arrival} of a block being made is missing`);
+    pooled.delete(arrival);
+    return tx;
+  };
+  const rounds: RoundContents[] = [];
+  for (const slot of ROUND_SLOTS) {
+    const [round, spent] = await kv.getMany([keys.round(slot), keys.spent(slot)]);
+    if (round === undefined) continue;
+    rounds.push({ slot, round: decodeRound(round, take), spent: spent === undefined ? null : decodeCoins(spent) });
+  }
+  return rounds;
 }
 
 function corrupt(why: string, details: Readonly<Record<string, unknown>> = {}): TesseraError {

@@ -1,0 +1,298 @@
+/**
+ * The image of the unspent outputs: a file from which a start has the table in a fraction of the time that the records take
+ * (docs/adr/0050-an-image-of-the-outputs.md). A new one is written beside the running node when enough has changed since the last
+ * one. What changed since then is in the database, so a start reads the image and those records. The records stay what counts: a
+ * table that does not give the digest that was written with them is thrown away, and they are read.
+ */
+
+import { mkdir, readdir, rm, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Kv, KvBatch } from '../../db/kv.js';
+import { syncFolder } from '../../db/write-file-durable.js';
+import { UtxoTable } from '../../ledger/utxo/utxo-table.js';
+import { toHex } from '../../lib/bytes.js';
+import type { Clock } from '../../lib/clock.js';
+import { errorMessage, isTesseraError } from '../../lib/errors.js';
+import type { Logger } from '../../lib/logger.js';
+import type { Random } from '../../lib/random.js';
+import { Failure } from '../../lib/service.js';
+import { TimeSlices } from '../../lib/time-slices.js';
+import type { Applier } from '../state/applier.js';
+import { keys, ranges } from '../state/layout.js';
+import type { MempoolState } from '../state/state.js';
+import type { StateStore } from '../state/state-store.js';
+import { noteChanged, takeChanged } from './changed-outputs.js';
+import { ImageWriter, readImage } from './image-file.js';
+import { decodeImageName, encodeImageName, type ImageName } from './image-name.js';
+import { checkRecords } from './records-check.js';
+
+/** Outputs from which on an image is worth its file: so many are read in a fraction of a second without one. */
+const MIN_OUTPUTS = 100_000;
+/** A new image is due when more outputs have changed than this share of all, and than the number. */
+const DUE_SHARE = 1 / 16;
+const DUE_CHANGES = 20_000;
+/** An image that has not become whole after so many times the changes that are due is given up, with what was noted for it. */
+const GIVE_UP = 8;
+/** Records that are deleted in one batch. */
+const DELETED_AT_ONCE = 2_000;
+/** Bytes of an output in an image, roughly, and how many times its room must be free for one. */
+const IMAGE_BYTES = 68;
+const ROOM = 4;
+const ID_BYTES = 16;
+const FOLDER_MODE = 0o700;
+const FILE = /^([0-9a-f]{32})\.utxos$/;
+
+export interface OutputImageOptions {
+  /** Of its own; made when it is not there. */
+  readonly folder: string;
+  /** Another number for tests. */
+  readonly minOutputs?: number;
+  readonly dueChanges?: number;
+}
+
+export interface OutputImageModules {
+  readonly kv: Kv;
+  readonly random: Random;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What is there once the state is loaded. */
+export interface ImagedState {
+  readonly state: Pick<MempoolState, 'seq' | 'utxos'>;
+  readonly store: StateStore;
+  readonly applier: Pick<Applier, 'applied' | 'betweenCommands'>;
+}
+
+export class OutputImage {
+  readonly #options: OutputImageOptions;
+  readonly #modules: OutputImageModules;
+  readonly #slices: TimeSlices;
+  readonly #stopping = new AbortController();
+  readonly #failure = new Failure();
+  #stopListening: (() => void) | undefined;
+  #checking: Promise<void> | undefined;
+  /** The image in force. */
+  #name: ImageName | undefined;
+  /** Whether the batches of commands say which outputs they change. */
+  #isNoting = false;
+  /** Outputs that were noted since the image in force, or since the first one was begun. */
+  #changes = 0;
+  /** Changes at which the next attempt is made. */
+  #due = 0;
+  #writing: Promise<void> | undefined;
+
+  private constructor(options: OutputImageOptions, modules: OutputImageModules, name: ImageName | undefined) {
+    this.#options = options;
+    this.#modules = modules;
+    this.#slices = new TimeSlices(modules.clock);
+    this.#name = name;
+    this.#isNoting = name !== undefined;
+  }
+
+  /** Looks which image is in force, and removes the files of others. */
+  static async open(options: OutputImageOptions, modules: OutputImageModules): Promise<OutputImage> {
+    const { kv, logger } = modules;
+    const record = await kv.get(keys.image);
+    const image = new OutputImage(options, modules, record && decodeImageName(record));
+    // A file that cannot be removed is in nobody's way.
+    await image.#removeOthers().catch((error: unknown) => logger.warn({ err: error }, 'an old image stays'));
+    return image;
+  }
+
+  /** Rejects with `data_corrupt` when the records are not those of the state that was read without them. */
+  get failed(): Promise<never> {
+    return this.#failure.promise;
+  }
+
+  /** The table by the image in force; undefined where there is none that can be used. */
+  async read(hashKey: Uint8Array, onProgress: (outputs: number) => void): Promise<UtxoTable | undefined> {
+    const name = this.#name;
+    if (name === undefined) return undefined;
+    const { kv, logger } = this.#modules;
+    const table = new UtxoTable(hashKey);
+    try {
+      await readImage(this.#pathOf(name.id), name, table, onProgress);
+    } catch (error) {
+      if (isTesseraError(error, 'shutting_down')) throw error;
+      await this.refuse(errorMessage(error));
+      return undefined;
+    }
+    this.#changes = await takeChanged(kv, name.seq, table);
+    this.#due = this.#dueChanges(table.size);
+    logger.info({ outputs: name.outputs, changed: this.#changes }, 'the unspent outputs were read from their image');
+    return table;
+  }
+
+  /** The image is not of this state: from now on there is none. */
+  async refuse(why: string): Promise<void> {
+    const { kv, logger } = this.#modules;
+    logger.warn({ why }, `the image of the unspent outputs cannot be used (${why}): their records are read`);
+    await kv.write(kv.batch().del(keys.image), { sync: true }).catch((error: unknown) => {
+      // The next start tries the image again, and finds it as wrong.
+      logger.warn({ err: error }, 'the image could not be given up now');
+    });
+    this.#forget();
+    await this.#removeOthers().catch(() => undefined);
+  }
+
+  /** The state is loaded and stands at the head of the journal: from now on images are made. */
+  start(loaded: ImagedState): void {
+    if (this.#name !== undefined) this.#checking = this.#check(loaded);
+    this.#stopListening = loaded.applier.applied.on(() => this.#passed(loaded));
+    this.#passed(loaded);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#stopListening?.();
+    await this.#writing;
+    await this.#checking;
+  }
+
+  /** A batch is about to be written: it has the changes of the commands up to `seq`, and none of others. */
+  note(batch: KvBatch, seq: number): void {
+    if (this.#isNoting) this.#changes += noteChanged(batch, seq);
+  }
+
+  /** Resolves when no image is being written. */
+  async settled(): Promise<void> {
+    await this.#writing;
+  }
+
+  /** Resolves when the records were read once, after a start without them. */
+  async checked(): Promise<void> {
+    await this.#checking;
+  }
+
+  /** Begins an image when one is due. What commands change from now on is noted, so it may take its time. */
+  #passed(loaded: ImagedState): void {
+    if (this.#writing !== undefined || this.#stopping.signal.aborted) return;
+    const { state, store } = loaded;
+    const isDue = this.#isNoting ? this.#changes >= this.#due : state.utxos.size >= this.#minOutputs;
+    if (!isDue || store.problem !== null) return;
+    this.#isNoting = true;
+    this.#writing = this.#make(state.seq, loaded).finally(() => {
+      this.#writing = undefined;
+    });
+  }
+
+  /** Nothing but the image has said so far what is unspent. */
+  async #check({ state, store, applier }: ImagedState): Promise<void> {
+    const { kv, logger } = this.#modules;
+    const modules = { kv, store, utxos: state.utxos, logger, betweenCommands: applier.betweenCommands };
+    try {
+      await checkRecords(modules, this.#stopping.signal);
+    } catch (error) {
+      // The next start reads the records, and says so too.
+      this.#stopping.abort();
+      await this.#writing;
+      await this.refuse(errorMessage(error)).catch(() => undefined);
+      this.#failure.report(error);
+    }
+  }
+
+  get #minOutputs(): number {
+    return this.#options.minOutputs ?? MIN_OUTPUTS;
+  }
+
+  #dueChanges(outputs: number): number {
+    return Math.max(this.#options.dueChanges ?? DUE_CHANGES, outputs * DUE_SHARE);
+  }
+
+  async #make(seq: number, { store, state: { utxos } }: ImagedState): Promise<void> {
+    const { logger, random } = this.#modules;
+    const before = this.#changes;
+    const begun = { id: toHex(random.bytes(ID_BYTES)), seq };
+    try {
+      const name = { ...begun, ...(await this.#write(begun, utxos)) };
+      // With it comes all that was written before: an image is never of a later moment than the records.
+      await this.#put(store, name);
+      this.#name = name;
+      this.#changes -= before;
+      this.#due = this.#dueChanges(utxos.size);
+      logger.info({ outputs: name.outputs, command: seq }, 'the unspent outputs have a new image');
+      await this.#deleteChanged(store, seq);
+    } catch (error) {
+      if (this.#stopping.signal.aborted) return;
+      logger.warn({ err: error }, `no image of the unspent outputs could be made: ${errorMessage(error)}`);
+      await this.#onFailure(store, utxos.size).catch(() => undefined);
+    } finally {
+      await this.#removeOthers().catch(() => undefined);
+    }
+  }
+
+  /** Writes the file, in slices of a few milliseconds. */
+  async #write(
+    begun: Pick<ImageName, 'id' | 'seq'>,
+    utxos: UtxoTable,
+  ): Promise<Pick<ImageName, 'outputs' | 'checksum'>> {
+    await mkdir(this.#options.folder, { recursive: true, mode: FOLDER_MODE });
+    await this.#checkRoom(utxos.size * IMAGE_BYTES);
+    const writer = await ImageWriter.create(this.#pathOf(begun.id), begun, utxos);
+    try {
+      do {
+        await this.#slices.turn();
+        this.#stopping.signal.throwIfAborted();
+      } while (await writer.next());
+      const facts = await writer.finish();
+      await syncFolder(this.#options.folder);
+      return facts;
+    } finally {
+      await writer.close();
+    }
+  }
+
+  /** An image must not be what fills the disk. */
+  async #checkRoom(bytes: number): Promise<void> {
+    const { bavail, bsize } = await statfs(this.#options.folder);
+    if (bavail * bsize < ROOM * bytes) throw new Error('the disk has too little room for it');
+  }
+
+  async #put(store: StateStore, name: ImageName): Promise<void> {
+    const batch = store.batch().put(keys.image, encodeImageName(name));
+    // What the disk refuses for now comes in its order; until then the last image is in force.
+    if (!(await store.write(batch, { sync: true }))) await store.drained();
+  }
+
+  /** Changes that an image has are of no use any more. */
+  async #deleteChanged(store: StateStore, seq: number): Promise<void> {
+    for (;;) {
+      // What the disk has refused so far is still there, and would be found again.
+      await store.drained();
+      const found = await store.list({ ...ranges.changedUpTo(seq), limit: DELETED_AT_ONCE });
+      if (found.length === 0) return;
+      const batch = store.batch();
+      for (const [key] of found) batch.del(key);
+      await store.write(batch, { sync: false });
+    }
+  }
+
+  /** The last image stays in force, if there is one; but what is noted has a bound. */
+  async #onFailure(store: StateStore, outputs: number): Promise<void> {
+    this.#due = this.#changes + this.#dueChanges(outputs);
+    if (this.#changes < GIVE_UP * this.#dueChanges(outputs)) return;
+    await store.write(store.batch().del(keys.image), { sync: true });
+    this.#forget();
+    await this.#deleteChanged(store, Number.MAX_SAFE_INTEGER - 1);
+  }
+
+  #forget(): void {
+    this.#name = undefined;
+    this.#isNoting = false;
+    this.#changes = 0;
+  }
+
+  /** Files of images that are not in force, also of one that was being written when the process ended. */
+  async #removeOthers(): Promise<void> {
+    const files = await readdir(this.#options.folder).catch(() => []);
+    for (const file of files) {
+      const [, id] = FILE.exec(file) ?? [];
+      if (id !== undefined && id !== this.#name?.id) await rm(join(this.#options.folder, file));
+    }
+  }
+
+  #pathOf(id: string): string {
+    return join(this.#options.folder, `${id}.utxos`);
+  }
+}
