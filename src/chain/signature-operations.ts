@@ -16,8 +16,9 @@ export function transactionSignatureOperations({ inputs }: Transaction): number 
 /** The most signature verifications that a script can ask for; skipped branches count. */
 export function scriptSignatureOperations(script: Script): number {
   let count = 0;
-  for (const [at, entry] of script.entries()) {
-    if (entry.kind !== 'op') continue;
+  for (let at = 0; at < script.length; at++) {
+    const entry = script[at];
+    if (entry?.kind !== 'op') continue;
     if (entry.op === OP.CHECKSIG || entry.op === OP.CHECKSIGVERIFY) count++;
     if (entry.op === OP.CHECKMULTISIG || entry.op === OP.CHECKMULTISIGVERIFY) count += multiSignatureCost(script, at);
   }

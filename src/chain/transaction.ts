@@ -24,7 +24,8 @@ export function isCreate(tx: Transaction): boolean {
 
 /** False for creations and for what only passes items on: whoever sends it needs no tokens. */
 export function movesTokens(tx: Transaction): boolean {
-  return [...tx.outputs, ...tx.fees].some(({ value }) => value.kind === 'token');
+  const isToken = ({ value }: TxOut): boolean => value.kind === 'token';
+  return tx.outputs.some(isToken) || tx.fees.some(isToken);
 }
 
 /** The outpoints that the inputs spend, in order; inputs without one are left out. */

@@ -20,9 +20,12 @@ export class FairQueue<T> {
   shift(): T | undefined {
     for (const [party, line] of this.#queues) {
       const item = line.items[line.head++];
-      this.#queues.delete(party);
-      if (line.head < line.items.length) this.#queues.set(party, compacted(line));
       this.#length -= 1;
+      const isEmpty = line.head === line.items.length;
+      if (!isEmpty) compact(line);
+      // Who is alone keeps its place.
+      if (isEmpty || this.#queues.size > 1) this.#queues.delete(party);
+      if (!isEmpty) this.#queues.set(party, line);
       return item;
     }
     return undefined;
@@ -37,12 +40,14 @@ export class FairQueue<T> {
 }
 
 interface Line<T> {
-  readonly items: T[];
+  items: T[];
   /** Index of the first that was not taken. */
   head: number;
 }
 
 /** Lets go of what was taken, now and then: an array gives up its first element in a time that grows with its length. */
-function compacted<T>({ items, head }: Line<T>): Line<T> {
-  return head < 1_024 || head * 2 < items.length ? { items, head } : { items: items.slice(head), head: 0 };
+function compact<T>(line: Line<T>): void {
+  if (line.head < 1_024 || line.head * 2 < line.items.length) return;
+  line.items = line.items.slice(line.head);
+  line.head = 0;
 }

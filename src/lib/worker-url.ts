@@ -1,11 +1,9 @@
-/**
- * Finds the compiled file of a worker thread. Workers run JavaScript: for a caller in `dist`, the file beside it; for one in
- * `src` (vitest, tsx), the same file in `dist`, which needs `npm run build`.
- */
+/** Finds the files that run in threads and processes of their own. They are files of the built program, for tests too. */
 
-/** The URL of `./name.js` beside the module whose `import.meta.url` is given. */
-export function workerUrl(moduleUrl: string, file: string): URL {
-  const url = new URL(file, moduleUrl);
-  if (moduleUrl.endsWith('.ts')) url.pathname = url.pathname.replace(/\/src\/(?!.*\/src\/)/, '/dist/');
-  return url;
+/**
+ * The URL of `dist/program/<name>.js`. This file, compiled or not, and the files of the program are all two folders below the
+ * package. A caller in `src` (vitest, tsx) needs `npm run build`.
+ */
+export function workerUrl(name: string): URL {
+  return new URL(`../../dist/program/${name}.js`, import.meta.url);
 }

@@ -21,6 +21,7 @@ import type { Logger } from '../lib/logger.js';
 import type { Random } from '../lib/random.js';
 import { Failure, type Service } from '../lib/service.js';
 import { SignalSource } from '../lib/signal.js';
+import { together } from '../lib/together.js';
 import { followTotal, type Metrics } from '../observability/metrics.js';
 import type { PeerNetwork } from '../peers/network.js';
 import { Admission, type AdmissionOptions } from './admission/admission.js';
@@ -34,6 +35,7 @@ import type { Signer } from './blocks/signer.js';
 import { StorageTips } from './blocks/storage-tips.js';
 import { CarriedOver } from './carried-over.js';
 import { Gateway } from './gateway.js';
+import { OutputImage, type OutputImageOptions } from './image/output-image.js';
 import { JournalLag } from './journal-lag.js';
 import type { MempoolProgress } from './progress.js';
 import { SnapshotServer } from './replicas/snapshot-server.js';
@@ -77,6 +79,8 @@ export interface MempoolModules {
   readonly signer?: Signer | undefined;
   /** Room on the disk; unlimited when left out. */
   readonly room?: Room;
+  /** Where the image of the unspent outputs is; none is kept when it is left out. */
+  readonly image?: OutputImageOptions | undefined;
   /** True while blocks are made only for who asks for them (dev networks). */
   readonly isMiningHeld?: (() => boolean) | undefined;
 }
@@ -142,6 +146,8 @@ export class Mempool implements MempoolService, Service {
   #starting: Promise<Parts> | undefined;
   /** Made before the other parts, so that a stop need not wait for the replay. */
   #applier: Applier | undefined;
+  #image: OutputImage | undefined;
+  #verifier: Verifier | undefined;
   #parts: Parts | undefined;
   #stopped = false;
 
@@ -173,11 +179,16 @@ export class Mempool implements MempoolService, Service {
   }
 
   async stop(): Promise<void> {
+    await this.#stopParts();
+    await this.#image?.stop();
+  }
+
+  async #stopParts(): Promise<void> {
     const isUp = this.#parts !== undefined;
     this.#stopped = true;
     this.#parts = undefined;
     this.#stopMetrics();
-    if (!isUp) await this.#applier?.stop();
+    if (!isUp) await Promise.all([this.#applier?.stop(), this.#verifier?.close()]);
     const parts = await this.#starting?.catch(() => undefined);
     this.#starting = undefined;
     if (parts === undefined) return;
@@ -290,19 +301,24 @@ export class Mempool implements MempoolService, Service {
       this.#assertRunning();
       progress?.loading(outputs);
     };
-    const state = await loadMempoolState(kv, this.#options.rules, { hashKey, onProgress });
+    const image = this.#modules.image && (await OutputImage.open(this.#modules.image, this.#modules));
+    this.#image = image;
+    const verifier = new Verifier({ threads: this.#options.verifyThreads }, this.#modules);
+    this.#verifier = verifier;
+    const loading = loadMempoolState(kv, this.#options.rules, { hashKey, onProgress, image });
+    const [state] = await together(loading, verifier.start());
     const store = new StateStore(kv, this.#modules.clock);
     const digests = replica === undefined ? undefined : new SharedDigests(replica, await store.get(keys.digests));
-    const modules = { ...this.#modules, logger, state, store, room, leadership, digests };
+    const modules = { ...this.#modules, logger, state, store, room, leadership, digests, image };
     const applier = new Applier(modules);
     this.#applier = applier;
     this.#failure.follow(applier);
     this.#assertRunning();
     await applier.start();
+    image?.start({ state, store, applier });
+    if (image !== undefined) this.#failure.follow(image);
     this.#relay(applier);
     const statuses = new Statuses(this.#options.statuses, modules);
-    const verifier = new Verifier({ threads: this.#options.verifyThreads }, this.#modules);
-    await verifier.start();
     const tips = new StorageTips(modules);
     const sync = new ChainSync(this.#options.chain, { ...modules, applier, verifier, tips });
     this.#failure.follow(sync);

@@ -177,7 +177,6 @@ describe('a round of block making', () => {
     const round = await bench.cut();
     await bench.prove(round);
     const closed = (await bench.close(0)) ?? round;
-    expect(bench.state.planCut()).toBeNull();
     expect(await bench.stored(0, `b${'0'.repeat(64)}`)).toBeNull();
     expect(await bench.stored(1, closedHash(closed))).toBeNull();
     expect(await bench.stored(0, closedHash(closed))).not.toBeNull();

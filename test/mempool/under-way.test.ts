@@ -21,7 +21,8 @@ function underWay() {
   return {
     enter: (candidates: readonly CandidateTx[], sender = 'somebody') => {
       const entry = { leave: undefined as (() => void) | undefined, code: '' };
-      submissions.enter(candidates, sender).then(
+      const entering = async () => submissions.enter(candidates, sender);
+      entering().then(
         (leave) => {
           entry.leave = leave;
         },

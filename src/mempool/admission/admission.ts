@@ -15,6 +15,7 @@ import type { Clock } from '../../lib/clock.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import type { Verdict } from '../../lib/fault.js';
 import { RecentMap } from '../../lib/recent-map.js';
+import { TurnBudget } from '../../lib/turn-budget.js';
 import type { CounterHandle, HistogramHandle, Metrics } from '../../observability/metrics.js';
 import { startTimer } from '../../observability/metrics.js';
 import type { SubmittedTransaction } from '../service.js';
@@ -29,7 +30,7 @@ import { candidateFault } from './form-check.js';
 import { JournalQueue } from './journal-queue.js';
 import { OpenTrades } from './open-trades.js';
 import { DRUID_SHARE, PoolBounds, type PoolBoundsOptions } from './pool-bounds.js';
-import { TurnBudget } from './turn-budget.js';
+
 import { SubmissionsUnderWay } from './under-way.js';
 import { VerificationBounds } from './verification-bounds.js';
 import { WaitingPlaces } from './waiting-places.js';
@@ -40,6 +41,8 @@ const CHUNK_WEIGHT = 128;
 const TURN_WEIGHT = 512;
 /** Verdicts on scripts that are remembered, so that posting a transaction again costs no second verification. */
 const REMEMBERED_VERDICTS = 20_000;
+
+const NONE: ReadonlySet<string> = new Set();
 
 /** Refusals that depend on what is unspent. */
 const BY_STATE: ReadonlySet<string> = new Set(['double_spend', 'unknown_input']);
@@ -140,7 +143,8 @@ export class Admission {
 
   /** Checks and admits those that are not admitted yet, and returns them. */
   async #decide(candidates: readonly CandidateTx[], sender: string): Promise<readonly CandidateTx[]> {
-    const leave = await this.#underWay.enter(candidates, sender);
+    const entered = this.#underWay.enter(candidates, sender);
+    const leave = typeof entered === 'function' ? entered : await entered;
     try {
       const fresh = await this.#check(candidates, sender);
       if (fresh.length > 0) await this.#admit(fresh, sender);
@@ -153,7 +157,8 @@ export class Admission {
   async #candidatesOf(transactions: readonly Transaction[], sender: string): Promise<readonly CandidateTx[]> {
     const candidates: CandidateTx[] = [];
     for (const { chunk, weight } of chunksOf(transactions, weightOf)) {
-      await this.#turns.take(weight, sender);
+      const turn = this.#turns.take(weight, sender);
+      if (turn !== undefined) await turn;
       for (const tx of chunk) {
         const bytes = encodeTransaction(tx);
         candidates.push({ hash: transactionHashOfBytes(bytes), bytes, tx });
@@ -175,7 +180,8 @@ export class Admission {
     try {
       const fresh: CandidateTx[] = [];
       for (const { chunk, weight } of chunksOf(unknown, ({ tx }) => weightOf(tx))) {
-        await this.#turns.take(weight, sender);
+        const turn = this.#turns.take(weight, sender);
+        if (turn !== undefined) await turn;
         fresh.push(...(await this.#checkChunk(chunk, submission)));
       }
       return fresh;
@@ -186,7 +192,7 @@ export class Admission {
 
   async #checkChunk(chunk: readonly CandidateTx[], submission: Submission): Promise<readonly CandidateTx[]> {
     const { adoptions } = this.#state;
-    const verdicts = await Promise.all(chunk.map((candidate) => this.#verdict(candidate, submission)));
+    const verdicts = await inOrder(chunk.map((candidate) => this.#verdict(candidate, submission)));
     const fresh: CandidateTx[] = [];
     for (const [i, candidate] of chunk.entries()) {
       const wrong = verdicts[i] ?? null;
@@ -207,11 +213,17 @@ export class Admission {
   }
 
   /** What is refused by the state as it is here is judged again when more is in the journal. */
-  async #verdict(candidate: CandidateTx, submission: Submission): Promise<Verdict | 'known'> {
+  #verdict(candidate: CandidateTx, submission: Submission): Promise<Verdict | 'known'> {
+    return this.#catchUp === undefined
+      ? this.#verdictNow(candidate, submission)
+      : this.#verdictOfAll(candidate, submission, this.#catchUp);
+  }
+
+  async #verdictOfAll(candidate: CandidateTx, submission: Submission, catchUp: CatchUp): Promise<Verdict | 'known'> {
     const { seq } = this.#state;
     const verdict = await this.#verdictNow(candidate, submission);
     const isByState = verdict !== null && verdict !== 'known' && BY_STATE.has(verdict.code);
-    return isByState && (await this.#catchUp?.isNewer(seq)) ? this.#verdictNow(candidate, submission) : verdict;
+    return isByState && (await catchUp.isNewer(seq)) ? this.#verdictNow(candidate, submission) : verdict;
   }
 
   /** The verdict of the rules that need no journal; the scripts last, off the event loop. */
@@ -257,8 +269,9 @@ export class Admission {
     return BigInt(Math.max(0, this.#state.head.height));
   }
 
-  #spendsClaimed(tx: Transaction): boolean {
-    return spentOutPoints(tx).some((outPoint) => this.#state.coins.isClaimed(outPoint));
+  #spendsClaimed({ inputs }: Transaction): boolean {
+    const { coins } = this.#state;
+    return inputs.some(({ previousOut }) => previousOut !== null && coins.isClaimed(previousOut));
   }
 
   async #admit(fresh: readonly CandidateTx[], sender: string): Promise<void> {
@@ -306,6 +319,8 @@ function outputOf(candidate: CandidateTx | undefined, { n }: OutPoint): TxOut | 
 
 /** Halves of trades are left out: they claim nothing while they wait for others. */
 function rivalsIn(list: SubmittedList): ReadonlySet<string> {
+  // One with itself was refused by its form.
+  if (list.size <= 1) return NONE;
   const spent = new Set<string>();
   const rivals = new Set<string>();
   for (const { hash, tx } of list.values()) {
@@ -316,6 +331,12 @@ function rivalsIn(list: SubmittedList): ReadonlySet<string> {
     }
   }
   return rivals;
+}
+
+/** All values, in the order of the promises; most lists are of one. */
+async function inOrder<T>(promises: readonly Promise<T>[]): Promise<readonly T[]> {
+  const [only] = promises;
+  return promises.length === 1 && only !== undefined ? [await only] : Promise.all(promises);
 }
 
 /** Roughly what examining a transaction costs. */

@@ -5,7 +5,7 @@
  */
 
 import { spentOutPoints } from '../../chain/transaction.js';
-import type { Transaction } from '../../chain/types.js';
+import type { Transaction, TxIn } from '../../chain/types.js';
 import { fault, type Verdict } from '../../lib/fault.js';
 import type { CandidateTx } from '../state/acceptance.js';
 import type { Kin } from '../state/pool.js';
@@ -27,18 +27,24 @@ export type SubmittedList = ReadonlyMap<string, CandidateTx>;
 export class AncestorLimits {
   readonly #maxCount: number;
   readonly #maxBytes: number;
-  readonly #state: Pick<MempoolState, 'kin'>;
+  readonly #state: Pick<MempoolState, 'kin' | 'isReady'>;
 
-  constructor(options: AncestorLimitsOptions, state: Pick<MempoolState, 'kin'>) {
+  constructor(options: AncestorLimitsOptions, state: Pick<MempoolState, 'kin' | 'isReady'>) {
     this.#maxCount = options.maxAncestors ?? DEFAULT_ANCESTORS;
     this.#maxBytes = options.maxAncestorBytes ?? DEFAULT_BYTES;
     this.#state = state;
   }
 
   fault(tx: Transaction, list: SubmittedList): Verdict {
+    const isBehind = ({ previousOut }: TxIn): boolean => previousOut !== null && this.#waits(previousOut.tHash, list);
+    if (!tx.inputs.some(isBehind)) return null;
     const ofList = (hash: string): Kin | undefined => submittedKin(list.get(hash));
     if (!this.#isBeyond(tx, (hash) => this.#state.kin(hash) ?? ofList(hash))) return null;
     return this.#isBeyond(tx, ofList) ? this.#tooManyInList : this.#tooMany;
+  }
+
+  #waits(hash: string, list: SubmittedList): boolean {
+    return list.has(hash) || this.#state.isReady(hash);
   }
 
   #isBeyond(tx: Transaction, kinOf: (hash: string) => Kin | undefined): boolean {

@@ -6,7 +6,7 @@
  */
 
 import { decodeTransaction } from '../../chain/codec.js';
-import { outPointKey, spentOutPoints } from '../../chain/transaction.js';
+import { outPointKey } from '../../chain/transaction.js';
 import type { Transaction } from '../../chain/types.js';
 import { type Clock, unixSeconds } from '../../lib/clock.js';
 import { createDeferred, type Deferred } from '../../lib/deferred.js';
@@ -18,6 +18,9 @@ import type { DruidSet } from '../state/pool.js';
 import type { MempoolState } from '../state/state.js';
 import type { OpenTrades } from './open-trades.js';
 import type { WaitingPlaces } from './waiting-places.js';
+
+/** Transactions of a command, unless its only group has more: they are applied and answered together. */
+const MAX_TRANSACTIONS = 256;
 
 export interface JournalQueueModules {
   readonly state: Pick<MempoolState, 'outlook' | 'druidSet'>;
@@ -39,8 +42,11 @@ interface Group {
 
 export class JournalQueue {
   readonly #modules: JournalQueueModules;
-  /** Groups that share the next command. */
+  /** Groups that share the next commands. */
   #queue: Group[] = [];
+  #isScheduled = false;
+  /** Commands that have no outcome yet. */
+  #sent = 0;
   /** By what two groups may have in common: settled when the group is decided. */
   readonly #underWay = new Map<string, Promise<void>>();
 
@@ -58,12 +64,17 @@ export class JournalQueue {
     sender: string,
     catchUp: JournalQueueModules['catchUp'],
   ): Promise<JournalVerdict> {
-    let rival = this.#rivalOf(candidates);
+    const { state } = this.#modules;
+    let names = namesOf(candidates, state);
+    let rival = this.#rivalOf(names);
     const giveBack = rival === undefined ? undefined : this.#modules.places.take(sender);
     // Of several that waited for one, the first goes ahead: the others wait for that.
-    for (; rival !== undefined; rival = this.#rivalOf(candidates)) await rival;
+    for (; rival !== undefined; rival = this.#rivalOf(names)) {
+      await rival;
+      names = namesOf(candidates, state);
+    }
     giveBack?.();
-    const { refusal, others, isKnown, openDruids } = this.#modules.state.outlook(candidates);
+    const { refusal, others, isKnown, openDruids } = state.outlook(candidates);
     if (refusal !== null) {
       // What other nodes have put into the journal may allow it. What they put there after it was sent need not be waited for.
       const isNewer = await catchUp?.isNewer();
@@ -71,7 +82,6 @@ export class JournalQueue {
     }
     if (isKnown) return null;
     const settle = this.#modules.trades.take(candidates, openDruids, sender);
-    const names = [...namesOf(candidates, this.#modules.state)];
     const decided = createDeferred<void>();
     for (const name of names) this.#underWay.set(name, decided.promise);
     try {
@@ -87,8 +97,8 @@ export class JournalQueue {
     }
   }
 
-  #rivalOf(candidates: readonly CandidateTx[]): Promise<void> | undefined {
-    for (const name of namesOf(candidates, this.#modules.state)) {
+  #rivalOf(names: readonly string[]): Promise<void> | undefined {
+    for (const name of names) {
       const rival = this.#underWay.get(name);
       if (rival !== undefined) return rival;
     }
@@ -98,13 +108,36 @@ export class JournalQueue {
   #enqueue(candidates: readonly CandidateTx[]): Promise<GroupOutcome> {
     const outcome = createDeferred<GroupOutcome>();
     this.#queue.push({ candidates, outcome });
-    if (this.#queue.length === 1) setImmediate(() => void this.#flush());
+    this.#schedule();
     return outcome.promise;
   }
 
-  async #flush(): Promise<void> {
-    const groups = this.#queue;
-    this.#queue = [];
+  /**
+   * What arrives in one turn shares a command. In a journal of this node alone, so does what arrives while one is on its way: it
+   * would wait for the disk anyway, and a write costs the same for one transaction as for many.
+   */
+  #schedule(): void {
+    const isBusy = this.#sent > 0 && this.#modules.catchUp === undefined;
+    if (this.#isScheduled || isBusy || this.#queue.length === 0) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      void this.#flush(this.#takeGroups());
+      this.#schedule();
+    });
+  }
+
+  #takeGroups(): readonly Group[] {
+    let count = 0;
+    const end = this.#queue.findIndex(({ candidates }) => {
+      count += candidates.length;
+      return count > MAX_TRANSACTIONS;
+    });
+    return this.#queue.splice(0, end === -1 ? this.#queue.length : Math.max(1, end));
+  }
+
+  async #flush(groups: readonly Group[]): Promise<void> {
+    this.#sent++;
     const command = {
       kind: 'transactions' as const,
       time: unixSeconds(this.#modules.clock),
@@ -117,22 +150,31 @@ export class JournalQueue {
     } catch (error) {
       for (const { outcome } of groups) outcome.reject(error);
     }
+    this.#sent--;
+    this.#schedule();
   }
 }
 
 /**
- * What waits for others of its DRUID claims no outputs, so that any number of them may stand for one. What makes a set whole
- * claims those of the members that waited as well. The outputs come last: they cost most to tell.
+ * What a group may have in common with another: hashes, outputs as `outPointKey` names them, and `d` with a DRUID, so that no
+ * name is of two kinds. What waits for others of its DRUID claims no outputs, so that any number of them may stand for one. What
+ * makes a set whole claims those of the members that waited as well.
  */
-function* namesOf(candidates: readonly CandidateTx[], state: Pick<MempoolState, 'druidSet'>): Generator<string> {
+function namesOf(candidates: readonly CandidateTx[], state: Pick<MempoolState, 'druidSet'>): readonly string[] {
+  const names = candidates.map(({ hash }) => hash);
+  if (candidates.some(({ tx }) => tx.druidInfo !== null)) return [...names, ...namesOfTrades(candidates, state)];
+  for (const { tx } of candidates) addOutputNames(tx, names);
+  return names;
+}
+
+function namesOfTrades(candidates: readonly CandidateTx[], state: Pick<MempoolState, 'druidSet'>): readonly string[] {
   const brought = new Map<string, number>();
-  for (const { hash, tx } of candidates) {
-    yield `t${hash}`;
+  for (const { tx } of candidates) {
     if (tx.druidInfo === null) continue;
     const { druid } = tx.druidInfo;
-    yield `d${druid}`;
     brought.set(druid, (brought.get(druid) ?? 0) + 1);
   }
+  const names = [...brought.keys()].map((druid) => `d${druid}`);
   const completed = new Map<string, DruidSet>();
   for (const { tx } of candidates) {
     const { druid = '', participants = 0n } = tx.druidInfo ?? {};
@@ -140,12 +182,13 @@ function* namesOf(candidates: readonly CandidateTx[], state: Pick<MempoolState, 
     const count = (brought.get(druid) ?? 0) + (waiting?.members.length ?? 0);
     if (BigInt(count) < (waiting?.participants ?? participants)) continue;
     if (waiting !== undefined) completed.set(druid, waiting);
-    yield* outputNames(tx);
+    addOutputNames(tx, names);
   }
   for (const { members } of completed.values())
-    for (const { bytes } of members) yield* outputNames(decodeTransaction(bytes));
+    for (const { bytes } of members) addOutputNames(decodeTransaction(bytes), names);
+  return names;
 }
 
-function outputNames(tx: Transaction): string[] {
-  return spentOutPoints(tx).map((outPoint) => `o${outPointKey(outPoint)}`);
+function addOutputNames({ inputs }: Transaction, names: string[]): void {
+  for (const { previousOut } of inputs) if (previousOut !== null) names.push(outPointKey(previousOut));
 }

@@ -93,6 +93,7 @@ export class PoolBounds {
 
   /** Those that will wait for others; a set that they complete does not wait. */
   #incomplete(candidates: readonly CandidateTx[]): readonly CandidateTx[] {
+    if (candidates.every(({ tx }) => tx.druidInfo === null)) return [];
     const brought = new Map<string, number>();
     for (const { tx } of candidates) {
       if (tx.druidInfo !== null) brought.set(tx.druidInfo.druid, (brought.get(tx.druidInfo.druid) ?? 0) + 1);

@@ -4,7 +4,6 @@
  * its transaction, and who waits has a place among a bounded number of them.
  */
 
-import { spentOutPoints } from '../../chain/transaction.js';
 import type { OutPoint } from '../../chain/types.js';
 import { createDeferred, type Deferred } from '../../lib/deferred.js';
 import { TesseraError } from '../../lib/errors.js';
@@ -38,8 +37,8 @@ export interface SubmissionsUnderWayModules {
 export class SubmissionsUnderWay {
   readonly #coins: Pick<Coins, 'has'>;
   readonly #places: WaitingPlaces;
-  /** By the hashes of their transactions. */
-  readonly #submissions = new Map<string, Set<Submission>>();
+  /** By the hashes of their transactions. Nearly always one for each. */
+  readonly #submissions = new Map<string, readonly Submission[]>();
   /** By the hash of a transaction that they spend from. */
   readonly #waiters = new Map<string, Set<Waiter>>();
 
@@ -49,11 +48,12 @@ export class SubmissionsUnderWay {
   }
 
   /**
-   * Resolves when what these spend is there, or every earlier submission that brings it is decided; the result says that these
-   * are. Only earlier ones are waited for, so that none waits for itself. Throws `overloaded` when too many wait.
+   * The result says that these are decided; it comes when what they spend is there, or every earlier submission that brings it
+   * is decided, so nearly always at once. Only earlier ones are waited for, so that none waits for itself. Throws `overloaded`
+   * when too many wait.
    */
-  async enter(candidates: readonly CandidateTx[], sender: string): Promise<() => void> {
-    const missing = candidates.flatMap(({ tx }) => spentOutPoints(tx)).filter((spent) => !this.#coins.has(spent));
+  enter(candidates: readonly CandidateTx[], sender: string): (() => void) | Promise<() => void> {
+    const missing = this.#missing(candidates);
     const open = new Set<Submission>();
     for (const { tHash } of missing) for (const earlier of this.#submissions.get(tHash) ?? []) open.add(earlier);
     const depth = [...open].reduce((deepest, earlier) => Math.max(deepest, earlier.depth + 1), 0);
@@ -61,13 +61,35 @@ export class SubmissionsUnderWay {
       throw new TesseraError('overloaded', 'too many submissions wait for one another; try again in a moment');
     }
     const giveBack = open.size > 0 ? this.#places.take(sender) : undefined;
-    const submission: Submission = { hashes: [...new Set(candidates.map(({ hash }) => hash))], depth };
-    for (const hash of submission.hashes) addTo(this.#submissions, hash, submission);
-    if (giveBack !== undefined) {
-      await this.#until({ missing, open, ready: createDeferred<void>() });
+    const submission: Submission = { hashes: hashesOf(candidates), depth };
+    for (const hash of submission.hashes) this.#note(hash, submission);
+    const leave = (): void => this.#leave(submission);
+    if (giveBack === undefined) return leave;
+    return this.#until({ missing, open, ready: createDeferred<void>() }).then(() => {
       giveBack();
+      return leave;
+    });
+  }
+
+  #missing(candidates: readonly CandidateTx[]): readonly OutPoint[] {
+    const missing: OutPoint[] = [];
+    for (const { tx } of candidates) {
+      for (const { previousOut } of tx.inputs) {
+        if (previousOut !== null && !this.#coins.has(previousOut)) missing.push(previousOut);
+      }
     }
-    return () => this.#leave(submission);
+    return missing;
+  }
+
+  #note(hash: string, submission: Submission): void {
+    const others = this.#submissions.get(hash);
+    this.#submissions.set(hash, others === undefined ? [submission] : [...others, submission]);
+  }
+
+  #forget(hash: string, submission: Submission): void {
+    const others = this.#submissions.get(hash)?.filter((one) => one !== submission) ?? [];
+    if (others.length === 0) this.#submissions.delete(hash);
+    else this.#submissions.set(hash, others);
   }
 
   async #until(waiter: Waiter): Promise<void> {
@@ -78,7 +100,8 @@ export class SubmissionsUnderWay {
   }
 
   #leave(submission: Submission): void {
-    for (const hash of submission.hashes) removeFrom(this.#submissions, hash, submission);
+    for (const hash of submission.hashes) this.#forget(hash, submission);
+    if (this.#waiters.size === 0) return;
     const concerned = new Set(submission.hashes.flatMap((hash) => [...(this.#waiters.get(hash) ?? [])]));
     for (const { missing, open, ready } of concerned) {
       open.delete(submission);
@@ -86,6 +109,11 @@ export class SubmissionsUnderWay {
       if (open.size === 0 || missing.every((outPoint) => this.#coins.has(outPoint))) ready.resolve();
     }
   }
+}
+
+function hashesOf(candidates: readonly CandidateTx[]): readonly string[] {
+  const hashes = candidates.map(({ hash }) => hash);
+  return hashes.length === 1 ? hashes : [...new Set(hashes)];
 }
 
 function addTo<T>(map: Map<string, Set<T>>, key: string, value: T): void {

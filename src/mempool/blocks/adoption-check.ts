@@ -56,8 +56,7 @@ function viewOf(state: MempoolState, store: StateStore): LedgerView {
       const known = await store.getMany(hashes.map(keys.create));
       const found = hashes.filter((_, i) => known[i] !== undefined);
       if (found.length === 0) return found;
-      const made = new Set(state.round?.transactions.map(({ hash }) => hash));
-      return found.filter((hash) => !made.has(hash));
+      return found.filter((hash) => !state.isBeingMade(hash));
     },
     async unspent(outPoints) {
       return outPoints.map(state.storedOutputs());

@@ -21,7 +21,7 @@ import type { Round } from '../state/round.js';
 import type { MempoolState } from '../state/state.js';
 import { AskedBlocks } from './asked-blocks.js';
 import type { ChainSync } from './chain-sync.js';
-import { NOT_MINED_NOW, NOT_SELECTED, proofFault } from './proof-check.js';
+import { isUsual, NOT_MINED_NOW, NOT_SELECTED, proofFault } from './proof-check.js';
 import type { Signer } from './signer.js';
 
 export interface BlockMakerOptions {
@@ -206,7 +206,7 @@ export class BlockMaker {
 
   /** Notes when another node cuts a block, so that the next one is due no earlier if this node has to cut it. */
   #watch(): void {
-    const height = this.#state.round?.height ?? this.#state.head.height;
+    const height = this.#state.round?.height ?? this.#state.closedHeight;
     if (height <= this.#cutElsewhere) return;
     this.#cutElsewhere = height;
     this.#lastCut = this.#clock.monotonic();
@@ -236,7 +236,9 @@ export class BlockMaker {
   #mayCut(): boolean {
     // A round that has begun is carried to its end: only storage needs room for its block.
     if (this.#joined.size === 0 || !this.#sync.mayCut || this.#room.isLow) return false;
-    if (this.#state.head.height < 0) return this.#joined.size >= this.#options.minMiners;
+    // Nothing can be admitted before block 0 is stored.
+    if (this.#state.head.height < 0)
+      return this.#state.closing === null && this.#joined.size >= this.#options.minMiners;
     if (this.#asked.isDue) return true;
     if (this.#isMiningHeld()) return false;
     if (this.#options.instant) return this.#state.ready > 0;
@@ -252,7 +254,7 @@ export class BlockMaker {
     this.#lastCut = started;
     const round = await this.#applier.submit<'cut-block'>({
       kind: 'cut-block',
-      height: this.#state.head.height + 1,
+      height: this.#state.closedHeight + 1,
       time: unixSeconds(this.#clock),
       miners: this.miners,
     });
@@ -377,7 +379,8 @@ export class BlockMaker {
     const refusal = await this.#takeProof(link.nodeKey, body.block_num, fromHex(body.nonce), attachment);
     this.#measureProof(body.block_num, refusal === null);
     const reason = refusal?.message ?? '';
-    if (refusal !== null) this.#logger.warn({ miner: link.nodeKey, reason }, 'proof refused');
+    const level = isUsual(refusal, this.#leadership.leads) ? 'debug' : 'warn';
+    if (refusal !== null) this.#logger[level]({ miner: link.nodeKey, reason }, 'proof refused');
     return { type: 'mining.verdict', body: { accepted: refusal === null, reason } };
   }
 

@@ -87,9 +87,12 @@ export class BlockSender {
 
   /** Why the closed block is not stored although a storage node was asked; null while there is nothing to report. */
   get problem(): string | null {
-    return this.#problem !== undefined && this.#problem.height === this.#state.round?.height
-      ? this.#problem.text
-      : null;
+    return this.#problem !== undefined && this.#isCurrent(this.#problem.height) ? this.#problem.text : null;
+  }
+
+  /** A storage node has been sent a block and has not answered. */
+  get isWaiting(): boolean {
+    return this.#asked.size > 0;
   }
 
   start(): void {
@@ -111,15 +114,31 @@ export class BlockSender {
   }
 
   #onLeadership(): void {
+    if (!this.#leadership.leads) return;
     // What another node has sent meanwhile is not known here.
-    if (this.#leadership.leads) this.#tips.askAnew();
+    this.#tips.askAnew();
+    void this.#noteHead();
+  }
+
+  /**
+   * The journal says nothing of a block that this node took from storage, where its last leader ended before it noted that: a node
+   * that has the block closed would wait for it for ever. Where it is known, the command does nothing.
+   */
+  async #noteHead(): Promise<void> {
+    const { height, hash } = this.#state.head;
+    if (hash === null) return;
+    try {
+      await this.#applier.submit<'block-stored'>({ kind: 'block-stored', height, hash });
+    } catch (error) {
+      this.#logger.warn({ height, reason: errorMessage(error) }, 'the journal does not take what is stored');
+    }
   }
 
   #proceed(): void {
     if (!this.#running || !this.#leadership.leads) return;
-    const { round } = this.#state;
-    if (round !== null && round.winner !== null && this.#sending?.height !== round.height) {
-      this.#sending = { height: round.height, stopTimer: this.#startTimer() };
+    const { closing } = this.#state;
+    if (closing !== null && this.#sending?.height !== closing.height) {
+      this.#sending = { height: closing.height, stopTimer: this.#startTimer() };
     }
     for (const [link, tip] of this.#tips.all) {
       if (this.#asked.has(link) || this.#resting.has(link)) continue;
@@ -132,13 +151,15 @@ export class BlockSender {
 
   /** Storage says by itself that it has the closed block: an answer was lost. */
   async #confirmTold(from: Link): Promise<void> {
-    const { round } = this.#state;
-    if (round === null || this.#confirming) return;
-    const { height } = round;
+    const { closing } = this.#state;
+    if (closing === null || this.#confirming) return;
+    const { height } = closing;
     try {
-      const hash = closedHash(round);
+      const hash = closedHash(closing);
       await this.#confirm(height, hash);
       for (const link of this.#tips.all.keys()) link.send('chain.tip', { next: height + 1, hash });
+      // The next block may have been closed meanwhile.
+      this.#proceed();
     } catch (error) {
       // A disk that refuses the command, or the end of the node.
       this.#sendLater(from, height, errorMessage(error));
@@ -146,14 +167,14 @@ export class BlockSender {
   }
 
   #sendClosed(link: Link): void {
-    const { round } = this.#state;
-    if (round === null || round.winner === null || this.#confirming) return;
-    const { height } = round;
-    const hash = closedHash(round);
+    const { closing } = this.#state;
+    if (closing === null || this.#confirming) return;
+    const { height } = closing;
+    const hash = closedHash(closing);
     void this.#send(link, { height, hash }, async () => {
-      const current = this.#state.round;
+      const current = this.#state.closing;
       if (current?.height !== height) return undefined;
-      return { bytes: closedBlockBytes(current), facts: this.#state.factsOf(current) };
+      return { bytes: closedBlockBytes(current), facts: this.#state.closingFacts(current) };
     });
   }
 
@@ -245,7 +266,7 @@ export class BlockSender {
   }
 
   #isCurrent(height: number): boolean {
-    return this.#state.round?.height === height;
+    return this.#state.closing?.height === height;
   }
 }
 

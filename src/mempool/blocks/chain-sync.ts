@@ -14,25 +14,23 @@ import { Failure } from '../../lib/service.js';
 import { SignalSource } from '../../lib/signal.js';
 import { TimeSlices } from '../../lib/time-slices.js';
 import type { Metrics } from '../../observability/metrics.js';
-import { splitBlocks } from '../../peers/block-list.js';
-import { MAX_BLOCKS_PER_ANSWER, type RoundFactsBody } from '../../peers/messages.js';
-import type { Link, Message, PeerNetwork } from '../../peers/network.js';
-import { type HeaderQuestion, ProvenHashes } from '../../peers/proven-hashes.js';
+import type { Link, PeerNetwork } from '../../peers/network.js';
 import type { MempoolProgress } from '../progress.js';
-import { type AdoptedBlock, readAdoptedBlock } from '../state/adopted-block.js';
+import type { AdoptedBlock } from '../state/adopted-block.js';
 import type { Applier } from '../state/applier.js';
 import { closedHash } from '../state/round.js';
-import type { RoundFacts } from '../state/round-facts.js';
 import { AdoptionCheck, type AdoptionCheckModules } from './adoption-check.js';
+import { FetchedBlocks } from './fetched-blocks.js';
 import { type Relation, relationOf, type StorageTips } from './storage-tips.js';
 
-/** Milliseconds a storage node has to send blocks. */
-const REQUEST_TIMEOUT_MS = 60_000;
 /** Milliseconds for which a storage node that did not send blocks is left alone. */
 const REST_MS = 2_000;
 /** Milliseconds after the start for which storage nodes that are configured but not yet linked are waited for. */
 const GATHER_MS = 5_000;
-/** Blocks by which storage may be ahead of a node that does not lead: they are on their way through the journal. */
+/**
+ * Blocks by which storage may be ahead of those that are closed at a node which does not lead: they are on their way through the
+ * journal.
+ */
 const MAX_LAG_BLOCKS = 1;
 /** Milliseconds to wait for a storage node on this chain before one on another chain ends the node. */
 const OTHER_CHAIN_MS = 10_000;
@@ -62,7 +60,7 @@ export class ChainSync {
   readonly #options: ChainSyncOptions;
   readonly #modules: ChainSyncModules;
   readonly #check: AdoptionCheck;
-  readonly #slices: TimeSlices;
+  readonly #fetched: FetchedBlocks;
   readonly #failure = new Failure();
   readonly #stopping = new AbortController();
   readonly #listeners: (() => void)[] = [];
@@ -70,8 +68,6 @@ export class ChainSync {
   readonly #resting = new Map<Link, Timer>();
   /** Storage nodes whose blocks do not follow the last one of this node; the number of blocks that they had. */
   readonly #strange = new Map<Link, number>();
-  /** The hashes of the next blocks, where a certificate proves them. */
-  #proven: ProvenHashes | undefined;
   #running: Promise<void> | undefined;
   #gathering: Timer | undefined;
   #suspicion: Timer | undefined;
@@ -79,7 +75,8 @@ export class ChainSync {
   constructor(options: ChainSyncOptions, modules: ChainSyncModules) {
     this.#options = options;
     this.#modules = modules;
-    this.#slices = new TimeSlices(modules.clock);
+    const slices = new TimeSlices(modules.clock);
+    this.#fetched = new FetchedBlocks(options.rules.producers, this.#stopping.signal, () => slices.turn());
     this.#check = new AdoptionCheck(options.rules, modules);
     const behind = modules.metrics.gauge('tessera_mempool_blocks_behind');
     this.#listeners.push(modules.metrics.beforeScrape(() => behind.set(this.#missing)));
@@ -113,7 +110,7 @@ export class ChainSync {
     await this.#running;
   }
 
-  /** True when a block that is cut now follows the last one that storage has. */
+  /** True when a block that is cut now follows the last one that storage has, or the closed one that storage is to get. */
   get mayCut(): boolean {
     const { tips } = this.#modules;
     const isGathering = this.#gathering !== undefined && tips.all.size < this.#options.storageNodes;
@@ -165,11 +162,13 @@ export class ChainSync {
   }
 
   /**
-   * Behind storage by more than what is on its way through the journal. While one storage node is where this node is, another
+   * Behind storage by more than what is on its way through the journal, the block that is closed here not counted. While one storage node is where this node is, another
    * one that says it has more stops nobody: all mempool nodes would refuse everything for the word of one.
    */
   get #isLagging(): boolean {
-    return this.#missing > MAX_LAG_BLOCKS && !this.#relations().some(isSame);
+    const { state } = this.#modules;
+    const closed = state.closedHeight - state.head.height;
+    return this.#missing > closed + MAX_LAG_BLOCKS && !this.#relations().some(isSame);
   }
 
   #relations(): (readonly [Link, Relation])[] {
@@ -227,63 +226,31 @@ export class ChainSync {
 
   async #adoptFrom(link: Link, start: number): Promise<AdoptedBlock | undefined> {
     const { state, tips, progress } = this.#modules;
-    const from = state.head.height + 1;
-    const options = { timeoutMs: REQUEST_TIMEOUT_MS, signal: this.#stopping.signal };
-    const proof = await this.#prove(link, from, options);
-    const answer = await link.request('blocks.get', { from, count: MAX_BLOCKS_PER_ANSWER }, options);
-    if (answer.type !== 'blocks') throw new TesseraError('peer_unreachable', `it answered ${answer.type}`);
-    const { body, attachment } = answer as Message<'blocks'>;
-    if (body.from !== from || body.count === 0) {
-      tips.ask(link);
-      throw new TesseraError('peer_unreachable', 'it does not have the blocks after all');
-    }
+    const { height, hash } = state.head;
     let last: AdoptedBlock | undefined;
-    for (const [i, bytes] of splitBlocks(attachment, body.count).entries()) {
-      const isUnproven = proof !== undefined && proof.at(from + i) === undefined;
-      if (this.#stopping.signal.aborted || isUnproven) return last;
-      last = await this.#adopt(bytes, i === body.count - 1 ? body.round : undefined, proof);
+    const range = { from: height + 1, to: tips.all.get(link)?.next ?? height + 1, previousHash: hash };
+    for await (const block of this.#fetched.from(link, range)) {
+      if (this.#stopping.signal.aborted) return last;
+      last = await this.#adopt(block);
       const target = (tips.all.get(link)?.next ?? 0) - 1;
       progress?.adopting(state.head.height - start, Math.max(target, state.head.height) - start);
+    }
+    if (last === undefined && !this.#stopping.signal.aborted) {
+      tips.ask(link);
+      throw new TesseraError('peer_unreachable', 'it does not have the blocks after all');
     }
     return last;
   }
 
-  /**
-   * What proves the next blocks; undefined in a network without producers. The secret alone does not make a chain: somebody
-   * who knows it but has no producer key cannot get a block adopted.
-   */
-  async #prove(link: Link, from: number, question: HeaderQuestion): Promise<ProvenHashes | undefined> {
-    const { producers } = this.#options.rules;
-    if (producers === undefined) return undefined;
-    if (this.#proven?.at(from) !== undefined) return this.#proven;
-    const { state, tips } = this.#modules;
-    const range = { from, to: tips.all.get(link)?.next ?? from, previousHash: state.head.hash };
-    this.#proven = await ProvenHashes.ask(link, producers, range, question);
-    if (this.#proven !== undefined) return this.#proven;
-    throw new TesseraError(
-      'peer_unreachable',
-      `no producer has signed its blocks from ${from} on; if they are from before blocks were signed, start this node once without network.producer_keys`,
-    );
-  }
-
-  async #adopt(
-    bytes: Uint8Array,
-    told: RoundFactsBody | undefined,
-    proof: ProvenHashes | undefined,
-  ): Promise<AdoptedBlock> {
+  async #adopt(block: AdoptedBlock): Promise<AdoptedBlock> {
     const { state, applier } = this.#modules;
-    const facts = told === undefined ? null : factsOf(told);
-    const block = await readAdoptedBlock(bytes, facts, () => this.#slices.turn());
-    const { height, hash } = block;
-    if (proof !== undefined && proof.at(height) !== hash) {
-      throw new TesseraError('block_refused', `block ${height} is another one than the one that is certified`);
-    }
-    const { round } = state;
-    if (round !== null && round.winner !== null && round.height === height && closedHash(round) === hash) {
+    const { height, hash, bytes, facts } = block;
+    const { closing } = state;
+    if (closing !== null && closing.height === height && closedHash(closing) === hash) {
       await applier.submit<'block-stored'>({ kind: 'block-stored', height, hash });
     } else {
       await this.#check.check(block);
-      await applier.submit<'block-adopted'>({ kind: 'block-adopted', block: bytes, facts: block.facts });
+      await applier.submit<'block-adopted'>({ kind: 'block-adopted', block: bytes, facts });
     }
     if (state.head.hash !== hash) throw new TesseraError('peer_unreachable', `block ${height} came too late`);
     return block;
@@ -334,10 +301,6 @@ export class ChainSync {
 
 function isSame([, relation]: readonly [Link, Relation]): boolean {
   return relation === 'even' || relation === 'confirming';
-}
-
-function factsOf({ participants, proofs, asert_hashes }: RoundFactsBody): RoundFacts {
-  return { participants, proofHashes: proofs, asertHashes: asert_hashes };
 }
 
 function otherChain(link: Link): TesseraError {

@@ -10,6 +10,11 @@ import type { Round } from '../state/round.js';
 export const NOT_MINED_NOW = fault('block_refused', 'Not block currently mined');
 export const NOT_SELECTED = fault('block_refused', 'Not a selected participant of this block');
 
+/** In each round some proofs come late or twice, and to a node that does not lead those that all may send: nothing is wrong then. */
+export function isUsual(refusal: Verdict, leads: boolean): boolean {
+  return refusal === NOT_MINED_NOW || (refusal === NOT_SELECTED && !leads);
+}
+
 /** Judges nonce and coinbase (encoded) of a proof for the round. Throws when the coinbase cannot be decoded. */
 export function proofFault(round: Round, nonce: Uint8Array, coinbase: Uint8Array): Verdict {
   const unpaid = coinbaseFault(decodeTransaction(coinbase), BigInt(round.height), round.reward);

@@ -1,6 +1,6 @@
 /**
  * A leader that cannot make blocks, because no miner or no storage node is linked to it, its disk is full, or storage does not
- * take its blocks, makes room for a node that can. When none can, each has its turn, and it is as if nobody had resigned.
+ * take its blocks or does not answer, makes room for a node that can. When none can, each has its turn, and it is as if nobody had resigned.
  */
 
 import type { Room } from '../../db/disk-room.js';
@@ -18,13 +18,18 @@ import type { StorageTips } from './storage-tips.js';
 const LOOK_MS = 1_000;
 /** Milliseconds for which a leader may be unable: links come up after the start. */
 const UNABLE_MS = 10_000;
+/**
+ * Milliseconds for which storage may answer nothing while it has a block to keep: the lease of a leader. A link that is cut off ends
+ * only after some heartbeats.
+ */
+const SILENT_MS = 5_000;
 
 export interface ResignationModules {
   readonly leadership: Leadership;
   readonly maker: Pick<BlockMaker, 'miners'>;
-  readonly tips: Pick<StorageTips, 'all'>;
+  readonly tips: Pick<StorageTips, 'all' | 'answers'>;
   readonly sync: Pick<ChainSync, 'problem'>;
-  readonly sender: Pick<BlockSender, 'problem'>;
+  readonly sender: Pick<BlockSender, 'problem' | 'isWaiting'>;
   readonly applier: Pick<Applier, 'problem'>;
   readonly state: Pick<MempoolState, 'head'>;
   readonly room: Pick<Room, 'isLow'>;
@@ -38,6 +43,8 @@ export class Resignation {
   #unableSince: number | undefined;
   /** The block that the chain was at, at the last look. */
   #height: number | undefined;
+  #isAsking = false;
+  #stopped = false;
 
   constructor(modules: ResignationModules) {
     this.#modules = modules;
@@ -49,6 +56,7 @@ export class Resignation {
   }
 
   stop(): void {
+    this.#stopped = true;
     this.#timer?.cancel();
   }
 
@@ -60,11 +68,12 @@ export class Resignation {
   }
 
   #look(): void {
-    const { leadership, clock, logger, state } = this.#modules;
+    const { leadership, clock, state, sender } = this.#modules;
     const { height } = state.head;
     // One that fetches many blocks from storage goes on with it.
     const isGrowing = height !== this.#height;
     this.#height = height;
+    if (leadership.leads && !isGrowing && sender.isWaiting && !this.#isAsking) this.#askStorage(height);
     const reason = leadership.leads && !isGrowing ? this.#inability() : null;
     if (reason === null) {
       this.#unableSince = undefined;
@@ -73,6 +82,22 @@ export class Resignation {
     const now = clock.monotonic();
     this.#unableSince ??= now;
     if (now - this.#unableSince < UNABLE_MS) return;
+    this.#resign(reason);
+  }
+
+  /** Storage may take its time with a block; then it answers a question. */
+  #askStorage(height: number): void {
+    const { tips, leadership, state } = this.#modules;
+    this.#isAsking = true;
+    tips.answers(SILENT_MS, (isHeard) => {
+      this.#isAsking = false;
+      if (isHeard || this.#stopped || !leadership.leads || state.head.height !== height) return;
+      this.#resign(`it has sent block ${height + 1}, and no storage node answers`);
+    });
+  }
+
+  #resign(reason: string): void {
+    const { logger, leadership } = this.#modules;
     this.#unableSince = undefined;
     logger.warn({ reason }, `this node lets another make the blocks: ${reason}`);
     leadership.resign?.();

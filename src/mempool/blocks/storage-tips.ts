@@ -25,17 +25,20 @@ export interface StorageTip {
 
 /**
  * Where a storage node stands, seen from this mempool. `even`: at the last stored block. `confirming`: it has the closed
- * block, and this node has not noted that yet. `ahead`, `behind`: by some blocks. `other-chain`: it has another block at a
+ * block, or the one after it, and this node has not noted that yet. `ahead`, `behind`: by some blocks. `other-chain`: it has another block at a
  * height that this node knows.
  */
 export type Relation = 'even' | 'confirming' | 'ahead' | 'behind' | 'other-chain';
 
-export function relationOf({ next, hash }: StorageTip, state: Pick<MempoolState, 'head' | 'round' | 'kept'>): Relation {
-  const { head, round } = state;
+export function relationOf(
+  { next, hash }: StorageTip,
+  state: Pick<MempoolState, 'head' | 'rounds' | 'kept'>,
+): Relation {
+  const { head, rounds } = state;
   if (next === head.height + 1) return hash === head.hash ? 'even' : 'other-chain';
   if (next > head.height + 1) {
-    const isClosed = round !== null && round.winner !== null && next === round.height + 1;
-    return isClosed && closedHash(round) === hash ? 'confirming' : 'ahead';
+    const own = rounds.find(({ height, winner }) => winner !== null && next === height + 1);
+    return own !== undefined && closedHash(own) === hash ? 'confirming' : 'ahead';
   }
   const known = next === 0 ? null : state.kept.hashAt(next - 1);
   return known === undefined || known === hash ? 'behind' : 'other-chain';
@@ -110,6 +113,18 @@ export class StorageTips {
     this.#tips.clear();
     this.askAll();
     this.changed.emit();
+  }
+
+  /** Tells whether a storage node answers within so many milliseconds. */
+  answers(timeoutMs: number, tell: (isHeard: boolean) => void): void {
+    const asked = [...this.#network.links].filter(isTrustedStorage).map(async (link) => {
+      const answer = await link.request('chain.tip.get', {}, { timeoutMs, signal: this.#stopping.signal });
+      if (answer.type === 'chain.tip') this.note(link, (answer as Message<'chain.tip'>).body);
+    });
+    Promise.any(asked).then(
+      () => tell(true),
+      () => tell(false),
+    );
   }
 
   ask(link: Link): void {

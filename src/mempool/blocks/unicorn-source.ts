@@ -12,7 +12,7 @@ export function createUnicornSource(parameters: UnicornParameters): (seed: bigin
   if (parameters.iterations <= MAX_INLINE_ITERATIONS) return (seed) => createUnicorn(seed, parameters);
   return (seed) =>
     new Promise((resolve, reject) => {
-      const worker = new Worker(workerUrl(import.meta.url, './unicorn-worker.js'), {
+      const worker = new Worker(workerUrl('unicorn-worker'), {
         workerData: { seed, parameters },
       });
       worker.once('message', resolve);

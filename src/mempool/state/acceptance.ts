@@ -15,6 +15,7 @@ import { DUPLICATE_INPUTS } from '../../chain/validation.js';
 import type { KvBatch } from '../../db/kv.js';
 import { submittedFormFault } from '../../ledger/block/form.js';
 import { type Fault, fault, type Verdict } from '../../lib/fault.js';
+import type { Pieces } from '../../lib/pieces.js';
 import type { TxStatus } from '../service.js';
 import type { Coins } from './coins.js';
 import type { FinalStatuses } from './final-statuses.js';
@@ -57,6 +58,8 @@ export const SET_EXPIRED = fault(
   'transaction_rejected',
   'The other transactions of the DRUID set did not come in time',
 );
+
+const NO_DRUIDS: ReadonlySet<string> = new Set();
 
 /** What the acceptance needs of the rest of the state. */
 export interface AcceptanceChain {
@@ -126,6 +129,12 @@ export class Acceptance {
     this.#statuses = statuses;
   }
 
+  /** Says what a claim would, and leaves no trace. */
+  readonly #lookedAt: Pick<Coins, 'claim' | 'offer'> = {
+    claim: (tx) => this.#coins.claimsFault(tx),
+    offer: () => undefined,
+  };
+
   /** Accepts a group, or says why not. */
   accept(group: readonly CandidateTx[], context: AcceptanceContext): GroupOutcome {
     const candidates = this.#unknown(group);
@@ -153,8 +162,10 @@ export class Acceptance {
     const candidates = this.#unknown(group);
     const { judged } = this.#steps(candidates, {});
     const isOpen = ({ plan }: Step): boolean => plan !== null && (plan.waiting.length > 0 || isIncomplete(plan));
-    const openDruids = new Set(judged.filter(isOpen).map(({ plan }) => plan?.druid ?? ''));
-    const coins = new TrialCoins(this.#coins);
+    const open = judged.filter(isOpen);
+    const openDruids = open.length === 0 ? NO_DRUIDS : new Set(open.map(({ plan }) => plan?.druid ?? ''));
+    // What is alone has nobody behind it who would see what it claims and makes.
+    const coins = judged.length === 1 && isSingle(judged[0]) ? this.#lookedAt : new TrialCoins(this.#coins);
     for (const step of judged) {
       // What it completes may be spent by those behind it.
       if (step.plan !== null && step.plan.waiting.length > 0) break;
@@ -171,8 +182,18 @@ export class Acceptance {
     this.#statuses.decide(this.#takeOut(set, { fault: rule }, batch), time, batch);
   }
 
+  /** Removes sets whose first member came at or before block `height`: they have waited too long (decision B13). */
+  *expire(height: number, time: number, batch: KvBatch): Pieces<void> {
+    for (const set of this.#druids.olderThan(height)) {
+      yield;
+      this.rejectSet(set, SET_EXPIRED, time, batch);
+    }
+  }
+
   /** Those that wait nowhere, each once. */
   #unknown(group: readonly CandidateTx[]): readonly CandidateTx[] {
+    const [first] = group;
+    if (group.length === 1 && first !== undefined) return this.#chain.isPending(first.hash) ? [] : group;
     const unknown = new Map<string, CandidateTx>();
     for (const candidate of group) if (!this.#chain.isPending(candidate.hash)) unknown.set(candidate.hash, candidate);
     return [...unknown.values()];
@@ -186,6 +207,10 @@ export class Acceptance {
     candidates: readonly CandidateTx[],
     { isUnchained = false }: Pick<AcceptanceContext, 'isUnchained'>,
   ): { readonly judged: readonly Step[]; readonly kept: readonly Step[] } {
+    if (candidates.every(({ tx }) => tx.druidInfo === null)) {
+      const all = candidates.map((candidate): Step => ({ candidates: [candidate], plan: null }));
+      return { judged: all, kept: all };
+    }
     const singles = candidates
       .filter(({ tx }) => tx.druidInfo === null)
       .map((candidate): Step => ({ candidates: [candidate], plan: null }));
@@ -326,6 +351,10 @@ function knownFault({ tx, hash }: CandidateTx, { isKnownCreate }: AcceptanceCont
 
 function membersOf({ waiting, candidates }: DruidPlan): bigint {
   return BigInt(waiting.length + candidates.length);
+}
+
+function isSingle(step: Step | undefined): boolean {
+  return step?.plan === null;
 }
 
 function isIncomplete(plan: DruidPlan): boolean {

@@ -4,10 +4,7 @@
  * that keeps the state need not be synced, since a start applies again what the journal has beyond it.
  */
 
-import { decodeTransaction } from '../../chain/codec.js';
-import type { Turn } from '../../chain/decode-in-pieces.js';
-import { isCreate } from '../../chain/transaction.js';
-import type { Transaction } from '../../chain/types.js';
+import { decodeEach, type Turn } from '../../chain/decode-in-pieces.js';
 import type { Unicorn } from '../../chain/unicorn.js';
 import { endlessRoom, type Room } from '../../db/disk-room.js';
 import type { KvBatch } from '../../db/kv.js';
@@ -23,15 +20,18 @@ import { SignalSource } from '../../lib/signal.js';
 import { TimeSlices } from '../../lib/time-slices.js';
 import { type HistogramHandle, type Metrics, startTimer } from '../../observability/metrics.js';
 import type { MempoolProgress } from '../progress.js';
+import { AcceptInTurns } from './accept-in-turns.js';
 import { type CandidateTx, readCandidate } from './acceptance.js';
 import { type AdoptedBlock, readAdoptedBlock } from './adopted-block.js';
-import { inTime } from './catch-up.js';
+import { AheadOfJournal } from './ahead-of-journal.js';
+import { inTime, whyEnded } from './catch-up.js';
 import { type Command, decodeCommand, encodeCommand } from './commands.js';
-import { keys } from './layout.js';
+import { knownCreates } from './known-creates.js';
 import { OldestWaiting } from './oldest-waiting.js';
 import type { CommandOutcome } from './outcomes.js';
+import { OverlapFailpoints } from './overlap-failpoints.js';
 import { AdoptedRetention, KEEP_MS, Retention } from './retention.js';
-import type { Round, RoundPlan } from './round.js';
+import type { Round } from './round.js';
 import type { SharedDigests } from './shared-digests.js';
 import type { MempoolState, RejectedTx } from './state.js';
 import type { StateStore } from './state-store.js';
@@ -56,6 +56,8 @@ export interface ApplierModules {
   readonly room?: Pick<Room, 'isLow' | 'ranLow'> | undefined;
   /** Of a journal that several nodes share; without it digests in the journal are passed over. */
   readonly digests?: SharedDigests | undefined;
+  /** The image of the unspent outputs; none is kept when it is left out. */
+  readonly image?: { note(batch: KvBatch, seq: number): void } | undefined;
 }
 
 /** A command of this process, from its place in the journal to its outcome. */
@@ -98,6 +100,7 @@ export class Applier implements Service {
   readonly #adoptedRetention: AdoptedRetention;
   readonly #oldest: OldestWaiting;
   readonly #digests: SharedDigests | undefined;
+  readonly #image: ApplierModules['image'];
   /** Commands are applied, or the journal is cut. */
   readonly #working = new Mutex();
   #stopListening: (() => void) | undefined;
@@ -105,6 +108,9 @@ export class Applier implements Service {
   readonly #failure = new Failure();
   readonly #turn: Turn;
   readonly #submitted = new Map<EntryId, Submitted>();
+  readonly #acceptance: AcceptInTurns;
+  readonly #overlap: OverlapFailpoints;
+  #ahead: AheadOfJournal | undefined;
   #entered = new Set<string>();
   #replay: Replay | undefined;
   #subscription: Subscription | undefined;
@@ -122,21 +128,25 @@ export class Applier implements Service {
     progress,
     room = endlessRoom,
     digests,
+    image,
   }: ApplierModules) {
     this.#journal = journal;
     this.#store = store;
     this.#state = state;
+    this.#overlap = new OverlapFailpoints(state);
     this.#unicorn = unicorn;
     this.#clock = clock;
     this.#logger = logger;
     const slices = new TimeSlices(clock);
     this.#turn = () => slices.turn();
+    this.#acceptance = new AcceptInTurns(state, this.#turn);
     this.#progress = progress;
     this.#room = room;
     this.#retention = new Retention(state.seq, clock);
     this.#adoptedRetention = new AdoptedRetention(clock);
-    this.#oldest = new OldestWaiting(state.seq, state.waitingSince.arrivals);
+    this.#oldest = new OldestWaiting(state.seq, state.waitingSince.arrivals, state.waitingSince.rounds);
     this.#digests = digests;
+    this.#image = image;
     this.#blockApplySeconds = metrics.histogram('tessera_mempool_block_apply_duration_seconds');
     this.#failure.follow(store);
   }
@@ -156,6 +166,8 @@ export class Applier implements Service {
         `the journal ends at command ${head}, but the mempool's state is at command ${seq}`,
       );
     }
+    this.#ahead = await AheadOfJournal.read(this.#store, this.#state, this.#turn);
+    if (this.#ended !== undefined) throw this.#ended;
     const done = createDeferred<void>();
     if (head === seq) done.resolve();
     else this.#replay = { from: seq, to: head, done };
@@ -177,6 +189,9 @@ export class Applier implements Service {
     await this.#working.run(() => undefined);
     this.#end(new TesseraError('shutting_down', 'the node is stopping'));
   }
+
+  /** Runs while no command is applied: the state is that after one of them, and written. */
+  readonly betweenCommands = <T>(work: () => Promise<T>): Promise<T> => this.#working.run(work);
 
   /** Why no command is taken for now; null when they are. */
   get problem(): string | null {
@@ -227,7 +242,7 @@ export class Applier implements Service {
     const adopted: AdoptedBlock[] = [];
     for (const entry of entries) {
       const command = decodeCommand(entry.payload);
-      const outcome = await this.#apply(command, entry, batch, adopted);
+      const outcome = await this.#overlap.during(command.kind, () => this.#apply(command, entry, batch, adopted));
       outcomes.push([entry.id, outcome]);
       this.#digests?.passed(entry.seq, state);
       if (command.kind !== 'block-stored' && command.kind !== 'block-adopted') continue;
@@ -245,7 +260,7 @@ export class Applier implements Service {
     this.#reportReplay(last);
     const isDue = ({ height }: { readonly height: number }): boolean => height % COMPACT_EVERY === 0;
     this.#retention.passed(last, bytes);
-    this.#oldest.passed(last, state.waitingSince.arrivals);
+    this.#oldest.passed(last, state.waitingSince.arrivals, state.waitingSince.rounds);
     const due = this.#retention.due();
     if (due > 0) await this.#compact(due);
     if (stored.some(isDue)) await this.#compact(this.#journal.before(state.seq, KEEP_COMMANDS));
@@ -260,21 +275,26 @@ export class Applier implements Service {
     state.begin(seq, batch);
     switch (command.kind) {
       case 'transactions': {
-        const groups = this.#submitted.get(id)?.groups ?? command.groups.map((group) => group.map(readCandidate));
+        const all = this.#submitted.get(id)?.groups ?? command.groups.map((group) => group.map(readCandidate));
+        const groups = (await this.#ahead?.left(all)) ?? all;
         const { time, unchained } = command;
-        const isKnownCreate = await this.#knownCreates(groups);
-        const outcomes = state.accept(groups, { time, isKnownCreate, isUnchained: unchained === true }, batch);
+        const isKnownCreate = await knownCreates(this.#store, groups);
+        const context = { time, isKnownCreate, isUnchained: unchained === true };
+        const outcomes = await this.#acceptance.accept(groups, context, batch);
         for (const [i, group] of groups.entries()) {
           if (outcomes[i] === null) for (const { hash } of group) this.#entered.add(hash);
         }
         return outcomes;
       }
       case 'cut-block': {
-        if (command.height !== undefined && command.height !== state.head.height + 1) return null;
+        if (!state.isDue(command)) {
+          await this.#ahead?.comesTo(command.height, command.time, batch);
+          return null;
+        }
         if (!command.keepsAll) await inPieces(state.dropUnlawful(command.time, batch), this.#turn);
         const plan = state.planCut({ setsFirst: command.keepsAll === true || command.setsFirst === true });
         if (plan === null) return null;
-        const decoded = await this.#decoded(plan);
+        const decoded = await decodeEach(plan.transactions, this.#turn);
         return inPieces(
           state.cutBlock(command, { ...plan, decoded }, await this.#unicorn(plan.seed), batch),
           this.#turn,
@@ -288,6 +308,7 @@ export class Applier implements Service {
         const stopTimer = startTimer(this.#blockApplySeconds, this.#clock);
         const round = await inPieces(state.blockStored(command, batch), this.#turn);
         stopTimer();
+        await this.#ahead?.passed(command.height, null, batch);
         return round;
       }
       case 'block-adopted': {
@@ -295,6 +316,7 @@ export class Applier implements Service {
         const work = state.adoptBlock(block, batch, { isUnchained: command.unchained === true });
         const isNext = await inPieces(work, this.#turn);
         if (isNext) adopted.push(block);
+        await this.#ahead?.passed(block.height, Number(block.full.block.header.timestamp), batch);
         return isNext;
       }
       case 'digest':
@@ -303,34 +325,17 @@ export class Applier implements Service {
     }
   }
 
-  /** A block of the largest size takes half a second to decode: not in one piece, and before anything is changed. */
-  async #decoded({ transactions }: RoundPlan): Promise<readonly Transaction[]> {
-    const decoded: Transaction[] = [];
-    for (const { bytes } of transactions) {
-      await this.#turn();
-      decoded.push(decodeTransaction(bytes));
-    }
-    return decoded;
-  }
-
-  /** Tells which of the creations are in the chain. */
-  async #knownCreates(groups: Groups): Promise<(hash: string) => boolean> {
-    const creates = groups.flat().filter(({ tx }) => isCreate(tx));
-    if (creates.length === 0) return () => false;
-    const found = await this.#store.getMany(creates.map(({ hash }) => keys.create(hash)));
-    const hashes = new Set(creates.filter((_, i) => found[i] !== undefined).map(({ hash }) => hash));
-    return (hash) => hashes.has(hash);
-  }
-
   /**
    * Writes the changes of commands. What the disk refuses for now is held: the commands are in the journal, and in force.
    * During a replay there is room for one batch only.
    */
   async #write(batch: KvBatch, seq: number): Promise<void> {
     this.#state.seal(seq, batch);
+    this.#image?.note(batch, seq);
     const isOnDisk = await this.#store.write(batch, { sync: false });
     if (!isOnDisk) await this.#held();
     this.#state.written();
+    this.#overlap.written();
   }
 
   /** Nothing new is taken until what is held is written; then who waits for that goes on. */
@@ -348,7 +353,7 @@ export class Applier implements Service {
     if (seq <= 0 || !isOnDisk) return;
     try {
       const waiting = this.#oldest.before(this.#state.waitingSince.oldest());
-      await this.#journal.compact(seq, { isUrgent, waiting });
+      await this.#journal.compact(seq, { isUrgent, waiting, blocks: this.#state.head.height + 1 });
     } catch (error) {
       // What it could not drop now, it drops the next time.
       if (!isTesseraError(error, 'database_failed')) throw error;
@@ -401,10 +406,10 @@ export class Applier implements Service {
 
   /** Nothing is applied any more; whoever waits for an outcome gets the reason. */
   #end(error: unknown): void {
-    this.#ended ??= error;
-    for (const { outcome } of this.#submitted.values()) outcome.reject(this.#ended);
+    this.#ended ??= whyEnded(error);
+    for (const { outcome } of this.#submitted.values()) outcome.reject(whyEnded(error, { mayBeTaken: true }));
     this.#submitted.clear();
-    this.#replay?.done.reject(this.#ended);
+    this.#replay?.done.reject(error);
   }
 
   #fail(error: unknown): void {

@@ -3,7 +3,7 @@
  * what is valid by a newer one; and whoever has appended something is answered in time when it cannot be read back.
  */
 
-import type { Journal } from '../../journal/journal.js';
+import { isForgotten, type Journal } from '../../journal/journal.js';
 import type { Clock } from '../../lib/clock.js';
 import { createDeferred } from '../../lib/deferred.js';
 import { TesseraError } from '../../lib/errors.js';
@@ -102,4 +102,14 @@ export async function inTime<T>(
     );
   }
   return outcome;
+}
+
+/**
+ * Why nothing is applied any more, for whoever asks. Where the journal went on without this node, the others may apply what this
+ * one has appended.
+ */
+export function whyEnded(error: unknown, { mayBeTaken = false } = {}): unknown {
+  if (!isForgotten(error)) return error;
+  const text = 'this node was away for too long, and comes to another state; try again';
+  return new TesseraError('mempool_unreachable', text, { cause: error, details: { mayBeTaken } });
 }

@@ -1,7 +1,7 @@
 /** How the head of the chain moves from block to block. Pure functions. */
 
 import type { AdoptedBlock } from './adopted-block.js';
-import { type ChainHead, issuedAt, type Round, type RoundRules } from './round.js';
+import { type ChainHead, closedHash, issuedAt, type Round, type RoundRules } from './round.js';
 import type { RoundFacts } from './round-facts.js';
 
 /** Before block 0. */
@@ -15,13 +15,22 @@ export const EMPTY_HEAD: ChainHead = {
   proofHashes: [],
 };
 
-/** Raw units issued up to the last stored block, the block being made left out. */
-export function issuedBefore(rules: RoundRules, { issued }: ChainHead, round: Round | null): bigint {
-  if (round === null) return issued;
-  return issued - issuedAt(rules, round.height) - (round.winner === null ? 0n : round.reward);
+/** Raw units issued up to the last stored block, the blocks being made left out. */
+export function issuedBefore(rules: RoundRules, { issued }: ChainHead, rounds: readonly Round[]): bigint {
+  return rounds.reduce(
+    (sum, { height, reward, winner }) => sum - issuedAt(rules, height) - (winner === null ? 0n : reward),
+    issued,
+  );
 }
 
-/** What the round after this one depends on. */
+/** The head with a closed block on top; what that issues, it counts already. */
+export function headAfterClosed(rules: RoundRules, head: ChainHead, round: Round): ChainHead {
+  const { height, header } = round;
+  const timestamp = Number(header.timestamp);
+  return { ...head, height, hash: closedHash(round), timestamp, ...factsAfter(rules, head, round) };
+}
+
+/** What the round after this one, which follows the head, depends on. */
 export function factsAfter(rules: RoundRules, head: ChainHead, { height, participants, proofs }: Round): RoundFacts {
   return {
     participants,

@@ -58,6 +58,15 @@ export class Coins {
     return place.table.isClaimed(place.slot) ? SPENT : null;
   }
 
+  /** Why not all inputs can be claimed now; null when they can. */
+  claimsFault({ inputs }: Transaction): Verdict {
+    for (const { previousOut } of inputs) {
+      const wrong = previousOut === null ? null : this.claimFault(previousOut);
+      if (wrong !== null) return wrong;
+    }
+    return null;
+  }
+
   /** Claims all inputs, or none and says why. `ofBlocks`: what waits cannot be spent, as in earlier versions. */
   claim(tx: Transaction, { ofBlocks = false } = {}): Verdict {
     const claimed: Place[] = [];

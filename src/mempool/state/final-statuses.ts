@@ -8,11 +8,14 @@ import { atOnce, type Pieces } from '../../lib/pieces.js';
 import type { TxStatus } from '../service.js';
 import { FIRST_REFUSAL_NUMBER, keys } from './layout.js';
 import { encodeHashes, encodeStatus } from './records.js';
+import type { Round } from './round.js';
 
 /** Records of what one command has decided: keeps the numbers of commands apart. */
 const MAX_RECORDS = 64;
 /** Hashes of one record, as long as that many records suffice. */
 const RECORD_HASHES = 4_096;
+/** Transactions of a stored block that one piece looks at. */
+const PIECE_TRANSACTIONS = 1_024;
 /** Statuses of one piece. */
 const PIECE_STATUSES = 256;
 
@@ -59,6 +62,18 @@ export class FinalStatuses {
       this.#hashes.push(hash);
       this.#latest = Math.max(this.#latest, status.timestamp);
     }
+  }
+
+  /** The transactions of a stored block no longer wait; those of block 0 have no status. */
+  *confirm({ height, header, transactions }: Round, hash: string, batch: KvBatch): Pieces<void> {
+    const additionalInfo = `In block ${height} ${hash}`;
+    const confirmed = new Map<string, TxStatus>();
+    for (const [i, tx] of transactions.entries()) {
+      if (i % PIECE_TRANSACTIONS === 0) yield;
+      if (tx.arrival !== 0) batch.del(keys.pooled(tx.arrival));
+      if (height > 0) confirmed.set(tx.hash, { status: 'Confirmed', timestamp: tx.time, additionalInfo });
+    }
+    yield* this.decideInPieces(confirmed, Number(header.timestamp), batch);
   }
 
   /** Command `seq` is applied next, into the same batch as the one before. */

@@ -3,12 +3,16 @@
  * it, so the database always stands exactly behind one command of the journal; statuses of refusals alone are added between.
  *
  *   m                         head: number of the last applied command, the tip, counters, the state digest
- *   r                         the block being made, absent between blocks
- *   x                         the outputs that the block being made spends, to give them back should it be given up
+ *   r, R                      the blocks being made: one that is closed and not yet stored, and the one after it. Each is under
+ *                             one of the two keys as long as it is there; which of the two comes first, its height tells
+ *   x, X                      the outputs that the block under r or R spends, to give them back should it be given up
  *   k ‖ height u64            a block of the last ones, for a storage node that lacks it
  *   K                         the names of those blocks
  *   D                         digests of the last states after a block, as nodes that share a journal have told them
  *   F                         while the state of another node is being taken: what is there is no state
+ *   I                         the image of the unspent outputs that is in force (image/image-name.ts)
+ *   U ‖ command u64           outputs that a command after that image has added or removed
+ *   A                         a state made from blocks is ahead of its journal (ahead-of-journal.ts)
  *   q ‖ number u64            transactions of an older folder, to be submitted again (`tessera rebuild`)
  *   u ‖ n u32 ‖ t_hash        an unspent output (TxOut)
  *   p ‖ arrival u64           a transaction of the pool, until the block that takes it is stored
@@ -26,14 +30,21 @@ import { asBuffer } from '../../lib/bytes.js';
 /** The first number of an expiry record that refusals wrote. */
 export const FIRST_REFUSAL_NUMBER = 0x8000_0000;
 
+/** Where the records of a block being made are. */
+export const ROUND_SLOTS = [0, 1] as const;
+export type RoundSlot = (typeof ROUND_SLOTS)[number];
+
 export const keys = {
   head: prefixKey('m'),
-  round: prefixKey('r'),
-  spent: prefixKey('x'),
+  round: (slot: RoundSlot): Uint8Array => prefixKey(slot === 0 ? 'r' : 'R'),
+  spent: (slot: RoundSlot): Uint8Array => prefixKey(slot === 0 ? 'x' : 'X'),
   kept: (height: number): Uint8Array => u64Key('k', height),
   keptNames: prefixKey('K'),
   digests: prefixKey('D'),
   taking: prefixKey('F'),
+  image: prefixKey('I'),
+  ahead: prefixKey('A'),
+  changed: (seq: number): Uint8Array => u64Key('U', seq),
   carried: (number: number): Uint8Array => u64Key('q', number),
   utxo(outPoint: OutPoint): Uint8Array {
     const key = Buffer.allocUnsafe(5 + Buffer.byteLength(outPoint.tHash));
@@ -54,8 +65,16 @@ export const ranges = {
   pooled: prefixRange('p'),
   waiting: prefixRange('d'),
   carried: prefixRange('q'),
+  changed: prefixRange('U'),
+  changedSince: (seq: number) => ({ ...prefixRange('U'), gte: u64Key('U', seq + 1) }),
+  changedUpTo: (seq: number) => ({ ...prefixRange('U'), lt: u64Key('U', seq + 1) }),
   expiryBefore: (time: number) => ({ gte: prefixKey('t'), lt: u64Key('t', time) }),
 };
+
+/** Whether it is a `utxo` key. */
+export function isUtxoKey(key: Uint8Array): boolean {
+  return key[0] === 0x75;
+}
 
 /** The outpoint of a `utxo` key. */
 export function outPointOfKey(key: Uint8Array): OutPoint {

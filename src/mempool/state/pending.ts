@@ -1,7 +1,7 @@
 /** What the state knows about a transaction that is accepted and not stored yet. */
 
-import type { CurrentRound } from './current-round.js';
 import type { DruidPool, Pool } from './pool.js';
+import type { Rounds } from './rounds.js';
 
 export interface PendingTx {
   readonly bytes: Uint8Array;
@@ -15,16 +15,16 @@ export interface PendingTx {
 export interface PendingPlaces {
   readonly pool: Pool;
   readonly druids: DruidPool;
-  readonly round: CurrentRound;
+  readonly rounds: Rounds;
 }
 
 /** Undefined when it is in none of the places. */
-export function pendingTx(hash: string, { pool, druids, round }: PendingPlaces): PendingTx | undefined {
+export function pendingTx(hash: string, { pool, druids, rounds }: PendingPlaces): PendingTx | undefined {
   const pooled = pool.get(hash);
   if (pooled !== undefined) return { bytes: pooled.bytes, time: pooled.time, info: 'Waits for a block' };
-  const mined = round.transaction(hash);
-  if (mined !== undefined && round.value !== null) {
-    return { bytes: mined.bytes, time: mined.time, info: `In block ${round.value.height}, which is being made` };
+  const mined = rounds.transaction(hash);
+  if (mined !== undefined) {
+    return { bytes: mined.bytes, time: mined.time, info: `In block ${rounds.heightOf(hash)}, which is being made` };
   }
   const set = druids.setOf(hash);
   const member = set?.members.find((tx) => tx.hash === hash);
@@ -34,8 +34,19 @@ export function pendingTx(hash: string, { pool, druids, round }: PendingPlaces):
   return { bytes: member.bytes, time: member.time, info };
 }
 
-/** The number of the oldest transaction that is accepted and not stored; undefined when there is none. */
-export function oldestArrival({ pool, druids, round }: PendingPlaces): number | undefined {
+/** What waits to be stored. */
+export interface Waiting {
+  /** Heights of the blocks that are being made. */
+  readonly rounds: readonly number[];
+  /** The number of the oldest transaction that is accepted and not stored; undefined when there is none. */
+  oldest(): number | undefined;
+}
+
+export function waitingIn(places: PendingPlaces): Waiting {
+  return { rounds: places.rounds.values.map(({ height }) => height), oldest: () => oldestArrival(places) };
+}
+
+function oldestArrival({ pool, druids, rounds }: PendingPlaces): number | undefined {
   let oldest: number | undefined;
   const see = ({ arrival }: { readonly arrival: number }): void => {
     // Issuances have no number.
@@ -43,11 +54,11 @@ export function oldestArrival({ pool, druids, round }: PendingPlaces): number | 
   };
   for (const unit of pool.units()) unit.forEach(see);
   for (const set of druids.olderThan(Number.POSITIVE_INFINITY)) set.members.forEach(see);
-  round.value?.transactions.forEach(see);
+  for (const round of rounds.values) round.transactions.forEach(see);
   return oldest;
 }
 
 /** The same question without the words: asked for every transaction that arrives. */
-export function isPending(hash: string, { pool, druids, round }: PendingPlaces): boolean {
-  return pool.get(hash) !== undefined || round.transaction(hash) !== undefined || druids.setOf(hash) !== undefined;
+export function isPending(hash: string, { pool, druids, rounds }: PendingPlaces): boolean {
+  return pool.get(hash) !== undefined || rounds.transaction(hash) !== undefined || druids.setOf(hash) !== undefined;
 }

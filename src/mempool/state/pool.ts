@@ -237,6 +237,21 @@ export class DruidPool {
     this.#sets.delete(druid);
   }
 
+  /** All of them arrived at block `height` at the latest; gives those of which that was not known. */
+  arrivedBy(height: number): readonly PooledTx[] {
+    const changed: PooledTx[] = [];
+    for (const { members, tokenless } of this.#sets.values()) {
+      for (const [i, tx] of members.entries()) {
+        if (tx.height <= height) continue;
+        const earlier = { ...tx, height };
+        members[i] = earlier;
+        if (tokenless.includes(tx)) tokenless[tokenless.indexOf(tx)] = earlier;
+        changed.push(earlier);
+      }
+    }
+    return changed;
+  }
+
   /** Sets whose first member arrived at or before block `height`, oldest first. */
   olderThan(height: number): DruidSet[] {
     const old: DruidSet[] = [];

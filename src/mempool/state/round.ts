@@ -5,9 +5,10 @@
 
 import { difficultyFor } from '../../chain/asert.js';
 import type { BlockRules } from '../../chain/block-rules.js';
-import { encodeBlock, joinFullBlock } from '../../chain/codec.js';
+import { decodeTransaction, encodeBlock, joinFullBlock } from '../../chain/codec.js';
 import { NETWORK_VERSION } from '../../chain/constants.js';
 import { blockHash, merkleRootPieces, txsHash } from '../../chain/hash.js';
+import { proofOfWorkFault } from '../../chain/pow.js';
 import { blockReward } from '../../chain/reward.js';
 import type { Block, BlockHeader, Transaction } from '../../chain/types.js';
 import {
@@ -50,7 +51,7 @@ export interface ChainHead {
   readonly hash: string | null;
   /** Unix seconds of the last stored block. */
   readonly timestamp: number;
-  /** Raw units issued, the block being made included. */
+  /** Raw units issued, the blocks being made included. */
   readonly issued: bigint;
   /** Winning proofs in blocks from the activation height on (docs/chain.md#difficulty). */
   readonly asertHashes: number;
@@ -197,6 +198,15 @@ export function* openRound(
     proofs: [],
     winner: null,
   };
+}
+
+/**
+ * Whether a proof that was checked when it came is one of this round: it may be of another round for a block of this height, which was
+ * given up.
+ */
+export function isProofOf({ header, reward }: Round, { nonce, coinbase, hash }: Omit<Proof, 'miner'>): boolean {
+  const [output] = decodeTransaction(coinbase).outputs;
+  return output?.value.amount === reward && proofOfWorkFault({ ...header, nonce, miningTxHash: hash }) === null;
 }
 
 /** Index of the proof that wins (decision B11). Throws `internal_error` when there is none. */

@@ -6,7 +6,8 @@ import type { ChainHead, Round } from './round.js';
 
 export interface DigestParts {
   readonly head: ChainHead;
-  readonly round: Round | null;
+  /** The blocks being made, in their order. */
+  readonly rounds: readonly Round[];
   /** Of the unspent outputs, of what is ready for a block, and of what waits for others. */
   readonly sets: readonly SetDigest[];
 }
@@ -22,23 +23,27 @@ export function sharedDigest(parts: DigestParts): string {
 }
 
 /** 32 bits of what a command can change. */
-export function sharedMark({ head, round, sets }: DigestParts): number {
+export function sharedMark({ head, rounds, sets }: DigestParts): number {
   let x = mixText(mix(1, head.height), head.hash ?? '');
   for (const { count, low, high } of sets) x = mix(mix(mix(x, count), low), high);
-  if (round !== null)
+  for (const round of rounds)
     x = mix(mix(mixText(mix(x, round.height), round.header.txsHash), round.proofs.length), winnerOf(round));
   return x >>> 0;
 }
 
-function linesOf({ head, round, sets }: DigestParts): string[] {
+function linesOf({ head, rounds, sets }: DigestParts): string[] {
   const { height, hash, timestamp, issued, asertHashes, participants, proofHashes } = head;
   return [
     `${height} ${hash} ${timestamp} ${issued} ${asertHashes}`,
     participants.join(','),
     proofHashes.join(','),
     ...sets.map(setDigestText),
-    round === null ? '-' : `${round.height} ${round.header.txsHash} ${round.proofs.length} ${round.winner}`,
+    ...(rounds.length === 0 ? ['-'] : rounds.map(lineOf)),
   ];
+}
+
+function lineOf({ height, header, proofs, winner }: Round): string {
+  return `${height} ${header.txsHash} ${proofs.length} ${winner}`;
 }
 
 function winnerOf({ winner }: Round): number {

@@ -12,26 +12,19 @@ import type { KvBatch } from '../../db/kv.js';
 import { UtxoTable } from '../../ledger/utxo/utxo-table.js';
 import type { Pieces } from '../../lib/pieces.js';
 import type { TxStatus } from '../service.js';
-import {
-  Acceptance,
-  type AcceptanceContext,
-  type CandidateTx,
-  type GroupOutcome,
-  type Outlook,
-  SET_EXPIRED,
-} from './acceptance.js';
+import { Acceptance, type AcceptanceContext, type CandidateTx, type GroupOutcome, type Outlook } from './acceptance.js';
 import type { AdoptedBlock } from './adopted-block.js';
 import { Adoption } from './adoption.js';
-import { EMPTY_HEAD, factsAfter, headAfterAdopted, issuedBefore } from './chain-head.js';
+import { EMPTY_HEAD, factsAfter, headAfterAdopted, headAfterClosed, issuedBefore } from './chain-head.js';
 import { Coins } from './coins.js';
 import type { BlockStoredCommand, CloseBlockCommand, CutBlockCommand, ProofCommand } from './commands.js';
-import { CurrentRound, type RoundContents } from './current-round.js';
+import type { RoundContents } from './current-round.js';
 import { FinalStatuses } from './final-statuses.js';
 import { KeptBlocks } from './kept-blocks.js';
 import { keys } from './layout.js';
-import { isPending, oldestArrival, type PendingPlaces, type PendingTx, pendingTx } from './pending.js';
+import { isPending, type PendingPlaces, type PendingTx, pendingTx, type Waiting, waitingIn } from './pending.js';
 import { DruidPool, type DruidSet, type Kin, Pool, type PooledTx } from './pool.js';
-import { encodeHead, type HeadRecord, type KeptName } from './records.js';
+import { encodeHead, encodePooled, type HeadRecord, type KeptName } from './records.js';
 import {
   type ChainHead,
   closedBlockBytes,
@@ -43,11 +36,9 @@ import {
   type RoundRules,
 } from './round.js';
 import type { RoundFacts } from './round-facts.js';
+import { Rounds } from './rounds.js';
 import { type DigestParts, sharedDigest, sharedMark, wholeDigest } from './state-digest.js';
 import { dropUnlawful } from './unlawful.js';
-
-/** Transactions of a stored block that one piece looks at. */
-const PIECE_TRANSACTIONS = 1_024;
 
 /** What the rules of a network fix for the mempool; the same on every replica. */
 export interface StateRules extends RoundRules {
@@ -62,8 +53,10 @@ export interface RejectedTx {
 }
 
 /** What a state is made of when it is read from disk; `load.ts` fills it. */
-export interface StateContents extends RoundContents {
+export interface StateContents {
   readonly utxos: UtxoTable;
+  /** The blocks being made. */
+  readonly rounds: readonly RoundContents[];
   readonly record: HeadRecord | null;
   readonly pooled: readonly PooledTx[];
   /** Members of DRUID sets that wait for others. */
@@ -79,7 +72,7 @@ export class MempoolState {
   readonly #rules: StateRules;
   readonly #pool = new Pool();
   readonly #druids = new DruidPool();
-  readonly #round: CurrentRound;
+  readonly #rounds: Rounds;
   readonly #places: PendingPlaces;
   readonly #statuses: FinalStatuses;
   readonly #acceptance: Acceptance;
@@ -100,8 +93,8 @@ export class MempoolState {
     this.#head = contents?.record?.head ?? EMPTY_HEAD;
     this.#arrivals = contents?.record?.arrivals ?? 0;
     this.#seq = contents?.record?.seq ?? 0;
-    this.#round = new CurrentRound(this.coins, contents ?? { round: null, spent: [] });
-    this.#places = { pool: this.#pool, druids: this.#druids, round: this.#round };
+    this.#rounds = new Rounds(this.coins, contents?.rounds ?? []);
+    this.#places = { pool: this.#pool, druids: this.#druids, rounds: this.#rounds };
     this.kept = new KeptBlocks(contents?.kept);
     this.#statuses = new FinalStatuses(this.#seq);
     this.#acceptance = this.#createAcceptance();
@@ -110,7 +103,7 @@ export class MempoolState {
     for (const tx of contents?.waiting ?? []) this.#restoreWaiting(tx);
   }
 
-  /** The unspent outputs of blocks, the one being made included. */
+  /** The unspent outputs of blocks, those being made included. */
   get utxos(): UtxoTable {
     return this.coins.utxos;
   }
@@ -119,9 +112,24 @@ export class MempoolState {
     return this.#head;
   }
 
-  /** The block being made; null between blocks. */
+  /** The closed block that storage has not confirmed; null when there is none. */
+  get closing(): Round | null {
+    return this.#rounds.closing;
+  }
+
+  /** The block after that one: being mined, or closed and waiting until the one before it is stored. Null when there is none. */
   get round(): Round | null {
-    return this.#round.value;
+    return this.#rounds.current;
+  }
+
+  /** The blocks being made, in their order: two at most. */
+  get rounds(): readonly Round[] {
+    return this.#rounds.values;
+  }
+
+  /** The number of the last block that is closed, whether storage has it or not: the next one follows it. */
+  get closedHeight(): number {
+    return this.#rounds.values.findLast(({ winner }) => winner !== null)?.height ?? this.#head.height;
   }
 
   /**
@@ -200,9 +208,9 @@ export class MempoolState {
     return this.#statuses.unwritten(hash);
   }
 
-  /** The number of the last transaction accepted, and of the oldest that waits, if one does. */
-  get waitingSince(): { readonly arrivals: number; oldest(): number | undefined } {
-    return { arrivals: this.#arrivals, oldest: () => oldestArrival(this.#places) };
+  /** The number of the last transaction accepted, of the oldest that waits, if one does, and of blocks being made. */
+  get waitingSince(): Waiting & { readonly arrivals: number } {
+    return { arrivals: this.#arrivals, ...waitingIn(this.#places) };
   }
 
   /** Digest of the whole state, equal on replicas that have applied the same commands since the first. */
@@ -239,94 +247,115 @@ export class MempoolState {
     return this.#acceptance.outlook(group);
   }
 
+  /** Whether a transaction is in a block being made. */
+  isBeingMade(hash: string): boolean {
+    return this.#rounds.transaction(hash) !== undefined;
+  }
+
+  /**
+   * Whether a command cuts a block. While one is closed and not stored, one that does not say which does not: it is of a version
+   * in which the next block waited for that.
+   */
+  isDue({ height }: Pick<CutBlockCommand, 'height'>): boolean {
+    if (height === undefined) return this.#rounds.values.length === 0;
+    return this.#rounds.mayOpen && height === this.closedHeight + 1;
+  }
+
   /** Removes from the pool what no block may hold: an earlier version admitted it. `time` is in unix seconds. */
   *dropUnlawful(time: number, batch: KvBatch): Pieces<void> {
-    if (this.round !== null) return;
     const modules = { pool: this.#pool, coins: this.coins, statuses: this.#statuses, noteRejected: this.#noteRejected };
     yield* dropUnlawful(modules, time, batch);
   }
 
-  /** What a cut would put into the next block now; null when a round is under way. */
+  /** What a cut would put into the next block now; null when it would come too early. */
   planCut(order?: { readonly setsFirst: boolean }): RoundPlan | null {
-    return this.round === null ? planRound(this.#rules, this.#head, this.#pool, order) : null;
+    return this.#rounds.mayOpen ? planRound(this.#rules, this.#closedHead(), this.#pool, order) : null;
   }
 
   /**
-   * The new round, or null when one is under way. Nothing may be applied between the plan and the end of the cut. Between two
+   * The new round, or null when it comes too early. Nothing may be applied between the plan and the end of the cut. Between two
    * pieces whoever reads finds each transaction waiting or in the round, and the outputs as before or after it.
    */
   *cutBlock(command: CutBlockCommand, plan: RoundPlan, unicorn: Unicorn, batch: KvBatch): Pieces<Round | null> {
-    if (this.round !== null) return null;
-    yield* this.#expireDruids(plan.height, command.time, batch);
-    const opened = yield* openRound(this.#rules, this.#head, plan, unicorn, command);
+    if (!this.#rounds.mayOpen) return null;
+    yield* this.#acceptance.expire(plan.height - this.#rules.druidLifetime, command.time, batch);
+    const opened = yield* openRound(this.#rules, this.#closedHead(), plan, unicorn, command);
     this.#head = { ...this.#head, issued: this.#head.issued + plan.issued };
     const taken = (hash: string): void => this.#pool.remove(hash);
-    yield* this.#round.open(opened, batch, { ...(plan.decoded && { transactions: plan.decoded }), taken });
+    yield* this.#rounds.open(opened, batch, { ...(plan.decoded && { transactions: plan.decoded }), taken });
     return opened;
   }
 
   /** False when the proof comes too late or is a second one of its miner. */
   addProof(command: ProofCommand, batch: KvBatch): boolean {
-    return this.#round.addProof(command, batch);
+    return this.#rounds.addProof(command, batch);
   }
 
   /** The closed round, or null when it is not under way or has no proof. */
   closeBlock(command: CloseBlockCommand, batch: KvBatch): Round | null {
-    const closed = this.#round.close(command.height, batch);
+    const closed = this.#rounds.close(command.height, batch);
     if (closed !== null) this.#head = { ...this.#head, issued: this.#head.issued + closed.reward };
     return closed;
   }
 
   /** The round that this finishes, or null when it does not concern the closed block. */
   *blockStored(command: BlockStoredCommand, batch: KvBatch): Pieces<Round | null> {
-    const done = this.round;
-    if (done === null || done.winner === null || done.height !== command.height) return null;
+    const done = this.closing;
+    if (done === null || done.height !== command.height) return null;
     if (closedHash(done) !== command.hash) return null;
-    const timestamp = Number(done.header.timestamp);
-    yield* this.#confirm(done, command.hash, timestamp, batch);
+    yield* this.#statuses.confirm(done, command.hash, batch);
     const bytes = closedBlockBytes(done);
     yield;
-    const facts = this.factsOf(done);
-    yield* this.kept.keep(done.height, command.hash, { bytes, facts }, batch);
-    this.#head = { ...this.#head, height: done.height, hash: command.hash, timestamp, ...facts };
-    this.#round.end(batch);
+    yield* this.kept.keep(done.height, command.hash, { bytes, facts: this.closingFacts(done) }, batch);
+    this.#head = headAfterClosed(this.#rules, this.#head, done);
+    this.#rounds.endFirst(batch);
     return done;
   }
 
   /**
-   * Takes in the next block as storage has it, in place of the one that is being made. False when it is not the next one.
-   * Throws `data_corrupt` when the round cannot be given up. Between two pieces the outputs are those before or after a transaction,
-   * whatever waited or was in the round is known, and the head is the one before: it moves with the last piece.
+   * Takes in the next block as storage has it, in place of those that are being made: what follows the own block would follow one that
+   * is never stored. False when it is not the next one. Throws `data_corrupt` when a round cannot be given up. Between two pieces the outputs are those before or after a transaction,
+   * whatever waited or was in a round is known, and the head is the one before: it moves with the last piece.
    */
   *adoptBlock(block: AdoptedBlock, batch: KvBatch, { isUnchained = false } = {}): Pieces<boolean> {
     const { height, hash, full, bytes } = block;
     if (height !== this.#head.height + 1 || full.block.header.previousHash !== this.#head.hash) return false;
     this.#adoptions++;
-    const { round, issued } = this;
-    const returned = round === null ? null : yield* this.#adoption.giveUp(round, this.#round.spent, batch);
+    const { issued } = this;
+    const returned = yield* this.#rounds.giveUp((round, spent) => this.#adoption.giveUp(round, spent, batch));
     yield* this.#adoption.take(block, { returned, isUnchained }, batch);
-    yield* this.#expireDruids(height, Number(full.block.header.timestamp), batch);
+    yield* this.#acceptance.expire(height - this.#rules.druidLifetime, Number(full.block.header.timestamp), batch);
     const head = headAfterAdopted(this.#rules, this.#head, block, issued);
     yield* this.kept.keep(height, hash, { bytes, facts: head }, batch);
     this.#head = head;
-    this.#round.end(batch);
+    this.#rounds.endAll(batch);
     this.#adoptions++;
     return true;
   }
 
-  /** What the round after this one depends on. */
-  factsOf(round: Round): RoundFacts {
-    return factsAfter(this.#rules, this.#head, round);
+  /**
+   * The journal comes to a block that is here already: what waits for others came before it. `time`, in unix seconds, where what has
+   * waited too long is removed.
+   */
+  *passBlock(height: number, time: number | null, batch: KvBatch): Pieces<void> {
+    for (const tx of this.#druids.arrivedBy(Math.max(0, height - 1)))
+      batch.put(keys.waiting(tx.arrival), encodePooled(tx));
+    if (time !== null) yield* this.#acceptance.expire(height - this.#rules.druidLifetime, time, batch);
   }
 
-  /** Raw units issued up to the last stored block, the block being made left out. */
+  /** What the round after the closing block depends on. */
+  closingFacts(closing: Round): RoundFacts {
+    return factsAfter(this.#rules, this.#head, closing);
+  }
+
+  /** Raw units issued up to the last stored block, the blocks being made left out. */
   get issued(): bigint {
-    return issuedBefore(this.#rules, this.#head, this.round);
+    return issuedBefore(this.#rules, this.#head, this.rounds);
   }
 
   /** The unspent outputs after the last stored block, as if no block were being made. */
   storedOutputs(): UtxoLookup {
-    return this.#round.outputsBefore();
+    return this.#rounds.outputsBefore();
   }
 
   /** Transactions that were rejected since the last call, with the rule. */
@@ -350,7 +379,7 @@ export class MempoolState {
   #digestParts(): DigestParts {
     return {
       head: this.#head,
-      round: this.round,
+      rounds: this.rounds,
       sets: [this.utxos, this.#pool, this.#druids].map((set) => set.digest),
     };
   }
@@ -386,6 +415,12 @@ export class MempoolState {
     });
   }
 
+  /** What the next round follows: the closed block, where storage has not confirmed it. */
+  #closedHead(): ChainHead {
+    const { closing } = this;
+    return closing === null ? this.#head : headAfterClosed(this.#rules, this.#head, closing);
+  }
+
   #restorePooled(tx: PooledTx): void {
     const decoded = decodeTransaction(tx.bytes);
     this.coins.hold(decoded);
@@ -396,25 +431,5 @@ export class MempoolState {
   #restoreWaiting(tx: PooledTx): void {
     const decoded = decodeTransaction(tx.bytes);
     if (decoded.druidInfo !== null) this.#druids.add(decoded.druidInfo, tx, decoded);
-  }
-
-  /** Rejects DRUID sets that have waited too long for block `height`; `time` is in unix seconds. */
-  *#expireDruids(height: number, time: number, batch: KvBatch): Pieces<void> {
-    for (const set of this.#druids.olderThan(height - this.#rules.druidLifetime)) {
-      yield;
-      this.#acceptance.rejectSet(set, SET_EXPIRED, time, batch);
-    }
-  }
-
-  /** The transactions of a stored block get their final status; those of block 0 have none. */
-  *#confirm({ height, transactions }: Round, hash: string, timestamp: number, batch: KvBatch): Pieces<void> {
-    const additionalInfo = `In block ${height} ${hash}`;
-    const confirmed = new Map<string, TxStatus>();
-    for (const [i, tx] of transactions.entries()) {
-      if (i % PIECE_TRANSACTIONS === 0) yield;
-      if (tx.arrival !== 0) batch.del(keys.pooled(tx.arrival));
-      if (height > 0) confirmed.set(tx.hash, { status: 'Confirmed', timestamp: tx.time, additionalInfo });
-    }
-    yield* this.#statuses.decideInPieces(confirmed, timestamp, batch);
   }
 }

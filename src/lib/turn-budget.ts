@@ -4,7 +4,7 @@
  * the others waiting.
  */
 
-import { FairQueue } from '../../lib/fair-queue.js';
+import { FairQueue } from './fair-queue.js';
 
 export class TurnBudget {
   readonly #perTurn: number;
@@ -18,14 +18,14 @@ export class TurnBudget {
     this.#left = perTurn;
   }
 
-  /** Resolves in a turn that has room for the work, the senders in turn; at once while this one has. */
-  async take(units: number, sender: string): Promise<void> {
+  /** Undefined while this turn has room for the work; else it resolves in a turn that has, the senders in turn. */
+  take(units: number, sender: string): Promise<void> | undefined {
     this.#schedule();
     if (this.#left > 0 && this.#waiting.length === 0) {
       this.#left -= units;
-      return;
+      return undefined;
     }
-    await new Promise<void>((start) => this.#waiting.push(sender, { units, start }));
+    return new Promise<void>((start) => this.#waiting.push(sender, { units, start }));
   }
 
   #schedule(): void {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { TurnBudget } from '../../src/mempool/admission/turn-budget.js';
+import { TurnBudget } from '../../src/lib/turn-budget.js';
 
 /** The turn of the loop in which each piece of work begins, in the order of their beginnings; 0 is the turn of the calls. */
 async function turnsOf(budget: TurnBudget, work: readonly (readonly [name: string, units: number])[]) {
@@ -12,7 +12,13 @@ async function turnsOf(budget: TurnBudget, work: readonly (readonly [name: strin
   // Scheduled before the budget's own turns, so that it counts before they begin.
   setImmediate(count);
   const begun: [name: string, turn: number][] = [];
-  await Promise.all(work.map(([name, units]) => budget.take(units, name).then(() => begun.push([name, turn]))));
+  await Promise.all(
+    work.map(async ([name, units]) => {
+      const later = budget.take(units, name);
+      if (later !== undefined) await later;
+      begun.push([name, turn]);
+    }),
+  );
   counting = false;
   return begun;
 }

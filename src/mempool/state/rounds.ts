@@ -1,0 +1,120 @@
+/**
+ * The blocks that are being made (docs/adr/0044-rounds-that-overlap.md): none, one, or a closed one that storage has not confirmed and
+ * the one after it. The third begins when the first is stored, so there are never more than two.
+ */
+
+import { outPointKey } from '../../chain/transaction.js';
+import type { Utxo } from '../../chain/types.js';
+import type { UtxoLookup } from '../../chain/validation.js';
+import type { KvBatch } from '../../db/kv.js';
+import type { Pieces } from '../../lib/pieces.js';
+import type { Coins } from './coins.js';
+import type { ProofCommand } from './commands.js';
+import { CurrentRound, type OpenOptions, type RoundContents } from './current-round.js';
+import { ROUND_SLOTS } from './layout.js';
+import type { Round, RoundTx } from './round.js';
+
+export class Rounds {
+  readonly #coins: Coins;
+  /** The first is the one that storage gets first. */
+  #rounds: readonly CurrentRound[];
+
+  constructor(coins: Coins, contents: readonly RoundContents[]) {
+    this.#coins = coins;
+    this.#rounds = contents.map((one) => new CurrentRound(coins, one)).sort((a, b) => a.value.height - b.value.height);
+  }
+
+  /** All, in the order of their blocks. */
+  get values(): readonly Round[] {
+    return this.#rounds.map((round) => round.value);
+  }
+
+  /** The closed block that storage keeps next. */
+  get closing(): Round | null {
+    const [first] = this.#rounds;
+    return first?.isClosed ? first.value : null;
+  }
+
+  /** The block after that one: being mined, or closed and waiting for its turn. */
+  get current(): Round | null {
+    const last = this.#rounds.at(-1)?.value ?? null;
+    return last === this.closing ? null : last;
+  }
+
+  /** Whether another one may begin: all are closed, and there is room for it. */
+  get mayOpen(): boolean {
+    return this.#rounds.length < ROUND_SLOTS.length && this.#rounds.every((round) => round.isClosed);
+  }
+
+  transaction(hash: string): RoundTx | undefined {
+    for (const round of this.#rounds) {
+      const tx = round.transaction(hash);
+      if (tx !== undefined) return tx;
+    }
+    return undefined;
+  }
+
+  /** The height of the block that a transaction is in. */
+  heightOf(hash: string): number | undefined {
+    return this.#rounds.find((round) => round.transaction(hash) !== undefined)?.value.height;
+  }
+
+  /** Begins a round, in pieces: it is there from the first of them on. */
+  *open(round: Round, batch: KvBatch, options: OpenOptions): Pieces<void> {
+    const slot = ROUND_SLOTS.find((one) => this.#rounds.every((other) => other.slot !== one));
+    if (slot === undefined) throw new Error('broken invariant: more rounds than there is room for');
+    const begun = new CurrentRound(this.#coins, { slot, round, spent: [] });
+    this.#rounds = [...this.#rounds, begun];
+    yield* begun.open(batch, options);
+  }
+
+  /** False when the proof comes too late or is a second one of its miner. */
+  addProof(command: ProofCommand, batch: KvBatch): boolean {
+    return this.#rounds.at(-1)?.addProof(command, batch) ?? false;
+  }
+
+  /** The closed round; null when it is not open or has no proof. */
+  close(height: number, batch: KvBatch): Round | null {
+    return this.#rounds.at(-1)?.close(height, batch) ?? null;
+  }
+
+  /** The first block is stored. */
+  endFirst(batch: KvBatch): void {
+    const [first, ...rest] = this.#rounds;
+    first?.end(batch);
+    this.#rounds = rest;
+  }
+
+  /** Undoes all, the last first. Gives what `undo` gives of each, in their order; null when there is none. */
+  *giveUp<T>(undo: (round: Round, spent: readonly Utxo[]) => Pieces<readonly T[]>): Pieces<readonly T[] | null> {
+    if (this.#rounds.length === 0) return null;
+    let returned: readonly T[] = [];
+    for (const { value, spent } of [...this.#rounds].reverse())
+      returned = [...(yield* undo(value, spent)), ...returned];
+    return returned;
+  }
+
+  /** All are given up. */
+  endAll(batch: KvBatch): void {
+    for (const round of this.#rounds) round.end(batch);
+    this.#rounds = [];
+  }
+
+  /** The unspent outputs after the last stored block, as if no block were being made. */
+  outputsBefore(): UtxoLookup {
+    const spent = new Map<string, Utxo[1]>();
+    const made = new Set<string>();
+    for (const round of this.#rounds) {
+      for (const [at, txOut] of round.spent) spent.set(outPointKey(at), txOut);
+      for (const { hash } of round.value.transactions) made.add(hash);
+      for (const { hash } of round.value.proofs) made.add(hash);
+    }
+    return (outPoint) => {
+      // What one block makes the next may have spent: it was not there before either.
+      if (made.has(outPoint.tHash)) return undefined;
+      const { utxos } = this.#coins;
+      const slot = utxos.find(outPoint);
+      return slot === 0 ? spent.get(outPointKey(outPoint)) : utxos.output(slot);
+    };
+  }
+}

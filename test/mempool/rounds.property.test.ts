@@ -1,0 +1,376 @@
+/**
+ * Whatever is paid, and in whatever order blocks are cut, proven, closed, stored, lost, replaced by those of another producer, told twice
+ * or too late, and the nodes restarted: two blocks at most are being made, storage takes each, and nothing that was
+ * admitted is lost or in two blocks (docs/adr/0044-rounds-that-overlap.md). An archive is the judge.
+ */
+
+import { describe, expect } from 'vitest';
+import { decodeFullBlock, encodeTransaction } from '../../src/chain/codec.js';
+import { parseGenesis } from '../../src/chain/genesis.js';
+import { transactionHash } from '../../src/chain/hash.js';
+import { createdOutPoints, outPointKey, spentOutPoints } from '../../src/chain/transaction.js';
+import type { FullBlock, OutPoint, Transaction } from '../../src/chain/types.js';
+import type { Journal } from '../../src/journal/journal.js';
+import { WHOLE } from '../../src/mempool/replicas/copied-records.js';
+import type { Applier } from '../../src/mempool/state/applier.js';
+import type { Command } from '../../src/mempool/state/commands.js';
+import { keys } from '../../src/mempool/state/layout.js';
+import { loadMempoolState } from '../../src/mempool/state/load.js';
+import { decodeStatus } from '../../src/mempool/state/records.js';
+import { closedBlockBytes, closedHash, type Round } from '../../src/mempool/state/round.js';
+import type { MempoolState } from '../../src/mempool/state/state.js';
+import { Archive } from '../../src/storage/archive/archive.js';
+import { openJournal } from '../support/journal.js';
+import { MemoryKv } from '../support/memory-kv.js';
+import { account, applierOf, mine, pay, payment } from '../support/mempool.js';
+import { followingBlock, stateRulesOf } from '../support/mempool-and-archive.js';
+import { fc, test } from '../support/property.js';
+
+const alice = account('alice');
+const miners = [account('m1'), account('m2')] as const;
+const OUTPUTS = 4;
+const FUNDS = 1_000n;
+const GENESIS = parseGenesis({
+  mempool_seed_utxo: {
+    '000000': Array.from({ length: OUTPUTS }, () => ({ address: alice.address, amount: Number(FUNDS) })),
+  },
+});
+const RULES = stateRulesOf(GENESIS);
+
+const step = fc.record({
+  kind: fc.constantFrom(
+    ...(['pay', 'pay', 'pay', 'cut', 'cut', 'prove', 'close', 'close', 'store', 'stored', 'stored'] as const),
+    ...(['ahead', 'ahead', 'ahead', 'rival', 'replaced', 'again', 'again', 'restart'] as const),
+  ),
+  pick: fc.nat(60),
+  split: fc.boolean(),
+  /** Which of the two nodes speaks. */
+  by: fc.nat(1),
+});
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
+
+/** A mempool node as far as its state goes. */
+class Node {
+  kv = new MemoryKv();
+  readonly #journal: Journal;
+  /** The database at the last restart. */
+  #older = this.kv;
+  #running: { readonly state: MempoolState; readonly applier: Applier } | undefined;
+
+  constructor(journal: Journal) {
+    this.#journal = journal;
+  }
+
+  get state(): MempoolState {
+    if (this.#running === undefined) throw new Error('it is not running');
+    return this.#running.state;
+  }
+
+  get applier(): Applier {
+    if (this.#running === undefined) throw new Error('it is not running');
+    return this.#running.applier;
+  }
+
+  /** `isLost`: what was written to the database since the last restart is gone, and comes from the journal. */
+  async restart({ isLost = false } = {}): Promise<void> {
+    await this.stop();
+    if (isLost) this.kv = await copyOf(this.#older);
+    else this.#older = await copyOf(this.kv);
+    const state = await loadMempoolState(this.kv, RULES, { hashKey: new Uint8Array(8).fill(7) });
+    const applier = applierOf(this.#journal, this.kv, state);
+    await applier.start();
+    this.#running = { state, applier };
+  }
+
+  async stop(): Promise<void> {
+    await this.#running?.applier.stop();
+  }
+
+  /** Everything in the journal is in the state. */
+  async reach(seq: number): Promise<void> {
+    await expect.poll(() => this.state.seq, { timeout: 60_000, interval: 1 }).toBeGreaterThanOrEqual(seq);
+  }
+}
+
+async function copyOf(kv: MemoryKv): Promise<MemoryKv> {
+  const copy = new MemoryKv();
+  const batch = copy.batch();
+  for await (const [key, value] of kv.entries(WHOLE)) batch.put(key, value);
+  await copy.write(batch, { sync: false });
+  return copy;
+}
+
+class Script {
+  readonly journal: Journal;
+  readonly archive: Archive;
+  readonly nodes: readonly [Node, Node];
+  /** Every output that there ever was, and what was admitted. */
+  readonly #outputs = new Map<string, { readonly outPoint: OutPoint; readonly amount: bigint }>();
+  readonly admitted: Transaction[] = [];
+  readonly #sent: Command[] = [];
+  readonly #blocks: FullBlock[] = [];
+  /** Outputs after the last block of the archive. */
+  readonly #unspent = new Set<string>();
+  #versions = 1_000n;
+  most = 0;
+
+  constructor(journal: Journal, archive: Archive) {
+    this.journal = journal;
+    this.archive = archive;
+    this.nodes = [new Node(journal), new Node(journal)];
+  }
+
+  async start(): Promise<void> {
+    for (const node of this.nodes) await node.restart();
+    this.#see({ tHash: '000000', n: 0 });
+    await this.#turn();
+  }
+
+  /** A block from the cut until it is confirmed. */
+  async #turn(): Promise<void> {
+    await this.#all('cut', 'close', 'store', 'stored');
+  }
+
+  async #all(...kinds: readonly Step['kind'][]): Promise<void> {
+    for (const kind of kinds) await this.run({ kind, pick: 0, split: false, by: 0 });
+  }
+
+  async run({ kind, pick, split, by }: Step): Promise<void> {
+    const node = this.nodes[by === 0 ? 0 : 1];
+    const other = this.nodes[by === 0 ? 1 : 0];
+    if (kind === 'restart') await node.restart({ isLost: split });
+    // What is rare otherwise: two blocks are being made; and storage has another.
+    if (kind === 'ahead') await this.#all('cut', 'pay', 'close', 'cut');
+    if (kind === 'replaced') await this.#rival(pick, split);
+    if (kind === 'replaced') await this.#tell(node);
+    if (kind === 'pay') await this.#pay(node, pick, split);
+    if (kind === 'cut') {
+      const { closedHeight } = node.state;
+      // As a leader would; and one that has not read the last commands.
+      const height = closedHeight + (pick % 7 === 6 ? 0 : pick % 11 === 10 ? 2 : 1);
+      await this.#send(node, { kind: 'cut-block', height, time: pick, miners: ['m1', 'm2'] });
+    }
+    if (kind === 'prove' || kind === 'close') await this.#prove(node, split);
+    if (kind === 'close') await this.#close(node);
+    if (kind === 'store') await this.#store(node);
+    if (kind === 'stored') await this.#tell(node);
+    if (kind === 'rival') await this.#rival(pick, split);
+    const old = this.#sent[pick % Math.max(1, this.#sent.length)];
+    if (kind === 'again' && old !== undefined) await this.#send(node, old);
+    await other.reach(this.journal.head);
+    await this.#check();
+  }
+
+  /** All that waits comes into blocks. */
+  async drain(): Promise<void> {
+    for (let i = 0; i < 12; i++) {
+      await this.#tell(this.nodes[0]);
+      await this.#turn();
+    }
+    expect(this.nodes[0].state.waiting.count).toBe(0);
+  }
+
+  async #send(node: Node, command: Command): Promise<unknown> {
+    if (command.kind !== 'transactions') this.#sent.push(command);
+    return node.applier.submit(command);
+  }
+
+  async #pay(node: Node, pick: number, split: boolean): Promise<void> {
+    const { coins } = node.state;
+    const free = [...this.#outputs.values()].filter(
+      ({ outPoint }) => coins.has(outPoint) && !coins.isClaimed(outPoint),
+    );
+    const coin = free[pick % Math.max(1, free.length)];
+    if (coin === undefined) return;
+    const tx = this.#payment(coin, split);
+    const command = { kind: 'transactions' as const, time: 1, groups: [[encodeTransaction(tx)]] };
+    expect(await node.applier.submit<'transactions'>(command)).toEqual([null]);
+    this.admitted.push(tx);
+    this.#note(tx, transactionHash(tx));
+  }
+
+  #payment(
+    { outPoint, amount }: { readonly outPoint: OutPoint; readonly amount: bigint },
+    split: boolean,
+  ): Transaction {
+    const half = amount / 2n;
+    const amounts = split && half > 0n ? [half, amount - half] : [amount];
+    const tx = payment({ from: alice, inputs: [outPoint], outputs: amounts.map((one) => pay(alice, one)) });
+    this.#versions += 1n;
+    return { ...tx, version: this.#versions };
+  }
+
+  #note(tx: Transaction, hash: string): void {
+    for (const { outPoint, txOut } of createdOutPoints(tx, hash)) {
+      this.#outputs.set(outPointKey(outPoint), { outPoint, amount: txOut.value.amount });
+    }
+  }
+
+  #see(at: OutPoint): void {
+    const genesis = GENESIS.transactions.get(at.tHash);
+    if (genesis !== undefined) this.#note(genesis, at.tHash);
+  }
+
+  async #prove(node: Node, both: boolean): Promise<void> {
+    const { round } = node.state;
+    if (round === null || round.winner !== null) return;
+    for (const [i, miner] of miners.slice(0, both ? 2 : 1).entries()) {
+      const { nonce, coinbase } = mine(round.header, round.reward, miner);
+      const proof = { kind: 'proof' as const, height: round.height, miner: `m${i + 1}`, nonce };
+      await this.#send(node, { ...proof, coinbase: encodeTransaction(coinbase) });
+    }
+  }
+
+  async #close(node: Node): Promise<void> {
+    const height = node.state.round?.height ?? 0;
+    await this.#send(node, { kind: 'close-block', height });
+  }
+
+  /** Storage keeps the closed block, and this node does not know yet: it has no other, so it must take this one. */
+  async #store({ state }: Node): Promise<void> {
+    const { closing } = state;
+    if (closing === null || this.archive.tip.hash !== closing.header.previousHash) return;
+    const full = decodeFullBlock(closedBlockBytes(closing));
+    await this.#keep(full);
+    expect(this.archive.tip.hash).toBe(closedHash(closing));
+  }
+
+  /** As `ChainSync` does for what storage has and the node has not noted. */
+  async #tell(node: Node): Promise<void> {
+    while (node.state.head.height + 1 < this.archive.nextHeight) {
+      const height = node.state.head.height + 1;
+      const hash = (await this.archive.hashAt(height)) ?? '';
+      const { closing } = node.state;
+      const block = await this.archive.fullBlockBytes(height);
+      if (block === undefined) throw new Error(`storage does not have block ${height}`);
+      const isOwn = closing !== null && closedHash(closing) === hash;
+      if (isOwn) await this.#send(node, { kind: 'block-stored', height, hash });
+      else await this.#send(node, { kind: 'block-adopted', block, facts: null });
+      expect(node.state.head.hash).toBe(hash);
+    }
+  }
+
+  /** Storage has another block next: of what waits, oldest first, and perhaps one that spends the same as what waits. */
+  async #rival(pick: number, isContrary: boolean): Promise<void> {
+    if (this.archive.nextHeight === 0) return;
+    const unspent = new Set(this.#unspent);
+    const chosen: Transaction[] = [];
+    const contrary = [...unspent].flatMap((key) => this.#outputs.get(key) ?? [])[pick];
+    const candidates = isContrary && contrary !== undefined ? [this.#payment(contrary, false)] : [];
+    for (const tx of [...candidates, ...this.admitted]) {
+      if (chosen.length > pick % 5) break;
+      const spent = spentOutPoints(tx).map(outPointKey);
+      if (!spent.every((key) => unspent.has(key))) continue;
+      for (const key of spent) unspent.delete(key);
+      for (const { outPoint } of createdOutPoints(tx)) unspent.add(outPointKey(outPoint));
+      chosen.push(tx);
+    }
+    for (const tx of chosen) this.#note(tx, transactionHash(tx));
+    await this.#keep(followingBlock(this.archive, this.#blocks.at(-1), account('rival'), chosen));
+  }
+
+  async #keep(full: FullBlock): Promise<void> {
+    await this.archive.store(full);
+    this.#blocks.push(full);
+    for (const [i, tx] of full.transactions.entries()) {
+      for (const at of spentOutPoints(tx)) this.#unspent.delete(outPointKey(at));
+      const hash = full.block.transactions[i] ?? '';
+      for (const { outPoint } of createdOutPoints(tx, hash)) this.#unspent.add(outPointKey(outPoint));
+    }
+  }
+
+  /** What must hold after every step. */
+  async #check(): Promise<void> {
+    const [{ state, kv }, other] = this.nodes;
+    expect(other.state.digest()).toBe(state.digest());
+    const { head, rounds, closing } = state;
+    this.most = Math.max(this.most, rounds.length);
+    expect(rounds.length).toBeLessThanOrEqual(2);
+    expect(rounds.map(({ height }) => height)).toEqual(rounds.map((_, i) => head.height + 1 + i));
+    expect(rounds.slice(0, -1).every(({ winner }) => winner !== null)).toBe(true);
+    const [, next] = rounds;
+    if (next !== undefined && closing !== null) expect(next.header.previousHash).toBe(closedHash(closing));
+    // The head is what storage has, or had a moment ago.
+    expect(head.hash).toBe(head.height < 0 ? null : await this.archive.hashAt(head.height));
+    expect(this.#tokensOf(state)).toBe(head.issued);
+    if (head.height + 1 === this.archive.nextHeight) this.#checkStored(state);
+    for (const tx of this.admitted) await this.#checkStatus(tx, state, kv);
+  }
+
+  #tokensOf({ utxos }: MempoolState): bigint {
+    let sum = 0n;
+    for (const slot of utxos.slots()) sum += utxos.output(slot).value.amount;
+    return sum;
+  }
+
+  #checkStored(state: MempoolState): void {
+    const outputOf = state.storedOutputs();
+    const seen = [...this.#outputs.values()].filter(({ outPoint }) => outputOf(outPoint) !== undefined);
+    const before = [...this.#unspent].filter((key) => this.#outputs.has(key));
+    expect(seen.map(({ outPoint }) => outPointKey(outPoint)).toSorted()).toEqual(before.toSorted());
+  }
+
+  /** It waits, or it is in a block that storage has, or a block of another has spent its money. */
+  async #checkStatus(tx: Transaction, state: MempoolState, kv: MemoryKv): Promise<void> {
+    const hash = transactionHash(tx);
+    const record = await kv.get(keys.status(hash));
+    const status = record === undefined ? undefined : decodeStatus(record);
+    const heights = this.#blocks.flatMap(({ block }, height) => (block.transactions.includes(hash) ? [height] : []));
+    expect(heights.length).toBeLessThanOrEqual(1);
+    if (state.pending(hash) !== undefined) expect(heights.every((height) => height > state.head.height)).toBe(true);
+    else if (status?.status === 'Confirmed') {
+      const [height = -1] = heights;
+      expect(height).toBeGreaterThanOrEqual(0);
+      expect(status.additionalInfo).toBe(`In block ${height} ${await this.archive.hashAt(height)}`);
+    } else {
+      expect(status?.status).toBe('Rejected');
+      const isPossible = spentOutPoints(tx).every((at) => this.#unspent.has(outPointKey(at)));
+      expect(isPossible).toBe(false);
+    }
+  }
+}
+
+async function replayed(journal: Journal): Promise<string> {
+  const fresh = new Node(journal);
+  await fresh.restart();
+  const digest = fresh.state.digest();
+  await fresh.stop();
+  return digest;
+}
+
+/** What the properties are about was there. */
+const seen = { two: 0, given: 0 };
+const made = (rounds: readonly Round[]): number => rounds.length;
+
+describe('blocks that are made while others are being stored', () => {
+  test.prop([fc.array(step, { minLength: 20, maxLength: 70 })], { numRuns: 10 })(
+    'are two at most, in step with storage, and lose nothing, in any order of events (rules P1, P2, P4)',
+    async (steps) => {
+      const journal = await openJournal(new MemoryKv());
+      const archive = await Archive.open({ rules: { genesis: GENESIS, activationHeight: 3 } }, { kv: new MemoryKv() });
+      const script = new Script(journal, archive);
+      try {
+        await script.start();
+        for (const one of steps) {
+          const before = made(script.nodes[0].state.rounds);
+          await script.run(one);
+          if (before === 2 && made(script.nodes[0].state.rounds) === 0) seen.given++;
+        }
+        if (script.most === 2) seen.two++;
+        expect(await replayed(journal)).toBe(script.nodes[0].state.digest());
+        await script.drain();
+        expect(await replayed(journal)).toBe(script.nodes[1].state.digest());
+        expect(await archive.verify()).toMatchObject({ blocks: archive.nextHeight });
+      } finally {
+        for (const node of script.nodes) await node.stop();
+        await journal.close();
+      }
+    },
+    300_000,
+  );
+
+  test('were two at a time, and were given up both, in some of the runs above', () => {
+    expect(seen.two).toBeGreaterThan(0);
+    expect(seen.given).toBeGreaterThan(0);
+  });
+});
