@@ -94,10 +94,11 @@ export class DataDir {
 
   /**
    * Opens the database `name` (lower case, digits, hyphens), creating it the first time. Throws `data_lost` or
-   * `data_corrupt` when it was created before and is not whole.
+   * `data_corrupt` when it was created before and is not whole. One that `mayBeGone`, since others have what was in it, is made
+   * again when all of it is gone.
    */
-  async open(name: string): Promise<Kv> {
-    return this.#measured(await this.#mutex.run(() => this.#open(name)));
+  async open(name: string, { mayBeGone = false } = {}): Promise<Kv> {
+    return this.#measured(await this.#mutex.run(() => this.#open(name, mayBeGone)));
   }
 
   /**
@@ -172,12 +173,12 @@ export class DataDir {
     return kv;
   }
 
-  async #open(name: string): Promise<Kv> {
+  async #open(name: string, mayBeGone: boolean): Promise<Kv> {
     const folder = join(this.path, DATABASE_FOLDER, name);
     const { role, databases } = this.#marker;
     const isKnown = databases.includes(name);
     const kv = await this.#openKv(name, {
-      createIfMissing: !isKnown,
+      createIfMissing: !isKnown || (mayBeGone && !existsSync(folder)),
       wayBack: WAY_BACK[role] ?? WAY_BACK_OF_WALLETS,
       ...(hasDamageNote(this.path, name) ? { checkBytes: Number.POSITIVE_INFINITY } : {}),
     });

@@ -3,6 +3,8 @@
  * group commit, the other to etcd, where several nodes write and every node reads the same order.
  */
 
+import { isTesseraError, TesseraError } from '../lib/errors.js';
+
 /** Tells entries of one journal apart, also those of other nodes. */
 export type EntryId = number | string;
 
@@ -32,6 +34,7 @@ export interface Subscription {
 export interface CompactOptions {
   readonly isUrgent?: boolean | undefined;
   readonly waiting?: number | undefined;
+  readonly blocks?: number | undefined;
 }
 
 export interface Journal {
@@ -68,9 +71,25 @@ export interface Journal {
   /**
    * Forgets entries below `seq`, which no subscriber will ask for again. With `isUrgent` their room on the disk is free when
    * it resolves, and not only some time later; appends wait meanwhile. Where several nodes share the journal, `waiting` is the number behind
-   * which all came that waits for a block: what is behind it is kept as long as no second node has it in its state.
+   * which all came that waits for a block: what is behind it is kept as long as no second node has it in its state; and `blocks` is
+   * how many blocks storage has, without which the rest of the journal means nothing.
    */
   compact(seq: number, options?: CompactOptions): Promise<void>;
   /** Ends every subscription; resolves when what was appended is written, or rejected with `shutting_down`. */
   close(): Promise<void>;
+}
+
+/** What a reader of a journal that several nodes share ends with when the entries that it needs next have been forgotten. */
+export function forgotten(seq: number, base: number): TesseraError {
+  return new TesseraError(
+    'data_corrupt',
+    `entry ${seq} of the journal in etcd has been forgotten; the first one left is ${base}: this node was away for too long, and needs the state of another mempool node, or tessera rebuild`,
+    // An entry that has gone and was not forgotten is damage.
+    { details: { isForgotten: seq < base } },
+  );
+}
+
+/** Whether the node has to come to another state, with which the journal goes on. */
+export function isForgotten(error: unknown): boolean {
+  return isTesseraError(error, 'data_corrupt') && error.details.isForgotten === true;
 }

@@ -200,8 +200,8 @@ export class DevNetwork implements Service {
 
   async #startNode(role: NodeRole): Promise<void> {
     const peers = {
-      ...(role === 'storage' ? {} : { storage: [this.#addressOf('storage')] }),
-      ...(role === 'miner' || role === 'user' ? { mempool: [this.#addressOf('mempool')] } : {}),
+      ...(role === 'storage' ? {} : { storage: [this.#node('storage').peerAddress] }),
+      ...(role === 'miner' || role === 'user' ? { mempool: [this.#node('mempool').peerAddress] } : {}),
     };
     const modules = {
       logger: this.#logger.child(role),
@@ -320,11 +320,6 @@ export class DevNetwork implements Service {
   /** Number of the last block, as the mempool node that runs has it. */
   get #height(): number {
     return present(this.#node('mempool').services.mempool).figures().height;
-  }
-
-  #addressOf(role: NodeRole): string {
-    const { host, port } = this.#configOf(role).peers;
-    return port === 0 ? this.#node(role).peerAddress : `${host}:${port}`;
   }
 
   get #chain(): DevRecord {

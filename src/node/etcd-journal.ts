@@ -9,6 +9,7 @@ import { EtcdLease } from '../journal/etcd/etcd-lease.js';
 import { LeaseLeadership } from '../journal/etcd/lease-leadership.js';
 import type { SharedRules } from '../journal/etcd/shared-rules.js';
 import { toHex } from '../lib/bytes.js';
+import { silentLogger } from '../lib/logger.js';
 import { systemRandom } from '../lib/random.js';
 import { journalRules } from './network-rules.js';
 import type { RoleContext } from './role.js';
@@ -28,6 +29,7 @@ interface OpenEtcdJournal {
   readonly journal: EtcdJournal;
   readonly shared: EtcdJournal;
   readonly leadership: LeaseLeadership;
+  readonly rebuilding: LeaseLeadership;
 }
 
 /** The journal of this node, and its candidacy. Neither is started. */
@@ -36,13 +38,15 @@ export async function openEtcdJournal(context: RoleContext): Promise<OpenEtcdJou
   const replica = toHex(nodeKey.publicKey);
   const logger = context.logger('journal');
   const journal = await etcdJournal(config, replica, { ...context, logger }, journalRules(config, genesis));
-  const lease = new EtcdLease({
-    etcd: { ...(await etcdOptions(config)), callTimeout: (LEASE_SECONDS * 1_000) / CALLS_PER_LEASE },
-    key: namesBelow(prefixOf(config)).leader,
-    replica,
-    seconds: LEASE_SECONDS,
-  });
-  return { journal, shared: journal, leadership: new LeaseLeadership({ lease, clock, logger }) };
+  const etcd = { ...(await etcdOptions(config)), callTimeout: (LEASE_SECONDS * 1_000) / CALLS_PER_LEASE };
+  const lease = (key: string): EtcdLease => new EtcdLease({ etcd, key, replica, seconds: LEASE_SECONDS });
+  const { leader, rebuilding } = namesBelow(prefixOf(config));
+  return {
+    journal,
+    shared: journal,
+    leadership: new LeaseLeadership({ lease: lease(leader), clock, logger }),
+    rebuilding: new LeaseLeadership({ lease: lease(rebuilding), clock, logger: silentLogger }),
+  };
 }
 
 /** The journal in etcd, for this replica. It is not started. Without `rules`, they are not compared. */

@@ -1,7 +1,7 @@
 /**
  * How a mempool node comes to a state with which it can read a journal that others have written before it: it takes the state
- * of another mempool node when its own is missing, is half of one, or ends before the journal begins
- * (docs/adr/0042-snapshots-and-trimming.md).
+ * of another mempool node when its own is missing, is half of one, or ends before the journal begins, and makes one from the blocks of
+ * storage when there is no such node (docs/adr/0042-snapshots-and-trimming.md, docs/adr/0048-a-state-from-storage.md).
  */
 
 import type { Kv } from '../db/kv.js';
@@ -14,11 +14,14 @@ import { takeSnapshot } from '../mempool/replicas/take-snapshot.js';
 import { keys } from '../mempool/state/layout.js';
 import { decodeHead } from '../mempool/state/records.js';
 import type { Link, PeerNetwork } from '../peers/network.js';
+import type { FromStorage } from './from-storage.js';
 
 /** Milliseconds that another node has to open a link. */
 const DIAL_MS = 10_000;
 /** Milliseconds until the others are asked again. */
 const PAUSE_MS = 2_000;
+/** Milliseconds for which they are asked in vain before storage is. */
+const PATIENCE_MS = 60_000;
 const MIB = 1024 * 1024;
 
 export interface JoiningModules {
@@ -26,6 +29,7 @@ export interface JoiningModules {
   /** Asks where the journal begins and ends. What is there is kept until the state of this node has it. */
   readonly join: () => Promise<number>;
   readonly network: Pick<PeerNetwork, 'dial'>;
+  readonly storage: Pick<FromStorage, 'refusal' | 'take'>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -48,7 +52,7 @@ export class Joining {
     return this.#problem;
   }
 
-  /** Resolves when the database has a state that the journal goes on from, or will say by itself why not. */
+  /** Resolves when the database has a state that the journal goes on from. Throws `data_corrupt` when there is no way to one. */
   async run(): Promise<void> {
     const { kv, join } = this.#modules;
     const base = await join();
@@ -59,13 +63,6 @@ export class Joining {
       if (isHalf) await beginTaking(kv);
       this.#isTaking = isHalf;
       return;
-    }
-    if (this.#peers.length === 0) {
-      if (!isHalf) return;
-      throw new TesseraError(
-        'data_corrupt',
-        'the state of this node was being taken from another mempool node, and peers.mempool names none any more; name one, or run tessera rebuild',
-      );
     }
     this.#isTaking = true;
     await this.#take(base);
@@ -86,35 +83,71 @@ export class Joining {
     return head === undefined ? 0 : decodeHead(head).seq;
   }
 
-  /** Asks one mempool node after the other until one has given its state. */
+  /** Asks one mempool node after the other until one has given its state; in the end, storage. */
   async #take(base: number): Promise<void> {
-    const { kv, clock, logger } = this.#modules;
+    const { clock, logger } = this.#modules;
     const { signal } = this.#stopping;
     this.#problem = 'this node has no state that the journal goes on from, and asks another mempool node for its own';
     logger.warn({ base, peers: this.#peers }, this.#problem);
-    for (let at = 0; ; at++) {
-      const peer = this.#peers[at % this.#peers.length] ?? '';
-      try {
-        await takeSnapshot(kv, {
-          link: () => this.#link(peer),
-          signal,
-          onProgress: (bytes) => this.#show(peer, bytes),
-        });
-        const seq = await this.#seq();
-        if (seq + 1 < base)
-          throw new TesseraError('peer_unreachable', `its state ends at command ${seq}, before ${base}`);
-        await this.#modules.join();
-        logger.info({ peer, seq }, 'the state of another mempool node is here');
-        this.#problem = null;
-        return;
-      } catch (error) {
-        if (signal.aborted) throw new TesseraError('shutting_down', 'the node is stopping');
-        if (!isTesseraError(error) || isTesseraError(error, 'database_failed')) throw error;
-        this.#problem = `no mempool node has given its state yet; ${peer}: ${errorMessage(error)}`;
-        logger.warn({ peer, err: error }, 'a mempool node does not give its state');
-      }
-      if ((at + 1) % this.#peers.length === 0) await this.#pause(clock);
+    const since = clock.monotonic();
+    while (!signal.aborted) {
+      for (const peer of this.#peers) if (await this.#isTakenFrom(peer, base)) return;
+      const isPatient = this.#peers.length > 0 && clock.monotonic() - since < PATIENCE_MS;
+      if (!isPatient && (await this.#isTakenFromStorage(base))) return;
+      await this.#pause(clock);
     }
+    throw stopping();
+  }
+
+  async #isTakenFrom(peer: string, base: number): Promise<boolean> {
+    const { kv, logger } = this.#modules;
+    const { signal } = this.#stopping;
+    if (signal.aborted) throw stopping();
+    try {
+      const onProgress = (bytes: number): void => this.#show(peer, bytes);
+      await takeSnapshot(kv, { link: () => this.#link(peer), signal, onProgress });
+      const seq = await this.#seq();
+      if (seq + 1 < base)
+        throw new TesseraError('peer_unreachable', `its state ends at command ${seq}, before ${base}`);
+      await this.#modules.join();
+      logger.info({ peer, seq }, 'the state of another mempool node is here');
+      this.#problem = null;
+      return true;
+    } catch (error) {
+      this.#note(error, `no mempool node has given its state yet; ${peer}`);
+      logger.warn({ peer, err: error }, 'a mempool node does not give its state');
+      return false;
+    }
+  }
+
+  async #isTakenFromStorage(base: number): Promise<boolean> {
+    const { storage, join, logger } = this.#modules;
+    const refusal = await storage.refusal();
+    if (refusal !== null) {
+      const asked = this.#peers.length === 0 ? 'peers.mempool names none' : 'none of peers.mempool gives its state';
+      const text = `this node needs the state of another mempool node, and ${asked}; it makes none from storage: ${refusal.reason}`;
+      if (refusal.forGood && this.#peers.length === 0) throw new TesseraError('data_corrupt', text);
+      if (this.#problem !== text) logger.warn({}, text);
+      this.#problem = text;
+      return false;
+    }
+    try {
+      this.#problem = 'the state of this node is made anew from the blocks of a storage node';
+      await storage.take(base);
+      await join();
+      this.#problem = null;
+      return true;
+    } catch (error) {
+      this.#note(error, 'the state of this node could not be made from storage yet');
+      return false;
+    }
+  }
+
+  /** Throws what no other node can help with. */
+  #note(error: unknown, what: string): void {
+    if (this.#stopping.signal.aborted) throw stopping();
+    if (!isTesseraError(error) || isTesseraError(error, 'database_failed')) throw error;
+    this.#problem = `${what}: ${errorMessage(error)}`;
   }
 
   async #link(peer: string): Promise<Link> {
@@ -137,4 +170,8 @@ export class Joining {
     signal.removeEventListener('abort', wake);
     timer.cancel();
   }
+}
+
+function stopping(): TesseraError {
+  return new TesseraError('shutting_down', 'the node is stopping');
 }

@@ -1,5 +1,6 @@
 /** The role mempool: rules from configuration and genesis, journal and state in databases of their own. */
 
+import { join } from 'node:path';
 import { encodeTransaction } from '../chain/codec.js';
 import { type Genesis, issuanceTransactions } from '../chain/genesis.js';
 import { transactionHash } from '../chain/hash.js';
@@ -7,6 +8,8 @@ import type { Transaction } from '../chain/types.js';
 import type { Config } from '../config/schema.js';
 import type { Kv } from '../db/kv.js';
 import type { EtcdJournal } from '../journal/etcd/etcd-journal.js';
+import { soleLeader } from '../journal/leadership.js';
+import { HASH_KEY_BYTES } from '../ledger/utxo/keyed-hash.js';
 import { Failure } from '../lib/service.js';
 import type { Signer } from '../mempool/blocks/signer.js';
 import { createUnicornSource } from '../mempool/blocks/unicorn-source.js';
@@ -15,6 +18,7 @@ import type { MempoolProgress } from '../mempool/progress.js';
 import type { IssuedTx } from '../mempool/state/round.js';
 import type { StateRules } from '../mempool/state/state.js';
 import type { Progress } from '../observability/progress.js';
+import { FromStorage } from './from-storage.js';
 import { Joining } from './joining.js';
 import { blockInterval } from './network-rules.js';
 import { type OpenJournal, openJournal } from './open-journal.js';
@@ -22,6 +26,8 @@ import { signerOf, unsignedWarning } from './producers.js';
 import type { Role, RoleContext, RoleServices } from './role.js';
 
 const SECONDS_PER_HOUR = 3_600;
+/** Below the data directory: what can be made again, so that backups leave it out. */
+const IMAGE_FOLDER = 'image';
 
 export class MempoolRole implements Role {
   readonly type = 'Mempool';
@@ -31,31 +37,40 @@ export class MempoolRole implements Role {
   readonly #leadership: OpenJournal['leadership'];
   /** Undefined where no other node writes to the journal. */
   readonly #joining: Joining | undefined;
+  readonly #fromStorage: FromStorage | undefined;
   readonly #failure = new Failure();
   readonly #links: RoleContext['network']['links'];
   readonly #loading: Progress;
   readonly #replaying: Progress;
   readonly #adopting: Progress;
+  readonly #stopping: AbortSignal;
   #isLoaded = false;
+  #stopped: Promise<void> | undefined;
 
   /** Opens journal and state; `load` reads the state. Throws `invalid_config` when no node would accept its blocks. */
   static async open(context: RoleContext): Promise<MempoolRole> {
     const { config, genesis, nodeKey, dataDir } = context;
     const signer = signerOf(config, genesis, nodeKey);
     if (signer === undefined) context.logger('mempool').warn({}, unsignedWarning(config, nodeKey));
-    const kv = await dataDir.open('mempool');
+    // What was in it is in the journal, in other nodes, and in storage.
+    const kv = await dataDir.open('mempool', { mayBeGone: config.journal.kind === 'etcd' });
     return new MempoolRole(context, kv, await openJournal(context), signer);
   }
 
   private constructor(context: RoleContext, kv: Kv, opened: OpenJournal, signer: Signer | undefined) {
-    const { journal, leadership, shared } = opened;
+    const { journal, leadership, shared, rebuilding } = opened;
     this.#loading = context.progress('load', { task: 'reading the unspent outputs', unit: 'outputs' });
     this.#replaying = context.progress('replay', { task: 'applying the journal', unit: 'commands' });
     this.#adopting = context.progress('adopt', { task: 'fetching blocks from storage', unit: 'blocks' });
+    this.#stopping = context.stopping;
     this.#links = context.network.links;
     this.#journal = journal;
     this.#leadership = leadership;
-    this.#joining = shared && joining(context, kv, shared);
+    if (shared !== undefined) {
+      const onProgress = (done: number, total: number): void => this.#adopting.update(done, total);
+      this.#fromStorage = fromStorage(context, kv, { ...opened, shared }, onProgress);
+      this.#joining = joining(context, kv, shared, this.#fromStorage);
+    }
     const modules = {
       ...context,
       kv,
@@ -66,29 +81,50 @@ export class MempoolRole implements Role {
       unicorn: unicornSource(context.config),
       signer,
       progress: this.#progress(),
+      image: { folder: join(context.dataDir.path, IMAGE_FOLDER) },
     };
     this.#mempool = new Mempool(mempoolOptions(context), modules);
     this.services = { mempool: this.#mempool };
     this.#failure.follow(this.#mempool);
     this.#failure.follow(leadership);
+    if (rebuilding !== undefined) this.#failure.follow(rebuilding);
   }
 
   async load(): Promise<void> {
+    // What is waited for may never come.
+    const giveUp = (): void => void this.stop().catch(this.#failure.report);
+    this.#stopping.addEventListener('abort', giveUp);
+    await this.#load().finally(() => this.#stopping.removeEventListener('abort', giveUp));
+  }
+
+  async start(): Promise<void> {
+    // From here on the others take this state, or find that there is a leader.
+    const settle = (): void => {
+      if (this.#leadership.leads) this.#fromStorage?.stop().catch(this.#failure.report);
+    };
+    this.#leadership.changed.on(settle);
+    settle();
+  }
+
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async #load(): Promise<void> {
     await this.#journal.start();
     await this.#joining?.run();
     await this.#mempool.start();
     await this.#joining?.done();
     // Who leads has the state.
     await this.#leadership.start();
-    this.#loading.end();
-    this.#replaying.end();
+    for (const progress of [this.#adopting, this.#loading, this.#replaying]) progress.end();
     this.#isLoaded = true;
   }
 
-  async start(): Promise<void> {}
-
-  async stop(): Promise<void> {
+  async #stop(): Promise<void> {
     this.#joining?.stop();
+    await this.#fromStorage?.stop();
     await this.#leadership.stop();
     // What waits for the journal, also while the node loads, ends with it.
     if (!this.#isLoaded) await this.#journal.close();
@@ -101,6 +137,7 @@ export class MempoolRole implements Role {
       return [
         this.#replaying.current ??
           this.#loading.current ??
+          this.#adopting.current ??
           this.#journal.problem ??
           this.#joining?.problem ??
           'the mempool is reading its state',
@@ -141,13 +178,29 @@ export class MempoolRole implements Role {
 }
 
 /** Takes the state of another mempool node where the own one is behind the journal. */
-function joining({ config, network, clock, logger }: RoleContext, kv: Kv, shared: EtcdJournal): Joining {
+function joining(context: RoleContext, kv: Kv, shared: EtcdJournal, storage: FromStorage): Joining {
+  const { config, network, clock, logger } = context;
   const join = async (): Promise<number> => {
     // The journal may have grown while a state was taken.
     await shared.start();
     return shared.base();
   };
-  return new Joining(config.peers.mempool, { kv, join, network, clock, logger: logger('join') });
+  return new Joining(config.peers.mempool, { kv, join, network, storage, clock, logger: logger('join') });
+}
+
+/** Makes a state from the blocks of storage where there is no other mempool node. */
+function fromStorage(
+  context: RoleContext,
+  kv: Kv,
+  { shared, rebuilding = soleLeader }: OpenJournal & { readonly shared: EtcdJournal },
+  onProgress: (done: number, total: number) => void,
+): FromStorage {
+  const { config, network, clock, random, logger } = context;
+  const { rules, chain, verifyThreads } = mempoolOptions(context);
+  const hashKey = random.bytes(HASH_KEY_BYTES);
+  const options = { rules, chain: chain.rules, verifyThreads, hashKey, clock };
+  const modules = { kv, journal: shared, turn: rebuilding, network, logger: logger('join'), onProgress };
+  return new FromStorage(config.peers.storage, options, modules);
 }
 
 function mempoolOptions({ config, genesis, producers }: RoleContext): MempoolOptions {

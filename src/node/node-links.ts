@@ -7,6 +7,7 @@ import type { KeyPair } from '../crypto/ed25519.js';
 import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../lib/logger.js';
 import type { Random } from '../lib/random.js';
+import { programVersion } from '../lib/version.js';
 import type { Metrics } from '../observability/metrics.js';
 import { LinkNetwork } from '../peers/link-network.js';
 import type { PeerNetwork } from '../peers/network.js';
@@ -34,6 +35,7 @@ export async function createNodeLinks(config: Config, modules: NodeLinksModules)
       network: network.name,
       role: config.node.role,
       rules: networkRules(config, modules.genesis),
+      version: programVersion(),
       nodeKey: modules.nodeKey,
       listen: { host: peers.host, port: peers.port },
       peers: [...peers.mempool, ...peers.storage, ...peers.miner, ...peers.user],
@@ -58,9 +60,10 @@ export async function createNodeLinks(config: Config, modules: NodeLinksModules)
 /** The connected mempool and storage nodes (decision V20). */
 export function linkedPeers(network: PeerNetwork): NodePeer[] {
   const peers: NodePeer[] = [];
-  for (const { role, address } of network.links) {
-    if (role === 'mempool') peers.push({ address, node_type: 'Mempool' });
-    if (role === 'storage') peers.push({ address, node_type: 'Storage' });
+  for (const { role, address, version } of network.links) {
+    const of = version === undefined ? {} : { version };
+    if (role === 'mempool') peers.push({ address, node_type: 'Mempool', ...of });
+    if (role === 'storage') peers.push({ address, node_type: 'Storage', ...of });
   }
   return peers.sort((a, b) => (a.address < b.address ? -1 : 1));
 }

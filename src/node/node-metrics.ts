@@ -9,7 +9,6 @@ import { LINE_LEVELS, type NodeLogger } from '../observability/logger.js';
 import { followTotal, type MetricsRegistry } from '../observability/metrics.js';
 import { MetricsServer } from '../observability/metrics-server.js';
 import { watchProcess } from '../observability/process-metrics.js';
-import type { PeerNetwork } from '../peers/network.js';
 
 /** Milliseconds for which the size of the data directory is cached: looking at every file is work. */
 const SIZE_FRESH_MS = 10_000;
@@ -26,7 +25,6 @@ export interface NodeMetricsOptions {
 
 export interface NodeMetricsModules {
   readonly registry: MetricsRegistry;
-  readonly network: PeerNetwork;
   readonly logger: NodeLogger;
   readonly clock: Clock;
   readonly readiness: () => readonly string[];

@@ -14,6 +14,7 @@ import { DataDir } from '../db/data-dir.js';
 import { fileError } from '../db/database-error.js';
 import { DiskRoom } from '../db/disk-room.js';
 import { noteApi } from '../db/running-node.js';
+import { isForgotten } from '../journal/journal.js';
 import { type Clock, systemClock } from '../lib/clock.js';
 import { ClosingStack } from '../lib/closing-stack.js';
 import { errorMessage, TesseraError } from '../lib/errors.js';
@@ -61,7 +62,7 @@ export interface NodeModules {
 }
 
 export class Node implements Service {
-  readonly #config: Config;
+  #config: Config;
   readonly #genesis: Genesis;
   readonly #descriptors: DescriptorPlan;
   readonly #logger: NodeLogger;
@@ -77,6 +78,8 @@ export class Node implements Service {
   readonly #registry: MetricsRegistry | undefined;
   readonly #abort = new AbortController();
   readonly #opened = new ClosingStack();
+  /** Why the role has to be opened anew. */
+  #behind: unknown;
   readonly #failure = new Failure();
   readonly failed = this.#failure.promise;
   #starting: Promise<void> | undefined;
@@ -133,9 +136,7 @@ export class Node implements Service {
 
   /** Resolves when the API listens, the state is loaded and the links are being opened. */
   start(): Promise<void> {
-    this.#starting ??= this.#open().catch((error: unknown) => {
-      throw fileError(error);
-    });
+    this.#starting ??= this.#openUntilItKeeps();
     return this.#starting;
   }
 
@@ -150,7 +151,55 @@ export class Node implements Service {
    */
   async reload(config: Config): Promise<void> {
     if (this.#context === undefined) throw new TesseraError('shutting_down', 'the node is not running');
-    this.#keys?.replace(await apiKeys(this.#apiOptions(config), this.#apiModules(this.#context)));
+    const keys = await apiKeys(this.#apiOptions(config), this.#apiModules(this.#context));
+    this.#keys?.replace(keys);
+    this.#config = { ...this.#config, api: { ...this.#config.api, keys } };
+  }
+
+  /**
+   * Opens the node. A mempool node that was away until the journal went on without it is closed and opened again in this process,
+   * as by a restart: it comes to a new state then (docs/adr/0042-snapshots-and-trimming.md).
+   */
+  async #openUntilItKeeps(): Promise<void> {
+    for (;;) {
+      try {
+        this.#behind = undefined;
+        await this.#open();
+        if (this.#behind === undefined) return;
+        throw this.#behind;
+      } catch (error) {
+        if (!isForgotten(error) || this.#abort.signal.aborted) throw fileError(error);
+        this.#logger.warn({ err: error }, `the node opens again: ${errorMessage(error)}`);
+        await this.#shut();
+      }
+    }
+  }
+
+  #onRoleFailed(role: Role, error: unknown): void {
+    if (role !== this.#role) return;
+    if (!isForgotten(error) || this.#abort.signal.aborted) {
+      this.#failure.report(error);
+      return;
+    }
+    this.#behind = error;
+    // While it starts, its start finds that out.
+    if (!this.#isUp) return;
+    this.#logger.warn({ err: error }, `the node opens again: ${errorMessage(error)}`);
+    this.#starting = this.#shut().then(() => this.#openUntilItKeeps());
+    this.#starting.catch(this.#failure.report);
+  }
+
+  /** Closes everything but the metrics. Whoever dials this node finds it at the same ports afterwards. */
+  async #shut(): Promise<void> {
+    this.#isUp = false;
+    this.#role = undefined;
+    const { api, peers } = this.#config;
+    this.#config = {
+      ...this.#config,
+      api: { ...api, port: portOf(this.#apiUrl) ?? api.port },
+      peers: { ...peers, port: peers.port === 0 ? (portOf(`ws://${this.peerAddress}`) ?? 0) : peers.port },
+    };
+    await this.#closeAll();
   }
 
   async #open(): Promise<void> {
@@ -164,7 +213,7 @@ export class Node implements Service {
     const room = await this.#watchDisk(dataDir);
     const context = this.#createContext(dataDir, nodeKey, network, room);
     const role = await this.#openRole(context);
-    await this.#startMetrics(context);
+    await this.#startMetrics(dataDir.path);
     this.#opened.add(() => network.stop());
     this.#failure.follow(network);
     // The API comes first, so that it can say that the node is loading (decision V24).
@@ -179,6 +228,11 @@ export class Node implements Service {
     this.#abort.abort();
     // A failed start may have opened things too.
     await this.#starting?.catch(() => undefined);
+    await this.#metrics?.stop();
+    await this.#closeAll();
+  }
+
+  async #closeAll(): Promise<void> {
     await this.#opened.closeAll((error) => {
       this.#logger.error({ err: error }, `closing failed: ${errorMessage(error)}`);
     });
@@ -220,10 +274,11 @@ export class Node implements Service {
     this.#opened.add(() => room.stop());
     const metrics = this.#registry ?? noMetrics;
     metrics.gauge('tessera_disk_min_free_bytes').set(minFreeBytes);
-    metrics.beforeScrape(() => {
+    const stopMetrics = metrics.beforeScrape(() => {
       if (Number.isFinite(room.freeBytes)) metrics.gauge('tessera_disk_free_bytes').set(room.freeBytes);
       metrics.gauge('tessera_db_unwritable').set(dataDir.problems.length);
     });
+    this.#opened.add(stopMetrics);
     await room.start();
     return room;
   }
@@ -261,21 +316,20 @@ export class Node implements Service {
     const role = await openRole(context);
     this.#role = role;
     this.#opened.add(() => role.stop());
-    this.#failure.follow(role);
+    role.failed.catch((error: unknown) => this.#onRoleFailed(role, error));
     return role;
   }
 
-  async #startMetrics(context: RoleContext): Promise<void> {
-    if (this.#registry === undefined) return;
+  /** Once: they go on while the node opens again. */
+  async #startMetrics(folder: string): Promise<void> {
+    if (this.#registry === undefined || this.#metrics !== undefined) return;
     const { metrics, node } = this.#config;
     this.#metrics = new NodeMetrics(
-      { ...metrics, role: node.role, name: node.name, folder: context.dataDir.path },
-      { ...context, registry: this.#registry, logger: this.#logger, readiness: () => this.#readiness() },
+      { ...metrics, role: node.role, name: node.name, folder },
+      { registry: this.#registry, clock: this.#clock, logger: this.#logger, readiness: () => this.#readiness() },
     );
-    const own = this.#metrics;
-    this.#opened.add(() => own.stop());
-    this.#failure.follow(own);
-    await own.start();
+    this.#failure.follow(this.#metrics);
+    await this.#metrics.start();
   }
 
   async #startApi(context: RoleContext, role: Role): Promise<void> {
@@ -320,6 +374,12 @@ export class Node implements Service {
     const reasons = [...(this.#room?.problems ?? []), ...(this.#role?.readiness() ?? [])];
     return this.#isUp ? reasons : ['the node is starting', ...reasons];
   }
+}
+
+/** The port of an address; undefined when there is none yet. */
+function portOf(url: string): number | undefined {
+  const port = URL.canParse(url) ? Number(new URL(url).port) : 0;
+  return port === 0 ? undefined : port;
 }
 
 function openRole(context: RoleContext): Promise<Role> {

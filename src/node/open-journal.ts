@@ -13,6 +13,8 @@ export interface OpenJournal {
   readonly shared?: EtcdJournal;
   /** Started by whoever has the state, once it is loaded. */
   readonly leadership: Leadership & Service;
+  /** Held by the one node that makes its state anew from storage; where several share the journal. */
+  readonly rebuilding?: Leadership & Service;
 }
 
 export async function openJournal(context: RoleContext): Promise<OpenJournal> {

@@ -11,6 +11,7 @@ import {
 import { Verifier } from '../ledger/verifier/verifier.js';
 import type { Timer } from '../lib/clock.js';
 import { errorMessage, isTesseraError } from '../lib/errors.js';
+import { together } from '../lib/together.js';
 import type { Progress } from '../observability/progress.js';
 import { Archive } from '../storage/archive/archive.js';
 import type { UnspentProgress } from '../storage/archive/unspent-outputs.js';
@@ -51,8 +52,7 @@ export class StorageRole implements Role {
       { clock, logger: context.logger('storage') },
     );
     try {
-      await scripts.start();
-      const archive = await openArchive(context, scripts);
+      const [archive] = await together(openArchive(context, scripts), scripts.start());
       await removeLeftovers(context.dataDir.path, ARCHIVE).catch((error: unknown) => {
         context.logger('storage').warn({ err: error }, 'what is left of a damaged archive cannot be removed now');
       });

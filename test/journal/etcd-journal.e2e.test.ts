@@ -245,11 +245,18 @@ describe.runIf(hasEtcd)('on a real etcd', () => {
     const one = await open(prefix);
     const numbers: number[] = [];
     for (let n = 0; n < 10; n++) numbers.push(await append(one, `entry ${n}`));
-    await one.compact(numbers[8] ?? 0, { waiting: numbers[2] ?? 0 });
+    expect(await one.blocksBelow()).toBe(0);
+    await one.compact(numbers[8] ?? 0, { waiting: numbers[2] ?? 0, blocks: 3 });
     expect(await one.base()).toBe((numbers[2] ?? 0) + 1);
+    // Blocks and what is left are all that there was.
+    expect(await one.blocksBelow()).toBe(3);
     const two = await open(prefix, { replica: 'two' });
-    await two.compact(numbers[6] ?? 0, { waiting: numbers[2] ?? 0 });
+    await two.compact(numbers[6] ?? 0, { waiting: numbers[2] ?? 0, blocks: 4 });
     expect(await two.base()).toBe(numbers[6]);
+    // What is cut off may wait for a block.
+    expect(await two.blocksBelow()).toBeUndefined();
+    for (const node of [one, two]) await node.compact(numbers[8] ?? 0, { waiting: numbers[8] ?? 0, blocks: 5 });
+    expect([await two.base(), await two.blocksBelow()]).toEqual([numbers[8], 5]);
     await Promise.all([one, two].map((journal) => journal.close()));
   });
 

@@ -4,7 +4,7 @@
  */
 
 import { describe, expect, it } from 'vitest';
-import type { Journal } from '../../src/journal/journal.js';
+import { forgotten, type Journal } from '../../src/journal/journal.js';
 import type { Leadership } from '../../src/journal/leadership.js';
 import { createDeferred, type Deferred } from '../../src/lib/deferred.js';
 import { TesseraError } from '../../src/lib/errors.js';
@@ -26,6 +26,8 @@ interface Behind {
   syncs: number;
   /** What they are answered with, in place of the end. */
   syncFails: TesseraError | undefined;
+  /** Ends the delivery to the late node with an error. */
+  end: (error: unknown) => void;
   /** Why the journal cannot be used, as the late node sees it. */
   problem: string | null;
 }
@@ -44,15 +46,17 @@ async function behind(): Promise<Behind> {
       if (state.syncFails !== undefined) throw state.syncFails;
       return journal.head;
     },
-    subscribe: (from, deliver, onError) =>
-      journal.subscribe(
+    subscribe: (from, deliver, onError) => {
+      state.end = onError;
+      return journal.subscribe(
         from,
         async (entries) => {
           await state.held?.promise;
           await deliver(entries);
         },
         onError,
-      ),
+      );
+    },
   });
   Object.defineProperty(lateJournal, 'problem', { get: () => state.problem });
   const shared = journalWith(journal, { isShared: true });
@@ -137,5 +141,21 @@ describe('a mempool node that is behind the journal', () => {
     all.held.resolve();
     all.held = undefined;
     await stored(all.late.mempool, 1);
+  });
+
+  it('says of what it has appended that it may be taken, when the journal has gone on without it', async () => {
+    const all = await behind();
+    all.held = createDeferred<void>();
+    const answer = all.late.mempool.submit([parent]).catch((error: TesseraError) => error);
+    // The leader has read it.
+    await stored(all.leader.mempool, 1);
+    all.end(forgotten(7, 9));
+    expect(await answer).toMatchObject({ code: 'mempool_unreachable', details: { mayBeTaken: true } });
+    await expect(all.late.mempool.failed).rejects.toMatchObject({ details: { isForgotten: true } });
+    // What comes now is in no journal.
+    const more = all.late.mempool.submit([send(bob, 1, alice)]);
+    await expect(more).rejects.toMatchObject({ code: 'mempool_unreachable', details: { mayBeTaken: false } });
+    all.held.resolve();
+    all.held = undefined;
   });
 });

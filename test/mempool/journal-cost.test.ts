@@ -133,6 +133,65 @@ describe('groups with a spent output in common', () => {
   });
 });
 
+describe('groups that arrive while a command is on its way', () => {
+  /** A queue whose commands end when the test says so; the sizes of their groups are in `commands`. */
+  function slowQueue(catchUp?: { readonly isNewer: () => Promise<boolean> }) {
+    const commands: number[][] = [];
+    const ends: (() => void)[] = [];
+    const nothing = { refusal: null, others: [], isKnown: false, openDruids: new Set<string>() };
+    const queue = new JournalQueue({
+      state: { outlook: () => nothing, druidSet: () => undefined },
+      applier: {
+        async submit(_command: unknown, groups: readonly (readonly CandidateTx[])[] = []) {
+          commands.push(groups.map(({ length }) => length));
+          await new Promise<void>((resolve) => ends.push(resolve));
+          return groups.map(() => null) as never;
+        },
+      },
+      ...(catchUp !== undefined && { catchUp }),
+      trades: { take: () => () => undefined } as unknown as OpenTrades,
+      places: new WaitingPlaces(),
+      clock: systemClock,
+    });
+    let next = 0;
+    const append = (size: number): Promise<unknown> =>
+      queue.append(
+        Array.from({ length: size }, () => candidate(send(alice, next++, bob))),
+        'somebody',
+      );
+    const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+    const end = async (): Promise<void> => {
+      ends.shift()?.();
+      for (let i = 0; i < 4; i++) await turn();
+    };
+    return { append, commands, end, turn };
+  }
+
+  it('share the next one, up to a number of transactions', async () => {
+    const { append, commands, end } = slowQueue();
+    const all = [append(1)];
+    await end();
+    expect(commands).toEqual([[1]]);
+    for (const size of [1, 1, 100, 100, 100, 300, 2]) all.push(append(size));
+    await end();
+    for (let i = 0; i < 4; i++) await end();
+    expect(commands).toEqual([[1], [1, 1, 100, 100], [100], [300], [2]]);
+    await end();
+    expect(await Promise.all(all)).toEqual(all.map(() => null));
+  });
+
+  it('do not wait where other nodes write to the journal: its answers may be late', async () => {
+    const { append, commands, end, turn } = slowQueue({ isNewer: async () => false });
+    const all = [append(1)];
+    for (let i = 0; i < 4; i++) await turn();
+    all.push(append(2));
+    for (let i = 0; i < 4; i++) await turn();
+    expect(commands).toEqual([[1], [2]]);
+    for (let i = 0; i < 3; i++) await end();
+    expect(await Promise.all(all)).toEqual([null, null]);
+  });
+});
+
 describe('a group that is refused while other nodes write to the journal without a pause', () => {
   it('is judged again by what was there when it came, and then no more', async () => {
     const refusal = { hash: 'g', fault: SPENT };

@@ -1,6 +1,7 @@
 /** Two mempool nodes at one journal: the leader makes the blocks, and both come to the same state. */
 
 import { describe, expect, it } from 'vitest';
+import { coinbaseTransaction } from '../../src/chain/builders.js';
 import { encodeTransaction } from '../../src/chain/codec.js';
 import { blockHash, transactionHash } from '../../src/chain/hash.js';
 import type { FullBlock } from '../../src/chain/types.js';
@@ -14,7 +15,18 @@ import { MemoryKv } from '../support/memory-kv.js';
 import { account, genesisOut, keepStep, mine, pay, payment } from '../support/mempool.js';
 import { createBed, SECRET } from '../support/peers.js';
 import { fc, test } from '../support/property.js';
-import { addStorage, alice, bob, newFolder, type Setup, type SetupOptions, send, setUp, stored } from './running.js';
+import {
+  addMiner,
+  addStorage,
+  alice,
+  bob,
+  newFolder,
+  type Setup,
+  type SetupOptions,
+  send,
+  setUp,
+  stored,
+} from './running.js';
 
 class Switch implements Leadership {
   readonly changed = new SignalSource<void>();
@@ -42,11 +54,11 @@ interface Pair {
 }
 
 /** The first leads. */
-async function pair(mempool: SetupOptions['mempool'] = {}): Promise<Pair> {
+async function pair(mempool: SetupOptions['mempool'] = {}, logged?: SetupOptions['logged']): Promise<Pair> {
   const bed = createBed('memory');
   const journal = journalWith(await openJournal(new MemoryKv()), { isShared: true });
   const leaders = [new Switch(), new Switch()] as const;
-  const shared = { bed, mempool, wrapJournal: () => journal, miners: [], storage: false };
+  const shared = { bed, mempool, wrapJournal: () => journal, miners: [], storage: false, ...(logged && { logged }) };
   const one = await setUp({ ...shared, folder: await newFolder(), name: 'one', leadership: leaders[0] });
   const two = await setUp({ ...shared, folder: await newFolder(), name: 'two', leadership: leaders[1] });
   const blocks: FullBlock[] = [];
@@ -227,6 +239,27 @@ describe('two mempool nodes at one journal', () => {
     expectSame(all);
   });
 
+  it('warn of proofs that are wrong, and not of those that come late', async () => {
+    const lines: string[] = [];
+    const all = await pair({}, (text, level) => lines.push(`${level}: ${text}`));
+    const refused = (): string[] => lines.filter((line) => line.endsWith('proof refused'));
+    const [one, two] = all.nodes;
+    const miner = await addMinerOfBoth(all);
+    await expect.poll(() => miner.templates).toEqual(['one']);
+    await miner.prove(two);
+    await Promise.all([stored(one.mempool, 0), stored(two.mempool, 0)]);
+    for (const node of [one, two]) expect((await miner.prove(node)).body).toMatchObject({ accepted: false });
+    expect(refused()).toEqual(['debug: proof refused', 'debug: proof refused']);
+    const looking = await addMiner(all.bed, one.network, 'm9', () => undefined);
+    await one.mempool.submit([send(alice, 0, bob)]);
+    await expect.poll(() => miner.last?.height, { timeout: 60_000 }).toBe(1);
+    const coinbase = encodeTransaction(coinbaseTransaction(1n, 1n, bob.address));
+    const proof = { block_num: 1, nonce: '00000000' };
+    const { body } = await looking.request('mining.proof', proof, { attachment: coinbase });
+    expect(body).toMatchObject({ accepted: false, reason: expect.stringContaining('Coinbase') });
+    expect(refused().at(-1)).toBe('warn: proof refused');
+  });
+
   it('keep the interval when the leader changes', async () => {
     const blocks = { instant: false, blockInterval: 10_000, proofWindow: 0, minMiners: 1, partitionSize: 10 };
     const all = await pair({ blocks });
@@ -395,4 +428,35 @@ describe('two mempool nodes at one journal', () => {
     expect(all.nodes[0].mempool.figures().apart).toMatch(/storage at block 4|at block 4, whose blocks cannot be used/);
     expect(all.leaders[1].resignations).toBe(0);
   });
+
+  for (const [what, answers, times] of [
+    ['resign within seconds when storage has their block and answers nothing at all', false, 1],
+    ['stay when storage takes long for their block, and answers', true, 0],
+  ] as const) {
+    it(what, async () => {
+      const all = await pair();
+      await all.storage.stop();
+      const other = all.bed.node('other', { role: 'storage', secret: SECRET });
+      let delivered = 0;
+      let answered = 0;
+      other.handle('chain.tip.get', () => {
+        if (delivered > 0 && !answers) return new Promise(() => undefined);
+        answered++;
+        return { type: 'chain.tip', body: { next: 0, hash: null } };
+      });
+      other.handle('block.deliver', () => {
+        delivered++;
+        return new Promise(() => undefined);
+      });
+      await other.start();
+      await other.dial(all.nodes[0].network.address, { timeoutMs: 5_000 });
+      await addMinerOfBoth(all, { isEager: true });
+      await expect.poll(() => delivered, { timeout: 60_000 }).toBe(1);
+      const before = answered;
+      await all.bed.clock.advance(8_000);
+      if (answers) await expect.poll(() => answered, { timeout: 60_000 }).toBeGreaterThan(before);
+      const resigned = (): number[] => all.leaders.map(({ resignations }) => resignations);
+      await expect.poll(resigned, { timeout: 60_000 }).toEqual([times, 0]);
+    });
+  }
 });

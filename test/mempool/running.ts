@@ -13,8 +13,9 @@ import type { Kv } from '../../src/db/kv.js';
 import type { Journal } from '../../src/journal/journal.js';
 import type { Leadership } from '../../src/journal/leadership.js';
 import { toHex } from '../../src/lib/bytes.js';
-import { silentLogger } from '../../src/lib/logger.js';
+import { type Logger, silentLogger } from '../../src/lib/logger.js';
 import type { Signer } from '../../src/mempool/blocks/signer.js';
+import type { OutputImageOptions } from '../../src/mempool/image/output-image.js';
 import { Mempool, type MempoolOptions } from '../../src/mempool/mempool.js';
 import { noMetrics } from '../../src/observability/metrics.js';
 import type { Link, PeerNetwork } from '../../src/peers/network.js';
@@ -67,6 +68,10 @@ export interface SetupOptions {
   readonly wrapJournal?: (journal: Journal) => Journal;
   /** The disk; endless by default. */
   readonly room?: Room;
+  /** Its image of the unspent outputs; none by default. */
+  readonly image?: OutputImageOptions;
+  /** Told the texts that it logs. */
+  readonly logged?: (text: string, level: keyof Logger) => void;
   /** Stands between the mempool and its database. */
   readonly wrapKv?: (kv: Kv) => Kv;
 }
@@ -104,10 +109,11 @@ export async function setUp({ folder, miners = ['m1'], storage = true, ...option
       network,
       clock: bed.clock,
       random: createSeededRandom('mempool'),
-      logger: silentLogger,
+      logger: options.logged === undefined ? silentLogger : tellingLogger(options.logged),
       metrics: noMetrics,
       unicorn: unicornOf,
       signer: options.signer,
+      image: options.image,
       ...(options.room && { room: options.room }),
       ...(options.leadership && { leadership: options.leadership }),
       replica: options.replica,
@@ -128,6 +134,14 @@ export async function setUp({ folder, miners = ['m1'], storage = true, ...option
   if (storage) await addStorage(bed, network, blocks);
   for (const miner of miners) await addMiner(bed, network, miner);
   return { bed, mempool, network, blocks, close };
+}
+
+function tellingLogger(tell: (text: string, level: keyof Logger) => void): Logger {
+  const line =
+    (level: keyof Logger) =>
+    (_facts: object, text: string): void =>
+      tell(text, level);
+  return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') };
 }
 
 export async function addStorage(bed: Bed, mempool: PeerNetwork, blocks: FullBlock[]): Promise<PeerNetwork> {

@@ -198,6 +198,25 @@ describe('a storage node whose archive has a flipped byte', () => {
     await storage.start();
     await expectHealed(storage);
   });
+
+  it('has all blocks for a mempool node with two damaged databases, after tessera rebuild', async () => {
+    const mempool = of('mempool');
+    await mempool.stop();
+    await emptyTable(join(mempool.folder, 'db', 'journal'));
+    await emptyTable(join(mempool.folder, 'db', 'mempool'));
+    const error = await mempool.start().then(
+      () => new Error('it has started'),
+      (thrown: unknown) => thrown as Error,
+    );
+    expect(error.message).toMatch(/tessera: data_(lost|corrupt): .*run tessera rebuild/s);
+    const context = createContext();
+    const flags = ['--role', 'mempool', '--config', 'config/dev.toml', '--data', mempool.folder];
+    expect(await runCli(['rebuild', ...flags], context), context.err()).toBe(0);
+    await mempool.start();
+    await Promise.all([of('miner').start(), of('user').start()]);
+    await payOnce(of('user'), storage);
+    expect((await blocksOf(storage)).slice(0, truth.length)).toEqual(truth);
+  });
 });
 
 interface Latest {

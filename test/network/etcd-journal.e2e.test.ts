@@ -5,7 +5,7 @@
 
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -18,7 +18,7 @@ import { DEV_GENESIS_TX, type DevAccount, devAccounts } from '../../src/config/d
 import { namesBelow } from '../../src/journal/etcd/entries.js';
 import { EtcdClient } from '../../src/journal/etcd/etcd-client.js';
 import { KV } from '../../src/journal/etcd/generated/etcd-pb.js';
-import { utf8 } from '../../src/lib/bytes.js';
+import { fromUtf8, utf8 } from '../../src/lib/bytes.js';
 import { stringifyExact } from '../../src/lib/json.js';
 import { damageState } from '../support/damaged-state.js';
 import { type Etcd, hasEtcd, startEtcd } from '../support/etcd.js';
@@ -38,6 +38,8 @@ const FIRST_AMOUNT = 1_000_000;
 const TAKEN = 'the state of another mempool node is here';
 /** Entries of one revision: see `seqOf`. */
 const PER_REVISION = 1_024;
+/** Writes to etcd under way. */
+const AT_ONCE = 200;
 /** Milliseconds between payments that are made beside a test. */
 const PAY_EVERY = 300;
 
@@ -93,6 +95,30 @@ describe.runIf(hasEtcd)('a mempool node with its journal in etcd', () => {
     await paying;
   }
 
+  /** What the keys of the journal's prefix hold. */
+  async function value(client: EtcdClient, key: string): Promise<string> {
+    const { kvs } = await client.call(KV.method.range, { key: utf8(key) });
+    return kvs[0] === undefined ? '' : fromUtf8(kvs[0].value);
+  }
+
+  /** Lets the nodes cut the journal by themselves: behind 10,000 revisions, at every 64th block. */
+  async function untilCut(): Promise<void> {
+    const client = new EtcdClient({ endpoints: [etcd.endpoint], callTimeout: 60_000 });
+    const put = { case: 'requestPut' as const, value: { key: utf8('another/key'), value: utf8('') } };
+    for (let n = 0; n < 10_000; n += AT_ONCE) {
+      const puts = Array.from({ length: AT_ONCE }, () => client.call(KV.method.txn, { success: [{ request: put }] }));
+      await Promise.all(puts);
+    }
+    const { base, whole } = namesBelow('tessera/tessera-dev/');
+    for (let n = 0; n < 200 && (await value(client, base)) === ''; n++) {
+      await pay();
+      await allArrivedOnce();
+    }
+    // All that waited came behind it.
+    expect((await value(client, whole)).split(' ')[0]).toBe(await value(client, base));
+    client.close();
+  }
+
   /** Cuts all from the journal that is there now, as nodes do when all of them have it. */
   async function trim(): Promise<void> {
     const client = new EtcdClient({ endpoints: [etcd.endpoint], callTimeout: 10_000 });
@@ -100,9 +126,10 @@ describe.runIf(hasEtcd)('a mempool node with its journal in etcd', () => {
     const range = { key: utf8(log), rangeEnd: utf8(`${log}~`) };
     const { kvs, header } = await client.call(KV.method.range, { ...range, keysOnly: true });
     expect(kvs.length).toBeGreaterThan(0);
-    // The node has applied all of it when it takes what comes next.
+    // The node has applied all of it when it has what came next.
     const target = acknowledged.length + 2;
     await until('more payments', async () => (acknowledged.length >= target ? true : undefined));
+    await allArrivedOnce();
     const value = utf8(String((Number(header?.revision ?? 0n) + 1) * PER_REVISION));
     const put = { case: 'requestPut' as const, value: { key: utf8(base), value } };
     await client.call(KV.method.txn, { success: [{ request: put }] });
@@ -165,15 +192,32 @@ describe.runIf(hasEtcd)('a mempool node with its journal in etcd', () => {
     await allArrivedOnce();
   });
 
-  it('starts when etcd does', async () => {
+  it('starts when etcd does, and can be stopped meanwhile', async () => {
     await nodes.mempool.kill();
     await etcd.kill();
+    const waits = (): number => nodes.mempool.log().split('the journal waits for etcd').length;
+    const before = waits();
+    const given = nodes.mempool.start().catch(() => 'it was stopped');
+    await until('that it waits', async () => (waits() > before ? true : undefined));
+    expect([await nodes.mempool.stop(), await given]).toEqual([0, 'it was stopped']);
     const starting = nodes.mempool.start();
     await etcd.start();
     await starting;
     await pay();
     await allArrivedOnce();
   });
+
+  it('cuts its journal, and comes back from a lost state by itself (docs/adr/0048-a-state-from-storage.md)', async () => {
+    await untilCut();
+    await nodes.mempool.kill();
+    await rm(join(nodes.mempool.folder, 'db'), { recursive: true });
+    await pay();
+    await nodes.mempool.start();
+    expect(nodes.mempool.log()).toContain('the state is made from the blocks of a storage node');
+    await pay();
+    await allArrivedOnce();
+    await whenReady(nodes.mempool);
+  }, 300_000);
 
   it('gives its state to others, one of which is damaged and stops by name (docs/adr/0043-digests-in-the-log.md)', async () => {
     const { mempool, storage, miner } = nodes;
@@ -200,10 +244,25 @@ describe.runIf(hasEtcd)('a mempool node with its journal in etcd', () => {
       expect(second.log()).toMatch(
         /came apart (with command \d+|(after command \d+ \(block \d+\) and )?by command \d+)/,
       );
-      // Away until the journal begins behind its state.
-      await trim();
+      // As docs/high-availability.md says.
+      await rename(join(second.folder, 'db'), join(second.folder, 'db-aside'));
       await second.start();
       expect(second.log().split(TAKEN)).toHaveLength(3);
+      // Away until the journal begins behind its state.
+      await second.stop();
+      await trim();
+      await second.start();
+      expect(second.log().split(TAKEN)).toHaveLength(4);
+      // Suspended for as long, it does without a hand what a restart does, and what was on its way to it is lost.
+      third.suspend();
+      await etcd.kill();
+      await etcd.start();
+      await trim();
+      await etcd.compactHistory();
+      third.resume();
+      await until('another state', async () => (third.log().split(TAKEN).length === 3 ? true : undefined));
+      await whenReady(third);
+      expect(third.log()).toContain('the node opens again');
       for (const node of [mempool, second, third]) await allArrivedOnce(node);
     });
     await Promise.all([second.stop(), third.stop()]);

@@ -10,9 +10,9 @@ import { canMakeFaultyDisks, FaultyDisk } from '../support/faulty-disk/faulty-di
 import { MAIN } from '../support/processes.js';
 
 it.runIf(canMakeFaultyDisks).each([
-  ['miner', 'for its threads', 'open miner/pow-worker.js EMFILE'],
-  ['miner', 'of the program itself', 'open dist/miner/miner.js EMFILE'],
-  ['mempool', 'for its threads', 'open verifier/verify-worker.js EMFILE'],
+  ['miner', 'for its threads', 'open program/pow-worker.js EMFILE'],
+  ['miner', 'of the program itself', 'open program/node.js EMFILE'],
+  ['mempool', 'for its threads', 'open program/verify-worker.js EMFILE'],
 ])(
   'a %s node that gets no file %s ends by database_failed',
   async (role, _, rule) => {

@@ -9,6 +9,7 @@ import { SnapshotServer } from '../../src/mempool/replicas/snapshot-server.js';
 import { EMPTY_HEAD } from '../../src/mempool/state/chain-head.js';
 import { keys } from '../../src/mempool/state/layout.js';
 import { decodeHead, encodeHead } from '../../src/mempool/state/records.js';
+import type { FromStorage } from '../../src/node/from-storage.js';
 import { Joining } from '../../src/node/joining.js';
 import type { Link } from '../../src/peers/network.js';
 import { MemoryKv } from '../support/memory-kv.js';
@@ -34,6 +35,10 @@ interface Setup {
   readonly peer: string;
   /** A node with that database, at a journal that begins at `base`. */
   join(kv: Kv, base: number, peers?: readonly string[]): { readonly joining: Joining; readonly dialed: () => number };
+  /** Why storage is not used; null when it is. */
+  refusal: Awaited<ReturnType<FromStorage['refusal']>>;
+  /** Where the state was made from storage. */
+  readonly madeFrom: number[];
   /** From now on the other node answers nothing from that part on. */
   breakAt(part: number): void;
 }
@@ -59,8 +64,11 @@ async function setUp(given: Kv): Promise<Setup> {
     logger: silentLogger,
   }).start();
   await giver.start();
-  return {
+  const madeFrom: number[] = [];
+  const setup: Setup = {
     bed,
+    madeFrom,
+    refusal: { reason: 'another one does', forGood: false },
     peer: giver.address,
     join(kv, base, peers = [giver.address]) {
       let dialed = 0;
@@ -68,13 +76,22 @@ async function setUp(given: Kv): Promise<Setup> {
         dialed++;
         return taker.dial(address, options);
       };
-      const modules = { kv, join: async () => base, network: { dial }, clock: bed.clock, logger: silentLogger };
+      const storage = { refusal: async () => setup.refusal, take: async (from: number) => void madeFrom.push(from) };
+      const modules = {
+        kv,
+        join: async () => base,
+        network: { dial },
+        storage,
+        clock: bed.clock,
+        logger: silentLogger,
+      };
       return { joining: new Joining(peers, modules), dialed: () => dialed };
     },
     breakAt(part) {
       broken = part;
     },
   };
+  return setup;
 }
 
 const seqOf = async (kv: Kv): Promise<number | undefined> => {
@@ -151,18 +168,47 @@ describe('a mempool node that comes to a journal', () => {
     await bed.stop();
   });
 
-  it('leaves a state that is behind to the reader of the journal when it knows no other node, but never half of one', async () => {
-    const { bed, join, breakAt } = await setUp(await stateAt(90));
+  it('asks storage when the others were asked in vain for a minute, and as soon as that is right', async () => {
+    const setup = await setUp(await stateAt(90));
+    const { bed, join, breakAt, madeFrom } = setup;
+    breakAt(0);
+    const { joining } = join(await stateAt(40), 42);
+    const running = joining.run();
+    const later = (pattern: RegExp) =>
+      expect
+        .poll(
+          async () => {
+            await bed.clock.advance(2_000);
+            return joining.problem;
+          },
+          { timeout: 60_000 },
+        )
+        .toMatch(pattern);
+    await expect.poll(() => joining.problem, { timeout: 60_000 }).toMatch(/no mempool node has given its state yet/);
+    const begun = bed.clock.monotonic();
+    await later(/none of peers.mempool gives its state; it makes none from storage: another one does/);
+    expect(bed.clock.monotonic() - begun).toBeGreaterThan(50_000);
+    expect(madeFrom).toEqual([]);
+    setup.refusal = null;
+    await bed.clock.advance(2_000);
+    await running;
+    expect([madeFrom, joining.problem]).toEqual([[42], null]);
+    await bed.stop();
+  });
+
+  it('asks storage at once when it knows no other node, and ends by name where that is never right', async () => {
+    const setup = await setUp(await stateAt(90));
+    const { bed, join, madeFrom } = setup;
     const kv = await stateAt(40);
-    await join(kv, 42, []).joining.run();
+    setup.refusal = { reason: 'run tessera rebuild', forGood: true };
+    await expect(join(kv, 42, []).joining.run()).rejects.toMatchObject({
+      code: 'data_corrupt',
+      message: expect.stringContaining('peers.mempool names none; it makes none from storage: run tessera rebuild'),
+    });
     expect(await seqOf(kv)).toBe(40);
-    breakAt(1);
-    const { joining: killed } = join(kv, 42);
-    const running = killed.run();
-    await expect.poll(() => killed.problem, { timeout: 60_000 }).toMatch(/no mempool node has given its state yet/);
-    killed.stop();
-    await expect(running).rejects.toMatchObject({ code: 'shutting_down' });
-    await expect(join(kv, 42, []).joining.run()).rejects.toMatchObject({ code: 'data_corrupt' });
+    setup.refusal = null;
+    await join(kv, 42, []).joining.run();
+    expect(madeFrom).toEqual([42]);
     await bed.stop();
   });
 });

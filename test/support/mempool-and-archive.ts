@@ -175,7 +175,8 @@ async function verdictOf(kv: MemoryKv, rules: ChainRules, block: FullBlock): Pro
   throw new Error('broken invariant: a store that cannot write has stored');
 }
 
-function followingBlock(
+/** A block of these transactions that follows the last one of the archive. */
+export function followingBlock(
   { tip }: Archive,
   last: FullBlock | undefined,
   miner: Account,

@@ -7,7 +7,9 @@
  *   passed/REPLICA  → the number of the first entry that this replica still wants, its process, and unix seconds
  *   joined          → the replica that has joined last: what marks there are was read before or after that
  *   base            → the number below which entries are forgotten
+ *   whole           → the base when all that waited for a block came behind it, and how many blocks storage had
  *   leader          → the replica that makes the blocks, as long as its lease lives
+ *   rebuilding      → the replica that makes its state anew from storage, as long as its lease lives
  *   rules           → the rules that the state of every replica follows
  *
  * ID is that of the first entry: a name of the process that appended it, and a count. etcd gives each write a revision, and
@@ -35,8 +37,10 @@ export interface Names {
   readonly head: string;
   readonly passed: string;
   readonly base: string;
+  readonly whole: string;
   readonly joined: string;
   readonly leader: string;
+  readonly rebuilding: string;
   readonly rules: string;
 }
 
@@ -47,8 +51,10 @@ export function namesBelow(prefix: string): Names {
     head: `${prefix}head`,
     passed: `${prefix}passed/`,
     base: `${prefix}base`,
+    whole: `${prefix}whole`,
     joined: `${prefix}joined`,
     leader: `${prefix}leader`,
+    rebuilding: `${prefix}rebuilding`,
     rules: `${prefix}rules`,
   };
 }

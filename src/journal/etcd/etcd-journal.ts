@@ -122,6 +122,17 @@ export class EtcdJournal implements Journal {
     return this.#patience.until(() => this.#marks.join());
   }
 
+  /** See `Marks`; after `join`. */
+  blocksBelow(): Promise<number | undefined> {
+    return this.#patience.until(() => this.#marks.blocksBelow());
+  }
+
+  /** Whether a node makes the blocks, or did until a moment ago. */
+  async isLed(): Promise<boolean> {
+    const key = utf8(this.#names.leader);
+    return (await this.#patience.until(() => this.#range({ key }))).length > 0;
+  }
+
   /** etcd answers when it has what a majority had when it was asked. */
   async sync(): Promise<number> {
     for (let left = SYNC_CALLS; ; left--) {
@@ -165,10 +176,10 @@ export class EtcdJournal implements Journal {
   }
 
   /** Says that this node wants nothing below `seq`, and begins to delete what no node wants. Throws `database_failed`. */
-  compact(seq: number, { waiting = Number.MAX_SAFE_INTEGER }: CompactOptions = {}): Promise<void> {
+  compact(seq: number, options: CompactOptions = {}): Promise<void> {
     return this.#compaction.run(async () => {
       try {
-        await this.#forgetBelow(seq, waiting);
+        await this.#forgetBelow(seq, options);
       } catch (error) {
         throw databaseError('the journal in etcd', error);
       }
@@ -245,13 +256,15 @@ export class EtcdJournal implements Journal {
   }
 
   /** Asks once for each step: what etcd does not do now, it does the next time, and a stop need not wait for it. */
-  async #forgetBelow(seq: number, waiting: number): Promise<void> {
+  async #forgetBelow(seq: number, { waiting, blocks }: CompactOptions): Promise<void> {
     const wanted = [...this.#readers].map((reader) => reader.wanted);
     this.#wants = Math.max(this.#wants, Math.min(seq, this.head + 1, ...wanted));
     await this.#marks.want(this.#wants);
     const { from, nodes, moveBase } = await this.#marks.wanted();
-    const to = nodes > 1 ? from : Math.min(from, waiting + 1);
-    if (to > (await this.#marks.base()) && !(await moveBase(to))) return;
+    const oldest = waiting === undefined ? Number.MAX_SAFE_INTEGER : waiting + 1;
+    const to = nodes > 1 ? from : Math.min(from, oldest);
+    const below = waiting !== undefined && to <= oldest ? blocks : undefined;
+    if (to > (await this.#marks.base()) && !(await moveBase(to, below))) return;
     // Those of the base's own revision may be of a group that is wanted in part.
     const last = BigInt(revisionOf(await this.#marks.base()) - 1);
     if (last > 0n) this.#trimming.upTo(last);

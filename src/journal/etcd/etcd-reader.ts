@@ -7,7 +7,7 @@ import { status } from '@grpc/grpc-js';
 import { fromUtf8, utf8 } from '../../lib/bytes.js';
 import { createDeferred } from '../../lib/deferred.js';
 import { TesseraError } from '../../lib/errors.js';
-import type { JournalEntry } from '../journal.js';
+import { forgotten, type JournalEntry } from '../journal.js';
 import { decodeGroup, endOf, MAX_VALUE_BYTES, type Names, partName, partsOf, revisionOf, seqOf } from './entries.js';
 import { type EtcdClient, EtcdError, type EtcdWatch } from './etcd-client.js';
 import { type KeyValue, KV, type RangeResponse, type WatchResponse } from './generated/etcd-pb.js';
@@ -247,11 +247,4 @@ function assertWatches({ canceled, compactRevision, cancelReason }: WatchRespons
   // The reason may be a token that this member does not know or has forgotten.
   client.forgetToken();
   throw new EtcdError(status.UNAVAILABLE, `etcd has ended the watch: ${cancelReason}`, undefined);
-}
-
-function forgotten(seq: number, base: number): TesseraError {
-  return new TesseraError(
-    'data_corrupt',
-    `entry ${seq} of the journal in etcd has been forgotten; the first one left is ${base}: this node was away for too long; started again, it takes the state of another mempool node, or run tessera rebuild`,
-  );
 }

@@ -47,8 +47,11 @@ export interface Wanted {
   readonly from: number;
   /** Nodes that are counted. */
   readonly nodes: number;
-  /** Moves the base there, unless a node has joined meanwhile; false then. */
-  moveBase(to: number): Promise<boolean>;
+  /**
+   * Moves the base there, unless a node has joined meanwhile; false then. `blocks`: how many blocks storage has, where they and the
+   * entries from there on are all that was ever taken.
+   */
+  moveBase(to: number, blocks: number | undefined): Promise<boolean>;
 }
 
 export class Marks {
@@ -78,6 +81,18 @@ export class Marks {
       const note = { key: joined, value: this.#options.replica };
       if (await this.#change([[base, found]], [mark, note])) return baseOf(found);
     }
+  }
+
+  /**
+   * How many blocks are all that was ever taken, with the entries that are left; undefined when they may not be. True as long as the
+   * base stays, which is where `join` has found it.
+   */
+  async blocksBelow(): Promise<number | undefined> {
+    const base = await this.base();
+    if (base === 1) return 0;
+    const whole = await this.#get(utf8(this.#modules.names.whole));
+    const [of, blocks] = whole === undefined ? [] : fromUtf8(whole.value).split(' ');
+    return Number(of) === base ? Number(blocks) : undefined;
   }
 
   /** Says what this node wants. Throws `data_dir_invalid` when another process has its name. */
@@ -110,7 +125,10 @@ export class Marks {
     return {
       from: Math.min(...marks.map(({ wants }) => wants)),
       nodes: marks.length,
-      moveBase: (to) => this.#change(before, [{ key: base, value: String(to) }]),
+      moveBase: (to, blocks) => {
+        const whole = blocks === undefined ? [] : [{ key: utf8(names.whole), value: `${to} ${blocks}` }];
+        return this.#change(before, [{ key: base, value: String(to) }, ...whole]);
+      },
     };
   }
 

@@ -14,9 +14,13 @@ const DELETED_AT_ONCE = 5_000;
 /** All records; what the store keeps for itself is behind them. */
 export const WHOLE: KvRange = { gte: Uint8Array.of(0), lt: Uint8Array.of(0xff) };
 
-/** Transactions of an older folder are the business of the node that has it. */
+/** Transactions of an older folder, and the image of the outputs, are the business of the node that has them. */
 export function isCopied(key: Uint8Array): boolean {
-  return key[0] !== keys.carried(0)[0] && !isNote(key);
+  return key[0] !== keys.carried(0)[0] && !isOfImage(key) && !isNote(key);
+}
+
+function isOfImage(key: Uint8Array): boolean {
+  return key[0] === keys.image[0] || key[0] === keys.changed(0)[0];
 }
 
 export async function isBeingTaken(kv: Kv): Promise<boolean> {
@@ -28,7 +32,7 @@ export async function beginTaking(kv: Kv): Promise<void> {
   await kv.write(kv.batch().put(keys.taking, new Uint8Array()), { sync: true });
   let batch = kv.batch();
   for await (const [key] of kv.entries(WHOLE)) {
-    if (isCopied(key)) batch.del(Uint8Array.from(key));
+    if (isCopied(key) || isOfImage(key)) batch.del(Uint8Array.from(key));
     if (batch.size < DELETED_AT_ONCE) continue;
     await kv.write(batch, { sync: false });
     batch = kv.batch();

@@ -11,6 +11,7 @@ import { generateKeyPair } from '../../crypto/ed25519.js';
 import { lockHolder } from '../../db/folder-lock.js';
 import { runningNode } from '../../db/running-node.js';
 import { systemRandom } from '../../lib/random.js';
+import { programVersion } from '../../lib/version.js';
 import { formatAddress } from '../../peers/address.js';
 import type { Identity } from '../../peers/link/handshake.js';
 import { NODE_KEY_FILE, readNodeKey } from '../../peers/node-key.js';
@@ -89,6 +90,7 @@ async function identityOf(config: Config): Promise<Identity> {
     nodeKey: nodeKey ?? generateKeyPair(systemRandom),
     secret: network.secret,
     rules: networkRules(config, await readGenesis(network.genesisFile)),
+    version: programVersion(),
   };
 }
 

@@ -31,6 +31,7 @@ import { silentLogger } from '../../lib/logger.js';
 import { systemRandom } from '../../lib/random.js';
 import { AdoptionCheck } from '../../mempool/blocks/adoption-check.js';
 import { readAdoptedBlock } from '../../mempool/state/adopted-block.js';
+import { encodePlace } from '../../mempool/state/ahead-of-journal.js';
 import { Applier } from '../../mempool/state/applier.js';
 import { decodeCommand } from '../../mempool/state/commands.js';
 import { arrivalOfKey, keys, ranges } from '../../mempool/state/layout.js';
@@ -129,7 +130,8 @@ async function fill(building: DataDir, options: RebuildOptions): Promise<Omit<Re
     const height = await adoptAll(kv, journal, options);
     const old = new OldTransactions(join(options.config.node.dataDir, DATABASE_FOLDER), kv);
     const carried = await old.carryOver();
-    if (options.config.journal.kind === 'etcd') await joinEtcd(kv, options);
+    // Without blocks it is no state that a journal goes on from, and the node comes to one when it starts.
+    if (options.config.journal.kind === 'etcd' && options.archive !== undefined) await joinEtcd(kv, options);
     return { height, carried, problems: old.problems };
   } finally {
     await journal.close();
@@ -186,7 +188,7 @@ async function joinEtcd(kv: Kv, { config, genesis, signal }: RebuildOptions): Pr
     const base = await journal.base();
     const hashKey = systemRandom.bytes(HASH_KEY_BYTES);
     const state = await loadMempoolState(kv, stateRules(genesis, config), { hashKey });
-    const batch = kv.batch();
+    const batch = kv.batch().put(keys.ahead, encodePlace({ until: state.head.height, at: -1 }));
     state.seal(base - 1, batch);
     await kv.write(batch, { sync: true });
   } finally {

@@ -90,6 +90,7 @@ export function connect(a: FakeNode, b: FakeNode, clock: Clock, trusted = true):
     address: to.name,
     nodeKey: to.name,
     trusted,
+    version: undefined,
     sender: to.name,
     send(type, body, attachment = new Uint8Array(0)) {
       if (closed) return false;

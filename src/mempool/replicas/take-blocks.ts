@@ -1,0 +1,117 @@
+/**
+ * Makes a state from the blocks of a storage node, into the database of a node that has none: the journal goes on from there. Every
+ * block is checked as one that is adopted.
+ */
+
+import type { Kv } from '../../db/kv.js';
+import type { ChainRules } from '../../ledger/block/rules.js';
+import { Verifier } from '../../ledger/verifier/verifier.js';
+import type { Clock } from '../../lib/clock.js';
+import { TesseraError } from '../../lib/errors.js';
+import { inPieces } from '../../lib/pieces.js';
+import { TimeSlices } from '../../lib/time-slices.js';
+import type { Link, Message } from '../../peers/network.js';
+import { AdoptionCheck } from '../blocks/adoption-check.js';
+import { FetchedBlocks } from '../blocks/fetched-blocks.js';
+import type { AdoptedBlock } from '../state/adopted-block.js';
+import { encodePlace } from '../state/ahead-of-journal.js';
+import { keys } from '../state/layout.js';
+import { loadMempoolState } from '../state/load.js';
+import type { MempoolState, StateRules } from '../state/state.js';
+import { StateStore } from '../state/state-store.js';
+import { beginTaking } from './copied-records.js';
+
+/** Milliseconds that a storage node has to say how many blocks it has. */
+const TIP_MS = 10_000;
+
+export interface TakeBlocksOptions {
+  readonly rules: StateRules;
+  readonly chain: ChainRules;
+  /** Threads that verify signatures beside the main one. */
+  readonly verifyThreads: number;
+  /** Of the hash table; see `UtxoTable`. */
+  readonly hashKey: Uint8Array;
+  readonly clock: Clock;
+}
+
+export interface BlocksSource {
+  readonly link: Link;
+  /** How many blocks there must be. */
+  readonly blocks: number;
+  readonly signal: AbortSignal;
+  /** Told how many blocks are here, and how many there are. */
+  readonly onProgress: (done: number, total: number) => void;
+}
+
+/**
+ * Replaces what is in the database by the state after the last block of the storage node, as if command `seq` had been the last; gives
+ * how many blocks that are. Throws `peer_unreachable` and the like, after which the database may hold a part of a state, which
+ * `isBeingTaken` tells.
+ */
+export async function takeBlocks(
+  kv: Kv,
+  seq: number,
+  options: TakeBlocksOptions,
+  source: BlocksSource,
+): Promise<number> {
+  const total = await blocksOf(source);
+  await beginTaking(kv);
+  const { rules, hashKey, clock, verifyThreads } = options;
+  const state = await loadMempoolState(kv, rules, { hashKey });
+  const verifier = new Verifier({ threads: verifyThreads });
+  try {
+    await verifier.start();
+    const check = new AdoptionCheck(options.chain, { state, store: new StateStore(kv, clock), verifier, clock });
+    await adoptAll(kv, total, { state, check, options, source });
+  } finally {
+    await verifier.close();
+  }
+  const batch = kv.batch().put(keys.ahead, encodePlace({ until: total - 1, at: -1 }));
+  state.seal(seq, batch);
+  await kv.write(batch, { sync: true });
+  return total;
+}
+
+async function blocksOf({ link, blocks, signal }: BlocksSource): Promise<number> {
+  const answer = await link.request('chain.tip.get', {}, { timeoutMs: TIP_MS, signal });
+  if (answer.type !== 'chain.tip') throw new TesseraError('peer_unreachable', `it answered ${answer.type}`);
+  const { next } = (answer as Message<'chain.tip'>).body;
+  if (next >= blocks) return next;
+  throw new TesseraError('peer_unreachable', `it has ${next} blocks, and the journal goes on behind ${blocks}`);
+}
+
+interface Adopting {
+  readonly state: MempoolState;
+  readonly check: AdoptionCheck;
+  readonly options: TakeBlocksOptions;
+  readonly source: BlocksSource;
+}
+
+async function adoptAll(kv: Kv, total: number, { state, check, options, source }: Adopting): Promise<void> {
+  const { link, signal, onProgress } = source;
+  const slices = new TimeSlices(options.clock);
+  const turn = (): Promise<void> => slices.turn();
+  const fetched = new FetchedBlocks(options.chain.producers, signal, turn);
+  while (state.head.height + 1 < total) {
+    const { height, hash } = state.head;
+    for await (const block of fetched.from(link, { from: height + 1, to: total, previousHash: hash })) {
+      await check.check(block);
+      await adopt(kv, state, block, turn);
+      onProgress(state.head.height + 1, total);
+    }
+    if (signal.aborted) throw new TesseraError('aborted', 'the node is stopping');
+    if (state.head.height === height)
+      throw new TesseraError('peer_unreachable', `it does not have block ${height + 1} after all`);
+  }
+}
+
+/** Numbered like commands, so that the names of records differ. */
+async function adopt(kv: Kv, state: MempoolState, block: AdoptedBlock, turn: () => Promise<void>): Promise<void> {
+  const batch = kv.batch();
+  const seq = state.seq + 1;
+  state.begin(seq, batch);
+  await inPieces(state.adoptBlock(block, batch), turn);
+  state.seal(seq, batch);
+  await kv.write(batch, { sync: false });
+  state.written();
+}

@@ -1,0 +1,101 @@
+/**
+ * The last way of a mempool node to a state with which a journal goes on that others have cut: the blocks of a storage node. It is
+ * right where the blocks and what is left of the journal are all that was ever taken, and where no node with a state is left to
+ * ask (docs/adr/0048-a-state-from-storage.md).
+ */
+
+import type { Kv } from '../db/kv.js';
+import type { EtcdJournal } from '../journal/etcd/etcd-journal.js';
+import type { Leadership } from '../journal/leadership.js';
+import { TesseraError } from '../lib/errors.js';
+import type { Logger } from '../lib/logger.js';
+import type { Service } from '../lib/service.js';
+import { type TakeBlocksOptions, takeBlocks } from '../mempool/replicas/take-blocks.js';
+import type { Link, PeerNetwork } from '../peers/network.js';
+
+/** Milliseconds that a storage node has to open a link. */
+const DIAL_MS = 10_000;
+
+export interface FromStorageModules {
+  readonly kv: Kv;
+  readonly journal: Pick<EtcdJournal, 'blocksBelow' | 'isLed'>;
+  /** Held by the one node that makes its state anew, so that the others take that. */
+  readonly turn: Leadership & Service;
+  readonly network: Pick<PeerNetwork, 'dial'>;
+  readonly logger: Logger;
+  readonly onProgress: (done: number, total: number) => void;
+}
+
+export class FromStorage {
+  readonly #storage: readonly string[];
+  readonly #options: TakeBlocksOptions;
+  readonly #modules: FromStorageModules;
+  readonly #stopping = new AbortController();
+  #blocks = 0;
+  #asked: Promise<void> | undefined;
+
+  /** `storage`: where the storage nodes are. */
+  constructor(storage: readonly string[], options: TakeBlocksOptions, modules: FromStorageModules) {
+    this.#storage = storage;
+    this.#options = options;
+    this.#modules = modules;
+  }
+
+  /** Why the state cannot come from storage; null when it can. `forGood`: waiting does not help. */
+  async refusal(): Promise<{ readonly reason: string; readonly forGood: boolean } | null> {
+    const { journal, turn } = this.#modules;
+    const blocks = await journal.blocksBelow();
+    if (blocks === undefined) {
+      const reason =
+        'blocks and journal need not be all that was taken: what waited for a block may be in the states of mempool nodes alone; where none of them comes back, run tessera rebuild';
+      return { reason, forGood: true };
+    }
+    this.#blocks = blocks;
+    if (this.#storage.length === 0) return { reason: 'peers.storage names no storage node', forGood: true };
+    this.#asked ??= turn.start();
+    await this.#asked;
+    if (!turn.leads)
+      return { reason: 'another mempool node makes its state anew, and this one waits for that', forGood: false };
+    if (await journal.isLed())
+      return { reason: 'another mempool node makes the blocks, and has a state', forGood: false };
+    return null;
+  }
+
+  /** Asks one storage node after the other. Throws the error of the last one. */
+  async take(base: number): Promise<void> {
+    const { kv, turn, logger, onProgress } = this.#modules;
+    const { signal } = this.#stopping;
+    let last: unknown;
+    for (const storage of this.#storage) {
+      if (signal.aborted) break;
+      try {
+        const link = await this.#link(storage);
+        const source = { link, blocks: this.#blocks, signal, onProgress };
+        logger.warn({ storage, base }, 'the state is made anew from the blocks of a storage node and the journal');
+        const blocks = await takeBlocks(kv, base - 1, this.#options, source);
+        // What the storage node has asked meanwhile was not answered: it asks over the next link.
+        link.close('the state is made');
+        logger.info({ storage, blocks }, 'the state is made from the blocks of a storage node');
+        return;
+      } catch (error) {
+        last = error;
+        logger.warn({ storage, err: error }, 'a storage node does not give its blocks');
+      }
+    }
+    // Another node may be nearer to them.
+    turn.resign?.();
+    throw last;
+  }
+
+  /** Ends what is under way. Where the state is made, the others can take it now. */
+  stop(): Promise<void> {
+    this.#stopping.abort();
+    return this.#modules.turn.stop();
+  }
+
+  async #link(address: string): Promise<Link> {
+    const link = await this.#modules.network.dial(address, { timeoutMs: DIAL_MS, signal: this.#stopping.signal });
+    if (link.role === 'storage' && link.trusted) return link;
+    throw new TesseraError('link_refused', `${address} is no storage node with the same network.secret`);
+  }
+}

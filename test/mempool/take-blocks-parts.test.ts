@@ -1,0 +1,140 @@
+/** What a journal says again of blocks that a state was made from (docs/adr/0048-a-state-from-storage.md). */
+
+import { describe, expect, it } from 'vitest';
+import { DEFAULT_BLOCK_RULES } from '../../src/chain/block-rules.js';
+import { encodeTransaction } from '../../src/chain/codec.js';
+import type { Transaction } from '../../src/chain/types.js';
+import type { Journal, JournalEntry } from '../../src/journal/journal.js';
+import { encodePlace } from '../../src/mempool/state/ahead-of-journal.js';
+import type { Command } from '../../src/mempool/state/commands.js';
+import { keys } from '../../src/mempool/state/layout.js';
+import { loadMempoolState } from '../../src/mempool/state/load.js';
+import { decodeStatus } from '../../src/mempool/state/records.js';
+import { closedBlockBytes, closedHash, type Round } from '../../src/mempool/state/round.js';
+import { MempoolState } from '../../src/mempool/state/state.js';
+import { openJournal } from '../support/journal.js';
+import { MemoryKv } from '../support/memory-kv.js';
+import { account, applierOf, candidate, genesisOut, mine, pay, payment, rulesFor } from '../support/mempool.js';
+
+const [alice, bob] = [account('alice'), account('bob')];
+const rules = rulesFor([alice, bob], { block: { ...DEFAULT_BLOCK_RULES, transactions: 1 } });
+const hashKey = new Uint8Array(8).fill(3);
+const TIME = 1_700_000_000;
+
+const half = (n: number): Transaction =>
+  payment({
+    from: n === 0 ? alice : bob,
+    inputs: [genesisOut(n)],
+    outputs: [pay(n === 0 ? bob : alice, 1_000_000n)],
+    druidInfo: {
+      druid: 'DRUID0x0123456789abcdef0123456789abcdef',
+      participants: 2n,
+      expectations: [],
+      genesisHash: null,
+    },
+  });
+
+async function tell(commands: (node: Awaited<ReturnType<typeof createNode>>) => Promise<void>) {
+  const journal = await openJournal(new MemoryKv());
+  const node = await createNode(journal);
+  await commands(node);
+  await node.applier.stop();
+  return { ...node, journal };
+}
+
+async function createNode(journal: Journal) {
+  const kv = new MemoryKv();
+  const state = new MempoolState(rules);
+  const applier = applierOf(journal, kv, state);
+  await applier.start();
+  const blocks: Extract<Command, { kind: 'block-adopted' }>[] = [];
+  const run = <K extends Command['kind']>(command: Extract<Command, { kind: K }>) => applier.submit<K>(command);
+  return {
+    kv,
+    state,
+    applier,
+    blocks,
+    post: (...txs: Transaction[]) =>
+      run({ kind: 'transactions', time: TIME, groups: [txs.map((tx) => encodeTransaction(tx))] }),
+    async block() {
+      const height = state.head.height + 1;
+      const round = (await run({ kind: 'cut-block', height, time: TIME + height, miners: ['m'] })) as Round;
+      const { nonce, coinbase } = mine(round.header, round.reward, account('m'));
+      await run({ kind: 'proof', height, miner: 'm', nonce, coinbase: encodeTransaction(coinbase) });
+      const closed = (await run({ kind: 'close-block', height })) as Round;
+      blocks.push({ kind: 'block-adopted', block: closedBlockBytes(closed), facts: state.closingFacts(closed) });
+      await run({ kind: 'block-stored', height, hash: closedHash(closed) });
+    },
+  };
+}
+
+/** The state of a node that has all blocks and then reads the journal from command `from` on; it is restarted on the way. */
+async function readAgain({ blocks, journal, state: { head } }: Awaited<ReturnType<typeof tell>>, from = 1) {
+  const all: Uint8Array[] = [];
+  const read = async (entries: readonly JournalEntry[]) => void all.push(...entries.map(({ payload }) => payload));
+  const subscription = journal.subscribe(from, read, () => undefined);
+  await expect.poll(() => all.length, { timeout: 60_000 }).toBe(journal.head - from + 1);
+  await subscription.stop();
+  const rest = await openJournal(new MemoryKv());
+  const { applier, kv } = await createNode(rest);
+  for (const block of blocks) await applier.submit<'block-adopted'>(block);
+  await applier.stop();
+  const place = { until: head.height, at: -1 };
+  await kv.write(kv.batch().put(keys.ahead, encodePlace(place)), { sync: true });
+  for (const part of [all.slice(0, all.length / 2), all.slice(all.length / 2)]) {
+    for (const payload of part) await rest.append(payload).durable;
+    const again = applierOf(rest, kv, await loadMempoolState(kv, rules, { hashKey }));
+    await again.start();
+    await again.stop();
+  }
+  return { kv, state: await loadMempoolState(kv, rules, { hashKey }) };
+}
+
+describe('a node that has the blocks and reads the journal after them', () => {
+  it('gives up a half of a trade that was given up', async () => {
+    const story = await tell(async ({ post, block }) => {
+      await block();
+      await post(half(0));
+      for (let i = 0; i < 4; i++) await block();
+    });
+    expect(story.state.waitingDruids.sets).toBe(0);
+    const { kv, state: made } = await readAgain(story);
+    expect(await kv.get(keys.ahead)).toBeUndefined();
+    expect(made.waitingDruids.sets).toBe(0);
+    expect(made.sharedDigest()).toBe(story.state.sharedDigest());
+  });
+
+  it('has what waits of a group of which a block has a part', async () => {
+    const single = (n: number): Transaction =>
+      payment({ from: n === 0 ? alice : bob, inputs: [genesisOut(n)], outputs: [pay(alice, 1_000_000n)] });
+    const story = await tell(async ({ post, block }) => {
+      await block();
+      await post(single(0), single(1));
+      await block();
+    });
+    expect(story.state.waiting.count).toBe(1);
+    const { kv, state: made } = await readAgain(story);
+    expect(await kv.get(keys.ahead)).toBeUndefined();
+    expect(made.waiting.count).toBe(1);
+    expect(made.sharedDigest()).toBe(story.state.sharedDigest());
+  });
+
+  it('leaves a trade Confirmed that a block has, wherever the journal begins', async () => {
+    let between = 0;
+    const story = await tell(async ({ post, block, state }) => {
+      await block();
+      await post(half(0));
+      between = state.seq + 1;
+      await post(half(1));
+      await block();
+      await block();
+    });
+    expect(story.state.waiting.count).toBe(0);
+    for (const from of [1, between]) {
+      const { kv, state } = await readAgain(story, from);
+      expect(state.sharedDigest()).toBe(story.state.sharedDigest());
+      const records = await kv.getMany([half(0), half(1)].map((tx) => keys.status(candidate(tx).hash)));
+      expect(records.map((record) => record && decodeStatus(record).status)).toEqual(['Confirmed', 'Confirmed']);
+    }
+  });
+});
