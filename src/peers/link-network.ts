@@ -47,6 +47,8 @@ export interface PeerNetworkOptions {
   readonly secret?: string;
   /** The rules of the network that this node follows. */
   readonly rules: NetworkRules;
+  /** Of the program, which other nodes show to people. */
+  readonly version?: string;
   /** Node keys (hex) that may link in a role; a role that is not named is open to all. */
   readonly allowedKeys?: Partial<Readonly<Record<NodeRole, readonly string[]>>>;
   readonly limits: LinkSettings & Partial<LinkBounds>;
@@ -220,6 +222,8 @@ export class LinkNetwork implements PeerNetwork {
         ownStanding: peer.trusted ? 'trusted' : side === 'listener' ? 'chosen' : 'stranger',
         connection,
         handlers: this.#handlers,
+        // It may dial before its services are up.
+        isStarting: () => this.#state === 'new',
         limits: this.#limits,
         strangers: stranger === undefined ? undefined : this.#strangers,
         onUseful() {
@@ -244,8 +248,8 @@ export class LinkNetwork implements PeerNetwork {
   }
 
   #identity(): Identity {
-    const { network, role, nodeKey, secret, rules } = this.#options;
-    return { network, role, address: this.#address, nodeKey, secret, rules };
+    const { network, role, nodeKey, secret, rules, version } = this.#options;
+    return { network, role, address: this.#address, nodeKey, secret, rules, version };
   }
 
   #show(): void {

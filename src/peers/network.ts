@@ -31,6 +31,8 @@ export interface Link {
   readonly nodeKey: string;
   /** True when the peer proved knowledge of `network.secret`: it belongs to the same operator. */
   readonly trusted: boolean;
+  /** Of the program that the peer runs, as it said; undefined when it did not. */
+  readonly version: string | undefined;
   /**
    * Whose share of this node's work the peer takes: that of its address when it is a stranger (an IPv6 /64 is one), else its
    * own.

@@ -50,6 +50,30 @@ describe.each<TransportKind>(['websocket', 'memory'])(
       expect(b.nodeKey).toBe(toHex(keyOf('b').publicKey));
     });
 
+    it('tells each end which version the other one runs, and links nodes of different ones', async () => {
+      const { toA, toB } = await linkTwo(bed, { version: '0.1.0' }, { role: 'mempool', version: '1.0.0-rc.1+exp' });
+      expect([toA.version, toB.version]).toEqual(['0.1.0', '1.0.0-rc.1+exp']);
+    });
+
+    it.each([{}, { version: '1.0.0 of a vendor' }, { version: '1'.repeat(33) }])(
+      'links a node that does not say its version: %j',
+      async (told) => {
+        const { toA, toB } = await linkTwo(bed, told, { role: 'mempool', version: '0.1.0' });
+        expect([toA.version, toB.version]).toEqual([undefined, '0.1.0']);
+      },
+    );
+
+    it.each(['1'.repeat(33), '', 'a b', '<b>', 'é', '\u202e'])(
+      'refuses a version that is none: %j',
+      async (version) => {
+        const b = await bed.start('b');
+        const peer = await dialRaw(bed, b.address);
+        const shaken = shakeHandsRaw(peer, rawIdentity('raw'), { hello: (hello) => ({ ...hello, version }) });
+        await expect(shaken).rejects.toThrow(/hello: .*version/);
+        expect(b.links.size).toBe(0);
+      },
+    );
+
     it('trusts a peer that proves the same network secret', async () => {
       const { toA, toB } = await linkTwo(bed, { role: 'mempool', secret: SECRET }, { role: 'storage', secret: SECRET });
       expect([toA.trusted, toB.trusted]).toEqual([true, true]);
@@ -215,6 +239,13 @@ describe.each<TransportKind>(['websocket', 'memory'])(
       const b = await bed.start('b');
       const peer = await dialRaw(bed, b.address);
       const shaken = shakeHandsRaw(peer, rawIdentity('raw'), { hello: (hello) => ({ ...hello, role: 'mempool' }) });
+      await expect(shaken).rejects.toThrow(/signature does not prove/);
+    });
+
+    it('refuses a hello to which a version was added on its way', async () => {
+      const b = await bed.start('b');
+      const peer = await dialRaw(bed, b.address);
+      const shaken = shakeHandsRaw(peer, rawIdentity('raw'), { hello: (hello) => ({ ...hello, version: '9.9.9' }) });
       await expect(shaken).rejects.toThrow(/signature does not prove/);
     });
 

@@ -50,6 +50,9 @@ const NodeRoleSchema = Type.Union([
   Type.Literal('user'),
 ]);
 
+/** A version of the program that a hello can have. */
+export const VERSION = /^[0-9A-Za-z.+-]{1,32}$/;
+
 /** First record of each side. */
 export const Hello = Type.Object({
   k: Type.Literal('hello'),
@@ -61,6 +64,8 @@ export const Hello = Type.Object({
   node_key: hexOf(32),
   nonce: hexOf(32),
   rules: NetworkRules,
+  /** Of the program that the sender runs, as it says; shown to people, and compared with nothing. */
+  version: Type.Optional(Type.String({ pattern: VERSION.source })),
 });
 export type Hello = Static<typeof Hello>;
 
@@ -85,14 +90,7 @@ const Bye = Type.Object({
   duplicate: Type.Optional(Type.Boolean()),
 });
 
-const CONTROLS = {
-  hello: TypeCompiler.Compile(Hello),
-  proof: TypeCompiler.Compile(Proof),
-  ready: TypeCompiler.Compile(Ready),
-  ping: TypeCompiler.Compile(Ping),
-  pong: TypeCompiler.Compile(Pong),
-  bye: TypeCompiler.Compile(Bye),
-} as const;
+const CONTROLS = { hello: Hello, proof: Proof, ready: Ready, ping: Ping, pong: Pong, bye: Bye } as const;
 
 export type Control =
   | Hello
@@ -110,9 +108,17 @@ const Envelope = Type.Object({
 });
 const envelopeCheck = TypeCompiler.Compile(Envelope);
 
-const BODIES = Object.fromEntries(
-  Object.entries(MESSAGES).map(([type, spec]) => [type, TypeCompiler.Compile(spec.body as TSchema)]),
-) as Readonly<Record<MessageType, TypeCheck<TSchema>>>;
+const checks = new Map<TSchema, TypeCheck<TSchema>>();
+
+/** The check of a schema of this file or of `messages.ts`, compiled when it is first needed: a node needs less than half of them. */
+function checkOf(schema: TSchema): TypeCheck<TSchema> {
+  let check = checks.get(schema);
+  if (check === undefined) {
+    check = TypeCompiler.Compile(schema);
+    checks.set(schema, check);
+  }
+  return check;
+}
 
 /** The direction of a message, as far as it decides who may send it. */
 export interface Route {
@@ -190,9 +196,10 @@ export function decodeControl(text: string): Control {
   const record = parseJson(text, 'a control record');
   const kind = memberOf(record, 'k');
   if (kind === 'hello') checkProtocol(memberOf(record, 'protocol'));
-  const check =
-    typeof kind === 'string' && Object.hasOwn(CONTROLS, kind) ? CONTROLS[kind as keyof typeof CONTROLS] : null;
-  if (check === null) throw violation('a control record of an unknown kind');
+  if (typeof kind !== 'string' || !Object.hasOwn(CONTROLS, kind)) {
+    throw violation('a control record of an unknown kind');
+  }
+  const check = checkOf(CONTROLS[kind as keyof typeof CONTROLS]);
   if (!check.Check(record)) throw violation(`${String(kind)}: ${firstError(check, record)}`);
   const control = record as Control;
   return control.k === 'bye' ? { ...control, reason: printable(control.reason) } : control;
@@ -277,7 +284,7 @@ function checkBounds(type: MessageType, body: unknown, attachmentLength: number)
   if (attachmentLength > maxAttachment) {
     throw violation(`${type}: ${attachmentLength} bytes are attached, ${maxAttachment} are allowed`);
   }
-  const check = BODIES[type];
+  const check = checkOf(MESSAGES[type].body);
   if (!check.Check(body)) throw violation(`${type}: ${firstError(check, body)}`);
 }
 

@@ -24,7 +24,15 @@ import type { Random } from '../../lib/random.js';
 import type { NodeRole } from '../../lib/roles.js';
 import { needsSecret } from '../permissions.js';
 import type { Connection, Frame } from '../transport/transport.js';
-import { decodeControl, encodeControl, type Hello, PROTOCOL_VERSION, type Proof, violation } from './frames.js';
+import {
+  decodeControl,
+  encodeControl,
+  type Hello,
+  PROTOCOL_VERSION,
+  type Proof,
+  VERSION,
+  violation,
+} from './frames.js';
 import { listRules, type NetworkRules, rulesFault } from './rules.js';
 
 /** Which end of a connection a node is. */
@@ -44,6 +52,8 @@ export interface Identity {
   readonly secret: string | undefined;
   /** The rules of the network that it follows. */
   readonly rules: NetworkRules;
+  /** Of the program that it runs. */
+  readonly version?: string | undefined;
 }
 
 /** Who the other side is. */
@@ -55,6 +65,8 @@ export interface PeerIdentity {
   readonly nodeKey: string;
   /** True when it proved `network.secret`. */
   readonly trusted: boolean;
+  /** Of the program that it runs, as it claims; undefined when it did not say. */
+  readonly version: string | undefined;
 }
 
 /** What both sides said first. */
@@ -75,7 +87,9 @@ export interface HandshakeOptions {
   admit(peer: PeerIdentity): Verdict;
 }
 
+/** A version that no hello can have is not told. */
 export function createHello(identity: Identity, random: Random): Hello {
+  const { version } = identity;
   return {
     k: 'hello',
     protocol: PROTOCOL_VERSION,
@@ -85,6 +99,7 @@ export function createHello(identity: Identity, random: Random): Hello {
     node_key: toHex(identity.nodeKey.publicKey),
     nonce: toHex(random.bytes(NONCE_BYTES)),
     rules: identity.rules,
+    ...(version !== undefined && VERSION.test(version) ? { version } : {}),
   };
 }
 
@@ -104,13 +119,14 @@ function verifySecret(proof: Proof, side: Side, hellos: Hellos, secret: string |
 
 function hashHellos({ dialer, listener }: Hellos): Uint8Array {
   // Arrays of texts in a fixed order: JSON makes the borders between them unambiguous.
-  const fields = ({ network, role, address, node_key, nonce, rules }: Hello) => [
+  const fields = ({ network, role, address, node_key, nonce, rules, version }: Hello) => [
     network,
     role,
     address,
     node_key,
     nonce,
     listRules(rules),
+    ...(version === undefined ? [] : [version]),
   ];
   return sha3Bytes(JSON.stringify([DOMAIN, PROTOCOL_VERSION, fields(dialer), fields(listener)]));
 }
@@ -191,11 +207,11 @@ export class Handshake {
     const hellos = this.#hellos;
     if (!hellos || this.#peer) throw violation('proof came out of turn');
     const otherSide: Side = side === 'dialer' ? 'listener' : 'dialer';
-    const { role, address, node_key: nodeKey } = hellos[otherSide];
+    const { role, address, node_key: nodeKey, version } = hellos[otherSide];
     const trusted = verifySecret(proof, otherSide, hellos, identity.secret);
     let wrong = proofFault(proof, otherSide, hellos) ?? (trusted ? null : secretFault(identity, role, proof));
     if (wrong === null) {
-      this.#peer = { role, address, nodeKey, trusted };
+      this.#peer = { role, address, nodeKey, trusted, version };
       wrong = this.#options.admit(this.#peer);
     }
     if (wrong === null) this.#connection.send(encodeControl({ k: 'ready' }));

@@ -49,6 +49,8 @@ export interface LinkOptions {
   readonly ownStanding: Standing;
   readonly connection: Connection;
   readonly handlers: HandlerTable;
+  /** True while handlers are missing because the node starts. */
+  readonly isStarting?: () => boolean;
   readonly limits: PeerLimits;
   /** Set for a link of a stranger, which shares it with all others. */
   readonly strangers: StrangerBudget | undefined;
@@ -78,6 +80,7 @@ export class PeerLink implements Link, BudgetedLink {
   readonly address: string;
   readonly nodeKey: string;
   readonly trusted: boolean;
+  readonly version: string | undefined;
   readonly sender: string;
   readonly #options: LinkOptions;
   readonly #modules: LinkModules;
@@ -102,6 +105,7 @@ export class PeerLink implements Link, BudgetedLink {
     this.address = peer.address;
     this.nodeKey = peer.nodeKey;
     this.trusted = peer.trusted;
+    this.version = peer.version;
     this.sender = options.sender;
     this.#options = options;
     this.#modules = modules;
@@ -270,11 +274,20 @@ export class PeerLink implements Link, BudgetedLink {
     }
     this.#charge(workCost(message));
     const handler = this.#options.handlers.get(message.type);
-    if (handler === undefined) throw violation(`a ${this.#options.ownRole} node takes no ${message.type}`);
+    if (handler === undefined) {
+      this.#receiveUnhandled(envelope);
+      return;
+    }
     const busy = this.#loadFault(message.attachment.length);
     if (busy === null) void this.#run(handler, envelope);
     else if (id !== undefined) this.#answerError(id, busy.code, busy.message);
     else throw violation(`notices come faster than this node can work on them: ${busy.message}`);
+  }
+
+  #receiveUnhandled({ message, id }: Envelope): void {
+    const { ownRole, isStarting } = this.#options;
+    if (!isStarting?.()) throw violation(`a ${ownRole} node takes no ${message.type}`);
+    if (id !== undefined) this.#answerError(id, 'overloaded', 'this node is starting; try again');
   }
 
   /** Whether there is room to work on a message of so many bytes. */

@@ -1,12 +1,12 @@
 /** The faucet of a dev network: tokens for any address, blocks on request, and the accounts whose keys everyone knows. */
 
-import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { grouped, parseTokens } from '../../shared/amounts.js';
 import { Amount } from '../../shared/components/amount.js';
 import { Loaded, Notice } from '../../shared/components/notice.js';
 import { Page } from '../../shared/components/page.js';
 import { callNode, type ExactInteger } from '../../shared/node-api.js';
+import { useAction } from '../../shared/use-action.js';
 import { useServes } from '../../shared/use-node.js';
 import { useResource } from '../../shared/use-resource.js';
 import { AddressLink, BlockLink, TransactionLink } from '../parts.js';
@@ -162,21 +162,4 @@ function Accounts() {
       </Loaded>
     </section>
   );
-}
-
-/** One request at a time, and what came of it. */
-function useAction() {
-  const [said, say] = useState<ComponentChildren>(null);
-  const [isBusy, setBusy] = useState(false);
-  const run = async (act: () => Promise<ComponentChildren>): Promise<void> => {
-    setBusy(true);
-    try {
-      say(await act());
-    } catch (error) {
-      say(<bdi class="bad-news">{error instanceof Error ? error.message : String(error)}</bdi>);
-    } finally {
-      setBusy(false);
-    }
-  };
-  return { said: <p role="status">{said}</p>, isBusy, run };
 }

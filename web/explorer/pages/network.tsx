@@ -69,10 +69,13 @@ export function NetworkPage() {
               <p class="none">None.</p>
             ) : (
               <ul class="lines">
-                {node_peers.map(({ address, node_type }) => (
+                {node_peers.map(({ address, node_type, version: program }) => (
                   <li key={`${address}/${node_type}`}>
                     <span class="line-main">
                       <code>{address}</code>
+                    </span>
+                    <span class="line-part">
+                      version <bdi>{program ?? 'unknown'}</bdi>
                     </span>
                     <span class="line-end">
                       <span class="tag">{node_type}</span>
