@@ -99,7 +99,7 @@ export class PowPool {
   async #spawn(range: number): Promise<void> {
     const ready = createDeferred<void>();
     const workerData: PowWorkerData = { currentJob: this.#currentJob, range, hashes: this.#hashes };
-    const worker = new Worker(workerUrl(import.meta.url, './pow-worker.js'), { workerData, execArgv: [] });
+    const worker = new Worker(workerUrl('pow-worker'), { workerData, execArgv: [] });
     let failure: unknown;
     let isReady = false;
     this.#workers.add(worker);

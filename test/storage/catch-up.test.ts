@@ -56,6 +56,33 @@ describe('catching up', () => {
     expect(away.service.catchingUp).toBeUndefined();
   });
 
+  it('asks for the next blocks while it stores those before', async () => {
+    const full = await peer('full', 11);
+    const storing = createDeferred<void>();
+    const begun = createDeferred<void>();
+    // Of a peer whose first block is not stored yet nothing more is asked.
+    away.hooks.beforeWrite = async () => {
+      if (away.archive.nextHeight === 0) expect(asked(full, 'blocks.get')).toHaveLength(1);
+      if (away.archive.nextHeight !== 1) return;
+      begun.resolve();
+      await storing.promise;
+    };
+    await away.service.start();
+    connect(away.node, full.node, clock);
+    await begun.promise;
+    await expect.poll(() => asked(full, 'blocks.get').length, { timeout: 60_000 }).toBe(2);
+    expect(away.archive.nextHeight).toBe(1);
+    storing.resolve();
+    await away.until(11);
+    await settle();
+    expect(asked(full, 'blocks.get').map(({ body }) => body)).toEqual([
+      { from: 0, count: 4 },
+      { from: 4, count: 4 },
+      { from: 8, count: 4 },
+    ]);
+    await away.service.stop();
+  });
+
   it('brings an archive that was away up to date, also with links that were there before the start', async () => {
     await away.fill(chain, 5);
     const full = await peer('full', 9);

@@ -6,7 +6,9 @@ import { transactionHash } from '../../src/chain/hash.js';
 import type { Kv } from '../../src/db/kv.js';
 import { ArchiveLookups } from '../../src/storage/archive/lookups.js';
 import type { TransactionRecord } from '../../src/storage/archive/records.js';
+import { readBlockToIndex } from '../../src/storage/chain-index/block-to-index.js';
 import type { BlockSummary } from '../../src/storage/chain-index/service.js';
+import { Sources } from '../../src/storage/chain-index/sources.js';
 import { TransactionReads } from '../../src/storage/chain-index/transaction-reads.js';
 import { IndexView } from '../../src/storage/chain-index/view.js';
 import { IndexedChain } from '../support/storage/indexed-chain.js';
@@ -30,10 +32,11 @@ function countReads() {
   const spy = vi.spyOn(ArchiveLookups.prototype, 'transactions').mockImplementation(async function (
     this: ArchiveLookups,
     hashes,
+    slices,
   ) {
     counts.now += hashes.length;
     counts.most = Math.max(counts.most, counts.now);
-    const records = await read.call(this, hashes);
+    const records = await read.call(this, hashes, slices);
     counts.now -= hashes.length;
     return records;
   });
@@ -72,6 +75,23 @@ describe('an answer that needs many transactions', () => {
     expect(sources?.map((source) => source?.outPoint)).toEqual(inputs);
     expect(sources?.map((source) => source?.asset)).toEqual(inputs.map(({ n }) => payments[0]?.outputs[n]?.value));
     expect(counts.most).toBe(1);
+
+    const found = await indexed.index.at((view) => view.search((hashes[0] ?? '').slice(0, 8)));
+    expect(found).toContainEqual({ kind: 'transaction', hash: hashes[0], height: 1 });
+    expect(counts.most).toBe(1);
+  });
+
+  it('is built with a turn for each of them', async () => {
+    const chain = createTestChain();
+    for (const transactions of [[], payments, [spending]]) chain.add(transactions);
+    const indexed = await IndexedChain.open();
+    await indexed.store(chain.blocks);
+    let turns = 0;
+    const slices = { turn: async () => void turns++ };
+    const block = await readBlockToIndex(1, indexed.archive.lookups, slices);
+    expect([block.transactions.length, turns]).toEqual([SOURCES + 1, SOURCES + 1]);
+    await new Sources(indexed.archive.lookups, slices).find(new Set(hashes));
+    expect(turns).toBe(2 * SOURCES + 1);
   });
 });
 

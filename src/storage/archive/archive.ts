@@ -369,13 +369,18 @@ export class Archive implements StorageService {
     const { verified, certificate } = await this.#verify(full, told);
     const { hash, height, issued } = verified;
     const record = { hash, height, issued, bytes: encodeBlock(full.block), block: full.block };
+    // Before the write, and each in its turn: what is done at once when it is on disk is little, however large the block is.
+    await this.#slices.turn();
+    const rendered = renderBlock(record);
+    await this.#slices.turn();
+    const latest = renderLatest(record);
     await this.#write(verified, record.bytes, certificate, round);
     this.#unspent.changed();
     this.#certificates.stored(certificate);
     this.#tip = { next: height + 1, hash, issued };
     this.#hashes.set(height, hash);
-    this.#cache.put(renderBlock(record));
-    this.#latest = renderLatest(record);
+    this.#cache.put(rendered);
+    this.#latest = latest;
     if (height === 0) this.#reader.genesisStored(full.block.transactions);
     stopTimer();
     this.#blockWritten.emit({ record, verified });

@@ -3,6 +3,7 @@
 import type { Kv } from '../../db/kv.js';
 import type { VerifiedBlock } from '../../ledger/block/verified-block.js';
 import { fromUtf8 } from '../../lib/bytes.js';
+import type { TimeSlices } from '../../lib/time-slices.js';
 import { blockKey, indexKey, transactionKey } from './layout.js';
 import { type ArchiveReader, present } from './reader.js';
 import { type BlockRecord, type ItemRecord, readHash, type TransactionRecord } from './records.js';
@@ -39,9 +40,15 @@ export class ArchiveLookups {
     return this.#guard(() => this.#reader.block(hash));
   }
 
-  /** In the order of the hashes; undefined for what is not stored. A few at a time: they are decoded without a pause. */
-  transactions(hashes: readonly string[]): Promise<(TransactionRecord | undefined)[]> {
-    return this.#guard(() => this.#reader.transactions(hashes));
+  /**
+   * In the order of the hashes; undefined for what is not stored. A few at a time: they are decoded without a pause, or with `slices`
+   * each in a turn of its own.
+   */
+  transactions(
+    hashes: readonly string[],
+    slices?: Pick<TimeSlices, 'turn'>,
+  ): Promise<(TransactionRecord | undefined)[]> {
+    return this.#guard(() => this.#reader.transactions(hashes, slices));
   }
 
   /** How an item was created. */

@@ -3,6 +3,7 @@
 import { encodeHeader, joinFullBlock } from '../../chain/codec.js';
 import type { Kv } from '../../db/kv.js';
 import { fromUtf8 } from '../../lib/bytes.js';
+import type { TimeSlices } from '../../lib/time-slices.js';
 import { blockKey, HEIGHTS, heightKey, indexKey, itemKey, LAST_KEY, transactionKey } from './layout.js';
 import {
   type BlockRecord,
@@ -114,8 +115,11 @@ export class ArchiveReader {
     this.#genesisNames = names;
   }
 
-  /** In the order of the hashes; undefined for what is not stored. */
-  async transactions(hashes: readonly string[]): Promise<(TransactionRecord | undefined)[]> {
+  /** In the order of the hashes; undefined for what is not stored. With `slices` each is decoded in a turn of its own. */
+  async transactions(
+    hashes: readonly string[],
+    slices?: Pick<TimeSlices, 'turn'>,
+  ): Promise<(TransactionRecord | undefined)[]> {
     const names = await this.#namesOfGenesis();
     const found: (TransactionRecord | undefined)[] = [];
     for (let from = 0; from < hashes.length; from += READ_CHUNK) {
@@ -123,6 +127,7 @@ export class ArchiveReader {
       const records = await this.#kv.getMany(chunk.map(transactionKey));
       for (const [i, hash] of chunk.entries()) {
         const record = records[i];
+        await slices?.turn();
         found.push(record && readTransactionRecord(hash, record, names));
       }
     }

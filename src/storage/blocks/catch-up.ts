@@ -103,6 +103,10 @@ export class CatchUp {
   #proven: ProvenHashes | undefined;
   /** The peer that was asked last. */
   #asked: Link | undefined;
+  /** The blocks after those that are being stored, asked for meanwhile. */
+  #ahead: { readonly link: Link; readonly from: number; readonly reply: Promise<Message> } | undefined;
+  /** Peers of which a block was stored: only they are asked again before their last answer was looked at. */
+  readonly #givers = new WeakSet<Link>();
 
   constructor(options: CatchUpOptions, modules: CatchUpModules) {
     const { archive, healing, network, clock, logger, metrics = noMetrics, doubleSigning } = modules;
@@ -214,8 +218,7 @@ export class CatchUp {
   async #run(): Promise<void> {
     this.#logger.info(this.#status(), 'catching up with other storage nodes');
     while (!this.#isStopping) {
-      const sources = this.#sources();
-      const link = sources[this.#turn++ % Math.max(sources.length, 1)];
+      const link = this.#nextSource();
       if (link === undefined) break;
       try {
         await this.#fetchFrom(link);
@@ -227,6 +230,36 @@ export class CatchUp {
     this.#logger.info(this.#status(), 'caught up as far as other storage nodes can be used');
   }
 
+  /** The one that has been asked already, else each in its turn. */
+  #nextSource(): Link | undefined {
+    const sources = this.#sources();
+    const { link: asked } = this.#ahead ?? {};
+    if (asked !== undefined && sources.includes(asked)) return asked;
+    return sources[this.#turn++ % Math.max(sources.length, 1)];
+  }
+
+  /** The answer to a question for blocks, which may have been asked before. */
+  #blocks(link: Link, from: number, count: number): Promise<Message> {
+    const ahead = this.#ahead;
+    this.#ahead = undefined;
+    if (ahead?.link === link && ahead.from === from) return ahead.reply;
+    const options = { timeoutMs: this.#requestTimeoutMs, signal: this.#stopping.signal };
+    return link.request('blocks.get', { from, count }, options);
+  }
+
+  /** While blocks are stored the next ones are on their way: of both, the slower one is what takes time, and not their sum. */
+  #askAhead(from: number, current: Link): void {
+    if (this.#ahead !== undefined) return;
+    const mayGive = (link: Link): boolean => link !== current || this.#givers.has(link);
+    const sources = [...this.#tips].flatMap(([link, next]) => (next > from && mayGive(link) ? [link] : []));
+    const link = sources[this.#turn++ % Math.max(sources.length, 1)];
+    // What a damaged archive holds itself decides how many are asked for.
+    if (link === undefined || this.#healing !== undefined || this.#isStopping) return;
+    const reply = this.#blocks(link, from, this.#blocksPerRequest);
+    reply.catch(() => undefined);
+    this.#ahead = { link, from, reply };
+  }
+
   async #fetchFrom(link: Link): Promise<void> {
     this.#asked = link;
     await this.#healing?.takeOrRetry();
@@ -234,17 +267,14 @@ export class CatchUp {
     if ((this.#tips.get(link) ?? 0) <= from) return;
     const wanted = (await this.#healing?.missingFrom(from, this.#blocksPerRequest)) ?? this.#blocksPerRequest;
     const proof = await this.#prove(link, from);
-    const reply = await link.request(
-      'blocks.get',
-      { from, count: Math.max(wanted, 1) },
-      { timeoutMs: this.#requestTimeoutMs, signal: this.#stopping.signal },
-    );
+    const reply = await this.#blocks(link, from, Math.max(wanted, 1));
     if (!isMessage(reply, 'blocks')) throw new TesseraError('peer_unreachable', `the peer answered with ${reply.type}`);
     if (reply.body.from !== from)
       throw new TesseraError('protocol_violation', 'the peer sent other blocks than asked for');
     if (reply.body.count === 0) throw new TesseraError('peer_unreachable', 'the peer has no such blocks after all');
     const certificates = certificatesOf(reply.body);
     const { count, round } = reply.body;
+    this.#askAhead(from + count, link);
     for (const [i, bytes] of splitBlocks(reply.attachment, reply.body.count).entries()) {
       // Blocks that no proof covers yet are asked for again.
       if (this.#isStopping || (proof !== undefined && proof.at(from + i) === undefined)) break;
@@ -253,6 +283,8 @@ export class CatchUp {
       const full = await decodeFullBlockInPieces(bytes, () => this.#slices.turn());
       await this.#store(full, { certificate: certificates.get(from + i), proof, facts });
       this.#doubts.clear(link);
+      this.#givers.add(link);
+      this.#askAhead(from + count, link);
       this.#progress.emit(this.#status());
     }
     // A range that was stored in the meantime is progress too; otherwise the peer would be asked forever.

@@ -7,7 +7,7 @@ import type { ArchiveLookups, WrittenBlock } from '../archive/lookups.js';
 import { present } from '../archive/reader.js';
 import type { TransactionKind } from './service.js';
 
-/** Transactions that one read takes: they are decoded without a pause. */
+/** Transactions that one read takes from the disk. */
 export const READ_AT_ONCE = 32;
 /** Bytes of the number of transactions in an encoded block (`joinFullBlock`). */
 const COUNT_BYTES = 8;
@@ -45,15 +45,14 @@ export function writtenBlock({ record, verified }: WrittenBlock): BlockToIndex {
 export async function readBlockToIndex(
   height: number,
   archive: ArchiveLookups,
-  slices: TimeSlices,
+  slices: Pick<TimeSlices, 'turn'>,
 ): Promise<BlockToIndex> {
   const record = await archive.blockAt(height);
   const { header } = record.block;
   const names = [...record.block.transactions, header.miningTxHash];
   const transactions: TransactionToIndex[] = [];
   for (let from = 0; from < names.length; from += READ_AT_ONCE) {
-    await slices.turn();
-    const some = await archive.transactions(names.slice(from, from + READ_AT_ONCE));
+    const some = await archive.transactions(names.slice(from, from + READ_AT_ONCE), slices);
     for (const [i, found] of some.entries()) {
       const { hash, transaction, bytes } = present(found, `transaction ${names[from + i]}`);
       transactions.push({ hash, transaction, size: bytes.length });

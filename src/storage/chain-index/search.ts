@@ -4,6 +4,7 @@ import type { Kv } from '../../db/kv.js';
 import type { ArchiveLookups } from '../archive/lookups.js';
 import { addressesFrom, addressKey, addressOfKey, itemKey } from './layout.js';
 import type { ChainView, Found } from './service.js';
+import type { TransactionReads } from './transaction-reads.js';
 
 const NUMBER = /^\d{1,15}$/;
 const HEX = /^[0-9a-f]{1,64}$/;
@@ -15,6 +16,7 @@ const MAX_FOUND = 8;
 interface SearchModules {
   readonly kv: Kv;
   readonly archive: ArchiveLookups;
+  readonly reads: TransactionReads;
   readonly view: Pick<ChainView, 'block'>;
   /** Number of blocks indexed. */
   readonly next: number;
@@ -47,15 +49,15 @@ async function blocksNamed(text: string, { archive, view }: SearchModules): Prom
   return found;
 }
 
-async function transactionsNamed(text: string, { archive, next }: SearchModules) {
+async function transactionsNamed(text: string, { archive, reads, next }: SearchModules) {
   // Transactions of block 0 may have short names.
   const names = text.length < LEAST_TEXT ? [text] : await archive.transactionsFrom(text, MAX_FOUND);
-  const records = await archive.transactions(names);
-  return records.flatMap((record) =>
-    record === undefined || record.height >= next
-      ? []
-      : [{ kind: 'transaction' as const, hash: record.hash, height: record.height }],
-  );
+  const found: Extract<Found, { readonly kind: 'transaction' }>[] = [];
+  for (const hash of names) {
+    const height = await reads.find(hash, (record) => record.height);
+    if (height !== undefined && height < next) found.push({ kind: 'transaction', hash, height });
+  }
+  return found;
 }
 
 async function addressesNamed(text: string, { kv }: SearchModules): Promise<string[]> {

@@ -27,10 +27,10 @@ export interface Source extends Place {
 
 export class Sources {
   readonly #archive: ArchiveLookups;
-  readonly #slices: TimeSlices;
+  readonly #slices: Pick<TimeSlices, 'turn'>;
   readonly #kept = new LRUCache<string, SourceTransaction>({ maxSize: KEPT_OUTPUTS });
 
-  constructor(archive: ArchiveLookups, slices: TimeSlices) {
+  constructor(archive: ArchiveLookups, slices: Pick<TimeSlices, 'turn'>) {
     this.#archive = archive;
     this.#slices = slices;
   }
@@ -52,8 +52,7 @@ export class Sources {
       else found.set(hash, kept);
     }
     for (let from = 0; from < unknown.length; from += READ_AT_ONCE) {
-      await this.#slices.turn();
-      for (const record of await this.#archive.transactions(unknown.slice(from, from + READ_AT_ONCE))) {
+      for (const record of await this.#archive.transactions(unknown.slice(from, from + READ_AT_ONCE), this.#slices)) {
         if (record !== undefined) found.set(record.hash, this.keep(record.hash, record.transaction, record));
       }
     }

@@ -25,11 +25,20 @@ export class TransactionReads {
 
   /** What `pick` takes of a transaction that must be there; it must keep neither the transaction nor its bytes. */
   pick<T>(hash: string, pick: (record: TransactionRecord) => T): Promise<T> {
+    return this.#read(hash, (record) => pick(present(record, `transaction ${hash}`)));
+  }
+
+  /** The same of one that may be missing. */
+  find<T>(hash: string, pick: (record: TransactionRecord) => T): Promise<T | undefined> {
+    return this.#read(hash, (record) => record && pick(record));
+  }
+
+  #read<T>(hash: string, pick: (record: TransactionRecord | undefined) => T): Promise<T> {
     const { archive, slices } = this.#modules;
     return this.#one.run(async () => {
       await slices.turn();
       const [record] = await archive.transactions([hash]);
-      return pick(present(record, `transaction ${hash}`));
+      return pick(record);
     });
   }
 }

@@ -134,7 +134,7 @@ export class IndexView extends Holdings implements ChainView {
   }
 
   search(text: string): Promise<readonly Found[]> {
-    return searchIn(text, { kv: this.#kv, archive: this.#archive, view: this, next: this.#next });
+    return searchIn(text, { kv: this.#kv, archive: this.#archive, reads: this.#reads, view: this, next: this.#next });
   }
 
   /** Number of blocks indexed. */
