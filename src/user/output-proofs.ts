@@ -4,13 +4,13 @@
  * when a block has made it as it was named, and none has spent it. One that this disproves costs the node its link.
  */
 
-import { LRUCache } from 'lru-cache';
 import { outPointKey } from '../chain/transaction.js';
 import type { Utxo } from '../chain/types.js';
 import { toHex } from '../lib/bytes.js';
 import type { Clock, Timer } from '../lib/clock.js';
 import { errorMessage } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
+import { RecentMap } from '../lib/recent-map.js';
 import { type Signal, SignalSource } from '../lib/signal.js';
 import { TimeSlices } from '../lib/time-slices.js';
 import type { Link, PeerNetwork } from '../peers/network.js';
@@ -23,8 +23,8 @@ import { fetchStatuses } from './statuses.js';
 
 /** Outputs that are looked for at once; a later refresh names the others again. */
 const MAX_CLAIMS = 100_000;
-/** Outputs that turned out to be none, and are not looked for again. */
-const MAX_DISPROVEN = 100_000;
+/** Outputs that turned out to be none, and are not looked for again: at least so many, and at most twice. */
+const DISPROVEN = 50_000;
 /** Outputs that are taken in at once. */
 const OUTPUTS_PER_STEP = 500;
 /** Milliseconds until an attempt that failed is repeated. */
@@ -56,7 +56,7 @@ export class OutputProofs {
   readonly #stopping = new AbortController();
   readonly #claims = new Map<string, Claim>();
   /** As they were named: another node may name the same output rightly. */
-  readonly #disproven = new LRUCache<string, true>({ max: MAX_DISPROVEN });
+  readonly #disproven = new RecentMap<true>(DISPROVEN);
   readonly #taken: SignalSource<number>;
   #running: Promise<void> | undefined;
   #retry: Timer | undefined;
@@ -85,7 +85,8 @@ export class OutputProofs {
     for (const utxo of utxos) {
       const key = outPointKey(utxo[0]);
       if (this.#claims.size >= MAX_CLAIMS) break;
-      if (!this.#disproven.has(textOf(utxo)) && !this.#claims.has(key)) this.#claims.set(key, { utxo, link, height });
+      if (this.#disproven.get(textOf(utxo)) === undefined && !this.#claims.has(key))
+        this.#claims.set(key, { utxo, link, height });
     }
     this.wake();
   }
@@ -166,6 +167,8 @@ export class OutputProofs {
 
   /** Takes in what is proven as of a block; gives what is left when the wallet is not at that block any more. */
   async #take(keys: readonly string[], scan: OutputScan, height: number): Promise<string[]> {
+    // By address: where its last one is.
+    const last = new Map(keys.map((key, at) => [this.#claims.get(key)?.utxo[1].scriptPublicKey, at]));
     for (let at = 0; at < keys.length; at += OUTPUTS_PER_STEP) {
       await this.#slices.turn();
       const some = keys.slice(at, at + OUTPUTS_PER_STEP);
@@ -174,7 +177,8 @@ export class OutputProofs {
         return found.kind === 'unspent' ? [found.output] : [];
       });
       if (proven.length === 0) continue;
-      if (!(await this.#modules.wallet.takeProven(proven, height))) return keys.slice(at);
+      const hasMore = (address: string): boolean => (last.get(address) ?? 0) >= at + OUTPUTS_PER_STEP;
+      if (!(await this.#modules.wallet.takeProven(proven, height, hasMore))) return keys.slice(at);
       this.#taken.emit(proven.length);
     }
     return [];

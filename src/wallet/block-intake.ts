@@ -161,9 +161,13 @@ export class BlockIntake {
 
   /**
    * Takes in outputs that blocks have and none has spent, as of the block of this height; false when that is not the last one
-   * any more.
+   * any more. `hasMore`: whether more are to come at an address, which then come with its key, too.
    */
-  async takeProven(outputs: readonly ProvenOutput[], height: number): Promise<boolean> {
+  async takeProven(
+    outputs: readonly ProvenOutput[],
+    height: number,
+    hasMore: (address: string) => boolean = () => false,
+  ): Promise<boolean> {
     const { coins, history, settlement, transfers, writes } = this.#modules;
     writes.checkOpen();
     const made = new Map(outputs.map(({ made }) => [made.hash, made]));
@@ -173,7 +177,7 @@ export class BlockIntake {
     const utxos = outputs.map(({ utxo }) => utxo);
     history.takeArrivals(coins.takeUnspent(utxos, addresses, coins.beginArrival()));
     for (const { place, ...one } of made.values()) history.locateOne(one, place);
-    history.endImport(addresses);
+    history.endImport([...addresses].filter((address) => !hasMore(address)));
     await settlement.commit();
     transfers.mergeLater();
     return true;

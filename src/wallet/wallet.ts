@@ -279,8 +279,12 @@ export class Wallet implements WalletService {
   }
 
   /** See `BlockIntake.takeProven`. */
-  takeProven(outputs: readonly ProvenOutput[], height: number): Promise<boolean> {
-    return this.#parts.chain.takeProven(outputs, height);
+  takeProven(
+    outputs: readonly ProvenOutput[],
+    height: number,
+    hasMore?: (address: string) => boolean,
+  ): Promise<boolean> {
+    return this.#parts.chain.takeProven(outputs, height, hasMore);
   }
 
   /** See `BlockIntake.hasSeen`. */

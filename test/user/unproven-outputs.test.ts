@@ -164,6 +164,27 @@ describe('outputs that a refresh names and the wallet has not seen', () => {
     await victim.user.payAddress(order(137n));
   });
 
+  it('come with their key, however many there are', async () => {
+    const key = generateKeyPair(systemRandom);
+    const own = addressOf(key.publicKey, null);
+    const hundreds = () => paymentFromOutside(Array.from({ length: 250 }, () => tokens(own, 1n)));
+    await mine(hundreds(), hundreds(), hundreds());
+    await victim.wallet.importKeyPairs(pairOf(own, key));
+    await until(() => victim.wallet.totals().available === 850n);
+    expect(await balance()).toBe(850n);
+    const [own100, ...others] = (await movements()).map(({ kind, net: moved }) => [kind, moved]);
+    expect(own100).toEqual(['payment', 100n]);
+    expect(others).toEqual([
+      ['import', 250n],
+      ['import', 250n],
+      ['import', 250n],
+    ]);
+    // What is paid to it from now on is a payment.
+    await mine(payIn(own, 3n));
+    await until(async () => (await movements()).length === 5);
+    expect((await movements()).at(-1)).toMatchObject({ kind: 'payment', net: 3n });
+  });
+
   it('wait while no storage node answers, and come when one does', async () => {
     const key = generateKeyPair(systemRandom);
     const own = addressOf(key.publicKey, null);

@@ -7,7 +7,9 @@ import { shownTotal } from '../../chain/assets.js';
 import { outPointKey } from '../../chain/transaction.js';
 import type { OutPoint } from '../../chain/types.js';
 import { compareUtf8 } from '../../lib/bytes.js';
+import type { Pieces } from '../../lib/pieces.js';
 import { type Coin, type CoinState, compareCoins, isListed, TOKENS } from './coin.js';
+import type { CoinList } from './coin-selection.js';
 import { SortedCoins } from './sorted-coins.js';
 
 /** Outpoints of one page (decision V12). */
@@ -41,13 +43,20 @@ export class CoinIndex {
   readonly #available = new Map<string, bigint>();
   readonly #expected = new Map<string, bigint>();
   /** What is listed, in page order. */
-  readonly #listed = new SortedCoins(compareCoins);
+  readonly #listed = SortedCoins.filling(compareCoins);
+  #isFilling = true;
   #height: number;
 
-  /** `height`: last block, -1 before the first. */
+  /** `height`: last block, -1 before the first. Coins can only be put into it until `filled` has run. */
   constructor(height: number, options: CoinIndexOptions) {
     this.#height = height;
     this.#options = options;
+  }
+
+  /** All coins that the wallet has had so far are there. */
+  *filled(): Pieces<void> {
+    this.#isFilling = false;
+    for (const coins of [this.#listed, ...this.#spendable.values(), ...this.#ownChange.values()]) yield* coins.filled();
   }
 
   get(outPoint: OutPoint): Coin | undefined {
@@ -85,18 +94,17 @@ export class CoinIndex {
 
   /** In page order: everything unspent, or one page of it (decision V12); a page past the end is empty. */
   unspent(page?: number): readonly Coin[] {
-    const listed = this.#listed.sorted();
-    return page === undefined ? listed.slice() : listed.slice(page * PAGE_SIZE, (page + 1) * PAGE_SIZE);
+    return page === undefined ? this.#listed.slice() : this.#listed.slice(page * PAGE_SIZE, (page + 1) * PAGE_SIZE);
   }
 
   /** What the chain has, ascending by amount; valid until the next change. */
-  spendable(assetId: string): readonly Coin[] {
-    return this.#spendable.get(assetId)?.sorted() ?? [];
+  spendable(assetId: string): CoinList<Coin> {
+    return this.#spendable.get(assetId) ?? [];
   }
 
   /** What own transactions will bring and may be spent already, ascending by amount; valid until the next change. */
-  ownChange(assetId: string): readonly Coin[] {
-    return this.#ownChange.get(assetId)?.sorted() ?? [];
+  ownChange(assetId: string): CoinList<Coin> {
+    return this.#ownChange.get(assetId) ?? [];
   }
 
   put(coin: Coin): void {
@@ -174,7 +182,7 @@ export class CoinIndex {
   #sortedFor({ assetId, inChain }: Coin): SortedCoins {
     const byAsset = inChain ? this.#spendable : this.#ownChange;
     const known = byAsset.get(assetId);
-    const coins = known ?? new SortedCoins(compareAmounts);
+    const coins = known ?? (this.#isFilling ? SortedCoins.filling(compareAmounts) : new SortedCoins(compareAmounts));
     if (known === undefined) byAsset.set(assetId, coins);
     return coins;
   }
@@ -186,7 +194,8 @@ export class CoinIndex {
 }
 
 function compareAmounts(a: Coin, b: Coin): number {
-  return a.amount < b.amount ? -1 : Number(a.amount > b.amount);
+  if (a.amount !== b.amount) return a.amount < b.amount ? -1 : 1;
+  return a.key < b.key ? -1 : Number(a.key > b.key);
 }
 
 function add(sums: Map<string, bigint>, assetId: string, change: bigint): void {

@@ -9,6 +9,16 @@ export interface Selectable {
   readonly amount: bigint;
 }
 
+/** Coins in ascending order of amount: an array, or what is kept in order otherwise. */
+export interface CoinList<T> {
+  readonly length: number;
+  /** By its place, from 0 on. */
+  at(index: number): T | undefined;
+  slice(from?: number, to?: number): T[];
+  /** The sum of all, where it is known. */
+  readonly total?: bigint | undefined;
+}
+
 export interface SelectionLimits {
   /** Inputs of one transaction. */
   readonly maxInputs: number;
@@ -32,24 +42,24 @@ const MAX_TRIES = 4_000;
 
 /** Selects from `coins`, which are in ascending order of amount, at least `target` (more than 0). */
 export function selectCoins<T extends Selectable>(
-  coins: readonly T[],
+  coins: CoinList<T>,
   target: bigint,
   limits: SelectionLimits,
 ): Selection<T> {
   const exact = exactSum(coins, target, Math.min(limits.maxInputs, MAX_EXACT_INPUTS));
   if (exact) return found(exact, target);
-  const single = coins[lowerBound(coins, target + limits.dust)];
+  const single = coins.at(lowerBound(coins, target + limits.dust));
   if (single && limits.maxInputs >= 1) return found([single], target);
   return largestFirst(coins, target, limits);
 }
 
 /** Index of the first coin of at least `amount`. */
-export function lowerBound(coins: readonly Selectable[], amount: bigint): number {
+export function lowerBound(coins: CoinList<Selectable>, amount: bigint): number {
   let low = 0;
   let high = coins.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    const coin = coins[middle];
+    const coin = coins.at(middle);
     if (coin && coin.amount < amount) low = middle + 1;
     else high = middle;
   }
@@ -65,7 +75,7 @@ function sum(coins: readonly Selectable[]): bigint {
 }
 
 /** Coins that add up to the target, or undefined when the search found none. */
-function exactSum<T extends Selectable>(coins: readonly T[], target: bigint, maxInputs: number): T[] | undefined {
+function exactSum<T extends Selectable>(coins: CoinList<T>, target: bigint, maxInputs: number): T[] | undefined {
   const end = lowerBound(coins, target + 1n);
   const window = coins.slice(Math.max(0, end - WINDOW), end).reverse();
   // rest[i]: everything from i on; a branch that can no longer reach the target is cut.
@@ -95,7 +105,7 @@ function exactSum<T extends Selectable>(coins: readonly T[], target: bigint, max
 
 /** Fewest inputs; change of at least `dust` if coins and limit allow it. */
 function largestFirst<T extends Selectable>(
-  coins: readonly T[],
+  coins: CoinList<T>,
   target: bigint,
   { maxInputs, dust }: SelectionLimits,
 ): Selection<T> {
@@ -103,19 +113,19 @@ function largestFirst<T extends Selectable>(
   if (sound.total >= target + dust) return found(shrinkLast(coins, sound.chosen, sound.total, target + dust), target);
   const { chosen, total } = takeLargest(coins, target, maxInputs);
   if (total >= target) return found(chosen, target);
-  const all = sum(coins);
+  const all = coins.total ?? sum(coins.slice());
   return all < target ? { kind: 'short', total: all } : { kind: 'scattered', reachable: total };
 }
 
 function takeLargest<T extends Selectable>(
-  coins: readonly T[],
+  coins: CoinList<T>,
   enough: bigint,
   maxInputs: number,
 ): { readonly chosen: T[]; readonly total: bigint } {
   const chosen: T[] = [];
   let total = 0n;
   for (let i = coins.length - 1; i >= 0 && chosen.length < maxInputs && total < enough; i--) {
-    const coin = coins[i];
+    const coin = coins.at(i);
     if (coin === undefined) break;
     chosen.push(coin);
     total += coin.amount;
@@ -124,14 +134,14 @@ function takeLargest<T extends Selectable>(
 }
 
 /** The smallest coin of at least `amount` that is not chosen; the chosen ones are the largest. */
-function freeCoin<T extends Selectable>(coins: readonly T[], chosen: readonly T[], amount: bigint): T | undefined {
+function freeCoin<T extends Selectable>(coins: CoinList<T>, chosen: readonly T[], amount: bigint): T | undefined {
   const at = lowerBound(coins, amount);
-  return at < coins.length - chosen.length ? coins[at] : undefined;
+  return at < coins.length - chosen.length ? coins.at(at) : undefined;
 }
 
 /** Replaces the last coin by the smallest that still suffices: large coins stay free for other payments. */
 function shrinkLast<T extends Selectable>(
-  coins: readonly T[],
+  coins: CoinList<T>,
   chosen: readonly T[],
   total: bigint,
   enough: bigint,

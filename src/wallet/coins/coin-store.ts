@@ -4,10 +4,12 @@
  * its records; the caller flushes. Coins that are spent for good are on disk only.
  */
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createdOutPoints, outPointKey, spentOutPoints } from '../../chain/transaction.js';
 import type { FullBlock, OutPoint, Transaction, TxOut, Utxo } from '../../chain/types.js';
 import { prefixRange } from '../../db/keys.js';
 import type { Kv } from '../../db/kv.js';
+import { atOnce, inPieces } from '../../lib/pieces.js';
 import { keyText, outpointRecordKey, PREFIX, spentKey } from '../layout.js';
 import type { MetaStore } from '../meta.js';
 import type { WriteBuffer } from '../write-buffer.js';
@@ -24,7 +26,8 @@ import {
   newCoin,
 } from './coin.js';
 import { CoinIndex, type CoinIndexOptions, type CoinTotals } from './coin-index.js';
-import { keepCreation } from './creations.js';
+import type { CoinList } from './coin-selection.js';
+import { keepCreation, type Made } from './creations.js';
 import { type Displaced, displacedIn, type IsForeign, type SpentCoin, type TakenTransaction } from './taken.js';
 
 /** Spent outpoints that are listed: the most recent ones. */
@@ -39,12 +42,6 @@ export interface CoinStoreModules {
   readonly meta: MetaStore;
   /** True for an address of the wallet; asked for each that something is paid to. */
   readonly owns: (address: string) => boolean;
-}
-
-/** An own transaction by its hash. */
-interface Made {
-  readonly hash: string;
-  readonly transaction: Transaction;
 }
 
 /** The number of a batch of coins (a block, a refresh, a payment); taken when the first coin of the batch arrives. */
@@ -78,6 +75,7 @@ export class CoinStore {
     for await (const [key, record] of modules.kv.entries(prefixRange(PREFIX.outpoint))) {
       store.#index.put(decodeCoin(keyText(key), record));
     }
+    await inPieces(store.#index.filled(), () => nextTurn());
     return store;
   }
 
@@ -117,12 +115,12 @@ export class CoinStore {
   }
 
   /** Spendable now, and in the chain, ascending by amount; valid until the next change. */
-  spendable(assetId: string): readonly Coin[] {
+  spendable(assetId: string): CoinList<Coin> {
     return this.#index.spendable(assetId);
   }
 
   /** Spendable now, and expected from own transactions, ascending by amount; valid until the next change. */
-  ownChange(assetId: string): readonly Coin[] {
+  ownChange(assetId: string): CoinList<Coin> {
     return this.#index.ownChange(assetId);
   }
 
@@ -308,6 +306,7 @@ export class CoinStore {
     const coins = [...this.#index.values()];
     this.#index = new CoinIndex(height, this.#options);
     for (const coin of coins) this.#index.put(coin);
+    atOnce(this.#index.filled());
   }
 
   /**

@@ -1,70 +1,176 @@
 /**
- * Coins in an order that is kept while they come and go. Changes are collected and merged when the order is next asked for:
- * a block with a thousand coins costs one merge, and no change costs a sort of all.
+ * Coins in an order that is kept while they come and go, in pieces of some hundred: a change moves one piece, however many coins there
+ * are, and nothing sorts all of them.
  */
 
+import type { Pieces } from '../../lib/pieces.js';
 import type { Coin } from './coin.js';
+import type { CoinList } from './coin-selection.js';
 
-/** Changes up to which single insertions are cheaper than a merge. */
-const FEW = 32;
+/** Coins of a piece, which is parted when it has twice as many. */
+const PIECE = 256;
 
+/** Coins that are sorted in one go while a list is filled, and those that one step of joining such runs passes. */
+const RUN = 2_048;
+
+/** No two coins of a list may be equal. */
 type Compare = (a: Coin, b: Coin) => number;
 
-export class SortedCoins {
+export class SortedCoins implements CoinList<Coin> {
   readonly #compare: Compare;
-  #order: Coin[] = [];
-  readonly #added = new Set<Coin>();
-  readonly #removed = new Set<Coin>();
+  /** None is empty. */
+  readonly #pieces: Coin[][] = [];
+  /** How many coins come before each piece, as far as `#counted`. */
+  readonly #before: number[] = [];
+  #counted = 0;
+  #length = 0;
+  #total = 0n;
+  /** The piece that was read last. */
+  #last = 0;
+  /** What was added while the list is filled, each run but the last one in order. */
+  #runs: Coin[][] | undefined;
 
   constructor(compare: Compare) {
     this.#compare = compare;
   }
 
-  get size(): number {
-    return this.#order.length + this.#added.size - this.#removed.size;
+  /** A list that gets many coins at first, and is not read before `filled`: they are sorted together. */
+  static filling(compare: Compare): SortedCoins {
+    const coins = new SortedCoins(compare);
+    coins.#runs = [];
+    return coins;
+  }
+
+  /** The many coins are there. */
+  *filled(): Pieces<void> {
+    let runs = this.#runs ?? [];
+    this.#runs = undefined;
+    runs.at(-1)?.sort(this.#compare);
+    while (runs.length > 1) {
+      const joined: Coin[][] = [];
+      for (let i = 0; i < runs.length; i += 2) joined.push(yield* this.#join(runs[i] ?? [], runs[i + 1] ?? []));
+      runs = joined;
+    }
+    const [all = []] = runs;
+    for (let from = 0; from < all.length; from += PIECE) this.#pieces.push(all.slice(from, from + PIECE));
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** The sum of their amounts. */
+  get total(): bigint {
+    return this.#total;
   }
 
   add(coin: Coin): void {
-    if (!this.#removed.delete(coin)) this.#added.add(coin);
+    this.#length++;
+    this.#total += coin.amount;
+    if (this.#runs !== undefined) {
+      this.#addToRun(coin, this.#runs);
+      return;
+    }
+    const at = Math.max(this.#pieceOf(coin), 0);
+    const piece = this.#pieces[at];
+    if (piece === undefined) {
+      this.#pieces.push([coin]);
+      return;
+    }
+    piece.splice(this.#placeIn(piece, coin), 0, coin);
+    if (piece.length >= 2 * PIECE) this.#pieces.splice(at + 1, 0, piece.splice(PIECE));
+    this.#changed(at);
   }
 
+  /** Removes a coin that was added. */
   remove(coin: Coin): void {
-    if (!this.#added.delete(coin)) this.#removed.add(coin);
+    const at = this.#pieceOf(coin);
+    const piece = this.#pieces[at];
+    const place = piece === undefined ? -1 : this.#placeIn(piece, coin);
+    if (piece?.[place] !== coin) throw new Error(`broken invariant: the coin ${coin.key} is not in its list`);
+    this.#length--;
+    this.#total -= coin.amount;
+    piece.splice(place, 1);
+    if (piece.length === 0) this.#pieces.splice(at, 1);
+    this.#changed(at);
   }
 
-  /** In their order; valid until the next change. */
-  sorted(): readonly Coin[] {
-    if (this.#added.size + this.#removed.size > FEW) this.#merge();
+  /** By its place, from 0 on. */
+  at(index: number): Coin | undefined {
+    if (index < 0 || index >= this.#length) return undefined;
+    this.#count();
+    const isHere = (piece: number): boolean =>
+      index >= (this.#before[piece] ?? this.#length) && index < (this.#before[piece + 1] ?? this.#length);
+    if (!isHere(this.#last)) this.#last = lastWhere(this.#before.length, (i) => (this.#before[i] ?? 0) <= index);
+    return this.#pieces[this.#last]?.[index - (this.#before[this.#last] ?? 0)];
+  }
+
+  slice(from = 0, to = this.#length): Coin[] {
+    const coins: Coin[] = [];
+    for (let i = from; i < Math.min(to, this.#length); i++) {
+      const coin = this.at(i);
+      if (coin !== undefined) coins.push(coin);
+    }
+    return coins;
+  }
+
+  #addToRun(coin: Coin, runs: Coin[][]): void {
+    const run = runs.at(-1);
+    if (run !== undefined && run.length < RUN) run.push(coin);
     else {
-      for (const coin of this.#removed) this.#takeOut(coin);
-      for (const coin of this.#added) this.#order.splice(this.#placeOf(coin), 0, coin);
+      run?.sort(this.#compare);
+      runs.push([coin]);
     }
-    this.#added.clear();
-    this.#removed.clear();
-    return this.#order;
   }
 
-  #merge(): void {
-    const added = [...this.#added].sort(this.#compare);
-    this.#order = [...this.#order.filter((coin) => !this.#removed.has(coin)), ...added];
-    // Two sorted runs: the built-in sort merges them without comparing everything with everything.
-    this.#order.sort(this.#compare);
-  }
-
-  #takeOut(coin: Coin): void {
-    const at = this.#order.indexOf(coin, this.#placeOf(coin));
-    if (at >= 0) this.#order.splice(at, 1);
-  }
-
-  /** Index of the first coin that does not come before it. */
-  #placeOf(coin: Coin): number {
-    let [from, to] = [0, this.#order.length];
-    while (from < to) {
-      const middle = (from + to) >>> 1;
-      const other = this.#order[middle];
-      if (other !== undefined && this.#compare(other, coin) < 0) from = middle + 1;
-      else to = middle;
+  *#join(a: readonly Coin[], b: readonly Coin[]): Pieces<Coin[]> {
+    const joined: Coin[] = [];
+    for (let [i, j] = [0, 0]; i < a.length || j < b.length; ) {
+      const [one, other] = [a[i], b[j]];
+      const isFirst = one !== undefined && (other === undefined || this.#compare(one, other) < 0);
+      const next = isFirst ? one : other;
+      if (next !== undefined) joined.push(next);
+      if (isFirst) i++;
+      else j++;
+      if (joined.length % RUN === 0) yield;
     }
-    return from;
+    return joined;
   }
+
+  /** The last piece that begins with the coin or before it; -1 when there is none. */
+  #pieceOf(coin: Coin): number {
+    return lastWhere(this.#pieces.length, (i) => this.#compare(this.#pieces[i]?.[0] ?? coin, coin) <= 0);
+  }
+
+  /** Index in a piece of the first coin that does not come before it. */
+  #placeIn(piece: readonly Coin[], coin: Coin): number {
+    return 1 + lastWhere(piece.length, (i) => this.#compare(piece[i] ?? coin, coin) < 0);
+  }
+
+  #changed(piece: number): void {
+    this.#counted = Math.min(this.#counted, piece);
+  }
+
+  #count(): void {
+    if (this.#counted === this.#pieces.length && this.#before.length === this.#counted) return;
+    let sum = this.#counted === 0 ? 0 : (this.#before[this.#counted - 1] ?? 0);
+    if (this.#counted > 0) sum += this.#pieces[this.#counted - 1]?.length ?? 0;
+    this.#before.length = this.#counted;
+    for (const { length } of this.#pieces.slice(this.#counted)) {
+      this.#before.push(sum);
+      sum += length;
+    }
+    this.#counted = this.#pieces.length;
+  }
+}
+
+/** The last index for which `holds`, which holds for all before it; -1 when for none. */
+function lastWhere(length: number, holds: (index: number) => boolean): number {
+  let [from, to] = [0, length];
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if (holds(middle)) from = middle + 1;
+    else to = middle;
+  }
+  return from - 1;
 }

@@ -3,8 +3,10 @@
 import { withFixedHash } from '../../chain/assets.js';
 import { at, readArray, readObject, rootPlace } from '../../chain/json-fields.js';
 import { parseAsset, parseOutPoint } from '../../chain/json-read.js';
-import type { Asset, OutPoint } from '../../chain/types.js';
+import { createdOutput, outPointKey } from '../../chain/transaction.js';
+import type { Asset, OutPoint, Transaction } from '../../chain/types.js';
 import { TesseraError } from '../../lib/errors.js';
+import { fault, type Verdict } from '../../lib/fault.js';
 import { selectCoins } from './coin-selection.js';
 
 /** Inputs of one transaction, and the smallest sound change in raw units: as wallets have it. */
@@ -42,4 +44,22 @@ export function chooseUnspent(unspent: readonly Unspent[], total: bigint, item?:
       ? [selection.total, 'the addresses hold']
       : [selection.reachable, `the largest ${LIMITS.maxInputs} outputs, as many as fit, hold`];
   throw new TesseraError('insufficient_funds', `${why} ${most}, and ${total} are to be paid`);
+}
+
+/** An output is said to hold something else, or to belong to somebody else, than the transaction has it that made it. */
+export function unspentFault({ outPoint, address, value }: Unspent, maker: Transaction): Verdict {
+  const name = outPointKey(outPoint);
+  const broken = (message: string): Verdict => fault('malformed_transaction', message);
+  const made = createdOutput(maker, outPoint.n);
+  if (made === undefined) return broken(`there is no ${name}: the transaction has no such output`);
+  const [held, said] = [withFixedHash(made.value, outPoint), withFixedHash(value, outPoint)];
+  if (nameOfAsset(held) !== nameOfAsset(said) || held.amount !== said.amount) {
+    const truth = `it holds ${held.amount} ${nameOfAsset(held)}, not ${said.amount} ${nameOfAsset(said)}`;
+    return broken(`what is said of ${name} is wrong: ${truth}`);
+  }
+  return made.scriptPublicKey === address ? null : broken(`${name} does not belong to ${address}`);
+}
+
+export function nameOfAsset(value: Asset): string {
+  return value.kind === 'token' ? 'raw units' : `items of ${value.genesisHash}`;
 }

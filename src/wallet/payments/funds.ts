@@ -7,6 +7,7 @@ import { TesseraError } from '../../lib/errors.js';
 import { type Coin, TOKENS } from '../coins/coin.js';
 import { type Selection, type SelectionLimits, selectCoins } from '../coins/coin-selection.js';
 import type { CoinStore } from '../coins/coin-store.js';
+import { MergedCoins } from '../coins/merged-coins.js';
 
 /** Items are counted one by one: no change is too small. */
 const ITEM_DUST = 1n;
@@ -56,7 +57,7 @@ export class Funds {
     const first = selectCoins(inChain, amount, limits);
     if (isPayable(first)) return first;
     const ownChange = this.#coins.ownChange(assetId);
-    const best = ownChange.length === 0 ? first : selectCoins(merged(inChain, ownChange), amount, limits);
+    const best = ownChange.length === 0 ? first : selectCoins(new MergedCoins(inChain, ownChange), amount, limits);
     if (isPayable(best)) return best;
     throw this.#refusal(assetId, amount, best);
   }
@@ -93,12 +94,6 @@ export class Funds {
       { details: { needed: String(needed), available: String(available), locked: String(locked) } },
     );
   }
-}
-
-/** Two lists in ascending order of amount as one. */
-function merged(a: readonly Coin[], b: readonly Coin[]): readonly Coin[] {
-  // Two sorted runs: the built-in sort only merges them.
-  return [...a, ...b].sort((x, y) => (x.amount < y.amount ? -1 : Number(x.amount > y.amount)));
 }
 
 function maxOf(a: bigint, b: bigint): bigint {

@@ -12,7 +12,7 @@ import { TesseraError } from '../../lib/errors.js';
 import { Mutex } from '../../lib/mutex.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
 import { type Coin, TOKENS } from '../coins/coin.js';
-import { lowerBound } from '../coins/coin-selection.js';
+import { type CoinList, lowerBound } from '../coins/coin-selection.js';
 import { type KeyRing, wipeKeys } from '../keys/key-ring.js';
 import type { OwnAccount, OwnOutputs } from '../keys/own-outputs.js';
 import type { MetaStore } from '../meta.js';
@@ -145,7 +145,7 @@ export class Payments {
     const { aggregateAbove } = this.#options;
     const made: OwnTransaction[] = [];
     if (aggregateAbove === null) return made;
-    while (this.#mergeable().length > Math.max(aggregateAbove, 1) && this.#mergesUnderWay() < MAX_MERGES) {
+    while (this.#mergeable().count > Math.max(aggregateAbove, 1) && this.#mergesUnderWay() < MAX_MERGES) {
       const merge = await this.#building.run(() => this.#mergeOnce(aggregateAbove));
       if (merge === undefined) break;
       made.push(await this.#written(merge));
@@ -354,18 +354,18 @@ export class Payments {
   }
 
   /** Token coins worth spending as an input, ascending: coins without value stay where they are. */
-  #mergeable(): readonly Coin[] {
+  #mergeable(): { readonly coins: CoinList<Coin>; readonly first: number; readonly count: number } {
     const coins = this.#modules.coins.spendable(TOKENS);
     const first = lowerBound(coins, 1n);
-    return first === 0 ? coins : coins.slice(first);
+    return { coins, first, count: coins.length - first };
   }
 
   async #mergeOnce(threshold: number): Promise<Staged | undefined> {
     await this.#modules.slices.turn();
-    const mergeable = this.#mergeable();
+    const { coins: all, first, count: mergeable } = this.#mergeable();
     // The largest coins stay, so that the wallet can pay while the merge is on its way.
-    const count = Math.min(this.#options.limits.maxInputs, mergeable.length - Math.floor(threshold / 2));
-    const coins = mergeable.slice(0, Math.max(count, 0));
+    const count = Math.min(this.#options.limits.maxInputs, mergeable - Math.floor(threshold / 2));
+    const coins = all.slice(first, first + Math.max(count, 0));
     if (coins.length < 2) return undefined;
     return this.#join(TOKENS, coins);
   }
@@ -373,7 +373,10 @@ export class Payments {
   async #sweepOnce(assetId: string): Promise<Staged | undefined> {
     const { coins: store, keys } = this.#modules;
     await this.#modules.slices.turn();
-    const uncovered = store.spendable(assetId).filter(({ amount, address }) => amount > 0n && !keys.isCovered(address));
+    const uncovered = store
+      .spendable(assetId)
+      .slice()
+      .filter(({ amount, address }) => amount > 0n && !keys.isCovered(address));
     // The largest first: what is too little for an output of this network goes with them.
     const coins = uncovered.reverse().slice(0, this.#options.limits.maxInputs);
     const least = assetId === TOKENS ? this.#options.minOutputAmount : 1n;
