@@ -17,6 +17,7 @@ import {
   HdKeys,
   type KeyPair,
   type Offer,
+  proveOutputs,
   type SignedTransaction,
   signItemCreation,
   submitTransactions,
@@ -161,6 +162,8 @@ export class PageWallet {
 
   async #send(half: SignedTransaction): Promise<string> {
     this.#take(half);
+    // Of an output that holds more than the node has said, the rest would be lost.
+    await proveOutputs(this.#client, half.spent);
     await submitTransactions(this.#client, [half.transaction]);
     return half.hash;
   }

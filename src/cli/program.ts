@@ -28,20 +28,23 @@ function onBrokenInvariant(kind: string, error: unknown): void {
   process.exit(1);
 }
 
-// Only the owner may read what the program writes; this covers the files of LevelDB too.
-process.umask(0o077);
-// By default Node opens its inspector at SIGUSR1. A listener prevents that.
-process.on('SIGUSR1', () => undefined);
-process.on('uncaughtException', (error) => onBrokenInvariant('uncaughtException', error));
-process.on('unhandledRejection', (error) => onBrokenInvariant('unhandledRejection', error));
-// A reader that is gone (`tessera config | head`) is no failure.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(0);
-});
+/** Runs the command line of this process, and ends the process. */
+export async function runProgram(): Promise<void> {
+  // Only the owner may read what the program writes; this covers the files of LevelDB too.
+  process.umask(0o077);
+  // By default Node opens its inspector at SIGUSR1. A listener prevents that.
+  process.on('SIGUSR1', () => undefined);
+  process.on('uncaughtException', (error) => onBrokenInvariant('uncaughtException', error));
+  process.on('unhandledRejection', (error) => onBrokenInvariant('unhandledRejection', error));
+  // A reader that is gone (`tessera config | head`) is no failure.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0);
+  });
 
-const note = armFailpoint(process.env);
-if (note !== undefined) process.stderr.write(`tessera: ${note}\n`);
+  const note = armFailpoint(process.env);
+  if (note !== undefined) process.stderr.write(`tessera: ${note}\n`);
 
-const status = await runCli(process.argv.slice(2), context);
-// A node that did not stop in time may hold sockets and timers: the process ends all the same, after its output is written.
-process.stdout.write('', () => process.exit(status));
+  const status = await runCli(process.argv.slice(2), context);
+  // A node that did not stop in time may hold sockets and timers: the process ends all the same, after its output is written.
+  process.stdout.write('', () => process.exit(status));
+}

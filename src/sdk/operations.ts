@@ -1080,6 +1080,8 @@ export interface PeerInfo {
   readonly address: string;
   /** What the peer is. */
   readonly node_type: 'Mempool' | 'Storage';
+  /** Version of its program, as it says; missing when it did not say. */
+  readonly version?: string;
 }
 
 /** One entry of a script. */

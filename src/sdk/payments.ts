@@ -34,8 +34,8 @@ export interface Amount {
 /** What can be spent, and with what. */
 export interface Funds {
   /**
-   * As `unspentOutputs` gives them, without those that a payment under way spends. What they hold is believed: of one that holds more
-   * whoever gets the payment can take the rest as a fee, which no signature covers. Ask a node that you trust.
+   * As `unspentOutputs` gives them, without those that a payment under way spends. What they hold is believed here: of one that
+   * holds more, whoever gets the payment can take the rest as a fee, which no signature covers. `proveOutputs` proves it.
    */
   readonly unspent: readonly UnspentOutput[];
   /** Keys of their addresses. Outputs of other addresses are left alone. */

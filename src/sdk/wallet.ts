@@ -48,6 +48,7 @@ export {
   type UnspentOutput,
   unspentOutputs,
 } from './payments.js';
+export { type ProofOptions, type ProvingClient, proveOutputs } from './proofs.js';
 export { type SubmittingClient, submitTransactions } from './submit.js';
 export {
   type AcceptedOffer,

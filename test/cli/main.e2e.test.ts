@@ -75,6 +75,16 @@ describe('a Node that the program does not run on', () => {
 });
 
 describe('the process', () => {
+  it('names files and lines of the sources in a stack trace, with --enable-source-maps', async () => {
+    const broken = 'data:text/javascript,process.umask=()=>{throw new Error("broken")}';
+    const { written, closed } = start(['--version'], ['--enable-source-maps', '--import', broken]);
+    expect((await closed)[0]).toBe(1);
+    const line = readFileSync(join(ROOT, 'src/cli/program.ts'), 'utf8')
+      .split('\n')
+      .findIndex((text) => text.includes('process.umask'));
+    expect(written.err).toMatch(new RegExp(`runProgram .*src/cli/program\\.ts:${line + 1}:`));
+  });
+
   it('opens no inspector at SIGUSR1', async () => {
     const { child, written, closed } = start(['dev', '--set', 'api.port=0', '--set', 'peers.port=0', '-l', 'silent']);
     await expect.poll(() => written.out, { timeout: 60_000 }).toContain('Ctrl-C stops.');

@@ -25,13 +25,14 @@ import {
 import { parseAsset, parseOutPoint, parseTxOut } from '../../chain/json-read.js';
 import { pay2pkhScript } from '../../chain/script/builders.js';
 import { outputsPreimage, signableOf } from '../../chain/signable.js';
-import { createdOutput, outPointKey } from '../../chain/transaction.js';
+import { outPointKey } from '../../chain/transaction.js';
 import type { AddressVersion, Asset, OutPoint, Transaction, TxIn, TxOut } from '../../chain/types.js';
 import { PUBLIC_KEY_LENGTH, SIGNATURE_LENGTH, verifySignature } from '../../crypto/ed25519.js';
 import { parseHex, toHex } from '../../lib/bytes.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { assertSound, fault, type Verdict } from '../../lib/fault.js';
 import { parseExactJson, prettyExact, stringifyExact } from '../../lib/json.js';
+import { nameOfAsset, unspentFault } from '../../wallet/coins/unspent.js';
 
 const KIND = 'tessera-transaction';
 const FORMAT = 2;
@@ -156,7 +157,7 @@ export function draftFault({ inputs, outputs, previous }: Draft): Verdict {
   }
   for (const input of inputs) {
     const maker = previous.get(input.outPoint.tHash);
-    const found = maker === undefined ? null : valueFault(input, maker);
+    const found = maker === undefined ? null : unspentFault(input, maker);
     if (found !== null) return found;
   }
   for (const [i, { value, scriptPublicKey }] of outputs.entries()) {
@@ -169,19 +170,6 @@ export function draftFault({ inputs, outputs, previous }: Draft): Verdict {
     }
   }
   return sumsFault({ inputs, outputs });
-}
-
-/** An input says that it holds something else, or belongs to somebody else, than the transaction has it that made the output. */
-export function valueFault({ outPoint, address, value }: DraftInput, maker: Transaction): Verdict {
-  const name = outPointName(outPoint);
-  const made = createdOutput(maker, outPoint.n);
-  if (made === undefined) return broken(`there is no ${name}: the transaction has no such output`);
-  const [held, said] = [withFixedHash(made.value, outPoint), withFixedHash(value, outPoint)];
-  if (nameOfAsset(held) !== nameOfAsset(said) || held.amount !== said.amount) {
-    const truth = `it holds ${held.amount} ${nameOfAsset(held)}, not ${said.amount} ${nameOfAsset(said)}`;
-    return broken(`what is said of ${name} is wrong: ${truth}`);
-  }
-  return made.scriptPublicKey === address ? null : broken(`${name} does not belong to ${address}`);
 }
 
 /** Nothing may come or go: what is not paid on must be paid back, as change. */
@@ -202,10 +190,6 @@ function sumsFault(draft: Pick<Draft, 'inputs' | 'outputs'>): Verdict {
 interface Sums {
   readonly spent: bigint;
   readonly paid: bigint;
-}
-
-function nameOfAsset(value: Asset): string {
-  return value.kind === 'token' ? 'raw units' : `items of ${value.genesisHash}`;
 }
 
 /** By `raw units`, or `items of …`. */

@@ -5,9 +5,10 @@ import { devAccounts } from '../../config/dev-accounts.js';
 import { loadConfig } from '../../config/load.js';
 import { assertSound } from '../../lib/fault.js';
 import { readGenesis } from '../../node/genesis-file.js';
+import { unspentFault } from '../../wallet/coins/unspent.js';
 import type { CliContext, FlagSpec, ParsedArgs } from '../command.js';
 import { configInput } from '../config-flags.js';
-import { type Draft, type DraftInput, valueFault } from './draft.js';
+import type { Draft, DraftInput } from './draft.js';
 
 export const GENESIS_FLAG: FlagSpec = {
   name: 'genesis',
@@ -34,7 +35,7 @@ export async function unprovenInputs(
   return open.filter((input) => {
     const maker = genesis?.transactions.get(input.outPoint.tHash);
     if (maker === undefined) return true;
-    assertSound(valueFault(input, maker));
+    assertSound(unspentFault(input, maker));
     return false;
   });
 }

@@ -1,0 +1,97 @@
+/**
+ * Proofs of what outputs hold. No signature covers that, nor fees: of an output that holds more than a node has said, whoever gets the
+ * payment takes the rest as a fee. The transaction that made an output proves it, whoever shows it: its hash is in the output's name.
+ */
+
+import { TX_HASH_LENGTH } from '../chain/constants.js';
+import { parseGenesis } from '../chain/genesis.js';
+import { transactionHash } from '../chain/hash.js';
+import { parseTransaction } from '../chain/json-read.js';
+import { outPointKey } from '../chain/transaction.js';
+import type { Transaction } from '../chain/types.js';
+import { systemClock } from '../lib/clock.js';
+import { TesseraError } from '../lib/errors.js';
+import { assertSound } from '../lib/fault.js';
+import { pause } from '../lib/pause.js';
+import { unspentFault } from '../wallet/coins/unspent.js';
+import type { CallOptions } from './calls.js';
+import type { Operations } from './operations.js';
+import type { UnspentOutput } from './payments.js';
+
+/** Transactions of one answer: eight of the largest size fit. */
+const PER_ANSWER = 8;
+const WAIT_MS = 10_000;
+/** Milliseconds between two looks. */
+const LOOK_EVERY = 250;
+/** What a transaction is called by its hash; those of the genesis file have other names. */
+const HASH = new RegExp(`^g[0-9a-f]{${TX_HASH_LENGTH - 1}}$`);
+
+/** What a client must have. The storage node that it asks need not be trusted. */
+export type ProvingClient = Pick<Operations, 'queryBlockchainEntries'>;
+
+export interface ProofOptions extends Pick<CallOptions, 'signal' | 'timeoutMs'> {
+  /** Transactions that no block has yet, such as the own one whose change is spent. */
+  readonly known?: Iterable<Transaction> | undefined;
+  /** The genesis file of the network, as JSON: it says what outputs of block 0 hold, whose names are not hashes. */
+  readonly genesis?: unknown;
+  /** Milliseconds in which a block that was just made comes to the storage node. Default: 10 s. */
+  readonly waitMs?: number | undefined;
+}
+
+/**
+ * Resolves when each of the outputs holds what is said of it, and belongs to whom is said. Ask it of what a payment spends (`spent`) before
+ * the payment goes to anybody. Throws `malformed_transaction` when something else is true, and `entry_not_found` for an output that nothing
+ * proves.
+ */
+export async function proveOutputs(
+  client: ProvingClient,
+  outputs: readonly UnspentOutput[],
+  { known = [], genesis, waitMs = WAIT_MS, ...options }: ProofOptions = {},
+): Promise<void> {
+  const makers = new Map([...known].map((transaction) => [transactionHash(transaction), transaction]));
+  const atGenesis = genesis === undefined ? [] : parseGenesis(genesis).transactions;
+  for (const [name, transaction] of atGenesis) makers.set(name, transaction);
+  await fetchMakers(client, outputs, makers, { ...options, waitMs });
+  for (const output of outputs) {
+    const maker = makers.get(output.outPoint.tHash);
+    if (maker === undefined) {
+      throw new TesseraError('entry_not_found', `nothing proves what ${outPointKey(output.outPoint)} holds`);
+    }
+    assertSound(unspentFault(output, maker));
+  }
+}
+
+/** Adds those that the node has, by the hashes of what it has sent. */
+async function fetchMakers(
+  client: ProvingClient,
+  outputs: readonly UnspentOutput[],
+  makers: Map<string, Transaction>,
+  { waitMs, ...options }: Pick<CallOptions, 'signal' | 'timeoutMs'> & { readonly waitMs: number },
+): Promise<void> {
+  const until = systemClock.monotonic() + waitMs;
+  const names = [...new Set(outputs.map(({ outPoint }) => outPoint.tHash))].filter((name) => HASH.test(name));
+  for (;;) {
+    const missing = names.filter((name) => !makers.has(name));
+    for (let at = 0; at < missing.length; at += PER_ANSWER) {
+      const keys = missing.slice(at, at + PER_ANSWER);
+      const entries: unknown = await client.queryBlockchainEntries({ keys }, options);
+      for (const transaction of readTransactions(entries)) makers.set(transactionHash(transaction), transaction);
+      // Without these the others are of no use: they are asked for when these have come.
+      if (!keys.some((name) => makers.has(name))) break;
+    }
+    if (names.every((name) => makers.has(name)) || systemClock.monotonic() >= until) return;
+    await pause(LOOK_EVERY, options.signal);
+  }
+}
+
+/** Those that an answer has: a node may send anything. */
+function readTransactions(entries: unknown): Transaction[] {
+  if (!Array.isArray(entries)) return [];
+  return entries.slice(0, PER_ANSWER).flatMap((entry: unknown) => {
+    try {
+      return [parseTransaction((entry as { readonly data: unknown }).data)];
+    } catch {
+      return [];
+    }
+  });
+}
