@@ -17,7 +17,7 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 # No dependency needs its install script: native code comes prebuilt.
 RUN npm ci --ignore-scripts --no-audit --no-fund
-COPY tsconfig.json tsconfig.build.json ./
+COPY tsconfig.json tsconfig.build.json vite.program.config.ts ./
 COPY src ./src
 COPY web ./web
 RUN npm run build && rm -f dist/.tsbuildinfo

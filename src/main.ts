@@ -15,7 +15,7 @@ const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 const oldest = OLDEST[major];
 
 if (major >= ALL_FROM || (oldest !== undefined && minor >= oldest)) {
-  void import('./cli/program.js');
+  void import('./cli/program.js').then(({ runProgram }) => runProgram());
 } else {
   process.stderr.write(
     `tessera: Node.js 20.19, 22.13, 24 or newer is needed, and this is ${process.versions.node}. See https://nodejs.org\n`,

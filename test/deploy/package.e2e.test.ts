@@ -56,6 +56,8 @@ describe('what npm pack makes', () => {
     expect(paths).toEqual(expect.arrayContaining([...expected, ...built]));
     const folders = new Set(paths.filter((path) => path.includes('/')).map((path) => path.split('/')[0]));
     expect([...folders].sort()).toEqual(['config', 'dist', 'openapi']);
+    // Compiled files that nobody can import.
+    expect(paths.filter((path) => /^dist\/(?:api|cli|config|node)\//.test(path))).toEqual([]);
     expect(paths.filter((path) => /\.(ts|map|tsbuildinfo)$/.test(path) && !path.endsWith('.d.ts'))).toEqual([]);
     expect(installed.size).toBeLessThan(MAX_SIZE);
   });

@@ -1,0 +1,67 @@
+/** The program as `npm run build` puts it together: what a process of it loads, and what it carries. */
+
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const PROGRAM = fileURLToPath(new URL('../../dist/program', import.meta.url));
+/** Packages of native code, which are not copied into the program; sodium-native is loaded by `require`. */
+const NATIVE = ['@node-rs/crc32', 'classic-level', 'snappy'];
+/** `import … from "x"`, `export … from "x"` and `import "x"`; not `import(…)`. */
+const STATIC_IMPORT = /^(?:import|export)(?:[^'";]*?\bfrom)? "([^"]+)";/gm;
+
+/** The files of the program that these load, and the packages, before any of their functions is called. */
+function loadedBy(...entries: readonly string[]): {
+  readonly files: ReadonlySet<string>;
+  readonly packages: string[];
+} {
+  const files = new Set<string>();
+  const packages = new Set<string>();
+  const visit = (file: string): void => {
+    if (files.has(file)) return;
+    files.add(file);
+    for (const [, name = ''] of readFileSync(file, 'utf8').matchAll(STATIC_IMPORT)) {
+      if (name.startsWith('.')) visit(join(dirname(file), name));
+      else if (!name.startsWith('node:')) packages.add(name);
+    }
+  };
+  for (const entry of entries) visit(join(PROGRAM, entry));
+  return { files, packages: [...packages].sort() };
+}
+
+describe('the built program', () => {
+  it('is a few files, with every package but those of native code (decision record 0049)', () => {
+    const network = loadedBy('program.js', 'dev.js', 'dev-network.js');
+    expect(network.packages).toEqual(NATIVE);
+    // It was 1,300 when each module was a file.
+    expect(network.files.size).toBeLessThan(160);
+    expect([...network.files].join()).not.toContain('etcd');
+    // A command that runs no node loads none.
+    expect(loadedBy('program.js').files.size).toBeLessThan(25);
+    expect(loadedBy('program.js', 'wallet.js').packages).toEqual([]);
+  });
+
+  it('has threads that load no database and no server', () => {
+    for (const worker of ['verify-worker.js', 'pow-worker.js', 'unicorn-worker.js']) {
+      const { files, packages } = loadedBy(worker);
+      expect([worker, packages]).toEqual([worker, []]);
+      expect(files.size).toBeLessThan(25);
+    }
+  });
+
+  it.each([
+    ['program', ['fastify', 'ajv', '@noble/curves', '@sinclair/typebox', 'pino', 'ws']],
+    ['web', ['preact', 'qr']],
+  ])('carries the licenses of what it has copied into %s', (folder, names) => {
+    const licenses = readFileSync(join(PROGRAM, '..', folder, 'LICENSES.txt'), 'utf8');
+    const [, ...parts] = licenses.split(/^## (?=\S+ - [0-9])/m);
+    for (const name of names) expect(parts.some((part) => part.startsWith(`${name} - `))).toBe(true);
+    // None is a heading alone.
+    expect(parts.filter((part) => part.length < 500)).toEqual([]);
+  });
+
+  it('carries the license that a part of a package has of its own', () => {
+    expect(readFileSync(join(PROGRAM, 'LICENSES.txt'), 'utf8')).toContain('Copyright 2008 Google Inc.');
+  });
+});

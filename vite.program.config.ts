@@ -1,0 +1,104 @@
+/**
+ * How the program is put together for running: `dist/main.js`, and the files that it loads in `dist/program`, with every package
+ * in them but those of native code (docs/adr/0049-one-program-in-few-files.md). What others import, and what tests and benchmarks
+ * import of the compiled files, is compiled file by file by tsc.
+ */
+
+import { readFileSync, rmSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { defineConfig, type Plugin } from 'vite';
+
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+/** They find their compiled parts beside their own files. */
+const NATIVE = ['@node-rs/crc32', 'classic-level', 'snappy', 'sodium-native'];
+
+const LICENSES = 'program/LICENSES.txt';
+/** The heading of a package with nothing below it. */
+const BARE = /^## (\S+) - [0-9].*\n(?=\n## \S+ - [0-9]|(?![\s\S]))/gm;
+
+/** Of packages that have no file of their license: what they say elsewhere. */
+const NOTICES: Readonly<Record<string, string>> = {
+  '@bufbuild/protobuf': [
+    commentOf('@bufbuild/protobuf/dist/esm/index.js'),
+    'The text of the Apache License is below, at @grpc/grpc-js. Parts are under another one:',
+    commentOf('@bufbuild/protobuf/dist/esm/wire/varint.js'),
+  ].join('\n\n'),
+  'abstract-logging': `MIT License (http://jsumners.mit-license.org/)
+
+Copyright (c) James Sumners
+
+${permissionOf('ajv')}`,
+};
+
+/** The comment that a file of a package begins with. */
+function commentOf(file: string): string {
+  const [comment = ''] = /^(?:\/\/.*\n)+/.exec(readFileSync(here(`node_modules/${file}`), 'utf8')) ?? [];
+  return comment.replace(/^\/\/ ?/gm, '').trim();
+}
+
+/** The text of the MIT license without its first lines, as another package has it. */
+function permissionOf(name: string): string {
+  const text = readFileSync(here(`node_modules/${name}/LICENSE`), 'utf8');
+  return text.slice(text.indexOf('Permission is hereby granted')).trim();
+}
+
+export default defineConfig({
+  root: here('.'),
+  publicDir: false,
+  logLevel: 'warn',
+  ssr: { noExternal: true, external: NATIVE, target: 'node' },
+  build: {
+    ssr: true,
+    outDir: here('dist'),
+    emptyOutDir: false,
+    target: 'node20',
+    // Names and lines of a stack trace are to be read.
+    minify: false,
+    sourcemap: true,
+    // The notices of the packages that are copied into the program.
+    license: { fileName: LICENSES },
+    rolldownOptions: {
+      input: {
+        main: here('src/main.ts'),
+        'program/network-process': here('src/testing/network-process.ts'),
+        'program/pow-worker': here('src/miner/pow-worker.ts'),
+        'program/unicorn-worker': here('src/mempool/blocks/unicorn-worker.ts'),
+        'program/verify-worker': here('src/ledger/verifier/verify-worker.ts'),
+      },
+      output: { entryFileNames: '[name].js', chunkFileNames: 'program/[name].js' },
+    },
+  },
+  plugins: [emptied(here('dist/program')), noticed()],
+});
+
+/** Removes what an earlier build has left in the folder. */
+function emptied(folder: string): Plugin {
+  return {
+    name: 'tessera-emptied',
+    apply: 'build',
+    buildStart: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+/** Adds the notices of packages that have no file of their license, and fails at one whose notice is not known. */
+function noticed(): Plugin {
+  return {
+    name: 'tessera-noticed',
+    apply: 'build',
+    enforce: 'post',
+    generateBundle: {
+      order: 'post',
+      handler(_options, bundle) {
+        const file = bundle[LICENSES];
+        if (file?.type !== 'asset') return this.error(`there is no ${LICENSES}`);
+        file.source = String(file.source).replace(BARE, (heading, name: string) => {
+          const notice = NOTICES[name];
+          if (notice === undefined)
+            return this.error(`${name} has no file of its license: its notice belongs into NOTICES`);
+          return `${heading}\n${notice}\n`;
+        });
+      },
+    },
+  };
+}
