@@ -9,18 +9,18 @@ import rateLimit from '@fastify/rate-limit';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { addressGroup } from '../lib/ip-address.js';
 import type { NodeRole } from '../lib/roles.js';
-import { access, ownNames } from './http/access.js';
+import { access } from './http/access.js';
 import { answers } from './http/answers.js';
 import { ApiKeys, type ApiKeysOptions } from './http/api-key.js';
+import { arrival } from './http/arrival.js';
 import { bodyBudget } from './http/body-budget.js';
 import { clientAddress } from './http/client-address.js';
-import { answerClientError, closeInTime, countRequests, limitConnections, workInTurn } from './http/connections.js';
+import { answerClientError, closeInTime, countRequests, limitConnections } from './http/connections.js';
 import { ErrorAnswers } from './http/error-answers.js';
 import { addJsonBodyParser } from './http/json.js';
 import { mountedOperations } from './http/mounted-operations.js';
-import { overload } from './http/overload.js';
 import { refusedBodies } from './http/refused-bodies.js';
-import { commonHeaders, createRequestIds } from './http/request-id.js';
+import { createRequestIds } from './http/request-id.js';
 import { RequestLog, requestLog } from './http/request-log.js';
 import { createValidatorCompiler } from './http/validator.js';
 import { docsRoutes } from './openapi/docs.js';
@@ -87,8 +87,7 @@ export async function createApi(options: ApiOptions, modules: ApiModules): Promi
   app.setNotFoundHandler(errors.onNotFound);
 
   // The order of the hooks: a request waits for its turn, gets its id and log line, is counted, and then its key is checked.
-  workInTurn(app);
-  await app.register(commonHeaders);
+  await app.register(arrival);
   await app.register(requestLog, { log });
   if (api.rateLimit.enabled) {
     await app.register(rateLimit, {
@@ -110,12 +109,10 @@ export async function createApi(options: ApiOptions, modules: ApiModules): Promi
     });
   }
 
-  if (api.auth === 'open') await app.register(ownNames, { cors: api.cors });
-  await app.register(overload, { clock });
   await app.register(bodyBudget);
   await app.register(refusedBodies, { clock });
   addJsonBodyParser(app);
-  await app.register(access, { keys, clock });
+  await app.register(access, { keys, clock, openTo: api.auth === 'open' ? api.cors : undefined });
   await app.register(mountedOperations);
   await app.register(answers, { clock });
   await app.register(services, { modules: modules.services ?? modules });

@@ -75,6 +75,8 @@ export interface NodeInfo {
 export interface NodePeer {
   readonly address: string;
   readonly node_type: 'Mempool' | 'Storage';
+  /** As it said when the link was opened. */
+  readonly version?: string;
 }
 
 /** What the routes work with; the services of a role that is not served are missing. */

@@ -48,6 +48,12 @@ describe('bodies that are refused', () => {
     expect((await post(app, STRANGER, junk)).statusCode).toBe(400);
   });
 
+  it('are counted for an address that asks for a path that cannot be read', async () => {
+    const app = await openApp('mempool', { modules: { clock: new ManualClock() } });
+    expect((await app.inject({ url: '/%zz', remoteAddress: STRANGER })).statusCode).toBe(400);
+    expect((await statusesOf(app, STRANGER, junk)).at(-1)).toBe(429);
+  });
+
   it('count on envelope routes too', async () => {
     const app = await openApp('mempool', { modules: { clock: new ManualClock() } });
     const statuses = await statusesOf(app, STRANGER, junk, '/create_transactions');

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import type { Operation } from '../../src/api/operation.js';
-import { OPERATIONS } from '../../src/api/operations.js';
+import { OPERATIONS, operationsOf } from '../../src/api/operations.js';
 import { devOperations } from '../../src/api/routes/dev/operations.js';
 import type { DevService } from '../../src/api/routes/dev/service.js';
 import { NODE_ROLES } from '../../src/lib/roles.js';
@@ -121,6 +121,18 @@ describe('a node that asks for no key', () => {
     } as const;
     expect((await send(app, asked)).status).toBe(421);
     for (const url of PRIVATE) expect((await send(app, { url, headers: { host } })).status).toBe(401);
+  });
+
+  it('tells it nothing by any operation that reads', async () => {
+    const app = await openApp(NODE_ROLES, { api: OWN });
+    const reads = operationsOf(NODE_ROLES).filter(({ method, family }) => method === 'GET' && family === 'v1');
+    expect(reads.map(({ id }) => id)).toEqual(
+      expect.arrayContaining(['getWalletMovements', 'getWalletHistory', 'getSupply']),
+    );
+    for (const { id, path, apiKey } of reads) {
+      const { status } = await send(app, { url: path.replace(/\{\w+\}/g, '1'), headers: REBOUND });
+      expect([id, status]).toEqual([id, apiKey === true ? 401 : 421]);
+    }
   });
 
   it.each<[string, Cors]>([

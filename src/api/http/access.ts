@@ -8,6 +8,7 @@ import type { Operation } from '../operation.js';
 import type { ApiKeys, Caller } from './api-key.js';
 import { clientAddress } from './client-address.js';
 import { KeyGuesses } from './key-guesses.js';
+import { OverloadGuard } from './overload.js';
 import { type AllowedOrigins, isStrangeHost, needsPreflight } from './web-pages.js';
 
 declare module 'fastify' {
@@ -21,19 +22,39 @@ declare module 'fastify' {
  * What needs no key anywhere is not told, by a node that asks for none, under a name that a stranger may have pointed at it (DNS
  * rebinding): his page would read it. Where a key is asked for elsewhere, `ApiKeys` asks for it then.
  */
-export const ownNames = fp<{ readonly cors: AllowedOrigins }>((app, { cors }, done) => {
-  app.addHook('onRequest', ({ headers, operation }, _reply, next) => {
-    if (operation === null || operation.apiKey === true || !isStrangeHost(headers.host, cors)) return next();
-    throw new TesseraError(
-      'unknown_host',
-      'This node asks for no API key, so it answers to addresses and to names of its own only: list the name that is in the Host ' +
-        'header in api.cors, as https://NAME.',
-    );
-  });
-  done();
-});
+class OwnNames {
+  readonly #cors: AllowedOrigins;
+  /** The last that passed: a client sends the same again and again, and to read one takes as long as all other checks. */
+  #known: string | undefined;
 
-export const access = fp<{ readonly keys: ApiKeys; readonly clock: Clock }>((app, { keys, clock }, done) => {
+  constructor(cors: AllowedOrigins) {
+    this.#cors = cors;
+  }
+
+  check(host: string | undefined): void {
+    if (host === undefined || host === this.#known) return;
+    if (isStrangeHost(host, this.#cors)) {
+      throw new TesseraError(
+        'unknown_host',
+        'This node asks for no API key, so it answers to addresses and to names of its own only: list the name that is in the Host ' +
+          'header in api.cors, as https://NAME.',
+      );
+    }
+    this.#known = host;
+  }
+}
+
+export interface AccessOptions {
+  readonly keys: ApiKeys;
+  readonly clock: Clock;
+  /** Of a node that asks for no key: the origins that may read it. */
+  readonly openTo: AllowedOrigins | undefined;
+}
+
+/** One hook for all that may be said against a request before its body is read. */
+export const access = fp<AccessOptions>((app, { keys, clock, openTo }, done) => {
+  const guard = new OverloadGuard(clock);
+  const names = openTo === undefined ? undefined : new OwnNames(openTo);
   const guesses = new KeyGuesses(clock);
   const authorize = (operation: Operation, request: FastifyRequest): void => {
     const caller = callerOf(request);
@@ -49,11 +70,16 @@ export const access = fp<{ readonly keys: ApiKeys; readonly clock: Clock }>((app
   app.decorate('authorize', authorize);
   app.addHook('onRequest', (request, reply, next) => {
     const { operation } = request;
-    if (operation?.apiKey !== true) return next();
+    if (operation === null) return next();
+    if (operation.apiKey !== true) names?.check(request.headers.host);
+    // Health checks must be answered, above all under overload.
+    if (operation.family !== 'node') guard.check();
+    if (operation.apiKey !== true) return next();
     reply.header('cache-control', 'no-store');
     authorize(operation, request);
     next();
   });
+  app.addHook('onClose', async () => guard.stop());
   done();
 });
 

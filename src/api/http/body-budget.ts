@@ -9,6 +9,7 @@ import type { ServerResponse } from 'node:http';
 import fp from 'fastify-plugin';
 import { TesseraError } from '../../lib/errors.js';
 import { addressGroup, isLoopback } from '../../lib/ip-address.js';
+import { TurnBudget } from '../../lib/turn-budget.js';
 
 /** Smaller bodies are not counted. */
 const SMALL_BYTES = 4 * 1024;
@@ -19,13 +20,14 @@ const MAX_AT_WORK_OF_ADDRESS = MAX_AT_WORK_BYTES / 2;
 /** Maximum size of the waiting bodies. */
 const MAX_WAITING_BYTES = 32 * 1024 * 1024;
 
+/** Bytes of large bodies that are read in one turn of the event loop, over all connections: two milliseconds, or one body. */
+const BYTES_PER_TURN = 512 * 1024;
+
 declare module 'fastify' {
   interface FastifyInstance {
     readonly bodyBudget: BodyBudget;
-  }
-  interface FastifyRequest {
-    /** The response that ends the work on the request's body. */
-    response: ServerResponse | null;
+    /** Turns in which large bodies are read, in bytes. */
+    readonly bodyTurns: TurnBudget;
   }
 }
 
@@ -172,10 +174,6 @@ function overloaded(): TesseraError {
 
 export const bodyBudget = fp((app, _options, done) => {
   app.decorate('bodyBudget', new BodyBudget());
-  app.decorateRequest('response', null);
-  app.addHook('onRequest', (request, reply, next) => {
-    request.response = reply.raw;
-    next();
-  });
+  app.decorate('bodyTurns', new TurnBudget(BYTES_PER_TURN));
   done();
 });

@@ -15,8 +15,6 @@ import { PROBLEM_MEDIA_TYPE, problemHeaders, problemOf } from './problem.js';
 const GRACE_MS = 2_000;
 /** Milliseconds for reading the rest of a body that is too large. */
 const DRAIN_MS = 10_000;
-/** How many requests of a connection may wait for the answers before them. */
-const MAX_AHEAD = 64;
 
 /**
  * Refuses connections of a remote address beyond `limit`. An IPv6 /64 is one address. Loopback is not limited, because a
@@ -69,28 +67,6 @@ export function drainBody({ raw }: FastifyRequest, reply: FastifyReply, clock: C
   const timer = clock.after(DRAIN_MS, () => raw.destroy());
   raw.once('close', () => timer.cancel());
   raw.resume();
-}
-
-/**
- * The requests of a connection are worked on one after the other. One that is sent ahead of the answers before it waits for
- * its turn: until then its response has no connection, and nothing would tell that the client is gone, so that what it takes
- * would never be given back (rule P6). A connection with too many of them is closed.
- */
-export function workInTurn(app: FastifyInstance): void {
-  const ahead = new WeakMap<Socket, number>();
-  app.addHook('onRequest', (request, { raw: response }, next) => {
-    if (response.socket !== null) return next();
-    const { socket } = request.raw;
-    const count = (ahead.get(socket) ?? 0) + 1;
-    ahead.set(socket, count);
-    if (count > MAX_AHEAD) socket.destroy();
-    // Never comes when the connection ends first: then there is nothing to do and nobody to tell.
-    response.once('socket', () => {
-      ahead.set(socket, (ahead.get(socket) ?? 1) - 1);
-      // Node is not done with giving the connection to this response yet.
-      setImmediate(next);
-    });
-  });
 }
 
 /**

@@ -41,6 +41,7 @@ export class ErrorAnswers {
     }
     if (request.is404) request.routingError = shown.code;
     if (shown.code === 'payload_too_large') drainBody(request, reply, this.#modules.clock);
+    request.server.refusedBodies.refused(request, shown.code);
     this.#answer(error, shown, request, reply);
   };
 

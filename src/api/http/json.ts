@@ -2,6 +2,7 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { TesseraError } from '../../lib/errors.js';
+import { addressGroup } from '../../lib/ip-address.js';
 import { parseExactJson } from '../../lib/json.js';
 import { clientAddress } from './client-address.js';
 
@@ -12,6 +13,8 @@ export const JSON_MEDIA_TYPE = 'application/json; charset=utf-8';
  * their addresses. An object with hundreds of thousands of names takes a hundred times as long as other bodies of its size.
  */
 const MAX_NAMES = 16_384;
+/** Bodies from this size on are read in turns. */
+const LARGE_BYTES = 16 * 1024;
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -31,16 +34,25 @@ export function addJsonBodyParser(app: FastifyInstance, keepRaw = false): void {
     app.refusedBodies.reads(request, body.length);
     return parseExactJson(body, { maxNames: MAX_NAMES });
   };
+  // What waited may have lost its client, and its room in the budget with it.
+  const readUnlessGone = (request: FastifyRequest, body: Buffer): unknown => {
+    if (request.response?.destroyed) throw new TesseraError('aborted', 'The client has disconnected.');
+    return read(request, body);
+  };
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     // An unknown route answers 404 or 405, whatever its body.
     if (body.length === 0 || request.is404 || (takesNoBody(request) && isBlank(body))) return done(null, undefined);
     if (keepRaw) request.rawBody = body;
     checkCoding(request.headers);
     const { response } = request;
-    const room = response === null ? undefined : app.bodyBudget.take(body.length, response, clientAddress(request));
+    const address = clientAddress(request);
+    const room = response === null ? undefined : app.bodyBudget.take(body.length, response, address);
+    const turn = (): Promise<void> | undefined =>
+      body.length < LARGE_BYTES ? undefined : app.bodyTurns.take(body.length, addressGroup(address));
+    const ready = room === undefined ? turn() : room.then(turn);
     // A body that need not wait is read in this turn: a promise for each costs more than reading a small one.
-    if (room === undefined) done(null, read(request, body));
-    else room.then(() => read(request, body)).then((value) => done(null, value), done);
+    if (ready === undefined) done(null, read(request, body));
+    else ready.then(() => readUnlessGone(request, body)).then((value) => done(null, value), done);
   });
 }
 

@@ -7,7 +7,6 @@
  * have to block a core.
  */
 
-import fp from 'fastify-plugin';
 import type { Clock, Timer } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
 
@@ -47,15 +46,3 @@ export class OverloadGuard {
     });
   }
 }
-
-export const overload = fp<{ readonly clock: Clock }>((app, { clock }, done) => {
-  const guard = new OverloadGuard(clock);
-  app.addHook('onRequest', (request, _reply, next) => {
-    // Health checks must be answered, above all under overload.
-    const { operation } = request;
-    if (operation !== null && operation.family !== 'node') guard.check();
-    next();
-  });
-  app.addHook('onClose', async () => guard.stop());
-  done();
-});

@@ -61,10 +61,10 @@ class RefusedBodies {
     request.bodyBytes = Math.max(bytes, LEAST_BYTES);
   }
 
-  /** To be called when a request is answered. */
-  answered(request: FastifyRequest): void {
-    const { bodyBytes, errorCode } = request;
-    if (bodyBytes === 0 || errorCode === null || !REFUSALS.has(errorCode)) return;
+  /** To be called when a request is answered with an error. */
+  refused(request: FastifyRequest, code: ErrorCode): void {
+    const { bodyBytes } = request;
+    if (bodyBytes === 0 || !REFUSALS.has(code)) return;
     const address = clientAddress(request);
     if (!isLoopback(address)) this.#refused.add(address, bodyBytes);
   }
@@ -73,9 +73,5 @@ class RefusedBodies {
 export const refusedBodies = fp<{ clock: Clock }>((app, { clock }, done) => {
   app.decorate('refusedBodies', new RefusedBodies(clock));
   app.decorateRequest('bodyBytes', 0);
-  app.addHook('onResponse', (request, _reply, next) => {
-    app.refusedBodies.answered(request);
-    next();
-  });
   done();
 });

@@ -2,10 +2,8 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import fp from 'fastify-plugin';
 import { toHex } from '../../lib/bytes.js';
 import type { Random } from '../../lib/random.js';
-import type { Operation } from '../operation.js';
 
 const SANE = /^[A-Za-z0-9._:-]{1,128}$/;
 /** Random bytes in the ids, to tell two runs of a node apart. */
@@ -28,22 +26,3 @@ export function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): 
   reply.header('x-request-id', request.id);
   reply.header('x-content-type-options', 'nosniff');
 }
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** The operation of the route; null when there is no such route. */
-    operation: Operation | null;
-  }
-}
-
-/** The first hook of a request: sets its operation and the headers of its answer. */
-export const commonHeaders = fp((app, _options, done) => {
-  app.decorateRequest('operation', null);
-  app.addHook('onRequest', (request, reply, next) => {
-    // Kept, because Fastify makes the options of a route anew at each access.
-    request.operation = request.routeOptions.config.operation ?? null;
-    setCommonHeaders(request, reply);
-    next();
-  });
-  done();
-});

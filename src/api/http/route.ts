@@ -62,14 +62,15 @@ export function addRoutes<const Group extends readonly Operation[]>(
   const byId: Readonly<Record<string, unknown>> = handlers;
   for (const operation of group) {
     const handler = byId[operation.id] as RouteHandlerMethod;
-    app.route({ ...routeOf(operation), handler: operation.long ? longHandler(handler) : handler });
+    const status = Number(Object.keys(operation.success)[0] ?? 200);
+    const answering = status === 200 ? handler : answersWith(status, handler);
+    app.route({ ...routeOf(operation), handler: operation.long ? longHandler(answering) : answering });
   }
 }
 
 /** Everything of a route but its handler. */
 export function routeOf(operation: Operation): Omit<RouteOptions, 'handler'> {
   const { method, aliases = [], path, body, events } = operation;
-  const [status = '200'] = Object.keys(operation.success);
   return {
     method: [method, ...aliases],
     url: fastifyPath(path),
@@ -78,7 +79,6 @@ export function routeOf(operation: Operation): Omit<RouteOptions, 'handler'> {
     // A stream is not known in advance.
     ...(events === undefined ? {} : { exposeHeadRoute: false }),
     ...(body?.optional ? { preValidation: emptyBodyIsObject } : {}),
-    ...(status === '200' ? {} : { preHandler: answersWith(Number(status)) }),
   };
 }
 
@@ -109,10 +109,10 @@ const emptyBodyIsObject: Hook = (request, _reply, done) => {
   done();
 };
 
-function answersWith(status: number): Hook {
-  return (_request, reply, done) => {
+function answersWith(status: number, handler: RouteHandlerMethod): RouteHandlerMethod {
+  return function sendWith(request, reply) {
     reply.code(status);
-    done();
+    return handler.call(this, request, reply);
   };
 }
 

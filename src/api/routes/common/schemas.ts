@@ -7,11 +7,17 @@ const PeerInfo = Type.Object(
   {
     address: Type.String({ description: 'Socket address, ip:port.', examples: ['127.0.0.1:12300'] }),
     node_type: Enum(['Mempool', 'Storage'], { description: 'What the peer is.' }),
+    version: Type.Optional(
+      Type.String({
+        description: 'Version of its program, as it says; missing when it did not say.',
+        examples: ['0.1.0'],
+      }),
+    ),
   },
   {
     $id: 'PeerInfo',
     description: 'A connected mempool or storage node.',
-    examples: [{ address: '127.0.0.1:12300', node_type: 'Mempool' }],
+    examples: [{ address: '127.0.0.1:12300', node_type: 'Mempool', version: '0.1.0' }],
   },
 );
 export type PeerInfo = Static<typeof PeerInfo>;
@@ -32,7 +38,7 @@ export const DebugData = Type.Object(
     examples: [
       {
         node_api: ['/v1/debug', '/v1/supply'],
-        node_peers: [{ address: '127.0.0.1:12330', node_type: 'Storage' }],
+        node_peers: [{ address: '127.0.0.1:12330', node_type: 'Storage', version: '0.1.0' }],
         node_type: 'Mempool',
         routes_pow: {},
       },

@@ -1,0 +1,58 @@
+/**
+ * The first hook of a request: it waits for its turn on its connection, and gets its operation and the headers of its answer. One
+ * hook for all of that, since each costs a good part of what is ours in a cheap request.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import fp from 'fastify-plugin';
+import type { Operation } from '../operation.js';
+import { setCommonHeaders } from './request-id.js';
+
+/** How many requests of a connection may wait for the answers before them. */
+const MAX_AHEAD = 64;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The operation of the route; null when there is no such route. */
+    operation: Operation | null;
+    /** What it is answered with; the end of it ends the work on the request's body. */
+    response: ServerResponse | null;
+  }
+}
+
+export const arrival = fp((app, _options, done) => {
+  const connections = new WorkInTurn();
+  app.decorateRequest('operation', null);
+  app.decorateRequest('response', null);
+  app.addHook('onRequest', (request, reply, next) => {
+    // Kept, because Fastify makes the options of a route anew at each access.
+    request.operation = request.routeOptions.config.operation ?? null;
+    request.response = reply.raw;
+    setCommonHeaders(request, reply);
+    if (reply.raw.socket !== null) next();
+    else connections.wait(request.raw, reply.raw, next);
+  });
+  done();
+});
+
+/**
+ * The requests of a connection are worked on one after the other. One that is sent ahead of the answers before it waits for
+ * its turn: until then its response has no connection, and nothing would tell that the client is gone, so that what it takes
+ * would never be given back (rule P6). A connection with too many of them is closed.
+ */
+class WorkInTurn {
+  readonly #ahead = new WeakMap<Socket, number>();
+
+  wait({ socket }: IncomingMessage, response: ServerResponse, next: () => void): void {
+    const count = (this.#ahead.get(socket) ?? 0) + 1;
+    this.#ahead.set(socket, count);
+    if (count > MAX_AHEAD) socket.destroy();
+    // Never comes when the connection ends first: then there is nothing to do and nobody to tell.
+    response.once('socket', () => {
+      this.#ahead.set(socket, (this.#ahead.get(socket) ?? 1) - 1);
+      // Node is not done with giving the connection to this response yet.
+      setImmediate(next);
+    });
+  }
+}
