@@ -37,6 +37,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    // The notices of the packages that are copied into the scripts.
+    license: { fileName: 'LICENSES.txt' },
     rolldownOptions: {
       input: {
         docs: here('docs/index.html'),

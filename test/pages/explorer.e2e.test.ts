@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { programVersion } from '../../src/lib/version.js';
 import { DevNetwork } from '../../src/node/dev-network.js';
 import {
   axeFindings,
@@ -142,6 +143,8 @@ describe.runIf(HAS_BROWSER)('the explorer', () => {
   it('finds each kind of thing, by the key /', async () => {
     const { page } = await open('/network');
     await heading(page).filter({ hasText: 'Network' }).waitFor();
+    const peers = page.getByRole('region', { name: 'Mempool and storage nodes that it is linked with' });
+    await peers.getByText(`version ${programVersion()}`).first().waitFor();
     await page.keyboard.press('/');
     await page.locator('input[type="search"]:focus').waitFor();
     await searchFor(page, '1', '1');

@@ -9,7 +9,7 @@ export interface NodeFacts {
   readonly node_type: string;
   /** The /v1 paths that it serves. */
   readonly node_api: readonly string[];
-  readonly node_peers: readonly { readonly address: string; readonly node_type: string }[];
+  readonly node_peers: readonly { readonly address: string; readonly node_type: string; readonly version?: string }[];
 }
 
 const AGAIN_MS = 2_000;

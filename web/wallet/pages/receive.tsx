@@ -3,15 +3,16 @@
 import { useCallback, useState } from 'preact/hooks';
 import { Amount } from '../../shared/components/amount.js';
 import { Hash } from '../../shared/components/hash.js';
-import { Failed, Loaded } from '../../shared/components/notice.js';
+import { LongList } from '../../shared/components/long-list.js';
+import { Loaded } from '../../shared/components/notice.js';
 import { Page } from '../../shared/components/page.js';
 import { SafeLine } from '../../shared/components/safe-text.js';
-import { type Column, Table } from '../../shared/components/table.js';
+import type { Column } from '../../shared/components/table.js';
+import { useAction } from '../../shared/use-action.js';
 import { type PageOf, usePages } from '../../shared/use-pages.js';
 import { AddressName, Field, ItemCount } from '../parts.js';
 import { QrCode } from '../qr-code.js';
 import { useSession } from '../session.js';
-import { useAction } from '../use-action.js';
 import { useChanges, useWalletResource } from '../use-wallet.js';
 import type { Label, OutputEntry, WalletOutputs } from '../views.js';
 
@@ -178,7 +179,7 @@ function Outputs() {
     },
     [call],
   );
-  const { entries, isLoading, isAll, error, onRange, retry } = usePages(`outputs/${shown}`, read);
+  const list = usePages(`outputs/${shown}`, read);
   return (
     <section aria-labelledby="outputs">
       <div class="panel-head">
@@ -189,24 +190,13 @@ function Outputs() {
           </button>
         )}
       </div>
-      {isAll && entries.length === 0 ? (
-        <p class="none">None.</p>
-      ) : (
-        <Table
-          label="Unspent outputs of the wallet"
-          columns={OUTPUT_COLUMNS}
-          count={entries.length}
-          rowAt={(index) => entries[index]}
-          keyOf={outputKey}
-          onRange={onRange}
-        />
-      )}
-      {error !== undefined && <Failed error={error} retry={retry} />}
-      {isLoading && (
-        <p class="loading" role="status">
-          Loading…
-        </p>
-      )}
+      <LongList
+        label="Unspent outputs of the wallet"
+        list={list}
+        columns={OUTPUT_COLUMNS}
+        keyOf={outputKey}
+        nothing="None."
+      />
     </section>
   );
 }

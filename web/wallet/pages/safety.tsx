@@ -4,9 +4,9 @@ import { useState } from 'preact/hooks';
 import { Notice } from '../../shared/components/notice.js';
 import { Page } from '../../shared/components/page.js';
 import { NoAnswer } from '../../shared/node-api.js';
+import { useAction } from '../../shared/use-action.js';
 import { Field } from '../parts.js';
 import { useSession } from '../session.js';
-import { useAction } from '../use-action.js';
 import { useOrders } from '../use-orders.js';
 
 export function SafetyPage() {
