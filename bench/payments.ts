@@ -29,6 +29,9 @@ export function benchGenesis(count: number, members: object = {}): string {
   return stringifyExact({ mempool_seed_utxo: { [GENESIS_HASH]: outputs }, ...members });
 }
 
+/** Members of a genesis: no block is cut before its interval is over, however many transactions wait. */
+export const NO_BLOCKS = { block_rules: { start: 'interval' } };
+
 /** The hash of the transaction that these outputs belong to. */
 export const GENESIS_HASH = '000000';
 

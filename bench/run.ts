@@ -1,14 +1,17 @@
 /**
- * `npm run bench [-- NAME … [--short] [--json FILE] [--compare FILE] [--against DIR]]`: runs the benchmarks, or those named,
- * one after the other, prints figures and ratios, and writes them as JSON. `--short` runs those that say something in seconds;
- * `--compare` shows what is slower than in an earlier run; `--against` names a checkout whose API is measured beside this one.
+ * `npm run bench [-- NAME … [--short] [--sizes N,N] [--json FILE] [--compare FILE] [--against DIR]]`: runs the benchmarks,
+ * or those named, one after the other, prints figures and ratios, and writes them as JSON. `--short` runs those that say
+ * something in seconds; `--sizes` is how large tables are where that is what is measured; `--compare` shows what is slower than
+ * in an earlier run; `--against` names a checkout whose API is measured beside this one.
  */
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { admissionBench } from './admission.bench.js';
 import { apiBench } from './api.bench.js';
+import { archiveSizeBench } from './archive-size.bench.js';
 import { blockBench } from './block.bench.js';
+import { catchUpBench } from './catch-up.bench.js';
 import { chainBench } from './chain.bench.js';
 import { chainIndexBench } from './chain-index.bench.js';
 import { compareRuns, printComparison, type Run } from './compare.js';
@@ -22,9 +25,12 @@ import { replicasBench } from './replicas.bench.js';
 import { printedFigures } from './report.js';
 import { requestsBench } from './requests.bench.js';
 import { signatureBench } from './signature.bench.js';
+import { readSizes, type SizeOptions } from './sizes.js';
+import { startBench } from './start.bench.js';
 import { submissionBench } from './submission.bench.js';
 import { utxoBench } from './utxo.bench.js';
 import { walletBench } from './wallet.bench.js';
+import { walletSizeBench } from './wallet-size.bench.js';
 
 const { positionals: names, values } = parseArgs({
   allowPositionals: true,
@@ -33,9 +39,11 @@ const { positionals: names, values } = parseArgs({
     short: { type: 'boolean', default: false },
     json: { type: 'string', default: 'bench.json' },
     compare: { type: 'string' },
+    sizes: { type: 'string' },
   },
 });
 const { short } = values;
+const sized: SizeOptions = { short, sizes: values.sizes === undefined ? undefined : readSizes(values.sizes) };
 
 const BENCHES: Readonly<Record<string, () => Promise<void>>> = {
   signatures: () => signatureBench({ short }),
@@ -48,12 +56,16 @@ const BENCHES: Readonly<Record<string, () => Promise<void>>> = {
   largest: largestBlockBench,
   submission: submissionBench,
   fairness: fairnessBench,
-  utxo: utxoBench,
+  utxo: () => utxoBench(sized),
+  start: () => startBench(sized),
   nonce: nonceBench,
   chain: chainBench,
   wallet: walletBench,
+  'wallet-size': () => walletSizeBench(sized),
   pages: pagesBench,
   index: chainIndexBench,
+  'catch-up': () => catchUpBench(sized),
+  'archive-size': () => archiveSizeBench(sized),
 };
 /** Those with a short form. */
 const SHORT = ['signatures', 'api'];

@@ -1,13 +1,12 @@
 /** The network of `docker compose up`: four nodes, each role once, and Prometheus beside them. */
 
+import { monitor } from './monitor.js';
 import { AMOUNT, balanceAt, readmeLines, runReadme } from './readme.js';
 import type { Session } from './session.js';
 
 const ROLES = ['storage', 'mempool', 'miner', 'user'] as const;
 type Role = (typeof ROLES)[number];
 const MEMPOOL = 'http://127.0.0.1:3003';
-/** The image that docker-compose.yml names, unless another is given. */
-const PROMETHEUS_IMAGE = process.env.PROMETHEUS_IMAGE ?? 'prom/prometheus:v2.53.4';
 
 export async function runFour(session: Session): Promise<void> {
   try {
@@ -22,7 +21,7 @@ export async function runFour(session: Session): Promise<void> {
     session.check('a protected route without the key is refused', unkeyed.includes('missing_api_key'));
     await restartOne(session, 'mempool');
     await restartOne(session, 'storage');
-    await monitor(session);
+    await monitor(session, { profile: 'monitoring', service: 'prometheus', port: 9090, targets: ROLES.length });
   } finally {
     await session.down('monitoring');
   }
@@ -81,28 +80,4 @@ interface Latest {
 
 export async function heightAt(session: Session, storageUrl: string): Promise<number> {
   return (await session.ask<Latest>(`${storageUrl}/v1/blocks/latest`)).block.block.header.b_num;
-}
-
-async function monitor(session: Session): Promise<void> {
-  session.section('Monitoring');
-  if (!(await session.hasImage(PROMETHEUS_IMAGE))) {
-    session.say(`  left out: the image ${PROMETHEUS_IMAGE} is not here and no registry answers`);
-    session.write('Left out: no image of Prometheus, and no registry that answers.', '');
-    return;
-  }
-  await session.compose('--profile', 'monitoring', 'up', '--detach', '--no-build', 'prometheus');
-  const url = 'http://127.0.0.1:9090/api/v1';
-  const targets = await session.until('four targets that are up', async () => {
-    const answer = await session.run('curl', ['-s', `${url}/query?query=up`], { mayFail: true });
-    if (!answer.startsWith('{')) return undefined;
-    const found: { metric: { job: string }; value: [number, string] }[] = JSON.parse(answer).data.result;
-    return found.filter(({ value }) => value[1] === '1').length === ROLES.length ? found : undefined;
-  });
-  session.check('Prometheus scrapes all nodes', true, targets.map(({ metric }) => metric.job).join(', '));
-  const { data } = await session.ask<{ data: { groups: { rules: { health: string }[] }[] } }>(`${url}/rules`);
-  const alerts = data.groups.flatMap((group) => group.rules);
-  const areLoaded = alerts.length > 0 && alerts.every(({ health }) => health !== 'err');
-  session.check('the alert rules are loaded', areLoaded, String(alerts.length));
-  const height = await session.run('curl', ['-s', `${url}/query?query=tessera_block_height`]);
-  session.note(`curl -s '${url}/query?query=tessera_block_height'`, height);
 }

@@ -6,6 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { createClient } from '../../src/sdk/client.js';
 import { heightAt } from './four.js';
+import { monitor } from './monitor.js';
 import { PayingClient } from './paying-client.js';
 import { ACCOUNT, balanceAt } from './readme.js';
 import type { Session } from './session.js';
@@ -14,6 +15,8 @@ const MEMPOOLS = ['mempool1', 'mempool2', 'mempool3'] as const;
 const STORAGES = ['storage1', 'storage2'] as const;
 const ETCD = ['etcd1', 'etcd2', 'etcd3'] as const;
 const NODES = [...STORAGES, ...MEMPOOLS, 'miner1', 'miner2', 'user1'] as const;
+/** What Prometheus scrapes: the nodes, the members of etcd, and the balancer. */
+const TARGETS = NODES.length + ETCD.length + 1;
 /** Mempool and storage nodes behind the balancer, and the user's wallet. */
 const MEMPOOL = 'http://127.0.0.1:8003';
 const STORAGE = 'http://127.0.0.1:8001';
@@ -38,6 +41,7 @@ export async function runHa(session: Session): Promise<void> {
     }
     await checkPayments(session, client);
     await maintainEtcd(session);
+    await monitor(session, { profile: 'ha', service: 'prometheus-ha', port: 9091, targets: TARGETS });
     await loseMajority(session);
   } finally {
     await session.down('ha');

@@ -6,6 +6,7 @@
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { workerUrl } from '../lib/worker-url.js';
 import type {
   Answer,
   CommandName,
@@ -18,7 +19,7 @@ import type {
 
 export type { DevAccount, DevNetworkOptions } from './messages.js';
 
-const PROGRAM = fileURLToPath(new URL('./network-process.js', import.meta.url));
+const PROGRAM = fileURLToPath(workerUrl('network-process'));
 /** What the faucet pays without an amount: 1,000 display units. */
 const FAUCET_AMOUNT = 72_072_000_000n;
 /** Characters of the process's last words that an error repeats. */

@@ -22,6 +22,8 @@ export const LEASE_SECONDS = 5;
 const LINKS = { 'peers.heartbeat_ms': 1_000, 'peers.reconnect_max_ms': 500 };
 /** Journal: what etcd does not confirm in this time is answered as unknown. */
 const JOURNAL_TIMEOUT_MS = 3_000;
+/** The judge asks for the balances of all addresses at once, and the wallet of the miner has one for each block. */
+const MOST_ADDRESSES = 10_000;
 /** A client that has waited so long asks another node. */
 const CALL_TIMEOUT_MS = 4_000;
 /** Milliseconds to wait for what must come by itself, on however busy a machine. */
@@ -194,6 +196,7 @@ class Builder {
       'journal.kind': 'etcd',
       'journal.endpoints': this.#etcd.endpoints.join(','),
       'journal.timeout_ms': JOURNAL_TIMEOUT_MS,
+      'api.limits.batch': MOST_ADDRESSES,
     };
   }
 }

@@ -113,6 +113,7 @@ async function cutLines(
 const etcdNames = ({ etcd }: Cluster): string[] => etcd.members.map(({ name }) => name);
 const nodeNames = ({ nodes }: Cluster): string[] => nodes.map(({ name }) => name);
 const mempoolNames = ({ mempools }: Cluster): string[] => mempools.map(({ name }) => name);
+const storageNames = ({ storages }: Cluster): string[] => storages.map(({ name }) => name);
 const allBut = (cluster: Cluster, { name }: Placed): string[] =>
   [...etcdNames(cluster), ...nodeNames(cluster)].filter((other) => other !== name);
 
@@ -183,4 +184,5 @@ export const FAULTS: readonly Fault[] = [
   rollingRestart,
   join4,
   wipe,
+  ...cutOff('leader cut off from storage', theLeader, storageNames),
 ];

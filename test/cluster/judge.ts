@@ -12,7 +12,7 @@ import { type Cluster, PATIENCE_MS, type Placed, publicClientOf } from './cluste
 import type { End, EndState } from './history.js';
 
 const CALL_TIMEOUT_MS = 10_000;
-/** Statuses, or addresses, in one question. */
+/** Statuses in one question. */
 const BATCH = 500;
 /** Lines of the log of a node that has ended by itself. */
 const LAST_LINES = 5;

@@ -28,10 +28,7 @@ let verifier: Verifier | undefined;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tessera-threads-'));
-  const worker = workerUrl(
-    new URL('../../src/ledger/verifier/verifier.ts', import.meta.url).href,
-    './verify-worker.js',
-  );
+  const worker = workerUrl('verify-worker');
   const text = `
     import { appendFileSync, readFileSync } from 'node:fs';
     import { parentPort } from 'node:worker_threads';

@@ -17,8 +17,16 @@ const PLACES = ['network', ...NODE_ROLES] as const;
 /** In ms, for one place. */
 const PATIENCE = 3_600_000;
 
+const HELP = `npm run test:schemathesis -- [options]
+  --examples N   requests of each operation and phase at most (25)
+  --only PLACE   one of ${PLACES.join(', ')}`;
+
 const { values } = parseArgs({
-  options: { examples: { type: 'string', default: '25' }, only: { type: 'string' } },
+  options: {
+    examples: { type: 'string', default: '25' },
+    only: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
 });
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
@@ -51,7 +59,9 @@ async function tryOut(program: string, place: (typeof PLACES)[number]): Promise<
 }
 
 const program = findTool('schemathesis');
-if (program === undefined) {
+if (values.help) {
+  say(HELP);
+} else if (program === undefined) {
   say(missingTools().join('\n'));
   process.exitCode = 1;
 } else {

@@ -12,7 +12,7 @@ import { MAIN } from '../support/processes.js';
 import { backupRound } from './backup-rounds.js';
 import { Chance } from './chance.js';
 import { corruptionOutcomes } from './corruption-outcomes.js';
-import { FAILPOINTS } from './failpoint-names.js';
+import { FAILPOINTS, isReachedUnderLoad } from './failpoint-names.js';
 import { failpointRound } from './failpoint-rounds.js';
 import { FourNodes } from './four-nodes.js';
 import { holdRound, KILLS, killRound } from './kills.js';
@@ -116,7 +116,7 @@ export class Campaign {
       clock: this.#repeat(machines(ALL_JUMPS), clockRound),
       restore: this.#repeat(ALL_DRILLS, restoreRound),
       backups: this.#repeat(NODE_ROLES, backupRound),
-      failpoints: this.#chance.sample(FAILPOINTS).map(failpointRound),
+      failpoints: this.#chance.sample(FAILPOINTS.filter(isReachedUnderLoad)).map(failpointRound),
     };
     if (!canPreload) {
       this.#say(

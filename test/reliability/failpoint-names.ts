@@ -7,6 +7,8 @@ const DATABASES = ['archive', 'journal', 'mempool', 'wallet'] as const;
 /** Files that are written by `writeFileDurable`. */
 const FILES = ['api-key', 'keystore.json', 'node-key', 'tessera.json'] as const;
 /** A state goes only between mempool nodes that share a journal in etcd. */
+/** A command is applied in memory, and its batch is written. */
+const MOMENTS = ['applied', 'written'] as const;
 const MESSAGES = (Object.keys(PERMISSIONS) as MessageType[]).filter((type) => !type.startsWith('snapshot.'));
 
 export const PLACES = {
@@ -41,6 +43,10 @@ export const PLACES = {
   'heal.block': ['archive'],
   'heal.whole': ['archive'],
   'heal.removed': ['archive'],
+  'overlap.cut': MOMENTS,
+  'overlap.closed': MOMENTS,
+  'overlap.stored': MOMENTS,
+  'overlap.adopted': MOMENTS,
   'send.before': MESSAGES,
   'send.after': MESSAGES,
 } as const satisfies Readonly<Record<string, readonly string[]>>;
@@ -55,3 +61,6 @@ export interface FailpointName {
 export const FAILPOINTS: readonly FailpointName[] = Object.entries(PLACES).flatMap(([place, subjects]) =>
   subjects.map((subject) => ({ place, subject, text: `${place}:${subject}` })),
 );
+
+/** Storage has another block just then: `test/mempool/overlap-kill.e2e.test.ts` leads there. */
+export const isReachedUnderLoad = ({ place }: FailpointName): boolean => place !== 'overlap.adopted';

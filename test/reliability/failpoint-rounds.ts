@@ -150,6 +150,13 @@ const isHealed: Lead = async (_four, node) => {
   );
 };
 
+/** Storage takes its time with a block, so that the next one is made meanwhile; its links stay. */
+const slowStorage: Lead = async ({ nodes: { storage } }) => {
+  storage.suspend();
+  await sleep(AGAIN_MS);
+  storage.resume();
+};
+
 const stopIt: Lead = async (_four, armed) => {
   await armed.stop();
 };
@@ -192,6 +199,7 @@ function wayTo({ place, subject }: FailpointName): Way {
   if (/^(?:aside|salvage|heal)\./.test(place)) {
     return { node: (four) => four.guestStorage, isGuest: true, prepare: damageArchive, check: isHealed };
   }
+  if (place.startsWith('overlap.')) return { node: ({ nodes }) => nodes.mempool, lead: slowStorage };
   const node: Way['node'] = ({ nodes }, chance) => nodes[chance.pick(OWNERS[subject] ?? [])];
   // Files are put back when an opening was interrupted.
   if (place.startsWith('db.put-back.')) return { node, after: `db.open.after:${subject}` };

@@ -55,6 +55,18 @@ describe('startDevNetwork', () => {
     expect(await network.mine()).toEqual([height]);
   });
 
+  it('makes no blocks but those that are asked for, until it is to go on by itself', async () => {
+    const still = await startDevNetwork({ automine: false });
+    onTestFinished(() => still.stop());
+    const address = still.accounts[0]?.address ?? '';
+    expect(await still.faucet(address, 10n)).toMatchObject({ height: null });
+    expect(await still.mine()).toEqual([1]);
+    await still.setAutomine(true);
+    expect(await still.faucet(address, 10n)).toMatchObject({ height: expect.any(Number) });
+    await still.setAutomine(false);
+    expect(await still.faucet(address, 10n)).toMatchObject({ height: null });
+  });
+
   it('says what was wrong, with the code of the API', async () => {
     await expect(network.revert(99)).rejects.toMatchObject({ name: 'DevNetworkError', code: 'not_found' });
     await expect(startDevNetwork({ mnemonic: 'no words' })).rejects.toMatchObject({ code: 'invalid_request' });
