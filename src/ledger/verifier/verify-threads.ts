@@ -68,7 +68,7 @@ export class VerifyThreads {
   #isClosed = false;
 
   constructor(events: VerifyThreadsEvents, modules: VerifyThreadsModules = {}) {
-    const program = workerUrl(import.meta.url, './verify-worker.js');
+    const program = workerUrl('verify-worker');
     this.#modules = { clock: systemClock, logger: silentLogger, program, ...modules };
     this.#events = events;
   }
