@@ -46,6 +46,8 @@ export class RunningStorageService implements StorageService, Service {
   readonly #logger: Logger;
   readonly #healing: Healing | undefined;
   readonly #catchUp: CatchUp;
+  /** All blocks were here that could be fetched. */
+  #hadAll = false;
   readonly #mempoolTips: MempoolTips;
   readonly #failure = new Failure();
   readonly #subscriptions: (() => void)[] = [];
@@ -87,11 +89,12 @@ export class RunningStorageService implements StorageService, Service {
     this.#subscriptions.push(
       this.#archive.blockStored.on(({ height, hash, transactions }) => {
         // While catching up others know these blocks, and the log has its progress; they are told once it is done.
-        if (this.#catchUp.current !== undefined) return;
+        if (this.catchingUp !== undefined) return;
         this.#logger.info({ height, hash, transactions }, `block ${height} stored`);
         this.#announce();
       }),
       this.#catchUp.idle.on(() => {
+        this.#hadAll = true;
         this.#announce();
         // A block that was fetched was not delivered by a mempool node, so the mempool does not know that it is stored.
         for (const link of this.#network.links)
@@ -123,9 +126,13 @@ export class RunningStorageService implements StorageService, Service {
     return this.#archive.blockStored;
   }
 
-  /** Undefined when no blocks are being fetched. */
+  /**
+   * Undefined when no blocks are being fetched. Nor is a node late that had them all and gets each new one from another
+   * storage node, a moment after it was made there: a mirror.
+   */
   get catchingUp(): CatchUpProgress | undefined {
-    return this.#catchUp.current;
+    const { current } = this.#catchUp;
+    return this.#hadAll && current !== undefined && current.target - current.height < FAR_BEHIND ? undefined : current;
   }
 
   get catchUpProgress(): Signal<CatchUpProgress> {

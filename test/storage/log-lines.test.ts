@@ -43,3 +43,28 @@ it('blocks that are fetched while catching up are not: their progress is', async
   expect(lines.map(([, message]) => message)).toContain('catching up with other storage nodes');
   await node.service.stop();
 });
+
+it('nor is a mirror late that gets each new block from another storage node: the block is its line', async () => {
+  const clock = new ManualClock();
+  const { lines, logger } = collector();
+  const mirror = await createStorageNode('mirror', clock, RULES, logger);
+  const chain = createTestChain();
+  const other = await createStorageNode('other', clock);
+  await other.fill(chain, 6);
+  const late: object[] = [];
+  mirror.service.catchUpProgress.on(() => late.push({ ...mirror.service.catchingUp }));
+  await mirror.service.start();
+  await other.service.start();
+  connect(mirror.node, other.node, clock);
+  await mirror.until(6);
+  await settle();
+  expect(late[0]).toEqual({ height: 1, target: 6 });
+  late.length = lines.length = 0;
+  await other.fill(chain, 7);
+  await mirror.until(7);
+  await settle();
+  expect(late).toEqual([{}]);
+  expect(lines.map(([, message]) => message)).toEqual(['block 6 stored']);
+  await mirror.service.stop();
+  await other.service.stop();
+});

@@ -216,7 +216,10 @@ export class CatchUp {
   }
 
   async #run(): Promise<void> {
-    this.#logger.info(this.#status(), 'catching up with other storage nodes');
+    const { height, target } = this.#status();
+    // One more block is what a mirror gets every time: the block has a line of its own.
+    const level = target - height > 1 ? 'info' : 'debug';
+    this.#logger[level]({ height, target }, 'catching up with other storage nodes');
     while (!this.#isStopping) {
       const link = this.#nextSource();
       if (link === undefined) break;
@@ -227,7 +230,7 @@ export class CatchUp {
         this.#passOver(link, error);
       }
     }
-    this.#logger.info(this.#status(), 'caught up as far as other storage nodes can be used');
+    this.#logger[level](this.#status(), 'caught up as far as other storage nodes can be used');
   }
 
   /** The one that has been asked already, else each in its turn. */
