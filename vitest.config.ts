@@ -15,7 +15,7 @@ export default defineConfig({
     expect: { poll: { timeout: 60_000 } },
     // Of two cores: what runs processes waits for them a third of the time.
     maxWorkers: 3,
-    reporters: ['default', './test/support/left-out-reporter.ts'],
+    reporters: ['default', './test/support/left-out-reporter.ts', './test/support/unsteady-reporter.ts'],
     projects: [
       // Files share their processes, and with them what they import: loading it anew for each costs a third of the time.
       {
