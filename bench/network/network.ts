@@ -1,10 +1,11 @@
 /** Four real processes on disk and the load generator, a fifth, with what was measured of each. */
 
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, execFile, fork } from 'node:child_process';
 import { mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { createNetwork, type Network, type NodeProcess, type Nodes, whenReady } from '../../test/support/processes.js';
 import { benchGenesis } from '../payments.js';
 import type { Watched } from './figures.js';
@@ -25,7 +26,11 @@ export interface BenchNetworkOptions {
   readonly nodeArguments: readonly string[];
   /** Folder for a profile of each process, written when it ends. */
   readonly profiles?: string | undefined;
+  /** The mempool node has the first processor for itself, and all others share the rest. */
+  readonly isApart: boolean;
 }
+
+const run = promisify(execFile);
 
 export class BenchNetwork {
   readonly nodes: Nodes;
@@ -33,10 +38,12 @@ export class BenchNetwork {
   readonly #network: Network;
   readonly #folder: string;
   readonly #load: ChildProcess;
+  readonly #isApart: boolean;
   readonly #waiting = new Map<number, (answer: LoadAnswer) => void>();
   #orders = 0;
 
-  private constructor(network: Network, nodes: Nodes, folder: string) {
+  private constructor(network: Network, nodes: Nodes, folder: string, isApart: boolean) {
+    this.#isApart = isApart;
     this.#network = network;
     this.nodes = nodes;
     this.#folder = folder;
@@ -63,6 +70,7 @@ export class BenchNetwork {
     intervalMs,
     nodeArguments,
     profiles,
+    isApart,
   }: BenchNetworkOptions): Promise<BenchNetwork> {
     const folder = await mkdtemp(join(tmpdir(), 'tessera-bench-'));
     const genesis = join(folder, 'genesis.json');
@@ -85,7 +93,8 @@ export class BenchNetwork {
         },
         storage: { 'storage.verify_threads': VERIFY_THREADS },
       });
-      const bench = new BenchNetwork(network, nodes, folder);
+      const bench = new BenchNetwork(network, nodes, folder, isApart);
+      await bench.#keepApart();
       const { mempool, storage } = nodes;
       const places = { mempool: mempool.apiUrl, storage: storage.apiUrl };
       await bench.order({ kind: 'nodes', ...places, genesisOutputs: GENESIS_OUTPUTS });
@@ -120,6 +129,15 @@ export class BenchNetwork {
   async startMining(): Promise<void> {
     await this.nodes.miner.start();
     await whenReady(this.nodes.miner);
+    await this.#keepApart();
+  }
+
+  /** As if the mempool node had a machine of its own, of one processor: all threads of a process, and those that they make. */
+  async #keepApart(): Promise<void> {
+    if (!this.#isApart) return;
+    const others = `1-${cpus().length - 1}`;
+    for (const { name, pid } of this.watched)
+      await run('taskset', ['-acp', name === 'mempool' ? '0' : others, String(pid())]);
   }
 
   /** Ends everything, in order, so that profiles are written; their files are named by role. */

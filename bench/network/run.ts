@@ -23,6 +23,8 @@ const HELP = `npm run bench:network -- [options]
   --connections N         of the load generator (32)
   --share N               of what was confirmed, for the steady load, in percent (70)
                           the steady load lasts six intervals at least
+  --apart                 the mempool node has the first processor for itself, and all others share the rest, as if
+                          they were two machines; needs Linux
   --short                 3 seconds, one round, blocks of 500 every second: shows that it works
   --node-option TEXT      argument of Node.js for the nodes, such as --max-semi-space-size=64; may be repeated
   --json FILE             writes all figures
@@ -39,6 +41,7 @@ const { values } = parseArgs({
   options: {
     help: { type: 'boolean', default: false },
     short: { type: 'boolean', default: false },
+    apart: { type: 'boolean', default: false },
     seconds: { type: 'string' },
     rounds: { type: 'string' },
     'block-transactions': { type: 'string' },
@@ -161,14 +164,16 @@ async function main(): Promise<void> {
   if (profiles !== undefined) await mkdir(profiles, { recursive: true });
   const machine = { cpus: cpus().length, model: cpus()[0]?.model ?? '', memory: totalmem(), node: process.version };
   const nodeOptions = values['node-option'];
-  const settings = { seconds, rounds, transactions, intervalMs, batch, connections, nodeOptions };
+  const settings = { seconds, rounds, transactions, intervalMs, batch, connections, nodeOptions, apart: values.apart };
   say(`${new Date().toISOString()}, node ${machine.node}, ${machine.cpus} × ${machine.model}`);
   say(`blocks of ${transactions} every ${intervalMs} ms at most; posts of ${batch} over ${connections} connections`);
+  if (values.apart) say('the mempool node has the first processor for itself, and all others share the rest');
   const bench = await BenchNetwork.start({
     transactions,
     intervalMs,
     profiles,
     nodeArguments: nodeOptions,
+    isApart: values.apart,
   });
   try {
     const phases = await run(bench);
