@@ -167,19 +167,18 @@ export class OutputProofs {
 
   /** Takes in what is proven as of a block; gives what is left when the wallet is not at that block any more. */
   async #take(keys: readonly string[], scan: OutputScan, height: number): Promise<string[]> {
+    const proven = keys.flatMap((key): (readonly [key: string, output: ProvenOutput])[] => {
+      const found = scan.find(key);
+      return found.kind === 'unspent' ? [[key, found.output]] : [];
+    });
     // By address: where its last one is.
-    const last = new Map(keys.map((key, at) => [this.#claims.get(key)?.utxo[1].scriptPublicKey, at]));
-    for (let at = 0; at < keys.length; at += OUTPUTS_PER_STEP) {
+    const last = new Map(proven.map(([, { utxo }], at) => [utxo[1].scriptPublicKey, at]));
+    for (let at = 0; at < proven.length; at += OUTPUTS_PER_STEP) {
       await this.#slices.turn();
-      const some = keys.slice(at, at + OUTPUTS_PER_STEP);
-      const proven = some.flatMap((key): ProvenOutput[] => {
-        const found = scan.find(key);
-        return found.kind === 'unspent' ? [found.output] : [];
-      });
-      if (proven.length === 0) continue;
+      const some = proven.slice(at, at + OUTPUTS_PER_STEP).map(([, output]) => output);
       const hasMore = (address: string): boolean => (last.get(address) ?? 0) >= at + OUTPUTS_PER_STEP;
-      if (!(await this.#modules.wallet.takeProven(proven, height, hasMore))) return keys.slice(at);
-      this.#taken.emit(proven.length);
+      if (!(await this.#modules.wallet.takeProven(some, height, hasMore))) return proven.slice(at).map(([key]) => key);
+      this.#taken.emit(some.length);
     }
     return [];
   }

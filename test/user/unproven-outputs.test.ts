@@ -185,6 +185,29 @@ describe('outputs that a refresh names and the wallet has not seen', () => {
     expect((await movements()).at(-1)).toMatchObject({ kind: 'payment', net: 3n });
   });
 
+  it('come with their key, however many that no block has are named beside them', async () => {
+    const key = generateKeyPair(systemRandom);
+    const own = addressOf(key.publicKey, null);
+    await mine(payIn(own, 7n), payIn(own, 30n));
+    const [, missed] = [...net.mempool.utxos].filter(([, [, { scriptPublicKey }]]) => scriptPublicKey === own);
+    if (missed === undefined) throw new Error('the mempool node has both');
+    net.mempool.utxos.delete(missed[0]);
+    net.mempool.grant(Array.from({ length: 600 }, () => tokens(own, 1n)));
+    storage.end = 0;
+    await victim.wallet.importKeyPairs(pairOf(own, key));
+    await until(() => victim.user.unproven === 601);
+    storage.end = Number.POSITIVE_INFINITY;
+    await mine();
+    await until(() => victim.wallet.totals().available === 107n);
+    // The import is over: what a refresh finds from now on is a payment that the wallet has missed.
+    net.mempool.utxos.set(...missed);
+    await until(() => victim.user.unproven === 0 && victim.user.inStep);
+    await refreshed();
+    await until(() => victim.wallet.totals().available === 137n);
+    await balance();
+    expect((await movements()).map(({ kind }) => kind)).toEqual(['payment', 'import', 'payment']);
+  });
+
   it('wait while no storage node answers, and come when one does', async () => {
     const key = generateKeyPair(systemRandom);
     const own = addressOf(key.publicKey, null);
