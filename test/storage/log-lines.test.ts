@@ -1,9 +1,12 @@
 /** What a storage node tells its operator of each block. */
 
 import { expect, it } from 'vitest';
+import { encodeFullBlock } from '../../src/chain/codec.js';
+import { Verifier } from '../../src/ledger/verifier/verifier.js';
 import { silentLogger } from '../../src/lib/logger.js';
+import { noMetrics } from '../../src/observability/metrics.js';
 import { ManualClock } from '../support/manual-clock.js';
-import { connect } from '../support/storage/fake-network.js';
+import { connect, createFakeNode } from '../support/storage/fake-network.js';
 import { createStorageNode, settle } from '../support/storage/storage-node.js';
 import { createTestChain, RULES } from '../support/storage/test-chain.js';
 
@@ -67,4 +70,23 @@ it('nor is a mirror late that gets each new block from another storage node: the
   expect(lines.map(([, message]) => message)).toEqual(['block 6 stored']);
   await mirror.service.stop();
   await other.service.stop();
+});
+
+it('a block that comes while the node stops is no error of the operator: it is delivered again', async () => {
+  const clock = new ManualClock();
+  const errors: string[] = [];
+  const logger = { ...silentLogger, error: (_: object, message: string) => void errors.push(message) };
+  const scripts = new Verifier({ threads: 0 });
+  const node = await createStorageNode('storage', clock, RULES, logger, noMetrics, scripts);
+  const chain = createTestChain().grow(2);
+  await node.fill(chain, 1);
+  await node.service.start();
+  const mempool = createFakeNode('mempool', 'mempool');
+  const { a: link } = connect(mempool, node.node, clock);
+  await scripts.close();
+  const attachment = encodeFullBlock(chain.block(1));
+  const answer = await link.request('block.deliver', { block_num: 1, hash: chain.hash(1) }, { attachment });
+  expect(answer).toMatchObject({ type: 'error', body: { code: 'shutting_down' } });
+  expect(errors).toEqual([]);
+  await node.service.stop();
 });

@@ -77,7 +77,9 @@ export class BlockReceiver {
       return await this.#receiving.run(() => this.#receive(link, message));
     } catch (error) {
       const height = message.body.block_num;
-      this.#modules.logger.error({ err: error, height }, 'a delivered block could not be stored');
+      // A node that stops has lost nothing: the block is delivered again.
+      if (!isTesseraError(error, 'shutting_down'))
+        this.#modules.logger.error({ err: error, height }, 'a delivered block could not be stored');
       return errorReply(error);
     }
   }

@@ -1,6 +1,8 @@
 /** A storage node on a fake network, with its archive in memory. */
 
 import type { ChainRules } from '../../../src/ledger/block/rules.js';
+import type { ScriptVerifier } from '../../../src/ledger/block/spending.js';
+import { Verifier } from '../../../src/ledger/verifier/verifier.js';
 import { type Logger, silentLogger } from '../../../src/lib/logger.js';
 import type { Signal } from '../../../src/lib/signal.js';
 import { type Metrics, noMetrics } from '../../../src/observability/metrics.js';
@@ -20,6 +22,7 @@ export async function createStorageNode(
   rules: ChainRules = RULES,
   logger: Logger = silentLogger,
   metrics: Metrics = noMetrics,
+  scripts: ScriptVerifier = new Verifier({ threads: 0 }),
 ) {
   const node = createFakeNode(name, 'storage');
   const hooks = { beforeWrite: async (): Promise<void> => undefined };
@@ -28,7 +31,7 @@ export async function createStorageNode(
     await hooks.beforeWrite();
     await memory.write(batch, options);
   });
-  const archive = await Archive.open({ rules }, { kv, metrics });
+  const archive = await Archive.open({ rules }, { kv, metrics, scripts });
   const service = new RunningStorageService(
     { catchUp: CATCH_UP, producers: rules.producers },
     { archive, network: node.network, clock, logger, metrics },
