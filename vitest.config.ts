@@ -7,9 +7,10 @@ export const REPLACE_MODULES = ['test/chain/signature-operations.test.ts', 'test
 
 export default defineConfig({
   test: {
-    // Far beyond what a test takes: a busy machine must not fail what only waits.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    // Far beyond what a test takes, so that none needs a limit of its own: a busy machine must not fail what only waits. What waits
+    // for one thing gives up after a minute, and says for what.
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
     restoreMocks: true,
     unstubGlobals: true,
     expect: { poll: { timeout: 60_000 } },

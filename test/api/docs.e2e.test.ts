@@ -88,7 +88,7 @@ describe('the page', () => {
 });
 
 describe.runIf(CHROMIUM !== undefined)('the page in a browser', () => {
-  it('shows every operation, tries them exactly and by keyboard, and is ours', { timeout: 240_000 }, async () => {
+  it('shows every operation, tries them exactly and by keyboard, and is ours', async () => {
     const browser = await chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox'] });
     onTestFinished(() => browser.close());
     for (const role of ['mempool', 'user'] as const) {

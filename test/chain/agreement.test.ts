@@ -229,60 +229,55 @@ function* mutations(full: FullBlock): Generator<[name: string, block: FullBlock]
 }
 
 describe('mempool and storage', () => {
-  test.prop([steps], { numRuns: 10 })(
-    'agree about every transaction and every block',
-    async (plan) => {
-      const model = new Model();
-      const faults: string[] = [];
-      let broken = 0;
-      const pair = await createPair({
-        genesis: GENESIS,
-        miner: alice,
-        onDemand: true,
-        async onBlock(block, { storageVerdict }) {
-          if (block.block.header.bNum === 0n) return;
-          for (const [name, mutation] of mutations(block)) {
-            broken++;
-            const isTaken = (await storageVerdict(mutation)) === null;
-            if (isTaken !== (name === VALID)) faults.push(`block ${block.block.header.bNum} with ${name}`);
-          }
-        },
-      });
-      try {
-        await pair.cut();
-        let n = 0;
-        for (const attempts of plan) {
-          model.follow(pair.blocks);
-          for (const one of attempts) {
-            const coins = chosenCoins(one, model);
-            const transactions = build(one, coins, model, n++);
-            if (transactions.length === 0) continue;
-            const { behind = [] } = one.kind === 'create' || one.cheat === 'spent' ? {} : (coins[0] ?? {});
-            const stored = await pair.storageVerdict(pair.blockOf([...behind, ...transactions]));
-            if (behind.length > 0)
-              expect(await pair.storageVerdict(pair.blockOf([...transactions, ...behind]))).not.toBeNull();
-            const admitted = await mempoolVerdict(pair, transactions);
-            // Half a trade waits for the other, and two equal halves are one. What the pool has claimed is free for
-            // storage. Zero is against policy alone.
-            const halves = new Set(transactions.map(transactionHash)).size;
-            const waits = one.kind === 'trade' && (halves === 1 || one.cheat === 'participants');
-            if (waits || admitted === 'double_spend' || transactions.some((tx) => policyFault(tx, 1n) !== null))
-              continue;
-            expect([one, admitted === null]).toEqual([one, stored === null]);
-            const [tx] = transactions;
-            if (admitted !== null || tx === undefined || one.kind === 'create' || one.kind === 'trade') continue;
-            if (one.cheat !== 'spent' && coins[0] !== undefined) model.admitted(tx, coins[0]);
-          }
-          await pair.cut();
+  test.prop([steps], { numRuns: 10 })('agree about every transaction and every block', async (plan) => {
+    const model = new Model();
+    const faults: string[] = [];
+    let broken = 0;
+    const pair = await createPair({
+      genesis: GENESIS,
+      miner: alice,
+      onDemand: true,
+      async onBlock(block, { storageVerdict }) {
+        if (block.block.header.bNum === 0n) return;
+        for (const [name, mutation] of mutations(block)) {
+          broken++;
+          const isTaken = (await storageVerdict(mutation)) === null;
+          if (isTaken !== (name === VALID)) faults.push(`block ${block.block.header.bNum} with ${name}`);
         }
-        expect(pair.refusals).toEqual([]);
-        expect(faults).toEqual([]);
-        expect(broken).toBeGreaterThan(plan.length);
-        expect(await pair.archive.verify()).toMatchObject({ blocks: pair.archive.nextHeight });
-      } finally {
-        await pair.close();
+      },
+    });
+    try {
+      await pair.cut();
+      let n = 0;
+      for (const attempts of plan) {
+        model.follow(pair.blocks);
+        for (const one of attempts) {
+          const coins = chosenCoins(one, model);
+          const transactions = build(one, coins, model, n++);
+          if (transactions.length === 0) continue;
+          const { behind = [] } = one.kind === 'create' || one.cheat === 'spent' ? {} : (coins[0] ?? {});
+          const stored = await pair.storageVerdict(pair.blockOf([...behind, ...transactions]));
+          if (behind.length > 0)
+            expect(await pair.storageVerdict(pair.blockOf([...transactions, ...behind]))).not.toBeNull();
+          const admitted = await mempoolVerdict(pair, transactions);
+          // Half a trade waits for the other, and two equal halves are one. What the pool has claimed is free for
+          // storage. Zero is against policy alone.
+          const halves = new Set(transactions.map(transactionHash)).size;
+          const waits = one.kind === 'trade' && (halves === 1 || one.cheat === 'participants');
+          if (waits || admitted === 'double_spend' || transactions.some((tx) => policyFault(tx, 1n) !== null)) continue;
+          expect([one, admitted === null]).toEqual([one, stored === null]);
+          const [tx] = transactions;
+          if (admitted !== null || tx === undefined || one.kind === 'create' || one.kind === 'trade') continue;
+          if (one.cheat !== 'spent' && coins[0] !== undefined) model.admitted(tx, coins[0]);
+        }
+        await pair.cut();
       }
-    },
-    120_000,
-  );
+      expect(pair.refusals).toEqual([]);
+      expect(faults).toEqual([]);
+      expect(broken).toBeGreaterThan(plan.length);
+      expect(await pair.archive.verify()).toMatchObject({ blocks: pair.archive.nextHeight });
+    } finally {
+      await pair.close();
+    }
+  });
 });

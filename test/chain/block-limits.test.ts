@@ -30,7 +30,7 @@ function payment(n: number): Transaction {
 it.each([
   { name: '2,000', most: BLOCK_SIZE_IN_TX, blockRules: {} },
   { name: 'as many as the genesis file says, such as 3', most: 3, blockRules: { max_transactions: 3 } },
-])('a block has $name single transactions at most, whoever makes it', { timeout: 120_000 }, async (limits) => {
+])('a block has $name single transactions at most, whoever makes it', async (limits) => {
   const { most, blockRules } = limits;
   const genesis = genesisWith(most + 1, blockRules);
   const pair = await createPair({ genesis, miner: alice, onDemand: true });

@@ -70,7 +70,7 @@ function accepting(...later: readonly ((response: ServerResponse) => void)[]): P
   });
 }
 
-describe('a payment that was accepted, with --wait', { timeout: 60_000 }, () => {
+describe('a payment that was accepted, with --wait', () => {
   it('is waited for over whatever passes', async () => {
     const url = await accepting(
       problem(429, 'rate_limited'),
@@ -133,7 +133,7 @@ describe('what is looked at again', () => {
   });
 });
 
-describe('a request that is out when a signal comes', { timeout: 60_000 }, () => {
+describe('a request that is out when a signal comes', () => {
   /** Never answers; resolves with the first request. */
   async function silent() {
     const asked = createDeferred<IncomingMessage>();
@@ -194,7 +194,7 @@ describe('a request that is out when a signal comes', { timeout: 60_000 }, () =>
   });
 });
 
-describe('a file for the other party that cannot be made', { timeout: 60_000 }, () => {
+describe('a file for the other party that cannot be made', () => {
   it.each([
     ['trade', 'offer', '--give', '1', '--want', '2', '--raw', '--yes'],
     ['trade', 'accept', 'ab'.repeat(32), '--yes'],
@@ -227,7 +227,7 @@ describe('a file for the other party that cannot be made', { timeout: 60_000 }, 
   });
 });
 
-it('does not take what something else answers for a payment', { timeout: 60_000 }, async () => {
+it('does not take what something else answers for a payment', async () => {
   const url = await server((_request, response) => json(response, 200, { hello: 'world' }));
   const context = createContext();
   expect([await pay(url, context), context.out()]).toEqual([3, '']);

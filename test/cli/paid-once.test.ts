@@ -56,7 +56,7 @@ async function lossy(fates: readonly Fate[], options: { readonly funds?: bigint 
 
 const PAY = ['wallet', 'pay', NOBODY, '10', '--raw', '--yes'] as const;
 
-describe('an answer that is lost', { timeout: 60_000 }, () => {
+describe('an answer that is lost', () => {
   it.each<readonly Fate[]>([
     ['lose answer'],
     ['lose request'],
@@ -108,7 +108,7 @@ describe('a key that the caller gives', () => {
   });
 });
 
-it('abandons a payment that was never admitted, and no other', { timeout: 60_000 }, async () => {
+it('abandons a payment that was never admitted, and no other', async () => {
   const { node, run } = await lossy([]);
   await node.network.stop();
   await until(() => !node.user.inStep);

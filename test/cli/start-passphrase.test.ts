@@ -38,7 +38,7 @@ beforeAll(async () => {
   const context = terminal('mine\rmine\r');
   expect(await runCli(['wallet', 'new', '--data', data, '--no-confirm'], context)).toBe(0);
   expect(context.err()).toContain('Passphrase for the wallet: ');
-}, 120_000);
+});
 
 afterAll(() => rm(data, { recursive: true, force: true }));
 
@@ -58,7 +58,7 @@ async function started(typed: string, ...flags: string[]) {
   return { passphrase: config?.wallet.passphrase, err: context.err(), failed };
 }
 
-describe('wallet new --data DIR, where no configuration is named', { timeout: 60_000 }, () => {
+describe('wallet new --data DIR, where no configuration is named', () => {
   it('asks twice for a passphrase, and seals the wallet with that', async () => {
     const open = (passphrase: string) =>
       Keystore.read(
@@ -85,7 +85,7 @@ describe('wallet new --data DIR, where no configuration is named', { timeout: 60
   });
 });
 
-describe('the start of a node on a terminal', { timeout: 60_000 }, () => {
+describe('the start of a node on a terminal', () => {
   it('asks for the passphrase of a wallet that has one, also with the file that ships for the role', async () => {
     const { passphrase, err } = await started('mine\r', '--data', data);
     expect([passphrase, err]).toEqual(['mine', expect.stringContaining(QUESTION)]);

@@ -60,14 +60,14 @@ beforeAll(async () => {
     [genesisHash = ''] = Object.keys((await totals(bob)).item_total);
     return genesisHash === '' ? undefined : true;
   });
-}, 120_000);
+});
 
 afterAll(async () => {
   await network.stopAll();
   await rm(folder, { recursive: true, force: true });
 });
 
-describe('a trade', { timeout: 120_000 }, () => {
+describe('a trade', () => {
   it('takes place by files, though both nodes lose power in the middle', async () => {
     const [aliceBefore, bobBefore] = [await totals(alice), await totals(bob)];
     const [gives, wants] = [`72072000`, `3@${genesisHash}`];

@@ -41,7 +41,7 @@ async function out(argv: readonly string[], input = ''): Promise<string> {
 const node = () => ['--url', network().urls.mempool];
 const build = (...flags: string[]) => out(['tx', 'build', ...node(), ...flags]);
 
-describe('tessera tx', { timeout: 120_000 }, () => {
+describe('tessera tx', () => {
   it('does what docs/cli.md says, as it stands there', async () => {
     const page = await readFile(new URL('../../docs/cli.md', import.meta.url), 'utf8');
     const [, script = ''] = /^```sh run=cold-wallet\n([\s\S]*?)^```$/m.exec(page) ?? [];

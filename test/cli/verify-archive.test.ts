@@ -42,7 +42,7 @@ beforeAll(async () => {
   byNode.lacking = await without('user', 'wallet', prefixRange(PREFIX.outpoint), againstNode);
   byNode.foreign = await withForeignCoin(againstNode);
   await network.stop();
-}, 180_000);
+});
 
 type Verified = Awaited<ReturnType<typeof verify>>;
 const byNode: { whole?: Verified; lacking?: Verified; foreign?: Verified } = {};

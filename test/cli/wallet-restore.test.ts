@@ -54,7 +54,7 @@ async function searchOn(chain: ChainBehindApi, search = new AddressSearch(keys, 
   return { ...result, pauses, found: search.found };
 }
 
-describe('a search of the chain', { timeout: 120_000 }, () => {
+describe('a search of the chain', () => {
   it('asks for fewer transactions when their answer would be too large', async () => {
     const chain = await chainBehindApi();
     // The JSON of a merge of 500 inputs; 100 of them are more than a node answers at once.
@@ -104,7 +104,7 @@ describe('a search of the chain', { timeout: 120_000 }, () => {
   });
 });
 
-describe('tessera wallet restore', { timeout: 120_000 }, () => {
+describe('tessera wallet restore', () => {
   async function restore(data: string, chain: ChainBehindApi, args: readonly string[] = []) {
     const context = createContext({ TESSERA_NETWORK__GENESIS_FILE: genesis });
     const nodes = ['--storage', chain.urls.storage, '--mempool', chain.urls.mempool];

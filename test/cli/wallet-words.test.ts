@@ -61,7 +61,7 @@ function shown(screen: string): string[] {
 const firstAddress = async (words: readonly string[], extraWord = ''): Promise<string> =>
   (await DerivedKeys.of(parseWords(words.join(' '), extraWord))).address({ account: 'receive', index: 0 });
 
-describe('tessera wallet new', { timeout: 120_000 }, () => {
+describe('tessera wallet new', () => {
   it('asks for a passphrase where no configuration is named, and takes nothing from the shipped one', async () => {
     const data = join(folder, 'nothing');
     const { code, err } = await run(['new', '--data', data]);

@@ -80,14 +80,14 @@ beforeAll(async () => {
   ]);
   toAlice = ['--url', alice.apiUrl, '--data', data];
   await until('the first funds', async () => ((await available(toAlice)) > 0 ? true : undefined));
-}, 120_000);
+});
 
 afterAll(async () => {
   await network.stopAll();
   await rm(folder, { recursive: true, force: true });
 });
 
-describe('tessera wallet', { timeout: 60_000 }, () => {
+describe('tessera wallet', () => {
   it('address prints a new address', async () => {
     const plain = await run(['address', ...toAlice]);
     const json = await run(['address', '--json', ...toAlice]);

@@ -34,7 +34,7 @@ describe.each([
   /** Resolves when the transactions are in a block, with the entries that storage has for them. */
   async function mined(client: TwoWayClient, hashes: readonly string[]): Promise<readonly (readonly unknown[])[]> {
     return expect
-      .poll(() => client.fetchTransactions(hashes), { timeout: 20_000 })
+      .poll(() => client.fetchTransactions(hashes))
       .toSatisfy((entries: readonly (readonly unknown[])[]) => entries.every(([key]) => key !== ''))
       .then(() => client.fetchTransactions(hashes));
   }

@@ -45,9 +45,7 @@ describe.each(WHERE)('%s', (_where, addressOf) => {
 
   const confirmed = (hash: string): Promise<void> =>
     expect
-      .poll(async () => (await send('mempool', `/v1/transactions/status?hash=${hash}`)).body[hash]?.status, {
-        timeout: 20_000,
-      })
+      .poll(async () => (await send('mempool', `/v1/transactions/status?hash=${hash}`)).body[hash]?.status)
       .toBe('Confirmed');
 
   /** A payment by the user node's wallet, confirmed. */
@@ -292,9 +290,7 @@ describe.each(WHERE)('%s', (_where, addressOf) => {
         metadata: 'kept',
       });
       expect(created).toMatchObject({ status: 202, body: { item_amount: 3 } });
-      await expect
-        .poll(async () => Object.values((await send('user', '/v1/wallet')).body.item_total), { timeout: 20_000 })
-        .toContain(3);
+      await expect.poll(async () => Object.values((await send('user', '/v1/wallet')).body.item_total)).toContain(3);
     });
 
     it('answer a preflight with the headers that browsers of wallets send', async () => {

@@ -11,7 +11,7 @@ import { toHex } from '../../src/lib/bytes.js';
 import { systemRandom } from '../../src/lib/random.js';
 import type { NodeRole } from '../../src/lib/roles.js';
 import { loadOrCreateNodeKey } from '../../src/peers/node-key.js';
-import { freePort } from '../support/etcd.js';
+import { freePort } from '../support/free-port.js';
 import { createNetwork, type Network, type NodeOptions, type NodeProcess, until } from '../support/processes.js';
 import { EtcdMembers } from './etcd-members.js';
 import type { Machines } from './machines.js';

@@ -3,7 +3,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type EtcdProcess, etcdProcess, freePort, post } from '../support/etcd.js';
+import { type EtcdProcess, etcdProcess, post } from '../support/etcd.js';
+import { freePort } from '../support/free-port.js';
 import { until } from '../support/processes.js';
 import type { Machines } from './machines.js';
 

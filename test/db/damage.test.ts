@@ -216,6 +216,5 @@ describe('a damaged database (rule P3)', () => {
       const file = files[which % files.length] ?? '';
       await outcome((path) => apply(join(path, file)));
     },
-    60_000,
   );
 });

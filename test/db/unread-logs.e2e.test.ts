@@ -73,7 +73,7 @@ describe.runIf(canMakeFaultyDisks)('a log that cannot be read for a moment (rule
       expect(['database_failed', String(WRITES)]).toContain(first);
       expect(second).toBe(String(WRITES));
     }
-  }, 300_000);
+  });
 
   it('is not taken for damage when it has become a table, which LevelDB opens when it is read', async () => {
     // Two tables: the mark of the last write, which the start looks for, is in the second.
@@ -88,7 +88,7 @@ describe.runIf(canMakeFaultyDisks)('a log that cannot be read for a moment (rule
       expect(['database_failed', String(WRITES)]).toContain(first);
       expect(second).toBe(String(WRITES));
     }
-  }, 300_000);
+  });
 
   it('is noticed when it is the first of two logs', async () => {
     // LevelDB goes on with a new log while it writes a table of the first.
@@ -101,11 +101,11 @@ describe.runIf(canMakeFaultyDisks)('a log that cannot be read for a moment (rule
       expect(first).toBe('database_failed');
       expect(Number(second)).toBeGreaterThanOrEqual(acknowledged);
     }
-  }, 300_000);
+  });
 
   it('hides nothing when a running node opens the database again after a failed write', async () => {
     expect(await run(disk.environment(), 'reopen', 'read .log EIO skip=1 times=1')).toBe('true true 10');
-  }, 300_000);
+  });
 
   it('costs nothing when the next start is killed while it puts the files back', async () => {
     await run({}, String(WRITES));
@@ -114,5 +114,5 @@ describe.runIf(canMakeFaultyDisks)('a log that cannot be read for a moment (rule
       expect([place, await run(env)]).toEqual([place, '']);
     }
     expect(await run({})).toBe(String(WRITES));
-  }, 300_000);
+  });
 });

@@ -6,13 +6,13 @@
 
 import { execFile } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { parse } from 'smol-toml';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePort } from '../support/free-port.js';
 import { call, until } from '../support/processes.js';
 
 const execute = promisify(execFile);
@@ -73,14 +73,6 @@ async function script(name: string, text: string): Promise<void> {
   await chmod(file, 0o755);
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
-
 /** What the text means on this machine. */
 function onThisMachine(text: string): string {
   const placed = text
@@ -97,7 +89,7 @@ function onThisMachine(text: string): string {
 async function run(text: string): Promise<string> {
   const { PATH = '' } = process.env;
   const env = { PATH: `${join(root, 'bin')}:${PATH}`, OPS_ROOT: root, HOME: root };
-  const options = { cwd: join(root, 'work'), env, timeout: 60_000 };
+  const options = { cwd: join(root, 'work'), env, timeout: 240_000 };
   return (await execute('bash', ['-euo', 'pipefail', '-c', text], options)).stdout;
 }
 
@@ -201,7 +193,7 @@ const pay = (amount: number) =>
     ),
   );
 
-describe('docs/operations.md, run as it stands', { timeout: 240_000 }, () => {
+describe('docs/operations.md, run as it stands', () => {
   it('four machines: genesis, secrets, files, start', async () => {
     const made = await runBlock('genesis');
     expect(made.match(/fingerprint +[0-9a-f]{32}/g)).toHaveLength(2);

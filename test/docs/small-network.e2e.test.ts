@@ -6,12 +6,12 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { freePort } from '../support/free-port.js';
 import { call, until } from '../support/processes.js';
 
 const execute = promisify(execFile);
@@ -44,14 +44,6 @@ beforeAll(async () => {
 
 afterAll(() => rm(root, { recursive: true, force: true }));
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
-
 const onThisMachine = (text: string): string =>
   text
     .replaceAll('/etc/tessera', join(root, 'etc'))
@@ -72,11 +64,11 @@ function block(name: string): string {
 }
 
 async function run(name: string, shell = ''): Promise<string> {
-  const options = { cwd: join(root, 'work'), env: environment(), timeout: 100_000 };
+  const options = { cwd: join(root, 'work'), env: environment(), timeout: 240_000 };
   return (await execute('bash', ['-euo', 'pipefail', '-c', `${block(name).trimEnd()}${shell}`], options)).stdout;
 }
 
-it('runs as it stands', { timeout: 240_000 }, async () => {
+it('runs as it stands', async () => {
   const producer = /producer_keys = \["([0-9a-f]{64})"\]/.exec(await run('secrets'))?.[1] ?? '';
   expect(block('small.toml')).toContain('<64 hex digits>');
   await writeFile(join(root, 'etc', 'small.toml'), block('small.toml').replace('<64 hex digits>', producer));

@@ -116,7 +116,7 @@ async function sees(path: string): Promise<void> {
   await explorer().locator(`a[href="${path}"]`).first().waitFor();
 }
 
-describe('docs/tutorial.md, run as it stands', { timeout: 240_000 }, () => {
+describe('docs/tutorial.md, run as it stands', () => {
   let payment = '';
   let item = '';
   let halves: readonly string[] = [];

@@ -24,14 +24,13 @@ let arena: Arena;
 beforeAll(async () => {
   network = await createNetwork();
   arena = await startArena(network, 1);
-}, 120_000);
+});
 
 afterAll(() => network.stopAll());
 
 describe('four processes under attack make blocks, and lose nothing to', () => {
   it.each(ATTACKS.filter(({ byHand }) => byHand !== true).map((attack) => [attack.name, attack] as const))(
     '%s',
-    { timeout: 120_000 },
     async (_name, attack) => {
       const [outcome] = await battle(arena, [attack], IN_TIME, () => undefined);
       expect(outcome?.damage).toBeNull();
@@ -46,20 +45,14 @@ describe('an attack that does not end', () => {
   it.each([
     ['its own time', { attackMs: 200, deadline: Number.POSITIVE_INFINITY }],
     ['the time of all', { attackMs: 600_000, deadline: 0 }],
-  ])(
-    'has failed when %s is over; it is in the table, and nothing is run behind it',
-    {
-      timeout: 120_000,
-    },
-    async (_, limits) => {
-      const lines: string[] = [];
-      const outcomes = await battle(arena, [endless, next], limits, (outcome) => lines.push(tableLine(outcome)));
-      expect(outcomes).toMatchObject([{ name: endless.name, damage: expect.stringContaining('did not end within') }]);
-      expect(lines).toEqual([expect.stringMatching(/^\| one without an end +\| FAILED /)]);
-    },
-  );
+  ])('has failed when %s is over; it is in the table, and nothing is run behind it', async (_, limits) => {
+    const lines: string[] = [];
+    const outcomes = await battle(arena, [endless, next], limits, (outcome) => lines.push(tableLine(outcome)));
+    expect(outcomes).toMatchObject([{ name: endless.name, damage: expect.stringContaining('did not end within') }]);
+    expect(lines).toEqual([expect.stringMatching(/^\| one without an end +\| FAILED /)]);
+  });
 
-  it('costs the run its success: the table is printed and says what was not run', { timeout: 120_000 }, async () => {
+  it('costs the run its success: the table is printed and says what was not run', async () => {
     const command = ['--import', 'tsx', 'test/hostile/run.ts', '--only', 'forged', '--minutes', '0.0001'];
     const { code, stdout }: Ended = await execute(process.execPath, command).catch((error: unknown) => error as Ended);
     expect(stdout).toContain('| attack ');

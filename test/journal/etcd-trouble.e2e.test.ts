@@ -33,7 +33,7 @@ async function open(...options: string[]): Promise<void> {
   await journal.start();
 }
 
-describe.runIf(hasEtcd)('a journal in etcd', { timeout: 180_000 }, () => {
+describe.runIf(hasEtcd)('a journal in etcd', () => {
   beforeEach(() => {
     metrics = new MetricsRegistry('mempool');
   });

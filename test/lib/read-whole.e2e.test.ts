@@ -11,23 +11,19 @@ import { canMakeFaultyDisks, FaultyDisk } from '../support/faulty-disk/faulty-di
 
 const SCRIPT = fileURLToPath(new URL('read-whole-child.ts', import.meta.url));
 
-it.runIf(canMakeFaultyDisks)(
-  'a short read is not the end of a file',
-  async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'tessera-read-'));
-    const disk = await FaultyDisk.create();
-    try {
-      const file = join(folder, 'keystore.json');
-      await writeFile(file, 'x'.repeat(1_000));
-      await disk.set('read keystore.json short times=2');
-      const env = { ...process.env, ...disk.environment() };
-      const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', SCRIPT, file], { env });
-      expect(stdout).toBe('1000');
-      expect(await disk.hits()).toHaveLength(2);
-    } finally {
-      await disk.remove();
-      await rm(folder, { recursive: true });
-    }
-  },
-  120_000,
-);
+it.runIf(canMakeFaultyDisks)('a short read is not the end of a file', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'tessera-read-'));
+  const disk = await FaultyDisk.create();
+  try {
+    const file = join(folder, 'keystore.json');
+    await writeFile(file, 'x'.repeat(1_000));
+    await disk.set('read keystore.json short times=2');
+    const env = { ...process.env, ...disk.environment() };
+    const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', SCRIPT, file], { env });
+    expect(stdout).toBe('1000');
+    expect(await disk.hits()).toHaveLength(2);
+  } finally {
+    await disk.remove();
+    await rm(folder, { recursive: true });
+  }
+});

@@ -231,6 +231,5 @@ describe('chains of transactions in the pool', () => {
         await pair.close();
       }
     },
-    120_000,
   );
 });

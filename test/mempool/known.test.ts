@@ -124,7 +124,7 @@ describe('an admitted transaction', () => {
       await bed.clock.advance(hour / 4);
       return (await mempool.statuses([transactionHash(other)])).size;
     };
-    await expect.poll(refusals, { timeout: 10_000 }).toBe(0);
+    await expect.poll(refusals, { timeout: 60_000 }).toBe(0);
     expect((await mempool.statuses([transactionHash(child)])).get(transactionHash(child))).toMatchObject({
       status: 'Confirmed',
     });

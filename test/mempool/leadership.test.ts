@@ -179,7 +179,6 @@ describe('two mempool nodes at one journal', () => {
       const mined = chainOf(all).flatMap(({ transactions }) => transactions.map((tx) => transactionHash(tx)));
       expect(mined.filter((hash) => taken.includes(hash)).toSorted()).toEqual(taken.toSorted());
     },
-    120_000,
   );
 
   it('make each block once, and take transactions at both', async () => {

@@ -637,7 +637,7 @@ describe('delivery to storage', () => {
     await expect.poll(later, patience).toMatchObject({ notStored: expect.stringContaining('no space left on device') });
     broken = false;
     await expect.poll(later, patience).toMatchObject({ height: 0 });
-  }, 120_000);
+  });
 
   it('asks a storage node that was busy with the last block for the next one', async () => {
     const { mempool, bed, network } = await setUp({ folder: await newFolder(), storage: false });

@@ -139,4 +139,4 @@ it('leaves the state to which the journal leads, wherever the process ends (rule
   }
   const [told] = await once(run(folder), 'message');
   expect(told).toBe(digest);
-}, 300_000);
+});

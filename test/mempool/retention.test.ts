@@ -113,5 +113,5 @@ describe('a disk that the journal has filled', () => {
     await expect.poll(later, { timeout: 60_000 }).toMatchObject({ isUrgent: true });
     await mempool.submit([send(bob, 1, alice)]);
     await stored(mempool, 2);
-  }, 120_000);
+  });
 });

@@ -366,7 +366,6 @@ describe('blocks that are made while others are being stored', () => {
         await journal.close();
       }
     },
-    300_000,
   );
 
   test('were two at a time, and were given up both, in some of the runs above', () => {

@@ -18,6 +18,7 @@ import { DEV_GENESIS_TX, type DevAccount, devAccounts } from '../../src/config/d
 import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
 import { call, createNetwork, type Network, type NodeProcess, until, whenReady } from '../support/processes.js';
 import { temporaryFolder } from '../support/wallet-fixtures.js';
+import { historyOf, settledHistory } from '../support/wallet-history.js';
 
 const isLong = process.env.LONG_TESTS !== undefined;
 const PAYMENTS = 200;
@@ -43,11 +44,6 @@ interface WalletInfo {
   readonly addresses: Readonly<Record<string, readonly Listed[]>>;
   readonly available_total_tokens: Amount;
   readonly running_total_tokens: Amount;
-}
-interface HistoryEntry {
-  readonly tx_hash: string;
-  readonly state: string;
-  readonly reason: string;
 }
 interface Answer {
   /** Undefined when no answer came. */
@@ -87,8 +83,6 @@ async function start(pace: Readonly<Record<string, unknown>>): Promise<void> {
 
 const info = async (): Promise<WalletInfo> => (await call(`${payer.apiUrl}/v1/wallet`)) as WalletInfo;
 const outputsOf = ({ addresses }: WalletInfo): readonly Listed[] => Object.values(addresses).flat();
-const history = async (): Promise<readonly HistoryEntry[]> =>
-  ((await call(`${payer.apiUrl}/v1/wallet/history`)) as { transactions: HistoryEntry[] }).transactions;
 
 interface Spendable {
   readonly outPoint: OutPoint;
@@ -157,18 +151,6 @@ class Kills {
   }
 }
 
-/** The history when every payment has ended; it may take any time, as long as there is progress. */
-async function settled(count: number): Promise<readonly HistoryEntry[]> {
-  await until(`${count} payments`, async () => ((await history()).length >= count ? true : undefined));
-  for (let left = Number.POSITIVE_INFINITY; left > 0; ) {
-    left = await until('one payment more to end', async () => {
-      const open = (await history()).filter(({ state }) => state !== 'confirmed' && state !== 'rejected');
-      return open.length < left ? open.length : undefined;
-    });
-  }
-  return history();
-}
-
 /** Amounts of payments at the receiver, each as often as it arrived. */
 async function arrived(): Promise<bigint[]> {
   const { balance } = (await call(`${mempool.apiUrl}/v1/balances?address=${receiver}`)) as {
@@ -181,7 +163,7 @@ async function arrived(): Promise<bigint[]> {
 /** Every answer is 202, every payment is confirmed and has arrived once, and the wallet has the rest in one output. */
 async function expectAllPaid(known: number, answers: readonly Answer[]): Promise<void> {
   expect(answers.filter(({ status }) => status !== 202)).toEqual([]);
-  const entries = (await settled(known + answers.length)).slice(known);
+  const entries = (await settledHistory(payer, known + answers.length)).slice(known);
   expect(entries.filter(({ state }) => state !== 'confirmed')).toEqual([]);
   expect(new Set(entries.map(({ tx_hash }) => tx_hash))).toEqual(new Set(answers.map(({ hash }) => hash)));
   await expectArrived(answers);
@@ -208,12 +190,12 @@ describe('a wallet with one output at instant blocks (decision V29)', () => {
     const answers: Answer[] = [];
     for (let i = 0; i < PAYMENTS; i++) answers.push(await pay());
     await expectAllPaid(0, answers);
-  }, 300_000);
+  });
 
   it(`pays ${PAYMENTS} times at once`, async () => {
-    const known = (await history()).length;
+    const known = (await historyOf(payer)).length;
     await expectAllPaid(known, await Promise.all(Array.from({ length: PAYMENTS }, () => pay())));
-  }, 300_000);
+  });
 
   it('says at once, and with the same sentence to one and to twenty, that the funds do not suffice', async () => {
     const { available_total_tokens: available } = await info();
@@ -225,18 +207,18 @@ describe('a wallet with one output at instant blocks (decision V29)', () => {
       new Set([`422 ${alone.detail}`]),
     );
     // Among payments that can be made, too.
-    const known = (await history()).length;
+    const known = (await historyOf(payer)).length;
     const mixed = await Promise.all(Array.from({ length: 40 }, (_, i) => pay(i % 2 === 0 ? undefined : tooMuch)));
     expect(mixed.map(({ status }) => status)).toEqual(mixed.map((_, i) => (i % 2 === 0 ? 202 : 422)));
     await expectAllPaid(
       known,
       mixed.filter(({ status }) => status === 202),
     );
-  }, 300_000);
+  });
 
   it('delivers what it has acknowledged once when user and mempool nodes are killed in the middle (rule P1)', async () => {
     for (let kill = 0; kill < KILLS; kill++) {
-      const known = (await history()).length;
+      const known = (await historyOf(payer)).length;
       let acknowledged = 0;
       let killed: Promise<unknown> | undefined;
       const answers = await Promise.all(
@@ -252,13 +234,13 @@ describe('a wallet with one output at instant blocks (decision V29)', () => {
       await mempool.start();
       await payer.start();
       const accepted = answers.filter(({ status }) => status === 202);
-      const entries = (await settled(known + accepted.length)).slice(known);
+      const entries = (await settledHistory(payer, known + accepted.length)).slice(known);
       expect(entries.filter(({ state }) => state !== 'confirmed')).toEqual([]);
       const confirmed = new Set(entries.map(({ tx_hash }) => tx_hash));
       expect(accepted.filter(({ hash }) => hash === undefined || !confirmed.has(hash))).toEqual([]);
       await expectArrived(accepted);
     }
-  }, 300_000);
+  });
 
   it('takes a chain of a client: parent and child in one list, and a child in a later one', async () => {
     const account = accounts[3] as DevAccount;
@@ -279,7 +261,7 @@ describe('a wallet with one output at instant blocks (decision V29)', () => {
       )) as Record<string, { status: string }>;
       return hashes.every((hash) => statuses[hash]?.status === 'Confirmed') ? true : undefined;
     });
-  }, 180_000);
+  });
 });
 
 describe.each(PACES)('a wallet with one output at $blocks, with kill -9 of user and mempool nodes', ({ pace }) => {
@@ -298,5 +280,5 @@ describe.each(PACES)('a wallet with one output at $blocks, with kill -9 of user 
     answers.push(...(await Promise.all(Array.from({ length: SLOW_PAYMENTS }, payOne))));
     await kills.over;
     await expectAllPaid(0, answers);
-  }, 300_000);
+  });
 });

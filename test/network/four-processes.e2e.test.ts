@@ -30,7 +30,7 @@ let user: NodeProcess;
 beforeAll(async () => {
   network = await createNetwork();
   ({ storage, mempool, miner, user } = await network.addAll());
-}, 60_000);
+});
 
 afterAll(() => network.stopAll());
 
@@ -96,7 +96,7 @@ describe('a network of four processes', () => {
       await node.start();
       await isConfirmed(tx_hash);
       await arrivedOnce(address, amount);
-    }, 90_000);
+    });
   }
 
   it('lets a second storage node join late, which then serves the same blocks', async () => {
@@ -146,7 +146,7 @@ describe('a network of four processes', () => {
     });
     expect(supply.held).toBe(BigInt(supply.issued));
     expect(BigInt(supply.total)).toBe(TOTAL_TOKENS);
-  }, 120_000);
+  });
 
   it('stops on SIGTERM with exit code 0', async () => {
     expect(await user.stop()).toBe(0);

@@ -3,7 +3,7 @@
  * that the API names, reads go on, nothing that was acknowledged is lost, and no node needs a restart (rules P1, P6, P7).
  */
 
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { transactionToCreateJson } from '../../src/chain/create-transaction.js';
 import { NodeClient } from '../../src/client/client.js';
 import { NoAnswer } from '../../src/client/transport.js';
@@ -14,8 +14,6 @@ import { Ledger } from '../soak/ledger.js';
 import { lanesOf, SigningWriter, splitFor, WalletWriter, type Writer } from '../soak/writers.js';
 import { canMakeFaultyDisks, FaultyDisk } from '../support/faulty-disk/faulty-disk.js';
 import { createNetwork, type Network, type NodeProcess, type Nodes, until, whenReady } from '../support/processes.js';
-
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 });
 
 const PATIENCE_MS = 60_000;
 /** Coins of the signing client, and of each wallet. */

@@ -23,7 +23,7 @@ let user: NodeProcess;
 beforeAll(async () => {
   network = await createNetwork();
   ({ storage, mempool, user } = await network.addAll());
-}, 60_000);
+});
 
 afterAll(() => network.stopAll());
 
@@ -83,4 +83,4 @@ it('cannot make a wallet count a forged block, or outputs that it made up', asyn
     };
     return Number(balance.total.tokens) === 1_000 ? true : undefined;
   });
-}, 90_000);
+});

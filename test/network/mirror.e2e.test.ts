@@ -11,7 +11,7 @@ import { readGenesis } from '../../src/node/genesis-file.js';
 import { joinBlocks } from '../../src/peers/block-list.js';
 import type { LinkNetwork } from '../../src/peers/link-network.js';
 import { createPeer, PUBLIC } from '../hostile/stranger.js';
-import { call, createNetwork, type Network, type NodeProcess, until } from '../support/processes.js';
+import { call, createNetwork, type Network, type NodeProcess, until, whenReady } from '../support/processes.js';
 import { createTestChain } from '../support/storage/test-chain.js';
 import { NOBODY, removeFolders, temporaryFolder } from '../support/wallet-fixtures.js';
 
@@ -24,7 +24,7 @@ let user: NodeProcess;
 beforeAll(async () => {
   network = await createNetwork();
   ({ storage, user } = await network.addAll());
-}, 60_000);
+});
 
 afterAll(async () => {
   await network.stopAll();
@@ -79,11 +79,11 @@ it('catches up from a stranger, ignores a forged chain, follows the true one and
     await payOnce();
     await until('a new block', async () => ((await latest(storage)) === before ? undefined : true));
     await until('the mirror to follow', isEven(mirror, storage));
-    expect((await fetch(`${mirror.apiUrl}/readyz`)).status).toBe(200);
+    await whenReady(mirror);
 
     const second = await network.add('second', 'storage', { ...outsider, 'peers.storage': mirror.peerAddress });
     await until('a copy of the copy', isEven(second, storage));
   } finally {
     await forger.stop();
   }
-}, 120_000);
+});

@@ -28,7 +28,7 @@ beforeAll(async () => {
   const links = { 'peers.heartbeat_ms': 60_000, 'peers.reconnect_max_ms': 200 };
   const pace = { 'mining.instant': false, 'mining.block_interval_ms': INTERVAL_MS };
   nodes = await network.addAll(links, { mempool: pace });
-}, 240_000);
+});
 
 afterAll(() => network?.stopAll());
 
@@ -36,6 +36,19 @@ afterAll(() => network?.stopAll());
 function last(what: 'cut' | 'closed' | 'stored'): number {
   const found = [...nodes.mempool.log().matchAll(new RegExp(`block (\\d+) ${what}`, 'g'))];
   return Math.max(-1, ...found.map(([, height]) => Number(height)));
+}
+
+/** Resolves with the height of the second of two blocks that wait for storage, when there was no third for many intervals. */
+function twoForManyIntervals(): Promise<number> {
+  let two = -1;
+  let since = 0;
+  return until('two blocks that wait for storage', async () => {
+    const isWaiting = last('closed') === last('cut') && last('cut') === last('stored') + 2;
+    // What storage has answered before it was held may still come.
+    if (!isWaiting || last('cut') !== two) since = performance.now();
+    two = isWaiting ? last('cut') : -1;
+    return performance.now() - since > INTERVALS * INTERVAL_MS ? two : undefined;
+  });
 }
 
 /** An account pays itself; a transaction that the node has acknowledged. */
@@ -55,15 +68,9 @@ it('makes one block more than storage is to keep, however long that takes, and a
   await until('some blocks', async () => (last('stored') >= 3 ? true : undefined));
   const acknowledged = [await pay(2)];
   storage.suspend();
-  await until('two blocks that wait for storage', async () => {
-    const isWaiting = last('closed') === last('cut') && last('cut') === last('stored') + 2;
-    return isWaiting ? true : undefined;
-  });
-  const two = last('cut');
+  const two = await twoForManyIntervals();
   acknowledged.push(await pay(3));
-  const from = performance.now();
-  await until('many intervals', async () => (performance.now() - from > INTERVALS * INTERVAL_MS ? true : undefined));
-  expect([last('cut'), last('stored')]).toEqual([two, two - 2]);
+  expect(await twoForManyIntervals()).toBe(two);
   acknowledged.push(await pay(4));
   await mempool.kill();
   storage.resume();
@@ -78,4 +85,4 @@ it('makes one block more than storage is to keep, however long that takes, and a
   });
   // No transaction is in two of them, and each follows the one before it.
   expect(faults).toEqual([]);
-}, 240_000);
+});

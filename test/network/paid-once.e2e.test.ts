@@ -42,7 +42,7 @@ beforeAll(async () => {
     // After it has acted, and before the client hears of it.
     onLost: killAndStart,
   });
-}, 120_000);
+});
 
 afterAll(async () => {
   await proxy.stop();
@@ -50,7 +50,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-it('pays once for one command, whenever the user node is killed', { timeout: 180_000 }, async () => {
+it('pays once for one command, whenever the user node is killed', async () => {
   const flags = ['--raw', '--yes', '--url', proxy.url, '--data', folder];
   const args = ['wallet', 'pay', PAYEE, '12345', ...flags, '--passphrase-file', join(folder, 'passphrase')];
   const child = spawn(process.execPath, [MAIN, ...args], {

@@ -11,6 +11,7 @@ import { outPointKey } from '../../src/chain/transaction.js';
 import { DEV_GENESIS_TX, type DevAccount, devAccounts } from '../../src/config/dev-accounts.js';
 import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
 import { call, createNetwork, type Network, type NodeProcess, until, whenReady } from '../support/processes.js';
+import { settledHistory } from '../support/wallet-history.js';
 
 const WRITERS = 8;
 const ROUNDS = Number(process.env.SUSPENSIONS ?? 4);
@@ -20,11 +21,6 @@ const SHARE = 72_072_000n;
 const FIRST_AMOUNT = 1_000_000n;
 
 type Amount = number | bigint;
-interface HistoryEntry {
-  readonly tx_hash: string;
-  readonly state: string;
-  readonly reason: string;
-}
 
 let network: Network;
 let mempool: NodeProcess;
@@ -34,19 +30,16 @@ const { accounts } = devAccounts();
 beforeAll(async () => {
   network = await createNetwork();
   const pace = { 'mining.instant': false, 'mining.block_interval_ms': 100 };
-  const links = { 'peers.heartbeat_ms': 200, 'peers.reconnect_max_ms': 200 };
+  const links = { 'peers.heartbeat_ms': 1_000, 'peers.reconnect_max_ms': 200 };
   const storage = await network.add('storage', 'storage', links);
   mempool = await network.add('mempool', 'mempool', { ...pace, ...links, 'peers.storage': storage.peerAddress });
   const common = { ...links, 'peers.mempool': mempool.peerAddress };
   await network.add('miner', 'miner', { ...common, 'wallet.genesis_seed_index': 1 });
   alice = await network.add('alice', 'user', { ...common, 'wallet.genesis_seed_index': 0 });
   await whenReady(mempool);
-}, 120_000);
+});
 
 afterAll(() => network.stopAll());
-
-const history = async (): Promise<readonly HistoryEntry[]> =>
-  ((await call(`${alice.apiUrl}/v1/wallet/history`)) as { transactions: HistoryEntry[] }).transactions;
 
 const isReady = async (): Promise<boolean> => (await fetch(`${alice.apiUrl}/readyz`)).status === 200;
 
@@ -103,10 +96,7 @@ it('loses no acknowledged payment, calls none rejected, and pays none twice', as
   writing = false;
   await Promise.all(writers);
 
-  const entries = await until('every payment settled', async () => {
-    const all = await history();
-    return all.every(({ state }) => state === 'confirmed' || state === 'rejected') ? all : undefined;
-  });
+  const entries = await settledHistory(alice, acknowledged.size);
   expect(entries.filter(({ state }) => state === 'rejected')).toEqual([]);
   expect(new Set(entries.map(({ tx_hash }) => tx_hash))).toEqual(new Set(acknowledged.keys()));
   const { balance } = (await call(`${mempool.apiUrl}/v1/balances?address=${receiver}`)) as {
@@ -118,4 +108,4 @@ it('loses no acknowledged payment, calls none rejected, and pays none twice', as
   const sorted = (list: Iterable<bigint>): bigint[] => [...list].sort((a, b) => Number(a - b));
   expect(sorted(arrived)).toEqual(sorted(acknowledged.values()));
   process.stdout.write(`${acknowledged.size} acknowledged, ${arrived.length} arrived, ${ROUNDS} suspensions\n`);
-}, 300_000);
+});

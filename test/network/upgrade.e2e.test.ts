@@ -55,7 +55,7 @@ it('works unsigned and says so, and is signed from the block on that follows the
     (await height(late)) === (await height(after.storage)) ? true : undefined,
   );
   await stopAll(after);
-}, 120_000);
+});
 
 it('does not start a mempool node whose blocks nobody would believe, and prints the line to add', async () => {
   const stranger = '11'.repeat(32);
@@ -63,4 +63,4 @@ it('does not start a mempool node whose blocks nobody would believe, and prints 
   await expect(starting).rejects.toThrow(
     /network\.producer_keys does not name.*producer_keys = \[.*1111.*,.*49ed36e5/s,
   );
-}, 60_000);
+});

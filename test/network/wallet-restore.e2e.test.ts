@@ -45,7 +45,7 @@ beforeAll(async () => {
   const own = { ...common, 'peers.storage': storage.peerAddress, 'wallet.passphrase_file': secret };
   alice = network.make('alice', 'user', own);
   twin = network.make('twin', 'user', own);
-}, 240_000);
+});
 
 afterAll(async () => {
   await network?.stopAll();

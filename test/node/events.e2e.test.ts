@@ -17,7 +17,7 @@ const children: ChildProcess[] = [];
 
 beforeAll(async () => {
   network = await startDevNetwork();
-}, 60_000);
+});
 
 afterAll(async () => {
   for (const child of children) {

@@ -57,7 +57,7 @@ beforeAll(async () => {
   for (const role of NODE_ROLES) {
     pages.set(role, await (await fetch(`${network.nodes[role].metricsUrl}/metrics`)).text());
   }
-}, 60_000);
+});
 
 afterAll(() => network.end());
 

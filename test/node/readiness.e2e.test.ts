@@ -94,7 +94,9 @@ describe('/readyz', () => {
       { 'mining.instant': false, 'mining.block_interval_ms': 1 },
     );
     const miner = await start('miner', { mempool: [mempool.peerAddress] });
-    await until('100 blocks', async () => ((storage.services.storage?.nextHeight ?? 0) >= 100 ? true : undefined));
+    const blocksOf = (node: Node): number => node.services.storage?.nextHeight ?? 0;
+    for (let blocks = 10; blocks <= 100; blocks += 10)
+      await until(`${blocks} blocks`, async () => (blocksOf(storage) >= blocks ? true : undefined));
     // Without a miner there are no more: a chain that grows all the time is never caught up with for long.
     await miner.stop();
     const late = await start('storage', { storage: [storage.peerAddress] }, { 'metrics.enabled': true });
@@ -104,7 +106,7 @@ describe('/readyz', () => {
       for (const reason of (await readyz(late)).reasons) seen.add(reason);
       const page = await (await fetch(`${late.metricsUrl}/metrics`)).text();
       shares.add(Number(/^tessera_progress_ratio\{task="catch_up"\} (\S+)$/m.exec(page)?.[1]));
-      return (late.services.storage?.nextHeight ?? 0) >= 100 && (await readyz(late)).status === 200 ? true : undefined;
+      return blocksOf(late) >= 100 && (await readyz(late)).status === 200 ? true : undefined;
     });
     expect([...seen].some((reason) => /^catching up: \d+ %, \d+ of \d+ blocks$/.test(reason))).toBe(true);
     expect([...shares].every((share) => share >= 0 && share <= 1)).toBe(true);

@@ -97,4 +97,4 @@ it('replaces the API keys and the log level at SIGHUP, without a pause', async (
   child?.kill('SIGTERM');
   await exited;
   expect(node.lines.filter((line) => line.includes('"msg":"stopp'))).toEqual([]);
-}, 60_000);
+});

@@ -147,6 +147,5 @@ describe('the index of a random chain', () => {
         await followed.close();
       }
     },
-    120_000,
   );
 });

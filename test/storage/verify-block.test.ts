@@ -364,7 +364,7 @@ const BROKEN: [name: string, rule: BlockRule, make: (parts: Parts, chain: TestCh
 ];
 
 describe('a block is refused and changes nothing when it (docs/chain.md#blocks)', () => {
-  it.each(BROKEN)('%s', { timeout: 60_000 }, async (_, rule, make) => {
+  it.each(BROKEN)('%s', async (_, rule, make) => {
     const { archive, chain } = await twoBlocks();
     const parts = chain.parts();
     const broken = make(parts, chain);

@@ -7,9 +7,6 @@ import { afterAll, beforeAll } from 'vitest';
 import { DevNetwork } from '../../src/node/dev-network.js';
 import { NodeLogger } from '../../src/observability/logger.js';
 
-/** Milliseconds: two wallets are opened at full cost. */
-const START_TIMEOUT = 60_000;
-
 /** Starts a network before the tests of the file and removes it after them; the function gives it. */
 export function useDevNetwork(): () => DevNetwork {
   let network: DevNetwork | undefined;
@@ -19,7 +16,7 @@ export function useDevNetwork(): () => DevNetwork {
     const logger = NodeLogger.create({ level: 'silent', format: 'json' });
     network = new DevNetwork({ dataDir: dir, ports: 'any' }, { logger });
     await network.start();
-  }, START_TIMEOUT);
+  });
   afterAll(async () => {
     await network?.stop();
     await rm(dir, { recursive: true, force: true });

@@ -5,10 +5,10 @@ import { once } from 'node:events';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import http, { type IncomingMessage } from 'node:http';
 import https, { type RequestOptions } from 'node:https';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { freePort } from './free-port.js';
 import { findTool } from './tools.js';
 
 export const hasEtcd = findTool('etcd') !== undefined;
@@ -110,16 +110,6 @@ export function etcdProcess(options: readonly string[], before: readonly string[
       await once(child, 'exit');
     },
   };
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
 /** The answer of etcd's JSON gateway; `options` are those of the request, such as for TLS. */

@@ -49,4 +49,4 @@ it('nodes end with the process that started them when it is killed, the suspende
       await rm(dirname(one.folder), { recursive: true, force: true });
     }
   }
-}, 180_000);
+});

@@ -1,6 +1,6 @@
 /**
  * Real nodes for tests of the network: each a process of its own with its own data directory, on loopback, with ports that
- * it keeps over restarts. Everything started here is ended by `stopAll`, and ends by itself when this process is gone.
+ * it keeps over restarts (`free-port.ts`). Everything started here is ended by `stopAll`, and ends by itself when this process is gone.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -12,6 +12,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
 import type { NodeRole } from '../../src/lib/roles.js';
+import { freePort } from './free-port.js';
 
 /** The built program. */
 export const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
@@ -155,13 +156,13 @@ function createNodeProcess<R extends string>(
   let apiUrl = '';
   let peerAddress = '';
   let metricsUrl = '';
+  let ports: NodeOptions | undefined;
   const lines: string[] = [];
 
-  const portOf = (address: string): number =>
-    address === '' ? 0 : Number(address.slice(address.lastIndexOf(':') + 1));
-
   async function start(env: Environment = {}): Promise<void> {
-    const all = { 'api.port': portOf(apiUrl), 'peers.port': portOf(peerAddress), ...options };
+    // Of several roles in one process each has a port for links of its own, which it chooses.
+    ports ??= { 'api.port': await freePort(), 'peers.port': role.includes(',') ? 0 : await freePort() };
+    const all = { ...ports, ...options };
     const sets = Object.entries(all).flatMap(([name, value]) => ['--set', `${name}=${String(value)}`]);
     const programArguments = [program, '--role', role, '--config', 'config/dev.toml', ...sets];
     const command = [...words, process.execPath, '--import', ENDS_WITH_STARTER, ...nodeArguments, ...programArguments];

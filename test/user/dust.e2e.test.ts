@@ -60,5 +60,5 @@ describe('an address with 200,000 outputs of nothing', () => {
     });
     await until(() => victim.wallet.transfers.inFlightByHash(txHash)?.state === 'sent');
     expect(victim.wallet.transfers.inFlightByHash(txHash)?.transaction.inputs).toHaveLength(2);
-  }, 120_000);
+  });
 });

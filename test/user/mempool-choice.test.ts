@@ -36,7 +36,7 @@ beforeEach(async () => {
   await network.start();
   // It is asked only when there is another to go to.
   await until(() => first.asked > 0);
-}, 60_000);
+});
 afterEach(() => net.stop());
 afterAll(removeFolders);
 
@@ -53,7 +53,7 @@ describe('a wallet with two mempool nodes', () => {
     other.mine();
     for (const hash of hashes) await until(async () => (await stateOf(node, hash)) === 'confirmed');
     expect(node.wallet.totals()).toMatchObject({ running: 210n, available: 210n });
-  }, 60_000);
+  });
 
   it('goes over without a payment, too, and does not come back', async () => {
     const before = node.refreshes();
@@ -66,7 +66,7 @@ describe('a wallet with two mempool nodes', () => {
     await until(() => other.asked > asked + 2);
     await sent(await pay());
     expect(first.submissions).toEqual([]);
-  }, 60_000);
+  });
 
   it('sends the same payments again, and makes no others, when the one that it follows does not answer', async () => {
     first.silent = true;
@@ -74,7 +74,7 @@ describe('a wallet with two mempool nodes', () => {
     await until(() => first.submissions.length === 3);
     for (const hash of hashes) await sent(hash);
     expect(other.submissions.toSorted()).toEqual(hashes.toSorted());
-  }, 60_000);
+  });
 
   it('goes over when the link ends', async () => {
     const [link] = net.mempoolNetwork.links;
@@ -82,7 +82,7 @@ describe('a wallet with two mempool nodes', () => {
     link?.close('as the test wants');
     await sent(await pay());
     expect(other.submissions).toHaveLength(1);
-  }, 60_000);
+  });
 
   it('stays where it is when the other has the same trouble', async () => {
     for (const mempool of [first, other]) {
@@ -94,5 +94,5 @@ describe('a wallet with two mempool nodes', () => {
     for (const mempool of [first, other]) mempool.refuseWith = undefined;
     await sent(hash);
     expect(other.submissions).toEqual([]);
-  }, 60_000);
+  });
 });

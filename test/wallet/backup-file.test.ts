@@ -100,7 +100,7 @@ describe('a backup file', () => {
   });
 });
 
-describe('tessera wallet backup', { timeout: 120_000 }, () => {
+describe('tessera wallet backup', () => {
   it('writes a file that only its owner reads, and none over another', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'tessera-backup-file-'));
     const secret = join(folder, 'passphrase');

@@ -28,6 +28,5 @@ describe('chained payments against a model', () => {
       await model.finish();
       await model.open.close();
     },
-    240_000,
   );
 });

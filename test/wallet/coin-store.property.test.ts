@@ -156,7 +156,6 @@ describe('coins against a model (decisions V12, V13)', () => {
       }
       await open.close();
     },
-    120_000,
   );
 });
 
@@ -174,5 +173,5 @@ describe('a large wallet', () => {
     expect(wallet.totals().running).toBe(before - 100n * 50_001n);
     process.stdout.write(`a payment from 100,000 outpoints: ${each.toFixed(2)} ms\n`);
     await close();
-  }, 120_000);
+  });
 });

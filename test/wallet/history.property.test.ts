@@ -339,6 +339,5 @@ describe('the history of a wallet (docs/wallet.md#history)', () => {
       }
       await run.end();
     },
-    300_000,
   );
 });

@@ -41,5 +41,5 @@ describe('payments and kill -9 (rule P1, decision V14)', () => {
       expect(wallet.totals().running).toBe(BigInt(COINS * 3 - history.length));
       await close();
     }
-  }, 120_000);
+  });
 });

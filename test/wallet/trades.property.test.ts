@@ -162,7 +162,7 @@ class World {
   }
 }
 
-describe('two wallets that trade', { timeout: 120_000 }, () => {
+describe('two wallets that trade', () => {
   test.prop([fc.array(step, { minLength: 40, maxLength: 60 })], { numRuns: RUNS })(
     'keep what they have, whatever they do and in whatever order',
     async (steps) => {
