@@ -20,7 +20,9 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json vite.program.config.ts ./
 COPY src ./src
 COPY web ./web
-RUN npm run build && rm -f dist/.tsbuildinfo
+# What others import is not in the image.
+RUN npm run build \
+  && find dist -mindepth 1 -maxdepth 1 ! -name 'main.js*' ! -name program ! -name web -exec rm -r {} +
 
 FROM ${NODE_IMAGE} AS production
 WORKDIR /app

@@ -61,6 +61,8 @@ export default defineConfig({
     rolldownOptions: {
       input: {
         main: here('src/main.ts'),
+        // For deploy/healthcheck.js.
+        'program/configuration': here('src/config/load.ts'),
         'program/network-process': here('src/testing/network-process.ts'),
         'program/pow-worker': here('src/miner/pow-worker.ts'),
         'program/unicorn-worker': here('src/mempool/blocks/unicorn-worker.ts'),

@@ -7,7 +7,7 @@
 
 import { get } from 'node:http';
 import { get as getTls } from 'node:https';
-import { loadProcess } from '../dist/config/load.js';
+import { loadProcess } from '../dist/program/configuration.js';
 
 /** Milliseconds; below the timeout of HEALTHCHECK, so that the reason is seen. */
 const TIMEOUT_MS = 4_000;

@@ -1,6 +1,6 @@
-/** The program as `npm run build` puts it together: what a process of it loads, and what it carries. */
+/** The program as `npm run build` puts it together: what a process of it loads, what it carries, and what it needs beside it. */
 
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -10,6 +10,9 @@ const PROGRAM = fileURLToPath(new URL('../../dist/program', import.meta.url));
 const NATIVE = ['@node-rs/crc32', 'classic-level', 'snappy'];
 /** `import … from "x"`, `export … from "x"` and `import "x"`; not `import(…)`. */
 const STATIC_IMPORT = /^(?:import|export)(?:[^'";]*?\bfrom)? "([^"]+)";/gm;
+
+/** The same in what tsc writes, and `import(…)`. */
+const ANY_IMPORT = /(?:\bfrom|\bimport) ?\(?['"]([^'"]+)['"]/g;
 
 /** The files of the program that these load, and the packages, before any of their functions is called. */
 function loadedBy(...entries: readonly string[]): {
@@ -59,6 +62,30 @@ describe('the built program', () => {
     for (const name of names) expect(parts.some((part) => part.startsWith(`${name} - `))).toBe(true);
     // None is a heading alone.
     expect(parts.filter((part) => part.length < 500)).toEqual([]);
+  });
+
+  it('needs no more than the package depends on, and the package depends on no more', () => {
+    const root = join(PROGRAM, '..', '..');
+    const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+    const needed = new Set<string>();
+    for (const name of readdirSync(PROGRAM).filter((file) => file.endsWith('.js')))
+      for (const one of loadedBy(name).packages) needed.add(one);
+    const seen = new Set<string>();
+    const visit = (file: string): void => {
+      if (seen.has(file)) return;
+      seen.add(file);
+      for (const [, name = ''] of readFileSync(file, 'utf8').matchAll(ANY_IMPORT)) {
+        if (name.startsWith('.')) visit(join(dirname(file), name));
+        else if (/^(?:@[a-z-]+\/)?[a-z]/.test(name) && !name.startsWith('node:'))
+          needed.add(/^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name);
+      }
+    };
+    const modules = Object.values<{ default?: string }>(manifest.exports).flatMap((one) => one.default ?? []);
+    expect(modules).toHaveLength(3);
+    const files = [...modules, ...Object.values<string>(manifest.browser), 'deploy/healthcheck.js'];
+    for (const file of files) visit(join(root, file));
+    expect(Object.keys(manifest.dependencies).sort()).toEqual([...needed].sort());
+    expect(Object.keys(manifest.optionalDependencies)).toEqual(['sodium-native']);
   });
 
   it('carries the license that a part of a package has of its own', () => {
