@@ -4,16 +4,15 @@ import { describe, expect, it } from 'vitest';
 import { DataDir } from '../../src/db/data-dir.js';
 import type { Kv } from '../../src/db/kv.js';
 import { TesseraError } from '../../src/lib/errors.js';
-import { silentLogger } from '../../src/lib/logger.js';
 import { beginTaking, endTaking, isBeingTaken, WHOLE } from '../../src/mempool/replicas/copied-records.js';
 import { RecordReader, writeRecord } from '../../src/mempool/replicas/snapshot-records.js';
-import { SnapshotServer } from '../../src/mempool/replicas/snapshot-server.js';
 import { takeSnapshot } from '../../src/mempool/replicas/take-snapshot.js';
 import { keys } from '../../src/mempool/state/layout.js';
 import { SNAPSHOT_PART_BYTES } from '../../src/peers/messages.js';
 import type { Link, Message, PeerNetwork } from '../../src/peers/network.js';
 import { MemoryKv } from '../support/memory-kv.js';
-import { type Bed, createBed, createSeededRandom, SECRET } from '../support/peers.js';
+import { type Bed, SECRET } from '../support/peers.js';
+import { createStateGiver, type StateGiverOptions } from '../support/state-giver.js';
 import { cleanups, newFolder } from './running.js';
 
 interface Pair {
@@ -24,24 +23,9 @@ interface Pair {
   readonly link: () => Promise<Link>;
 }
 
-async function setUpPair(source: Kv, secret = SECRET, store = { problem: null, refusals: 0 }): Promise<Pair> {
-  const bed = createBed('memory');
-  const giver = bed.node('giver', { role: 'mempool', secret: SECRET });
-  const taker = bed.node('taker', { role: 'mempool', secret });
-  const server = new SnapshotServer({
-    kv: source,
-    store,
-    network: giver,
-    clock: bed.clock,
-    random: createSeededRandom('snapshot'),
-    logger: silentLogger,
-  });
-  server.start();
-  await giver.start();
-  cleanups.push(async () => {
-    await bed.stop();
-    await server.stop();
-  });
+async function setUpPair(source: Kv, options: StateGiverOptions = {}): Promise<Pair> {
+  const { bed, giver, taker, stop } = await createStateGiver(source, options);
+  cleanups.push(stop);
   return { bed, source, target: new MemoryKv(), giver, link: () => taker.dial(giver.address, { timeoutMs: 5_000 }) };
 }
 
@@ -119,7 +103,7 @@ describe('a snapshot', () => {
 
   it('ends when the disk refuses a write meanwhile, also when it has recovered, and begins anew', async () => {
     const store = { problem: null, refusals: 0 };
-    const { link } = await setUpPair(await filled(), SECRET, store);
+    const { link } = await setUpPair(await filled(), { store });
     const asking = await link();
     const first = (await asking.request('snapshot.get', { part: 0 })) as Message<'snapshot.part'>;
     store.refusals++;
@@ -168,7 +152,7 @@ describe('a snapshot', () => {
   });
 
   it('is not given to a node without the secret', async () => {
-    const pair = await setUpPair(await filled(), 'another secret of this length');
+    const pair = await setUpPair(await filled(), { secret: 'another secret of this length' });
     await expect(takeSnapshot(pair.target, source(pair))).rejects.toMatchObject({ code: expect.stringMatching(/./) });
     expect(await recordsOf(pair.target)).toEqual(new Map());
   });

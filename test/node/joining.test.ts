@@ -1,11 +1,10 @@
 /** When a mempool node takes the state of another one, and what a kill in the middle of that leaves. */
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Kv } from '../../src/db/kv.js';
 import { TesseraError } from '../../src/lib/errors.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { isBeingTaken } from '../../src/mempool/replicas/copied-records.js';
-import { SnapshotServer } from '../../src/mempool/replicas/snapshot-server.js';
 import { EMPTY_HEAD } from '../../src/mempool/state/chain-head.js';
 import { keys } from '../../src/mempool/state/layout.js';
 import { decodeHead, encodeHead } from '../../src/mempool/state/records.js';
@@ -13,7 +12,8 @@ import type { FromStorage } from '../../src/node/from-storage.js';
 import { Joining } from '../../src/node/joining.js';
 import type { Link } from '../../src/peers/network.js';
 import { MemoryKv } from '../support/memory-kv.js';
-import { type Bed, createBed, createSeededRandom, SECRET } from '../support/peers.js';
+import type { Bed } from '../support/peers.js';
+import { createStateGiver } from '../support/state-giver.js';
 
 const STATUS = keys.status('a transaction');
 
@@ -44,26 +44,14 @@ interface Setup {
 }
 
 async function setUp(given: Kv): Promise<Setup> {
-  const bed = createBed('memory');
-  const giver = bed.node('giver', { role: 'mempool', secret: SECRET });
-  const taker = bed.node('taker', { role: 'mempool', secret: SECRET });
   let broken = Number.POSITIVE_INFINITY;
-  new SnapshotServer({
-    kv: given,
-    store: { problem: null, refusals: 0 },
-    network: {
-      handle: (type, handler) =>
-        giver.handle(type, (link, message) => {
-          const { part } = message.body as { readonly part: number };
-          if (part >= broken) throw new TesseraError('entry_not_found', 'that transfer has ended');
-          return handler(link, message);
-        }),
+  const { bed, giver, taker, stop } = await createStateGiver(given, {
+    before: ({ body }) => {
+      const { part } = body as { readonly part: number };
+      if (part >= broken) throw new TesseraError('entry_not_found', 'that transfer has ended');
     },
-    clock: bed.clock,
-    random: createSeededRandom('joining'),
-    logger: silentLogger,
-  }).start();
-  await giver.start();
+  });
+  onTestFinished(stop);
   const madeFrom: number[] = [];
   const setup: Setup = {
     bed,
@@ -99,19 +87,38 @@ const seqOf = async (kv: Kv): Promise<number | undefined> => {
   return head && decodeHead(head).seq;
 };
 
+/** Takes a part of another state into the database, and stops there. */
+async function killedInTheMiddle({ join, breakAt }: Setup, kv: Kv): Promise<void> {
+  breakAt(1);
+  const { joining } = join(kv, 42);
+  const running = joining.run();
+  await asksInVain(joining);
+  joining.stop();
+  await expect(running).rejects.toMatchObject({ code: 'shutting_down' });
+}
+
+const asksInVain = (joining: Joining): Promise<void> =>
+  expect.poll(() => joining.problem).toMatch(/no mempool node has given its state yet/);
+
+/** What is wrong, two seconds later each time. */
+const later = ({ bed }: Setup, joining: Joining) =>
+  expect.poll(async () => {
+    await bed.clock.advance(2_000);
+    return joining.problem;
+  });
+
 describe('a mempool node that comes to a journal', () => {
   it('keeps a state that the journal goes on from', async () => {
-    const { bed, join } = await setUp(await stateAt(90));
+    const { join } = await setUp(await stateAt(90));
     const kv = await stateAt(41);
     const { joining, dialed } = join(kv, 42);
     await joining.run();
     await joining.done();
     expect([await seqOf(kv), dialed(), joining.problem]).toEqual([41, 0, null]);
-    await bed.stop();
   });
 
   it('takes another state for one that ends before the journal begins, and for none', async () => {
-    const { bed, join } = await setUp(await stateAt(90));
+    const { join } = await setUp(await stateAt(90));
     for (const kv of [await stateAt(40), new MemoryKv()]) {
       const { joining } = join(kv, 42);
       await joining.run();
@@ -119,53 +126,32 @@ describe('a mempool node that comes to a journal', () => {
       await joining.done();
       expect([await seqOf(kv), await isBeingTaken(kv), joining.problem]).toEqual([90, false, null]);
     }
-    await bed.stop();
   });
 
   it('begins anew when it was killed in the middle, and goes on asking until a node gives its state', async () => {
-    const { bed, join, breakAt } = await setUp(await stateAt(90));
+    const setup = await setUp(await stateAt(90));
     const kv = await stateAt(40);
-    breakAt(1);
-    const { joining: killed } = join(kv, 42);
-    const running = killed.run();
-    await expect.poll(() => killed.problem, { timeout: 60_000 }).toMatch(/no mempool node has given its state yet/);
-    killed.stop();
-    await expect(running).rejects.toMatchObject({ code: 'shutting_down' });
+    await killedInTheMiddle(setup, kv);
     expect(await isBeingTaken(kv)).toBe(true);
     expect(Buffer.from((await kv.get(STATUS)) ?? []).toString()).not.toBe('status 40');
-    const { joining } = join(kv, 42);
+    const { joining } = setup.join(kv, 42);
     const again = joining.run();
-    await expect.poll(() => joining.problem, { timeout: 60_000 }).toMatch(/no mempool node has given its state yet/);
-    breakAt(Number.POSITIVE_INFINITY);
-    await expect
-      .poll(
-        async () => {
-          await bed.clock.advance(2_000);
-          return joining.problem;
-        },
-        { timeout: 60_000 },
-      )
-      .toBeNull();
+    await asksInVain(joining);
+    setup.breakAt(Number.POSITIVE_INFINITY);
+    await later(setup, joining).toBeNull();
     await again;
     await joining.done();
     expect([await seqOf(kv), await isBeingTaken(kv)]).toEqual([90, false]);
-    await bed.stop();
   });
 
   it('starts from the first command when half a state is there and the journal still has everything', async () => {
-    const { bed, join, breakAt } = await setUp(await stateAt(90));
+    const setup = await setUp(await stateAt(90));
     const kv = await stateAt(40);
-    breakAt(1);
-    const { joining: killed } = join(kv, 42);
-    const running = killed.run();
-    await expect.poll(() => killed.problem, { timeout: 60_000 }).toMatch(/no mempool node has given its state yet/);
-    killed.stop();
-    await expect(running).rejects.toMatchObject({ code: 'shutting_down' });
-    const { joining, dialed } = join(kv, 1);
+    await killedInTheMiddle(setup, kv);
+    const { joining, dialed } = setup.join(kv, 1);
     await joining.run();
     await joining.done();
     expect([await seqOf(kv), await kv.get(STATUS), dialed()]).toEqual([undefined, undefined, 0]);
-    await bed.stop();
   });
 
   it('asks storage when the others were asked in vain for a minute, and as soon as that is right', async () => {
@@ -174,31 +160,22 @@ describe('a mempool node that comes to a journal', () => {
     breakAt(0);
     const { joining } = join(await stateAt(40), 42);
     const running = joining.run();
-    const later = (pattern: RegExp) =>
-      expect
-        .poll(
-          async () => {
-            await bed.clock.advance(2_000);
-            return joining.problem;
-          },
-          { timeout: 60_000 },
-        )
-        .toMatch(pattern);
-    await expect.poll(() => joining.problem, { timeout: 60_000 }).toMatch(/no mempool node has given its state yet/);
+    await asksInVain(joining);
     const begun = bed.clock.monotonic();
-    await later(/none of peers.mempool gives its state; it makes none from storage: another one does/);
+    await later(setup, joining).toMatch(
+      /none of peers.mempool gives its state; it makes none from storage: another one does/,
+    );
     expect(bed.clock.monotonic() - begun).toBeGreaterThan(50_000);
     expect(madeFrom).toEqual([]);
     setup.refusal = null;
     await bed.clock.advance(2_000);
     await running;
     expect([madeFrom, joining.problem]).toEqual([[42], null]);
-    await bed.stop();
   });
 
   it('asks storage at once when it knows no other node, and ends by name where that is never right', async () => {
     const setup = await setUp(await stateAt(90));
-    const { bed, join, madeFrom } = setup;
+    const { join, madeFrom } = setup;
     const kv = await stateAt(40);
     setup.refusal = { reason: 'run tessera rebuild', forGood: true };
     await expect(join(kv, 42, []).joining.run()).rejects.toMatchObject({
@@ -209,6 +186,5 @@ describe('a mempool node that comes to a journal', () => {
     setup.refusal = null;
     await join(kv, 42, []).joining.run();
     expect(madeFrom).toEqual([42]);
-    await bed.stop();
   });
 });

@@ -3,18 +3,19 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { programVersion } from '../../src/lib/version.js';
 import { DevNetwork } from '../../src/node/dev-network.js';
 import {
   axeFindings,
   HAS_BROWSER,
   launchBrowser,
+  openPage,
+  type PageOptions,
   sidewaysScroll,
-  type WatchedPage,
-  watchedPage,
 } from '../support/browser.js';
+import { freePort } from '../support/free-port.js';
 import { until } from '../support/processes.js';
 import { silentLogger } from '../support/silent-logger.js';
 
@@ -35,9 +36,8 @@ let origin: string;
 let browser: Browser;
 let facts: Facts;
 
-const start = async (port?: number): Promise<DevNetwork> => {
-  const options = { dataDir, ports: 'any' as const, ...(port === undefined ? {} : { port }) };
-  const started = new DevNetwork(options, { logger: silentLogger });
+const start = async (port: number): Promise<DevNetwork> => {
+  const started = new DevNetwork({ dataDir, ports: 'any', port }, { logger: silentLogger });
   await started.start();
   return started;
 };
@@ -81,26 +81,7 @@ async function createdItem(): Promise<string | undefined> {
   return undefined;
 }
 
-/** A page of its own in a context of its own; whatever it did that it must not is seen at the end of the test. */
-async function open(
-  path: string,
-  options: Parameters<Browser['newContext']>[0] = {},
-): Promise<WatchedPage & { context: BrowserContext }> {
-  const context = await browser.newContext({
-    viewport: { width: 1_280, height: 900 },
-    locale: 'en-US',
-    timezoneId: 'UTC',
-    ...options,
-  });
-  const watched = await watchedPage(context, origin);
-  onTestFinished(async () => {
-    await context.close();
-    expect(watched.faults).toEqual([]);
-    expect(watched.elsewhere).toEqual([]);
-  });
-  await watched.page.goto(`${origin}${path}`);
-  return { ...watched, context };
-}
+const open = (path: string, options?: PageOptions) => openPage(browser, `${origin}${path}`, options);
 
 const heading = (page: Page) => page.locator('main h1');
 
@@ -114,7 +95,7 @@ async function searchFor(page: Page, text: string, found: string): Promise<void>
 describe.runIf(HAS_BROWSER)('the explorer', () => {
   beforeAll(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'tessera-explorer-'));
-    [network, browser] = await Promise.all([start(), launchBrowser()]);
+    [network, browser] = await Promise.all([start(await freePort()), launchBrowser()]);
     origin = network.url ?? '';
     const payment = await pay(72_072_001);
     await post('/v1/items', { genesis_hash_spec: 'Create', item_amount: 3, metadata: HOSTILE });
@@ -305,9 +286,7 @@ describe.runIf(HAS_BROWSER)('the explorer', () => {
       '/search?q=zzzzzz',
     ];
     const { page } = await open('/', {
-      colorScheme: 'light',
-      reducedMotion: 'reduce',
-      viewport: { width: 360, height: 740 },
+      context: { colorScheme: 'light', reducedMotion: 'reduce', viewport: { width: 360, height: 740 } },
     });
     for (const path of pages) {
       // Without loading the document again: axe-core is large.

@@ -16,6 +16,7 @@ import { IN_CODE } from '../../src/config/sources.js';
 import { DevNetwork } from '../../src/node/dev-network.js';
 import { axeFindings, HAS_BROWSER, sidewaysScroll, watchedPage } from '../support/browser.js';
 import { NODE_CERT, NODE_TLS_KEY } from '../support/certificates.js';
+import { freePort } from '../support/free-port.js';
 import { silentLogger } from '../support/silent-logger.js';
 import { findTool } from '../support/tools.js';
 import { goTo, PAYEE, review } from '../support/wallet-page.js';
@@ -33,7 +34,7 @@ let context: BrowserContext;
 /** A page of somebody else. */
 let stranger: Server;
 
-async function start(keys: readonly object[], port?: number): Promise<DevNetwork> {
+async function start(keys: readonly object[], port: number): Promise<DevNetwork> {
   const options = {
     'wallet.passphrase': PASSPHRASE,
     'api.auth': 'keys',
@@ -42,9 +43,8 @@ async function start(keys: readonly object[], port?: number): Promise<DevNetwork
     'api.tls.key_file': join(folder, 'key.pem'),
   };
   const flags = Object.entries(options).map(([option, value]) => ({ option, value, flag: IN_CODE }));
-  const own = { haveNodesAddresses: false, ...(port === undefined ? {} : { port }) };
   const started = new DevNetwork(
-    { dataDir: join(folder, 'data'), ports: 'any', flags, ...own },
+    { dataDir: join(folder, 'data'), ports: 'any', port, haveNodesAddresses: false, flags },
     { logger: silentLogger },
   );
   await started.start();
@@ -111,7 +111,7 @@ describe.runIf(HAS_BROWSER)('the wallet page with API keys, over TLS', () => {
     // A profile on the disk, as that of an owner: what the browser writes to it can be read.
     await once(stranger.listen(0, '127.0.0.1'), 'listening');
     [network, context] = await Promise.all([
-      start([{ name: 'owner', key: KEY }, READER]),
+      start([{ name: 'owner', key: KEY }, READER], await freePort()),
       chromium.launchPersistentContext(join(folder, 'profile'), {
         executablePath: findTool('chromium') ?? '',
         locale: 'en-US',

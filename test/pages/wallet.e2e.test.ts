@@ -3,16 +3,16 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Browser, BrowserContext, Page, Route } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { Browser, Route } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DevNetwork } from '../../src/node/dev-network.js';
 import {
   axeFindings,
   HAS_BROWSER,
   launchBrowser,
+  openPage,
+  type PageOptions,
   sidewaysScroll,
-  type WatchedPage,
-  watchedPage,
 } from '../support/browser.js';
 import { until } from '../support/processes.js';
 import { silentLogger } from '../support/silent-logger.js';
@@ -31,29 +31,7 @@ let network: DevNetwork;
 let origin: string;
 let browser: Browser;
 
-/** A page of its own in a context of its own; whatever it did that it must not is seen at the end of the test. */
-async function open(
-  path: string,
-  options: Parameters<Browser['newContext']>[0] = {},
-  prepare: (page: Page) => Promise<unknown> = async () => undefined,
-  at = origin,
-): Promise<WatchedPage & { context: BrowserContext }> {
-  const context = await browser.newContext({
-    viewport: { width: 1_280, height: 900 },
-    locale: 'en-US',
-    timezoneId: 'UTC',
-    ...options,
-  });
-  const watched = await watchedPage(context, at);
-  onTestFinished(async () => {
-    await context.close();
-    expect(watched.faults).toEqual([]);
-    expect(watched.elsewhere.filter((url) => !url.startsWith('blob:'))).toEqual([]);
-  });
-  await prepare(watched.page);
-  await watched.page.goto(`${at}${path}`);
-  return { ...watched, context };
-}
+const open = (path: string, options?: PageOptions) => openPage(browser, `${origin}${path}`, options);
 
 async function movementsOf(amount: number): Promise<readonly Movement[]> {
   const answer = await fetch(`${origin}/v1/wallet/movements?limit=200`);
@@ -186,11 +164,12 @@ describe.runIf(HAS_BROWSER)('the wallet page', () => {
     const requests = [
       { number: 1, peer: '127.0.0.1:1', asked_at: 1_700_000_000, outcome: 'declined', reason: HOSTILE },
     ];
-    const { page } = await open('/wallet/donations', {}, (opened) =>
-      opened.route('**/v1/donation-requests*', (route) =>
-        route.request().method() === 'GET' ? route.fulfill({ json: { requests } }) : route.fulfill({ status: 202 }),
-      ),
-    );
+    const { page } = await open('/wallet/donations', {
+      prepare: (opened) =>
+        opened.route('**/v1/donation-requests*', (route) =>
+          route.request().method() === 'GET' ? route.fulfill({ json: { requests } }) : route.fulfill({ status: 202 }),
+        ),
+    });
     await page.getByText('Declined').waitFor();
     await page.getByText('<script>document.title=2</script>').waitFor();
     await page.getByLabel('Node to ask').fill('127.0.0.1:12360');
@@ -201,9 +180,7 @@ describe.runIf(HAS_BROWSER)('the wallet page', () => {
 
   it('is usable by everyone: on a phone, in both colours, by what axe-core can tell', async () => {
     const { page } = await open('/wallet', {
-      colorScheme: 'light',
-      reducedMotion: 'reduce',
-      viewport: { width: 360, height: 740 },
+      context: { colorScheme: 'light', reducedMotion: 'reduce', viewport: { width: 360, height: 740 } },
     });
     const judge = async (what: string): Promise<void> => {
       await page.locator('main h1').waitFor();
@@ -226,7 +203,7 @@ describe.runIf(HAS_BROWSER)('the wallet page', () => {
   });
 
   it('is that of a miner node too, which has no donations and no explorer', async () => {
-    const { page } = await open('/', {}, undefined, network.urls.miner);
+    const { page } = await openPage(browser, `${network.urls.miner}/`);
     await page.getByText('Last movements').waitFor();
     const links = page.getByRole('navigation').getByRole('link');
     await links.filter({ hasText: 'History' }).click();

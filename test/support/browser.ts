@@ -2,6 +2,7 @@
 
 import axe from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { expect, onTestFinished } from 'vitest';
 import { findTool } from './tools.js';
 
 /** For `describe.runIf(HAS_BROWSER)`. */
@@ -32,13 +33,38 @@ export async function watchedPage(context: BrowserContext, origin: string): Prom
   const elsewhere: string[] = [];
   page.on('request', (request) => {
     const url = request.url();
-    if (!url.startsWith(`${origin}/`) && !url.startsWith('data:')) elsewhere.push(url);
+    if (!url.startsWith(`${origin}/`) && !url.startsWith('data:') && !url.startsWith('blob:')) elsewhere.push(url);
   });
   page.on('pageerror', (error) => faults.push(error.stack ?? error.message));
   page.on('console', (message) => {
     if (message.type() === 'error' && !EXPECTED.test(message.text())) faults.push(message.text());
   });
   return { page, faults, elsewhere };
+}
+
+export interface PageOptions {
+  readonly context?: Parameters<Browser['newContext']>[0];
+  /** Before it goes to the address. */
+  readonly prepare?: (page: Page) => Promise<unknown>;
+}
+
+/** A page of its own in a context of its own; whatever it did that it must not is seen at the end of the test. */
+export async function openPage(
+  browser: Browser,
+  url: string,
+  { context: own = {}, prepare }: PageOptions = {},
+): Promise<WatchedPage & { readonly context: BrowserContext }> {
+  const common = { viewport: { width: 1_280, height: 900 }, locale: 'en-US', timezoneId: 'UTC' };
+  const context = await browser.newContext({ ...common, ...own });
+  const watched = await watchedPage(context, new URL(url).origin);
+  onTestFinished(async () => {
+    await context.close();
+    expect(watched.faults).toEqual([]);
+    expect(watched.elsewhere).toEqual([]);
+  });
+  await prepare?.(watched.page);
+  await watched.page.goto(url);
+  return { ...watched, context };
 }
 
 /** What axe-core finds serious or critical on the page as it is, one line each; by all of its rules, or by these. */
