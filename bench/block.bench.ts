@@ -70,7 +70,7 @@ async function makeRounds(kv: Kv): Promise<{ rounds: Round[]; admit: number; cut
     }
     const round = await step(
       (batch) => {
-        const plan = state.planCut();
+        const plan = atOnce(state.planCut());
         if (plan === null) throw new Error('a round is under way');
         const unicorn = createUnicorn(plan.seed, { modulus: DEFAULT_MODULUS, iterations: 2 });
         return atOnce(state.cutBlock({ kind: 'cut-block', time: 1, miners: ['m'] }, plan, unicorn, batch));

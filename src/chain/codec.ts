@@ -6,6 +6,7 @@
 
 import { PUBLIC_KEY_LENGTH, SIGNATURE_LENGTH } from '../crypto/ed25519.js';
 import { TesseraError } from '../lib/errors.js';
+import { atOnce, type Pieces } from '../lib/pieces.js';
 import { BincodeReader, BincodeWriter } from './bincode.js';
 import { OPCODE_COUNT } from './script/opcodes.js';
 import type {
@@ -28,6 +29,10 @@ import type {
  * (docs/chain.md#header-layouts).
  */
 export type HeaderLayout = 'current' | 'prime';
+
+/** Texts, and bytes, that one piece of a large encoding writes: some tenths of a millisecond. */
+const PIECE_STRINGS = 1_024;
+const PIECE_BYTES = 1024 * 1024;
 
 const ASSET_TOKEN = 0;
 const ASSET_ITEM = 1;
@@ -300,7 +305,28 @@ export const decodeTransaction = decoder(readTransaction);
 export const encodeBlock = encoder(writeBlock);
 export const decodeBlock = decoder(readBlock);
 export const decodeFullBlock = decoder(readFullBlock);
-export const encodeStrings = encoder(writeStrings);
+/** A list of texts, in pieces: a block may have a hundred thousand names. */
+export function* encodeStringsPieces(texts: readonly string[]): Pieces<Uint8Array> {
+  const to = new BincodeWriter();
+  yield* writeStringsPieces(to, texts);
+  return to.toBytes();
+}
+
+/** What `encodeBlock` gives, in pieces. */
+export function* encodeBlockPieces(block: Block): Pieces<Uint8Array> {
+  const to = new BincodeWriter();
+  writeHeader(to, block.header);
+  yield* writeStringsPieces(to, block.transactions);
+  return to.toBytes();
+}
+
+function* writeStringsPieces(to: BincodeWriter, texts: readonly string[]): Pieces<void> {
+  to.length64(texts.length);
+  for (const [i, text] of texts.entries()) {
+    if (i % PIECE_STRINGS === PIECE_STRINGS - 1) yield;
+    to.string(text);
+  }
+}
 
 /**
  * The encoding of a `FullBlock`, made from encoded parts. The framing is our own, between nodes: the block, the number of
@@ -311,15 +337,30 @@ export function joinFullBlock(
   transactions: readonly Uint8Array[],
   miningTransaction: Uint8Array,
 ): Uint8Array {
+  return atOnce(joinFullBlockPieces(block, transactions, miningTransaction));
+}
+
+/** The same in pieces. */
+export function* joinFullBlockPieces(
+  block: Uint8Array,
+  transactions: readonly Uint8Array[],
+  miningTransaction: Uint8Array,
+): Pieces<Uint8Array> {
   const count = new Uint8Array(8);
   new DataView(count.buffer).setBigUint64(0, BigInt(transactions.length), true);
   // Not by a call with one argument for each: there may be more than the stack has room for.
   const parts = [block, count, ...transactions, miningTransaction];
   const joined = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
   let at = 0;
+  let left = PIECE_BYTES;
   for (const part of parts) {
+    if (left <= 0) {
+      yield;
+      left = PIECE_BYTES;
+    }
     joined.set(part, at);
     at += part.length;
+    left -= part.length;
   }
   return joined;
 }

@@ -4,11 +4,12 @@
  * (decision B11).
  */
 
-import { sha3Bytes, sha3Hex } from '../crypto/sha3.js';
+import { sha3Bytes } from '../crypto/sha3.js';
 import { concatBytes, utf8 } from '../lib/bytes.js';
 import { TesseraError } from '../lib/errors.js';
 import { type Fault, fault, type Verdict } from '../lib/fault.js';
-import { encodeStrings } from './codec.js';
+import { atOnce, type Pieces } from '../lib/pieces.js';
+import { txsHash, txsHashPieces } from './hash.js';
 import { isProbablePrime, modPow } from './modular.js';
 
 /** Draw of the miners that take part in a block. */
@@ -43,10 +44,17 @@ export interface UnicornInputs {
 }
 
 /** The seed: the hash of three hashes. Winners are taken as a sorted set; the order of the others counts. */
-export function unicornSeed({ transactions, participants, winners }: UnicornInputs): bigint {
+export function unicornSeed(inputs: UnicornInputs): bigint {
+  return atOnce(unicornSeedPieces(inputs));
+}
+
+/** The same in pieces. */
+export function* unicornSeedPieces({ transactions, participants, winners }: UnicornInputs): Pieces<bigint> {
   const sortedWinners = [...new Set(winners)].sort();
-  const hashes = [transactions, participants, sortedWinners].map((names) => sha3Hex(encodeStrings(names)));
-  return BigInt(`0x${sha3Hex(encodeStrings(hashes))}`);
+  const hashes: string[] = [];
+  // Each is hashed as the list of a block is.
+  for (const names of [transactions, participants, sortedWinners]) hashes.push(yield* txsHashPieces(names));
+  return BigInt(`0x${txsHash(hashes)}`);
 }
 
 /** What is wrong with a modulus for sloth: it must be a prime, 3 modulo 4, and at least 2^(2 * security). */

@@ -6,7 +6,7 @@
 
 import { blockCertificateFault, type Certificate, type Producers } from '../chain/certificate.js';
 import { encodeTransaction } from '../chain/codec.js';
-import { blockHash, transactionHash, txsHash } from '../chain/hash.js';
+import { blockHash, transactionHash, txsHashPieces } from '../chain/hash.js';
 import { difficultyFault, proofOfWorkFault } from '../chain/pow.js';
 import type { BlockHeader, FullBlock, Transaction } from '../chain/types.js';
 import { equalBytes } from '../lib/bytes.js';
@@ -63,7 +63,8 @@ export function* contentFaultInPieces(
     return faultOf(hash, 'its transactions are not the ones it lists');
   }
   yield;
-  if (txsHash(block.transactions) !== header.txsHash) return faultOf(hash, 'its list is not the one of its header');
+  if ((yield* txsHashPieces(block.transactions)) !== header.txsHash)
+    return faultOf(hash, 'its list is not the one of its header');
   yield;
   return header.bNum === 0n ? genesisFault(hash, full, rules) : yield* namesFault(hash, full, rules);
 }

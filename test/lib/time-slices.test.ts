@@ -25,4 +25,30 @@ describe('time slices', () => {
     expect(round).toBeGreaterThanOrEqual(3);
     expect(round).toBeLessThan(12);
   });
+
+  it('are shared by all long work of a process, so that two kinds of it hold the loop no longer than one', async () => {
+    const clock = new ManualClock();
+    let inThisRound = 0;
+    let most = 0;
+    let working = 2;
+    const nextRound = (): void => {
+      most = Math.max(most, inThisRound);
+      inThisRound = 0;
+      if (working > 0) setImmediate(nextRound);
+    };
+    setImmediate(nextRound);
+    const work = async (): Promise<void> => {
+      const slices = new TimeSlices(clock);
+      for (let piece = 0; piece < 20; piece++) {
+        await slices.turn();
+        clock.advance(2);
+        inThisRound += 2;
+      }
+      working--;
+    };
+    await Promise.all([work(), work()]);
+    // A slice of 8, and the piece that ends it.
+    expect(most).toBeGreaterThan(0);
+    expect(most).toBeLessThanOrEqual(10);
+  });
 });

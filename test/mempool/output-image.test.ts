@@ -13,6 +13,7 @@ import { writesOf } from '../../src/db/record.js';
 import { UtxoTable } from '../../src/ledger/utxo/utxo-table.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { TesseraError } from '../../src/lib/errors.js';
+import { atOnce } from '../../src/lib/pieces.js';
 import { SignalSource } from '../../src/lib/signal.js';
 import { ImageWriter, readImage } from '../../src/mempool/image/image-file.js';
 import { OutputImage } from '../../src/mempool/image/output-image.js';
@@ -86,7 +87,7 @@ async function createNode(folder: string, { kv = new MemoryKv() as Kv, dueChange
       for (const i of removed) state.coins.spend(outPoint(i), batch);
       const seq = state.seq + 1;
       state.seal(seq, batch);
-      image.note(batch, seq);
+      atOnce(image.note(batch, seq));
       await store.write(batch, { sync: false });
       applier.applied.emit();
     },

@@ -2,14 +2,18 @@
 
 import { describe, expect, it } from 'vitest';
 import { tokenAsset } from '../../src/chain/assets.js';
-import { createItemTransaction } from '../../src/chain/builders.js';
+import { DEFAULT_BLOCK_RULES } from '../../src/chain/block-rules.js';
+import { assemble, createItemTransaction } from '../../src/chain/builders.js';
 import { encodeTransaction } from '../../src/chain/codec.js';
 import { transactionHash } from '../../src/chain/hash.js';
-import type { OutPoint, Transaction } from '../../src/chain/types.js';
+import type { OutPoint, Transaction, Utxo } from '../../src/chain/types.js';
 import type { Kv } from '../../src/db/kv.js';
 import { atOnce, inPieces, type Pieces } from '../../src/lib/pieces.js';
+import { noteChanged } from '../../src/mempool/image/changed-outputs.js';
 import { readAdoptedBlock } from '../../src/mempool/state/adopted-block.js';
-import { closedBlockBytes, closedHash, type Round } from '../../src/mempool/state/round.js';
+import { keys } from '../../src/mempool/state/layout.js';
+import { encodeCoins, encodeCoinsPieces, encodeRoundPieces } from '../../src/mempool/state/records.js';
+import { closedBlockBytes, closedBlockPieces, closedHash, type Round } from '../../src/mempool/state/round.js';
 import { MempoolState, type StateRules } from '../../src/mempool/state/state.js';
 import { MemoryKv } from '../support/memory-kv.js';
 import { account, candidate, genesisOut, mine, pay, payment, rulesFor, unicornOf } from '../support/mempool.js';
@@ -79,7 +83,7 @@ async function withPool(rules: StateRules, posted: readonly Transaction[] = tran
 type Run = ReturnType<typeof runIn>;
 
 async function cut(state: MempoolState, run: Run): Promise<Round> {
-  const plan = state.planCut();
+  const plan = atOnce(state.planCut());
   if (plan === null) throw new Error('a round is under way');
   const command = { kind: 'cut-block' as const, time: 1, miners: ['m'] };
   return (await run((batch) => state.cutBlock(command, plan, unicornOf(plan.seed), batch))) as Round;
@@ -107,14 +111,18 @@ const rules = rulesFor([alice, bob]);
 
 describe('a block that is cut and confirmed in pieces', () => {
   it('loses no transaction, no output and no token on the way, and stored outputs are those of before (decision V7)', async () => {
-    const { kv, state } = await withPool(rules);
+    const bytes = encodeTransaction(assemble({ inputs: [], outputs: [pay(alice, 5n)] }));
+    const issuances = new Map([[1, [{ hash: '0000ff', bytes, amount: 5n }]]]);
+    const { kv, state } = await withPool(rulesFor([alice, bob], { issuances }));
     const posted = transactions();
     const [wide] = posted.map((tx) => transactionHash(tx));
     const [spent, unspent] = [0, 1].map((n) => ({ tHash: wide ?? '', n })) as [OutPoint, OutPoint];
     const stored = [genesisOut(0), genesisOut(1)];
     let looks = 0;
+    const { issued } = state;
     const look = (): void => {
       looks++;
+      if (state.head.height === 0) expect(state.issued).toBe(issued);
       for (const tx of posted) {
         const hash = transactionHash(tx);
         const known = state.pending(hash)?.info ?? state.unwrittenStatus(hash)?.status;
@@ -143,7 +151,7 @@ describe('a block that is cut and confirmed in pieces', () => {
     await makeBlock(inSteps.state, runIn(inSteps.state, inSteps.kv));
     const { state, kv } = whole;
     const run = runIn(state, kv);
-    const plan = state.planCut();
+    const plan = atOnce(state.planCut());
     if (plan === null) throw new Error('a round is under way');
     const command = { kind: 'cut-block' as const, time: 1, miners: ['m'] };
     const round = await run((batch) => atOnce(state.cutBlock(command, plan, unicornOf(plan.seed), batch)));
@@ -154,6 +162,62 @@ describe('a block that is cut and confirmed in pieces', () => {
     expect(await records(kv)).toEqual(await records(inSteps.kv));
   });
 });
+
+describe('a block of many transactions', () => {
+  const MANY = 2_100;
+  const many = Array.from({ length: MANY }, (_, i) =>
+    createItemTransaction({ bNum: 0n, amount: BigInt(i + 1), spec: 'Create', metadata: null }, alice.key),
+  );
+
+  it('is chosen, closed, noted and listed in several turns each', async () => {
+    const { kv, state } = await withPool(
+      rulesFor([alice, bob], { block: { ...DEFAULT_BLOCK_RULES, transactions: MANY } }),
+      many,
+    );
+    const run = runIn(state, kv);
+    const turnsOf = async <T>(work: Pieces<T>): Promise<readonly [turns: number, result: T]> => {
+      let turns = 0;
+      const result = await inPieces(work, async () => {
+        turns++;
+      });
+      return [turns, result];
+    };
+    const [choosing, plan] = await turnsOf(state.planCut());
+    expect(plan?.transactions).toHaveLength(MANY);
+    // Two while the pool is gone through, one before the seed, three for the names that go into it.
+    expect(choosing).toBeGreaterThanOrEqual(6);
+    const round = await cut(state, run);
+    const [noting, changed] = await turnsOf(noteChanged(changesOf(kv, round), 1));
+    expect([noting >= 2, changed]).toEqual([true, 2 * MANY]);
+    expect((await turnsOf(encodeRoundPieces(round)))[0]).toBeGreaterThanOrEqual(4);
+    const spent = many.map((_, n): Utxo => [{ tHash: 'g', n }, pay(bob, 1n)]);
+    const [writing, record] = await turnsOf(encodeCoinsPieces(spent));
+    expect([writing >= 4, record]).toEqual([true, encodeCoins(spent)]);
+
+    const { nonce, coinbase } = mine(round.header, round.reward, alice);
+    const proof = { kind: 'proof' as const, height: 1, miner: 'm', nonce, coinbase: encodeTransaction(coinbase) };
+    await run((batch) => state.addProof(proof, batch));
+    const batch = kv.batch();
+    const closed = state.closeBlock({ kind: 'close-block', height: 1 }, batch) as Round;
+    expect((await turnsOf(closedBlockPieces(closed)))[0]).toBeGreaterThanOrEqual(2);
+    // Whoever sends it has nothing left to do.
+    expect((await turnsOf(closedBlockPieces(closed)))[0]).toBe(0);
+    await turnsOf(state.blockStored({ kind: 'block-stored', height: 1, hash: closedHash(closed) }, batch));
+    const before = batch.size;
+    expect((await turnsOf(state.listStatuses(batch)))[0]).toBe(1);
+    expect(batch.size).toBe(before + 1);
+    // They are in no list twice.
+    state.seal(9, batch);
+    expect(batch.size).toBe(before + 2);
+  });
+});
+
+/** A batch with what a cut adds to the outputs, twice for each transaction. */
+function changesOf(kv: Kv, { transactions: made }: Round) {
+  const batch = kv.batch();
+  for (const { hash } of made) for (const n of [0, 1]) batch.put(keys.utxo({ tHash: hash, n }), new Uint8Array());
+  return batch;
+}
 
 describe('a block of storage that is adopted in pieces', () => {
   /** A block of the transactions without the one that spends from the first, and of one that others have. */

@@ -39,7 +39,7 @@ export function createNode(rules: StateRules) {
       }),
     cut: (time = TIME, order = { setsFirst: false }) =>
       step((batch) => {
-        const plan = state.planCut(order);
+        const plan = atOnce(state.planCut(order));
         if (plan === null) throw new Error('a round is under way');
         const command = { kind: 'cut-block' as const, time, miners: ['m1', 'm2'] };
         return atOnce(state.cutBlock(command, plan, unicornOf(plan.seed), batch)) as Round;

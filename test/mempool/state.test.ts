@@ -58,7 +58,7 @@ function createBench(rules: StateRules = rulesFor([alice, bob])) {
       }),
     cut: async (time = 1_700_000_100): Promise<Round> => {
       const round = await step((batch) => {
-        const plan = state.planCut();
+        const plan = atOnce(state.planCut());
         if (plan === null) return null;
         return atOnce(state.cutBlock({ kind: 'cut-block', time, miners: ['m1'] }, plan, unicornOf(plan.seed), batch));
       });

@@ -1,5 +1,5 @@
 import { get } from 'node:http';
-import { createConnection } from 'node:net';
+import { createConnection, createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createDeferred } from '../../src/lib/deferred.js';
 import {
@@ -180,7 +180,6 @@ describe('the WebSocket transport alone', () => {
   it('gives up a dial that is under way', async () => {
     const transport = new WebSocketTransport();
     const connected = createDeferred<void>();
-    const { createServer } = await import('node:net');
     const mute = createServer(() => connected.resolve());
     await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve));
     const at = mute.address();
@@ -191,6 +190,42 @@ describe('the WebSocket transport alone', () => {
     abort.abort();
     await failed;
     await new Promise((resolve) => mute.close(resolve));
+  });
+
+  it('masks what it sends, but for large frames to a node of the same operator (docs/adr/0052-large-frames-are-not-masked.md)', async () => {
+    const other = createDeferred<Connection>();
+    listener = await new WebSocketTransport().listen(HERE, other.resolve);
+    const said: Buffer[] = [];
+    const relay = createServer((from) => {
+      const to = createConnection(listener?.address ?? HERE);
+      for (const socket of [from, to]) socket.on('error', () => undefined);
+      from
+        .on('data', (chunk) => said.push(chunk))
+        .pipe(to)
+        .pipe(from);
+    });
+    await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve));
+    const at = relay.address();
+    const dialer = await new WebSocketTransport().dial(`127.0.0.1:${typeof at === 'object' ? at?.port : 0}`, never);
+    const listening = await other.promise;
+    for (const end of [listening, dialer]) end.guard(() => undefined);
+    const small = Buffer.alloc(64 * 1024 - 1, 'small');
+    const large = Buffer.alloc(64 * 1024, 'large');
+    const isPlain = async (frame: Buffer): Promise<boolean> => {
+      const arrived = frameOf(listening);
+      dialer.send(frame);
+      expect(frame.equals((await arrived) as Buffer)).toBe(true);
+      return Buffer.concat(said.splice(0)).includes(frame.subarray(0, 40));
+    };
+    expect([await isPlain(large), await isPlain(small)]).toEqual([false, false]);
+    dialer.sendPlain();
+    expect([await isPlain(large), await isPlain(small)]).toEqual([true, false]);
+    listening.sendPlain();
+    const answer = frameOf(dialer);
+    listening.send(large);
+    expect((await answer).length).toBe(large.length);
+    dialer.cut('done');
+    relay.close();
   });
 
   it('closes with sockets open that never became links', async () => {

@@ -206,6 +206,7 @@ function createWire(
       guard(next) {
         guard = next;
       },
+      sendPlain() {},
       pause() {
         isPaused = true;
       },

@@ -2,7 +2,7 @@
 
 import type { Producers } from '../../chain/certificate.js';
 import type { Genesis } from '../../chain/genesis.js';
-import { merkleRootPieces, txsHash } from '../../chain/hash.js';
+import { merkleRootPieces, txsHashPieces } from '../../chain/hash.js';
 import { difficultyFault, proofOfWorkFault } from '../../chain/pow.js';
 import type { BlockHeader, FullBlock } from '../../chain/types.js';
 import { TesseraError } from '../../lib/errors.js';
@@ -83,7 +83,7 @@ export function placeFault(header: BlockHeader, hash: string, tip: ChainTip, rul
 /** The header binds the list, and the list names what is there. */
 export function* listsFault({ block, transactions }: FullBlock): Pieces<BlockFault | null> {
   const { header, transactions: names } = block;
-  if (txsHash(names) !== header.txsHash) {
+  if ((yield* txsHashPieces(names)) !== header.txsHash) {
     return blockFault('list', "the hash of the list of transactions is not the header's");
   }
   yield;

@@ -109,7 +109,8 @@ export class BlockVerifier {
   /** A hash has one meaning: none twice in the block, none that is in the chain (decision B6). */
   async #repeatedFault(transactions: readonly VerifiedTransaction[]): Promise<BlockFault | null> {
     const hashes = new Set<string>();
-    for (const { hash } of transactions) {
+    for (const [i, { hash }] of transactions.entries()) {
+      if (i % LOOKUP_CHUNK === 0) await this.#slices.turn();
       if (hashes.has(hash)) return blockFault('duplicate', `transaction ${hash} is in the block twice`);
       hashes.add(hash);
     }

@@ -8,19 +8,30 @@ import type { Kv, KvBatch } from '../../db/kv.js';
 import { writesOf } from '../../db/record.js';
 import type { UtxoTable } from '../../ledger/utxo/utxo-table.js';
 import { asBuffer } from '../../lib/bytes.js';
+import type { Pieces } from '../../lib/pieces.js';
 import { isUtxoKey, keys, outPointOfKey, ranges } from '../state/layout.js';
 
 const LENGTH_BYTES = 2;
+/** Writes of a batch that one piece looks at. */
+const PIECE_WRITES = 2_048;
 /** Outputs that one read of the database takes. */
 const READ_CHUNK = 500;
 
-/** Puts the record of the outputs that a batch changes into it; returns how many they are. */
-export function noteChanged(batch: KvBatch, seq: number): number {
-  const changed = writesOf(batch).flatMap(({ key }) => (isUtxoKey(key) ? [key] : []));
+/** Puts the record of the outputs that a batch changes into it, in pieces; returns how many they are. */
+export function* noteChanged(batch: KvBatch, seq: number): Pieces<number> {
+  const changed: Uint8Array[] = [];
+  let bytes = 0;
+  for (const [i, { key }] of writesOf(batch).entries()) {
+    if (i % PIECE_WRITES === PIECE_WRITES - 1) yield;
+    if (!isUtxoKey(key)) continue;
+    changed.push(key);
+    bytes += LENGTH_BYTES + key.length;
+  }
   if (changed.length === 0) return 0;
-  const record = Buffer.allocUnsafe(changed.reduce((sum, key) => sum + LENGTH_BYTES + key.length, 0));
+  const record = Buffer.allocUnsafe(bytes);
   let at = 0;
-  for (const key of changed) {
+  for (const [i, key] of changed.entries()) {
+    if (i % PIECE_WRITES === PIECE_WRITES - 1) yield;
     at = record.writeUInt16LE(key.length, at);
     record.set(key, at);
     at += key.length;

@@ -14,6 +14,7 @@ import { toHex } from '../../lib/bytes.js';
 import type { Clock } from '../../lib/clock.js';
 import { errorMessage, isTesseraError } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
+import type { Pieces } from '../../lib/pieces.js';
 import type { Random } from '../../lib/random.js';
 import { Failure } from '../../lib/service.js';
 import { TimeSlices } from '../../lib/time-slices.js';
@@ -151,8 +152,8 @@ export class OutputImage {
   }
 
   /** A batch is about to be written: it has the changes of the commands up to `seq`, and none of others. */
-  note(batch: KvBatch, seq: number): void {
-    if (this.#isNoting) this.#changes += noteChanged(batch, seq);
+  *note(batch: KvBatch, seq: number): Pieces<void> {
+    if (this.#isNoting) this.#changes += yield* noteChanged(batch, seq);
   }
 
   /** Resolves when no image is being written. */

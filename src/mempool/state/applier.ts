@@ -14,7 +14,7 @@ import { createDeferred, type Deferred } from '../../lib/deferred.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import { type Logger, silentLogger } from '../../lib/logger.js';
 import { Mutex } from '../../lib/mutex.js';
-import { inPieces } from '../../lib/pieces.js';
+import { inPieces, type Pieces } from '../../lib/pieces.js';
 import { Failure, type Service } from '../../lib/service.js';
 import { SignalSource } from '../../lib/signal.js';
 import { TimeSlices } from '../../lib/time-slices.js';
@@ -31,7 +31,7 @@ import { OldestWaiting } from './oldest-waiting.js';
 import type { CommandOutcome } from './outcomes.js';
 import { OverlapFailpoints } from './overlap-failpoints.js';
 import { AdoptedRetention, KEEP_MS, Retention } from './retention.js';
-import type { Round } from './round.js';
+import { closedBlockPieces, type Round } from './round.js';
 import type { SharedDigests } from './shared-digests.js';
 import type { MempoolState, RejectedTx } from './state.js';
 import type { StateStore } from './state-store.js';
@@ -57,7 +57,7 @@ export interface ApplierModules {
   /** Of a journal that several nodes share; without it digests in the journal are passed over. */
   readonly digests?: SharedDigests | undefined;
   /** The image of the unspent outputs; none is kept when it is left out. */
-  readonly image?: { note(batch: KvBatch, seq: number): void } | undefined;
+  readonly image?: { note(batch: KvBatch, seq: number): Pieces<void> } | undefined;
 }
 
 /** A command of this process, from its place in the journal to its outcome. */
@@ -281,9 +281,8 @@ export class Applier implements Service {
         const isKnownCreate = await knownCreates(this.#store, groups);
         const context = { time, isKnownCreate, isUnchained: unchained === true };
         const outcomes = await this.#acceptance.accept(groups, context, batch);
-        for (const [i, group] of groups.entries()) {
-          if (outcomes[i] === null) for (const { hash } of group) this.#entered.add(hash);
-        }
+        const entered = groups.filter((_, i) => outcomes[i] === null).flat();
+        for (const { hash } of entered) this.#entered.add(hash);
         return outcomes;
       }
       case 'cut-block': {
@@ -292,18 +291,21 @@ export class Applier implements Service {
           return null;
         }
         if (!command.keepsAll) await inPieces(state.dropUnlawful(command.time, batch), this.#turn);
-        const plan = state.planCut({ setsFirst: command.keepsAll === true || command.setsFirst === true });
+        const order = { setsFirst: command.keepsAll === true || command.setsFirst === true };
+        const plan = await inPieces(state.planCut(order), this.#turn);
         if (plan === null) return null;
         const decoded = await decodeEach(plan.transactions, this.#turn);
-        return inPieces(
-          state.cutBlock(command, { ...plan, decoded }, await this.#unicorn(plan.seed), batch),
-          this.#turn,
-        );
+        const unicorn = await this.#unicorn(plan.seed);
+        return inPieces(state.cutBlock(command, { ...plan, decoded }, unicorn, batch), this.#turn);
       }
       case 'proof':
         return state.addProof(command, batch);
-      case 'close-block':
-        return state.closeBlock(command, batch);
+      case 'close-block': {
+        const closed = state.closeBlock(command, batch);
+        // Whoever sends it finds it put together.
+        if (closed !== null) await inPieces(closedBlockPieces(closed), this.#turn);
+        return closed;
+      }
       case 'block-stored': {
         const stopTimer = startTimer(this.#blockApplySeconds, this.#clock);
         const round = await inPieces(state.blockStored(command, batch), this.#turn);
@@ -330,8 +332,9 @@ export class Applier implements Service {
    * During a replay there is room for one batch only.
    */
   async #write(batch: KvBatch, seq: number): Promise<void> {
+    await inPieces(this.#state.listStatuses(batch), this.#turn);
+    if (this.#image !== undefined) await inPieces(this.#image.note(batch, seq), this.#turn);
     this.#state.seal(seq, batch);
-    this.#image?.note(batch, seq);
     const isOnDisk = await this.#store.write(batch, { sync: false });
     if (!isOnDisk) await this.#held();
     this.#state.written();

@@ -13,8 +13,11 @@ import type { Pieces } from '../../lib/pieces.js';
 import type { Coins } from './coins.js';
 import type { ProofCommand } from './commands.js';
 import { keys, type RoundSlot } from './layout.js';
-import { encodeCoins, encodeRound } from './records.js';
+import { encodeCoinsPieces, encodeRound, encodeRoundPieces } from './records.js';
 import { drawWinner, isProofOf, type Round, type RoundTx } from './round.js';
+
+/** Transactions that one piece puts into the index. */
+const PIECE_TRANSACTIONS = 1_024;
 
 /** A round as it is read from disk. */
 export interface RoundContents {
@@ -40,12 +43,23 @@ export class CurrentRound {
   /** Kept so that it can be given back if the round is abandoned. */
   #spent: readonly Utxo[] | null;
 
-  constructor(coins: Coins, { slot, round, spent }: RoundContents) {
+  /** `byHash` has its transactions. */
+  private constructor(coins: Coins, { slot, round, spent }: RoundContents, byHash: ReadonlyMap<string, RoundTx>) {
     this.slot = slot;
     this.#coins = coins;
     this.#round = round;
-    this.#transactions = new Map(round.transactions.map((tx) => [tx.hash, tx]));
+    this.#transactions = byHash;
     this.#spent = spent;
+  }
+
+  /** In pieces. */
+  static *of(coins: Coins, contents: RoundContents): Pieces<CurrentRound> {
+    const byHash = new Map<string, RoundTx>();
+    for (const [i, tx] of contents.round.transactions.entries()) {
+      if (i % PIECE_TRANSACTIONS === PIECE_TRANSACTIONS - 1) yield;
+      byHash.set(tx.hash, tx);
+    }
+    return new CurrentRound(coins, contents, byHash);
   }
 
   get value(): Round {
@@ -76,7 +90,7 @@ export class CurrentRound {
   *open(batch: KvBatch, { transactions, taken }: OpenOptions): Pieces<void> {
     const spent: Utxo[] = [];
     this.#spent = spent;
-    this.#set(this.#round, batch);
+    batch.put(keys.round(this.slot), yield* encodeRoundPieces(this.#round));
     for (const [i, { hash, bytes }] of this.#round.transactions.entries()) {
       yield;
       const tx = transactions?.[i] ?? decodeTransaction(bytes);
@@ -88,7 +102,7 @@ export class CurrentRound {
       taken(hash);
     }
     yield;
-    batch.put(keys.spent(this.slot), encodeCoins(spent));
+    batch.put(keys.spent(this.slot), yield* encodeCoinsPieces(spent));
   }
 
   /** False when the proof comes too late, is of another round, or a second one of its miner. */

@@ -78,13 +78,13 @@ export class FinalStatuses {
 
   /** Command `seq` is applied next, into the same batch as the one before. */
   begin(seq: number, batch: KvBatch): void {
-    this.#close(batch);
+    atOnce(this.list(batch));
     this.#seq = seq;
   }
 
   /** The batch ends with command `seq`. */
   seal(seq: number, batch: KvBatch): void {
-    this.#close(batch);
+    atOnce(this.list(batch));
     this.#seq = seq + 1;
   }
 
@@ -93,16 +93,21 @@ export class FinalStatuses {
     this.#unwritten.clear();
   }
 
-  /** The keys depend on the command alone, not on what shares its batch: a replay writes the same. */
-  #close(batch: KvBatch): void {
+  /**
+   * Ends the command: what it has decided is listed by time. The keys depend on the command alone, not on what shares its batch: a
+   * replay writes the same.
+   */
+  *list(batch: KvBatch): Pieces<void> {
     const hashes = this.#hashes;
+    const latest = this.#latest;
+    this.#hashes = [];
+    this.#latest = 0;
     const size = Math.max(RECORD_HASHES, Math.ceil(hashes.length / MAX_RECORDS));
     for (let record = 0; record * size < hashes.length; record++) {
       const number = (this.#seq * MAX_RECORDS + record) % FIRST_REFUSAL_NUMBER;
       const part = hashes.slice(record * size, (record + 1) * size);
-      batch.put(keys.expiry(this.#latest, number), encodeHashes(part));
+      batch.put(keys.expiry(latest, number), encodeHashes(part));
+      yield;
     }
-    this.#hashes = [];
-    this.#latest = 0;
   }
 }

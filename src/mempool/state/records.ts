@@ -17,10 +17,14 @@ import type { Utxo } from '../../chain/types.js';
 import { decodeRecord, readChoice } from '../../db/decode-record.js';
 import { submittedFormFault } from '../../ledger/block/form.js';
 import { concatBytes, fromUtf8, utf8 } from '../../lib/bytes.js';
+import { atOnce, type Pieces } from '../../lib/pieces.js';
 import type { TxStatus, TxStatusKind } from '../service.js';
 import type { PooledTx } from './pool.js';
 import type { ChainHead, Proof, Round, RoundTx } from './round.js';
 import { type RoundFacts, readFacts, writeFacts } from './round-facts.js';
+
+/** Elements of a list that one piece writes. */
+const PIECE_ELEMENTS = 512;
 
 /** Every record is written here and copied out: a buffer for each would keep the garbage collector busy. */
 const scratch = new BincodeWriter();
@@ -118,7 +122,15 @@ export function decodeHead(bytes: Uint8Array): HeadRecord {
 }
 
 export function encodeRound(round: Round): Uint8Array {
-  const writer = scratch.reset();
+  return atOnce(writeRound(scratch.reset(), round));
+}
+
+/** The same in pieces. */
+export function encodeRoundPieces(round: Round): Pieces<Uint8Array> {
+  return writeRound(new BincodeWriter(), round);
+}
+
+function* writeRound(writer: BincodeWriter, round: Round): Pieces<Uint8Array> {
   writer.length64(round.height);
   writeHeader(writer, round.header);
   writer.u64(round.reward);
@@ -126,7 +138,8 @@ export function encodeRound(round: Round): Uint8Array {
   writer.length64(round.participants.length);
   for (const participant of round.participants) writer.string(participant);
   writer.length64(round.transactions.length);
-  for (const tx of round.transactions) {
+  for (const [i, tx] of round.transactions.entries()) {
+    if (i % PIECE_ELEMENTS === PIECE_ELEMENTS - 1) yield;
     writer.string(tx.hash);
     writer.length64(tx.arrival);
     writer.length64(tx.time);
@@ -182,9 +195,18 @@ export function decodeRound(bytes: Uint8Array, pooled: (arrival: number) => Pool
 
 /** Unspent outputs with their names. */
 export function encodeCoins(coins: readonly Utxo[]): Uint8Array {
-  const writer = scratch.reset();
+  return atOnce(writeCoins(scratch.reset(), coins));
+}
+
+/** The same in pieces. */
+export function encodeCoinsPieces(coins: readonly Utxo[]): Pieces<Uint8Array> {
+  return writeCoins(new BincodeWriter(), coins);
+}
+
+function* writeCoins(writer: BincodeWriter, coins: readonly Utxo[]): Pieces<Uint8Array> {
   writer.length64(coins.length);
-  for (const [outPoint, txOut] of coins) {
+  for (const [i, [outPoint, txOut]] of coins.entries()) {
+    if (i % PIECE_ELEMENTS === PIECE_ELEMENTS - 1) yield;
     writeOutPoint(writer, outPoint);
     writeTxOut(writer, txOut);
   }

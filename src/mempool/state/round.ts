@@ -5,9 +5,9 @@
 
 import { difficultyFor } from '../../chain/asert.js';
 import type { BlockRules } from '../../chain/block-rules.js';
-import { decodeTransaction, encodeBlock, joinFullBlock } from '../../chain/codec.js';
+import { decodeTransaction, encodeBlockPieces, joinFullBlockPieces } from '../../chain/codec.js';
 import { NETWORK_VERSION } from '../../chain/constants.js';
-import { blockHash, merkleRootPieces, txsHash } from '../../chain/hash.js';
+import { blockHash, merkleRootPieces, txsHashPieces } from '../../chain/hash.js';
 import { proofOfWorkFault } from '../../chain/pow.js';
 import { blockReward } from '../../chain/reward.js';
 import type { Block, BlockHeader, Transaction } from '../../chain/types.js';
@@ -18,11 +18,14 @@ import {
   type Unicorn,
   USAGE_PARTICIPANTS,
   USAGE_WINNER,
-  unicornSeed,
+  unicornSeedPieces,
 } from '../../chain/unicorn.js';
-import type { Pieces } from '../../lib/pieces.js';
+import { atOnce, type Pieces } from '../../lib/pieces.js';
 import type { CutBlockCommand } from './commands.js';
 import type { Pool, PooledTx } from './pool.js';
+
+/** Units of the pool that one piece looks at. */
+const PIECE_UNITS = 1_024;
 
 /** A transaction that comes from the configuration of the network, with what it issues in raw units. */
 export interface IssuedTx {
@@ -98,15 +101,22 @@ export interface RoundPlan {
   readonly decoded?: readonly Transaction[];
 }
 
-/** The content of the block after `head`: what waits, oldest first, then unlocks. `setsFirst`: as earlier versions did. */
-export function planRound(rules: RoundRules, head: ChainHead, pool: Pool, { setsFirst = false } = {}): RoundPlan {
+/**
+ * The content of the block after `head`: what waits, oldest first, then unlocks. `setsFirst`: as earlier versions did. In pieces,
+ * between which the pool must not change.
+ */
+export function* planRound(
+  rules: RoundRules,
+  head: ChainHead,
+  pool: Pool,
+  { setsFirst = false } = {},
+): Pieces<RoundPlan> {
   const height = head.height + 1;
   const unlocks = (rules.issuances.get(height) ?? []).map(toRoundTx);
-  const transactions =
-    height === 0
-      ? [...rules.genesis.map(toRoundTx), ...unlocks]
-      : [...chooseTransactions(pool, rules.block, setsFirst), ...unlocks];
-  const seed = unicornSeed({
+  const waiting = height === 0 ? rules.genesis.map(toRoundTx) : yield* chooseTransactions(pool, rules.block, setsFirst);
+  const transactions = [...waiting, ...unlocks];
+  yield;
+  const seed = yield* unicornSeedPieces({
     transactions: transactions.map((tx) => tx.hash),
     participants: head.participants,
     winners: head.proofHashes,
@@ -128,11 +138,11 @@ function toRoundTx({ hash, bytes }: IssuedTx): RoundTx {
  * The oldest single transactions and whole sets, until the next one does not fit: nothing is passed over, so that whatever a
  * transaction spends is in an earlier block, or before it in this one. `setsFirst`: as earlier versions did.
  */
-function chooseTransactions(
+function* chooseTransactions(
   pool: Pool,
   { transactions, bytes: mostBytes, signatureOperations }: BlockRules,
   setsFirst: boolean,
-): RoundTx[] {
+): Pieces<RoundTx[]> {
   const chosen: RoundTx[] = [];
   let bytes = 0;
   let operations = 0;
@@ -146,16 +156,19 @@ function chooseTransactions(
     return true;
   };
   let singles = 0;
-  const takeAll = (units: Iterable<readonly PooledTx[]>): void => {
+  let looked = 0;
+  const takeAll = function* (units: Iterable<readonly PooledTx[]>): Pieces<void> {
     for (const unit of units) {
+      if (++looked % PIECE_UNITS === 0) yield;
       // A set of one goes on its own, and costs as much as one that is none.
       const isSingle = setsFirst ? unit[0]?.unit === 0 : unit.length === 1;
       if ((isSingle && singles === transactions) || !take(unit)) break;
       if (isSingle) singles++;
     }
   };
-  if (!setsFirst) takeAll(pool.units());
-  else for (const isSet of [true, false]) takeAll([...pool.units()].filter(([tx]) => (tx?.unit !== 0) === isSet));
+  if (!setsFirst) yield* takeAll(pool.units());
+  else
+    for (const isSet of [true, false]) yield* takeAll([...pool.units()].filter(([tx]) => (tx?.unit !== 0) === isSet));
   return chosen;
 }
 
@@ -185,7 +198,7 @@ export function* openRound(
     seedValue: seedValueOf(unicorn),
     previousHash: head.hash,
     merkleRoot: yield* merkleRootPieces(hashes),
-    txsHash: txsHash(hashes),
+    txsHash: yield* txsHashPieces(hashes),
   };
   return {
     height,
@@ -231,15 +244,20 @@ const closedBytes = new WeakMap<Round, Uint8Array>();
 
 /** The finished block as `FullBlock` bytes, assembled once from parts that are already encoded. */
 export function closedBlockBytes(round: Round): Uint8Array {
-  const bytes = closedBytes.get(round) ?? joinClosedBlock(round);
+  return atOnce(closedBlockPieces(round));
+}
+
+/** The same in pieces: who asks for it afterwards gets it at once. */
+export function* closedBlockPieces(round: Round): Pieces<Uint8Array> {
+  const bytes = closedBytes.get(round) ?? (yield* joinClosedBlock(round));
   closedBytes.set(round, bytes);
   return bytes;
 }
 
-function joinClosedBlock(round: Round): Uint8Array {
+function* joinClosedBlock(round: Round): Pieces<Uint8Array> {
   const header = closedHeader(round);
   const block: Block = { header, transactions: round.transactions.map((tx) => tx.hash) };
   const mining = round.proofs[round.winner ?? 0]?.coinbase ?? new Uint8Array();
   const transactions = round.transactions.map((tx) => tx.bytes);
-  return joinFullBlock(encodeBlock(block), transactions, mining);
+  return yield* joinFullBlockPieces(yield* encodeBlockPieces(block), transactions, mining);
 }

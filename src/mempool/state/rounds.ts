@@ -7,7 +7,7 @@ import { outPointKey } from '../../chain/transaction.js';
 import type { Utxo } from '../../chain/types.js';
 import type { UtxoLookup } from '../../chain/validation.js';
 import type { KvBatch } from '../../db/kv.js';
-import type { Pieces } from '../../lib/pieces.js';
+import { atOnce, type Pieces } from '../../lib/pieces.js';
 import type { Coins } from './coins.js';
 import type { ProofCommand } from './commands.js';
 import { CurrentRound, type OpenOptions, type RoundContents } from './current-round.js';
@@ -21,7 +21,9 @@ export class Rounds {
 
   constructor(coins: Coins, contents: readonly RoundContents[]) {
     this.#coins = coins;
-    this.#rounds = contents.map((one) => new CurrentRound(coins, one)).sort((a, b) => a.value.height - b.value.height);
+    this.#rounds = contents
+      .map((one) => atOnce(CurrentRound.of(coins, one)))
+      .sort((a, b) => a.value.height - b.value.height);
   }
 
   /** All, in the order of their blocks. */
@@ -59,13 +61,17 @@ export class Rounds {
     return this.#rounds.find((round) => round.transaction(hash) !== undefined)?.value.height;
   }
 
-  /** Begins a round, in pieces: it is there from the first of them on. */
-  *open(round: Round, batch: KvBatch, options: OpenOptions): Pieces<void> {
+  /** A round that is not there yet, in pieces. */
+  *prepare(round: Round): Pieces<CurrentRound> {
     const slot = ROUND_SLOTS.find((one) => this.#rounds.every((other) => other.slot !== one));
     if (slot === undefined) throw new Error('broken invariant: more rounds than there is room for');
-    const begun = new CurrentRound(this.#coins, { slot, round, spent: [] });
-    this.#rounds = [...this.#rounds, begun];
-    yield* begun.open(batch, options);
+    return yield* CurrentRound.of(this.#coins, { slot, round, spent: [] });
+  }
+
+  /** Begins it, in pieces: it is there from the first of them on. */
+  *open(prepared: CurrentRound, batch: KvBatch, options: OpenOptions): Pieces<void> {
+    this.#rounds = [...this.#rounds, prepared];
+    yield* prepared.open(batch, options);
   }
 
   /** False when the proof comes too late or is a second one of its miner. */

@@ -27,7 +27,7 @@ import { DruidPool, type DruidSet, type Kin, Pool, type PooledTx } from './pool.
 import { encodeHead, encodePooled, type HeadRecord, type KeptName } from './records.js';
 import {
   type ChainHead,
-  closedBlockBytes,
+  closedBlockPieces,
   closedHash,
   openRound,
   planRound,
@@ -252,10 +252,7 @@ export class MempoolState {
     return this.#rounds.transaction(hash) !== undefined;
   }
 
-  /**
-   * Whether a command cuts a block. While one is closed and not stored, one that does not say which does not: it is of a version
-   * in which the next block waited for that.
-   */
+  /** Whether a command cuts a block. While one is closed and not stored, one of an earlier version, which does not say which, does not. */
   isDue({ height }: Pick<CutBlockCommand, 'height'>): boolean {
     if (height === undefined) return this.#rounds.values.length === 0;
     return this.#rounds.mayOpen && height === this.closedHeight + 1;
@@ -267,9 +264,9 @@ export class MempoolState {
     yield* dropUnlawful(modules, time, batch);
   }
 
-  /** What a cut would put into the next block now; null when it would come too early. */
-  planCut(order?: { readonly setsFirst: boolean }): RoundPlan | null {
-    return this.#rounds.mayOpen ? planRound(this.#rules, this.#closedHead(), this.#pool, order) : null;
+  /** What a cut would put into the next block now; null when it would come too early. Nothing may be applied between two pieces. */
+  *planCut(order?: { readonly setsFirst: boolean }): Pieces<RoundPlan | null> {
+    return this.#rounds.mayOpen ? yield* planRound(this.#rules, this.#closedHead(), this.#pool, order) : null;
   }
 
   /**
@@ -280,9 +277,10 @@ export class MempoolState {
     if (!this.#rounds.mayOpen) return null;
     yield* this.#acceptance.expire(plan.height - this.#rules.druidLifetime, command.time, batch);
     const opened = yield* openRound(this.#rules, this.#closedHead(), plan, unicorn, command);
+    const prepared = yield* this.#rounds.prepare(opened);
     this.#head = { ...this.#head, issued: this.#head.issued + plan.issued };
     const taken = (hash: string): void => this.#pool.remove(hash);
-    yield* this.#rounds.open(opened, batch, { ...(plan.decoded && { transactions: plan.decoded }), taken });
+    yield* this.#rounds.open(prepared, batch, { ...(plan.decoded && { transactions: plan.decoded }), taken });
     return opened;
   }
 
@@ -301,10 +299,9 @@ export class MempoolState {
   /** The round that this finishes, or null when it does not concern the closed block. */
   *blockStored(command: BlockStoredCommand, batch: KvBatch): Pieces<Round | null> {
     const done = this.closing;
-    if (done === null || done.height !== command.height) return null;
-    if (closedHash(done) !== command.hash) return null;
+    if (done === null || done.height !== command.height || closedHash(done) !== command.hash) return null;
     yield* this.#statuses.confirm(done, command.hash, batch);
-    const bytes = closedBlockBytes(done);
+    const bytes = yield* closedBlockPieces(done);
     yield;
     yield* this.kept.keep(done.height, command.hash, { bytes, facts: this.closingFacts(done) }, batch);
     this.#head = headAfterClosed(this.#rules, this.#head, done);
@@ -361,6 +358,11 @@ export class MempoolState {
   /** Transactions that were rejected since the last call, with the rule. */
   takeRejected(): readonly RejectedTx[] {
     return this.#rejected.splice(0);
+  }
+
+  /** Before the last step, in pieces: what the commands have decided about transactions. */
+  *listStatuses(batch: KvBatch): Pieces<void> {
+    yield* this.#statuses.list(batch);
   }
 
   /** Writes the head with the number of the last command applied; the last step of every batch. */

@@ -144,6 +144,7 @@ export class PeerLink implements Link, BudgetedLink {
     this.#options.strangers?.add(this);
     this.#connection.onClose((reason) => this.#goDown(reason));
     this.#connection.guard((heldBytes) => this.#checkHeld(heldBytes));
+    if (this.trusted) this.#connection.sendPlain();
     this.#heartbeat.start();
     this.#connection.onMessage((frame) => this.#receive(frame));
   }

@@ -46,6 +46,11 @@ export interface Connection {
   onClose(listener: (reason: string) => void): void;
   /** Until this is called, more than `GUARD_BYTES` received end the connection: a stranger gets no large buffers. */
   guard(guard: Guard): void;
+  /**
+   * The other end is of the same operator: large frames need not be masked (docs/adr/0052-large-frames-are-not-masked.md). Does nothing
+   * where no frame is.
+   */
+  sendPlain(): void;
   /** Reads no more until `resume`: the other end has to wait. What was read already still arrives. */
   pause(): void;
   resume(): void;

@@ -1,5 +1,6 @@
 /** One end of a WebSocket as a `Connection`. */
 
+import { randomFillSync } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { type RawData, WebSocket } from 'ws';
 import { asBuffer } from '../../lib/bytes.js';
@@ -7,24 +8,45 @@ import { errorMessage } from '../../lib/errors.js';
 import { formatAddress } from '../address.js';
 import { type Connection, type Frame, GUARD_BYTES, GUARD_REASON, type Guard } from './transport.js';
 
+/** Bytes from which a frame to a node of the same operator is not masked: below, masking costs nothing worth saving. */
+const PLAIN_FROM = 64 * 1024;
+
+/** The masks of what a dialer sends. Of an accepted connection nothing is masked. */
+export class Masks {
+  /** The next frame is sent as it is, which a mask of zeros says. */
+  isOff = false;
+
+  readonly next = (mask: Buffer): void => {
+    if (this.isOff) mask.fill(0);
+    else randomFillSync(mask);
+  };
+}
+
 export class WebSocketConnection implements Connection {
   readonly remote: string;
   readonly remoteHost: string;
   readonly pass: string | undefined;
   readonly #webSocket: WebSocket;
   readonly #socket: Socket;
+  readonly #masks: Masks;
   readonly #early: Frame[] = [];
   readonly #closeListeners: ((reason: string) => void)[] = [];
   #onMessage: ((frame: Frame) => void) | undefined;
   #guard: Guard = () => (this.#socket.bytesRead > GUARD_BYTES ? GUARD_REASON : undefined);
   /** Bytes received when the last frame was complete. */
   #completeAt = 0;
+  #isPlain = false;
   #closeReason = '';
   #closed = false;
 
-  constructor(webSocket: WebSocket, socket: Socket, pass?: string) {
+  constructor(
+    webSocket: WebSocket,
+    socket: Socket,
+    { pass, masks = new Masks() }: { readonly pass?: string | undefined; readonly masks?: Masks } = {},
+  ) {
     this.#webSocket = webSocket;
     this.#socket = socket;
+    this.#masks = masks;
     this.pass = pass;
     this.remoteHost = socket.remoteAddress ?? '?';
     this.remote = formatAddress({ host: this.remoteHost, port: socket.remotePort ?? 0 });
@@ -49,7 +71,14 @@ export class WebSocketConnection implements Connection {
 
   send(frame: Frame): void {
     if (this.#webSocket.readyState !== WebSocket.OPEN) return;
+    // The library asks for the mask before it returns.
+    this.#masks.isOff = this.#isPlain && frame.length >= PLAIN_FROM;
     this.#webSocket.send(typeof frame === 'string' ? frame : asBuffer(frame), () => undefined);
+    this.#masks.isOff = false;
+  }
+
+  sendPlain(): void {
+    this.#isPlain = true;
   }
 
   onMessage(listener: (frame: Frame) => void): void {

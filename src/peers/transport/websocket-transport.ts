@@ -12,7 +12,7 @@ import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { formatAddress, type HostAndPort, parseAddress } from '../address.js';
 import { SocketPool } from './socket-pool.js';
 import { type Connection, type Listener, MAX_FRAME_BYTES, type Transport } from './transport.js';
-import { describeError, WebSocketConnection } from './websocket-connection.js';
+import { describeError, Masks, WebSocketConnection } from './websocket-connection.js';
 
 /** Certificates as PEM text or bytes. With them every link of this node uses TLS, dialed and accepted. */
 export interface TlsFiles {
@@ -69,7 +69,7 @@ export class WebSocketTransport implements Transport {
       const shown = typeof pass === 'string' && pass.length <= MAX_PASS_LENGTH ? pass : undefined;
       webSockets.handleUpgrade(request, socket, head, (webSocket) => {
         sockets.upgraded(request.socket);
-        onConnection(new WebSocketConnection(webSocket, request.socket, shown));
+        onConnection(new WebSocketConnection(webSocket, request.socket, { pass: shown }));
       });
     });
     const address = await open(server, at);
@@ -86,12 +86,15 @@ export class WebSocketTransport implements Transport {
   async dial(address: string, signal: AbortSignal, pass?: string): Promise<Connection> {
     parseAddress(address);
     if (signal.aborted) throw aborted(address);
+    const masks = new Masks();
     const clientOptions: ClientOptions = {
       ...this.#bounds,
+      generateMask: masks.next,
       ...(this.#tls?.ca === undefined ? {} : { ca: this.#tls.ca }),
       ...(pass === undefined ? {} : { headers: { [PASS_HEADER]: pass } }),
     };
-    return await opened(new WebSocket(`${this.#tls ? 'wss' : 'ws'}://${address}/`, clientOptions), address, signal);
+    const webSocket = new WebSocket(`${this.#tls ? 'wss' : 'ws'}://${address}/`, clientOptions);
+    return await opened(webSocket, address, signal, masks);
   }
 }
 
@@ -128,7 +131,7 @@ function open(server: Server, at: HostAndPort): Promise<HostAndPort> {
   });
 }
 
-function opened(webSocket: WebSocket, address: string, signal: AbortSignal): Promise<Connection> {
+function opened(webSocket: WebSocket, address: string, signal: AbortSignal, masks: Masks): Promise<Connection> {
   return new Promise((resolve, reject) => {
     let socket: Socket | undefined;
     const abort = (): void => {
@@ -141,7 +144,7 @@ function opened(webSocket: WebSocket, address: string, signal: AbortSignal): Pro
     });
     webSocket.once('open', () => {
       signal.removeEventListener('abort', abort);
-      if (socket) resolve(new WebSocketConnection(webSocket, socket));
+      if (socket) resolve(new WebSocketConnection(webSocket, socket, { masks }));
     });
     // Stays for the life of the object: terminating it while it connects emits an error too.
     webSocket.on('error', (cause) => {

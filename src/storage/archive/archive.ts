@@ -7,7 +7,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { Certificate } from '../../chain/certificate.js';
-import { encodeBlock } from '../../chain/codec.js';
+import { encodeBlockPieces } from '../../chain/codec.js';
 import type { FullBlock } from '../../chain/types.js';
 import { isUnreadable } from '../../db/database-error.js';
 import { endlessRoom, type Room } from '../../db/disk-room.js';
@@ -20,6 +20,7 @@ import { Verifier } from '../../ledger/verifier/verifier.js';
 import { type Clock, systemClock } from '../../lib/clock.js';
 import { isTesseraError, type TesseraError } from '../../lib/errors.js';
 import { Mutex } from '../../lib/mutex.js';
+import { inPieces } from '../../lib/pieces.js';
 import { type Signal, SignalSource } from '../../lib/signal.js';
 import { TimeSlices } from '../../lib/time-slices.js';
 import { type HistogramHandle, type Metrics, noMetrics, startTimer } from '../../observability/metrics.js';
@@ -154,12 +155,9 @@ export class Archive implements StorageService {
   static async open(options: ArchiveOptions, modules: ArchiveModules): Promise<Archive> {
     const reader = new ArchiveReader(modules.kv);
     const last = await reader.last();
-    const unspent = await UnspentOutputs.open(modules.kv, reader, last === undefined ? 0 : last.height + 1);
-    const certificates = await Certificates.open(
-      modules.kv,
-      options.rules.producers,
-      last === undefined ? -1 : last.height,
-    );
+    const height = last === undefined ? -1 : last.height;
+    const unspent = await UnspentOutputs.open(modules.kv, reader, height + 1);
+    const certificates = await Certificates.open(modules.kv, options.rules.producers, height);
     return new Archive(options, modules, { reader, last, unspent, certificates });
   }
 
@@ -244,10 +242,7 @@ export class Archive implements StorageService {
     return this.#guard(async () => (this.#isStored(height) ? this.#reader.fullBlockBytes(height) : undefined));
   }
 
-  /**
-   * Counts the unspent outputs of an archive that was written by a version without them; does nothing for any other. Until
-   * then no block can be stored. Throws `aborted` when the signal says so; the next call goes on where this one ended.
-   */
+  /** Counts the unspent outputs of an archive of a version without them; until then no block can be stored. Throws `aborted`; goes on then. */
   countUnspent(onProgress: (progress: UnspentProgress) => void = () => undefined, signal?: AbortSignal): Promise<void> {
     return this.#storing.run(() => this.#guard(() => this.#unspent.catchUp(this.#tip.next, onProgress, signal)));
   }
@@ -368,7 +363,8 @@ export class Archive implements StorageService {
     await this.#unspent.catchUp(this.#tip.next, () => undefined, undefined);
     const { verified, certificate } = await this.#verify(full, told);
     const { hash, height, issued } = verified;
-    const record = { hash, height, issued, bytes: encodeBlock(full.block), block: full.block };
+    const bytes = await inPieces(encodeBlockPieces(full.block), () => this.#slices.turn());
+    const record = { hash, height, issued, bytes, block: full.block };
     // Before the write, and each in its turn: what is done at once when it is on disk is little, however large the block is.
     await this.#slices.turn();
     const rendered = renderBlock(record);
@@ -416,7 +412,7 @@ export class Archive implements StorageService {
       batch.put(transactionKey(txHash), encodeTransactionRecord(height, txNum, bytes));
       batch.put(indexKey(height, txNum), Buffer.from(txHash, 'utf8'));
     }
-    const items = await itemsAfter(verified, (genesisHash) => this.#reader.item(genesisHash));
+    const items = await itemsAfter(verified, (genesisHash) => this.#reader.item(genesisHash), this.#slices);
     for (const [genesisHash, item] of items) batch.put(itemKey(genesisHash), encodeItemRecord(item));
     batch.put(blockKey(hash), encodeBlockRecord(issued, blockBytes));
     batch.put(heightKey(height), Buffer.from(hash, 'utf8'));

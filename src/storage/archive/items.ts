@@ -2,7 +2,11 @@
 
 import { isCreate } from '../../chain/transaction.js';
 import type { VerifiedBlock } from '../../ledger/block/verified-block.js';
+import type { TimeSlices } from '../../lib/time-slices.js';
 import type { ItemRecord } from './records.js';
+
+/** Transactions of a block that one piece looks at. */
+const PIECE_TRANSACTIONS = 1_024;
 
 /**
  * The item records after a block: those that it adds or changes. An output without genesis hash founds an item named by
@@ -11,9 +15,11 @@ import type { ItemRecord } from './records.js';
 export async function itemsAfter(
   block: VerifiedBlock,
   before: (genesisHash: string) => Promise<ItemRecord | undefined>,
+  slices: Pick<TimeSlices, 'turn'>,
 ): Promise<Map<string, ItemRecord>> {
   const after = new Map<string, ItemRecord>();
-  for (const { hash, transaction } of block.transactions) {
+  for (const [i, { hash, transaction }] of block.transactions.entries()) {
+    if (i % PIECE_TRANSACTIONS === 0) await slices.turn();
     const [output] = transaction.outputs;
     if (!isCreate(transaction) || output?.value.kind !== 'item') continue;
     const { amount, metadata } = output.value;

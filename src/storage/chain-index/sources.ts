@@ -14,6 +14,8 @@ import type { Place } from './layout.js';
 
 /** Outputs that are kept in memory; one takes some 200 bytes. */
 const KEPT_OUTPUTS = 40_000;
+/** Hashes that one piece looks for there. */
+const PIECE_HASHES = 512;
 /** A transaction counts as no more than this: the first one of a chain may have any number of outputs. */
 const MAX_SIZE = KEPT_OUTPUTS / 4;
 
@@ -46,7 +48,9 @@ export class Sources {
   async find(hashes: ReadonlySet<string>): Promise<ReadonlyMap<string, SourceTransaction>> {
     const found = new Map<string, SourceTransaction>();
     const unknown: string[] = [];
+    let looked = 0;
     for (const hash of hashes) {
+      if (++looked % PIECE_HASHES === 0) await this.#slices.turn();
       const kept = this.#kept.get(hash);
       if (kept === undefined) unknown.push(hash);
       else found.set(hash, kept);

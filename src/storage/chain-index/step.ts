@@ -109,9 +109,12 @@ export class IndexStep {
       own.set(hash, { height, txNum, outputs: transaction });
     }
     const found = await this.#sources.find(others);
-    const all = new Map([...found, ...own]);
-    await this.#accounts.load(await this.#namesIn(transactions, all), this.#slices);
-    return all;
+    for (const [hash, source] of found) {
+      await this.#turn();
+      if (!own.has(hash)) own.set(hash, source);
+    }
+    await this.#accounts.load(await this.#namesIn(transactions, own), this.#slices);
+    return own;
   }
 
   /** Addresses whose outputs are made or spent, and genesis hashes of the items in them. */

@@ -98,6 +98,7 @@ class Wire implements Connection {
   send(): void {}
   onClose(): void {}
   guard(): void {}
+  sendPlain(): void {}
   pause(): void {}
   resume(): void {}
   close(): void {}
